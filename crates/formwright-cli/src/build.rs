@@ -1,0 +1,141 @@
+//! `formwright build`.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use formwright::artifact;
+use formwright::compile::{Model, Request, compile};
+use formwright::construct::yun::{AsPrinted, Options};
+use formwright::error::{Error, Result};
+use formwright::eval::indexed;
+use formwright::target::Source;
+use serde_json::json;
+
+use crate::Answer;
+use crate::show::{badge, example_table, header, size_line, stage_table};
+
+/// The target of the demonstration.
+const DEMONSTRATION: (&str, u64) = ("mean-centring", 4);
+
+#[derive(Args)]
+pub struct Build {
+    /// A built-in name (see `formwright targets`), an expression in quotes such as "x - mean(x)", or a file with an expression or a
+    /// table.
+    target: Option<String>,
+    /// The number of tokens; 3 unless the target fixes it.
+    #[arg(long, value_name = "T")]
+    tokens: Option<usize>,
+    /// The coordinates of a token; 1 unless the target fixes it.
+    #[arg(long, value_name = "K")]
+    dims: Option<usize>,
+    /// The number of cells a side of the grid; a table and an integer domain fix it.
+    #[arg(long, value_name = "N")]
+    resolution: Option<u64>,
+    /// The construction.
+    #[arg(long, value_enum, default_value_t = Construction::Yun)]
+    construction: Construction,
+    /// The kind of attention.
+    #[arg(long, value_enum, default_value_t = Attention::Hardmax)]
+    attention: Attention,
+    /// With a positional encoding (Theorem 3): for targets that are not equivariant, and for sequences with equal tokens.
+    #[arg(long)]
+    positional: bool,
+    /// The arithmetic of the network.
+    #[arg(long, value_enum, default_value_t = Precision::Exact)]
+    precision: Precision,
+    /// Take a step of the proof as printed instead of repaired: lemma7-order, theorem3-positions or flag-sign.
+    #[arg(long, value_name = "NAME")]
+    as_printed: Vec<String>,
+    /// State what is not proved; it is listed with every claim.
+    #[arg(long, value_enum, value_name = "WHAT")]
+    assume: Vec<Assumption>,
+    /// The folder to write; without it nothing is written.
+    #[arg(short, long, value_name = "DIR")]
+    output: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Construction {
+    /// Yun et al. 2020, Theorem 2, and with --positional Theorem 3.
+    Yun,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Attention {
+    /// All weight on the largest score.
+    Hardmax,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Precision {
+    /// Rational numbers of any size.
+    Exact,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Assumption {
+    /// Permuting the input tokens permutes the output tokens.
+    Equivariant,
+}
+
+impl Build {
+    pub fn execute(&self) -> Result<Answer> {
+        // One choice each so far; naming them keeps a script that spells them out working.
+        let (Construction::Yun, Attention::Hardmax, Precision::Exact) =
+            (self.construction, self.attention, self.precision);
+        let (source, resolution) = self.source()?;
+        let as_printed = self.as_printed.iter().map(|name| name.parse()).collect::<Result<Vec<AsPrinted>>>()?;
+        let model = compile(&Request {
+            source,
+            tokens: self.tokens,
+            dims: self.dims,
+            resolution,
+            options: Options { positional: self.positional, as_printed },
+            assume_equivariant: self.assume.contains(&Assumption::Equivariant),
+        })?;
+        let mut text = describe(&model)?;
+        if let Some(dir) = &self.output {
+            artifact::write(&model, dir)?;
+            let _ = write!(text, "\nwritten to {0}; try: formwright inspect {0}", dir.display());
+        } else if self.target.is_none() {
+            text.push_str(NEXT);
+        }
+        let mut json = json!({"dir": self.output.as_ref().map(|dir| dir.display().to_string())});
+        if let (Some(json), serde_json::Value::Object(summary)) = (json.as_object_mut(), model.summary()) {
+            json.extend(summary);
+        }
+        Ok(Answer { text, json })
+    }
+
+    fn source(&self) -> Result<(Source, Option<u64>)> {
+        match &self.target {
+            Some(text) => Ok((artifact::read_target(text)?, self.resolution)),
+            None if self.output.is_some() => Err(Error::input("there is nothing to write: no target is named")
+                .note("try", "formwright build mean-centring --resolution 4 -o DIR")),
+            None => Ok((artifact::read_target(DEMONSTRATION.0)?, self.resolution.or(Some(DEMONSTRATION.1)))),
+        }
+    }
+}
+
+/// What a newcomer might do next.
+const NEXT: &str = "
+next: formwright targets                                                    other functions
+      formwright build sort --positional --tokens 4 --resolution 8          one that depends on the order of the tokens
+      formwright build mean-centring --resolution 4 -o DIR                  write it; then formwright run DIR --input FILE
+      formwright theorems                                                   the statements behind it
+";
+
+/// The readable summary: stages, sizes, an example, the claim.
+pub fn describe(model: &Model) -> Result<String> {
+    let x = model.example();
+    let trace = indexed::trace(&model.network, &x)?;
+    let output = indexed::run(&model.network, &x)?;
+    let expected = model.expected(&x)?;
+    let mut text = header(model);
+    let _ = write!(text, "\n\n{}\n{}\n\n", stage_table(model), size_line(model));
+    let _ =
+        write!(text, "what each stage does to an example\n{}\n\n", example_table(&x, &trace, &output, Some(&expected)));
+    let _ = writeln!(text, "{}", badge(model));
+    Ok(text)
+}

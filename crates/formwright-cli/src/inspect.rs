@@ -1,0 +1,75 @@
+//! `formwright inspect`.
+
+use std::fmt::Write as _;
+use std::io;
+use std::path::PathBuf;
+
+use clap::Args;
+use formwright::artifact;
+use formwright::error::{Error, Result};
+use formwright::exact::Int;
+use serde_json::json;
+
+use crate::Answer;
+use crate::build::describe;
+use crate::show::{lines, table};
+use crate::write_line;
+
+/// The most layers that are listed without being asked for a part.
+const MOST_LAYERS: u64 = 1_000_000;
+
+#[derive(Args)]
+pub struct Inspect {
+    /// The folder that `build` wrote.
+    dir: PathBuf,
+    /// Write the explicit layers, one JSON object a line.
+    #[arg(long)]
+    layers: bool,
+    /// With --layers: only the first K layers of each stage.
+    #[arg(long, value_name = "K", requires = "layers")]
+    first: Option<usize>,
+}
+
+impl Inspect {
+    pub fn execute(&self) -> Result<Answer> {
+        let model = artifact::read(&self.dir)?;
+        let mut coordinates = table(&["coordinate", "meaning"]);
+        for coordinate in &model.network.coordinates {
+            coordinates.add_row([&coordinate.name, &coordinate.meaning]);
+        }
+        let mut text = describe(&model)?;
+        let _ = write!(text, "\n{}\n", lines(&coordinates));
+        let mut json = json!({"dir": self.dir.display().to_string()});
+        if let (Some(json), serde_json::Value::Object(summary)) = (json.as_object_mut(), model.summary()) {
+            json.extend(summary);
+        }
+        json["coordinates"] =
+            model.network.coordinates.iter().map(|c| json!({"name": c.name, "meaning": c.meaning})).collect();
+        Ok(Answer { text, json })
+    }
+
+    /// Streams the layers, if these were asked for.
+    pub fn stream(&self) -> Option<Result<()>> {
+        self.layers.then(|| self.write_layers())
+    }
+
+    fn write_layers(&self) -> Result<()> {
+        let model = artifact::read(&self.dir)?;
+        let layers = model.network.layer_count();
+        if self.first.is_none() && layers > Int::from(MOST_LAYERS) {
+            return Err(Error::declined(format!("the network has {layers} layers, too many to list"))
+                .note("limit", MOST_LAYERS.to_string())
+                .note("try", "--first 10, the first layers of each stage"));
+        }
+        let mut out = io::BufWriter::new(io::stdout().lock());
+        for stage in &model.network.stages {
+            for (index, layer) in stage.generator.layers().take(self.first.unwrap_or(usize::MAX)).enumerate() {
+                let line = json!({"stage": stage.name, "index": index, "layer": layer?});
+                if !write_line(&mut out, &line.to_string())? {
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
+}

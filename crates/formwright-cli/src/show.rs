@@ -1,0 +1,146 @@
+//! Tables and lines for people.
+
+use comfy_table::{Table, presets};
+use formwright::compile::Model;
+use formwright::construct::yun::AsPrinted;
+use formwright::eval::Trace;
+use formwright::exact::{Int, Rat};
+use formwright::network::{LayerKind, Sequence};
+
+/// How many tokens an example shows.
+const MOST_TOKENS: usize = 6;
+
+/// A table without frames: a header, a rule, rows.
+pub fn table(header: &[&str]) -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING).set_header(header.to_vec());
+    table
+}
+
+/// Trailing spaces are of no use to anybody.
+pub fn lines(table: &Table) -> String {
+    table.to_string().lines().map(str::trim_end).collect::<Vec<_>>().join("\n")
+}
+
+/// A number, shortened to its leading digits where it is long.
+pub fn short(value: &Rat) -> String {
+    match value.to_int() {
+        Some(integer) => short_int(&integer),
+        None if value.denominator().bits() <= 20 && value.numerator().bits() <= 60 => value.to_string(),
+        None => format!("≈ {}", value.to_f64()),
+    }
+}
+
+/// An integer, shortened to its leading digits where it is long.
+pub fn short_int(value: &Int) -> String {
+    let text = value.to_string();
+    let (sign, digits) = text.strip_prefix('-').map_or(("", text.as_str()), |digits| ("-", digits));
+    if digits.len() <= 15 {
+        let groups: Vec<&str> =
+            digits.as_bytes().rchunks(3).rev().map(|group| std::str::from_utf8(group).unwrap_or("")).collect();
+        return format!("{sign}{}", if digits.len() > 4 { groups.join(",") } else { digits.to_owned() });
+    }
+    format!("{sign}{}.{}e{}", &digits[..1], &digits[1..5], digits.len() - 1)
+}
+
+fn token(token: &[Rat]) -> String {
+    let entries: Vec<String> = token.iter().map(short).collect();
+    if entries.len() == 1 { entries.concat() } else { format!("({})", entries.join(", ")) }
+}
+
+/// A sequence on one line.
+pub fn sequence(x: &Sequence) -> String {
+    let tokens: Vec<String> = x.iter().map(|t| token(t)).collect();
+    format!("[{}]", tokens.join(", "))
+}
+
+fn plural(count: usize, one: &str) -> String {
+    format!("{count} {one}{}", if count == 1 { "" } else { "s" })
+}
+
+/// What is built, in two lines.
+pub fn header(model: &Model) -> String {
+    let name = &model.target.name;
+    let text = model.source.text().filter(|text| text != name).map_or_else(String::new, |text| format!(": {text}"));
+    let theorem = if model.options.positional { "Theorem 3" } else { "Theorem 2" };
+    let printed: Vec<&str> = model.options.as_printed.iter().map(|step| AsPrinted::name(*step)).collect();
+    let printed = if printed.is_empty() { String::new() } else { format!(", as printed: {}", printed.join(", ")) };
+    let grid = &model.grid;
+    format!(
+        "{name}{text}\nby yun ({theorem}{printed}), exact, for {} of {}, {} cells a side on [{}, {})",
+        plural(grid.tokens(), "token"),
+        plural(grid.dims(), "coordinate"),
+        grid.resolution(),
+        grid.low(),
+        grid.high()
+    )
+}
+
+/// Stages, their layers and what they do.
+pub fn stage_table(model: &Model) -> String {
+    let mut table = table(&["stage", "statement", "layers", "kind", "what it does"]);
+    for stage in &model.network.stages {
+        let kind = match stage.generator.kind() {
+            LayerKind::Attention => "attention",
+            LayerKind::FeedForward => "feed-forward",
+        };
+        let layers = short_int(&stage.generator.size().layers);
+        table.add_row([stage.name, stage.statement, &layers, kind, &stage.meaning]);
+    }
+    if let Some(column) = table.column_mut(2) {
+        column.set_cell_alignment(comfy_table::CellAlignment::Right);
+    }
+    lines(&table)
+}
+
+/// Counts on one line.
+pub fn size_line(model: &Model) -> String {
+    let size = model.network.size();
+    format!(
+        "{} blocks: {} attention layers ({}, size {}), {} feed-forward layers (hidden {}); {} parameters; ids of {} bits",
+        short_int(&size.blocks),
+        short_int(&size.attention_layers),
+        plural(size.heads, "head"),
+        size.head_size,
+        short_int(&size.feed_forward_layers),
+        size.hidden,
+        short_int(&size.parameters),
+        model.id_bits()
+    )
+}
+
+/// The states of a run, a row a stage and a column a token, in integer units; last the output and what the target says.
+pub fn example_table(x: &Sequence, trace: &Trace, output: &Sequence, expected: Option<&Sequence>) -> String {
+    let shown = x.len().min(MOST_TOKENS);
+    let more = if x.len() > shown { format!("… and {} more", x.len() - shown) } else { String::new() };
+    let names: Vec<String> = (0..shown).map(|j| format!("token {j}")).collect();
+    let header: Vec<&str> = std::iter::once("after")
+        .chain(names.iter().map(String::as_str))
+        .chain(std::iter::once(more.as_str()))
+        .collect();
+    let mut table = table(&header);
+    let mut row = |name: &str, state: &Sequence, remark: &str| {
+        let cells = state.iter().take(shown).map(|t| token(t));
+        table.add_row(std::iter::once(name.to_owned()).chain(cells).chain(std::iter::once(remark.to_owned())));
+    };
+    row("input", x, "");
+    for (name, state) in trace {
+        row(name, state, "");
+    }
+    row("output", output, "");
+    if let Some(expected) = expected {
+        row("target", expected, if output == expected { "equal" } else { "NOT EQUAL" });
+    }
+    lines(&table)
+}
+
+/// The claim with its badge.
+pub fn badge(model: &Model) -> String {
+    let assumed: Vec<String> = model.assumptions.iter().map(|text| format!("\nassuming that {text}")).collect();
+    let assumed = assumed.concat();
+    match model.claim() {
+        Some(domain) => format!("exact-on-grid: equal to the target at {domain}{assumed}"),
+        None if model.edited => "no claim: these stages are not the ones that the construction builds".to_owned(),
+        None => "no claim: the values reach into the windows, and as printed nothing keeps them out (see formwright theorems lemma7)".to_owned(),
+    }
+}

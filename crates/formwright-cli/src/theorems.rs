@@ -1,0 +1,80 @@
+//! `formwright theorems`.
+
+use std::fmt::Write as _;
+
+use clap::Args;
+use formwright::error::{Error, Result, nearest};
+use formwright::theorems::{STATEMENTS, Statement, find};
+use serde_json::json;
+
+use crate::Answer;
+use crate::show::{lines, table};
+
+#[derive(Args)]
+pub struct Theorems {
+    /// A statement's id; without it all are listed.
+    id: Option<String>,
+}
+
+impl Theorems {
+    pub fn execute(&self) -> Result<Answer> {
+        let Some(id) = &self.id else { return Ok(list()) };
+        let statement = find(id).ok_or_else(|| {
+            let error = Error::input(format!("there is no statement '{id}'"));
+            match nearest(id, STATEMENTS.iter().map(|statement| statement.id)) {
+                Some(near) => error.note("try", format!("formwright theorems {near}")),
+                None => error.note("try", "formwright theorems"),
+            }
+        })?;
+        Ok(Answer { text: tell(statement), json: json!({"statements": [statement]}) })
+    }
+}
+
+fn list() -> Answer {
+    let mut rows = table(&["id", "source", "gaps", "what it says"]);
+    rows.set_content_arrangement(comfy_table::ContentArrangement::Dynamic).set_width(120);
+    for statement in STATEMENTS {
+        let gaps = statement.departures.iter().filter(|departure| departure.kind.word() == "gap").count();
+        let gaps = if gaps == 0 { String::new() } else { gaps.to_string() };
+        rows.add_row([statement.id, statement.source, &gaps, statement.statement]);
+    }
+    let text = format!(
+        "{}\n\nformwright theorems ID tells where one is built, what checks it, and where the printed proof was repaired.",
+        lines(&rows)
+    );
+    Answer { text, json: json!({"statements": STATEMENTS}) }
+}
+
+fn tell(statement: &Statement) -> String {
+    let Statement { id, source, statement, module, checked, departures } = statement;
+    // Writing to a String cannot fail.
+    let mut text = String::new();
+    let _ = writeln!(text, "{id} ({source})\n\n{}\n\nbuilt in    {module}", wrap(statement, ""));
+    for test in *checked {
+        let _ = writeln!(text, "checked by  {test}");
+    }
+    for departure in *departures {
+        let _ = write!(text, "\n{}\n{}\n", departure.kind.word(), wrap(departure.text, "  "));
+        if let Some(command) = departure.show {
+            let _ = writeln!(text, "  shown by: {command}");
+        }
+    }
+    text
+}
+
+/// Breaks a text into lines of at most a hundred characters.
+fn wrap(text: &str, indent: &str) -> String {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let last = lines.last_mut().filter(|line| line.chars().count() + word.chars().count() < 100);
+        match last {
+            Some(line) if line.is_empty() => line.push_str(word),
+            Some(line) => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            None => lines.push(word.to_owned()),
+        }
+    }
+    lines.iter().map(|line| format!("{indent}{line}")).collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,352 @@
+//! The binary as a user meets it: every answer and every message is a snapshot, exit code included.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// A scratch folder in which the commands run.
+struct Scratch(TempDir);
+
+struct Outcome {
+    code: i32,
+    stdout: String,
+    stderr: String,
+}
+
+impl Scratch {
+    fn new() -> Self {
+        Self(tempfile::tempdir().expect("a folder"))
+    }
+
+    fn path(&self, name: &str) -> std::path::PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn write(&self, name: &str, content: &str) -> &Self {
+        fs::write(self.path(name), content).expect("a file");
+        self
+    }
+
+    fn run(&self, arguments: &[&str], input: &str) -> Outcome {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_formwright"))
+            .args(arguments)
+            .current_dir(self.0.path())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the binary");
+        // A command that refuses its arguments does not read its input.
+        drop(child.stdin.take().expect("a pipe").write_all(input.as_bytes()));
+        let output = child.wait_with_output().expect("an end");
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("UTF-8");
+        Outcome {
+            code: output.status.code().expect("a code"),
+            stdout: text(output.stdout),
+            stderr: text(output.stderr),
+        }
+    }
+
+    /// A command that must succeed.
+    fn done(&self, arguments: &[&str]) -> String {
+        let outcome = self.run(arguments, "");
+        assert_eq!(outcome.code, 0, "{arguments:?}: {}", outcome.stderr);
+        outcome.stdout
+    }
+
+    fn json(&self, arguments: &[&str]) -> Value {
+        serde_json::from_str(&self.done(arguments)).expect("JSON")
+    }
+
+    /// A command that must fail with this code; nothing may be left in the folder besides what was there.
+    fn refused(&self, arguments: &[&str], input: &str, code: i32) -> String {
+        let before = self.listing();
+        let outcome = self.run(arguments, input);
+        assert_eq!(outcome.code, code, "{arguments:?}: {}{}", outcome.stdout, outcome.stderr);
+        assert_eq!(outcome.stdout, "", "messages go to standard error");
+        assert_eq!(self.listing(), before, "nothing is half-written");
+        outcome.stderr
+    }
+
+    fn listing(&self) -> Vec<String> {
+        let mut names: Vec<String> = fs::read_dir(self.0.path())
+            .expect("a folder")
+            .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
+            .collect();
+        names.sort();
+        names
+    }
+}
+
+macro_rules! refusals {
+    ($($name:ident: $code:literal $setup:expr, $arguments:expr, $input:expr;)*) => {$(
+        #[test]
+        fn $name() {
+            let scratch = Scratch::new();
+            let setup: &dyn Fn(&Scratch) = &$setup;
+            setup(&scratch);
+            let message = scratch.refused(&$arguments, $input, $code);
+            insta::assert_snapshot!(stringify!($name), message);
+        }
+    )*};
+}
+
+fn nothing(_: &Scratch) {}
+
+fn compiled(scratch: &Scratch) {
+    scratch.done(&["build", "mean-centring", "--tokens", "2", "--resolution", "4", "-o", "model"]);
+}
+
+const TABLE: &str = r#"{"kind":"table","tokens":2,"dims":1,"output_dims":1,"resolution":2,"symmetry":"equivariant",
+    "values":[[[0],[0]],[[1],["1/3"]],[["1/3"],[1]],[[0],[0]]]}"#;
+
+fn table(from: &'static str, to: &'static str) -> impl Fn(&Scratch) {
+    move |scratch| {
+        assert!(TABLE.contains(from));
+        scratch.write("table.json", &TABLE.replacen(from, to, 1));
+    }
+}
+
+/// A compiled model with one text in one of its files replaced.
+fn tampered(file: &'static str, from: &'static str, to: &'static str) -> impl Fn(&Scratch) {
+    move |scratch| {
+        compiled(scratch);
+        let path = scratch.path("model").join(file);
+        let content = fs::read_to_string(&path).expect("a file");
+        assert!(content.contains(from), "{content}");
+        fs::write(path, content.replacen(from, to, 1)).expect("a file");
+    }
+}
+
+const RUN: [&str; 4] = ["run", "model", "--input", "-"];
+const BUILD_TABLE: [&str; 2] = ["build", "table.json"];
+
+refusals! {
+    // Shapes.
+    tokens_0: 3 nothing, ["build", "x", "--tokens", "0", "--resolution", "4"], "";
+    tokens_1: 3 nothing, ["build", "x", "--tokens", "1", "--resolution", "4"], "";
+    tokens_negative: 3 nothing, ["build", "x", "--tokens=-1", "--resolution", "4"], "";
+    dims_0: 3 nothing, ["build", "x", "--dims", "0", "--resolution", "4"], "";
+    resolution_1: 3 nothing, ["build", "x", "--resolution", "1"], "";
+    resolution_missing: 3 nothing, ["build", "x"], "";
+    too_few_columns: 2 nothing, ["build", "x", "--tokens", "5", "--resolution", "4", "-o", "model"], "";
+    too_few_columns_in_two_dimensions: 2 nothing, ["build", "x", "--tokens", "10", "--dims", "2", "--resolution", "3"], "";
+    ids_too_long: 2 nothing, ["build", "x", "--tokens", "100000", "--dims", "3", "--resolution", "16", "-o", "model"], "";
+    too_many_outputs: 2 nothing, ["build", "[x, 2 * x]", "--dims", "1", "--resolution", "4"], "";
+    // Targets.
+    unknown_target: 3 nothing, ["build", "mean-centering", "--resolution", "4"], "";
+    unknown_target_far_from_all: 3 nothing, ["build", "fibonacci-words", "--resolution", "4"], "";
+    broken_expression: 3 nothing, ["build", "x - mean(x", "--resolution", "4"], "";
+    unknown_function: 3 nothing, ["build", "x - maen(x)", "--resolution", "4"], "";
+    not_equivariant: 2 nothing, ["build", "sort", "--resolution", "4", "-o", "model"], "";
+    not_equivariant_two_coordinates: 2 nothing, ["build", "reverse", "--dims", "2", "--resolution", "3"], "";
+    perhaps_equivariant: 2 nothing, ["build", "x + 0 * i", "--resolution", "4"], "";
+    not_rational: 2 nothing, ["build", "exp(x)", "--resolution", "4"], "";
+    denominator_with_zero: 2 nothing, ["build", "1 / x", "--resolution", "4"], "";
+    // Tables.
+    table_not_json: 3 table("[[[0],[0]]", "[[[0],[0]"), BUILD_TABLE, "";
+    table_without_field: 3 table(r#""resolution":2,"#, ""), BUILD_TABLE, "";
+    table_of_unknown_kind: 3 table(r#""kind":"table""#, r#""kind":"tabel""#), BUILD_TABLE, "";
+    table_with_unknown_symmetry: 3 table(r#""equivariant""#, r#""invariant""#), BUILD_TABLE, "";
+    table_too_short: 3 table(",[[0],[0]]]", "]"), BUILD_TABLE, "";
+    table_entry_of_wrong_shape: 3 table(r#"[["1/3"],[1]]"#, r#"[["1/3"]]"#), BUILD_TABLE, "";
+    table_entry_nan: 3 table(r#"[[1],["1/3"]]"#, r#"[[1],[NaN]]"#), BUILD_TABLE, "";
+    table_entry_no_number: 3 table(r#"[[1],["1/3"]]"#, r#"[[1],["1/0"]]"#), BUILD_TABLE, "";
+    table_that_is_not_equivariant: 3 table(r#"[["1/3"],[1]]"#, r#"[["1/3"],[2]]"#), BUILD_TABLE, "";
+    table_tokens_negative: 3 table(r#""tokens":2"#, r#""tokens":-2"#), BUILD_TABLE, "";
+    table_one_token: 3 table(r#""tokens":2"#, r#""tokens":1"#), BUILD_TABLE, "";
+    table_tokens_too_many: 3 table(r#""tokens":2"#, r#""tokens":20"#), BUILD_TABLE, "";
+    table_and_other_tokens: 3 table("[[0],[0]]", "[[0],[0]]"), ["build", "table.json", "--tokens", "3"], "";
+    // Options.
+    unknown_option: 3 nothing, ["build", "x", "--resolutoin", "4"], "";
+    unknown_command: 3 nothing, ["bulid"], "";
+    unknown_printed_step: 3 nothing, ["build", "x", "--resolution", "4", "--as-printed", "lemma7-oder"], "";
+    printed_positions_without_positions: 3 nothing, ["build", "x", "--resolution", "4", "--as-printed", "theorem3-positions"], "";
+    printed_flag_with_positions: 3 nothing, ["build", "x", "--resolution", "4", "--positional", "--as-printed", "flag-sign"], "";
+    nothing_to_write: 3 nothing, ["build", "-o", "model"], "";
+    folder_of_somebody_else: 3 |scratch: &Scratch| { fs::create_dir(scratch.path("mine")).expect("a folder"); },
+        ["build", "x", "--resolution", "4", "-o", "mine"], "";
+    folder_that_cannot_be_made: 3 |scratch: &Scratch| { scratch.write("file", ""); },
+        ["build", "x", "--resolution", "4", "-o", "file/model"], "";
+    unknown_statement: 3 nothing, ["theorems", "lema7"], "";
+    // Inputs.
+    input_nan: 3 compiled, RUN, "[[[0],[NaN]]]";
+    input_infinite: 3 compiled, RUN, "[[[0],[0.5]],[[1],[-Infinity]]]";
+    input_infinite_text: 3 compiled, RUN, r#"[[[0],["inf"]]]"#;
+    input_of_three_tokens: 3 compiled, RUN, "[[[0],[0.5],[1]]]";
+    input_of_two_coordinates: 3 compiled, RUN, "[[[0],[0.5,1]]]";
+    input_without_batch: 3 compiled, RUN, "[[0],[0.5]]";
+    input_empty_batch: 3 compiled, RUN, "[]";
+    input_no_number: 3 compiled, RUN, r#"[[[0],["a half"]]]"#;
+    input_not_json: 3 compiled, RUN, "0 0.5";
+    input_missing: 3 compiled, ["run", "model", "--input", "nowhere.json"], "";
+    trace_of_two: 3 compiled, ["run", "model", "--input", "-", "--trace"], "[[[0],[0.5]],[[0],[1]]]";
+    // Folders.
+    folder_missing: 3 nothing, RUN, "";
+    model_truncated: 3 tampered("model.json", "\"read_out\"", ""), RUN, "";
+    model_of_another_version: 3 tampered("model.json", "\"version\": 1", "\"version\": 2"), RUN, "";
+    model_with_empty_interval: 3 tampered("model.json", "\"low\": \"768\"", "\"low\": \"7680\""), RUN, "";
+    model_with_unknown_stage: 3 tampered("model.json", "\"name\": \"shifts\"", "\"name\": \"sifts\""), RUN, "";
+    model_with_a_wide_stage: 3 tampered("model.json", "\"rows\": 1", "\"rows\": 2"), RUN, "";
+    target_that_contradicts_itself: 3 tampered("target.json", "x - mean(x)", "x + mean(x)"), RUN, "";
+    // Sizes.
+    too_many_layers_to_list: 2 |scratch: &Scratch| { scratch.done(&["build", "x", "--tokens", "4", "--resolution", "100", "-o", "large"]); },
+        ["inspect", "large", "--layers"], "";
+    too_many_layers_to_execute: 2 |scratch: &Scratch| { scratch.done(&["build", "x", "--tokens", "4", "--resolution", "200", "-o", "large"]); },
+        ["run", "large", "--input", "-", "--layer-by-layer"], "[[[0],[0],[0],[0]]]";
+}
+
+#[test]
+fn a_refusal_in_json_is_a_document_too() {
+    let outcome = Scratch::new().run(&["build", "sort", "--resolution", "4", "--json"], "");
+    assert_eq!(outcome.code, 2);
+    insta::assert_snapshot!(outcome.stdout);
+}
+
+#[test]
+fn the_demonstration_fits_one_screen() {
+    let text = Scratch::new().done(&["build"]);
+    assert!(text.lines().count() <= 40, "{} lines", text.lines().count());
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn help_tells_every_command() {
+    let scratch = Scratch::new();
+    let text: Vec<String> =
+        [&["--help"][..], &["build", "--help"], &["run", "--help"], &["inspect", "--help"], &["theorems", "--help"]]
+            .iter()
+            .map(|arguments| scratch.done(arguments))
+            .collect();
+    insta::assert_snapshot!(text.join("\n----\n"));
+}
+
+#[test]
+fn targets_and_theorems_are_listed() {
+    let scratch = Scratch::new();
+    insta::assert_snapshot!("targets", scratch.done(&["targets"]));
+    insta::assert_snapshot!("theorems", scratch.done(&["theorems"]));
+    insta::assert_snapshot!("theorem3", scratch.done(&["theorems", "theorem3"]));
+    let targets = scratch.json(&["targets", "--json"]);
+    assert!(targets["targets"].as_array().expect("targets").len() >= 12);
+    assert_eq!(targets["targets"][3]["expression"], "x - mean(x)");
+    let statements = scratch.json(&["theorems", "--json"]);
+    assert_eq!(statements["statements"][2]["id"], "lemma8");
+}
+
+#[test]
+fn a_model_is_written_read_run_and_inspected() {
+    let scratch = Scratch::new();
+    let built =
+        scratch.json(&["build", "mean-centring", "--tokens", "2", "--resolution", "4", "-o", "model", "--json"]);
+    insta::assert_snapshot!("build_json", format!("{built:#}"));
+    let inspected = scratch.json(&["inspect", "model", "--json"]);
+    for (field, value) in built.as_object().expect("an object") {
+        assert_eq!(inspected[field], *value, "{field}");
+    }
+    insta::assert_snapshot!("inspect", scratch.done(&["inspect", "model"]));
+    let layers = scratch.done(&["inspect", "model", "--layers"]);
+    assert_eq!(layers.lines().count(), 5 + 4 + 1 + 2 + 12);
+    insta::assert_snapshot!("first_layers", scratch.done(&["inspect", "model", "--layers", "--first", "1"]));
+    scratch.write("x.json", r#"[[[0.1],["7/8"]],[[0.1],[0.2]],[[2],[0]]]"#);
+    insta::assert_snapshot!("run", scratch.done(&["run", "model", "--input", "x.json"]));
+    let outputs = scratch.json(&["run", "model", "--input", "x.json", "--json"]);
+    assert_eq!(outputs["outputs"], serde_json::json!([[["-3/8"], ["3/8"]], [["0"], ["0"]], [["0"], ["0"]]]));
+    assert_eq!(scratch.json(&["run", "model", "--input", "x.json", "--json", "--layer-by-layer"]), outputs);
+    let trace = scratch.run(&["run", "model", "--input", "-", "--trace", "--json"], r#"[[["1/8"],["5/8"]]]"#);
+    insta::assert_snapshot!("trace_json", trace.stdout);
+}
+
+#[test]
+fn the_same_request_gives_the_same_bytes() {
+    let scratch = Scratch::new();
+    let read =
+        |name: &str| ["model.json", "target.json"].map(|file| fs::read(scratch.path(name).join(file)).expect("a file"));
+    for name in ["one", "two"] {
+        scratch.done(&["build", "sort", "--positional", "--dims", "2", "--resolution", "3", "-o", name]);
+    }
+    assert_eq!(read("one"), read("two"));
+    // A folder of ours is replaced as a whole.
+    scratch.done(&["build", "identity", "--resolution", "4", "-o", "two"]);
+    assert_ne!(read("one"), read("two"));
+    assert_eq!(scratch.listing(), ["one", "two"]);
+}
+
+#[test]
+fn an_edited_model_runs_and_claims_nothing() {
+    let scratch = Scratch::new();
+    tampered("model.json", "\"scale\": \"4\"", "\"scale\": \"5\"")(&scratch);
+    let summary = scratch.json(&["inspect", "model", "--json"]);
+    assert_eq!(summary["error"]["badge"], Value::Null);
+    let input = r#"[[["1/8"],["5/8"]]]"#;
+    let run = |scratch: &Scratch, more: &[&str]| {
+        scratch.run(&[&["run", "model", "--input", "-", "--json"], more].concat(), input).stdout
+    };
+    assert_eq!(run(&scratch, &[]), run(&scratch, &["--layer-by-layer"]));
+    let other = Scratch::new();
+    compiled(&other);
+    assert_ne!(run(&scratch, &[]), run(&other, &[]));
+}
+
+#[test]
+fn a_trillion_layers_build_and_run() {
+    let scratch = Scratch::new();
+    let arguments =
+        ["build", "mean-centring", "--tokens", "4", "--dims", "2", "--resolution", "46", "-o", "large", "--json"];
+    let built = scratch.json(&arguments);
+    let layers: u64 = built["size"]["feed_forward_layers"].as_str().expect("a string").parse().expect("a number");
+    assert!(layers > 1_000_000_000_000, "{layers}");
+    let input = r#"[[[0.1,0.2],[0.3,0.4],[0.5,0.6],[0.7,0.9]]]"#;
+    let run = scratch.run(&["run", "large", "--input", "-", "--json"], input);
+    insta::assert_snapshot!("a_trillion_layers", run.stdout);
+}
+
+#[test]
+fn the_commands_of_the_registry_show_what_they_say() {
+    let scratch = Scratch::new();
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    fs::create_dir(scratch.path("examples")).expect("a folder");
+    fs::copy(examples.join("lemma7-gap.json"), scratch.path("examples/lemma7-gap.json")).expect("a file");
+    let binary = Path::new(env!("CARGO_BIN_EXE_formwright")).parent().expect("a folder");
+    let path = format!("{}:{}", binary.display(), std::env::var("PATH").unwrap_or_default());
+    let shell = |command: &str| {
+        let output = Command::new("sh")
+            .args(["-c", command])
+            .current_dir(scratch.0.path())
+            .env("PATH", &path)
+            .output()
+            .expect("a shell");
+        String::from_utf8(output.stdout).expect("UTF-8")
+    };
+    let shown: Vec<String> = formwright::theorems::STATEMENTS
+        .iter()
+        .flat_map(|statement| statement.departures)
+        .filter_map(|departure| departure.show)
+        .map(|command| format!("$ {command}\n{}", shell(command)))
+        .collect();
+    assert_eq!(shown.len(), 3);
+    insta::assert_snapshot!(shown.join("\n"));
+}
+
+#[test]
+fn the_example_of_the_readme_is_true() {
+    let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md")).expect("README.md");
+    let block = page.split("```console\n").nth(1).and_then(|rest| rest.split("```").next()).expect("a console block");
+    let scratch = Scratch::new();
+    let binary = Path::new(env!("CARGO_BIN_EXE_formwright")).parent().expect("a folder");
+    let path = format!("{}:{}", binary.display(), std::env::var("PATH").unwrap_or_default());
+    for example in block.split("$ ").skip(1) {
+        let (command, expected) = example.split_once('\n').expect("a command and its answer");
+        let output = Command::new("sh")
+            .args(["-c", command])
+            .current_dir(scratch.0.path())
+            .env("PATH", &path)
+            .output()
+            .expect("a shell");
+        assert_eq!(String::from_utf8(output.stdout).expect("UTF-8").trim_end(), expected.trim_end(), "{command}");
+    }
+}

@@ -1,0 +1,227 @@
+//! The folder on disk, and targets read from files.
+//!
+//! An exact model is two files: `target.json`, the function, closed; `model.json`, for people and for reading back: the summary, the
+//! named coordinates, embedding, positions and read-out, and each stage with the parameters that generate its layers. A folder is
+//! written beside its place and renamed, so that nothing half-written is ever seen.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::{fs, io};
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::compile::Model;
+use crate::construct::yun::{self, AsPrinted, Options};
+use crate::error::{Error, Result, nearest};
+use crate::exact::Rat;
+use crate::input::parse_json;
+use crate::lattice::Grid;
+use crate::network::{Affine, Coordinate, Matrix, Network};
+use crate::target::{Source, catalogue};
+
+/// The version of `model.json`.
+const VERSION: u64 = 1;
+
+/// A target from what a user writes: a built-in name, a file with an expression or a table, or an expression.
+pub fn read_target(text: &str) -> Result<Source> {
+    if let Some(source) = catalogue::find(text) {
+        return source;
+    }
+    let path = Path::new(text);
+    if path.is_file() {
+        let content = read_file(path)?;
+        let name = path.file_stem().map_or_else(|| text.to_owned(), |stem| stem.to_string_lossy().into_owned());
+        return if content.trim_start().starts_with('{') {
+            Source::from_json(&name, &parse_json(&content, text)?)
+        } else {
+            Source::expression(&name, &content)
+        };
+    }
+    let parsed = Source::expression(text, text);
+    // A lone word that is no expression is a name, or a path.
+    let is_word = text.chars().all(|c| c.is_alphanumeric() || "-_./\\".contains(c)) && !text.is_empty();
+    match parsed {
+        Ok(source) => Ok(source),
+        Err(_) if is_word => {
+            let error =
+                Error::input(format!("there is no target '{text}': it is no built-in name, no file and no expression"));
+            Err(match nearest(text, catalogue::names()) {
+                Some(near) => error.note("try", format!("{near}, or formwright targets for the whole list")),
+                None => error.note("try", "formwright targets for the list of built-in names"),
+            })
+        }
+        Err(error) => Err(error),
+    }
+}
+
+fn read_file(path: &Path) -> Result<String> {
+    fs::read_to_string(path).map_err(|error| Error::input(format!("cannot read {}: {error}", path.display())))
+}
+
+/// Writes a model's folder; a folder that is there already is replaced only if it holds a model.
+pub fn write(model: &Model, dir: &Path) -> Result<()> {
+    let occupied = dir.exists();
+    if occupied && !dir.join("model.json").is_file() {
+        return Err(Error::input(format!("{} exists and holds no model", dir.display()))
+            .note("reason", "only a folder that formwright wrote is replaced")
+            .note("try", "another folder"));
+    }
+    let beside = beside(dir, "new")?;
+    let fail = |error: io::Error| Error::input(format!("cannot write {}: {error}", dir.display()));
+    let written = write_files(model, &beside).map_err(fail).and_then(|()| {
+        if !occupied {
+            return fs::rename(&beside, dir).map_err(fail);
+        }
+        let old = self::beside(dir, "old")?;
+        fs::rename(dir, &old)
+            .and_then(|()| fs::rename(&beside, dir))
+            .and_then(|()| fs::remove_dir_all(&old))
+            .map_err(fail)
+    });
+    if written.is_err() {
+        // What could not be finished is taken away; the error that is reported is the one that came first.
+        drop(fs::remove_dir_all(&beside));
+    }
+    written
+}
+
+/// A name beside `dir` that is this process's own.
+fn beside(dir: &Path, what: &str) -> Result<PathBuf> {
+    let name = dir.file_name().ok_or_else(|| Error::input(format!("{} names no folder", dir.display())))?;
+    let name = format!(".{}.{what}-{}", name.to_string_lossy(), std::process::id());
+    Ok(dir.with_file_name(name))
+}
+
+fn write_files(model: &Model, dir: &Path) -> io::Result<()> {
+    fs::create_dir_all(dir)?;
+    for (name, content) in [("target.json", model.source.to_json()), ("model.json", to_json(model))] {
+        fs::write(dir.join(name), format!("{content:#}\n"))?;
+    }
+    Ok(())
+}
+
+/// `model.json`: the summary, and what is needed to run.
+fn to_json(model: &Model) -> Value {
+    let network = &model.network;
+    let affine = |map: &Affine| json!({"weight": map.weight, "bias": map.bias});
+    let mut file = json!({"format": "formwright-model", "version": VERSION});
+    let mut summary = model.summary();
+    for (stage, written) in network.stages.iter().zip(summary["stages"].as_array_mut().into_iter().flatten()) {
+        written["parameters"] = stage.generator.parameters();
+    }
+    if let (Some(file), Value::Object(summary)) = (file.as_object_mut(), summary) {
+        file.extend(summary);
+    }
+    let coordinate = |c: &Coordinate| json!({"name": c.name, "meaning": c.meaning});
+    file["coordinates"] = network.coordinates.iter().map(coordinate).collect();
+    file["grid"] = json!(model.grid);
+    file["embed"] = affine(&network.embed);
+    file["pos"] = json!(network.positions);
+    file["read_out"] = affine(&network.read_out);
+    file
+}
+
+/// The part of `model.json` that is read back.
+#[derive(Deserialize)]
+struct Written {
+    format: String,
+    version: u64,
+    positional: bool,
+    as_printed: Vec<String>,
+    grid: Grid,
+    coordinates: Vec<WrittenCoordinate>,
+    embed: WrittenAffine,
+    pos: Option<Matrix>,
+    read_out: WrittenAffine,
+    stages: Vec<WrittenStage>,
+    error: WrittenError,
+}
+
+#[derive(Deserialize)]
+struct WrittenCoordinate {
+    name: String,
+    meaning: String,
+}
+
+#[derive(Deserialize)]
+struct WrittenAffine {
+    weight: Matrix,
+    bias: Vec<Rat>,
+}
+
+#[derive(Deserialize)]
+struct WrittenStage {
+    name: String,
+    parameters: Value,
+}
+
+#[derive(Deserialize)]
+struct WrittenError {
+    assumptions: Vec<String>,
+}
+
+/// Reads a model's folder.
+pub fn read(dir: &Path) -> Result<Model> {
+    if !dir.is_dir() {
+        return Err(Error::input(format!("there is no folder {}", dir.display()))
+            .note("try", format!("formwright build TARGET -o {}", dir.display())));
+    }
+    let load = |name: &str| {
+        let path = dir.join(name);
+        parse_json(&read_file(&path)?, &path.display().to_string())
+    };
+    let path = dir.join("model.json");
+    let wrong = |what: &str| Error::input(format!("{} is no model that this version reads: {what}", path.display()));
+    let source = Source::from_json("target.json", &load("target.json")?)?;
+    let written: Written = serde_json::from_value(load("model.json")?).map_err(|error| wrong(&error.to_string()))?;
+    if written.format != "formwright-model" || written.version != VERSION {
+        return Err(wrong(&format!("format {}, version {}", written.format, written.version)));
+    }
+    let as_printed = written.as_printed.iter().map(|name| name.parse()).collect::<Result<Vec<AsPrinted>>>()?;
+    let options = Options { positional: written.positional, as_printed };
+    let (width, tokens) = (written.coordinates.len(), written.grid.tokens());
+    let target = Arc::new(source.target(written.grid.dims())?);
+    let mut stages = Vec::new();
+    for stage in written.stages {
+        let place = |what: &str| wrong(&format!("stage '{}': {what}", stage.name));
+        let read = yun::read_stage(&stage.name, stage.parameters, &target).map_err(|what| place(&what))?;
+        if read.generator.width() != width {
+            return Err(place(&format!("it acts on {} coordinates of {width}", read.generator.width())));
+        }
+        stages.push(read);
+    }
+    let network = Network {
+        tokens,
+        coordinates: written
+            .coordinates
+            .into_iter()
+            .map(|WrittenCoordinate { name, meaning }| Coordinate { name, meaning })
+            .collect(),
+        embed: affine(written.embed, width, written.grid.dims()).ok_or_else(|| wrong("the embedding's shape"))?,
+        positions: written.pos,
+        stages,
+        read_out: affine(written.read_out, target.output_dims(), width).ok_or_else(|| wrong("the read-out's shape"))?,
+    };
+    let fits = |positions: &Matrix| positions.len() == tokens && positions.iter().all(|row| row.len() == width);
+    if !network.positions.as_ref().is_none_or(fits) {
+        return Err(wrong("the positions' shape"));
+    }
+    let built = yun::build(&written.grid, &target, &options)?;
+    let edited = describe(&built) != describe(&network);
+    Ok(Model { source, target, grid: written.grid, options, assumptions: written.error.assumptions, edited, network })
+}
+
+/// Everything that the network computes with.
+fn describe(network: &Network) -> Value {
+    let stages: Vec<Value> =
+        network.stages.iter().map(|stage| json!([stage.name, stage.generator.parameters()])).collect();
+    let affine = |map: &Affine| json!([map.weight, map.bias]);
+    json!([stages, affine(&network.embed), network.positions, affine(&network.read_out)])
+}
+
+fn affine(written: WrittenAffine, rows: usize, columns: usize) -> Option<Affine> {
+    let WrittenAffine { weight, bias } = written;
+    let fits = weight.len() == rows && bias.len() == rows && weight.iter().all(|row| row.len() == columns);
+    fits.then_some(Affine { weight, bias })
+}

@@ -1,0 +1,3 @@
+//! Constructions: one folder a source, one file a lemma.
+
+pub mod yun;

@@ -1,0 +1,25 @@
+//! Lemma 8: the piecewise constant `f̄`.
+//!
+//! `f̄(X) = f(C_L)` on the cell of the grid point `L`, `C_L` the cell's centre. A permutation of the columns of `L` permutes those of
+//! `C_L`, so `f̄` is equivariant if `f` is. Each output entry is off by at most the modulus of continuity at half a cell's side.
+//! (The paper uses the modulus at the whole side.)
+//!
+//! A network stores `A_L = N · f(C_L)`: integer units, like the rest of its residual stream.
+
+use crate::error::Result;
+use crate::exact::Rat;
+use crate::lattice::Grid;
+use crate::network::Sequence;
+use crate::target::Target;
+
+/// `f(C_L)`, in the target's units.
+pub fn value_at_centre(target: &Target, grid: &Grid, point: &[Vec<u64>]) -> Result<Sequence> {
+    target.evaluate(&grid.centre(point))
+}
+
+/// `A_L = N · f(C_L)`, divided by `2^exponent`.
+pub fn stored_value(target: &Target, grid: &Grid, point: &[Vec<u64>], exponent: usize) -> Result<Sequence> {
+    let scale = Rat::from(grid.resolution()) / Rat::from(2).pow(exponent);
+    let value = value_at_centre(target, grid, point)?;
+    Ok(value.into_iter().map(|token| token.into_iter().map(|y| y * &scale).collect()).collect())
+}

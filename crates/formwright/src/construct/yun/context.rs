@@ -1,0 +1,533 @@
+//! Lemma 6: the contextual map `g_c`, attention layers with two heads of size one, hardmax.
+//!
+//! Integer units, `id_j = uᵀZ_j`. The head `ψ(Z; b) = e_1 uᵀZ σ_H[(uᵀZ)ᵀ(uᵀZ - b1ᵀ)]` gives token `j` the largest id if
+//! `id_j > b`, the smallest if `id_j < b`, the mean of all if `id_j = b`. The *selective shift* of the window `v`,
+//!
+//! ```text
+//! Z ← Z + D (ψ(Z; v-½) - ψ(Z; v+½)),         v = 0, 1, …, D-1 in this order,
+//! ```
+//!
+//! adds `D·(max - min)` to the tokens with `v-½ < id < v+½` and nothing to the others. For sorted ids `l_1 < … < l_n` the sweep
+//! ends in `l̃_1 < … < l̃_n`,
+//!
+//! ```text
+//! l̃_1 = l_1 + D(l_n - l_1),      l̃_j = l_j + D(l̃_{j-1} - l_j),
+//! ```
+//!
+//! and the *global shift* `Z ← Z + D^{n+1} ψ(Z; 0)` adds `D^{n+1} l̃_n` to all. Then, with `t_l = D^{2n}(D-1)` and
+//! `t_r = D^{2n+1}(D-1)`:
+//!
+//! 1. the ids of a sequence with distinct columns are distinct;
+//! 2. so are the ids of two such sequences that are no permutations of each other (`⌊id/D^{n+1}⌋ = l̃_n` tells the context);
+//! 3. they lie in `[t_l, t_r)`;
+//! 4. the ids of every other sequence, duplicates and flags, lie outside `[t_l, t_r]`.
+//!
+//! *Size*: `D + 1` attention layers.
+//!
+//! # Which window acts next
+//!
+//! The closed form does not visit the `D` windows: token `j` is touched by `v` exactly when `v-½ ≤ id_j ≤ v+½`, so the next
+//! window that touches any token is known, and each token of a lattice sequence is touched once.
+//!
+//! # Decoding
+//!
+//! `l̃_j ≡ l_j (mod D)`, so `l̃_n` gives `l_n`, then `l̃_{j-1} = (l̃_j - l_j)/D + l_j` gives the others, down to `l̃_1`. With positions
+//! the residue is taken relative to the token's range.
+//!
+//! # Order of the ids
+//!
+//! With gaps `g_k = l_{k+1} - l_k` and spread `a = l_n - l_1`, `l̃_n = D^n a - S`, `S = Σ_{k<n} D^{n-k} g_k - l_n`. Since
+//! `1 ≤ g_k ≤ D-1`, `0 < S < D^n`: a larger spread always wins. At equal spread, `S + D - 1` has the base-`D` digits
+//! `g_1, …, g_{n-1}, D-1-l_n`: smaller gaps win, the first one first, then the larger `l_n`; the last gap follows from the others.
+//! So the contexts by decreasing `l̃_n` are those of
+//! [`by_spread`](crate::lattice::by_spread).
+//!
+//! *Departures*: category 3 needs `l_i ≥ 0` where the paper has `>`; a plain-text copy of the paper lost the factor `δ^{-d}`
+//! before `Ψ`.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{basis, to_value};
+use crate::error::Result;
+use crate::exact::{Int, Rat};
+use crate::lattice::{Grid, by_spread, increasing_tuples, tuples};
+use crate::network::{Attention, Generator, Head, Layer, LayerKind, Normaliser, Sequence, StageSize, dot};
+
+/// A run of consecutive windows `start, start+1, …`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Windows {
+    /// The first window's centre.
+    pub start: Int,
+    /// How many there are.
+    pub count: Int,
+}
+
+/// The order in which a sweep visits its windows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Order {
+    /// As in the lemma.
+    Increasing,
+    /// The other way: not a contextual map, and a test of the two executions.
+    Decreasing,
+}
+
+/// The parameters of the sweep of selective shifts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SelectiveShifts {
+    /// `u`, which reads a token's id.
+    pub u: Vec<Rat>,
+    /// The windows, ascending, without overlap.
+    pub windows: Vec<Windows>,
+    /// The distance of the two thresholds from a window's centre: ½.
+    pub half_width: Rat,
+    /// The factor `D` of a shift.
+    pub scale: Int,
+    /// The order of the sweep.
+    pub order: Order,
+}
+
+/// The parameters of the last attention layer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GlobalShift {
+    /// `u`, which reads a token's id.
+    pub u: Vec<Rat>,
+    /// The threshold, 0.
+    pub threshold: Rat,
+    /// The factor `D^{n+1}`.
+    pub scale: Int,
+}
+
+/// `ψ(Z; b)`, with weight `scale` on the way out.
+fn head(u: &[Rat], b: &Rat, scale: Rat) -> Head {
+    let row = vec![u.to_vec()];
+    let o = basis(u.len(), 0, scale).into_iter().map(|entry| vec![entry]).collect();
+    Head { q: row.clone(), q_bias: vec![-b.clone()], k: row.clone(), v: row, o }
+}
+
+/// The largest, the smallest and the mean id of a sequence: all that a head can give.
+struct Extremes {
+    max: Rat,
+    min: Rat,
+    mean: Rat,
+}
+
+impl Extremes {
+    fn of(ids: &[Rat]) -> Self {
+        let max = ids.iter().max().cloned().unwrap_or_default();
+        let min = ids.iter().min().cloned().unwrap_or_default();
+        let mean = ids.iter().sum::<Rat>() / Rat::from(ids.len().max(1));
+        Self { max, min, mean }
+    }
+
+    /// What `ψ(·; b)` gives to a token with this id.
+    fn attended(&self, id: &Rat, b: &Rat) -> &Rat {
+        match id.cmp(b) {
+            std::cmp::Ordering::Greater => &self.max,
+            std::cmp::Ordering::Less => &self.min,
+            std::cmp::Ordering::Equal => &self.mean,
+        }
+    }
+}
+
+impl SelectiveShifts {
+    fn layer(&self, v: &Int) -> Layer {
+        let (v, scale) = (Rat::from(v), Rat::from(&self.scale));
+        let heads = vec![
+            head(&self.u, &(&v - &self.half_width), scale.clone()),
+            head(&self.u, &(&v + &self.half_width), -scale),
+        ];
+        Layer::Attention(Attention { normaliser: Normaliser::Hardmax, heads })
+    }
+
+    /// Every window in the order of the sweep.
+    fn sweep(&self) -> Box<dyn Iterator<Item = Int> + '_> {
+        let one = Int::ONE;
+        match self.order {
+            Order::Increasing => Box::new(self.windows.iter().flat_map(move |run| {
+                let end = &run.start + &run.count;
+                std::iter::successors(Some(run.start.clone()), move |v| Some(v + Int::ONE))
+                    .take_while(move |v| *v < end)
+            })),
+            Order::Decreasing => Box::new(self.windows.iter().rev().flat_map(move |run| {
+                let last = &run.start + &run.count - &one;
+                std::iter::successors(Some(last), |v| Some(v - Int::ONE)).take_while(|v| *v >= run.start)
+            })),
+        }
+    }
+
+    /// The first window behind `passed`, in the order of the sweep, whose closed interval holds `id`.
+    fn next(&self, passed: Option<&Int>, id: &Rat) -> Option<Int> {
+        let mut low = (id - &self.half_width).ceil();
+        let mut high = (id + &self.half_width).floor();
+        match (self.order, passed) {
+            (Order::Increasing, Some(v)) => low = low.max(v + Int::ONE),
+            (Order::Decreasing, Some(v)) => high = high.min(v - Int::ONE),
+            (_, None) => {}
+        }
+        // The part of [low, high] inside a run of windows, from the end at which the sweep meets it.
+        let inside = |run: &Windows| {
+            let (low, high) =
+                (low.clone().max(run.start.clone()), high.clone().min(&run.start + &run.count - Int::ONE));
+            (low <= high).then(|| if self.order == Order::Increasing { low } else { high })
+        };
+        match self.order {
+            Order::Increasing => self.windows.iter().find_map(inside),
+            Order::Decreasing => self.windows.iter().rev().find_map(inside),
+        }
+    }
+
+    /// What the sweep adds to each token's first row, by jumping from one window that touches a token to the next.
+    fn gains(&self, ids: &[Rat]) -> Vec<Rat> {
+        let scale = Rat::from(&self.scale);
+        let mut ids = ids.to_vec();
+        let mut gains = vec![Rat::ZERO; ids.len()];
+        let mut passed: Option<Int> = None;
+        loop {
+            let touched = ids.iter().filter_map(|id| self.next(passed.as_ref(), id));
+            let first = match self.order {
+                Order::Increasing => touched.min(),
+                Order::Decreasing => touched.max(),
+            };
+            let Some(v) = first else { return gains };
+            let extremes = Extremes::of(&ids);
+            let centre = Rat::from(&v);
+            let (low, high) = (&centre - &self.half_width, &centre + &self.half_width);
+            for (id, gain) in ids.iter_mut().zip(&mut gains) {
+                let gained = &scale * (extremes.attended(id, &low) - extremes.attended(id, &high));
+                *id += &(&self.u[0] * &gained);
+                *gain += &gained;
+            }
+            passed = Some(v);
+        }
+    }
+
+    /// Refuses parameters that a hand-edited file may hold and that no sweep can have.
+    pub(super) fn check(&self) -> std::result::Result<(), String> {
+        if self.half_width.is_negative() {
+            return Err(format!("the half-width {} is negative", self.half_width));
+        }
+        let overlap = |pair: &[Windows]| &pair[0].start + &pair[0].count > pair[1].start;
+        if self.windows.iter().any(|run| run.count < Int::ZERO) || self.windows.windows(2).any(overlap) {
+            return Err("the windows do not ascend".to_owned());
+        }
+        Ok(())
+    }
+
+    fn count(&self) -> Int {
+        self.windows.iter().fold(Int::ZERO, |total, run| total + &run.count)
+    }
+}
+
+/// Adds to each token's first row what `gains` makes of the ids.
+fn shift_first_row(state: &mut Sequence, u: &[Rat], gains: impl Fn(&[Rat]) -> Vec<Rat>) {
+    let ids: Vec<Rat> = state.iter().map(|token| dot(u, token)).collect();
+    for (token, gain) in state.iter_mut().zip(gains(&ids)) {
+        token[0] += &gain;
+    }
+}
+
+impl Generator for SelectiveShifts {
+    fn width(&self) -> usize {
+        self.u.len()
+    }
+
+    fn kind(&self) -> LayerKind {
+        LayerKind::Attention
+    }
+
+    fn size(&self) -> StageSize {
+        let layers = self.count();
+        // Per head: u three times, a bias that is a half-integer, one output weight.
+        let nonzeros = &layers * Int::from(2 * (3 * self.u.len() + 2));
+        StageSize { layers, heads: 2, head_size: 1, hidden: 0, units: Int::ZERO, nonzeros }
+    }
+
+    fn layers(&self) -> Box<dyn Iterator<Item = Result<Layer>> + '_> {
+        Box::new(self.sweep().map(|v| Ok(self.layer(&v))))
+    }
+
+    fn closed_form(&self, mut state: Sequence) -> Result<Sequence> {
+        shift_first_row(&mut state, &self.u, |ids| self.gains(ids));
+        Ok(state)
+    }
+
+    fn parameters(&self) -> Value {
+        to_value(self)
+    }
+}
+
+impl GlobalShift {
+    /// What the layer adds to each token's first row.
+    fn gains(&self, ids: &[Rat]) -> Vec<Rat> {
+        let (extremes, scale) = (Extremes::of(ids), Rat::from(&self.scale));
+        ids.iter().map(|id| &scale * extremes.attended(id, &self.threshold)).collect()
+    }
+}
+
+impl Generator for GlobalShift {
+    fn width(&self) -> usize {
+        self.u.len()
+    }
+
+    fn kind(&self) -> LayerKind {
+        LayerKind::Attention
+    }
+
+    fn size(&self) -> StageSize {
+        let nonzeros = Int::from(3 * self.u.len() + 1 + usize::from(!self.threshold.is_zero()));
+        StageSize { layers: Int::ONE, heads: 1, head_size: 1, hidden: 0, units: Int::ZERO, nonzeros }
+    }
+
+    fn layers(&self) -> Box<dyn Iterator<Item = Result<Layer>> + '_> {
+        let heads = vec![head(&self.u, &self.threshold, Rat::from(&self.scale))];
+        Box::new(std::iter::once(Ok(Layer::Attention(Attention { normaliser: Normaliser::Hardmax, heads }))))
+    }
+
+    fn closed_form(&self, mut state: Sequence) -> Result<Sequence> {
+        shift_first_row(&mut state, &self.u, |ids| self.gains(ids));
+        Ok(state)
+    }
+
+    fn parameters(&self) -> Value {
+        to_value(self)
+    }
+}
+
+/// How the tokens of a sequence are told apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Positions {
+    /// Not at all (Theorem 2): a context is a set of distinct columns.
+    None,
+    /// Token 1 highest and never shifted, the others below it in order (Theorem 3, repaired).
+    Repaired,
+    /// Token `j` at `j-1` (Theorem 3 as printed).
+    Printed,
+}
+
+/// The contextual map as a whole: the contexts, their ids, and the way back from an id.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ContextMap {
+    /// The lattice.
+    pub grid: Grid,
+    /// How tokens are told apart.
+    pub positions: Positions,
+    /// The sweep.
+    pub sweep: SelectiveShifts,
+    /// The last layer.
+    pub global: GlobalShift,
+}
+
+/// A context with the ids that the map gives to its tokens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Context {
+    /// The column of each token, as an id in `0..D`, without its position.
+    pub columns: Vec<Int>,
+    /// What each token's id was before the map, position included.
+    pub before: Vec<Rat>,
+    /// What it is after it.
+    pub ids: Vec<Rat>,
+}
+
+impl ContextMap {
+    /// The map of Lemma 6, or of its counterpart in Theorem 3.
+    pub fn new(grid: &Grid, positions: Positions) -> Self {
+        let (n, columns) = (grid.tokens(), grid.columns());
+        let u: Vec<Rat> = grid.radix().iter().map(Rat::from).collect();
+        let start = |token: usize| Self::range_start(grid, positions, token);
+        let run = |token: usize| Windows { start: start(token), count: columns.clone() };
+        let (windows, global) = match positions {
+            Positions::None => (vec![run(0)], columns.pow(n + 1)),
+            Positions::Repaired => {
+                ((1..n).map(run).collect(), Int::from(n) * Int::from(grid.resolution()) * columns.pow(n))
+            }
+            Positions::Printed => {
+                ((0..n).map(run).collect(), Int::from(n) * Int::from(grid.resolution()) * columns.pow(n + 1))
+            }
+        };
+        let sweep = SelectiveShifts {
+            u: u.clone(),
+            windows,
+            half_width: Rat::new(1, 2),
+            scale: columns.clone(),
+            order: Order::Increasing,
+        };
+        let global = GlobalShift { u, threshold: Rat::ZERO, scale: global };
+        Self { grid: grid.clone(), positions, sweep, global }
+    }
+
+    /// The position that token `token` (from 0) gets, in units of the box's side.
+    pub fn position(grid: &Grid, positions: Positions, token: usize) -> usize {
+        match positions {
+            Positions::None => 0,
+            Positions::Repaired if token == 0 => grid.tokens() - 1,
+            Positions::Repaired => token - 1,
+            Positions::Printed => token,
+        }
+    }
+
+    /// The smallest id of token `token`: position times `N(1 + N + … + N^{d-1})`.
+    fn range_start(grid: &Grid, positions: Positions, token: usize) -> Int {
+        let unit = grid.radix().iter().fold(Int::ZERO, |sum, power| sum + power) * Int::from(grid.resolution());
+        Int::from(Self::position(grid, positions, token)) * unit
+    }
+
+    /// The context of these columns, token by token; for [`Positions::None`] they must ascend.
+    pub fn context(&self, columns: Vec<Int>) -> Context {
+        let starts = (0..self.grid.tokens()).map(|token| Self::range_start(&self.grid, self.positions, token));
+        let before: Vec<Rat> = columns.iter().zip(starts).map(|(column, start)| Rat::from(column + start)).collect();
+        let gained = |ids: Vec<Rat>, gains: Vec<Rat>| -> Vec<Rat> {
+            ids.into_iter().zip(gains).map(|(id, gain)| id + gain).collect()
+        };
+        let shifted = gained(before.clone(), self.sweep.gains(&before));
+        let gains = self.global.gains(&shifted);
+        Context { columns, before, ids: gained(shifted, gains) }
+    }
+
+    /// The number of contexts: `C(D, n)`, with positions `D^n`.
+    pub fn count(&self) -> Int {
+        match self.positions {
+            Positions::None => self.grid.contexts(),
+            Positions::Repaired | Positions::Printed => self.grid.points(),
+        }
+    }
+
+    /// Every context, by decreasing `⌊id / global scale⌋`.
+    pub fn descending(&self) -> Box<dyn Iterator<Item = Context> + '_> {
+        match self.positions {
+            Positions::None => {
+                let sets = by_spread(self.grid.columns(), self.grid.tokens());
+                Box::new(sets.map(|columns| self.context(columns)))
+            }
+            Positions::Repaired | Positions::Printed => {
+                let (lowest, highest) = self.bounds();
+                let tops = std::iter::successors(Some(highest), |top| Some(top - Int::ONE));
+                Box::new(tops.take_while(move |top| *top >= lowest).flat_map(|top| self.with_top(&top)))
+            }
+        }
+    }
+
+    /// Every context, in lexicographic order of its columns.
+    pub fn lexicographic(&self) -> Box<dyn Iterator<Item = Context> + '_> {
+        let (columns, n) = (self.grid.columns(), self.grid.tokens());
+        match self.positions {
+            Positions::None => Box::new(increasing_tuples(&Int::ZERO, columns, n).map(|columns| self.context(columns))),
+            Positions::Repaired | Positions::Printed => {
+                let ids = std::iter::successors(Some(Int::ZERO), |id| Some(id + Int::ONE));
+                let ids = ids.take_while(|id| *id < columns).collect();
+                Box::new(tuples(ids, n).map(|columns| self.context(columns)))
+            }
+        }
+    }
+
+    /// The part of an id that names the context.
+    fn top(&self, id: &Rat) -> Int {
+        id.floor().div_rem(&self.global.scale).0
+    }
+
+    /// Bounds of the largest id before the global shift, over all contexts with positions.
+    fn bounds(&self) -> (Int, Int) {
+        let (n, columns) = (self.grid.tokens(), self.grid.columns());
+        let top_of = |first: &Int, others: &Int| {
+            let columns = (0..n).map(|token| if token == 0 { first.clone() } else { others.clone() }).collect();
+            let context = self.context(columns);
+            context.ids.iter().map(|id| self.top(id)).max().unwrap_or_default()
+        };
+        let largest = &columns - Int::ONE;
+        match self.positions {
+            // l̃_n = const + D^{n-1} a_1 - (D-1) Σ D^{n-i} a_i rises with the first digit and falls with the others.
+            Positions::None | Positions::Repaired => (top_of(&Int::ZERO, &largest), top_of(&largest, &Int::ZERO)),
+            // Shifted once, token 1 is past D; the paper's bound is n N D^{n+1}.
+            Positions::Printed => (columns, self.global.scale.clone()),
+        }
+    }
+
+    /// The smallest id of any context, or a bound below it.
+    pub fn lowest_id(&self) -> Rat {
+        match self.positions {
+            Positions::None => Rat::from(interval(&self.grid).0),
+            Positions::Repaired | Positions::Printed => Rat::from(&self.global.scale * &self.bounds().0),
+        }
+    }
+
+    /// The context that holds this id, and the token.
+    pub fn locate(&self, id: &Rat) -> Option<(Context, usize)> {
+        if id.is_negative() || !id.is_int() {
+            return None;
+        }
+        self.with_top(&self.top(id)).into_iter().find_map(|context| {
+            let token = context.ids.iter().position(|other| other == id)?;
+            Some((context, token))
+        })
+    }
+
+    /// The contexts whose ids all have this top: one at most, by property 2.
+    fn with_top(&self, top: &Int) -> Vec<Context> {
+        let decoded = self.decode(top);
+        // As printed, n = 2 and d = 1 shift token 1 twice when it stands at D-1 and token 2 at 0 (the re-hit of Theorem 3): its
+        // ids do not follow the recurrence that is decoded here.
+        let rehit = (self.positions == Positions::Printed && self.grid.tokens() == 2 && self.grid.dims() == 1)
+            .then(|| vec![self.grid.columns() - Int::ONE, Int::ZERO]);
+        let contexts = decoded.into_iter().chain(rehit).map(|columns| self.context(columns));
+        contexts.filter(|context| context.ids.iter().all(|id| self.top(id) == *top)).collect()
+    }
+
+    /// The columns for which the recurrence ends in `l̃_n = top`.
+    fn decode(&self, top: &Int) -> Option<Vec<Int>> {
+        let (n, columns, scale) = (self.grid.tokens(), self.grid.columns(), &self.sweep.scale);
+        let starts: Vec<Int> = (0..n).map(|token| Self::range_start(&self.grid, self.positions, token)).collect();
+        let digit = |shifted: &Int, token: usize| {
+            let digit = (shifted - &starts[token]) % scale;
+            (digit < columns).then_some(digit)
+        };
+        // From l̃_j and l_j to l̃_{j-1}.
+        let back = |shifted: &Int, before: &Int| (shifted - before).div_rem(scale).0 + before;
+        let mut digits = vec![Int::ZERO; n];
+        let mut shifted = top.clone();
+        for token in (1..n).rev() {
+            digits[token] = digit(&shifted, token)?;
+            shifted = back(&shifted, &(&digits[token] + &starts[token]));
+        }
+        if self.positions == Positions::Repaired {
+            // Token 1 is never shifted.
+            digits[0] = shifted - &starts[0];
+            (digits[0] >= Int::ZERO && digits[0] < columns).then_some(digits)
+        } else {
+            digits[0] = digit(&shifted, 0)?;
+            let largest = back(&shifted, &(&digits[0] + &starts[0]));
+            let ascending = self.positions == Positions::Printed || digits.windows(2).all(|pair| pair[0] < pair[1]);
+            (ascending && largest == &digits[n - 1] + &starts[n - 1]).then_some(digits)
+        }
+    }
+
+    /// The largest number of binary digits of an id of a context.
+    pub fn id_bits(&self) -> usize {
+        let first = self.descending().next();
+        first.map_or(0, |context| context.ids.iter().map(|id| id.ceil().bits()).max().unwrap_or(0))
+    }
+
+    /// Refuses parameters that a hand-edited file may hold and that do not tell contexts apart.
+    pub(super) fn check(&self) -> std::result::Result<(), String> {
+        self.sweep.check()?;
+        if self.sweep.u != self.grid.radix().iter().map(Rat::from).collect::<Vec<_>>() {
+            return Err(format!("u is not (1, N, …), N = {}", self.grid.resolution()));
+        }
+        if self.sweep.scale < self.grid.columns() || self.global.scale <= Int::ZERO {
+            let columns = self.grid.columns();
+            return Err(format!(
+                "the scales {} and {} are too small for D = {columns}",
+                self.sweep.scale, self.global.scale
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// `[t_l, t_r)`, which holds the ids of the sequences with distinct columns and no others.
+pub fn interval(grid: &Grid) -> (Int, Int) {
+    let (n, columns) = (grid.tokens(), grid.columns());
+    let below = &columns - Int::ONE;
+    (columns.pow(2 * n) * &below, columns.pow(2 * n + 1) * below)
+}

@@ -1,0 +1,85 @@
+//! Theorem 2: the network for continuous equivariant functions.
+//!
+//! `g = g_v ∘ g_c ∘ g_q`: quantise (Lemma 5), contextual map (Lemma 6), value map (Lemma 7). On a cell with distinct columns it
+//! equals the target at the cell's centre; on cells with equal columns and outside of the box it is 0.
+//!
+//! *Size*: `d(N+1)`, `D+1` and `1 + d + n·C(D,n)` layers; the last attention layer and the first layer behind it share a block.
+//!
+//! *Departures*: those of the lemmas; integer units; the box may be any `[low, high)`, moved to `[0, N)` by the embedding.
+
+use std::sync::Arc;
+
+use super::context::{ContextMap, Positions, interval};
+use super::quantise::{Flag, Quantise};
+use super::value::{Rescale, ValueWindows, WindowOrder, ZeroOutside, largest_entry};
+use super::{
+    AsPrinted, Options, global_stage, network, quantise_stage, rescale_stage, shifts_stage, value_exponent,
+    values_stage, zero_stage,
+};
+use crate::error::{Error, Result};
+use crate::exact::{Int, Rat};
+use crate::lattice::Grid;
+use crate::network::{Network, Stage};
+use crate::target::Target;
+
+/// The magnitude of the flag: `F = N^{nd+1}`, as printed in the lecture `N^{1-nd}`.
+fn flag_magnitude(grid: &Grid, options: &Options) -> Rat {
+    let (resolution, power) = (Rat::from(grid.resolution()), Rat::from(grid.points()));
+    if options.prints(AsPrinted::FlagSign) { resolution / power } else { resolution * power }
+}
+
+/// The network of Theorem 2.
+pub(super) fn build(grid: &Grid, target: &Arc<Target>, options: &Options) -> Result<Network> {
+    let (n, columns) = (grid.tokens(), grid.columns());
+    if columns < Int::from(n) {
+        let enough = (grid.resolution()..=n as u64).find(|&side| Int::from(side).pow(grid.dims()) >= Int::from(n));
+        return Err(Error::declined(format!(
+            "{n} tokens cannot have distinct columns: the grid has only D = {columns}"
+        ))
+        .note("theorem", "yun (Theorem 2) tells sequences with distinct columns apart, which needs D = N^d ≥ n")
+        .note("try", format!("--resolution {} or more, or --positional (Theorem 3)", enough.unwrap_or_default())));
+    }
+    let flag = flag_magnitude(grid, options);
+    let quantise = Quantise {
+        rows: grid.dims(),
+        steps: grid.resolution(),
+        flag: Some(Flag { low: Rat::ZERO, high: Rat::from(grid.resolution()), value: -flag.clone() }),
+    };
+    let map = ContextMap::new(grid, Positions::None);
+    let (low, high) = interval(grid);
+    let zero = ZeroOutside {
+        u: map.sweep.u.clone(),
+        low: Rat::from(low),
+        high: Rat::from(high),
+        drop: largest_entry(grid, &flag) + Rat::ONE,
+    };
+    let mut stages = vec![
+        quantise_stage(quantise),
+        shifts_stage(map.sweep.clone()),
+        global_stage(map.global.clone()),
+        zero_stage(zero),
+    ];
+    stages.extend(value_stages(grid, target, options, map)?);
+    Ok(network(grid, target, None, stages))
+}
+
+/// The windows of Lemma 7 and, where the values had to be scaled down, the layers that scale them back.
+pub(super) fn value_stages(
+    grid: &Grid,
+    target: &Arc<Target>,
+    options: &Options,
+    map: ContextMap,
+) -> Result<Vec<Stage>> {
+    let (order, exponent) = if options.prints(AsPrinted::Lemma7Order) {
+        (WindowOrder::Listed, 0)
+    } else {
+        (WindowOrder::DecreasingCentres, value_exponent(grid, target, &map.lowest_id())?)
+    };
+    let values = ValueWindows { map, half_width: Rat::new(1, 2), order, exponent, target: Arc::clone(target) };
+    let mut stages = vec![values_stage(values)];
+    if exponent > 0 {
+        let rows = target.output_dims();
+        stages.push(rescale_stage(Rescale { width: grid.dims(), rows, exponent }));
+    }
+    Ok(stages)
+}

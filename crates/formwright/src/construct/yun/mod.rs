@@ -1,0 +1,295 @@
+//! Yun, Bhojanapalli, Rawat, Reddi, Kumar, "Are Transformers universal approximators of sequence-to-sequence functions?" (2020).
+//!
+//! | file | statement | what it builds |
+//! |---|---|---|
+//! | `centres.rs` | Lemma 8 | the piecewise constant function that the network computes |
+//! | `quantise.rs` | Lemma 5 | every coordinate to its cell, or to a flag |
+//! | `context.rs` | Lemma 6 | an id for every token that names the whole sequence |
+//! | `value.rs` | Lemma 7 | from the id to the value |
+//! | `equivariant.rs` | Theorem 2 | the network for equivariant functions |
+//! | `positional.rs` | Theorem 3 | the network with positions, for all functions |
+//!
+//! The network runs in integer units: the embedding multiplies by `N` (and moves the box to `[0, N)`), the read-out divides by `N`.
+//! In the paper's real units every weight of the residual stream's scale is multiplied by `δ = 1/N`.
+
+pub mod centres;
+pub mod context;
+pub mod equivariant;
+pub mod positional;
+pub mod quantise;
+pub mod value;
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::error::{Error, Result, nearest};
+use crate::exact::{Int, Rat};
+use crate::lattice::Grid;
+use crate::network::{Affine, Coordinate, Generator, Matrix, Network, Stage};
+use crate::target::Target;
+
+use context::{GlobalShift, Positions, SelectiveShifts};
+use quantise::Quantise;
+use value::{Rescale, ValueWindows, ZeroOutside};
+
+/// The longest id, in binary digits, that is worked with: beyond it a single token would fill memory.
+pub const MAX_ID_BITS: usize = 1 << 20;
+
+/// A step of a printed proof, taken as printed instead of repaired.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum AsPrinted {
+    /// Lemma 7's windows in the order of their listing, values unscaled.
+    Lemma7Order,
+    /// Theorem 3's positions `E_j = j-1`.
+    Theorem3Positions,
+    /// The lecture's flag `-δ^{nd}`.
+    FlagSign,
+}
+
+impl AsPrinted {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Lemma7Order, Self::Theorem3Positions, Self::FlagSign];
+
+    /// The name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Lemma7Order => "lemma7-order",
+            Self::Theorem3Positions => "theorem3-positions",
+            Self::FlagSign => "flag-sign",
+        }
+    }
+}
+
+impl fmt::Display for AsPrinted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for AsPrinted {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self> {
+        Self::ALL.into_iter().find(|step| step.name() == name).ok_or_else(|| {
+            let names = Self::ALL.map(Self::name);
+            let error = Error::input(format!("'{name}' is no step of a printed proof")).note("known", names.join(", "));
+            match nearest(name, names) {
+                Some(near) => error.note("try", format!("--as-printed {near}")),
+                None => error,
+            }
+        })
+    }
+}
+
+/// What to build.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// Theorem 3 instead of Theorem 2.
+    pub positional: bool,
+    /// Steps taken as printed.
+    pub as_printed: Vec<AsPrinted>,
+}
+
+impl Options {
+    /// Whether a step is taken as printed.
+    pub fn prints(&self, step: AsPrinted) -> bool {
+        self.as_printed.contains(&step)
+    }
+
+    /// How the network tells tokens apart.
+    fn positions(&self) -> Positions {
+        match (self.positional, self.prints(AsPrinted::Theorem3Positions)) {
+            (false, _) => Positions::None,
+            (true, false) => Positions::Repaired,
+            (true, true) => Positions::Printed,
+        }
+    }
+
+    fn check(&self) -> Result<()> {
+        if self.prints(AsPrinted::Theorem3Positions) && !self.positional {
+            return Err(Error::input("--as-printed theorem3-positions needs a network with positions")
+                .note("try", "add --positional"));
+        }
+        if self.prints(AsPrinted::FlagSign) && self.positional {
+            return Err(Error::input("--as-printed flag-sign needs a network with a flag, and Theorem 3 has none")
+                .note("try", "leave out --positional"));
+        }
+        Ok(())
+    }
+}
+
+/// The network of Theorem 2, or with positions of Theorem 3, for a target on a grid.
+pub fn build(grid: &Grid, target: &Arc<Target>, options: &Options) -> Result<Network> {
+    options.check()?;
+    check_size(grid)?;
+    let outputs = target.output_dims();
+    if outputs > grid.dims() {
+        return Err(Error::declined(format!(
+            "the target has {outputs} output coordinates, but a token only {}",
+            grid.dims()
+        ))
+        .note("theorem", "yun maps sequences of d coordinates to sequences of d coordinates")
+        .note("try", format!("--dims {outputs}, with a target that ignores the further input coordinates")));
+    }
+    if options.positional {
+        positional::build(grid, target, options)
+    } else {
+        equivariant::build(grid, target, options)
+    }
+}
+
+/// Declines a network whose ids would not fit, before any of them is computed.
+fn check_size(grid: &Grid) -> Result<()> {
+    let digits = u128::from(64 - grid.resolution().leading_zeros());
+    let bits = (3 * grid.tokens() as u128 + 1) * grid.dims() as u128 * digits + 2;
+    if bits <= MAX_ID_BITS as u128 {
+        return Ok(());
+    }
+    let fitting = (MAX_ID_BITS as u128 - 2) / (grid.dims() as u128 * digits) / 3;
+    let way_out = if fitting > 2 { format!("--tokens {} or fewer", fitting - 1) } else { "fewer --dims".to_owned() };
+    Err(Error::declined(format!("a token's id would have up to {bits} binary digits"))
+        .note("limit", format!("{MAX_ID_BITS} binary digits"))
+        .note("size", "(3n+1)·log2 D + 2 binary digits, D = N^d (constructions with a sweep of ids)")
+        .note("try", way_out))
+}
+
+/// The smallest `k` for which values divided by `2^k` stay below the windows: `|uᵀA_L| < lowest - ½`.
+fn value_exponent(grid: &Grid, target: &Target, lowest: &Rat) -> Result<usize> {
+    let sum = grid.radix().iter().fold(Int::ZERO, |sum, power| sum + power);
+    let bound = target.bound(grid.tokens()).map_err(|error| {
+        error.note(
+            "reason",
+            "an exact network stores rational values, and where it puts them depends on a proved bound on them",
+        )
+    })?;
+    let mut reach = bound * Rat::from(grid.resolution()) * Rat::from(sum);
+    let limit = lowest - Rat::new(1, 2);
+    let mut exponent = 0;
+    while reach >= limit {
+        reach = reach / Rat::from(2);
+        exponent += 1;
+    }
+    Ok(exponent)
+}
+
+/// Whether the hypothesis that Lemma 7 needs holds without scaling the values down.
+pub fn values_stay_below_windows(grid: &Grid, target: &Target, options: &Options) -> Result<bool> {
+    let map = context::ContextMap::new(grid, options.positions());
+    Ok(value_exponent(grid, target, &map.lowest_id())? == 0)
+}
+
+/// A network over the residual stream of the paper: one coordinate for each row of `X`.
+fn network(grid: &Grid, target: &Target, positions: Option<Matrix>, stages: Vec<Stage>) -> Network {
+    let (dims, outputs) = (grid.dims(), target.output_dims());
+    let scale = Rat::from(grid.resolution()) / (grid.high() - grid.low());
+    let embed = Affine {
+        weight: (0..dims).map(|row| basis(dims, row, scale.clone())).collect(),
+        bias: vec![-(grid.low() * &scale); dims],
+    };
+    let delta = Rat::new(1, grid.resolution());
+    let read_out = Affine {
+        weight: (0..outputs).map(|row| basis(dims, row, delta.clone())).collect(),
+        bias: vec![Rat::ZERO; outputs],
+    };
+    let coordinate = |row: usize| {
+        let first = "; from the contextual map to the value map it also carries the token's id";
+        let meaning = format!("row {} of X: the token's coordinate {row}, then its cell, then its value", row + 1);
+        Coordinate { name: format!("x.{row}"), meaning: meaning + if row == 0 { first } else { "" } }
+    };
+    let coordinates = (0..dims).map(coordinate).collect();
+    Network { tokens: grid.tokens(), coordinates, embed, positions, stages, read_out }
+}
+
+fn stage(name: &'static str, statement: &'static str, meaning: String, generator: impl Generator + 'static) -> Stage {
+    Stage { name, statement, meaning, generator: Box::new(generator) }
+}
+
+/// The stages' names, statements and meanings, in one place for building and reading.
+fn quantise_stage(quantise: Quantise) -> Stage {
+    let meaning = match &quantise.flag {
+        Some(flag) => format!("every coordinate to the lower end of its cell; outside of the box to {}", flag.value),
+        None => "every coordinate to the lower end of its cell".to_owned(),
+    };
+    stage("quantise", "lemma5", meaning, quantise)
+}
+
+fn shifts_stage(shifts: SelectiveShifts) -> Stage {
+    let meaning = format!("one id after the other moves up by {} times (largest - smallest id)", Short(&shifts.scale));
+    stage("shifts", "lemma6", meaning, shifts)
+}
+
+fn global_stage(global: GlobalShift) -> Stage {
+    let meaning = format!("every id gains {} times the largest: it now names the whole sequence", Short(&global.scale));
+    stage("global", "lemma6", meaning, global)
+}
+
+fn zero_stage(zero: ZeroOutside) -> Stage {
+    stage("zero", "lemma7", "tokens of sequences with equal columns or flags become 0".to_owned(), zero)
+}
+
+fn values_stage(values: ValueWindows) -> Stage {
+    let meaning = match values.exponent {
+        0 => "each id is replaced by the target's value, one window an id".to_owned(),
+        k => format!("each id is replaced by the target's value divided by 2^{k}, one window an id"),
+    };
+    stage("values", "lemma7", meaning, values)
+}
+
+fn rescale_stage(rescale: Rescale) -> Stage {
+    stage("rescale", "lemma7", format!("values times 2^{}", rescale.exponent), rescale)
+}
+
+/// A stage from its name and parameters in `model.json`.
+pub fn read_stage(name: &str, parameters: Value, target: &Arc<Target>) -> std::result::Result<Stage, String> {
+    fn read<T: serde::de::DeserializeOwned>(
+        parameters: Value,
+        check: impl Fn(&T) -> std::result::Result<(), String>,
+    ) -> std::result::Result<T, String> {
+        let stage = serde_json::from_value(parameters).map_err(|error| error.to_string())?;
+        check(&stage).map(|()| stage)
+    }
+    Ok(match name {
+        "quantise" => quantise_stage(read(parameters, Quantise::check)?),
+        "shifts" => shifts_stage(read(parameters, SelectiveShifts::check)?),
+        "global" => global_stage(read(parameters, |_| Ok(()))?),
+        "zero" => zero_stage(read(parameters, ZeroOutside::check)?),
+        "values" => values_stage(ValueWindows::read(parameters, Arc::clone(target))?),
+        "rescale" => rescale_stage(read(parameters, Rescale::check)?),
+        _ => return Err(format!("there is no stage '{name}'")),
+    })
+}
+
+/// `value · e_row`.
+fn basis(width: usize, row: usize, value: Rat) -> Vec<Rat> {
+    let mut vector = vec![Rat::ZERO; width];
+    vector[row] = value;
+    vector
+}
+
+/// A stage's parameters as JSON; they are plain data, so this cannot fail.
+fn to_value(parameters: &impl Serialize) -> Value {
+    serde_json::to_value(parameters).expect("plain data")
+}
+
+/// A large integer, shown by its leading digits and its length.
+struct Short<'a>(&'a Int);
+
+impl fmt::Display for Short<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = self.0.to_string();
+        if text.len() <= 12 {
+            f.write_str(&text)
+        } else {
+            write!(f, "{}.{}e{}", &text[..1], &text[1..4], text.len() - 1)
+        }
+    }
+}
+
+/// The largest number of binary digits of an id of a context.
+pub fn id_bits(grid: &Grid, options: &Options) -> usize {
+    context::ContextMap::new(grid, options.positions()).id_bits()
+}

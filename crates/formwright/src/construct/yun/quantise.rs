@@ -1,0 +1,119 @@
+//! Lemma 5: the quantiser `g_q`, feed-forward layers with one hidden unit.
+//!
+//! Integer units (a cell has side 1). For each row `i`, in this order:
+//!
+//! ```text
+//! flag    Z ← Z + e_i φ(e_iᵀZ),      φ(t) = -t - F   for t < 0 or t ≥ N,   else 0
+//! step k  Z ← Z + e_i φ(e_iᵀZ - k),  φ(t) = -t       for 0 ≤ t < 1,        else 0          k = 0, …, N-1
+//! ```
+//!
+//! An entry in `[k, k+1)` becomes `k`, an entry outside `[0, N)` becomes `-F`, `F = N^{nd+1}`.
+//!
+//! *Size*: `d(N+1)` layers. Theorem 3 has no flag and `nN` steps a row: `ndN` layers.
+//!
+//! *Departures*: the paper lets `k` run over `0, δ, …` and writes `kδ` besides (a slip); a lecture on the paper prints the flag as
+//! `-δ^{nd}`, whose sign in the exponent matters (`--as-printed flag-sign`).
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{basis, to_value};
+use crate::error::Result;
+use crate::exact::{Int, Rat};
+use crate::network::{Activation, FeedForward, Generator, Layer, LayerKind, Piece, Piecewise, Sequence, StageSize};
+
+/// Sends a coordinate outside `low ≤ t < high` to `value`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Flag {
+    /// The lower end of what is left alone.
+    pub low: Rat,
+    /// Its upper end.
+    pub high: Rat,
+    /// What everything else becomes: `-F`.
+    pub value: Rat,
+}
+
+/// The quantiser's parameters.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Quantise {
+    /// The rows `d`.
+    pub rows: usize,
+    /// The steps of a row: `N`, with positions `nN`.
+    pub steps: u64,
+    /// The flag of Theorem 2.
+    pub flag: Option<Flag>,
+}
+
+impl Quantise {
+    /// Refuses parameters that a hand-edited file may hold and that no layer can have.
+    pub(super) fn check(&self) -> std::result::Result<(), String> {
+        match &self.flag {
+            Some(flag) if flag.low >= flag.high => {
+                Err(format!("the flag's box [{}, {}) is empty", flag.low, flag.high))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn flag_layer(&self, row: usize, flag: &Flag) -> Layer {
+        let inside = Piece::constant(0);
+        let outside = Piece::line(-1, flag.value.clone());
+        let phi = Piecewise::window(flag.low.clone(), flag.high.clone(), false, inside, outside);
+        self.unit(row, Rat::ZERO, phi)
+    }
+
+    fn step_layer(&self, row: usize, k: u64) -> Layer {
+        let phi = Piecewise::window(Rat::ZERO, Rat::ONE, false, Piece::line(-1, 0), Piece::constant(0));
+        self.unit(row, -Rat::from(k), phi)
+    }
+
+    fn unit(&self, row: usize, bias: Rat, phi: Piecewise) -> Layer {
+        let e = basis(self.rows, row, Rat::ONE);
+        Layer::FeedForward(FeedForward::unit(e.clone(), bias, Activation::Piecewise(phi), e))
+    }
+}
+
+impl Generator for Quantise {
+    fn width(&self) -> usize {
+        self.rows
+    }
+
+    fn kind(&self) -> LayerKind {
+        LayerKind::FeedForward
+    }
+
+    fn size(&self) -> StageSize {
+        let flags = u64::from(self.flag.is_some());
+        let rows = Int::from(self.rows);
+        let layers = &rows * (Int::from(self.steps) + Int::from(flags));
+        // W_1, b_1 and W_2 hold one weight each, but the flag and step 0 have no bias.
+        let nonzeros = &rows * (Int::from(3) * Int::from(self.steps) + Int::from(2 * flags) - Int::ONE);
+        StageSize { units: layers.clone(), layers, heads: 0, head_size: 0, hidden: 1, nonzeros }
+    }
+
+    fn layers(&self) -> Box<dyn Iterator<Item = Result<Layer>> + '_> {
+        Box::new((0..self.rows).flat_map(move |row| {
+            let flag = self.flag.iter().map(move |flag| self.flag_layer(row, flag));
+            flag.chain((0..self.steps).map(move |k| self.step_layer(row, k))).map(Ok)
+        }))
+    }
+
+    fn closed_form(&self, mut state: Sequence) -> Result<Sequence> {
+        let end = Rat::from(self.steps);
+        for z in state.iter_mut().flat_map(|token| &mut token[..self.rows]) {
+            if let Some(flag) = &self.flag
+                && (*z < flag.low || *z >= flag.high)
+            {
+                *z = flag.value.clone();
+            }
+            if !z.is_negative() && *z < end {
+                *z = Rat::from(z.floor());
+            }
+        }
+        Ok(state)
+    }
+
+    fn parameters(&self) -> Value {
+        to_value(self)
+    }
+}

@@ -1,0 +1,102 @@
+//! The reference: every layer, on rationals, as its formula says.
+
+use super::{Trace, check_shape};
+use crate::error::Result;
+use crate::exact::Rat;
+use crate::network::{Attention, Block, FeedForward, Head, Layer, Network, Normaliser, Sequence, add, dot};
+
+/// The network's output.
+pub fn run(network: &Network, x: &[Vec<Rat>]) -> Result<Sequence> {
+    check_shape(network, x)?;
+    let mut state = network.embed(x);
+    for (_, layer) in network.layers() {
+        apply(&layer?, &mut state);
+    }
+    Ok(network.read_out(&state))
+}
+
+/// The state after the embedding and after each stage.
+pub fn trace(network: &Network, x: &[Vec<Rat>]) -> Result<Trace> {
+    Ok(trace_batch(network, &[x.to_vec()])?.into_iter().map(|(name, mut states)| (name, states.remove(0))).collect())
+}
+
+/// The states of many sequences after the embedding and after each stage; every layer is made once.
+pub fn trace_batch(network: &Network, batch: &[Sequence]) -> Result<Vec<(&'static str, Vec<Sequence>)>> {
+    batch.iter().try_for_each(|x| check_shape(network, x))?;
+    let mut states: Vec<Sequence> = batch.iter().map(|x| network.embed(x)).collect();
+    let mut trace = vec![("embed", states.clone())];
+    for stage in &network.stages {
+        for layer in stage.generator.layers() {
+            let layer = layer?;
+            for state in &mut states {
+                apply(&layer, state);
+            }
+        }
+        trace.push((stage.name, states.clone()));
+    }
+    Ok(trace)
+}
+
+/// One layer.
+pub fn apply(layer: &Layer, state: &mut Sequence) {
+    match layer {
+        Layer::Attention(layer) => attend(layer, state),
+        Layer::FeedForward(layer) => feed_forward(layer, state),
+    }
+}
+
+/// One block.
+pub fn apply_block(block: &Block, state: &mut Sequence) {
+    block.attention.iter().for_each(|layer| attend(layer, state));
+    block.feed_forward.iter().for_each(|layer| feed_forward(layer, state));
+}
+
+/// `X ← X + W_2 φ(W_1 X + b_1) + b_2`.
+fn feed_forward(layer: &FeedForward, state: &mut Sequence) {
+    for token in state {
+        let read = layer.w1.iter().zip(&layer.b1).map(|(row, bias)| dot(row, token) + bias);
+        let hidden: Vec<Rat> = read.zip(&layer.activations).map(|(t, phi)| phi.apply(&t)).collect();
+        for ((z, row), bias) in token.iter_mut().zip(&layer.w2).zip(&layer.b2) {
+            *z += &(dot(row, &hidden) + bias);
+        }
+    }
+}
+
+/// `X ← X + Σ_heads W_O (W_V X) σ[(W_K X)ᵀ(W_Q X + b_Q)]`.
+fn attend(layer: &Attention, state: &mut Sequence) {
+    let before = state.clone();
+    for head in &layer.heads {
+        for (token, gained) in state.iter_mut().zip(attended(head, layer.normaliser, &before)) {
+            add(token, &gained);
+        }
+    }
+}
+
+/// What one head adds to each token.
+fn attended(head: &Head, normaliser: Normaliser, x: &Sequence) -> Sequence {
+    let project =
+        |rows: &[Vec<Rat>]| -> Sequence { x.iter().map(|z| rows.iter().map(|row| dot(row, z)).collect()).collect() };
+    let (mut queries, keys, values) = (project(&head.q), project(&head.k), project(&head.v));
+    for query in &mut queries {
+        add(query, &head.q_bias);
+    }
+    let output = |query: &Vec<Rat>| {
+        let scores: Vec<Rat> = keys.iter().map(|key| dot(key, query)).collect();
+        let weights = match normaliser {
+            Normaliser::Hardmax => hardmax(&scores),
+        };
+        let mut mixed = vec![Rat::ZERO; head.v.len()];
+        for (weight, value) in weights.iter().zip(&values).filter(|(weight, _)| !weight.is_zero()) {
+            mixed.iter_mut().zip(value).for_each(|(sum, v)| *sum += &(weight * v));
+        }
+        head.o.iter().map(|row| dot(row, &mixed)).collect()
+    };
+    queries.iter().map(output).collect()
+}
+
+/// `1/k` on each of the `k` largest scores, 0 elsewhere.
+fn hardmax(scores: &[Rat]) -> Vec<Rat> {
+    let Some(largest) = scores.iter().max() else { return Vec::new() };
+    let ties = scores.iter().filter(|score| *score == largest).count();
+    scores.iter().map(|score| if score == largest { Rat::new(1, ties) } else { Rat::ZERO }).collect()
+}

@@ -1,0 +1,506 @@
+//! Exact numbers: [`Int`] and [`Rat`], of any size.
+//!
+//! Thin newtypes over `dashu`, so that the library behind them is named in this file only. Rational results are always in
+//! lowest terms; [`Rat`] takes a shortcut when both operands are integers, which in a lattice network is nearly always.
+//!
+//! Text forms: an integer `-12`, a fraction `3/8`, a decimal `0.125` or `1.5e-3`; a decimal is exactly what it says, so `0.1`
+//! is one tenth. Serialised numbers are strings in lowest terms.
+
+use std::cmp::Ordering;
+use std::fmt;
+use std::iter::Sum;
+use std::ops::{Add, AddAssign, Div, Mul, Neg, Rem, Sub, SubAssign};
+use std::str::FromStr;
+
+use dashu_int::ops::{Abs, BitTest, DivRemEuclid, Gcd};
+use dashu_int::{IBig, UBig};
+use dashu_ratio::RBig;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// The longest text of a number and the largest decimal exponent that are read: larger ones would cost memory, not meaning.
+pub const MAX_DIGITS: usize = 400_000;
+
+/// An integer of any size.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Int(IBig);
+
+/// A rational number of any size, in lowest terms.
+#[derive(Clone, PartialEq, Eq, Hash, Default)]
+pub struct Rat(RBig);
+
+impl Int {
+    /// Zero.
+    pub const ZERO: Self = Self(IBig::ZERO);
+    /// One.
+    pub const ONE: Self = Self(IBig::ONE);
+
+    /// `self` to the power `exponent`.
+    pub fn pow(&self, exponent: usize) -> Self {
+        Self(self.0.pow(exponent))
+    }
+
+    /// The number of binary digits of the absolute value; 0 has none.
+    pub fn bits(&self) -> usize {
+        self.0.clone().abs().bit_len()
+    }
+
+    /// Quotient and remainder of division by `divisor`, the remainder in `0..|divisor|`.
+    ///
+    /// # Panics
+    /// If `divisor` is zero.
+    pub fn div_rem(&self, divisor: &Self) -> (Self, Self) {
+        let (quotient, remainder) = (&self.0).div_rem_euclid(&divisor.0);
+        (Self(quotient), Self(remainder.into()))
+    }
+
+    /// The binomial coefficient `C(self, k)`; 0 where `self < k`.
+    pub fn choose(&self, k: usize) -> Self {
+        let mut result = Self::ONE;
+        for i in 0..k {
+            let factor = self - Int::from(i);
+            if factor <= Self::ZERO {
+                return Self::ZERO;
+            }
+            result = (&result * &factor).div_rem(&Int::from(i + 1)).0;
+        }
+        result
+    }
+
+    /// The value as a machine integer, if it fits.
+    pub fn to_u64(&self) -> Option<u64> {
+        u64::try_from(&self.0).ok()
+    }
+
+    /// The value as a machine integer, if it fits.
+    pub fn to_usize(&self) -> Option<usize> {
+        usize::try_from(&self.0).ok()
+    }
+}
+
+impl Rat {
+    /// Zero.
+    pub const ZERO: Self = Self(RBig::ZERO);
+    /// One.
+    pub const ONE: Self = Self(RBig::ONE);
+
+    /// `numerator / denominator`, reduced.
+    ///
+    /// # Panics
+    /// If `denominator` is zero.
+    pub fn new(numerator: impl Into<Int>, denominator: impl Into<Int>) -> Self {
+        Self(RBig::from_parts_signed(numerator.into().0, denominator.into().0))
+    }
+
+    /// The largest integer that is not above `self`.
+    pub fn floor(&self) -> Int {
+        if self.0.is_int() { Int(self.0.numerator().clone()) } else { Int(self.0.floor()) }
+    }
+
+    /// The smallest integer that is not below `self`.
+    pub fn ceil(&self) -> Int {
+        Int(self.0.ceil())
+    }
+
+    /// The value as an integer, if it is one.
+    pub fn to_int(&self) -> Option<Int> {
+        self.0.is_int().then(|| Int(self.0.numerator().clone()))
+    }
+
+    /// Whether the value is an integer.
+    pub fn is_int(&self) -> bool {
+        self.0.is_int()
+    }
+
+    /// Whether the value is zero.
+    pub fn is_zero(&self) -> bool {
+        self.0.is_zero()
+    }
+
+    /// Whether the value is below zero.
+    pub fn is_negative(&self) -> bool {
+        *self.0.numerator() < IBig::ZERO
+    }
+
+    /// The numerator of the reduced fraction; it carries the sign.
+    pub fn numerator(&self) -> Int {
+        Int(self.0.numerator().clone())
+    }
+
+    /// The denominator of the reduced fraction, at least 1.
+    pub fn denominator(&self) -> Int {
+        Int(self.0.denominator().clone().into())
+    }
+
+    /// The absolute value.
+    pub fn abs(&self) -> Self {
+        Self(self.0.clone().abs())
+    }
+
+    /// `self` to a whole power.
+    pub fn pow(&self, exponent: usize) -> Self {
+        let (numerator, denominator) = self.0.clone().into_parts();
+        Self(RBig::from_parts(numerator.pow(exponent), denominator.pow(exponent)))
+    }
+
+    /// `1 / self`, unless `self` is zero.
+    pub fn recip(&self) -> Option<Self> {
+        (!self.is_zero()).then(|| Self::ONE / self.clone())
+    }
+
+    /// The nearest double, ties to even.
+    pub fn to_f64(&self) -> f64 {
+        self.0.to_f64().value()
+    }
+
+    /// The smaller of two.
+    pub fn min(self, other: Self) -> Self {
+        if other < self { other } else { self }
+    }
+
+    /// The larger of two.
+    pub fn max(self, other: Self) -> Self {
+        if other > self { other } else { self }
+    }
+}
+
+macro_rules! from_machine {
+    ($($machine:ty),*) => {$(
+        impl From<$machine> for Int {
+            fn from(value: $machine) -> Self {
+                Self(IBig::from(value))
+            }
+        }
+        impl From<$machine> for Rat {
+            fn from(value: $machine) -> Self {
+                Self(RBig::from(IBig::from(value)))
+            }
+        }
+    )*};
+}
+from_machine!(i32, i64, u32, u64, usize, i128);
+
+impl From<Int> for Rat {
+    fn from(value: Int) -> Self {
+        Self(RBig::from(value.0))
+    }
+}
+
+impl From<&Int> for Rat {
+    fn from(value: &Int) -> Self {
+        Self(RBig::from(value.0.clone()))
+    }
+}
+
+/// Writes the operator for owned and borrowed operands from its borrowed form.
+macro_rules! operators {
+    ($number:ident: $($trait:ident $method:ident |$left:ident, $right:ident| $body:expr;)*) => {$(
+        impl<'a> $trait<&'a $number> for &'a $number {
+            type Output = $number;
+            fn $method(self, other: &'a $number) -> $number {
+                let ($left, $right) = (self, other);
+                $body
+            }
+        }
+        impl $trait for $number {
+            type Output = $number;
+            fn $method(self, other: $number) -> $number { $trait::$method(&self, &other) }
+        }
+        impl $trait<&$number> for $number {
+            type Output = $number;
+            fn $method(self, other: &$number) -> $number { $trait::$method(&self, other) }
+        }
+        impl $trait<$number> for &$number {
+            type Output = $number;
+            fn $method(self, other: $number) -> $number { $trait::$method(self, &other) }
+        }
+    )*};
+}
+
+operators! { Int:
+    Add add |a, b| Int(&a.0 + &b.0);
+    Sub sub |a, b| Int(&a.0 - &b.0);
+    Mul mul |a, b| Int(&a.0 * &b.0);
+    Rem rem |a, b| a.div_rem(b).1;
+}
+
+operators! { Rat:
+    Add add |a, b| if both_int(a, b) { whole(a.0.numerator() + b.0.numerator()) } else { Rat(&a.0 + &b.0) };
+    Sub sub |a, b| if both_int(a, b) { whole(a.0.numerator() - b.0.numerator()) } else { Rat(&a.0 - &b.0) };
+    Mul mul |a, b| if both_int(a, b) { whole(a.0.numerator() * b.0.numerator()) } else { Rat(&a.0 * &b.0) };
+    Div div |a, b| Rat(&a.0 / &b.0);
+}
+
+fn both_int(a: &Rat, b: &Rat) -> bool {
+    a.0.is_int() && b.0.is_int()
+}
+
+fn whole(value: IBig) -> Rat {
+    Rat(RBig::from(value))
+}
+
+impl Neg for Int {
+    type Output = Self;
+    fn neg(self) -> Self {
+        Self(-self.0)
+    }
+}
+
+impl Neg for Rat {
+    type Output = Self;
+    fn neg(self) -> Self {
+        Self(-self.0)
+    }
+}
+
+impl AddAssign<&Int> for Int {
+    fn add_assign(&mut self, other: &Self) {
+        self.0 += &other.0;
+    }
+}
+
+impl AddAssign<&Rat> for Rat {
+    fn add_assign(&mut self, other: &Self) {
+        *self = &*self + other;
+    }
+}
+
+impl SubAssign<&Rat> for Rat {
+    fn sub_assign(&mut self, other: &Self) {
+        *self = &*self - other;
+    }
+}
+
+impl PartialOrd for Rat {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Rat {
+    fn cmp(&self, other: &Self) -> Ordering {
+        if both_int(self, other) { self.0.numerator().cmp(other.0.numerator()) } else { self.0.cmp(&other.0) }
+    }
+}
+
+impl Sum for Rat {
+    fn sum<I: Iterator<Item = Self>>(values: I) -> Self {
+        values.fold(Self::ZERO, |total, value| total + value)
+    }
+}
+
+impl<'a> Sum<&'a Rat> for Rat {
+    fn sum<I: Iterator<Item = &'a Self>>(values: I) -> Self {
+        values.fold(Self::ZERO, |total, value| total + value)
+    }
+}
+
+impl fmt::Display for Int {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.0, f)
+    }
+}
+
+impl fmt::Debug for Int {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.0, f)
+    }
+}
+
+impl fmt::Display for Rat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.0, f)
+    }
+}
+
+impl fmt::Debug for Rat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.0, f)
+    }
+}
+
+/// Why a text is not a number.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NumberError {
+    /// `NaN` or an infinity: exact numbers are finite.
+    NotFinite,
+    /// More than [`MAX_DIGITS`] characters, or an exponent beyond it.
+    TooLong,
+    /// A fraction whose denominator is zero.
+    ZeroDenominator,
+    /// Anything else.
+    Malformed,
+}
+
+impl fmt::Display for NumberError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotFinite => f.write_str("not a finite number"),
+            Self::TooLong => write!(f, "a number of more than {MAX_DIGITS} digits"),
+            Self::ZeroDenominator => f.write_str("a fraction with denominator 0"),
+            Self::Malformed => {
+                f.write_str("not a number (expected an integer, a decimal such as 0.125 or a fraction such as 3/8)")
+            }
+        }
+    }
+}
+
+impl std::error::Error for NumberError {}
+
+fn digits(text: &str) -> Result<UBig, NumberError> {
+    if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(NumberError::Malformed);
+    }
+    UBig::from_str_radix(text, 10).map_err(|_| NumberError::Malformed)
+}
+
+impl FromStr for Int {
+    type Err = NumberError;
+
+    fn from_str(text: &str) -> Result<Self, NumberError> {
+        Rat::from_str(text)?.to_int().ok_or(NumberError::Malformed)
+    }
+}
+
+impl FromStr for Rat {
+    type Err = NumberError;
+
+    fn from_str(text: &str) -> Result<Self, NumberError> {
+        if text.len() > MAX_DIGITS {
+            return Err(NumberError::TooLong);
+        }
+        let (negative, unsigned) = match text.strip_prefix('-') {
+            Some(rest) => (true, rest),
+            None => (false, text.strip_prefix('+').unwrap_or(text)),
+        };
+        if ["nan", "inf", "infinity"].contains(&unsigned.to_ascii_lowercase().as_str()) {
+            return Err(NumberError::NotFinite);
+        }
+        let value = if let Some((numerator, denominator)) = unsigned.split_once('/') {
+            let (numerator, denominator) = (digits(numerator)?, digits(denominator)?);
+            if denominator == UBig::ZERO {
+                return Err(NumberError::ZeroDenominator);
+            }
+            RBig::from_parts(numerator.into(), denominator)
+        } else {
+            decimal(unsigned)?
+        };
+        Ok(Self(if negative { -value } else { value }))
+    }
+}
+
+/// `12`, `.5`, `12.5`, `1.25e-3`.
+fn decimal(text: &str) -> Result<RBig, NumberError> {
+    let (mantissa, exponent) = match text.split_once(['e', 'E']) {
+        Some((mantissa, exponent)) => (mantissa, exponent.parse::<i64>().map_err(|_| NumberError::Malformed)?),
+        None => (text, 0),
+    };
+    if exponent.unsigned_abs() > MAX_DIGITS as u64 {
+        return Err(NumberError::TooLong);
+    }
+    let (whole_part, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let value = digits(&format!("{whole_part}{fraction}"))?;
+    let places = i64::try_from(fraction.len()).map_err(|_| NumberError::TooLong)? - exponent;
+    let scale = UBig::from(10u32).pow(usize::try_from(places.unsigned_abs()).map_err(|_| NumberError::TooLong)?);
+    Ok(if places > 0 { RBig::from_parts(value.into(), scale) } else { RBig::from(IBig::from(value * scale)) })
+}
+
+/// The greatest common divisor of two integers, 0 only if both are 0.
+pub fn gcd(a: &Int, b: &Int) -> Int {
+    match (a == &Int::ZERO, b == &Int::ZERO) {
+        (true, true) => Int::ZERO,
+        _ => Int((&a.0).gcd(&b.0).into()),
+    }
+}
+
+impl Serialize for Int {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl Serialize for Rat {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Int {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+impl<'de> Deserialize<'de> for Rat {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rat(text: &str) -> Rat {
+        text.parse().expect("a number")
+    }
+
+    #[test]
+    fn decimals_are_exactly_what_they_say() {
+        assert_eq!(rat("0.1"), Rat::new(1, 10));
+        assert_eq!(rat("-1.25e-1"), Rat::new(-1, 8));
+        assert_eq!(rat("2.5E3"), Rat::from(2500));
+        assert_eq!(rat(".5"), Rat::new(1, 2));
+        assert_eq!(rat("6/8").to_string(), "3/4");
+    }
+
+    #[test]
+    fn texts_that_are_no_numbers_are_refused() {
+        for (text, error) in [
+            ("NaN", NumberError::NotFinite),
+            ("-inf", NumberError::NotFinite),
+            ("1/0", NumberError::ZeroDenominator),
+            ("1e9999999", NumberError::TooLong),
+            ("", NumberError::Malformed),
+            ("-", NumberError::Malformed),
+            (".", NumberError::Malformed),
+            ("1/-2", NumberError::Malformed),
+            ("--1", NumberError::Malformed),
+            ("0x10", NumberError::Malformed),
+            ("1e", NumberError::Malformed),
+            ("1_000", NumberError::Malformed),
+        ] {
+            assert_eq!(text.parse::<Rat>(), Err(error), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn binomials_follow_pascals_rule() {
+        for n in 0..20usize {
+            for k in 0..=n {
+                let rule = Int::from(n).choose(k) + Int::from(n).choose(k + 1);
+                assert_eq!(Int::from(n + 1).choose(k + 1), rule);
+            }
+        }
+        assert_eq!(Int::from(2116).choose(4).to_string(), pascal(2116, 4));
+    }
+
+    /// `C(n, k)` by additions alone.
+    fn pascal(n: usize, k: usize) -> String {
+        let mut row = vec![0u128; k + 1];
+        row[0] = 1;
+        for _ in 0..n {
+            for i in (1..=k).rev() {
+                row[i] += row[i - 1];
+            }
+        }
+        row[k].to_string()
+    }
+
+    #[test]
+    fn division_rounds_towards_minus_infinity_for_positive_divisors() {
+        let (quotient, remainder) = Int::from(-7).div_rem(&Int::from(3));
+        assert_eq!((quotient, remainder), (Int::from(-3), Int::from(2)));
+        assert_eq!(Rat::new(-7, 3).floor(), Int::from(-3));
+        assert_eq!(Rat::new(-7, 3).ceil(), Int::from(-2));
+    }
+}

@@ -1,0 +1,101 @@
+//! Layers: attention and feed-forward, both with a skip connection.
+//!
+//! With `X` the state, tokens as columns,
+//!
+//! ```text
+//! Attn(X) = X + Σ_heads W_O (W_V X) · σ[ (W_K X)ᵀ (W_Q X + b_Q 1ᵀ) ]      σ acts on each column
+//! FF(X)   = X + W_2 φ(W_1 X + b_1 1ᵀ) + b_2 1ᵀ
+//! ```
+//!
+//! Column `j` of the scores belongs to query token `j`. A sub-layer whose `W_O`, or whose `W_2` and `b_2`, are zero is the
+//! identity: this is what lets a construction stack runs of one kind.
+
+use serde::Serialize;
+
+use super::{Activation, Matrix};
+use crate::exact::Rat;
+
+/// How scores become weights.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Normaliser {
+    /// All weight on the largest score, in equal parts where several are largest.
+    Hardmax,
+}
+
+/// One attention head of any size.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Head {
+    /// `W_Q`, `[head size][width]`.
+    pub q: Matrix,
+    /// `b_Q`, `[head size]`.
+    pub q_bias: Vec<Rat>,
+    /// `W_K`, `[head size][width]`.
+    pub k: Matrix,
+    /// `W_V`, `[value size][width]`.
+    pub v: Matrix,
+    /// `W_O`, `[width][value size]`.
+    pub o: Matrix,
+}
+
+/// An attention layer with any number of heads.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Attention {
+    /// How scores become weights.
+    pub normaliser: Normaliser,
+    /// The heads; their contributions are added.
+    pub heads: Vec<Head>,
+}
+
+/// A feed-forward layer, the same for every token.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FeedForward {
+    /// `W_1`, `[hidden][width]`.
+    pub w1: Matrix,
+    /// `b_1`, `[hidden]`.
+    pub b1: Vec<Rat>,
+    /// The activation of each hidden unit.
+    pub activations: Vec<Activation>,
+    /// `W_2`, `[width][hidden]`.
+    pub w2: Matrix,
+    /// `b_2`, `[width]`.
+    pub b2: Vec<Rat>,
+}
+
+impl FeedForward {
+    /// One hidden unit: `Z ← Z + direction · φ(readᵀZ + bias)`.
+    pub fn unit(read: Vec<Rat>, bias: Rat, activation: Activation, direction: Vec<Rat>) -> Self {
+        let b2 = vec![Rat::ZERO; direction.len()];
+        let w2 = direction.into_iter().map(|entry| vec![entry]).collect();
+        Self { w1: vec![read], b1: vec![bias], activations: vec![activation], w2, b2 }
+    }
+}
+
+/// A layer of either kind.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Layer {
+    /// An attention layer.
+    Attention(Attention),
+    /// A feed-forward layer.
+    FeedForward(FeedForward),
+}
+
+/// The kind of a layer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LayerKind {
+    /// Attention.
+    Attention,
+    /// Feed-forward.
+    FeedForward,
+}
+
+/// A Transformer block; an absent sub-layer is the identity.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Block {
+    /// Attention first,
+    pub attention: Option<Attention>,
+    /// then feed-forward.
+    pub feed_forward: Option<FeedForward>,
+}

@@ -1,0 +1,50 @@
+//! The built-in targets: one text file each, in the target language, its first line a comment that says what it is.
+
+use super::Source;
+use crate::error::Result;
+
+macro_rules! catalogue {
+    ($($name:literal),* $(,)?) => {
+        /// Name and text of every built-in target.
+        pub const CATALOGUE: &[(&str, &str)] = &[$(($name, include_str!(concat!("catalogue/", $name, ".fw")))),*];
+    };
+}
+
+catalogue![
+    "identity",
+    "complement",
+    "square",
+    "mean-centring",
+    "max-broadcast",
+    "range-broadcast",
+    "pairwise-means",
+    "distance",
+    "times-mean",
+    "gap-to-max",
+    "variance",
+    "rank",
+    "sort",
+    "reverse",
+    "shift",
+    "rotate",
+    "difference",
+    "prefix-sum",
+    "prefix-mean",
+    "first",
+];
+
+/// The built-in target of this name.
+pub fn find(name: &str) -> Option<Result<Source>> {
+    let (name, text) = CATALOGUE.iter().find(|(known, _)| *known == name)?;
+    Some(Source::expression(name, text))
+}
+
+/// The names of all built-in targets.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    CATALOGUE.iter().map(|(name, _)| *name)
+}
+
+/// The comment line of a built-in target.
+pub fn about(text: &str) -> &str {
+    text.lines().next().and_then(|line| line.strip_prefix("# ")).unwrap_or_default()
+}

@@ -1,0 +1,388 @@
+//! The value of a target on a sequence, in any kind of number.
+//!
+//! Everything acts coordinate by coordinate, so the evaluator computes one coordinate of one output token at a time: `x` is then
+//! a number, and `x.k` only changes which coordinate is meant. Inside an aggregate `x` and `j` are the running token's; so an
+//! aggregate depends on the output token only by `i`, and one without `i` is computed once for the sequence.
+
+use std::collections::HashMap;
+
+use super::expr::{Aggregate, BinaryOp, Expr, Function, Node};
+use super::number::{Number, Outcome, mean, sum, undefined};
+use super::typing::Checked;
+use crate::error::{Error, Result};
+use crate::exact::Rat;
+
+impl Checked {
+    /// The output tokens for the input tokens `x`, exactly; `x[t][k]` is coordinate `k` of token `t`.
+    ///
+    /// Refused where the target is undefined (a quotient by zero, an index outside of the sequence) or its value irrational.
+    pub fn evaluate_exact(&self, x: &[Vec<Rat>]) -> Result<Vec<Vec<Rat>>> {
+        evaluate(self, x)
+    }
+
+    /// The output tokens in double precision, with its rounding; NaN where the target is undefined or `x` has no value.
+    pub fn evaluate_f64(&self, x: &[Vec<f64>]) -> Vec<Vec<f64>> {
+        evaluate(self, x).unwrap_or_else(|_| vec![vec![f64::NAN; self.output_dims()]; x.len()])
+    }
+}
+
+/// The output tokens for the input tokens `x`.
+pub(super) fn evaluate<T: Number>(target: &Checked, x: &[Vec<T>]) -> Result<Vec<Vec<T>>> {
+    let dims = target.dims();
+    if let Some((t, token)) = x.iter().enumerate().find(|(_, token)| token.len() != dims) {
+        let headline = format!("token {t} has {} coordinates, and the target was checked for {dims}", token.len());
+        return Err(Error::input(headline));
+    }
+    let mut evaluator = Evaluator::new(&target.expression().source.text, x);
+    (0..x.len())
+        .map(|i| {
+            evaluator.of_token.clear();
+            let outputs = target.outputs().into_iter();
+            outputs.map(|(expr, c)| evaluator.number(expr, At { i, j: None, c })).collect()
+        })
+        .collect()
+}
+
+/// What the names stand for.
+#[derive(Clone, Copy)]
+pub(super) struct At {
+    /// The output token.
+    pub i: usize,
+    /// The running token, inside an aggregate.
+    pub j: Option<usize>,
+    /// The coordinate of a token that is meant.
+    pub c: usize,
+}
+
+/// Where an aggregate's value is kept: the aggregate, by its place in memory, and the coordinate.
+type Slot = (*const Expr, usize);
+
+/// The evaluator of one sequence.
+pub(super) struct Evaluator<'e, T> {
+    text: &'e str,
+    x: &'e [Vec<T>],
+    /// Aggregates that are the same for every output token.
+    of_sequence: HashMap<Slot, T>,
+    /// Aggregates for the output token at hand.
+    of_token: HashMap<Slot, T>,
+    /// The sorted coordinates.
+    sorted: HashMap<usize, Vec<T>>,
+}
+
+impl<'e, T: Number> Evaluator<'e, T> {
+    pub(super) fn new(text: &'e str, x: &'e [Vec<T>]) -> Self {
+        Self { text, x, of_sequence: HashMap::new(), of_token: HashMap::new(), sorted: HashMap::new() }
+    }
+
+    /// The value of a number.
+    pub(super) fn number(&mut self, expr: &Expr, at: At) -> Result<T> {
+        let outcome = match &expr.node {
+            Node::Number(value) => Ok(T::constant(value)),
+            Node::Token => self.token(at.j.unwrap_or(at.i), at.c),
+            Node::Coordinate(token, k) => return self.number(token, At { c: *k, ..at }),
+            Node::Index => Ok(T::constant(&Rat::from(at.i))),
+            Node::Running => Ok(T::constant(&Rat::from(at.j.unwrap_or(at.i)))),
+            Node::Length => Ok(T::constant(&Rat::from(self.x.len()))),
+            Node::Gather(index) => {
+                let index = self.number(index, at)?;
+                index
+                    .positions(self.x.len())
+                    .and_then(|(first, last)| hull((first..=last).map(|t| self.token(t, at.c))))
+            }
+            Node::Table(index, entries) => {
+                let index = self.number(index, at)?;
+                index
+                    .positions(entries.len())
+                    .and_then(|(first, last)| hull(entries[first..=last].iter().map(|entry| Ok(T::constant(entry)))))
+            }
+            Node::Negate(e) => Ok(T::constant(&Rat::ZERO).sub(&self.number(e, at)?)),
+            Node::Power(e, k) => self.number(e, at)?.pow(*k),
+            Node::Binary(op, a, b) => binary(*op, &self.number(a, at)?, &self.number(b, at)?),
+            Node::If(c, a, b) => match self.condition(c, at)? {
+                Some(true) => return self.number(a, at),
+                Some(false) => return self.number(b, at),
+                None => Ok(self.number(a, at)?.either(self.number(b, at)?)),
+            },
+            Node::Call(function, arguments) => {
+                let values = arguments.iter().map(|argument| self.number(argument, at)).collect::<Result<Vec<_>>>()?;
+                T::call(*function, &values)
+            }
+            Node::Aggregate(aggregate, e, filter) => return self.kept(expr, *aggregate, e, filter.as_deref(), at),
+            Node::Sort(of) => Ok(self.sorted(of, at)),
+            Node::Compare(..) | Node::And(..) | Node::Or(..) | Node::Not(_) => undefined("a condition is not a number"),
+        };
+        self.settle(outcome, expr, at)
+    }
+
+    /// Whether a condition holds, as far as that is decided.
+    fn condition(&mut self, expr: &Expr, at: At) -> Result<Option<bool>> {
+        Ok(match &expr.node {
+            Node::Compare(op, a, b) => self.number(a, at)?.compare(*op, &self.number(b, at)?),
+            Node::And(a, b) => match self.condition(a, at)? {
+                Some(false) => Some(false),
+                a => match (a, self.condition(b, at)?) {
+                    (_, Some(false)) => Some(false),
+                    (Some(true), Some(true)) => Some(true),
+                    _ => None,
+                },
+            },
+            Node::Or(a, b) => match self.condition(a, at)? {
+                Some(true) => Some(true),
+                a => match (a, self.condition(b, at)?) {
+                    (_, Some(true)) => Some(true),
+                    (Some(false), Some(false)) => Some(false),
+                    _ => None,
+                },
+            },
+            Node::Not(e) => self.condition(e, at)?.map(|holds| !holds),
+            _ => return Err(Error::input("a number is not a condition").place(self.text, &expr.span, "here")),
+        })
+    }
+
+    fn token(&self, t: usize, c: usize) -> Outcome<T> {
+        self.x
+            .get(t)
+            .and_then(|token| token.get(c))
+            .cloned()
+            .map_or_else(|| undefined(format!("no coordinate {c} of token {t}")), Ok)
+    }
+
+    /// An aggregate's value, computed if it is not yet there.
+    fn kept(&mut self, expr: &Expr, aggregate: Aggregate, e: &Expr, filter: Option<&Expr>, at: At) -> Result<T> {
+        let slot = (std::ptr::from_ref(expr), at.c);
+        if let Some(value) = self.of_sequence.get(&slot).or_else(|| self.of_token.get(&slot)) {
+            return Ok(value.clone());
+        }
+        let outcome = self.aggregate(aggregate, e, filter, at)?;
+        let value = self.settle(outcome, expr, at)?;
+        let kept = if expr.depends_on_output() { &mut self.of_token } else { &mut self.of_sequence };
+        kept.insert(slot, value.clone());
+        Ok(value)
+    }
+
+    fn aggregate(&mut self, aggregate: Aggregate, e: &Expr, filter: Option<&Expr>, at: At) -> Result<Outcome<T>> {
+        let mut values = Vec::with_capacity(self.x.len());
+        let (mut certain, mut possible) = (0, 0);
+        for j in 0..self.x.len() {
+            let at = At { j: Some(j), ..at };
+            if let Some(filter) = filter
+                && self.condition(filter, at)? == Some(false)
+            {
+                continue;
+            }
+            if aggregate == Aggregate::Count {
+                let holds = self.condition(e, at)?;
+                certain += usize::from(holds == Some(true));
+                possible += usize::from(holds != Some(false));
+            } else {
+                values.push(self.number(e, at)?);
+            }
+        }
+        let fold = |function| {
+            let mut rest = values.iter().cloned();
+            let first = rest.next().map_or_else(|| undefined("no token passes the filter"), Ok);
+            first.and_then(|first| rest.try_fold(first, |a, b| T::call(function, &[a, b])))
+        };
+        Ok(match aggregate {
+            Aggregate::Count => Ok(T::between(certain, possible)),
+            Aggregate::Sum => Ok(sum(&values)),
+            Aggregate::Max => fold(Function::Max),
+            Aggregate::Min => fold(Function::Min),
+            Aggregate::Mean | Aggregate::Var if values.is_empty() => undefined("no token passes the filter"),
+            Aggregate::Mean => mean(&values),
+            Aggregate::Var => T::variance(&values),
+        })
+    }
+
+    /// The value at the output token's place after sorting `x` or `x.k`.
+    fn sorted(&mut self, of: &Expr, at: At) -> T {
+        let c = if let Node::Coordinate(_, k) = of.node { k } else { at.c };
+        let column = self.sorted.entry(c).or_insert_with(|| {
+            let mut column: Vec<T> = self.x.iter().map(|token| token[c].clone()).collect();
+            T::sort(&mut column);
+            column
+        });
+        column[at.i].clone()
+    }
+
+    /// The value; or what stands for none; or the fault with its place.
+    fn settle(&self, outcome: Outcome<T>, expr: &Expr, at: At) -> Result<T> {
+        outcome.or_else(|fault| {
+            T::undefined().ok_or_else(|| {
+                let running = at.j.map_or(String::new(), |j| format!(", running token {j}"));
+                let tokens = format!("output token {}{running}, coordinate {}", at.i, at.c);
+                let (part, label, attempt) = culprit(expr);
+                let error = fault.place(self.text, &part.span, label).note("for", tokens);
+                if let Some(attempt) = attempt { error.note("try", attempt) } else { error }
+            })
+        })
+    }
+}
+
+/// The part that is to blame for a missing value, what to call it, and what helps.
+fn culprit(expr: &Expr) -> (&Expr, &'static str, Option<&'static str>) {
+    match &expr.node {
+        Node::Binary(_, _, b) => (b, "this divisor", Some("a divisor that keeps away from 0, such as `abs(e) + 1/10`")),
+        Node::Gather(index) => {
+            (index, "this index", Some("`x[clamp(e, 0, n - 1)]`, which stays inside of the sequence"))
+        }
+        Node::Table(index, _) => (index, "this index", Some("one entry for each index, from 0 on")),
+        Node::Aggregate(_, _, Some(filter)) => {
+            (filter, "this filter", Some("a filter that some token always passes, such as `j <= i`"))
+        }
+        _ => (expr, "here", None),
+    }
+}
+
+fn binary<T: Number>(op: BinaryOp, a: &T, b: &T) -> Outcome<T> {
+    match op {
+        BinaryOp::Add => Ok(a.add(b)),
+        BinaryOp::Sub => Ok(a.sub(b)),
+        BinaryOp::Mul => Ok(a.mul(b)),
+        BinaryOp::Div => a.div(b),
+        BinaryOp::Mod => a.modulo(b),
+    }
+}
+
+/// All of the values; at least one.
+fn hull<T: Number>(mut values: impl Iterator<Item = Outcome<T>>) -> Outcome<T> {
+    let first = values.next().unwrap_or_else(|| undefined("no value"))?;
+    values.try_fold(first, |a, b| Ok(a.either(b?)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::expr::Expression;
+    use super::super::random::{Kind, Random, input, target};
+    use super::*;
+
+    fn rats(text: &str) -> Vec<Vec<Rat>> {
+        let token = |token: &str| token.split_whitespace().map(|value| value.parse().expect("a number")).collect();
+        text.split(';').map(token).collect()
+    }
+
+    fn checked(text: &str, dims: usize) -> Checked {
+        Expression::parse(text).and_then(|target| target.check(dims)).expect(text)
+    }
+
+    #[test]
+    fn values_are_those_of_the_definitions() {
+        for (text, x, y) in [
+            ("x - mean(x)", "0; 1/2; 1", "-1/2; 0; 1/2"),
+            ("var(x)", "0; 1/2; 1", "1/6; 1/6; 1/6"),
+            ("x[n-1-i]", "1; 2; 3", "3; 2; 1"),
+            ("sum(x, j <= i)", "1; 2; 3", "1; 3; 6"),
+            ("mean(x, j >= i - 1 and j <= i)", "1; 2; 6", "1; 3/2; 4"),
+            ("max(x, j < 2) - min(x, j >= i)", "1; 5; 3", "4; 2; 2"),
+            ("sum(x, j < 0)", "1; 5", "0; 0"),
+            ("sort(x)", "3; 1; 2", "1; 2; 3"),
+            ("sort(x) on integers 0..9", "2 7; 1 9; 3 8", "1 7; 2 8; 3 9"),
+            ("[sort(x.1)]", "2 7; 1 9; 3 8", "7; 8; 9"),
+            ("count(x == x[i]) on integers 0..9", "4; 5; 4", "2; 1; 2"),
+            ("count(x < x[i], j < i)", "4; 5; 6", "0; 1; 2"),
+            ("[x.0 * mean(x.1), max(x.0) - x.1]", "1 2; 3 4", "3 1; 9 -1"),
+            ("x - x.0", "1 2; 3 7", "0 1; 0 4"),
+            ("[n, i, x]", "5; 6", "2 0 5; 2 1 6"),
+            ("sum(j * x) + i", "5; 6", "6; 7"),
+            ("sum(x * sum(x))", "1; 2", "9; 9"),
+            ("sum(x * sum(x[i] * j))", "1; 2", "3; 6"),
+            ("sum(x[j] - x)", "1; 2", "0; 0"),
+            ("if x < 1/2 then -x else x^2", "1/4; 1/2; 3", "-1/4; 1/4; 9"),
+            ("if not (x > 1 or x < 0) and i != 0 then 1 else 0", "1; 1; 2", "0; 1; 0"),
+            ("x mod 3 on integers -9..9", "-4; 4; 3", "2; 1; 0"),
+            ("x mod -3 on integers -9..9", "-4; 4; 3", "2; 1; 0"),
+            ("floor(x / 2) on integers -9..9", "-3; 3", "-2; 1"),
+            ("table(x; 1/3, 0, -2) on integers 0..3", "2; 0", "-2; 1/3"),
+            ("clamp(x, 0, 1) + relu(-x) + abs(x)", "-2; 1/2; 3", "4; 1; 4"),
+            ("min(x, 1) + max(x, 1)", "-2; 3", "-1; 4"),
+            ("sqrt(x) + exp(x - x) + cos(0) + sin(0) + tanh(0) + log(1)", "9/4; 0", "7/2; 2"),
+            ("x[i] * 0.1", "3", "3/10"),
+            ("if i == 0 then x else x[i-1]", "5; 6; 7", "5; 5; 6"),
+        ] {
+            let (x, y) = (rats(x), rats(y));
+            assert_eq!(
+                checked(text, x[0].len()).evaluate_exact(&x).map_err(|error| error.to_string()),
+                Ok(y),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_has_no_exact_value_is_refused_with_its_place() {
+        use crate::error::ErrorKind::{Declined, Input};
+        for (text, x, kind, headline) in [
+            ("1 / x", "1; 0", Input, "1 is divided by 0"),
+            ("x / (x - mean(x))", "1", Input, "1 is divided by 0"),
+            ("x[i+1]", "1; 2", Input, "index 2 is not among 0, …, 1"),
+            ("x[i-1]", "1; 2", Input, "index -1 is not among 0, …, 1"),
+            ("x[x] on integers 0..9", "1; 5", Input, "index 5 is not among 0, …, 1"),
+            ("table(x; 7) on integers 0..9", "0; 1", Input, "index 1 is not among 0, …, 0"),
+            ("mean(x, j < i)", "1", Input, "no token passes the filter"),
+            ("max(x, j > i)", "1; 2", Input, "no token passes the filter"),
+            ("var(x, j > 5)", "1; 2", Input, "no token passes the filter"),
+            ("i mod x on integers 0..2", "0", Input, "0 mod 0 is undefined"),
+            ("sqrt(x - 1)", "0", Input, "sqrt(-1) is undefined"),
+            ("log(x)", "0", Input, "log(0) is undefined"),
+            ("exp(x)", "1/2", Declined, "exp(1/2) has no exact rational value"),
+            ("sqrt(x)", "1/2", Declined, "sqrt(1/2) has no exact rational value"),
+            ("tanh(x)", "1", Declined, "tanh(1) has no exact rational value"),
+            ("((x^1000)^1000)^1000", "2", Declined, "a power of more than 1048576 binary digits"),
+            ("x", "1 2", Input, "token 0 has 2 coordinates, and the target was checked for 1"),
+        ] {
+            let error = checked(text, 1).evaluate_exact(&rats(x)).expect_err(text);
+            assert_eq!((error.kind(), error.headline()), (kind, headline), "{text}");
+        }
+        let error = checked("x + mean(1 / x)", 1).evaluate_exact(&rats("1; 0")).expect_err("a quotient by 0");
+        let notes: String = error.notes().iter().map(|(_, text)| text.as_str()).collect();
+        assert!(notes.contains("^ this divisor") && notes.contains("output token 0, running token 1"), "{error}");
+    }
+
+    #[test]
+    fn doubles_follow_the_exact_values_and_say_nan_where_there_is_none() {
+        assert!(checked("x / (x - 1)", 1).evaluate_f64(&[vec![1.0]])[0][0].is_infinite());
+        for (text, x) in
+            [("x[i+1]", 1.0), ("table(x; 7) on integers 0..9", 3.0), ("mean(x, j < i)", 1.0), ("log(x) - log(x)", -1.0)]
+        {
+            assert!(checked(text, 1).evaluate_f64(&[vec![x]])[0][0].is_nan(), "{text}");
+        }
+        let mut compared = 0;
+        for seed in 0..3_000 {
+            let random = &mut Random::new(seed);
+            let kind = Kind { dims: 2, integers: random.below(2) == 0, positions: true };
+            let expression = target(random, kind);
+            let jumps = |node: &Node| {
+                matches!(
+                    node,
+                    Node::Compare(..)
+                        | Node::Table(..)
+                        | Node::Call(Function::Floor, _)
+                        | Node::Binary(BinaryOp::Mod | BinaryOp::Div, ..)
+                )
+            };
+            let x = input(random, 3, kind);
+            let target = expression.check(2).expect("a checked target");
+            let Ok(exact) = target.evaluate_exact(&x) else { continue };
+            if expression.body.exprs().iter().any(|expr| expr.any(&jumps)) {
+                continue;
+            }
+            let doubles: Vec<Vec<f64>> = x.iter().map(|token| token.iter().map(Rat::to_f64).collect()).collect();
+            for (exact, double) in exact.iter().flatten().zip(target.evaluate_f64(&doubles).iter().flatten()) {
+                let (exact, double) = (exact.to_f64(), *double);
+                assert!(
+                    (exact - double).abs() <= 1e-6 * (1.0 + exact.abs()) || exact.abs() > 1e15,
+                    "{expression}: {exact} {double}"
+                );
+                compared += 1;
+            }
+        }
+        assert!(compared > 1_000, "only {compared} values were compared");
+    }
+
+    #[test]
+    fn an_aggregate_without_the_output_token_is_computed_once() {
+        let target = checked("x - mean(mean(mean(mean(mean(mean(x))))))", 1);
+        let x: Vec<Vec<Rat>> = (0..40).map(|t| vec![Rat::from(t)]).collect();
+        assert_eq!(target.evaluate_exact(&x).expect("values")[0][0], Rat::new(-39, 2));
+    }
+}

@@ -1,0 +1,189 @@
+//! What a reader is told when a text does not follow the grammar.
+//!
+//! The parser knows what it found and what it could have gone on with; here this becomes a sentence, a place and, for the usual
+//! slips, one thing to do.
+
+use chumsky::error::{Rich, RichPattern, RichReason};
+use chumsky::span::SimpleSpan;
+
+use super::expr::{Aggregate, CompareOp, Function, Span};
+use super::token::Token;
+use crate::error::{Error, nearest};
+
+/// What errors call the start of an expression.
+pub const EXPRESSION: &str = "an expression";
+/// What errors call everything that goes on after an operand.
+pub const OPERATOR: &str = "an operator";
+
+/// Words that can start an expression, other than functions and aggregates.
+const NAMES: [&str; 8] = ["x", "i", "j", "n", "sort", "table", "if", "not"];
+/// Words that can only stand inside or after one.
+const KEYWORDS: [&str; 7] = ["then", "else", "and", "or", "mod", "on", "integers"];
+
+/// All words of the language.
+fn names() -> impl Iterator<Item = &'static str> {
+    let functions = Function::ALL.iter().map(|function| function.name());
+    let aggregates = Aggregate::ALL.iter().map(|aggregate| aggregate.name());
+    functions.chain(aggregates).chain(NAMES).chain(KEYWORDS)
+}
+
+/// The parser's kind of error.
+pub type Failure<'t> = Rich<'t, Token<'t>, SimpleSpan, Complaint>;
+
+/// An error in full: headline, label of the place, one thing to do.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Complaint {
+    headline: String,
+    label: &'static str,
+    attempt: Option<String>,
+}
+
+impl Complaint {
+    pub fn new(headline: impl Into<String>, label: &'static str) -> Self {
+        Self { headline: headline.into(), label, attempt: None }
+    }
+
+    pub fn attempt(self, text: impl Into<String>) -> Self {
+        Self { attempt: Some(text.into()), ..self }
+    }
+
+    pub fn at<'t>(self, span: SimpleSpan) -> Failure<'t> {
+        Rich::custom(span, self)
+    }
+}
+
+/// Turns the parser's first failure into an error that points into the text.
+pub fn explain(text: &str, tokens: &[(Token<'_>, Span)], failures: Vec<Failure<'_>>) -> Error {
+    let Some(failure) = failures.into_iter().next() else {
+        return Error::input("the target cannot be read");
+    };
+    let span = failure.span().into_range();
+    let before: Vec<_> = tokens.iter().take_while(|(_, place)| place.end <= span.start).collect();
+    let mut places = Vec::new();
+    let complaint = match failure.into_reason() {
+        RichReason::Custom(complaint) => complaint,
+        RichReason::ExpectedFound { expected, found } => {
+            let expected: Vec<String> = expected.iter().map(describe).collect();
+            if expected.iter().any(|expected| ["`)`", "`]`"].contains(&expected.as_str())) {
+                places.extend(open_bracket(&before).map(|open| (open, "opened here")));
+            }
+            let before = before.last().map(|(token, _)| token);
+            unexpected(before, found.as_deref(), &expected, places.is_empty())
+        }
+    };
+    places.insert(0, (&span, complaint.label));
+    let error = Error::input(complaint.headline).places(text, &places);
+    if let Some(attempt) = complaint.attempt { error.note("try", attempt) } else { error }
+}
+
+fn describe(pattern: &RichPattern<'_, Token<'_>>) -> String {
+    match pattern {
+        RichPattern::Token(token) => token.to_string(),
+        RichPattern::Label(label) => label.to_string(),
+        RichPattern::Identifier(name) => format!("`{name}`"),
+        RichPattern::EndOfInput => "the end of the text".into(),
+        _ => "something else".into(),
+    }
+}
+
+/// The last bracket that these tokens leave open.
+fn open_bracket<'t>(tokens: &[&'t (Token<'_>, Span)]) -> Option<&'t Span> {
+    let mut open = Vec::new();
+    for (token, span) in tokens {
+        match token {
+            Token::Symbol("(" | "[") => open.push(span),
+            Token::Symbol(")" | "]") => drop(open.pop()),
+            _ => {}
+        }
+    }
+    open.pop()
+}
+
+/// `found` (or the end) stands after `before`, where one of `expected` should.
+fn unexpected(before: Option<&Token<'_>>, found: Option<&Token<'_>>, expected: &[String], closed: bool) -> Complaint {
+    let expects = |what: &str| expected.iter().any(|expected| expected == what);
+    let operand = before.is_some_and(ends_operand);
+    let comparison = |text: &str| CompareOp::from_name(text).is_some();
+    match (before, found) {
+        (_, Some(Token::Word(name))) if is_unknown(name) && (expects(EXPRESSION) || expects(OPERATOR)) => {
+            let complaint = Complaint::new(format!("unknown name `{name}`"), "not a name of the language");
+            return match nearest(name, names()) {
+                Some(known) => complaint.attempt(format!("did you mean `{known}`?")),
+                None => complaint,
+            };
+        }
+        (_, Some(Token::Symbol("**"))) => {
+            return Complaint::new("`**` has no meaning here", "this symbol").attempt("`^` for a power");
+        }
+        (_, Some(Token::Symbol("^"))) if operand => {
+            return Complaint::new("powers do not chain", "a second power").attempt("brackets, as in `(x^2)^3`");
+        }
+        (_, Some(Token::Symbol(text))) if operand && comparison(text) => {
+            let complaint = Complaint::new("comparisons do not chain", "a second comparison");
+            return complaint.attempt("`and`, as in `a < b and b < c`");
+        }
+        (Some(before), Some(found))
+            if expects(OPERATOR) && starts_operand(found) && !matches!(before, Token::Word(_)) =>
+        {
+            let headline = format!("an operator is missing before {found}");
+            return Complaint::new(headline, "a second operand").attempt("`*` between factors");
+        }
+        _ => {}
+    }
+    let found_text = found.map_or("the end of the text".into(), ToString::to_string);
+    let complaint = Complaint::new(format!("expected {}, found {found_text}", list(expected)), "here");
+    let attempt = match (before, found) {
+        (Some(Token::Symbol("^")), Some(Token::Symbol("-"))) => "`1 / x^2` for a negative power",
+        (Some(Token::Symbol("^")), _) => "`exp(e * log(x))` for a power that is not a whole number",
+        (Some(Token::Word("i" | "j" | "n")), Some(Token::Symbol("["))) => {
+            "`x[i]` for a token; an index is only a number"
+        }
+        (Some(Token::Word(name)), _) if expects("`(`") => {
+            let example = if *name == "table" { "`table(i; 1, 2)`".into() } else { format!("`{name}(x)`") };
+            return complaint.attempt(example);
+        }
+        (_, Some(Token::Symbol(")" | "]"))) if closed && operand => "without it, or with a bracket that opens before",
+        _ if expects("`then`") || expects("`else`") => "`if c then a else b`",
+        _ if expects("`;`") => "`table(e; v0, v1)`, with a semicolon after the index",
+        _ if expects("`integers`") || expects("`..`") => "`on [0, 1]` or `on integers 0..8`",
+        _ if expects("the number of a coordinate") => "`x.0` for the first coordinate",
+        (_, Some(Token::Symbol("/"))) => "whole numbers, as in `on integers 0..8`",
+        _ if expected.len() == 1 && expects("the end of the text") => "the domain at the very end",
+        _ => return complaint,
+    };
+    complaint.attempt(attempt)
+}
+
+fn is_unknown(name: &str) -> bool {
+    !names().any(|known| known == name)
+}
+
+/// Whether an operand can end with this token.
+fn ends_operand(token: &Token<'_>) -> bool {
+    match token {
+        Token::Symbol(symbol) => matches!(*symbol, ")" | "]"),
+        Token::Word(word) => !KEYWORDS.contains(word),
+        Token::Number(..) => true,
+    }
+}
+
+/// Whether an operand can start with this token, and nothing else can.
+fn starts_operand(token: &Token<'_>) -> bool {
+    match token {
+        Token::Symbol(symbol) => *symbol == "(",
+        Token::Word(word) => !KEYWORDS.contains(word) && *word != "not",
+        Token::Number(..) => true,
+    }
+}
+
+/// `a, b or c`
+fn list(expected: &[String]) -> String {
+    let mut expected: Vec<&str> = expected.iter().map(String::as_str).collect();
+    expected.sort_unstable();
+    expected.dedup();
+    match expected.as_slice() {
+        [] => "something else".into(),
+        [one] => (*one).into(),
+        [most @ .., last] => format!("{} or {last}", most.join(", ")),
+    }
+}

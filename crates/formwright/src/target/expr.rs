@@ -1,0 +1,321 @@
+//! The target language's abstract syntax: what output token `i` of the sequence is.
+//!
+//! `x` is the token itself; inside an aggregate it is the running token (index `j`), while `x[i]` and `i` stay the output
+//! token's. Without brackets an expression acts on each coordinate; `[e0, e1, …]` sets the output coordinates.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use serde::{Serialize, Serializer};
+
+use crate::exact::Rat;
+
+/// A place in the text, in bytes.
+pub type Span = Range<usize>;
+
+/// A whole target: a body and the domain it lives on. Equality ignores the text it was read from.
+#[derive(Clone, Debug, Serialize)]
+pub struct Expression {
+    /// What an output token is.
+    pub body: Body,
+    /// Where the inputs come from.
+    pub domain: Domain,
+    /// The text behind the spans, so that a later error can point into it.
+    #[serde(skip)]
+    pub source: Source,
+}
+
+/// The text an expression was read from; empty for one that was built by a program.
+#[derive(Clone, Debug, Default)]
+pub struct Source {
+    /// The whole text.
+    pub text: Arc<str>,
+    /// Where the domain stands in it.
+    pub domain: Span,
+}
+
+impl PartialEq for Expression {
+    fn eq(&self, other: &Self) -> bool {
+        self.body == other.body && self.domain == other.domain
+    }
+}
+
+/// The output coordinates.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Body {
+    /// One expression, applied to each coordinate.
+    Each(Expr),
+    /// One scalar expression for each output coordinate.
+    Coordinates(Vec<Expr>),
+}
+
+impl Body {
+    /// The expressions of the body, in order.
+    pub fn exprs(&self) -> &[Expr] {
+        match self {
+            Self::Each(expr) => std::slice::from_ref(expr),
+            Self::Coordinates(exprs) => exprs,
+        }
+    }
+}
+
+/// The set each input coordinate ranges over.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Domain {
+    /// The interval `[a, b]`; `[0, 1]` unless the text says otherwise.
+    Interval(Rat, Rat),
+    /// The integers `from ≤ x < to`.
+    Integers(i64, i64),
+}
+
+impl Default for Domain {
+    fn default() -> Self {
+        Self::Interval(Rat::ZERO, Rat::ONE)
+    }
+}
+
+/// An expression and its place in the text; equality ignores the place.
+#[derive(Clone, Debug)]
+pub struct Expr {
+    /// What it is.
+    pub node: Node,
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// The syntax alone, without its place.
+impl Serialize for Expr {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.node.serialize(serializer)
+    }
+}
+
+impl PartialEq for Expr {
+    fn eq(&self, other: &Self) -> bool {
+        self.node == other.node
+    }
+}
+
+impl Expr {
+    /// The direct parts, from left to right.
+    pub fn parts(&self) -> Vec<&Expr> {
+        match &self.node {
+            Node::Number(_) | Node::Token | Node::Index | Node::Running | Node::Length => vec![],
+            Node::Gather(e)
+            | Node::Coordinate(e, _)
+            | Node::Negate(e)
+            | Node::Power(e, _)
+            | Node::Not(e)
+            | Node::Sort(e)
+            | Node::Table(e, _) => vec![e],
+            Node::Binary(_, a, b) | Node::Compare(_, a, b) | Node::And(a, b) | Node::Or(a, b) => vec![a, b],
+            Node::If(c, a, b) => vec![c, a, b],
+            Node::Call(_, arguments) => arguments.iter().collect(),
+            Node::Aggregate(_, e, filter) => std::iter::once(e).chain(filter).map(AsRef::as_ref).collect(),
+        }
+    }
+
+    /// Whether the expression or anything inside it satisfies `test`.
+    pub fn any(&self, test: &impl Fn(&Node) -> bool) -> bool {
+        test(&self.node) || self.parts().into_iter().any(|part| part.any(test))
+    }
+
+    /// Whether the expression is a condition by its form: a comparison, or conditions joined by `and`, `or`, `not`.
+    pub fn is_condition(&self) -> bool {
+        matches!(self.node, Node::Compare(..) | Node::And(..) | Node::Or(..) | Node::Not(_))
+    }
+
+    /// Whether the value depends on the output token: on `i`, and so on `x[i]`.
+    ///
+    /// This is meant for an aggregate, inside which `x` and `j` belong to the running token.
+    pub fn depends_on_output(&self) -> bool {
+        self.any(&|node| matches!(node, Node::Index))
+    }
+
+    /// Whether the value depends on what the tokens hold, and not on their number and places alone.
+    pub fn depends_on_values(&self) -> bool {
+        self.any(&|node| matches!(node, Node::Token | Node::Gather(_) | Node::Sort(_)))
+    }
+}
+
+/// The kinds of expression.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Node {
+    /// A number, exact.
+    Number(Rat),
+    /// `x`.
+    Token,
+    /// `x[e]`: the token at index `e` of the input.
+    Gather(Box<Expr>),
+    /// `x.k` or `x[e].k`: one coordinate of a token.
+    Coordinate(Box<Expr>, usize),
+    /// `i`, the output token's index.
+    Index,
+    /// `j`, the running token's index inside an aggregate.
+    Running,
+    /// `n`, the number of tokens.
+    Length,
+    /// `-e`.
+    Negate(Box<Expr>),
+    /// `a + b` and the like.
+    Binary(BinaryOp, Box<Expr>, Box<Expr>),
+    /// `e ^ k`.
+    Power(Box<Expr>, u32),
+    /// `a < b` and the like.
+    Compare(CompareOp, Box<Expr>, Box<Expr>),
+    /// `a and b`.
+    And(Box<Expr>, Box<Expr>),
+    /// `a or b`.
+    Or(Box<Expr>, Box<Expr>),
+    /// `not a`.
+    Not(Box<Expr>),
+    /// `if c then a else b`; only the branch that is taken is evaluated.
+    If(Box<Expr>, Box<Expr>, Box<Expr>),
+    /// `exp(e)` and the like.
+    Call(Function, Vec<Expr>),
+    /// `sum(e)`, `mean(e, filter)` and the like.
+    Aggregate(Aggregate, Box<Expr>, Option<Box<Expr>>),
+    /// `sort(x)`: output token `i` gets the `i`-th smallest, coordinate by coordinate.
+    Sort(Box<Expr>),
+    /// `table(e; v0, v1, …)`: the entry at the integer `e`.
+    Table(Box<Expr>, Vec<Rat>),
+}
+
+/// Operators between numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum BinaryOp {
+    /// `+`
+    Add,
+    /// `-`
+    Sub,
+    /// `*`
+    Mul,
+    /// `/`
+    Div,
+    /// `mod`, on integers; the result lies in `0..|b|`.
+    Mod,
+}
+
+/// Comparisons.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CompareOp {
+    /// `<`
+    Less,
+    /// `<=`
+    LessEqual,
+    /// `>`
+    Greater,
+    /// `>=`
+    GreaterEqual,
+    /// `==`, on integers.
+    Equal,
+    /// `!=`, on integers.
+    NotEqual,
+}
+
+/// Functions of numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Function {
+    /// `exp(e)`
+    Exp,
+    /// `log(e)`, natural.
+    Log,
+    /// `sqrt(e)`
+    Sqrt,
+    /// `tanh(e)`
+    Tanh,
+    /// `sin(e)`
+    Sin,
+    /// `cos(e)`
+    Cos,
+    /// `abs(e)`
+    Abs,
+    /// `relu(e)`
+    Relu,
+    /// `min(a, b)`
+    Min,
+    /// `max(a, b)`
+    Max,
+    /// `clamp(e, low, high)`
+    Clamp,
+    /// `floor(e)`
+    Floor,
+}
+
+/// Aggregates over tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Aggregate {
+    /// `sum(e)`
+    Sum,
+    /// `mean(e)`
+    Mean,
+    /// `var(e)`, the mean squared distance from the mean.
+    Var,
+    /// `max(e)`
+    Max,
+    /// `min(e)`
+    Min,
+    /// `count(c)`, the number of tokens for which the condition holds.
+    Count,
+}
+
+/// Gives an enumeration the names its variants have in the text.
+macro_rules! names {
+    ($kind:ident: $($variant:ident $name:literal)*) => {
+        impl $kind {
+            /// All of them, in the order of the documentation.
+            pub const ALL: &'static [Self] = &[$(Self::$variant),*];
+
+            /// How it is written.
+            pub fn name(self) -> &'static str {
+                match self { $(Self::$variant => $name),* }
+            }
+
+            /// The one that is written so.
+            pub fn from_name(name: &str) -> Option<Self> {
+                Self::ALL.iter().copied().find(|known| known.name() == name)
+            }
+        }
+    };
+}
+
+names! { BinaryOp: Add "+" Sub "-" Mul "*" Div "/" Mod "mod" }
+names! { CompareOp: Less "<" LessEqual "<=" Greater ">" GreaterEqual ">=" Equal "==" NotEqual "!=" }
+names! { Function:
+    Exp "exp" Log "log" Sqrt "sqrt" Tanh "tanh" Sin "sin" Cos "cos" Abs "abs" Relu "relu" Min "min" Max "max" Clamp "clamp"
+    Floor "floor"
+}
+names! { Aggregate: Sum "sum" Mean "mean" Var "var" Max "max" Min "min" Count "count" }
+
+impl Function {
+    /// The number of arguments.
+    pub fn arity(self) -> usize {
+        match self {
+            Self::Min | Self::Max => 2,
+            Self::Clamp => 3,
+            _ => 1,
+        }
+    }
+}
+
+impl CompareOp {
+    /// Whether the comparison holds for operands that stand in this order; none does for operands without one.
+    pub fn holds(self, order: Option<std::cmp::Ordering>) -> bool {
+        use std::cmp::Ordering::{Equal, Greater, Less};
+        match self {
+            Self::Less => order == Some(Less),
+            Self::LessEqual => matches!(order, Some(Less | Equal)),
+            Self::Greater => order == Some(Greater),
+            Self::GreaterEqual => matches!(order, Some(Greater | Equal)),
+            Self::Equal => order == Some(Equal),
+            Self::NotEqual => order != Some(Equal),
+        }
+    }
+}

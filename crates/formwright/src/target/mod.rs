@@ -1,0 +1,243 @@
+//! Targets: what a construction is asked to compute.
+//!
+//! A [`Source`] is what a user writes: an expression of the target language, a built-in name, a table. Once the number of coordinates
+//! of a token is known it becomes a [`Target`], which can be evaluated and bounded.
+//!
+//! | file | idea |
+//! |---|---|
+//! | [`expr`] | the language's abstract syntax |
+//! | `token`, [`parse`], `place` | from text to syntax, with errors that point into the text |
+//! | [`print`] | from syntax to text; reading it back gives the same syntax |
+//! | [`typing`] | scalars, vectors, conditions, integers: everything that can be refused before running |
+//! | `number`, [`evaluate`] | one evaluator for every kind of number |
+//! | [`range`] | an enclosure of all output values |
+//! | [`symmetry`] | equivariance and continuity, from the syntax alone |
+//! | [`witness`] | a sequence that refutes equivariance |
+//! | [`catalogue`] | the built-in targets, as texts |
+//! | [`table`] | functions that are constant on cells, as data |
+
+pub mod catalogue;
+pub mod evaluate;
+mod explain;
+pub mod expr;
+mod number;
+pub mod parse;
+mod place;
+pub mod print;
+#[cfg(test)]
+mod random;
+pub mod range;
+pub mod symmetry;
+pub mod table;
+mod token;
+pub mod typing;
+pub mod witness;
+
+use serde_json::{Value, json};
+
+use crate::error::{Error, Result};
+use crate::exact::Rat;
+use crate::lattice::Grid;
+use crate::network::Sequence;
+
+pub use expr::{Domain, Expression};
+pub use table::Table;
+pub use typing::Checked;
+pub use witness::{Symmetry, Witness};
+
+/// What a user writes.
+#[derive(Clone, Debug)]
+pub struct Source {
+    /// A built-in name, or the text of the expression.
+    pub name: String,
+    definition: Definition,
+}
+
+#[derive(Clone, Debug)]
+enum Definition {
+    Expression(Expression),
+    Table(Table),
+}
+
+/// A function on sequences.
+#[derive(Clone, Debug)]
+pub struct Target {
+    /// A built-in name, or the text of the expression.
+    pub name: String,
+    function: Function,
+}
+
+#[derive(Clone, Debug)]
+enum Function {
+    Expression(Checked),
+    Table(Table),
+}
+
+impl Source {
+    /// An expression of the target language.
+    pub fn expression(name: &str, text: &str) -> Result<Self> {
+        Ok(Self { name: name.to_owned(), definition: Definition::Expression(Expression::parse(text)?) })
+    }
+
+    /// A table.
+    pub fn table(name: &str, table: Table) -> Self {
+        Self { name: name.to_owned(), definition: Definition::Table(table) }
+    }
+
+    /// Reads what [`Target::to_json`] wrote, or a table file.
+    pub fn from_json(name: &str, file: &Value) -> Result<Self> {
+        let file = file.as_object().ok_or_else(|| Error::input(format!("{name} holds no JSON object")))?;
+        let text = |field: &str| {
+            file.get(field)
+                .and_then(Value::as_str)
+                .ok_or_else(|| Error::input(format!("{name} has no text in its field \"{field}\"")))
+        };
+        let own_name = file.get("name").and_then(Value::as_str).unwrap_or(name);
+        match text("kind")? {
+            "table" => Ok(Self::table(own_name, Table::from_json(file)?)),
+            "expression" => {
+                let source = Self::expression(own_name, text("text")?)?;
+                let written = source.to_json();
+                if file.get("ast") == written.get("ast") {
+                    return Ok(source);
+                }
+                Err(Error::input(format!("{name} contradicts itself: its \"ast\" is not the syntax of its \"text\"")))
+            }
+            other => Err(Error::input(format!("{name} is of kind '{other}'")).note("expected", "table or expression")),
+        }
+    }
+
+    /// The closed form that is written to `target.json`: built-in names are written out.
+    pub fn to_json(&self) -> Value {
+        match &self.definition {
+            Definition::Expression(expression) => json!({
+                "kind": "expression",
+                "name": self.name,
+                "text": expression.to_string(),
+                "ast": expression,
+            }),
+            Definition::Table(table) => {
+                let mut file = table.to_json();
+                file["name"] = json!(self.name);
+                file
+            }
+        }
+    }
+
+    /// The number of tokens, if the target fixes it.
+    pub fn tokens(&self) -> Option<usize> {
+        match &self.definition {
+            Definition::Expression(_) => None,
+            Definition::Table(table) => Some(table.grid().tokens()),
+        }
+    }
+
+    /// The number of coordinates, if the target fixes it.
+    pub fn dims(&self) -> Option<usize> {
+        match &self.definition {
+            Definition::Expression(_) => None,
+            Definition::Table(table) => Some(table.grid().dims()),
+        }
+    }
+
+    /// The cells a side, if the target fixes them: a table's own, and one cell for each integer of an integer domain.
+    pub fn resolution(&self) -> Option<u64> {
+        match &self.definition {
+            Definition::Expression(expression) => match expression.domain {
+                Domain::Integers(from, to) => Some(to.abs_diff(from)),
+                Domain::Interval(..) => None,
+            },
+            Definition::Table(table) => Some(table.grid().resolution()),
+        }
+    }
+
+    /// The ends of the box whose cells are the grid's. The cells of an integer domain are centred at its integers.
+    pub fn cube(&self) -> (Rat, Rat) {
+        match &self.definition {
+            Definition::Expression(expression) => match &expression.domain {
+                Domain::Interval(low, high) => (low.clone(), high.clone()),
+                Domain::Integers(from, to) => {
+                    let half = Rat::new(1, 2);
+                    (Rat::from(*from) - &half, Rat::from(*to) - half)
+                }
+            },
+            Definition::Table(_) => (Rat::ZERO, Rat::ONE),
+        }
+    }
+
+    /// The text of the expression, without comments.
+    pub fn text(&self) -> Option<String> {
+        match &self.definition {
+            Definition::Expression(expression) => Some(expression.to_string()),
+            Definition::Table(_) => None,
+        }
+    }
+
+    /// What its syntax shows, for tokens of one coordinate: `equivariant` or `none`, and whether it is continuous.
+    pub fn properties(&self) -> Result<(&'static str, bool)> {
+        let tokens = self.tokens().unwrap_or(2);
+        let (low, high) = self.cube();
+        let dims = self.dims().unwrap_or(1);
+        let grid = Grid::new(tokens, dims, self.resolution().unwrap_or(2), low, high)?;
+        let target = self.target(dims)?;
+        let symmetry = if target.symmetry(&grid) == Symmetry::Proved { "equivariant" } else { "none" };
+        Ok((symmetry, target.is_continuous(tokens)))
+    }
+
+    /// The function on tokens of `dims` coordinates.
+    pub fn target(&self, dims: usize) -> Result<Target> {
+        let function = match &self.definition {
+            Definition::Expression(expression) => Function::Expression(expression.check(dims)?),
+            Definition::Table(table) => Function::Table(table.clone()),
+        };
+        Ok(Target { name: self.name.clone(), function })
+    }
+}
+
+impl Target {
+    /// The coordinates of an output token.
+    pub fn output_dims(&self) -> usize {
+        match &self.function {
+            Function::Expression(checked) => checked.output_dims(),
+            Function::Table(table) => table.output_dims(),
+        }
+    }
+
+    /// The value at `x`, exactly.
+    pub fn evaluate(&self, x: &[Vec<Rat>]) -> Result<Sequence> {
+        match &self.function {
+            Function::Expression(checked) => checked.evaluate_exact(x),
+            Function::Table(table) => table.evaluate(x),
+        }
+    }
+
+    /// A bound on the absolute value of every output entry, over the whole domain.
+    pub fn bound(&self, tokens: usize) -> Result<Rat> {
+        match &self.function {
+            Function::Expression(checked) => {
+                let (low, high) = checked.range_exact(tokens)?;
+                Ok(low.abs().max(high.abs()))
+            }
+            Function::Table(table) => Ok(table.bound()),
+        }
+    }
+
+    /// Whether it is equivariant: an expression by its syntax, else by a search for a witness; a table at every entry.
+    pub fn symmetry(&self, grid: &Grid) -> Symmetry {
+        match &self.function {
+            Function::Expression(checked) if checked.equivariance().is_proved() => Symmetry::Proved,
+            Function::Expression(checked) => {
+                witness::refute(grid, |x| checked.evaluate_exact(x)).map_or(Symmetry::Unknown, Symmetry::Refuted)
+            }
+            Function::Table(table) => table.symmetry(),
+        }
+    }
+
+    /// Whether it is proved continuous. A table jumps from cell to cell.
+    pub fn is_continuous(&self, tokens: usize) -> bool {
+        match &self.function {
+            Function::Expression(checked) => checked.continuity(tokens).is_proved(),
+            Function::Table(_) => false,
+        }
+    }
+}

@@ -1,0 +1,262 @@
+//! What the syntax alone proves: equivariance and continuity.
+//!
+//! **Equivariance.** If the text has no `i`, no `j`, no `sort`, no gather other than `x[i]` and no filter, then every part is a
+//! function of the token (or of the running token) and of the multiset of all tokens: a permutation of the input permutes the
+//! output. Otherwise nothing is said.
+//!
+//! **Continuity.** On an integer domain every function is continuous. On an interval, a composition of continuous parts is
+//! continuous; not continuous by form are a comparison of values (in `if` or `count`) and `floor`, `mod` and `table` of values.
+//! The same with positions alone is a choice between functions, made once, and harmless. A quotient needs a denominator without
+//! zero, `log` a positive argument and `sqrt` one that is not negative; [`super::range`] or the signs of the parts show it.
+
+use super::expr::{Aggregate, BinaryOp, Domain, Expr, Function, Node};
+use super::typing::Checked;
+use crate::error::Error;
+use crate::exact::Rat;
+
+/// A property of the target, as far as its syntax shows it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Proof {
+    /// It holds; why.
+    Proved(&'static str),
+    /// It is not shown; the part that stands in the way. It may hold all the same.
+    NotShown(Error),
+}
+
+impl Proof {
+    /// Whether the property holds for certain.
+    pub fn is_proved(&self) -> bool {
+        matches!(self, Self::Proved(_))
+    }
+}
+
+impl Checked {
+    /// Whether permuting the input tokens permutes the output tokens.
+    pub fn equivariance(&self) -> Proof {
+        let found = self.expression().body.exprs().iter().find_map(|expr| positional(expr));
+        match found {
+            None => Proof::Proved("neither `i`, `j`, `sort`, a filter, nor a gather other than `x[i]` occurs"),
+            Some((part, what)) => self.not_shown("equivariance is not shown by the syntax", part, what),
+        }
+    }
+
+    /// Whether the target is continuous on its domain, for sequences of `tokens` tokens.
+    pub fn continuity(&self, tokens: usize) -> Proof {
+        if matches!(self.expression().domain, Domain::Integers(..)) {
+            return Proof::Proved("every function on an integer domain is continuous");
+        }
+        let defined = self.range_exact(tokens).is_ok();
+        let search = Search { target: self, tokens, defined };
+        match self.expression().body.exprs().iter().find_map(|expr| search.jump(expr, false)) {
+            None => Proof::Proved("a composition of continuous parts, on which no denominator has a zero"),
+            Some((part, what)) => self.not_shown("continuity is not shown by the syntax", part, what),
+        }
+    }
+
+    fn not_shown(&self, headline: &str, part: &Expr, what: &str) -> Proof {
+        Proof::NotShown(Error::declined(headline).place(&self.expression().source.text, &part.span, what))
+    }
+}
+
+/// A part of an expression, and what is the matter with it.
+type Finding<'e> = (&'e Expr, &'static str);
+
+/// The first part that depends on positions.
+fn positional(expr: &Expr) -> Option<Finding<'_>> {
+    match &expr.node {
+        Node::Index => Some((expr, "the output token's index")),
+        Node::Running => Some((expr, "the running token's index")),
+        Node::Sort(_) => Some((expr, "the order of positions")),
+        Node::Gather(index) if matches!(index.node, Node::Index) => None,
+        Node::Gather(_) => Some((expr, "a token at a given position")),
+        Node::Aggregate(_, e, Some(filter)) => positional(e).or(Some((filter, "a filter of positions"))),
+        _ => expr.parts().into_iter().find_map(positional),
+    }
+}
+
+/// The search for what may not be continuous.
+struct Search<'e> {
+    target: &'e Checked,
+    tokens: usize,
+    /// Whether the target is known to be defined everywhere, from its range.
+    defined: bool,
+}
+
+impl Search<'_> {
+    /// The first part that may jump, `inside` of an aggregate or not.
+    fn jump<'e>(&self, expr: &'e Expr, inside: bool) -> Option<Finding<'e>> {
+        let within = inside || matches!(expr.node, Node::Aggregate(..));
+        if let Some(found) = expr.parts().into_iter().find_map(|part| self.jump(part, within)) {
+            return Some(found);
+        }
+        let found = match &expr.node {
+            Node::Compare(..) if expr.depends_on_values() => "a comparison of values",
+            Node::Table(index, _) if index.depends_on_values() => "a table of values",
+            Node::Call(Function::Floor, e) if e[0].depends_on_values() => "a floor of values",
+            Node::Binary(BinaryOp::Mod, ..) if expr.depends_on_values() => "a remainder of values",
+            Node::Binary(BinaryOp::Div, _, b) if !self.defined && !self.nonzero(b, inside) => {
+                return Some((b, "not shown to differ from 0"));
+            }
+            Node::Call(Function::Log, e) if self.sign(&e[0], inside) < Sign::Positive => {
+                return Some((&e[0], "not shown to be positive"));
+            }
+            Node::Call(Function::Sqrt, e) if self.sign(&e[0], inside) < Sign::NotNegative => {
+                return Some((&e[0], "not shown to be at least 0"));
+            }
+            _ => return None,
+        };
+        Some((expr, found))
+    }
+
+    fn nonzero(&self, expr: &Expr, inside: bool) -> bool {
+        let range = self.target.range_of(expr, inside, self.tokens);
+        range.is_ok_and(|range| range.high.is_negative()) || self.sign(expr, inside) == Sign::Positive
+    }
+
+    /// What is known of the sign: from the signs of the parts, or else from the range.
+    fn sign(&self, expr: &Expr, inside: bool) -> Sign {
+        let of = |e: &Expr| self.sign(e, inside);
+        let running = |e: &Expr| self.sign(e, true);
+        let by_parts = match &expr.node {
+            Node::Call(Function::Exp, _) => Sign::Positive,
+            Node::Call(Function::Sqrt, e) => of(&e[0]).max(Sign::NotNegative),
+            Node::Call(Function::Abs | Function::Relu, _) | Node::Aggregate(Aggregate::Var | Aggregate::Count, ..) => {
+                Sign::NotNegative
+            }
+            Node::Power(_, exponent) if exponent.is_multiple_of(2) => Sign::NotNegative,
+            Node::Aggregate(Aggregate::Sum, e, Some(_)) => running(e).min(Sign::NotNegative),
+            Node::Aggregate(_, e, _) => running(e),
+            Node::Binary(BinaryOp::Add, a, b) => match (of(a), of(b)) {
+                (Sign::Unknown, _) | (_, Sign::Unknown) => Sign::Unknown,
+                (a, b) => a.max(b),
+            },
+            Node::Binary(BinaryOp::Mul, a, b) => of(a).min(of(b)),
+            Node::Binary(BinaryOp::Div, a, b) if of(b) == Sign::Positive => of(a),
+            _ => Sign::Unknown,
+        };
+        if by_parts == Sign::Positive {
+            return by_parts;
+        }
+        match self.target.range_of(expr, inside, self.tokens) {
+            Ok(range) if range.low > Rat::ZERO => Sign::Positive,
+            Ok(range) if range.low == Rat::ZERO => Sign::NotNegative,
+            _ => by_parts,
+        }
+    }
+}
+
+/// What is known of a sign, the more the later.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Sign {
+    Unknown,
+    NotNegative,
+    Positive,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::expr::Expression;
+    use super::super::random::{Kind, Random, input, target};
+    use super::*;
+
+    fn checked(text: &str) -> Checked {
+        Expression::parse(text).and_then(|target| target.check(1)).expect(text)
+    }
+
+    #[test]
+    fn targets_without_positions_are_equivariant() {
+        for text in "x | x[i] | x - mean(x) | (x - mean(x)) / sqrt(var(x) + 1/10) | exp(x) / sum(exp(x)) | n * x | \
+             max(x) - min(x) | count(x < x[i]) | count(x == x[i]) on integers 0..10 | sum(x * x[i]) | \
+             if x > mean(x) then 1 else 0 | table(x; 1, 2) on integers 0..2"
+            .split(" | ")
+        {
+            assert!(checked(text).equivariance().is_proved(), "{text}");
+        }
+    }
+
+    #[test]
+    fn positions_leave_equivariance_open() {
+        for (text, part, what) in [
+            ("x + i", "i", "the output token's index"),
+            ("sum(x * j)", "j", "the running token's index"),
+            ("sort(x) on integers 0..8", "sort(x)", "the order of positions"),
+            ("x[n-1-i]", "x[n-1-i]", "a token at a given position"),
+            ("x[0]", "x[0]", "a token at a given position"),
+            ("x + sum(x[j])", "x[j]", "a token at a given position"),
+            ("sum(x, j <= i)", "j <= i", "a filter of positions"),
+            ("sum(x, j < 9)", "j < 9", "a filter of positions"),
+            ("if i == 0 then x else x", "i", "the output token's index"),
+        ] {
+            let Proof::NotShown(error) = checked(text).equivariance() else {
+                panic!("{text} is not equivariant by form")
+            };
+            let underline = format!("{} {what}", "^".repeat(part.len()));
+            assert!(error.notes()[0].1.ends_with(&underline), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn proved_equivariance_is_equivariance() {
+        let mut proved = 0;
+        for seed in 0..4_000 {
+            let random = &mut Random::new(seed);
+            let kind =
+                Kind { dims: 1 + random.below(2), integers: random.below(2) == 0, positions: random.below(4) == 0 };
+            let target = target(random, kind).check(kind.dims).expect("a checked target");
+            if !target.equivariance().is_proved() {
+                continue;
+            }
+            let x = input(random, 4, kind);
+            let swap = |tokens: &[Vec<Rat>]| [3, 1, 0, 2].map(|t: usize| tokens[t].clone()).to_vec();
+            match (target.evaluate_exact(&x), target.evaluate_exact(&swap(&x))) {
+                (Ok(y), Ok(swapped)) => assert_eq!(swap(&y), swapped, "seed {seed}: {}", target.expression()),
+                (Err(_), Err(_)) => continue,
+                (y, swapped) => panic!("{}: {y:?} {swapped:?}", target.expression()),
+            }
+            proved += 1;
+        }
+        assert!(proved > 1_000, "only {proved} targets");
+    }
+
+    #[test]
+    fn compositions_of_continuous_parts_are_continuous() {
+        for text in "x - mean(x) | (x - mean(x)) / sqrt(var(x) + 1/10) | exp(x) / sum(exp(x)) | x[n-1-i] | \
+             sum(x, j <= i) | sort(x) | max(x) - min(x, j <= i) | abs(x) + relu(x) + clamp(x, 0, 1/2) | \
+             if i == 0 then x else x[i-1] | x / n | x / (x + 1) | 1 / (x - 2) | if i == 0 then x else x / i | \
+             x * count(j < i) | x * table(i; 1, 2, 3, 4) | x * floor(i / 2) | log(x + 1) | log(exp(x)) | sqrt(x) | \
+             sqrt(sum((x - x[i])^2)) | tanh(sin(x)) + cos(x) | x / (1 + exp(-x)) | mean(x / (1 + exp(x[i]))) | \
+             count(x == x[i]) on integers 0..4 | 1 / (sqrt(x) + 1) | exp(x) / (exp(x) * exp(mean(x)))"
+            .split(" | ")
+        {
+            assert!(checked(text).continuity(4).is_proved(), "{text}: {:?}", checked(text).continuity(4));
+        }
+    }
+
+    #[test]
+    fn what_may_jump_leaves_continuity_open() {
+        for (text, what) in [
+            ("if x < 1/2 then 0 else 1", "a comparison of values"),
+            ("if i == 0 or x < 1/2 then 0 else 1", "a comparison of values"),
+            ("count(x > x[i])", "a comparison of values"),
+            ("sum(if x > 0 then 1 else 0)", "a comparison of values"),
+            ("floor(x)", "a floor of values"),
+            ("x[floor(x)]", "a floor of values"),
+            ("floor(3 * x) mod 2", "a floor of values"),
+            ("1 / x", "not shown to differ from 0"),
+            ("mean(1 / x)", "not shown to differ from 0"),
+            ("1 / (x - mean(x))", "not shown to differ from 0"),
+            ("1 / sin(x)", "not shown to differ from 0"),
+            ("x / i", "not shown to differ from 0"),
+            ("1 / sum(exp(x), j < i)", "not shown to differ from 0"),
+            ("log(x)", "not shown to be positive"),
+            ("log(sqrt(x))", "not shown to be positive"),
+            ("sqrt(x - 1/2)", "not shown to be at least 0"),
+            ("sqrt(sin(x))", "not shown to be at least 0"),
+        ] {
+            let Proof::NotShown(error) = checked(text).continuity(4) else {
+                panic!("{text} is not continuous by form")
+            };
+            assert!(error.notes()[0].1.ends_with(what), "{text}: {error}");
+        }
+    }
+}

@@ -1,0 +1,286 @@
+//! The registry of statements: what is built, where, what checks it, and where we depart from print.
+//!
+//! `formwright theorems` prints it, THEOREMS.md is generated from it, and tests assert that every test it names exists.
+
+use std::fmt::Write as _;
+
+use serde::Serialize;
+
+/// How a departure stands to the printed text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DepartureKind {
+    /// A step does not follow as printed; the theorem stands.
+    Gap,
+    /// Notation, seen in a plain-text copy of a preprint or in a lecture, and perhaps mended in print.
+    Slip,
+    /// No error, but worth knowing.
+    Remark,
+    /// We do something else on purpose.
+    Choice,
+}
+
+/// A departure from print.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Departure {
+    /// How it stands to the text.
+    pub kind: DepartureKind,
+    /// What it is.
+    pub text: &'static str,
+    /// A command that shows it.
+    pub show: Option<&'static str>,
+}
+
+/// A statement of a paper that this project builds.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Statement {
+    /// A short name.
+    pub id: &'static str,
+    /// Where it is printed.
+    pub source: &'static str,
+    /// What it says, in our words.
+    pub statement: &'static str,
+    /// The file that builds it.
+    pub module: &'static str,
+    /// Tests that check it, `file::test`.
+    pub checked: &'static [&'static str],
+    /// Where we depart from print.
+    pub departures: &'static [Departure],
+}
+
+const YUN: &str = "Yun et al. 2020";
+
+const fn slip(text: &'static str) -> Departure {
+    Departure { kind: DepartureKind::Slip, text, show: None }
+}
+
+const fn remark(text: &'static str) -> Departure {
+    Departure { kind: DepartureKind::Remark, text, show: None }
+}
+
+const fn choice(text: &'static str) -> Departure {
+    Departure { kind: DepartureKind::Choice, text, show: None }
+}
+
+/// Every statement, in the order in which a network is built.
+pub const STATEMENTS: &[Statement] = &[
+    Statement {
+        id: "claim1",
+        source: YUN,
+        statement: "A network without positions is permutation-equivariant: g(XP) = g(X)P, hardmax ties included.",
+        module: "crates/formwright/src/eval/exact.rs",
+        checked: &["end_to_end::outputs_are_permutation_equivariant"],
+        departures: &[],
+    },
+    Statement {
+        id: "skip",
+        source: YUN,
+        statement: "A sub-layer with zero output weights is the identity, because of its skip connection: runs of layers of one \
+                    kind can be stacked.",
+        module: "crates/formwright/src/network/layer.rs",
+        checked: &["end_to_end::a_sub_layer_with_zero_output_weights_changes_nothing"],
+        departures: &[],
+    },
+    Statement {
+        id: "lemma8",
+        source: YUN,
+        statement: "A continuous function is close to one that is constant on every cell of a fine grid: its value at the cell's \
+                    centre.",
+        module: "crates/formwright/src/construct/yun/centres.rs",
+        checked: &["end_to_end::outputs_equal_the_target_at_the_centre_of_every_cell"],
+        departures: &[choice(
+            "The error of an entry is bounded by the modulus of continuity at half a cell's side; the paper \
+                              uses the whole side.",
+        )],
+    },
+    Statement {
+        id: "lemma5",
+        source: YUN,
+        statement: "d(N+1) feed-forward layers with one hidden unit send every coordinate to the lower end of its cell, and a \
+                    coordinate outside of [0,1) to a flag, -N^{nd} in real units.",
+        module: "crates/formwright/src/construct/yun/quantise.rs",
+        checked: &[
+            "lemma5::every_coordinate_goes_to_its_cell_or_to_the_flag",
+            "agreement::layers_and_closed_form_agree_on_every_point_of_the_extended_grid",
+            "as_printed::the_flag_of_the_lecture_lets_an_outside_sequence_in",
+        ],
+        departures: &[
+            slip("In the plain-text copy k runs over 0, δ, … while kδ is written besides; it counts cells."),
+            slip("The flag is for coordinates outside of [0,1); the text has [0,1]."),
+            Departure {
+                kind: DepartureKind::Slip,
+                text: "A lecture on the paper prints the flag as -δ^{nd}; it must be -δ^{-nd}. With the printed one, n = 2, d = 1, \
+                       N = 4, the sequence whose ids are (-1/4, 2) ends at (1864.75, 1885), inside [768, 3072]: Lemma 6, \
+                       property 4, fails.",
+                show: Some(
+                    "formwright build identity --tokens 2 --resolution 4 --as-printed flag-sign -o flag && echo '[[[-1],[0.5]]]' \
+                            | formwright run flag --input - --trace",
+                ),
+            },
+        ],
+    },
+    Statement {
+        id: "lemma6",
+        source: YUN,
+        statement: "D+1 attention layers (two heads of size one, hardmax) map grid points to ids: distinct for the tokens of a \
+                    sequence with distinct columns (1), distinct for two such sequences that are no permutations of each other (2), all \
+                    in [t_l, t_r) (3); the ids of every other sequence lie outside of [t_l, t_r] (4).",
+        module: "crates/formwright/src/construct/yun/context.rs",
+        checked: &[
+            "lemma6::properties_hold_on_every_point_of_the_extended_grid",
+            "lemma6::ids_equal_the_recurrence",
+            "lemma6::contexts_are_listed_by_decreasing_id",
+            "lemma6::multiplicities_are_invisible",
+            "oracle::every_stage_agrees_with_the_outside_implementation",
+        ],
+        departures: &[
+            slip(
+                "Category 3 of the proof needs l_i ≥ 0 where the text has l_i > 0; zero is covered because the first window is \
+                  (-1/2, 1/2).",
+            ),
+            slip("The plain-text copy lost the factor δ^{-d} before Ψ and garbled t_r."),
+            remark(
+                "Maximum and minimum cannot count: {0,0,1} and {0,1,1} share ids (n = 3, d = 1, N = 4: 3332 and 3341 in both). \
+                    So the loss on sequences with equal columns is structural for n ≥ 3.",
+            ),
+        ],
+    },
+    Statement {
+        id: "lemma10",
+        source: YUN,
+        statement: "The largest shifted id of a sequence with distinct columns satisfies D^{n-1}(D-1) ≤ l̃_n ≤ D^n(D-1) - (D-1)² (integer \
+                    units).",
+        module: "crates/formwright/src/construct/yun/context.rs",
+        checked: &["lemma6::lemma10_bounds_hold_and_the_sharper_ones_too"],
+        departures: &[remark(
+            "Sharper: l̃_n ≥ (n-1)(D^n+1) - (D^n-D)/(D-1), attained at the ids 0, …, n-1. The upper bound is \
+                              attained only for n = 2.",
+        )],
+    },
+    Statement {
+        id: "lemma7",
+        source: YUN,
+        statement: "1 + d + n·C(D,n) feed-forward layers with one hidden unit send the ids of a sequence with distinct columns to the \
+                    target's values and every other token to 0.",
+        module: "crates/formwright/src/construct/yun/value.rs",
+        checked: &[
+            "end_to_end::outputs_equal_the_target_at_the_centre_of_every_cell",
+            "end_to_end::outputs_are_zero_on_duplicates_and_outside",
+            "end_to_end::random_tables_come_out_exactly",
+            "as_printed::lemma7_as_listed_overwrites_a_value_and_the_repair_does_not",
+            "agreement::layers_and_closed_form_agree_when_values_reach_into_the_windows",
+        ],
+        departures: &[
+            Departure {
+                kind: DepartureKind::Gap,
+                text: "The layers act one after another, so a token that was replaced by its value is tested by the layers behind it. \
+                       With n = 2, d = 1, N = 2 the only context has its centres at 13 and 13.5; listed in increasing order, the \
+                       target 0 ↦ 13.5, 1/2 ↦ 7 comes out as 7, 7. A hypothesis |uᵀA_L| < t_l - δ/2 is missing; it holds for small δ.",
+                show: Some("formwright build examples/lemma7-gap.json --as-printed lemma7-order"),
+            },
+            choice(
+                "Where the hypothesis fails, values are divided by the smallest power of two that restores it, and ⌈d/2⌉ last \
+                    feed-forward layers of up to four ReLUs multiply back.",
+            ),
+            choice(
+                "The paper leaves the order of the layers open; ours is by decreasing centre, the one that survives floating point.",
+            ),
+        ],
+    },
+    Statement {
+        id: "theorem2",
+        source: YUN,
+        statement: "Quantiser, contextual map and value map together equal the piecewise constant equivariant function on every cell \
+                    with distinct columns and are 0 elsewhere.",
+        module: "crates/formwright/src/construct/yun/equivariant.rs",
+        checked: &[
+            "end_to_end::outputs_equal_the_target_at_the_centre_of_every_cell",
+            "end_to_end::outputs_are_zero_on_duplicates_and_outside",
+            "sizes::formulas_equal_what_is_built",
+            "agreement::layers_and_closed_form_agree_on_every_point_of_the_extended_grid",
+            "agreement::a_changed_parameter_changes_both_executions_alike",
+        ],
+        departures: &[
+            choice(
+                "The network runs in integer units: the embedding multiplies by N and moves the box to [0, N), the read-out \
+                    divides by N. In real units every weight on the scale of the residual stream is multiplied by δ.",
+            ),
+            remark("The loss O(δ^{d/p}) on cells with equal columns dominates in practice."),
+        ],
+    },
+    Statement {
+        id: "theorem3",
+        source: YUN,
+        statement: "With a positional encoding, quantiser, contextual map and value map equal the piecewise constant function on every \
+                    cell, whatever its symmetry.",
+        module: "crates/formwright/src/construct/yun/positional.rs",
+        checked: &[
+            "end_to_end::outputs_equal_the_target_at_the_centre_of_every_cell",
+            "end_to_end::random_tables_come_out_exactly",
+            "sizes::formulas_equal_what_is_built",
+            "agreement::layers_and_closed_form_agree_on_every_grid_point_with_positions",
+            "as_printed::theorem3_as_printed_shifts_one_sequence_twice",
+        ],
+        departures: &[
+            Departure {
+                kind: DepartureKind::Gap,
+                text: "The claim l̃_1 < … < l̃_n fails for n = 2, d = 1 and every N: the sequence with ids (D-1, D) is shifted twice and \
+                       ends at (2D-1+D(D-1)², D²), for N = 4 at (43, 16). Exactly one sequence is affected and the ids stay distinct: \
+                       the mapping survives. For n ≥ 3 or d ≥ 2 the claim holds.",
+                show: Some(
+                    "formwright build identity --positional --tokens 2 --resolution 4 --as-printed theorem3-positions -o rehit && \
+                            echo '[[[\"3/4\"],[0]]]' | formwright run rehit --input - --trace",
+                ),
+            },
+            choice(
+                "Repaired: token 1 gets the highest position and is never shifted, the others follow below; the sweep visits \
+                    (n-1)D windows instead of nD, and the last scale is nND^n instead of nND^{n+1}.",
+            ),
+            slip("The same k, δ and kδ as in Lemma 5."),
+        ],
+    },
+];
+
+/// The statement with this id.
+pub fn find(id: &str) -> Option<&'static Statement> {
+    STATEMENTS.iter().find(|statement| statement.id == id)
+}
+
+/// THEOREMS.md.
+pub fn markdown() -> String {
+    let mut page = String::from(
+        "# Statements\n\n\
+         What is built, where, what checks it, and where we depart from print. Generated from `crates/formwright/src/theorems.rs`;\n\
+         a test keeps the two in step (`UPDATE_THEOREMS=1 cargo test -p formwright --test registry` writes this page anew), and another one\n\
+         asserts that every test named here exists.\n\n\
+         A *gap* is a step that does not follow as printed, a *slip* is notation seen in a plain-text copy of a preprint or in a\n\
+         lecture and perhaps mended in print, a *remark* is no error, a *choice* is ours. The theorems stand.\n",
+    );
+    for statement in STATEMENTS {
+        let Statement { id, source, statement, module, checked, departures } = statement;
+        // Writing to a String cannot fail.
+        let _ = write!(page, "\n## {id}\n\n{statement} ({source})\n\n- built in `{module}`\n");
+        for test in *checked {
+            let _ = writeln!(page, "- checked by `{test}`");
+        }
+        for Departure { kind, text, show } in *departures {
+            let _ = writeln!(page, "- *{}*: {text}", kind.word());
+            if let Some(command) = show {
+                let _ = writeln!(page, "  Shown by `{command}`");
+            }
+        }
+    }
+    page
+}
+
+impl DepartureKind {
+    /// Its name.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Gap => "gap",
+            Self::Slip => "slip",
+            Self::Remark => "remark",
+            Self::Choice => "choice",
+        }
+    }
+}
