@@ -5,11 +5,11 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use formwright::artifact;
-use formwright::compile::{Model, Request, compile};
+use formwright::compile::{Model, Request, Tolerance, compile};
 use formwright::construct::yun::{AsPrinted, Options};
 use formwright::error::{Error, Result};
 use formwright::eval::indexed;
-use formwright::target::Source;
+use formwright::exact::Rat;
 use serde_json::json;
 
 use crate::Answer;
@@ -20,18 +20,8 @@ const DEMONSTRATION: (&str, u64) = ("mean-centring", 4);
 
 #[derive(Args)]
 pub struct Build {
-    /// A built-in name (see `formwright targets`), an expression in quotes such as "x - mean(x)", or a file with an expression or a
-    /// table.
-    target: Option<String>,
-    /// The number of tokens; 3 unless the target fixes it.
-    #[arg(long, value_name = "T")]
-    tokens: Option<usize>,
-    /// The coordinates of a token; 1 unless the target fixes it.
-    #[arg(long, value_name = "K")]
-    dims: Option<usize>,
-    /// The number of cells a side of the grid; a table and an integer domain fix it.
-    #[arg(long, value_name = "N")]
-    resolution: Option<u64>,
+    #[command(flatten)]
+    wish: Wish,
     /// The construction.
     #[arg(long, value_enum, default_value_t = Construction::Yun)]
     construction: Construction,
@@ -47,12 +37,77 @@ pub struct Build {
     /// Take a step of the proof as printed instead of repaired: lemma7-order, theorem3-positions or flag-sign.
     #[arg(long, value_name = "NAME")]
     as_printed: Vec<String>,
-    /// State what is not proved; it is listed with every claim.
-    #[arg(long, value_enum, value_name = "WHAT")]
-    assume: Vec<Assumption>,
     /// The folder to write; without it nothing is written.
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
+}
+
+/// What `build` and `plan` are both told: the target, its shape, what is asked of the error.
+#[derive(Args)]
+pub struct Wish {
+    /// A built-in name (see `formwright targets`), an expression in quotes such as "x - mean(x)", or a file with an expression or a
+    /// table.
+    #[arg(allow_hyphen_values = true)]
+    target: Option<String>,
+    /// The number of tokens; 3 unless the target fixes it.
+    #[arg(long, value_name = "T")]
+    tokens: Option<usize>,
+    /// The coordinates of a token; 1 unless the target fixes it.
+    #[arg(long, value_name = "K")]
+    dims: Option<usize>,
+    /// The number of cells a side of the grid; a table and an integer domain fix it, and a tolerance finds it.
+    #[arg(long, value_name = "N")]
+    resolution: Option<u64>,
+    /// The error that is allowed, an exact decimal or fraction.
+    #[arg(long, value_name = "E")]
+    eps: Option<String>,
+    /// The norm of the error: sup, l1, l2 or lp:P. With a tolerance and no norm it is sup.
+    #[arg(long, value_name = "NORM")]
+    norm: Option<String>,
+    /// State a Lipschitz constant: every output entry changes by at most L times the largest change of an input. An assumption.
+    #[arg(long, value_name = "L")]
+    lipschitz: Option<String>,
+    /// State what is not proved; it is listed with every claim.
+    #[arg(long, value_enum, value_name = "WHAT")]
+    assume: Vec<Assumption>,
+}
+
+impl Wish {
+    /// The request, for this target text and with these construction options.
+    pub fn request(&self, target: &str, resolution: Option<u64>, options: Options) -> Result<Request> {
+        Ok(Request {
+            source: artifact::read_target(target)?,
+            tokens: self.tokens,
+            dims: self.dims,
+            resolution,
+            options,
+            assume_equivariant: self.assume.contains(&Assumption::Equivariant),
+            tolerance: Tolerance {
+                eps: positive("--eps", self.eps.as_deref())?,
+                norm: self.norm.as_deref().map(str::parse).transpose()?,
+                lipschitz: positive("--lipschitz", self.lipschitz.as_deref())?,
+            },
+        })
+    }
+
+    /// The request of `plan`, which needs a target.
+    pub fn planned(&self) -> Result<Request> {
+        let target = self.target.as_deref().ok_or_else(|| {
+            Error::input("there is nothing to plan: no target is named")
+                .note("try", "formwright plan mean-centring --eps 0.1 --norm l2")
+        })?;
+        self.request(target, self.resolution, Options::default())
+    }
+}
+
+/// A positive exact number.
+fn positive(option: &str, text: Option<&str>) -> Result<Option<Rat>> {
+    let Some(text) = text else { return Ok(None) };
+    let value: Rat = text.parse().map_err(|error| Error::input(format!("{option} is '{text}': {error}")))?;
+    if value > Rat::ZERO {
+        return Ok(Some(value));
+    }
+    Err(Error::input(format!("{option} is {text}, but must be above 0")).note("try", format!("{option} 1/10")))
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -84,21 +139,21 @@ impl Build {
         // One choice each so far; naming them keeps a script that spells them out working.
         let (Construction::Yun, Attention::Hardmax, Precision::Exact) =
             (self.construction, self.attention, self.precision);
-        let (source, resolution) = self.source()?;
         let as_printed = self.as_printed.iter().map(|name| name.parse()).collect::<Result<Vec<AsPrinted>>>()?;
-        let model = compile(&Request {
-            source,
-            tokens: self.tokens,
-            dims: self.dims,
-            resolution,
-            options: Options { positional: self.positional, as_printed },
-            assume_equivariant: self.assume.contains(&Assumption::Equivariant),
-        })?;
+        let options = Options { positional: self.positional, as_printed };
+        let demonstration = self.wish.target.is_none();
+        if demonstration && self.output.is_some() {
+            return Err(Error::input("there is nothing to write: no target is named")
+                .note("try", "formwright build mean-centring --resolution 4 -o DIR"));
+        }
+        let resolution = self.wish.resolution.or(demonstration.then_some(DEMONSTRATION.1));
+        let target = self.wish.target.as_deref().unwrap_or(DEMONSTRATION.0);
+        let model = compile(&self.wish.request(target, resolution, options)?)?;
         let mut text = describe(&model)?;
         if let Some(dir) = &self.output {
             artifact::write(&model, dir)?;
             let _ = write!(text, "\nwritten to {0}; try: formwright inspect {0}", dir.display());
-        } else if self.target.is_none() {
+        } else if demonstration {
             text.push_str(NEXT);
         }
         let mut json = json!({"dir": self.output.as_ref().map(|dir| dir.display().to_string())});
@@ -106,15 +161,6 @@ impl Build {
             json.extend(summary);
         }
         Ok(Answer { text, json })
-    }
-
-    fn source(&self) -> Result<(Source, Option<u64>)> {
-        match &self.target {
-            Some(text) => Ok((artifact::read_target(text)?, self.resolution)),
-            None if self.output.is_some() => Err(Error::input("there is nothing to write: no target is named")
-                .note("try", "formwright build mean-centring --resolution 4 -o DIR")),
-            None => Ok((artifact::read_target(DEMONSTRATION.0)?, self.resolution.or(Some(DEMONSTRATION.1)))),
-        }
     }
 }
 
@@ -136,6 +182,6 @@ pub fn describe(model: &Model) -> Result<String> {
     let _ = write!(text, "\n\n{}\n{}\n\n", stage_table(model), size_line(model));
     let _ =
         write!(text, "what each stage does to an example\n{}\n\n", example_table(&x, &trace, &output, Some(&expected)));
-    let _ = writeln!(text, "{}", badge(model));
+    let _ = writeln!(text, "{}", badge(model)?);
     Ok(text)
 }

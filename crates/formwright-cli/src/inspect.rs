@@ -13,7 +13,7 @@ use serde_json::json;
 use crate::Answer;
 use crate::build::describe;
 use crate::show::{lines, table};
-use crate::write_line;
+use crate::{flush, write_line};
 
 /// The most layers that are listed without being asked for a part.
 const MOST_LAYERS: u64 = 1_000_000;
@@ -70,6 +70,6 @@ impl Inspect {
                 }
             }
         }
-        Ok(())
+        flush(&mut out)
     }
 }

@@ -4,6 +4,7 @@
 
 mod build;
 mod inspect;
+mod plan;
 mod run;
 mod show;
 mod targets;
@@ -33,6 +34,8 @@ struct Arguments {
 enum Command {
     /// Compile a target to a Transformer; without a target, show a small example.
     Build(build::Build),
+    /// Size up every construction for a target and a tolerance, without building any.
+    Plan(plan::Plan),
     /// Run a compiled Transformer on sequences.
     Run(run::Run),
     /// Show the stages, sizes and coordinates of a compiled Transformer, or its explicit layers.
@@ -53,14 +56,19 @@ fn main() -> ExitCode {
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) => {
-            let code = if error.use_stderr() { 3 } else { 0 };
             // A closed pipe is no reason to fail twice.
             drop(error.print());
-            return ExitCode::from(code);
+            if error.use_stderr() && std::env::args_os().any(|argument| argument == "--json") {
+                let reason = error.render().to_string();
+                let reason = reason.lines().next().unwrap_or_default().trim_start_matches("error: ");
+                print_document(&json!({"verdict": "error", "reason": reason, "notes": []}));
+            }
+            return ExitCode::from(if error.use_stderr() { 3 } else { 0 });
         }
     };
     let answer = match &arguments.command {
         Command::Build(command) => command.execute(),
+        Command::Plan(command) => command.execute(),
         Command::Run(command) => command.execute(),
         Command::Inspect(command) => match command.stream() {
             Some(Ok(())) => return ExitCode::SUCCESS,
@@ -78,7 +86,9 @@ fn main() -> ExitCode {
 
 fn print(answer: &Answer, json: bool) -> Result<()> {
     let text = if json { format!("{:#}", answer.json) } else { answer.text.clone() };
-    write_line(&mut io::stdout().lock(), text.trim_end()).map(drop)
+    let mut out = io::stdout().lock();
+    write_line(&mut out, text.trim_end())?;
+    flush(&mut out)
 }
 
 /// Writes a line; `false` if the reader has gone away, which is no error.
@@ -90,17 +100,33 @@ fn write_line(out: &mut impl Write, line: &str) -> Result<bool> {
     }
 }
 
+/// Flushes; a reader that has gone away is no error.
+fn flush(out: &mut impl Write) -> Result<()> {
+    match out.flush() {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(Error::input(format!("cannot write to standard output: {error}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Prints the document of a failure; if that fails too, the exit code is all that is left.
+fn print_document(document: &Value) {
+    drop(writeln!(io::stdout(), "{document:#}"));
+}
+
 fn fail(error: &Error, json: bool) -> ExitCode {
     let (code, kind) = match error.kind() {
         ErrorKind::Rejected => (1, "rejected"),
         ErrorKind::Declined => (2, "declined"),
         ErrorKind::Input => (3, "error"),
     };
-    eprintln!("error: {error}");
+    // Where messages cannot be written there is nobody to tell; the exit code still speaks.
+    drop(writeln!(io::stderr(), "error: {error}"));
     if json {
         let notes: Vec<Value> =
             error.notes().iter().map(|(label, text)| json!({"label": label, "text": text})).collect();
-        println!("{:#}", json!({"verdict": kind, "reason": error.headline(), "notes": notes}));
+        print_document(&json!({"verdict": kind, "reason": error.headline(), "notes": notes}));
     }
     ExitCode::from(code)
 }

@@ -2,11 +2,12 @@
 
 use std::fmt::Write as _;
 use std::fs;
-use std::io::{self, Read as _};
+use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use formwright::artifact;
+use formwright::compile::Model;
 use formwright::error::{Error, Result};
 use formwright::eval::{exact, indexed};
 use formwright::exact::Int;
@@ -16,6 +17,9 @@ use serde_json::{Value, json};
 
 use crate::Answer;
 use crate::show::{example_table, sequence};
+
+/// The longest input that is read.
+const MOST_BYTES: u64 = 1 << 28;
 
 /// The most layers that are executed one by one.
 const MOST_LAYERS: u64 = 10_000_000;
@@ -57,6 +61,7 @@ impl Run {
         }
         let (text, name) = read_input(&self.input)?;
         let batch = input::batch(&input::parse_json(&text, &name)?, network.tokens, network.dims())?;
+        warn(&model, &batch);
         let run = if self.layer_by_layer { exact::run } else { indexed::run };
         let outputs = batch.iter().map(|x| run(network, x)).collect::<Result<Vec<Sequence>>>()?;
         let mut json = json!({"engine": "exact", "outputs": outputs});
@@ -80,15 +85,38 @@ impl Run {
 }
 
 fn read_input(path: &Path) -> Result<(String, String)> {
-    if path == Path::new("-") {
-        let mut text = String::new();
-        let read = io::stdin().read_to_string(&mut text);
-        return read
-            .map(|_| (text, "standard input".to_owned()))
-            .map_err(|error| Error::input(format!("cannot read standard input: {error}")));
+    let name = if path == Path::new("-") { "standard input".to_owned() } else { path.display().to_string() };
+    let mut text = String::new();
+    let read = if path == Path::new("-") {
+        io::stdin().take(MOST_BYTES).read_to_string(&mut text)
+    } else {
+        fs::File::open(path).and_then(|file| file.take(MOST_BYTES).read_to_string(&mut text))
+    };
+    match read {
+        Err(error) => Err(Error::input(format!("cannot read {name}: {error}"))),
+        Ok(length) if length as u64 == MOST_BYTES => {
+            Err(Error::input(format!("{name} is longer than {MOST_BYTES} bytes"))
+                .note("try", "several smaller batches"))
+        }
+        Ok(_) => Ok((text, name)),
     }
-    let name = path.display().to_string();
-    fs::read_to_string(path)
-        .map(|text| (text, name))
-        .map_err(|error| Error::input(format!("cannot read {}: {error}", path.display())))
+}
+
+/// Says on standard error which sequences lie outside of what is claimed.
+fn warn(model: &Model, batch: &[Sequence]) {
+    let remark = |x: &Sequence| match model.grid.cell(x) {
+        None => Some("outside of the box"),
+        Some(point) if !model.options.positional && (1..point.len()).any(|j| point[..j].contains(&point[j])) => {
+            Some("two tokens in one cell, where Theorem 2 gives 0")
+        }
+        Some(_) => None,
+    };
+    let remarks: Vec<(usize, &str)> = batch.iter().enumerate().filter_map(|(b, x)| Some((b, remark(x)?))).collect();
+    for (b, remark) in remarks.iter().take(3) {
+        // A note that cannot be written is no reason to fail.
+        drop(writeln!(io::stderr(), "note: sequence {b}: {remark}"));
+    }
+    if remarks.len() > 3 {
+        drop(writeln!(io::stderr(), "note: … and {} more", remarks.len() - 3));
+    }
 }

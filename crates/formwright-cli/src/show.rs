@@ -1,8 +1,9 @@
 //! Tables and lines for people.
 
 use comfy_table::{Table, presets};
-use formwright::compile::Model;
+use formwright::compile::{Certified, Model};
 use formwright::construct::yun::AsPrinted;
+use formwright::error::Result;
 use formwright::eval::Trace;
 use formwright::exact::{Int, Rat};
 use formwright::network::{LayerKind, Sequence};
@@ -27,7 +28,7 @@ pub fn short(value: &Rat) -> String {
     match value.to_int() {
         Some(integer) => short_int(&integer),
         None if value.denominator().bits() <= 20 && value.numerator().bits() <= 60 => value.to_string(),
-        None => format!("≈ {}", value.to_f64()),
+        None => format!("≈ {:.6e}", value.to_f64()),
     }
 }
 
@@ -134,13 +135,36 @@ pub fn example_table(x: &Sequence, trace: &Trace, output: &Sequence, expected: O
     lines(&table)
 }
 
-/// The claim with its badge.
-pub fn badge(model: &Model) -> String {
-    let assumed: Vec<String> = model.assumptions.iter().map(|text| format!("\nassuming that {text}")).collect();
-    let assumed = assumed.concat();
-    match model.claim() {
-        Some(domain) => format!("exact-on-grid: equal to the target at {domain}{assumed}"),
-        None if model.edited => "no claim: these stages are not the ones that the construction builds".to_owned(),
-        None => "no claim: the values reach into the windows, and as printed nothing keeps them out (see formwright theorems lemma7)".to_owned(),
+/// The claim with its badge, and what it is to be read beside.
+pub fn badge(model: &Model) -> Result<String> {
+    let Some(domain) = model.claim() else {
+        return Ok(if model.edited {
+            "no claim: these stages are not the ones that the construction builds".to_owned()
+        } else {
+            "no claim: the values reach into the windows, and as printed nothing keeps them out (see formwright theorems lemma7)"
+                .to_owned()
+        });
+    };
+    let mut lines = vec![format!("exact-on-grid: equal to the target at {domain}")];
+    let mut assumptions = model.assumptions.clone();
+    if let Some(Certified { budget, baseline }) = model.certified()? {
+        let terms: Vec<String> = budget.terms.iter().map(|term| format!("{} {:.3e}", term.name, term.bound)).collect();
+        lines.push(format!(
+            "certified: {} error on {} at most {:.4e}, {} ({})",
+            budget.norm,
+            model.domain_name(),
+            budget.bound,
+            budget.method.name(),
+            terms.join(", ")
+        ));
+        if let Some(baseline) = baseline {
+            lines.push(format!(
+                "baseline: the best constant is off by {:.4e}, within {:.1e}",
+                baseline.best_constant, baseline.within
+            ));
+        }
+        assumptions.extend(budget.assumptions.iter().cloned());
     }
+    lines.extend(assumptions.iter().map(|text| format!("assuming that {text}")));
+    Ok(lines.join("\n"))
 }

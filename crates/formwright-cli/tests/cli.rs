@@ -26,6 +26,11 @@ impl Scratch {
         self.0.path().join(name)
     }
 
+    fn folder(&self, name: &str) -> &Self {
+        fs::create_dir(self.path(name)).expect("a folder");
+        self
+    }
+
     fn write(&self, name: &str, content: &str) -> &Self {
         fs::write(self.path(name), content).expect("a file");
         self
@@ -154,7 +159,7 @@ refusals! {
     table_with_unknown_symmetry: 3 table(r#""equivariant""#, r#""invariant""#), BUILD_TABLE, "";
     table_too_short: 3 table(",[[0],[0]]]", "]"), BUILD_TABLE, "";
     table_entry_of_wrong_shape: 3 table(r#"[["1/3"],[1]]"#, r#"[["1/3"]]"#), BUILD_TABLE, "";
-    table_entry_nan: 3 table(r#"[[1],["1/3"]]"#, r#"[[1],[NaN]]"#), BUILD_TABLE, "";
+    table_entry_nan: 3 table(r#"[[1],["1/3"]]"#, "[[1],[NaN]]"), BUILD_TABLE, "";
     table_entry_no_number: 3 table(r#"[[1],["1/3"]]"#, r#"[[1],["1/0"]]"#), BUILD_TABLE, "";
     table_that_is_not_equivariant: 3 table(r#"[["1/3"],[1]]"#, r#"[["1/3"],[2]]"#), BUILD_TABLE, "";
     table_tokens_negative: 3 table(r#""tokens":2"#, r#""tokens":-2"#), BUILD_TABLE, "";
@@ -168,11 +173,19 @@ refusals! {
     printed_positions_without_positions: 3 nothing, ["build", "x", "--resolution", "4", "--as-printed", "theorem3-positions"], "";
     printed_flag_with_positions: 3 nothing, ["build", "x", "--resolution", "4", "--positional", "--as-printed", "flag-sign"], "";
     nothing_to_write: 3 nothing, ["build", "-o", "model"], "";
-    folder_of_somebody_else: 3 |scratch: &Scratch| { fs::create_dir(scratch.path("mine")).expect("a folder"); },
+    folder_of_somebody_else: 3 |scratch: &Scratch| { scratch.folder("mine").write("mine/notes.txt", "mine"); },
         ["build", "x", "--resolution", "4", "-o", "mine"], "";
+    folder_with_another_model: 3 |scratch: &Scratch| { scratch.folder("mine").write("mine/model.json", r#"{"model_type":"bert"}"#); },
+        ["build", "x", "--resolution", "4", "-o", "mine"], "";
+    folder_with_a_model_and_more: 3 |scratch: &Scratch| { compiled(scratch); scratch.write("model/notes.txt", "mine"); },
+        ["build", "x", "--resolution", "4", "-o", "model"], "";
     folder_that_cannot_be_made: 3 |scratch: &Scratch| { scratch.write("file", ""); },
         ["build", "x", "--resolution", "4", "-o", "file/model"], "";
     unknown_statement: 3 nothing, ["theorems", "lema7"], "";
+    assumed_against_a_witness: 2 nothing, ["build", "sort", "--resolution", "4", "--assume", "equivariant"], "";
+    too_many_dims: 2 nothing, ["build", "x", "--tokens", "2", "--dims", "10000", "--resolution", "2"], "";
+    domain_of_one_integer: 3 nothing, ["build", "x on integers 0..1"], "";
+    model_whose_grids_differ: 3 tampered("model.json", "\"grid\": {\n            \"tokens\": 2", "\"grid\": {\n            \"tokens\": 9223372036854775808"), RUN, "";
     // Inputs.
     input_nan: 3 compiled, RUN, "[[[0],[NaN]]]";
     input_infinite: 3 compiled, RUN, "[[[0],[0.5]],[[1],[-Infinity]]]";
@@ -202,9 +215,57 @@ refusals! {
 
 #[test]
 fn a_refusal_in_json_is_a_document_too() {
-    let outcome = Scratch::new().run(&["build", "sort", "--resolution", "4", "--json"], "");
+    let scratch = Scratch::new();
+    let outcome = scratch.run(&["build", "sort", "--resolution", "4", "--json"], "");
     assert_eq!(outcome.code, 2);
     insta::assert_snapshot!(outcome.stdout);
+    let usage = scratch.run(&["build", "sort", "--resolution", "four", "--json"], "");
+    assert_eq!(usage.code, 3);
+    let document: Value = serde_json::from_str(&usage.stdout).expect("JSON");
+    assert_eq!(document["verdict"], "error");
+}
+
+#[test]
+fn an_empty_folder_may_be_filled_and_a_link_is_followed() {
+    let scratch = Scratch::new();
+    scratch.folder("empty").done(&["build", "x", "--resolution", "4", "-o", "empty"]);
+    assert!(scratch.path("empty/model.json").is_file());
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink(scratch.path("empty"), scratch.path("link")).expect("a link");
+        scratch.done(&["build", "square", "--resolution", "4", "-o", "link"]);
+        let target = fs::read_to_string(scratch.path("empty/target.json")).expect("a file");
+        assert!(target.contains("x^2"), "{target}");
+        assert!(scratch.path("link").is_symlink());
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_full_disk_is_an_error_and_no_panic() {
+    let scratch = Scratch::new();
+    compiled(&scratch);
+    for arguments in [&["targets"][..], &["targets", "--json"], &["inspect", "model", "--layers"], &["build", "--json"]]
+    {
+        let full = fs::OpenOptions::new().write(true).open("/dev/full").expect("/dev/full");
+        let status = Command::new(env!("CARGO_BIN_EXE_formwright"))
+            .args(arguments)
+            .current_dir(scratch.0.path())
+            .stdout(full)
+            .stderr(Stdio::null())
+            .status()
+            .expect("the binary");
+        assert_eq!(status.code(), Some(3), "{arguments:?}");
+    }
+}
+
+#[test]
+fn sequences_outside_of_the_claim_are_noted() {
+    let scratch = Scratch::new();
+    compiled(&scratch);
+    let outcome = scratch.run(&RUN, "[[[0],[0.5]],[[0.1],[0.2]],[[1],[0]]]");
+    assert_eq!(outcome.code, 0);
+    insta::assert_snapshot!(outcome.stderr);
 }
 
 #[test]
@@ -300,7 +361,7 @@ fn a_trillion_layers_build_and_run() {
     let built = scratch.json(&arguments);
     let layers: u64 = built["size"]["feed_forward_layers"].as_str().expect("a string").parse().expect("a number");
     assert!(layers > 1_000_000_000_000, "{layers}");
-    let input = r#"[[[0.1,0.2],[0.3,0.4],[0.5,0.6],[0.7,0.9]]]"#;
+    let input = "[[[0.1,0.2],[0.3,0.4],[0.5,0.6],[0.7,0.9]]]";
     let run = scratch.run(&["run", "large", "--input", "-", "--json"], input);
     insta::assert_snapshot!("a_trillion_layers", run.stdout);
 }

@@ -1,9 +1,13 @@
 //! From a request to a [`Model`]: the one way in for every front end.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use serde_json::{Value, json};
 
+use crate::bound::baseline::baseline;
+use crate::bound::piecewise::{Question, bound};
+use crate::bound::resolution::{Found, smallest};
+use crate::bound::{Baseline, Budget, Norm};
 use crate::construct::yun::{self, AsPrinted, Options};
 use crate::error::{Error, Result};
 use crate::exact::{Int, Rat};
@@ -26,6 +30,35 @@ pub struct Request {
     pub options: Options,
     /// Take the target for equivariant, as an assumption.
     pub assume_equivariant: bool,
+    /// The error that is asked for.
+    pub tolerance: Tolerance,
+}
+
+/// What is asked of the error.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tolerance {
+    /// It must be at most this; `None` asks for nothing.
+    pub eps: Option<Rat>,
+    /// In this norm; with a tolerance and no norm, the supremum.
+    pub norm: Option<Norm>,
+    /// A Lipschitz constant that is stated and not proved.
+    pub lipschitz: Option<Rat>,
+}
+
+impl Tolerance {
+    /// The norm in which an error is certified, if one is.
+    pub fn norm(&self) -> Option<Norm> {
+        self.norm.clone().or_else(|| self.eps.as_ref().map(|_| Norm::Sup))
+    }
+}
+
+/// A proved error, and what it is to be read beside.
+#[derive(Clone, Debug)]
+pub struct Certified {
+    /// The bound and its terms.
+    pub budget: Budget,
+    /// The error of the best constant.
+    pub baseline: Option<Baseline>,
 }
 
 /// A compiled target: the network and everything that was decided on the way.
@@ -39,12 +72,16 @@ pub struct Model {
     pub grid: Grid,
     /// Which theorem, and which steps as printed.
     pub options: Options,
-    /// What was assumed and not proved.
+    /// What was assumed and not proved, besides what a budget lists.
     pub assumptions: Vec<String>,
+    /// What was asked of the error.
+    pub tolerance: Tolerance,
     /// Whether the network is not the one that the construction builds: somebody edited its file. Nothing is claimed of it.
     pub edited: bool,
     /// The network.
     pub network: Network,
+    /// The proved error, once it has been computed.
+    pub(crate) certified: OnceLock<Certified>,
 }
 
 const DEFAULT_TOKENS: usize = 3;
@@ -53,35 +90,97 @@ const DEFAULT_DIMS: usize = 1;
 /// Compiles a target to the exact network of Theorem 2 or 3.
 pub fn compile(request: &Request) -> Result<Model> {
     let source = &request.source;
-    let tokens = fixed("--tokens", request.tokens, source.tokens(), &source.name)?.unwrap_or(DEFAULT_TOKENS);
-    let dims = fixed("--dims", request.dims, source.dims(), &source.name)?.unwrap_or(DEFAULT_DIMS);
-    let resolution =
-        fixed("--resolution", request.resolution, source.resolution(), &source.name)?.ok_or_else(|| {
-            Error::input("how fine the grid is must be said: there is no --resolution")
-                .note("reason", "the exact network stores one value for each cell of a grid with N cells a side")
-                .note("try", "--resolution 4")
-        })?;
-    let (low, high) = source.cube();
-    let grid = Grid::new(tokens, dims, resolution, low, high)?;
-    let target = Arc::new(source.target(dims)?);
-    let mut assumptions = Vec::new();
-    if !request.options.positional {
-        match target.symmetry(&grid) {
-            Symmetry::Proved => {}
-            _ if request.assume_equivariant => assumptions.push("the target is permutation-equivariant".to_owned()),
-            symmetry => return Err(not_equivariant(&symmetry)),
-        }
-    }
+    let shape = request.shape()?;
+    let target = Arc::new(source.target(shape.dims())?);
+    // Whether the theorem applies at all does not depend on how fine the grid is: it is asked first.
+    let assumptions = assumptions(&shape, &target, &request.options, request.assume_equivariant)?;
+    let grid = match request.resolution.or(source.resolution()) {
+        Some(_) => shape,
+        None => request.smallest_grid(&target, &shape)?,
+    };
     let network = yun::build(&grid, &target, &request.options)?;
-    Ok(Model {
+    let model = Model {
         source: source.clone(),
         target,
         grid,
         options: request.options.clone(),
         assumptions,
+        tolerance: request.tolerance.clone(),
         edited: false,
         network,
-    })
+        certified: OnceLock::new(),
+    };
+    model.check_tolerance()?;
+    Ok(model)
+}
+
+/// The cells a side of the grid on which a witness is looked for while the grid is still open.
+const PROVISIONAL: u64 = 4;
+
+impl Request {
+    /// The grid that was asked for; its resolution is provisional if neither the request nor the target names one.
+    pub(crate) fn shape(&self) -> Result<Grid> {
+        let source = &self.source;
+        let tokens = fixed("--tokens", self.tokens, source.tokens(), &source.name)?.unwrap_or(DEFAULT_TOKENS);
+        let dims = fixed("--dims", self.dims, source.dims(), &source.name)?.unwrap_or(DEFAULT_DIMS);
+        let resolution = fixed("--resolution", self.resolution, source.resolution(), &source.name)?;
+        if source.resolution().is_some_and(|cells| cells < 2) {
+            return Err(Error::input(format!("the domain of {} has a single value", source.name))
+                .note("try", "a domain of at least two integers, such as `on integers 0..2`"));
+        }
+        let (low, high) = source.cube();
+        Grid::new(tokens, dims, resolution.unwrap_or(PROVISIONAL), low, high)
+    }
+
+    /// The coarsest grid that meets the tolerance.
+    fn smallest_grid(&self, target: &Target, shape: &Grid) -> Result<Grid> {
+        let (Some(eps), Some(norm)) = (&self.tolerance.eps, self.tolerance.norm()) else {
+            return Err(Error::input("how fine the grid is must be said: there is no --resolution and no --eps")
+                .note("reason", "the exact network stores one value for each cell of a grid with N cells a side")
+                .note("try", "--resolution 4, or a tolerance such as --eps 0.1 --norm l2"));
+        };
+        let positional = self.options.positional;
+        let shape = coarsest(shape, positional)?;
+        let question = Question { target, grid: &shape, positional, lipschitz: self.tolerance.lipschitz.as_ref() };
+        match smallest(question, &norm, eps)? {
+            Found::Enough(resolution, _) => shape.with_resolution(resolution),
+            Found::NotEvenAt(resolution, budget) => {
+                let way_out =
+                    if positional { "a larger --eps" } else { "a larger --eps, or --positional (no duplicates)" };
+                Err(not_met(eps, &budget, resolution).note("try", way_out))
+            }
+        }
+    }
+}
+
+/// The coarsest grid of this shape that serves any cell: without positions, one with as many columns as tokens.
+pub(crate) fn coarsest(shape: &Grid, positional: bool) -> Result<Grid> {
+    let tokens = Int::from(shape.tokens());
+    let serves = |cells: &u64| positional || Int::from(*cells).pow(shape.dims()) >= tokens;
+    let least = (2..=shape.tokens().max(2) as u64).find(serves).unwrap_or(2);
+    shape.with_resolution(least)
+}
+
+/// The error that says by how much a tolerance is missed.
+pub(crate) fn not_met(eps: &Rat, budget: &Budget, resolution: u64) -> Error {
+    let error = Error::rejected(format!("the tolerance {eps} in {} is not met", budget.norm))
+        .note("bound", format!("{:.3e} with {resolution} cells a side", budget.bound));
+    match budget.terms.iter().max_by(|a, b| a.bound.total_cmp(&b.bound)) {
+        Some(term) => error.note("term", format!("the largest is {}: {:.3e}", term.name, term.bound)),
+        None => error,
+    }
+}
+
+/// What has to be assumed; declined if it is not allowed to be, or known to be false.
+pub(crate) fn assumptions(grid: &Grid, target: &Target, options: &Options, allowed: bool) -> Result<Vec<String>> {
+    if options.positional {
+        return Ok(Vec::new());
+    }
+    match target.symmetry(grid) {
+        Symmetry::Proved => Ok(Vec::new()),
+        Symmetry::Unknown if allowed => Ok(vec!["the target is permutation-equivariant".to_owned()]),
+        symmetry => Err(not_equivariant(&symmetry)),
+    }
 }
 
 /// What the user says and what the target fixes must agree.
@@ -124,11 +223,36 @@ fn json_number(count: &Int) -> Value {
 }
 
 impl Model {
+    /// The proved error with its baseline, if a norm was asked for and nobody edited the network.
+    pub fn certified(&self) -> Result<Option<&Certified>> {
+        let Some(norm) = self.tolerance.norm().filter(|_| !self.edited) else { return Ok(None) };
+        if let Some(known) = self.certified.get() {
+            return Ok(Some(known));
+        }
+        let lipschitz = self.tolerance.lipschitz.as_ref();
+        let question =
+            Question { target: &self.target, grid: &self.grid, positional: self.options.positional, lipschitz };
+        let budget = bound(question, &norm)?;
+        let baseline = baseline(&self.target, &self.grid, &norm)?;
+        Ok(Some(self.certified.get_or_init(|| Certified { budget, baseline })))
+    }
+
+    fn check_tolerance(&self) -> Result<()> {
+        let (Some(eps), Some(Certified { budget, .. })) = (&self.tolerance.eps, self.certified()?) else {
+            return Ok(());
+        };
+        if Rat::from_f64(budget.bound).is_some_and(|bound| bound <= *eps) {
+            return Ok(());
+        }
+        Err(not_met(eps, budget, self.grid.resolution())
+            .note("try", "leave out --resolution: the smallest one that is enough is found"))
+    }
+
     /// What the network is known to do, in words; empty if nothing is claimed.
     pub fn claim(&self) -> Option<String> {
         let contexts = self.grid.contexts();
         let claim = if self.options.positional {
-            format!("the centres of all {} cells", self.grid.points())
+            format!("the centres of all {} cells; nothing is claimed outside of the box", self.grid.points())
         } else {
             let permutations = (1..=self.grid.tokens()).fold(Int::ONE, |product, k| product * Int::from(k));
             let good = contexts * permutations;
@@ -171,6 +295,45 @@ impl Model {
         }
     }
 
+    /// The claim with its badge: certified in a norm if one was asked for, else exact on the grid.
+    fn error_summary(&self, claim: Option<String>) -> Value {
+        let mut assumptions = self.assumptions.clone();
+        let Ok(Some(Certified { budget, baseline })) = self.certified() else {
+            return json!({
+                "badge": claim.as_ref().map(|_| "exact-on-grid"),
+                "norm": null,
+                "bound": claim.as_ref().map(|_| 0),
+                "domain": claim,
+                "terms": [],
+                "assumptions": assumptions,
+                "baseline": {"best_constant": null},
+                "measured": null,
+                "checked": "not-run",
+            });
+        };
+        assumptions.extend(budget.assumptions.iter().cloned());
+        json!({
+            "badge": claim.map(|_| "certified"),
+            "norm": budget.norm.to_string(),
+            "domain": self.domain_name(),
+            "bound": budget.bound,
+            "method": budget.method.name(),
+            "terms": budget.terms,
+            "assumptions": assumptions,
+            "baseline": {
+                "best_constant": baseline.map(|baseline| baseline.best_constant),
+                "within": baseline.map(|baseline| baseline.within),
+            },
+            "measured": null,
+            "checked": "not-run",
+        })
+    }
+
+    /// The box, in words.
+    pub fn domain_name(&self) -> String {
+        format!("[{}, {}]^({}×{})", self.grid.low(), self.grid.high(), self.grid.dims(), self.grid.tokens())
+    }
+
     /// `equivariant` if this is proved, else `none`.
     fn symmetry_name(&self) -> &'static str {
         if self.target.symmetry(&self.grid) == Symmetry::Proved { "equivariant" } else { "none" }
@@ -209,17 +372,7 @@ impl Model {
             "size": self.network.size(),
             "id_bits": self.id_bits(),
             "stages": stages,
-            "error": {
-                "badge": claim.as_ref().map(|_| "exact-on-grid"),
-                "norm": null,
-                "domain": claim,
-                "bound": 0,
-                "terms": [],
-                "assumptions": self.assumptions,
-                "baseline": {"best_constant": null},
-                "measured": null,
-                "checked": "not-run",
-            },
+            "error": self.error_summary(claim),
             "target": {
                 "name": self.target.name,
                 "symmetry": self.symmetry_name(),

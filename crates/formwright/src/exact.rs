@@ -12,6 +12,7 @@ use std::iter::Sum;
 use std::ops::{Add, AddAssign, Div, Mul, Neg, Rem, Sub, SubAssign};
 use std::str::FromStr;
 
+use dashu_base::{Approximation, Sign};
 use dashu_int::ops::{Abs, BitTest, DivRemEuclid, Gcd};
 use dashu_int::{IBig, UBig};
 use dashu_ratio::RBig;
@@ -64,6 +65,12 @@ impl Int {
             result = (&result * &factor).div_rem(&Int::from(i + 1)).0;
         }
         result
+    }
+
+    /// `self, self + 1, …`, as long as they are below `end`.
+    pub fn up_to(&self, end: &Self) -> impl Iterator<Item = Self> + use<> {
+        let end = end.clone();
+        std::iter::successors(Some(self.clone()), |k| Some(k + Self::ONE)).take_while(move |k| *k < end)
     }
 
     /// The value as a machine integer, if it fits.
@@ -150,6 +157,20 @@ impl Rat {
     /// The nearest double, ties to even.
     pub fn to_f64(&self) -> f64 {
         self.0.to_f64().value()
+    }
+
+    /// The nearest double, and how the number stands to it.
+    pub fn nearest_f64(&self) -> (f64, Ordering) {
+        match self.0.to_f64() {
+            Approximation::Exact(near) => (near, Ordering::Equal),
+            Approximation::Inexact(near, Sign::Positive) => (near, Ordering::Less),
+            Approximation::Inexact(near, Sign::Negative) => (near, Ordering::Greater),
+        }
+    }
+
+    /// The number that a double is, unless it is infinite or not a number.
+    pub fn from_f64(x: f64) -> Option<Self> {
+        RBig::try_from(x).ok().map(Self)
     }
 
     /// The smaller of two.
@@ -249,6 +270,13 @@ impl Neg for Rat {
     type Output = Self;
     fn neg(self) -> Self {
         Self(-self.0)
+    }
+}
+
+impl Neg for &Rat {
+    type Output = Rat;
+    fn neg(self) -> Rat {
+        Rat(-&self.0)
     }
 }
 

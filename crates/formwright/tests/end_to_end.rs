@@ -110,6 +110,7 @@ fn other_boxes_and_integer_domains_are_moved_by_the_embedding() {
         resolution: None,
         options: positional(),
         assume_equivariant: false,
+        tolerance: formwright::compile::Tolerance::default(),
     })
     .expect("a model");
     let x: Sequence = [6, 3, 6].map(|x| vec![Rat::from(x)]).to_vec();
@@ -118,6 +119,18 @@ fn other_boxes_and_integer_domains_are_moved_by_the_embedding() {
     let model = theorem2("x * mean(x) on [-2, 3]", (2, 1, 5));
     let x: Sequence = vec![vec![Rat::new(-3, 2)], vec![Rat::new(5, 2)]];
     assert_eq!(indexed::run(&model.network, &x).expect("a run"), [[Rat::new(-3, 4)], [Rat::new(5, 4)]]);
+}
+
+#[test]
+fn resolutions_beyond_a_machine_word_are_exact() {
+    let x: Sequence = vec![vec![Rat::new(1, 10)], vec![Rat::new(7, 10)]];
+    for resolution in [1 << 63, u64::MAX] {
+        for model in [theorem3("x[n - 1 - i]", (2, 1, resolution)), theorem2("1 - x", (2, 1, resolution))] {
+            let output = indexed::run(&model.network, &x).expect("a run");
+            assert_eq!(output, model.expected(&x).expect("a value"));
+            assert_ne!(output[0], output[1]);
+        }
+    }
 }
 
 proptest! {

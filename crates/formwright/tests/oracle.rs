@@ -29,6 +29,7 @@ fn model(case: &Value) -> Model {
         resolution: Some(number("resolution")),
         options: Options { positional: number("theorem") == 3, as_printed },
         assume_equivariant: false,
+        tolerance: formwright::compile::Tolerance::default(),
     })
     .expect("a model")
 }

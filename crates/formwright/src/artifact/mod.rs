@@ -5,13 +5,13 @@
 //! written beside its place and renamed, so that nothing half-written is ever seen.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::{fs, io};
 
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::compile::Model;
+use crate::compile::{self, Model, Tolerance};
 use crate::construct::yun::{self, AsPrinted, Options};
 use crate::error::{Error, Result, nearest};
 use crate::exact::Rat;
@@ -19,6 +19,9 @@ use crate::input::parse_json;
 use crate::lattice::Grid;
 use crate::network::{Affine, Coordinate, Matrix, Network};
 use crate::target::{Source, catalogue};
+
+/// What `model.json` says it is.
+const FORMAT: &str = "formwright-model";
 
 /// The version of `model.json`.
 const VERSION: u64 = 1;
@@ -40,12 +43,14 @@ pub fn read_target(text: &str) -> Result<Source> {
     }
     let parsed = Source::expression(text, text);
     // A lone word that is no expression is a name, or a path.
-    let is_word = text.chars().all(|c| c.is_alphanumeric() || "-_./\\".contains(c)) && !text.is_empty();
+    let is_word = text.starts_with(|c: char| c.is_alphabetic() || "./\\".contains(c))
+        && text.chars().all(|c| c.is_alphanumeric() || "-_./\\".contains(c));
     match parsed {
         Ok(source) => Ok(source),
-        Err(_) if is_word => {
+        Err(reason) if is_word => {
             let error =
-                Error::input(format!("there is no target '{text}': it is no built-in name, no file and no expression"));
+                Error::input(format!("there is no target '{text}': it is no built-in name, no file and no expression"))
+                    .note("parser", reason.headline());
             Err(match nearest(text, catalogue::names()) {
                 Some(near) => error.note("try", format!("{near}, or formwright targets for the whole list")),
                 None => error.note("try", "formwright targets for the list of built-in names"),
@@ -56,34 +61,55 @@ pub fn read_target(text: &str) -> Result<Source> {
 }
 
 fn read_file(path: &Path) -> Result<String> {
-    fs::read_to_string(path).map_err(|error| Error::input(format!("cannot read {}: {error}", path.display())))
+    let text = fs::read_to_string(path);
+    let text = text.map_err(|error| Error::input(format!("cannot read {}: {error}", path.display())))?;
+    // Some editors put a byte order mark in front.
+    Ok(text.strip_prefix('\u{feff}').map_or_else(|| text.clone(), str::to_owned))
 }
 
-/// Writes a model's folder; a folder that is there already is replaced only if it holds a model.
+/// The files of a model's folder.
+const FILES: [&str; 2] = ["target.json", "model.json"];
+
+/// Writes a model's folder. One that is there already is replaced only if it is empty or holds a model and nothing else.
 pub fn write(model: &Model, dir: &Path) -> Result<()> {
-    let occupied = dir.exists();
-    if occupied && !dir.join("model.json").is_file() {
-        return Err(Error::input(format!("{} exists and holds no model", dir.display()))
-            .note("reason", "only a folder that formwright wrote is replaced")
+    let fail = |error: io::Error| Error::input(format!("cannot write {}: {error}", dir.display()));
+    // A link is followed: what it points to is replaced, not the link.
+    let place = if dir.exists() { fs::canonicalize(dir).map_err(fail)? } else { dir.to_owned() };
+    let occupied = place.exists();
+    if occupied && !is_replaceable(&place).map_err(fail)? {
+        return Err(Error::input(format!("{} exists and is not a model's folder", dir.display()))
+            .note("reason", "only an empty folder, or one with a model and nothing else, is replaced")
             .note("try", "another folder"));
     }
-    let beside = beside(dir, "new")?;
-    let fail = |error: io::Error| Error::input(format!("cannot write {}: {error}", dir.display()));
-    let written = write_files(model, &beside).map_err(fail).and_then(|()| {
+    let new = beside(&place, "new")?;
+    let written = write_files(model, &new).map_err(fail).and_then(|()| {
         if !occupied {
-            return fs::rename(&beside, dir).map_err(fail);
+            return fs::rename(&new, &place).map_err(fail);
         }
-        let old = self::beside(dir, "old")?;
-        fs::rename(dir, &old)
-            .and_then(|()| fs::rename(&beside, dir))
+        let old = beside(&place, "old")?;
+        fs::rename(&place, &old)
+            .and_then(|()| fs::rename(&new, &place))
             .and_then(|()| fs::remove_dir_all(&old))
             .map_err(fail)
     });
     if written.is_err() {
         // What could not be finished is taken away; the error that is reported is the one that came first.
-        drop(fs::remove_dir_all(&beside));
+        drop(fs::remove_dir_all(&new));
     }
     written
+}
+
+/// Whether a folder is empty, or holds a model of ours and nothing else.
+fn is_replaceable(dir: &Path) -> io::Result<bool> {
+    if !dir.is_dir() {
+        return Ok(false);
+    }
+    let names = fs::read_dir(dir)?.map(|entry| entry.map(|entry| entry.file_name())).collect::<io::Result<Vec<_>>>()?;
+    let ours = || {
+        let file = fs::read_to_string(dir.join("model.json")).unwrap_or_default();
+        serde_json::from_str::<Value>(&file).is_ok_and(|file| file["format"] == FORMAT)
+    };
+    Ok(names.is_empty() || names.iter().all(|name| FILES.iter().any(|file| name == file)) && ours())
 }
 
 /// A name beside `dir` that is this process's own.
@@ -95,7 +121,7 @@ fn beside(dir: &Path, what: &str) -> Result<PathBuf> {
 
 fn write_files(model: &Model, dir: &Path) -> io::Result<()> {
     fs::create_dir_all(dir)?;
-    for (name, content) in [("target.json", model.source.to_json()), ("model.json", to_json(model))] {
+    for (name, content) in FILES.into_iter().zip([model.source.to_json(), to_json(model)]) {
         fs::write(dir.join(name), format!("{content:#}\n"))?;
     }
     Ok(())
@@ -105,7 +131,7 @@ fn write_files(model: &Model, dir: &Path) -> io::Result<()> {
 fn to_json(model: &Model) -> Value {
     let network = &model.network;
     let affine = |map: &Affine| json!({"weight": map.weight, "bias": map.bias});
-    let mut file = json!({"format": "formwright-model", "version": VERSION});
+    let mut file = json!({"format": FORMAT, "version": VERSION});
     let mut summary = model.summary();
     for (stage, written) in network.stages.iter().zip(summary["stages"].as_array_mut().into_iter().flatten()) {
         written["parameters"] = stage.generator.parameters();
@@ -115,6 +141,12 @@ fn to_json(model: &Model) -> Value {
     }
     let coordinate = |c: &Coordinate| json!({"name": c.name, "meaning": c.meaning});
     file["coordinates"] = network.coordinates.iter().map(coordinate).collect();
+    let tolerance = &model.tolerance;
+    file["tolerance"] = json!({
+        "eps": tolerance.eps,
+        "norm": tolerance.norm().map(|norm| norm.to_string()),
+        "lipschitz": tolerance.lipschitz,
+    });
     file["grid"] = json!(model.grid);
     file["embed"] = affine(&network.embed);
     file["pos"] = json!(network.positions);
@@ -129,13 +161,20 @@ struct Written {
     version: u64,
     positional: bool,
     as_printed: Vec<String>,
+    tolerance: WrittenTolerance,
     grid: Grid,
     coordinates: Vec<WrittenCoordinate>,
     embed: WrittenAffine,
     pos: Option<Matrix>,
     read_out: WrittenAffine,
     stages: Vec<WrittenStage>,
-    error: WrittenError,
+}
+
+#[derive(Deserialize)]
+struct WrittenTolerance {
+    eps: Option<Rat>,
+    norm: Option<String>,
+    lipschitz: Option<Rat>,
 }
 
 #[derive(Deserialize)]
@@ -156,11 +195,6 @@ struct WrittenStage {
     parameters: Value,
 }
 
-#[derive(Deserialize)]
-struct WrittenError {
-    assumptions: Vec<String>,
-}
-
 /// Reads a model's folder.
 pub fn read(dir: &Path) -> Result<Model> {
     if !dir.is_dir() {
@@ -175,17 +209,21 @@ pub fn read(dir: &Path) -> Result<Model> {
     let wrong = |what: &str| Error::input(format!("{} is no model that this version reads: {what}", path.display()));
     let source = Source::from_json("target.json", &load("target.json")?)?;
     let written: Written = serde_json::from_value(load("model.json")?).map_err(|error| wrong(&error.to_string()))?;
-    if written.format != "formwright-model" || written.version != VERSION {
+    if written.format != FORMAT || written.version != VERSION {
         return Err(wrong(&format!("format {}, version {}", written.format, written.version)));
     }
     let as_printed = written.as_printed.iter().map(|name| name.parse()).collect::<Result<Vec<AsPrinted>>>()?;
     let options = Options { positional: written.positional, as_printed };
+    let WrittenTolerance { eps, norm, lipschitz } = written.tolerance;
+    let norm = norm.map(|name| name.parse()).transpose()?;
+    let tolerance = Tolerance { eps, norm, lipschitz };
     let (width, tokens) = (written.coordinates.len(), written.grid.tokens());
     let target = Arc::new(source.target(written.grid.dims())?);
     let mut stages = Vec::new();
     for stage in written.stages {
         let place = |what: &str| wrong(&format!("stage '{}': {what}", stage.name));
-        let read = yun::read_stage(&stage.name, stage.parameters, &target).map_err(|what| place(&what))?;
+        let read =
+            yun::read_stage(&stage.name, stage.parameters, &written.grid, &target).map_err(|what| place(&what))?;
         if read.generator.width() != width {
             return Err(place(&format!("it acts on {} coordinates of {width}", read.generator.width())));
         }
@@ -208,8 +246,19 @@ pub fn read(dir: &Path) -> Result<Model> {
         return Err(wrong("the positions' shape"));
     }
     let built = yun::build(&written.grid, &target, &options)?;
+    let assumptions = compile::assumptions(&written.grid, &target, &options, true)?;
     let edited = describe(&built) != describe(&network);
-    Ok(Model { source, target, grid: written.grid, options, assumptions: written.error.assumptions, edited, network })
+    Ok(Model {
+        source,
+        target,
+        grid: written.grid,
+        options,
+        assumptions,
+        tolerance,
+        edited,
+        network,
+        certified: OnceLock::new(),
+    })
 }
 
 /// Everything that the network computes with.

@@ -90,6 +90,11 @@ impl Grid {
         Self::new(tokens, dims, resolution, Rat::ZERO, Rat::ONE)
     }
 
+    /// The same box, cut into another number of cells.
+    pub fn with_resolution(&self, resolution: u64) -> Result<Self> {
+        Self::new(self.tokens, self.dims, resolution, self.low.clone(), self.high.clone())
+    }
+
     /// `n`.
     pub fn tokens(&self) -> usize {
         self.tokens

@@ -1,8 +1,9 @@
 //! The value of a target on a sequence, in any kind of number.
 //!
-//! Everything acts coordinate by coordinate, so the evaluator computes one coordinate of one output token at a time: `x` is then
-//! a number, and `x.k` only changes which coordinate is meant. Inside an aggregate `x` and `j` are the running token's; so an
-//! aggregate depends on the output token only by `i`, and one without `i` is computed once for the sequence.
+//! Everything acts coordinate by coordinate, so the evaluator computes one coordinate of one output token at a time:
+//! `x` is then a number, and `x.k` only changes which coordinate is meant. Inside an aggregate `x` and `j` are the
+//! running token's; so an aggregate depends on the output token only by `i`, and one without `i` is computed once for
+//! the sequence.
 
 use std::collections::HashMap;
 
@@ -15,7 +16,8 @@ use crate::exact::Rat;
 impl Checked {
     /// The output tokens for the input tokens `x`, exactly; `x[t][k]` is coordinate `k` of token `t`.
     ///
-    /// Refused where the target is undefined (a quotient by zero, an index outside of the sequence) or its value irrational.
+    /// Refused where the target is undefined (a quotient by zero, an index outside of the sequence) or its value
+    /// irrational.
     pub fn evaluate_exact(&self, x: &[Vec<Rat>]) -> Result<Vec<Vec<Rat>>> {
         evaluate(self, x)
     }
@@ -80,9 +82,9 @@ impl<'e, T: Number> Evaluator<'e, T> {
             Node::Number(value) => Ok(T::constant(value)),
             Node::Token => self.token(at.j.unwrap_or(at.i), at.c),
             Node::Coordinate(token, k) => return self.number(token, At { c: *k, ..at }),
-            Node::Index => Ok(T::constant(&Rat::from(at.i))),
-            Node::Running => Ok(T::constant(&Rat::from(at.j.unwrap_or(at.i)))),
-            Node::Length => Ok(T::constant(&Rat::from(self.x.len()))),
+            Node::Index => Ok(T::whole(at.i)),
+            Node::Running => Ok(T::whole(at.j.unwrap_or(at.i))),
+            Node::Length => Ok(T::whole(self.x.len())),
             Node::Gather(index) => {
                 let index = self.number(index, at)?;
                 index
@@ -221,17 +223,17 @@ impl<'e, T: Number> Evaluator<'e, T> {
 
 /// The part that is to blame for a missing value, what to call it, and what helps.
 fn culprit(expr: &Expr) -> (&Expr, &'static str, Option<&'static str>) {
-    match &expr.node {
-        Node::Binary(_, _, b) => (b, "this divisor", Some("a divisor that keeps away from 0, such as `abs(e) + 1/10`")),
-        Node::Gather(index) => {
-            (index, "this index", Some("`x[clamp(e, 0, n - 1)]`, which stays inside of the sequence"))
-        }
-        Node::Table(index, _) => (index, "this index", Some("one entry for each index, from 0 on")),
+    let (part, label, attempt) = match &expr.node {
+        Node::Binary(BinaryOp::Mod, _, b) => (b, "this divisor", "a divisor that is never 0, such as `abs(e) + 1`"),
+        Node::Binary(_, _, b) => (b, "this divisor", "a divisor that is never 0, such as `abs(e) + 1/10`"),
+        Node::Gather(index) => (index, "this index", "`x[clamp(e, 0, n - 1)]`, which stays inside of the sequence"),
+        Node::Table(index, _) => (index, "this index", "one entry for each index, from 0 on"),
         Node::Aggregate(_, _, Some(filter)) => {
-            (filter, "this filter", Some("a filter that some token always passes, such as `j <= i`"))
+            (filter, "this filter", "a filter that some token always passes, such as `j <= i`")
         }
-        _ => (expr, "here", None),
-    }
+        _ => return (expr, "here", None),
+    };
+    (part, label, Some(attempt))
 }
 
 fn binary<T: Number>(op: BinaryOp, a: &T, b: &T) -> Outcome<T> {
@@ -253,7 +255,7 @@ fn hull<T: Number>(mut values: impl Iterator<Item = Outcome<T>>) -> Outcome<T> {
 #[cfg(test)]
 mod tests {
     use super::super::expr::Expression;
-    use super::super::random::{Kind, Random, input, target};
+    use super::super::random::{Features, Random, input, target};
     use super::*;
 
     fn rats(text: &str) -> Vec<Vec<Rat>> {
@@ -269,6 +271,7 @@ mod tests {
     fn values_are_those_of_the_definitions() {
         for (text, x, y) in [
             ("x - mean(x)", "0; 1/2; 1", "-1/2; 0; 1/2"),
+            ("x - mean(x)", "0 4; 1 8", "-1/2 -2; 1/2 2"),
             ("var(x)", "0; 1/2; 1", "1/6; 1/6; 1/6"),
             ("x[n-1-i]", "1; 2; 3", "3; 2; 1"),
             ("sum(x, j <= i)", "1; 2; 3", "1; 3; 6"),
@@ -341,15 +344,20 @@ mod tests {
     #[test]
     fn doubles_follow_the_exact_values_and_say_nan_where_there_is_none() {
         assert!(checked("x / (x - 1)", 1).evaluate_f64(&[vec![1.0]])[0][0].is_infinite());
-        for (text, x) in
-            [("x[i+1]", 1.0), ("table(x; 7) on integers 0..9", 3.0), ("mean(x, j < i)", 1.0), ("log(x) - log(x)", -1.0)]
-        {
+        for (text, x) in [
+            ("x[i+1]", 1.0),
+            ("table(x; 7) on integers 0..9", 3.0),
+            ("mean(x, j < i)", 1.0),
+            ("log(x) - log(x)", -1.0),
+            ("relu(log(x))", -1.0),
+            ("max(log(x), 0)", -1.0),
+        ] {
             assert!(checked(text, 1).evaluate_f64(&[vec![x]])[0][0].is_nan(), "{text}");
         }
         let mut compared = 0;
         for seed in 0..3_000 {
             let random = &mut Random::new(seed);
-            let kind = Kind { dims: 2, integers: random.below(2) == 0, positions: true };
+            let kind = Features { dims: 2, integers: random.below(2) == 0, positions: true };
             let expression = target(random, kind);
             let jumps = |node: &Node| {
                 matches!(

@@ -1,7 +1,7 @@
 //! What a reader is told when a text does not follow the grammar.
 //!
-//! The parser knows what it found and what it could have gone on with; here this becomes a sentence, a place and, for the usual
-//! slips, one thing to do.
+//! The parser knows what it found and what it could have gone on with; here this becomes a sentence, a place and, for
+//! the usual slips, one thing to do.
 
 use chumsky::error::{Rich, RichPattern, RichReason};
 use chumsky::span::SimpleSpan;

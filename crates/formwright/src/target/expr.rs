@@ -1,7 +1,7 @@
 //! The target language's abstract syntax: what output token `i` of the sequence is.
 //!
-//! `x` is the token itself; inside an aggregate it is the running token (index `j`), while `x[i]` and `i` stay the output
-//! token's. Without brackets an expression acts on each coordinate; `[e0, e1, …]` sets the output coordinates.
+//! `x` is the token itself; inside an aggregate it is the running token (index `j`), while `x[i]` and `i` stay the
+//! output token's. Without brackets an expression acts on each coordinate; `[e0, e1, …]` sets the output coordinates.
 
 use std::ops::Range;
 use std::sync::Arc;

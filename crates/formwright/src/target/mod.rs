@@ -11,15 +11,18 @@
 //! | [`typing`] | scalars, vectors, conditions, integers: everything that can be refused before running |
 //! | `number`, [`evaluate`] | one evaluator for every kind of number |
 //! | [`range`] | an enclosure of all output values |
+//! | `enclosure`, `slope`, [`modulus`] | values and derivatives enclosed on a box; oscillation, Lipschitz constants |
 //! | [`symmetry`] | equivariance and continuity, from the syntax alone |
 //! | [`witness`] | a sequence that refutes equivariance |
 //! | [`catalogue`] | the built-in targets, as texts |
 //! | [`table`] | functions that are constant on cells, as data |
 
 pub mod catalogue;
+mod enclosure;
 pub mod evaluate;
 mod explain;
 pub mod expr;
+pub mod modulus;
 mod number;
 pub mod parse;
 mod place;
@@ -27,6 +30,7 @@ pub mod print;
 #[cfg(test)]
 mod random;
 pub mod range;
+mod slope;
 pub mod symmetry;
 pub mod table;
 mod token;
@@ -37,8 +41,12 @@ use serde_json::{Value, json};
 
 use crate::error::{Error, Result};
 use crate::exact::Rat;
+use crate::interval::Interval;
+use crate::interval::dual::Order;
 use crate::lattice::Grid;
 use crate::network::Sequence;
+
+use modulus::{Cube, oscillation};
 
 pub use expr::{Domain, Expression};
 pub use table::Table;
@@ -219,6 +227,66 @@ impl Target {
                 Ok(low.abs().max(high.abs()))
             }
             Function::Table(table) => Ok(table.bound()),
+        }
+    }
+
+    /// The value at `x` in double precision, entry by entry, token by token.
+    pub fn evaluate_f64(&self, x: &[Vec<Rat>]) -> Result<Vec<f64>> {
+        match &self.function {
+            Function::Expression(checked) => {
+                let x: Vec<Vec<f64>> = x.iter().map(|token| token.iter().map(Rat::to_f64).collect()).collect();
+                Ok(checked.evaluate_f64(&x).concat())
+            }
+            Function::Table(table) => Ok(table.evaluate(x)?.concat().iter().map(Rat::to_f64).collect()),
+        }
+    }
+
+    /// For each output entry, how far its values on a box can be from its value at the centre, `reach` away in every input.
+    pub fn oscillations(&self, cube: &Cube, centre: &Cube, reach: f64) -> Result<Vec<f64>> {
+        match &self.function {
+            Function::Expression(checked) => {
+                let slopes = checked.slopes(cube, Order::First)?.concat();
+                let middle = checked.enclose(centre)?.concat();
+                let reach = vec![reach; cube.len() * checked.dims()];
+                Ok(middle.into_iter().zip(&slopes).map(|(middle, slope)| oscillation(middle, slope, &reach)).collect())
+            }
+            // A table is constant on its own cells, which are the only ones it is asked about.
+            Function::Table(table) => Ok(vec![0.0; table.grid().tokens() * table.output_dims()]),
+        }
+    }
+
+    /// For each output entry, a bound on its absolute value on a box.
+    pub fn suprema(&self, cube: &Cube) -> Result<Vec<f64>> {
+        match &self.function {
+            Function::Expression(checked) => {
+                Ok(checked.enclose(cube)?.concat().into_iter().map(Interval::mag).collect())
+            }
+            Function::Table(table) => {
+                let middle: Option<Sequence> =
+                    cube.iter().map(|token| token.iter().map(|side| Rat::from_f64(side.mid())).collect()).collect();
+                let middle = middle.ok_or_else(|| Error::declined("a table has no values on an unbounded box"))?;
+                Ok(table.evaluate(&middle)?.concat().iter().map(|value| Interval::from(value).mag()).collect())
+            }
+        }
+    }
+
+    /// For each output entry, how fast it changes when all inputs change by 1 at most, and a bound on its absolute value; over the whole
+    /// domain, cut into `2^splits` boxes.
+    pub fn rates(&self, tokens: usize, splits: u32) -> Result<Vec<(f64, f64)>> {
+        match &self.function {
+            Function::Expression(checked) => checked.rates(tokens, splits),
+            Function::Table(table) => {
+                let bound = Interval::from(&table.bound()).mag();
+                Ok(vec![(f64::INFINITY, bound); tokens * table.output_dims()])
+            }
+        }
+    }
+
+    /// The resolution that a table fixes.
+    pub fn grid_resolution(&self) -> Option<u64> {
+        match &self.function {
+            Function::Expression(_) => None,
+            Function::Table(table) => Some(table.grid().resolution()),
         }
     }
 

@@ -1,7 +1,8 @@
 //! What the evaluator asks of a number: the operations of the language, exactly as often as the language has them.
 //!
-//! An operation may have no result: the quotient by zero, or a value that this kind of number cannot hold. The evaluator adds
-//! the place to such a [`Fault`], or goes on with the kind's own [`Number::undefined`], which only `f64` has.
+//! An operation may have no result: the quotient by zero, or a value that this kind of number cannot hold. The
+//! evaluator adds the place to such a [`Fault`], or goes on with the kind's own [`Number::undefined`], which only `f64`
+//! has.
 
 use super::expr::{CompareOp, Function};
 use crate::error::Error;
@@ -30,6 +31,11 @@ pub fn declined<T>(headline: impl Into<String>) -> Outcome<T> {
 pub trait Number: Clone {
     /// The number a text says.
     fn constant(value: &Rat) -> Self;
+
+    /// A position or a number of tokens.
+    fn whole(value: usize) -> Self {
+        Self::constant(&Rat::from(value))
+    }
 
     /// What stands for a value that does not exist, in kinds of number that have such a thing.
     fn undefined() -> Option<Self> {
@@ -60,7 +66,7 @@ pub trait Number: Clone {
 
     /// Between `certain` and `possible`, where conditions are counted; equal unless some were undecided.
     fn between(certain: usize, _possible: usize) -> Self {
-        Self::constant(&Rat::from(certain))
+        Self::whole(certain)
     }
 
     /// The positions in `0..size` that the value may name: the first and the last.
@@ -86,7 +92,7 @@ pub fn sum<T: Number>(values: &[T]) -> T {
 
 /// The mean of at least one value.
 pub fn mean<T: Number>(values: &[T]) -> Outcome<T> {
-    sum(values).div(&T::constant(&Rat::from(values.len())))
+    sum(values).div(&T::whole(values.len()))
 }
 
 /// A whole number as a position in `0..size`.
@@ -192,6 +198,11 @@ impl Number for f64 {
         value.to_f64()
     }
 
+    #[expect(clippy::cast_precision_loss, reason = "sequences are far shorter than 2^53")]
+    fn whole(value: usize) -> Self {
+        value as f64
+    }
+
     fn undefined() -> Option<Self> {
         Some(f64::NAN)
     }
@@ -244,8 +255,7 @@ impl Number for f64 {
     }
 
     fn positions(&self, size: usize) -> Outcome<(usize, usize)> {
-        #[expect(clippy::cast_precision_loss, reason = "sequences and tables are far shorter than 2^53")]
-        let inside = self.fract() == 0.0 && (0.0..size as f64).contains(self);
+        let inside = self.fract() == 0.0 && (0.0..Self::whole(size)).contains(self);
         if !inside {
             return undefined("no such index");
         }

@@ -16,8 +16,8 @@
 //! rational  = ["-"] number ["/" number]
 //! ```
 //!
-//! Whether an operand is a number or a condition is left to [`super::typing`]: the message is better there. `max` and `min` are
-//! aggregates with one argument or with a condition as the second, and functions otherwise.
+//! Whether an operand is a number or a condition is left to [`super::typing`]: the message is better there. `max` and
+//! `min` are aggregates with one argument or with a condition as the second, and functions otherwise.
 
 use chumsky::input::{Input as _, MapExtra, MappedInput};
 use chumsky::pratt::{infix, left, none, prefix};

@@ -1,7 +1,7 @@
 //! From syntax to text, with as few parentheses as the grammar of [`super::parse`] allows.
 //!
-//! Reading the text back gives the same syntax, provided that every [`Node::Number`] is what a text can say: not negative, and a
-//! decimal. Other numbers print as an expression of the same value, `-2` or `1/3`.
+//! Reading the text back gives the same syntax, provided that every [`Node::Number`] is what a text can say: not
+//! negative, and a decimal. Other numbers print as an expression of the same value, `-2` or `1/3`.
 
 use std::fmt::{self, Display, Formatter};
 
@@ -185,7 +185,7 @@ pub(super) fn literal(value: &Rat) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::random::{Kind, Random, expr, syntax, target};
+    use super::super::random::{Features, Random, expr, syntax, target};
     use super::*;
 
     fn reread(text: &str) -> Option<Expression> {
@@ -213,7 +213,7 @@ mod tests {
 
     #[test]
     fn no_parentheses_can_be_left_out() {
-        let kind = Kind { dims: 2, integers: true, positions: true };
+        let kind = Features { dims: 2, integers: true, positions: true };
         let mut pairs = 0;
         for seed in 0..8_000 {
             let text = target(&mut Random::new(seed), kind).to_string();

@@ -97,7 +97,7 @@ pub fn syntax(random: &mut Random, depth: usize) -> Expr {
 
 /// What a random target may contain.
 #[derive(Clone, Copy)]
-pub struct Kind {
+pub struct Features {
     /// The coordinates of a token.
     pub dims: usize,
     /// Whether the domain is one of integers.
@@ -107,7 +107,7 @@ pub struct Kind {
 }
 
 /// A target that passes the check and has rational values where it has values.
-pub fn target(random: &mut Random, kind: Kind) -> Expression {
+pub fn target(random: &mut Random, kind: Features) -> Expression {
     let depth = random.below(5);
     let mut writer = Writer { random, kind, vector: true, running: false };
     let body = if writer.random.below(2) == 0 {
@@ -122,7 +122,7 @@ pub fn target(random: &mut Random, kind: Kind) -> Expression {
 
 struct Writer<'r> {
     random: &'r mut Random,
-    kind: Kind,
+    kind: Features,
     /// Whether a whole token may be used.
     vector: bool,
     /// Whether this is inside of an aggregate.
@@ -245,7 +245,7 @@ impl Writer<'_> {
 }
 
 /// A point of the domain of [`target`].
-pub fn input(random: &mut Random, tokens: usize, kind: Kind) -> Vec<Vec<Rat>> {
+pub fn input(random: &mut Random, tokens: usize, kind: Features) -> Vec<Vec<Rat>> {
     let (step, steps) = if kind.integers { (Rat::ONE, 4) } else { (Rat::new(3, 16), 9) };
     let mut value = || Rat::from(random.below(steps)) * &step - Rat::ONE;
     (0..tokens).map(|_| (0..kind.dims).map(|_| value()).collect()).collect()

@@ -1,10 +1,10 @@
 //! An exact enclosure of all values a target takes on its domain.
 //!
 //! The evaluator runs on intervals with rational ends. The output token and the running token stay what they are, so
-//! conditions on positions are decided and only conditions on values are not: of such an `if` both branches count. Lemmas:
-//! `e^2 ≥ 0` and every even power; `var(e) ∈ [0, (b-a)²/4]` for values in `[a, b]` (the mean squared distance from the mean is
-//! at most that from the middle of the range); the `i`-th smallest of intervals lies between the `i`-th smallest of their lower
-//! ends and that of their upper ends.
+//! conditions on positions are decided and only conditions on values are not: of such an `if` both branches count.
+//! Lemmas: `e^2 ≥ 0` and every even power; `var(e) ∈ [0, (b-a)²/4]` for values in `[a, b]` (the mean squared distance
+//! from the mean is at most that from the middle of the range); the `i`-th smallest of intervals lies between the
+//! `i`-th smallest of their lower ends and that of their upper ends.
 
 use super::evaluate::{At, Evaluator, evaluate};
 use super::expr::{CompareOp, Domain, Expr, Function};
@@ -206,7 +206,7 @@ impl Number for Interval {
 #[cfg(test)]
 mod tests {
     use super::super::expr::Expression;
-    use super::super::random::{Kind, Random, input, target};
+    use super::super::random::{Features, Random, input, target};
     use super::*;
     use crate::error::ErrorKind;
 
@@ -240,6 +240,17 @@ mod tests {
             ("if i == 0 then x else x[i-1]", "[0, 1]"),
             ("if x < 1/2 then 5 else x", "[0, 5]"),
             ("if x < 2 then 5 else x", "[5, 5]"),
+            ("if x <= 0 then 5 else x", "[0, 5]"),
+            ("if x <= 1 then 5 else x", "[5, 5]"),
+            ("if x < 0 then 5 else x", "[0, 1]"),
+            ("if x < 1 then 5 else x", "[0, 5]"),
+            ("if x >= 1 then 5 else x", "[0, 5]"),
+            ("if x >= 0 then 5 else x", "[5, 5]"),
+            ("if x > 1 then 5 else x", "[0, 1]"),
+            ("if x == 2 then 5 else x on integers 0..3", "[0, 5]"),
+            ("if x == 3 then 5 else x on integers 0..3", "[0, 2]"),
+            ("if x != 3 then 5 else x on integers 0..3", "[5, 5]"),
+            ("if x == 2 then 5 else x on integers 2..3", "[5, 5]"),
             ("if x > 2 or x < 1/2 and i == 9 then 5 else x", "[0, 1]"),
             ("count(x > 1/2)", "[0, 4]"),
             ("count(x > 1/2, j < i)", "[0, 3]"),
@@ -294,7 +305,7 @@ mod tests {
         for seed in 0..4_000 {
             let random = &mut Random::new(seed);
             let kind =
-                Kind { dims: 1 + random.below(2), integers: random.below(2) == 0, positions: random.below(3) > 0 };
+                Features { dims: 1 + random.below(2), integers: random.below(2) == 0, positions: random.below(3) > 0 };
             let target = target(random, kind).check(kind.dims).expect("a checked target");
             let tokens = 1 + random.below(4);
             let Ok((low, high)) = target.range_exact(tokens) else { continue };

@@ -1,15 +1,18 @@
 //! What the syntax alone proves: equivariance and continuity.
 //!
-//! **Equivariance.** If the text has no `i`, no `j`, no `sort`, no gather other than `x[i]` and no filter, then every part is a
-//! function of the token (or of the running token) and of the multiset of all tokens: a permutation of the input permutes the
-//! output. Otherwise nothing is said.
+//! **Equivariance.** If the text has no `i`, no `j`, no `sort`, no gather other than `x[i]` and no filter, then every
+//! part is a function of the token (or of the running token) and of the multiset of all tokens: a permutation of the
+//! input permutes the output. Otherwise nothing is said.
 //!
-//! **Continuity.** On an integer domain every function is continuous. On an interval, a composition of continuous parts is
-//! continuous; not continuous by form are a comparison of values (in `if` or `count`) and `floor`, `mod` and `table` of values.
-//! The same with positions alone is a choice between functions, made once, and harmless. A quotient needs a denominator without
-//! zero, `log` a positive argument and `sqrt` one that is not negative; [`super::range`] or the signs of the parts show it.
+//! **Continuity.** On an integer domain every function is continuous. On an interval, a composition of continuous parts
+//! is continuous; not continuous by form are a comparison of values (in `if` or `count`) and `floor`, `mod` and `table`
+//! of values. The same with positions alone is a choice between functions, made once, and harmless. The target must also
+//! be defined everywhere: either it has a range ([`super::range`]), or the ranges and signs of the parts show that no
+//! denominator has a zero, `log` a positive argument, `sqrt` one that is not negative, that indices name a token or an
+//! entry, and that filters let a token pass.
 
 use super::expr::{Aggregate, BinaryOp, Domain, Expr, Function, Node};
+use super::number::Number;
 use super::typing::Checked;
 use crate::error::Error;
 use crate::exact::Rat;
@@ -48,7 +51,7 @@ impl Checked {
         let defined = self.range_exact(tokens).is_ok();
         let search = Search { target: self, tokens, defined };
         match self.expression().body.exprs().iter().find_map(|expr| search.jump(expr, false)) {
-            None => Proof::Proved("a composition of continuous parts, on which no denominator has a zero"),
+            None => Proof::Proved("a composition of continuous parts, each of them defined everywhere"),
             Some((part, what)) => self.not_shown("continuity is not shown by the syntax", part, what),
         }
     }
@@ -74,6 +77,18 @@ fn positional(expr: &Expr) -> Option<Finding<'_>> {
     }
 }
 
+/// What may jump in this part itself.
+fn jumps(expr: &Expr) -> Option<Finding<'_>> {
+    let what = match &expr.node {
+        Node::Compare(..) => "a comparison of values",
+        Node::Table(..) => "a table of values",
+        Node::Call(Function::Floor, _) => "a floor of values",
+        Node::Binary(BinaryOp::Mod, ..) => "a remainder of values",
+        _ => return None,
+    };
+    expr.depends_on_values().then_some((expr, what))
+}
+
 /// The search for what may not be continuous.
 struct Search<'e> {
     target: &'e Checked,
@@ -83,29 +98,49 @@ struct Search<'e> {
 }
 
 impl Search<'_> {
-    /// The first part that may jump, `inside` of an aggregate or not.
+    /// The first part that may jump or be undefined, `inside` of an aggregate or not.
     fn jump<'e>(&self, expr: &'e Expr, inside: bool) -> Option<Finding<'e>> {
         let within = inside || matches!(expr.node, Node::Aggregate(..));
-        if let Some(found) = expr.parts().into_iter().find_map(|part| self.jump(part, within)) {
-            return Some(found);
-        }
-        let found = match &expr.node {
-            Node::Compare(..) if expr.depends_on_values() => "a comparison of values",
-            Node::Table(index, _) if index.depends_on_values() => "a table of values",
-            Node::Call(Function::Floor, e) if e[0].depends_on_values() => "a floor of values",
-            Node::Binary(BinaryOp::Mod, ..) if expr.depends_on_values() => "a remainder of values",
-            Node::Binary(BinaryOp::Div, _, b) if !self.defined && !self.nonzero(b, inside) => {
-                return Some((b, "not shown to differ from 0"));
+        let in_parts = || expr.parts().into_iter().find_map(|part| self.jump(part, within));
+        let undefined = || if self.defined { None } else { self.undefined(expr, inside) };
+        in_parts().or_else(|| jumps(expr)).or_else(undefined)
+    }
+
+    /// What may have no value in this part itself.
+    fn undefined<'e>(&self, expr: &'e Expr, inside: bool) -> Option<Finding<'e>> {
+        match &expr.node {
+            Node::Binary(BinaryOp::Div | BinaryOp::Mod, _, b) if !self.nonzero(b, inside) => {
+                Some((b, "not shown to differ from 0"))
             }
             Node::Call(Function::Log, e) if self.sign(&e[0], inside) < Sign::Positive => {
-                return Some((&e[0], "not shown to be positive"));
+                Some((&e[0], "not shown to be positive"))
             }
             Node::Call(Function::Sqrt, e) if self.sign(&e[0], inside) < Sign::NotNegative => {
-                return Some((&e[0], "not shown to be at least 0"));
+                Some((&e[0], "not shown to be at least 0"))
             }
-            _ => return None,
-        };
-        Some((expr, found))
+            Node::Gather(index) if !self.names_one_of(self.tokens, index, inside) => {
+                Some((index, "not shown to lie in the sequence"))
+            }
+            Node::Table(index, entries) if !self.names_one_of(entries.len(), index, inside) => {
+                Some((index, "not shown to lie in the table"))
+            }
+            Node::Aggregate(aggregate, _, Some(filter)) => {
+                let of_none = matches!(aggregate, Aggregate::Sum | Aggregate::Count);
+                (!of_none && !self.passes(filter)).then_some((filter, "not shown to let a token pass"))
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether the index is one of `0..size`.
+    fn names_one_of(&self, size: usize, index: &Expr, inside: bool) -> bool {
+        self.target.range_of(index, inside, self.tokens).is_ok_and(|range| range.positions(size).is_ok())
+    }
+
+    /// Whether some running token passes the filter, for every output token.
+    fn passes(&self, filter: &Expr) -> bool {
+        let number = Expr { node: Node::Aggregate(Aggregate::Count, Box::new(filter.clone()), None), span: 0..0 };
+        self.sign(&number, false) == Sign::Positive
     }
 
     fn nonzero(&self, expr: &Expr, inside: bool) -> bool {
@@ -156,7 +191,7 @@ enum Sign {
 #[cfg(test)]
 mod tests {
     use super::super::expr::Expression;
-    use super::super::random::{Kind, Random, input, target};
+    use super::super::random::{Features, Random, input, target};
     use super::*;
 
     fn checked(text: &str) -> Checked {
@@ -201,7 +236,7 @@ mod tests {
         for seed in 0..4_000 {
             let random = &mut Random::new(seed);
             let kind =
-                Kind { dims: 1 + random.below(2), integers: random.below(2) == 0, positions: random.below(4) == 0 };
+                Features { dims: 1 + random.below(2), integers: random.below(2) == 0, positions: random.below(4) == 0 };
             let target = target(random, kind).check(kind.dims).expect("a checked target");
             if !target.equivariance().is_proved() {
                 continue;
@@ -225,7 +260,8 @@ mod tests {
              if i == 0 then x else x[i-1] | x / n | x / (x + 1) | 1 / (x - 2) | if i == 0 then x else x / i | \
              x * count(j < i) | x * table(i; 1, 2, 3, 4) | x * floor(i / 2) | log(x + 1) | log(exp(x)) | sqrt(x) | \
              sqrt(sum((x - x[i])^2)) | tanh(sin(x)) + cos(x) | x / (1 + exp(-x)) | mean(x / (1 + exp(x[i]))) | \
-             count(x == x[i]) on integers 0..4 | 1 / (sqrt(x) + 1) | exp(x) / (exp(x) * exp(mean(x)))"
+             count(x == x[i]) on integers 0..4 | 1 / (sqrt(x) + 1) | exp(x[n-1-i]) | exp(mean(x, j <= i)) | exp(sum(x, j < i)) | \
+             exp(x) * table(i; 1, 2, 3, 4) | exp(x) * (n mod (i + 1)) | exp(x) / (exp(x) * exp(mean(x)))"
             .split(" | ")
         {
             assert!(checked(text).continuity(4).is_proved(), "{text}: {:?}", checked(text).continuity(4));
@@ -246,8 +282,15 @@ mod tests {
             ("mean(1 / x)", "not shown to differ from 0"),
             ("1 / (x - mean(x))", "not shown to differ from 0"),
             ("1 / sin(x)", "not shown to differ from 0"),
+            ("1 / (exp(x) + 5 * sin(x))", "not shown to differ from 0"),
             ("x / i", "not shown to differ from 0"),
             ("1 / sum(exp(x), j < i)", "not shown to differ from 0"),
+            ("exp(x) / i", "not shown to differ from 0"),
+            ("exp(x) * (1 mod i)", "not shown to differ from 0"),
+            ("exp(x[i+1])", "not shown to lie in the sequence"),
+            ("exp(x) * table(i; 1, 2)", "not shown to lie in the table"),
+            ("exp(mean(x, j < i))", "not shown to let a token pass"),
+            ("exp(max(x, j > 3))", "not shown to let a token pass"),
             ("log(x)", "not shown to be positive"),
             ("log(sqrt(x))", "not shown to be positive"),
             ("sqrt(x - 1/2)", "not shown to be at least 0"),

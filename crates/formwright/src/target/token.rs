@@ -1,7 +1,8 @@
 //! From characters to tokens: numbers, words and symbols, with the places they were read from.
 //!
-//! A number is digits with an optional fraction and exponent, exact; it has no sign (a sign is an operator) and does not start
-//! with a point (`x.5` is coordinate 5). A word is letters, digits and `_`. `#` starts a comment that ends with the line.
+//! A number is digits with an optional fraction and exponent, exact; it has no sign (a sign is an operator) and does
+//! not start with a point (`x.5` is coordinate 5). A word is letters, digits and `_`. `#` starts a comment that ends
+//! with the line.
 
 use std::fmt;
 
@@ -12,7 +13,8 @@ use crate::exact::Rat;
 
 /// The longest text that is read, in bytes.
 pub const MAX_TEXT: usize = 64 * 1024;
-/// The deepest nesting that is read, in operators that stand around one place: what a stack of 2 MiB holds without optimisation.
+/// The deepest nesting that is read, in operators that stand around one place: what a stack of 2 MiB holds without
+/// optimisation.
 pub const MAX_DEPTH: usize = 192;
 /// A bracket or an `if` costs the parser as much stack as so many operators.
 const BRACKET: usize = 4;
@@ -142,8 +144,9 @@ fn exponent(number: &str) -> usize {
 
 /// Refuses a text whose syntax tree could be deeper than `limit`.
 ///
-/// The tree is not yet there, so its depth is bounded from above, bracket by bracket: the operators between two commas may all
-/// stand in one line of descent (`a + b + c` leans to the left, `- - a` to the right), above the deepest bracket among them.
+/// The tree is not yet there, so its depth is bounded from above, bracket by bracket: the operators between two commas
+/// may all stand in one line of descent (`a + b + c` leans to the left, `- - a` to the right), above the deepest
+/// bracket among them.
 fn check_depth(text: &str, tokens: &[(Token<'_>, Span)], limit: usize) -> Result<()> {
     let mut open: Vec<Bracket> = Vec::new();
     let mut here = Bracket::default();
@@ -225,6 +228,7 @@ mod tests {
             "x".to_string() + &"+x".repeat(many),
             "if x then ".repeat(many / 4),
             format!("(x{}){}", "+x".repeat(100), "+x".repeat(100)),
+            format!("max(x{}, 1){}", "+x".repeat(100), "+x".repeat(100)),
         ] {
             assert_eq!(deep(text), "the target is nested too deeply");
         }

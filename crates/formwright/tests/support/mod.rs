@@ -25,7 +25,15 @@ pub fn grid((n, d, resolution): Triple) -> Grid {
 }
 
 pub fn request(source: Source, (n, d, resolution): Triple, options: Options) -> Request {
-    Request { source, tokens: Some(n), dims: Some(d), resolution: Some(resolution), options, assume_equivariant: false }
+    Request {
+        source,
+        tokens: Some(n),
+        dims: Some(d),
+        resolution: Some(resolution),
+        options,
+        assume_equivariant: false,
+        tolerance: formwright::compile::Tolerance::default(),
+    }
 }
 
 pub fn expression(text: &str) -> Source {
@@ -126,5 +134,5 @@ pub fn edit(model: &mut Model, stage: &str, change: impl Fn(&mut Value)) {
     let place = model.network.stages.iter_mut().find(|other| other.name == stage).expect("the stage");
     let mut parameters = place.generator.parameters();
     change(&mut parameters);
-    *place = read_stage(stage, parameters, &target).expect("a stage");
+    *place = read_stage(stage, parameters, &model.grid, &target).expect("a stage");
 }

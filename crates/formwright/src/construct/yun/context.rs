@@ -45,6 +45,9 @@
 //! *Departures*: category 3 needs `l_i ≥ 0` where the paper has `>`; a plain-text copy of the paper lost the factor `δ^{-d}`
 //! before `Ψ`.
 
+use std::borrow::Cow;
+use std::cmp::Ordering;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -106,28 +109,35 @@ fn head(u: &[Rat], b: &Rat, scale: Rat) -> Head {
     Head { q: row.clone(), q_bias: vec![-b.clone()], k: row.clone(), v: row, o }
 }
 
-/// The largest, the smallest and the mean id of a sequence: all that a head can give.
-struct Extremes {
-    max: Rat,
-    min: Rat,
-    mean: Rat,
+/// The largest and the smallest id of a sequence, and the ids themselves for their mean: all that a head can give.
+struct Extremes<'a> {
+    max: &'a Rat,
+    min: &'a Rat,
+    ids: &'a [Rat],
 }
 
-impl Extremes {
-    fn of(ids: &[Rat]) -> Self {
-        let max = ids.iter().max().cloned().unwrap_or_default();
-        let min = ids.iter().min().cloned().unwrap_or_default();
-        let mean = ids.iter().sum::<Rat>() / Rat::from(ids.len().max(1));
-        Self { max, min, mean }
+impl<'a> Extremes<'a> {
+    fn of(ids: &'a [Rat]) -> Self {
+        let max = ids.iter().max().expect("a sequence has tokens");
+        let min = ids.iter().min().expect("a sequence has tokens");
+        Self { max, min, ids }
     }
 
-    /// What `ψ(·; b)` gives to a token with this id.
-    fn attended(&self, id: &Rat, b: &Rat) -> &Rat {
-        match id.cmp(b) {
-            std::cmp::Ordering::Greater => &self.max,
-            std::cmp::Ordering::Less => &self.min,
-            std::cmp::Ordering::Equal => &self.mean,
+    /// What `ψ(·; b)` gives to a token whose id stands like this to `b`.
+    fn attended(&self, id_to_b: Ordering) -> Cow<'a, Rat> {
+        match id_to_b {
+            Ordering::Greater => Cow::Borrowed(self.max),
+            Ordering::Less => Cow::Borrowed(self.min),
+            Ordering::Equal => Cow::Owned(self.ids.iter().sum::<Rat>() / Rat::from(self.ids.len())),
         }
+    }
+
+    /// What the selective shift with thresholds `half_width` below and above its centre gives to a token that stands `offset` above
+    /// the centre; nothing, if it is outside of them.
+    fn selected(&self, offset: &Rat, half_width: &Rat) -> Option<Rat> {
+        let (to_low, to_high) = ((-offset.clone()).cmp(half_width).reverse(), offset.cmp(half_width));
+        let outside = to_low == Ordering::Less || to_high == Ordering::Greater;
+        (!outside).then(|| self.attended(to_low).as_ref() - self.attended(to_high).as_ref())
     }
 }
 
@@ -143,15 +153,12 @@ impl SelectiveShifts {
 
     /// Every window in the order of the sweep.
     fn sweep(&self) -> Box<dyn Iterator<Item = Int> + '_> {
-        let one = Int::ONE;
         match self.order {
-            Order::Increasing => Box::new(self.windows.iter().flat_map(move |run| {
-                let end = &run.start + &run.count;
-                std::iter::successors(Some(run.start.clone()), move |v| Some(v + Int::ONE))
-                    .take_while(move |v| *v < end)
-            })),
+            Order::Increasing => {
+                Box::new(self.windows.iter().flat_map(|run| run.start.up_to(&(&run.start + &run.count))))
+            }
             Order::Decreasing => Box::new(self.windows.iter().rev().flat_map(move |run| {
-                let last = &run.start + &run.count - &one;
+                let last = &run.start + &run.count - Int::ONE;
                 std::iter::successors(Some(last), |v| Some(v - Int::ONE)).take_while(|v| *v >= run.start)
             })),
         }
@@ -159,22 +166,29 @@ impl SelectiveShifts {
 
     /// The first window behind `passed`, in the order of the sweep, whose closed interval holds `id`.
     fn next(&self, passed: Option<&Int>, id: &Rat) -> Option<Int> {
-        let mut low = (id - &self.half_width).ceil();
-        let mut high = (id + &self.half_width).floor();
+        // Whole ids, the usual case, need no fractions.
+        let (mut low, mut high) = match id.to_int() {
+            Some(id) => (&id - self.half_width.floor(), &id + self.half_width.floor()),
+            None => ((id - &self.half_width).ceil(), (id + &self.half_width).floor()),
+        };
         match (self.order, passed) {
             (Order::Increasing, Some(v)) => low = low.max(v + Int::ONE),
             (Order::Decreasing, Some(v)) => high = high.min(v - Int::ONE),
             (_, None) => {}
         }
         // The part of [low, high] inside a run of windows, from the end at which the sweep meets it.
-        let inside = |run: &Windows| {
-            let (low, high) =
-                (low.clone().max(run.start.clone()), high.clone().min(&run.start + &run.count - Int::ONE));
-            (low <= high).then(|| if self.order == Order::Increasing { low } else { high })
-        };
+        let last = |run: &Windows| &run.start + &run.count - Int::ONE;
         match self.order {
-            Order::Increasing => self.windows.iter().find_map(inside),
-            Order::Decreasing => self.windows.iter().rev().find_map(inside),
+            Order::Increasing => {
+                let run = &self.windows.get(self.windows.partition_point(|run| last(run) < low))?;
+                let v = low.max(run.start.clone());
+                (v <= high && v <= last(run)).then_some(v)
+            }
+            Order::Decreasing => {
+                let run = &self.windows[..self.windows.partition_point(|run| run.start <= high)].last()?;
+                let v = high.min(last(run));
+                (v >= low && v >= run.start).then_some(v)
+            }
         }
     }
 
@@ -193,11 +207,14 @@ impl SelectiveShifts {
             let Some(v) = first else { return gains };
             let extremes = Extremes::of(&ids);
             let centre = Rat::from(&v);
-            let (low, high) = (&centre - &self.half_width, &centre + &self.half_width);
-            for (id, gain) in ids.iter_mut().zip(&mut gains) {
-                let gained = &scale * (extremes.attended(id, &low) - extremes.attended(id, &high));
-                *id += &(&self.u[0] * &gained);
-                *gain += &gained;
+            let selected: Vec<Option<Rat>> =
+                ids.iter().map(|id| extremes.selected(&(id - &centre), &self.half_width)).collect();
+            for (token, gained) in selected.into_iter().enumerate() {
+                if let Some(gained) = gained {
+                    let gained = &scale * gained;
+                    ids[token] += &(&self.u[0] * &gained);
+                    gains[token] += &gained;
+                }
             }
             passed = Some(v);
         }
@@ -262,7 +279,7 @@ impl GlobalShift {
     /// What the layer adds to each token's first row.
     fn gains(&self, ids: &[Rat]) -> Vec<Rat> {
         let (extremes, scale) = (Extremes::of(ids), Rat::from(&self.scale));
-        ids.iter().map(|id| &scale * extremes.attended(id, &self.threshold)).collect()
+        ids.iter().map(|id| &scale * extremes.attended(id.cmp(&self.threshold)).as_ref()).collect()
     }
 }
 
@@ -331,6 +348,13 @@ pub struct Context {
     pub ids: Vec<Rat>,
 }
 
+impl Context {
+    /// The token with this id.
+    pub fn token_with(&self, id: &Rat) -> Option<usize> {
+        self.ids.iter().position(|other| other == id)
+    }
+}
+
 impl ContextMap {
     /// The map of Lemma 6, or of its counterpart in Theorem 3.
     pub fn new(grid: &Grid, positions: Positions) -> Self {
@@ -370,7 +394,11 @@ impl ContextMap {
 
     /// The smallest id of token `token`: position times `N(1 + N + … + N^{d-1})`.
     fn range_start(grid: &Grid, positions: Positions, token: usize) -> Int {
-        let unit = grid.radix().iter().fold(Int::ZERO, |sum, power| sum + power) * Int::from(grid.resolution());
+        if positions == Positions::None {
+            return Int::ZERO;
+        }
+        let resolution = Int::from(grid.resolution());
+        let (unit, _) = (&resolution * (grid.columns() - Int::ONE)).div_rem(&(&resolution - Int::ONE));
         Int::from(Self::position(grid, positions, token)) * unit
     }
 
@@ -415,8 +443,7 @@ impl ContextMap {
         match self.positions {
             Positions::None => Box::new(increasing_tuples(&Int::ZERO, columns, n).map(|columns| self.context(columns))),
             Positions::Repaired | Positions::Printed => {
-                let ids = std::iter::successors(Some(Int::ZERO), |id| Some(id + Int::ONE));
-                let ids = ids.take_while(|id| *id < columns).collect();
+                let ids = Int::ZERO.up_to(&columns).collect();
                 Box::new(tuples(ids, n).map(|columns| self.context(columns)))
             }
         }
@@ -458,7 +485,7 @@ impl ContextMap {
             return None;
         }
         self.with_top(&self.top(id)).into_iter().find_map(|context| {
-            let token = context.ids.iter().position(|other| other == id)?;
+            let token = context.token_with(id)?;
             Some((context, token))
         })
     }
@@ -511,6 +538,10 @@ impl ContextMap {
     /// Refuses parameters that a hand-edited file may hold and that do not tell contexts apart.
     pub(super) fn check(&self) -> std::result::Result<(), String> {
         self.sweep.check()?;
+        let windows = self.sweep.count();
+        if windows > Int::from(self.grid.tokens()) * self.grid.columns() {
+            return Err(format!("{windows} windows, more than n·D"));
+        }
         if self.sweep.u != self.grid.radix().iter().map(Rat::from).collect::<Vec<_>>() {
             return Err(format!("u is not (1, N, …), N = {}", self.grid.resolution()));
         }

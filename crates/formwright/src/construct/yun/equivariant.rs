@@ -37,12 +37,15 @@ pub(super) fn build(grid: &Grid, target: &Arc<Target>, options: &Options) -> Res
             "{n} tokens cannot have distinct columns: the grid has only D = {columns}"
         ))
         .note("theorem", "yun (Theorem 2) tells sequences with distinct columns apart, which needs D = N^d ≥ n")
-        .note("try", format!("--resolution {} or more, or --positional (Theorem 3)", enough.unwrap_or_default())));
+        .note(
+            "try",
+            format!("a grid of {} cells a side or more, or --positional (Theorem 3)", enough.unwrap_or_default()),
+        ));
     }
     let flag = flag_magnitude(grid, options);
     let quantise = Quantise {
         rows: grid.dims(),
-        steps: grid.resolution(),
+        steps: Int::from(grid.resolution()),
         flag: Some(Flag { low: Rat::ZERO, high: Rat::from(grid.resolution()), value: -flag.clone() }),
     };
     let map = ContextMap::new(grid, Positions::None);

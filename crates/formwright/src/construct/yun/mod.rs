@@ -39,6 +39,12 @@ use value::{Rescale, ValueWindows, ZeroOutside};
 /// The longest id, in binary digits, that is worked with: beyond it a single token would fill memory.
 pub const MAX_ID_BITS: usize = 1 << 20;
 
+/// The most bit operations of a run in closed form, some ten seconds.
+const MAX_WORK: u128 = 1 << 36;
+
+/// The most coordinates: the embedding has that many weights, squared.
+const MAX_DIMS: usize = 1000;
+
 /// A step of a printed proof, taken as printed instead of repaired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum AsPrinted {
@@ -142,19 +148,32 @@ pub fn build(grid: &Grid, target: &Arc<Target>, options: &Options) -> Result<Net
     }
 }
 
-/// Declines a network whose ids would not fit, before any of them is computed.
+/// Declines a network that could not be worked with, before any of its ids is computed.
 fn check_size(grid: &Grid) -> Result<()> {
-    let digits = u128::from(64 - grid.resolution().leading_zeros());
-    let bits = (3 * grid.tokens() as u128 + 1) * grid.dims() as u128 * digits + 2;
-    if bits <= MAX_ID_BITS as u128 {
+    let dims = grid.dims();
+    if dims > MAX_DIMS {
+        return Err(Error::declined(format!("the embedding of {dims} coordinates would have {dims} × {dims} weights"))
+            .note("limit", format!("{MAX_DIMS} coordinates"))
+            .note("try", format!("--dims {MAX_DIMS} or fewer")));
+    }
+    let digits = (64 - grid.resolution().leading_zeros()) as usize;
+    let id_bits = |tokens: usize| (3 * tokens as u128 + 1) * (dims * digits) as u128 + 2;
+    let work = |tokens: usize| (tokens as u128).pow(2) * id_bits(tokens);
+    let fits = |tokens: usize| id_bits(tokens) <= MAX_ID_BITS as u128 && work(tokens) <= MAX_WORK;
+    if grid.tokens() < MAX_ID_BITS && fits(grid.tokens()) {
         return Ok(());
     }
-    let fitting = (MAX_ID_BITS as u128 - 2) / (grid.dims() as u128 * digits) / 3;
-    let way_out = if fitting > 2 { format!("--tokens {} or fewer", fitting - 1) } else { "fewer --dims".to_owned() };
-    Err(Error::declined(format!("a token's id would have up to {bits} binary digits"))
-        .note("limit", format!("{MAX_ID_BITS} binary digits"))
-        .note("size", "(3n+1)·log2 D + 2 binary digits, D = N^d (constructions with a sweep of ids)")
-        .note("try", way_out))
+    let most = (2..MAX_ID_BITS).take_while(|&tokens| fits(tokens)).last();
+    let size = format!(
+        "ids of up to {} binary digits, and {:.1e} bit operations a run",
+        id_bits(grid.tokens()),
+        work(grid.tokens())
+    );
+    Err(Error::declined(format!("the network of {} tokens would be too large to run", grid.tokens()))
+        .note("size", size)
+        .note("reason", "an id has up to (3n+1)·log2 D + 2 digits, and a sweep touches n ids n times")
+        .note("limit", format!("{MAX_ID_BITS} binary digits, {MAX_WORK:.1e} bit operations"))
+        .note("try", most.map_or_else(|| "fewer --dims".to_owned(), |most| format!("--tokens {most} or fewer"))))
 }
 
 /// The smallest `k` for which values divided by `2^k` stay below the windows: `|uᵀA_L| < lowest - ½`.
@@ -211,7 +230,10 @@ fn stage(name: &'static str, statement: &'static str, meaning: String, generator
 /// The stages' names, statements and meanings, in one place for building and reading.
 fn quantise_stage(quantise: Quantise) -> Stage {
     let meaning = match &quantise.flag {
-        Some(flag) => format!("every coordinate to the lower end of its cell; outside of the box to {}", flag.value),
+        Some(flag) => format!(
+            "every coordinate to the lower end of its cell; outside of the box to {}",
+            flag.value.to_int().map_or_else(|| flag.value.to_string(), |value| Short(&value).to_string())
+        ),
         None => "every coordinate to the lower end of its cell".to_owned(),
     };
     stage("quantise", "lemma5", meaning, quantise)
@@ -244,7 +266,12 @@ fn rescale_stage(rescale: Rescale) -> Stage {
 }
 
 /// A stage from its name and parameters in `model.json`.
-pub fn read_stage(name: &str, parameters: Value, target: &Arc<Target>) -> std::result::Result<Stage, String> {
+pub fn read_stage(
+    name: &str,
+    parameters: Value,
+    grid: &Grid,
+    target: &Arc<Target>,
+) -> std::result::Result<Stage, String> {
     fn read<T: serde::de::DeserializeOwned>(
         parameters: Value,
         check: impl Fn(&T) -> std::result::Result<(), String>,
@@ -257,7 +284,7 @@ pub fn read_stage(name: &str, parameters: Value, target: &Arc<Target>) -> std::r
         "shifts" => shifts_stage(read(parameters, SelectiveShifts::check)?),
         "global" => global_stage(read(parameters, |_| Ok(()))?),
         "zero" => zero_stage(read(parameters, ZeroOutside::check)?),
-        "values" => values_stage(ValueWindows::read(parameters, Arc::clone(target))?),
+        "values" => values_stage(ValueWindows::read(parameters, grid, Arc::clone(target))?),
         "rescale" => rescale_stage(read(parameters, Rescale::check)?),
         _ => return Err(format!("there is no stage '{name}'")),
     })
@@ -281,10 +308,10 @@ struct Short<'a>(&'a Int);
 impl fmt::Display for Short<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = self.0.to_string();
-        if text.len() <= 12 {
-            f.write_str(&text)
-        } else {
-            write!(f, "{}.{}e{}", &text[..1], &text[1..4], text.len() - 1)
+        let (sign, digits) = text.strip_prefix('-').map_or(("", text.as_str()), |digits| ("-", digits));
+        match digits.len() {
+            0..=12 => f.write_str(&text),
+            length => write!(f, "{sign}{}.{}e{}", &digits[..1], &digits[1..4], length - 1),
         }
     }
 }

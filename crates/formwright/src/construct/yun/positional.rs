@@ -26,7 +26,7 @@ use super::equivariant::value_stages;
 use super::quantise::Quantise;
 use super::{Options, global_stage, network, quantise_stage, shifts_stage};
 use crate::error::Result;
-use crate::exact::Rat;
+use crate::exact::{Int, Rat};
 use crate::lattice::Grid;
 use crate::network::Network;
 use crate::target::Target;
@@ -38,7 +38,7 @@ pub(super) fn build(grid: &Grid, target: &Arc<Target>, options: &Options) -> Res
         let position = ContextMap::position(grid, positions, token);
         vec![Rat::from(position) * Rat::from(grid.resolution()); grid.dims()]
     });
-    let steps = grid.tokens() as u64 * grid.resolution();
+    let steps = Int::from(grid.tokens()) * Int::from(grid.resolution());
     let map = ContextMap::new(grid, positions);
     let mut stages = vec![
         quantise_stage(Quantise { rows: grid.dims(), steps, flag: None }),

@@ -39,7 +39,7 @@ pub struct Quantise {
     /// The rows `d`.
     pub rows: usize,
     /// The steps of a row: `N`, with positions `nN`.
-    pub steps: u64,
+    pub steps: Int,
     /// The flag of Theorem 2.
     pub flag: Option<Flag>,
 }
@@ -62,7 +62,7 @@ impl Quantise {
         self.unit(row, Rat::ZERO, phi)
     }
 
-    fn step_layer(&self, row: usize, k: u64) -> Layer {
+    fn step_layer(&self, row: usize, k: &Int) -> Layer {
         let phi = Piecewise::window(Rat::ZERO, Rat::ONE, false, Piece::line(-1, 0), Piece::constant(0));
         self.unit(row, -Rat::from(k), phi)
     }
@@ -85,21 +85,22 @@ impl Generator for Quantise {
     fn size(&self) -> StageSize {
         let flags = u64::from(self.flag.is_some());
         let rows = Int::from(self.rows);
-        let layers = &rows * (Int::from(self.steps) + Int::from(flags));
+        let layers = &rows * (&self.steps + Int::from(flags));
         // W_1, b_1 and W_2 hold one weight each, but the flag and step 0 have no bias.
-        let nonzeros = &rows * (Int::from(3) * Int::from(self.steps) + Int::from(2 * flags) - Int::ONE);
+        let nonzeros = &rows * (Int::from(3) * &self.steps + Int::from(2 * flags) - Int::ONE);
         StageSize { units: layers.clone(), layers, heads: 0, head_size: 0, hidden: 1, nonzeros }
     }
 
     fn layers(&self) -> Box<dyn Iterator<Item = Result<Layer>> + '_> {
         Box::new((0..self.rows).flat_map(move |row| {
             let flag = self.flag.iter().map(move |flag| self.flag_layer(row, flag));
-            flag.chain((0..self.steps).map(move |k| self.step_layer(row, k))).map(Ok)
+            let steps = Int::ZERO.up_to(&self.steps);
+            flag.chain(steps.map(move |k| self.step_layer(row, &k))).map(Ok)
         }))
     }
 
     fn closed_form(&self, mut state: Sequence) -> Result<Sequence> {
-        let end = Rat::from(self.steps);
+        let end = Rat::from(&self.steps);
         for z in state.iter_mut().flat_map(|token| &mut token[..self.rows]) {
             if let Some(flag) = &self.flag
                 && (*z < flag.low || *z >= flag.high)

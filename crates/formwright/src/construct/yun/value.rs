@@ -172,9 +172,12 @@ struct Entry {
 
 impl ValueWindows {
     /// The windows as written by [`Generator::parameters`].
-    pub(super) fn read(parameters: Value, target: Arc<Target>) -> std::result::Result<Self, String> {
+    pub(super) fn read(parameters: Value, grid: &Grid, target: Arc<Target>) -> std::result::Result<Self, String> {
         let Written { map, half_width, order, exponent } =
             serde_json::from_value(parameters).map_err(|error| error.to_string())?;
+        if map.grid != *grid {
+            return Err("its grid is not the model's".to_owned());
+        }
         map.check()?;
         if half_width <= Rat::ZERO || half_width > Rat::from(MAX_HALF_WIDTH) {
             return Err(format!("the half-width {half_width} is not in (0, {MAX_HALF_WIDTH}]"));
@@ -240,20 +243,22 @@ impl ValueWindows {
         }
     }
 
-    /// The first window, among those behind `passed`, that holds `id`.
-    fn next(&self, passed: Option<&(Context, usize)>, id: &Rat) -> Option<(Context, usize)> {
+    /// The first window, among those behind `passed`, that holds `id`. Most often it belongs to the context `near`, which is tried
+    /// before the id is decoded.
+    fn next(&self, passed: Option<&(Context, usize)>, id: &Rat, near: Option<&Context>) -> Option<(Context, usize)> {
         // -½ ≤ id - c < ½
         let mut first: Option<(Context, usize)> = None;
-        let mut centre = (id + &self.half_width).floor();
-        while Rat::from(&centre) > id - &self.half_width {
-            if let Some((context, token)) = self.map.locate(&Rat::from(&centre)) {
+        let mut centre = Rat::from((id + &self.half_width).floor());
+        while centre > id - &self.half_width {
+            let known = near.and_then(|context| Some((context.clone(), context.token_with(&centre)?)));
+            if let Some((context, token)) = known.or_else(|| self.map.locate(&centre)) {
                 let behind = passed.is_none_or(|(last, other)| self.before((last, *other), (&context, token)));
                 let earlier = first.as_ref().is_none_or(|(best, other)| self.before((&context, token), (best, *other)));
                 if behind && earlier {
                     first = Some((context, token));
                 }
             }
-            centre = centre - Int::ONE;
+            centre -= &Rat::ONE;
         }
         first
     }
@@ -293,7 +298,11 @@ impl Generator for ValueWindows {
         let mut last: Option<Entry> = None;
         for token in &mut state {
             let mut passed = None;
-            while let Some((context, place)) = self.next(passed.as_ref(), &dot(&self.map.sweep.u, token)) {
+            loop {
+                let near = last.as_ref().map(|entry| &entry.context);
+                let Some((context, place)) = self.next(passed.as_ref(), &dot(&self.map.sweep.u, token), near) else {
+                    break;
+                };
                 let entry = match last.take().filter(|entry| entry.context == context) {
                     Some(entry) => entry,
                     None => self.entry(context.clone())?,

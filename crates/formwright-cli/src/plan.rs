@@ -1,0 +1,89 @@
+//! `formwright plan`.
+
+use std::fmt::Write as _;
+
+use clap::Args;
+use formwright::error::Result;
+use formwright::plan::{Candidate, Plan as Sketches, plan};
+
+use crate::Answer;
+use crate::build::Wish;
+use crate::show::{lines, short_int, table};
+
+#[derive(Args)]
+pub struct Plan {
+    #[command(flatten)]
+    wish: Wish,
+}
+
+impl Plan {
+    pub fn execute(&self) -> Result<Answer> {
+        let plan = plan(&self.wish.planned()?)?;
+        Ok(Answer { text: tell(&plan), json: plan.to_json() })
+    }
+}
+
+fn name(candidate: &Candidate) -> &'static str {
+    if candidate.positional { "yun --positional" } else { "yun" }
+}
+
+fn tell(plan: &Sketches) -> String {
+    let mut rows =
+        table(&["construction", "N", "blocks", "parameters", "id bits", "fits", "certified", "per number", "meets"]);
+    let mut reasons = String::new();
+    for candidate in &plan.candidates {
+        match &candidate.outcome {
+            Ok(sketch) => {
+                rows.add_row([
+                    name(candidate),
+                    &sketch.resolution.to_string(),
+                    &short_int(&sketch.size.blocks),
+                    &short_int(&sketch.size.parameters),
+                    &sketch.id_bits.to_string(),
+                    sketch.precision_needed(),
+                    &format!("{:.3e}", sketch.budget.bound),
+                    &format!("{:.1}", sketch.ratio()),
+                    if sketch.why_not.is_none() { "yes" } else { "no" },
+                ]);
+                if let Some(reason) = &sketch.why_not {
+                    let _ = writeln!(reasons, "\n{}: {reason}", name(candidate));
+                }
+            }
+            Err(error) => {
+                rows.add_row([name(candidate), "", "", "", "", "", "", "", "no"]);
+                let _ = writeln!(reasons, "\n{}: {error}", name(candidate));
+            }
+        }
+    }
+    let mut text = format!("tolerance {} in {}\n\n{}\n", plan.eps, plan.norm, lines(&rows));
+    if let Some(baseline) = plan.baseline {
+        let _ = writeln!(
+            text,
+            "\nthe best constant is off by {:.3e} (within {:.1e})",
+            baseline.best_constant, baseline.within
+        );
+    }
+    for (candidate, sketch) in
+        plan.candidates.iter().filter_map(|candidate| Some((candidate, candidate.outcome.as_ref().ok()?)))
+    {
+        let _ = writeln!(
+            text,
+            "{}: any approximation by these cells remembers {} numbers, a residual network about {}",
+            name(candidate),
+            short_int(&sketch.to_remember),
+            short_int(&sketch.residual_network)
+        );
+    }
+    text.push_str(&reasons);
+    match plan.chosen() {
+        Some(candidate) => {
+            let _ = writeln!(
+                text,
+                "\nbuild would take {}: the fewest parameters among those that meet the tolerance",
+                name(candidate)
+            );
+        }
+        None => text.push_str("\nnone meets the tolerance\n"),
+    }
+    text
+}

@@ -1,0 +1,61 @@
+//! Error budgets: how far a network can be from its target, term by term.
+//!
+//! | file | what |
+//! |---|---|
+//! | `norm.rs` | norms, and rounding up |
+//! | `piecewise.rs` | Lemma 8 and the duplicates of Theorem 2: cell by cell, or uniformly |
+//! | `baseline.rs` | the error of the best constant, beside which every bound is read |
+//! | `resolution.rs` | the smallest grid that meets a tolerance |
+
+pub mod baseline;
+pub mod norm;
+pub mod piecewise;
+pub mod resolution;
+
+use serde::Serialize;
+
+pub use baseline::Baseline;
+pub use norm::Norm;
+
+/// A named part of a bound.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Term {
+    /// Which loss it bounds.
+    pub name: &'static str,
+    /// How large it can be.
+    pub bound: f64,
+}
+
+/// A proved bound on the distance between the network and its target.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Budget {
+    /// The norm.
+    pub norm: Norm,
+    /// The bound, rounded up.
+    pub bound: f64,
+    /// Its parts; their sum is at least the bound.
+    pub terms: Vec<Term>,
+    /// How it was computed.
+    pub method: Method,
+    /// What was assumed.
+    pub assumptions: Vec<String>,
+}
+
+/// How a bound was computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Method {
+    /// From the enclosures on every cell.
+    CellWise,
+    /// From Lipschitz constants and a bound on the whole domain.
+    Uniform,
+}
+
+impl Method {
+    /// Its name in words.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::CellWise => "cell by cell",
+            Self::Uniform => "uniformly",
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! Norms of functions, and sums of powers rounded up.
+//!
+//! `‖f‖_p = (∫ Σ_ij |f_ij(X)|^p dX)^{1/p}` over the box, `1 ≤ p < ∞`; `sup` is the largest `|f_ij(X)|`.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::error::Error;
+use crate::exact::Rat;
+use crate::interval::Interval;
+
+/// A norm of functions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Norm {
+    /// The supremum.
+    Sup,
+    /// `L^p`.
+    Lp(Rat),
+}
+
+impl fmt::Display for Norm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Sup => f.write_str("sup"),
+            Self::Lp(p) if *p == Rat::ONE => f.write_str("l1"),
+            Self::Lp(p) if *p == Rat::from(2) => f.write_str("l2"),
+            Self::Lp(p) => write!(f, "lp:{p}"),
+        }
+    }
+}
+
+impl FromStr for Norm {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let p = match text {
+            "sup" => return Ok(Self::Sup),
+            "l1" => Rat::ONE,
+            "l2" => Rat::from(2),
+            _ => {
+                let unknown = || {
+                    Error::input(format!("'{text}' is no norm"))
+                        .note("expected", "sup, l1, l2, or lp:P with a number P ≥ 1")
+                };
+                text.strip_prefix("lp:").ok_or_else(unknown)?.parse().map_err(|_| unknown())?
+            }
+        };
+        if p < Rat::ONE || p > Rat::from(1000) {
+            return Err(Error::input(format!("p is {p}, but L^p is a norm for p ≥ 1 only, and p ≤ 1000 here"))
+                .note("try", "--norm l1"));
+        }
+        Ok(Self::Lp(p))
+    }
+}
+
+/// An exponent `p ≥ 1`.
+#[derive(Clone, Debug)]
+pub struct Exponent {
+    whole: Option<u32>,
+    value: Interval,
+}
+
+impl Exponent {
+    /// The exponent `p`.
+    pub fn new(p: &Rat) -> Self {
+        let whole = p.to_int().and_then(|p| p.to_u64()).and_then(|p| u32::try_from(p).ok());
+        Self { whole, value: Interval::from(p) }
+    }
+
+    /// A bound above `x^p` for `x ≥ 0`.
+    pub fn power(&self, x: f64) -> f64 {
+        if x == 0.0 || x.is_infinite() {
+            return x;
+        }
+        let x = Interval::point(x);
+        match self.whole {
+            Some(1) => x.hi(),
+            Some(p) => x.powi(p).hi(),
+            None => x.log().map_or(f64::INFINITY, |log| (log * self.value).exp().hi()),
+        }
+    }
+
+    /// A bound above `x^{1/p}` for `x ≥ 0`.
+    pub fn root(&self, x: f64) -> f64 {
+        if x == 0.0 || x.is_infinite() || self.whole == Some(1) {
+            return x;
+        }
+        let x = Interval::point(x);
+        let root = match self.whole {
+            Some(2) => x.sqrt(),
+            _ => x.log().and_then(|log| log.checked_div(self.value)).map(Interval::exp),
+        };
+        root.map_or(f64::INFINITY, Interval::hi)
+    }
+}
+
+/// `a + b`, rounded up.
+pub fn add_up(a: f64, b: f64) -> f64 {
+    if a.is_infinite() || b.is_infinite() { f64::INFINITY } else { (Interval::point(a) + Interval::point(b)).hi() }
+}
+
+/// `a · b` for `a, b ≥ 0`, rounded up; 0 times anything is 0.
+pub fn mul_up(a: f64, b: f64) -> f64 {
+    if a == 0.0 || b == 0.0 {
+        0.0
+    } else if a.is_infinite() || b.is_infinite() {
+        f64::INFINITY
+    } else {
+        (Interval::point(a) * Interval::point(b)).hi()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_read_back() {
+        for name in ["sup", "l1", "l2", "lp:3", "lp:3/2"] {
+            assert_eq!(name.parse::<Norm>().expect("a norm").to_string(), name);
+        }
+        assert_eq!("lp:1".parse::<Norm>().expect("a norm").to_string(), "l1");
+        for name in ["l3", "lp", "lp:", "lp:0.5", "lp:-1", "lp:nan", "L2", ""] {
+            assert!(name.parse::<Norm>().is_err(), "{name}");
+        }
+    }
+
+    #[test]
+    fn powers_and_roots_are_rounded_up_and_tight() {
+        for p in [Rat::ONE, Rat::from(2), Rat::from(3), Rat::new(3, 2)] {
+            let exponent = Exponent::new(&p);
+            for x in [1e-9, 0.1, 0.7, 1.0, 3.0, 1e6] {
+                let power = exponent.power(x);
+                assert!(power >= x.powf(p.to_f64()) * (1.0 - 1e-15) && power <= x.powf(p.to_f64()) * (1.0 + 1e-12));
+                let back = exponent.root(power);
+                assert!(back >= x * (1.0 - 1e-15) && back <= x * (1.0 + 1e-12), "{p}: {x} {back}");
+            }
+            assert_eq!((exponent.power(0.0), exponent.root(0.0)), (0.0, 0.0));
+        }
+    }
+}

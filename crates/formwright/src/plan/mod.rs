@@ -1,0 +1,204 @@
+//! What there is to choose from: every construction's size, bits and bound, from formulas, before anything is built.
+//!
+//! Beside the sizes stand the counts of section 5.4 of Yun et al. 2020: any method that approximates by cells has to remember one number
+//! for each output entry and cell, `d n N^{dn} / n!` for equivariant functions and `d n N^{dn}` for all; a residual network (Lin &
+//! Jegelka 2018) needs the order of `d n N^{dn}` parameters.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use crate::bound::baseline::baseline;
+use crate::bound::piecewise::{Question, bound};
+use crate::bound::resolution::{Found, smallest};
+use crate::bound::{Baseline, Budget, Norm};
+use crate::compile::{Request, assumptions, coarsest, not_met};
+use crate::construct::yun::{self, Options};
+use crate::error::{Error, ErrorKind, Result};
+use crate::exact::{Int, Rat};
+use crate::lattice::Grid;
+use crate::network::Size;
+use crate::target::Target;
+
+/// One way to build a target.
+#[derive(Clone, Debug)]
+pub struct Candidate {
+    /// With positions: Theorem 3.
+    pub positional: bool,
+    /// What it would be, or why it is not to be had.
+    pub outcome: std::result::Result<Sketch, Error>,
+}
+
+/// A network that was not built.
+#[derive(Clone, Debug)]
+pub struct Sketch {
+    /// Cells a side.
+    pub resolution: u64,
+    /// Its size.
+    pub size: Size,
+    /// The binary digits of the largest id.
+    pub id_bits: usize,
+    /// Its certified error.
+    pub budget: Budget,
+    /// The numbers that any approximation by cells has to remember.
+    pub to_remember: Int,
+    /// The parameters of a residual network, up to a constant.
+    pub residual_network: Int,
+    /// What keeps it from meeting the tolerance.
+    pub why_not: Option<String>,
+}
+
+impl Sketch {
+    /// The smallest precision whose mantissa holds the ids.
+    pub fn precision_needed(&self) -> &'static str {
+        match self.id_bits {
+            0..=24 => "f32",
+            25..=53 => "f64",
+            _ => "exact",
+        }
+    }
+
+    /// Our parameters for each number that has to be remembered.
+    pub fn ratio(&self) -> f64 {
+        Rat::new(self.size.parameters.clone(), self.to_remember.clone().max(Int::ONE)).to_f64()
+    }
+}
+
+/// The plan for a request.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The tolerance.
+    pub eps: Rat,
+    /// The norm.
+    pub norm: Norm,
+    /// Every construction, those that meet the tolerance first, then by parameters.
+    pub candidates: Vec<Candidate>,
+    /// The error of the best constant.
+    pub baseline: Option<Baseline>,
+}
+
+/// The tolerance of a plan that does not name one.
+fn default_eps() -> Rat {
+    Rat::new(1, 100)
+}
+
+/// Sizes up every construction for a request.
+pub fn plan(request: &Request) -> Result<Plan> {
+    let shape = request.shape()?;
+    let target = Arc::new(request.source.target(shape.dims())?);
+    let eps = request.tolerance.eps.clone().unwrap_or_else(default_eps);
+    let norm = request.tolerance.norm.clone().unwrap_or(Norm::Sup);
+    let mut candidates: Vec<Candidate> = [false, true]
+        .into_iter()
+        .map(|positional| Candidate { positional, outcome: sketch(request, &shape, &target, positional, &norm, &eps) })
+        .collect();
+    candidates.sort_by_key(|candidate| match &candidate.outcome {
+        Ok(sketch) if sketch.why_not.is_none() => (0, sketch.size.parameters.clone()),
+        Ok(sketch) => (1, sketch.size.parameters.clone()),
+        Err(_) => (2, Int::ZERO),
+    });
+    // A malformed request is malformed for every construction.
+    if let Some(Err(error)) = candidates.first().map(|candidate| &candidate.outcome)
+        && error.kind() == ErrorKind::Input
+    {
+        return Err(error.clone());
+    }
+    let baseline = baseline(&target, &shape, &norm).unwrap_or(None);
+    Ok(Plan { eps, norm, candidates, baseline })
+}
+
+fn sketch(
+    request: &Request,
+    shape: &Grid,
+    target: &Arc<Target>,
+    positional: bool,
+    norm: &Norm,
+    eps: &Rat,
+) -> Result<Sketch> {
+    let options = Options { positional, ..Options::default() };
+    assumptions(shape, target, &options, request.assume_equivariant)?;
+    let lipschitz = request.tolerance.lipschitz.as_ref();
+    let fixed = request.resolution.or(request.source.resolution());
+    let (resolution, budget) = if let Some(resolution) = fixed {
+        (
+            resolution,
+            bound(Question { target, grid: &shape.with_resolution(resolution)?, positional, lipschitz }, norm)?,
+        )
+    } else {
+        let coarse = coarsest(shape, positional)?;
+        match smallest(Question { target, grid: &coarse, positional, lipschitz }, norm, eps)? {
+            Found::Enough(resolution, budget) | Found::NotEvenAt(resolution, budget) => (resolution, budget),
+        }
+    };
+    let grid = shape.with_resolution(resolution)?;
+    let size = yun::build(&grid, target, &options)?.size();
+    let outputs = Int::from(grid.tokens() * target.output_dims());
+    let permutations = (1..=grid.tokens()).fold(Int::ONE, |product, k| product * Int::from(k));
+    let all = outputs * grid.points();
+    let to_remember = if positional { all.clone() } else { all.div_rem(&permutations).0 };
+    let meets = Rat::from_f64(budget.bound).is_some_and(|bound| bound <= *eps);
+    let why_not = (!meets).then(|| not_met(eps, &budget, resolution).to_string());
+    let id_bits = yun::id_bits(&grid, &options);
+    Ok(Sketch { resolution, size, id_bits, budget, to_remember, residual_network: all, why_not })
+}
+
+impl Plan {
+    /// The candidate that `build` would take.
+    pub fn chosen(&self) -> Option<&Candidate> {
+        self.candidates
+            .first()
+            .filter(|candidate| candidate.outcome.as_ref().is_ok_and(|sketch| sketch.why_not.is_none()))
+    }
+
+    /// The plan as JSON.
+    pub fn to_json(&self) -> Value {
+        let chosen = self.chosen().map(|candidate| json!({"construction": "yun", "positional": candidate.positional}));
+        let candidate = |candidate: &Candidate| {
+            let mut row = json!({
+                "construction": "yun",
+                "positional": candidate.positional,
+                "attention": "hardmax",
+                "precision": "exact",
+            });
+            let more = match &candidate.outcome {
+                Ok(sketch) => json!({
+                    "meets_tolerance": sketch.why_not.is_none(),
+                    "resolution": sketch.resolution,
+                    "size": sketch.size,
+                    "id_bits": sketch.id_bits,
+                    "precision_needed": sketch.precision_needed(),
+                    "error": {
+                        "badge": "certified",
+                        "norm": sketch.budget.norm.to_string(),
+                        "bound": sketch.budget.bound,
+                        "method": sketch.budget.method.name(),
+                        "terms": sketch.budget.terms,
+                        "assumptions": sketch.budget.assumptions,
+                        "baseline": {"best_constant": self.baseline.map(|baseline| baseline.best_constant)},
+                    },
+                    "to_remember": sketch.to_remember,
+                    "parameters_per_number": sketch.ratio(),
+                    "residual_network": sketch.residual_network,
+                    "why_not": sketch.why_not,
+                }),
+                Err(error) => json!({
+                    "meets_tolerance": false,
+                    "size": null,
+                    "id_bits": null,
+                    "error": null,
+                    "why_not": error.to_string(),
+                }),
+            };
+            if let (Some(row), Value::Object(more)) = (row.as_object_mut(), more) {
+                row.extend(more);
+            }
+            row
+        };
+        json!({
+            "eps": self.eps,
+            "norm": self.norm.to_string(),
+            "candidates": self.candidates.iter().map(candidate).collect::<Vec<_>>(),
+            "chosen": chosen,
+        })
+    }
+}
