@@ -10,6 +10,7 @@ use formwright::construct::yun::{AsPrinted, Options};
 use formwright::error::{Error, Result};
 use formwright::eval::indexed;
 use formwright::exact::Rat;
+use formwright::plan::compile_first;
 use serde_json::json;
 
 use crate::Answer;
@@ -22,9 +23,9 @@ const DEMONSTRATION: (&str, u64) = ("mean-centring", 4);
 pub struct Build {
     #[command(flatten)]
     wish: Wish,
-    /// The construction.
-    #[arg(long, value_enum, default_value_t = Construction::Yun)]
-    construction: Construction,
+    /// The construction. Without it, and with a tolerance, the first row of `plan` is taken; else it is yun.
+    #[arg(long, value_enum)]
+    construction: Option<Construction>,
     /// The kind of attention.
     #[arg(long, value_enum, default_value_t = Attention::Hardmax)]
     attention: Attention,
@@ -137,8 +138,7 @@ enum Assumption {
 impl Build {
     pub fn execute(&self) -> Result<Answer> {
         // One choice each so far; naming them keeps a script that spells them out working.
-        let (Construction::Yun, Attention::Hardmax, Precision::Exact) =
-            (self.construction, self.attention, self.precision);
+        let (Attention::Hardmax, Precision::Exact) = (self.attention, self.precision);
         let as_printed = self.as_printed.iter().map(|name| name.parse()).collect::<Result<Vec<AsPrinted>>>()?;
         let options = Options { positional: self.positional, as_printed };
         let demonstration = self.wish.target.is_none();
@@ -148,8 +148,20 @@ impl Build {
         }
         let resolution = self.wish.resolution.or(demonstration.then_some(DEMONSTRATION.1));
         let target = self.wish.target.as_deref().unwrap_or(DEMONSTRATION.0);
-        let model = compile(&self.wish.request(target, resolution, options)?)?;
-        let mut text = describe(&model)?;
+        let request = self.wish.request(target, resolution, options)?;
+        let open = self.construction.is_none() && !self.positional && self.as_printed.is_empty();
+        let (model, mut text) = if open && request.tolerance.eps.is_some() {
+            let model = compile_first(&request)?;
+            let (chosen, other) =
+                if model.options.positional { ("yun --positional", "yun") } else { ("yun", "yun --positional") };
+            let text = format!(
+                "chosen: {chosen}, the first row of formwright plan; --construction {other} takes the other theorem\n\n"
+            );
+            (model, text)
+        } else {
+            (compile(&request)?, String::new())
+        };
+        text.push_str(&describe(&model)?);
         if let Some(dir) = &self.output {
             artifact::write(&model, dir)?;
             let _ = write!(text, "\nwritten to {0}; try: formwright inspect {0}", dir.display());

@@ -186,6 +186,20 @@ refusals! {
     too_many_dims: 2 nothing, ["build", "x", "--tokens", "2", "--dims", "10000", "--resolution", "2"], "";
     domain_of_one_integer: 3 nothing, ["build", "x on integers 0..1"], "";
     model_whose_grids_differ: 3 tampered("model.json", "\"grid\": {\n            \"tokens\": 2", "\"grid\": {\n            \"tokens\": 9223372036854775808"), RUN, "";
+    // Tolerances.
+    eps_zero: 3 nothing, ["build", "x", "--eps", "0", "--norm", "l2"], "";
+    eps_negative: 3 nothing, ["build", "x", "--eps=-1/10", "--norm", "l2"], "";
+    eps_no_number: 3 nothing, ["build", "x", "--eps", "small", "--norm", "l2"], "";
+    lipschitz_no_number: 3 nothing, ["build", "x", "--eps", "1", "--norm", "l2", "--lipschitz", "1/0"], "";
+    unknown_norm: 3 nothing, ["build", "x", "--eps", "0.1", "--norm", "l3"], "";
+    no_norm: 3 nothing, ["build", "x", "--eps", "0.1", "--norm", "lp:0.5"], "";
+    lattice_in_sup: 2 nothing, ["build", "x", "--eps", "0.1", "-o", "model"], "";
+    tolerance_missed_at_this_resolution: 1 nothing, ["build", "x", "--eps", "0.1", "--norm", "l2", "--resolution", "4", "-o", "model"], "";
+    tolerance_out_of_reach: 1 nothing, ["build", "x", "--tokens", "2", "--construction", "yun", "--eps", "1e-9", "--norm", "l2", "-o", "model"], "";
+    tolerance_on_integers: 2 nothing, ["build", "x on integers 0..4", "--norm", "l2"], "";
+    nothing_to_plan: 3 nothing, ["plan", "--eps", "0.1"], "";
+    plan_of_nonsense: 3 nothing, ["plan", "x +", "--eps", "0.1"], "";
+    plan_of_one_token: 3 nothing, ["plan", "x", "--tokens", "1"], "";
     // Inputs.
     input_nan: 3 compiled, RUN, "[[[0],[NaN]]]";
     input_infinite: 3 compiled, RUN, "[[[0],[0.5]],[[1],[-Infinity]]]";
@@ -323,6 +337,84 @@ fn a_model_is_written_read_run_and_inspected() {
 }
 
 #[test]
+fn a_tolerance_finds_its_grid() {
+    let scratch = Scratch::new();
+    let built = scratch.json(&[
+        "build",
+        "mean-centring",
+        "--tokens",
+        "2",
+        "--eps",
+        "0.1",
+        "--norm",
+        "l2",
+        "-o",
+        "model",
+        "--json",
+    ]);
+    insta::assert_snapshot!("tolerance_json", format!("{:#}", built["error"]));
+    assert_eq!(built["resolution"], 9);
+    let inspected = scratch.json(&["inspect", "model", "--json"]);
+    assert_eq!(inspected["error"], built["error"], "the bound is computed anew, and is the same");
+    let coarser = scratch.run(
+        &[
+            "build",
+            "mean-centring",
+            "--tokens",
+            "2",
+            "--eps",
+            "0.1",
+            "--norm",
+            "l2",
+            "--construction",
+            "yun",
+            "--resolution",
+            "8",
+        ],
+        "",
+    );
+    assert_eq!(coarser.code, 1, "one cell fewer is not enough");
+    insta::assert_snapshot!(
+        "tolerance",
+        scratch.done(&["build", "prefix-mean", "--positional", "--eps", "1/5", "--norm", "lp:3/2"])
+    );
+    insta::assert_snapshot!(
+        "stated_lipschitz",
+        scratch.done(&[
+            "build",
+            "if x < 1/2 then x else 1 - x",
+            "--tokens",
+            "2",
+            "--resolution",
+            "16",
+            "--norm",
+            "l1",
+            "--lipschitz",
+            "1"
+        ])
+    );
+}
+
+#[test]
+fn plans_are_told() {
+    let scratch = Scratch::new();
+    insta::assert_snapshot!(
+        "plan",
+        scratch.done(&["plan", "mean-centring", "--tokens", "2", "--eps", "0.1", "--norm", "l2"])
+    );
+    insta::assert_snapshot!("plan_not_equivariant", scratch.done(&["plan", "sort", "--eps", "0.2", "--norm", "l1"]));
+    let chosen = scratch.done(&["build", "sort", "--eps", "0.2", "--norm", "l1"]);
+    assert!(chosen.starts_with("chosen: yun --positional,"), "{chosen}");
+    insta::assert_snapshot!("plan_in_sup", scratch.done(&["plan", "mean-centring"]));
+    insta::assert_snapshot!(
+        "plan_not_rational",
+        scratch.done(&["plan", "exp(x)", "--tokens", "2", "--eps", "0.2", "--norm", "l2"])
+    );
+    let plan = scratch.json(&["plan", "mean-centring", "--tokens", "2", "--eps", "0.1", "--norm", "l2", "--json"]);
+    insta::assert_snapshot!("plan_json", format!("{plan:#}"));
+}
+
+#[test]
 fn the_same_request_gives_the_same_bytes() {
     let scratch = Scratch::new();
     let read =
@@ -396,11 +488,13 @@ fn the_commands_of_the_registry_show_what_they_say() {
 #[test]
 fn the_example_of_the_readme_is_true() {
     let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md")).expect("README.md");
-    let block = page.split("```console\n").nth(1).and_then(|rest| rest.split("```").next()).expect("a console block");
+    let blocks = page.split("```console\n").skip(1).filter_map(|rest| rest.split("```").next());
+    let examples: Vec<&str> = blocks.flat_map(|block| block.split("$ ").skip(1)).collect();
+    assert_eq!(examples.len(), 3);
     let scratch = Scratch::new();
     let binary = Path::new(env!("CARGO_BIN_EXE_formwright")).parent().expect("a folder");
     let path = format!("{}:{}", binary.display(), std::env::var("PATH").unwrap_or_default());
-    for example in block.split("$ ").skip(1) {
+    for example in examples {
         let (command, expected) = example.split_once('\n').expect("a command and its answer");
         let output = Command::new("sh")
             .args(["-c", command])

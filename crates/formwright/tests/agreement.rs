@@ -4,10 +4,11 @@
 mod support;
 
 use formwright::compile::{Model, compile};
+use formwright::construct::yun::context::{ContextMap, Positions, interval};
 use formwright::construct::yun::{AsPrinted, Options};
 use formwright::eval::{exact, indexed};
 use formwright::exact::{Int, Rat};
-use formwright::network::Sequence;
+use formwright::network::{Generator, Sequence, dot};
 use formwright::target::Source;
 use serde_json::{Value, json};
 use support::{
@@ -59,6 +60,31 @@ fn layers_and_closed_form_agree_on_every_point_of_the_extended_grid() {
         points += agree(&model, &inputs)[0].len();
     }
     assert!(points > 8000, "{points}");
+}
+
+#[test]
+fn the_contextual_map_agrees_where_no_sequence_has_distinct_columns() {
+    // Theorem 2 is declined for D < n, but its contextual map is there, and sends everything outside of the interval.
+    let mut points = 0;
+    for triple in triples(729).into_iter().filter(|&triple| grid(triple).columns() < Int::from(triple.0)) {
+        let grid = grid(triple);
+        let map = ContextMap::new(&grid, Positions::None);
+        let (low, high) = interval(&grid);
+        for point in grid.all_points() {
+            let mut layered: Sequence =
+                point.iter().map(|column| column.iter().map(|&k| Rat::from(k)).collect()).collect();
+            let mut closed = layered.clone();
+            for stage in [&map.sweep as &dyn Generator, &map.global] {
+                stage.layers().for_each(|layer| exact::apply(&layer.expect("a layer"), &mut layered));
+                closed = stage.closed_form(closed).expect("a run");
+                assert_eq!(layered, closed, "{triple:?}, {point:?}");
+            }
+            let outside = |id: Rat| id < Rat::from(&low) || id > Rat::from(&high);
+            assert!(closed.iter().all(|token| outside(dot(&map.sweep.u, token))));
+            points += 1;
+        }
+    }
+    assert!(points > 500, "{points}");
 }
 
 #[test]

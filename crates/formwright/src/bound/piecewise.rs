@@ -51,6 +51,13 @@ pub fn bound(question: Question<'_>, norm: &Norm) -> Result<Budget> {
             .note("reason", "it is 0 on cells with equal columns and, once lowered to floats, far off between cells")
             .note("try", "--norm l2"));
     };
+    if question.target.is_discrete() {
+        return Err(Error::declined(
+            "on an integer domain there is nothing between the cell centres to integrate over",
+        )
+        .note("reason", "an L^p error is taken over a box; on integers the network is compared point by point")
+        .note("try", "leave out --eps and --norm: the network equals the target at every point that it serves"));
+    }
     let exponent = Exponent::new(p);
     let cells = question.grid.points().to_u64().filter(|cells| *cells <= MOST_CELLS);
     let (method, (served, other)) = match cells {

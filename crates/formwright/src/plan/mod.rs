@@ -12,7 +12,7 @@ use crate::bound::baseline::baseline;
 use crate::bound::piecewise::{Question, bound};
 use crate::bound::resolution::{Found, smallest};
 use crate::bound::{Baseline, Budget, Norm};
-use crate::compile::{Request, assumptions, coarsest, not_met};
+use crate::compile::{Model, Request, assumptions, coarsest, compile, not_met};
 use crate::construct::yun::{self, Options};
 use crate::error::{Error, ErrorKind, Result};
 use crate::exact::{Int, Rat};
@@ -75,6 +75,14 @@ pub struct Plan {
     pub candidates: Vec<Candidate>,
     /// The error of the best constant.
     pub baseline: Option<Baseline>,
+}
+
+/// Compiles the first row of the plan: the fewest parameters among the constructions that meet the tolerance. If none does, the error is
+/// that of the first row.
+pub fn compile_first(request: &Request) -> Result<Model> {
+    let plan = plan(request)?;
+    let positional = plan.candidates.first().is_some_and(|candidate| candidate.positional);
+    compile(&Request { options: Options { positional, ..request.options.clone() }, ..request.clone() })
 }
 
 /// The tolerance of a plan that does not name one.

@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 
-use super::expr::{Aggregate, BinaryOp, Expr, Function, Node};
+use super::expr::{Aggregate, BinaryOp, Expr, Expression, Function, Node};
 use super::number::{Number, Outcome, mean, sum, undefined};
 use super::typing::Checked;
 use crate::error::{Error, Result};
@@ -19,17 +19,17 @@ impl Checked {
     /// Refused where the target is undefined (a quotient by zero, an index outside of the sequence) or its value
     /// irrational.
     pub fn evaluate_exact(&self, x: &[Vec<Rat>]) -> Result<Vec<Vec<Rat>>> {
-        evaluate(self, x)
+        evaluate(self, self.expression(), x)
     }
 
     /// The output tokens in double precision, with its rounding; NaN where the target is undefined or `x` has no value.
     pub fn evaluate_f64(&self, x: &[Vec<f64>]) -> Vec<Vec<f64>> {
-        evaluate(self, x).unwrap_or_else(|_| vec![vec![f64::NAN; self.output_dims()]; x.len()])
+        evaluate(self, self.expression(), x).unwrap_or_else(|_| vec![vec![f64::NAN; self.output_dims()]; x.len()])
     }
 }
 
-/// The output tokens for the input tokens `x`.
-pub(super) fn evaluate<T: Number>(target: &Checked, x: &[Vec<T>]) -> Result<Vec<Vec<T>>> {
+/// The output tokens for the input tokens `x`, by a form of the target: as written, or simplified.
+pub(super) fn evaluate<T: Number>(target: &Checked, form: &Expression, x: &[Vec<T>]) -> Result<Vec<Vec<T>>> {
     let dims = target.dims();
     if let Some((t, token)) = x.iter().enumerate().find(|(_, token)| token.len() != dims) {
         let headline = format!("token {t} has {} coordinates, and the target was checked for {dims}", token.len());
@@ -39,7 +39,7 @@ pub(super) fn evaluate<T: Number>(target: &Checked, x: &[Vec<T>]) -> Result<Vec<
     (0..x.len())
         .map(|i| {
             evaluator.of_token.clear();
-            let outputs = target.outputs().into_iter();
+            let outputs = target.outputs(form).into_iter();
             outputs.map(|(expr, c)| evaluator.number(expr, At { i, j: None, c })).collect()
         })
         .collect()

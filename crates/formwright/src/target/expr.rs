@@ -117,6 +117,31 @@ impl Expr {
         }
     }
 
+    /// The same expression with `f` applied to its direct parts.
+    pub fn map_parts(&self, f: impl Fn(&Expr) -> Expr) -> Expr {
+        let boxed = |e: &Expr| Box::new(f(e));
+        let node = match &self.node {
+            Node::Number(_) | Node::Token | Node::Index | Node::Running | Node::Length => self.node.clone(),
+            Node::Gather(e) => Node::Gather(boxed(e)),
+            Node::Coordinate(e, k) => Node::Coordinate(boxed(e), *k),
+            Node::Negate(e) => Node::Negate(boxed(e)),
+            Node::Power(e, k) => Node::Power(boxed(e), *k),
+            Node::Not(e) => Node::Not(boxed(e)),
+            Node::Sort(e) => Node::Sort(boxed(e)),
+            Node::Table(e, entries) => Node::Table(boxed(e), entries.clone()),
+            Node::Binary(op, a, b) => Node::Binary(*op, boxed(a), boxed(b)),
+            Node::Compare(op, a, b) => Node::Compare(*op, boxed(a), boxed(b)),
+            Node::And(a, b) => Node::And(boxed(a), boxed(b)),
+            Node::Or(a, b) => Node::Or(boxed(a), boxed(b)),
+            Node::If(c, a, b) => Node::If(boxed(c), boxed(a), boxed(b)),
+            Node::Call(function, arguments) => Node::Call(*function, arguments.iter().map(f).collect()),
+            Node::Aggregate(aggregate, e, filter) => {
+                Node::Aggregate(*aggregate, boxed(e), filter.as_deref().map(boxed))
+            }
+        };
+        Expr { node, span: self.span.clone() }
+    }
+
     /// Whether the expression or anything inside it satisfies `test`.
     pub fn any(&self, test: &impl Fn(&Node) -> bool) -> bool {
         test(&self.node) || self.parts().into_iter().any(|part| part.any(test))

@@ -9,6 +9,7 @@
 //! | `token`, [`parse`], `place` | from text to syntax, with errors that point into the text |
 //! | [`print`] | from syntax to text; reading it back gives the same syntax |
 //! | [`typing`] | scalars, vectors, conditions, integers: everything that can be refused before running |
+//! | `simplify` | the variance in disguise |
 //! | `number`, [`evaluate`] | one evaluator for every kind of number |
 //! | [`range`] | an enclosure of all output values |
 //! | `enclosure`, `slope`, [`modulus`] | values and derivatives enclosed on a box; oscillation, Lipschitz constants |
@@ -30,6 +31,7 @@ pub mod print;
 #[cfg(test)]
 mod random;
 pub mod range;
+mod simplify;
 mod slope;
 pub mod symmetry;
 pub mod table;
@@ -77,7 +79,7 @@ pub struct Target {
 
 #[derive(Clone, Debug)]
 enum Function {
-    Expression(Checked),
+    Expression(Box<Checked>),
     Table(Table),
 }
 
@@ -195,7 +197,7 @@ impl Source {
     /// The function on tokens of `dims` coordinates.
     pub fn target(&self, dims: usize) -> Result<Target> {
         let function = match &self.definition {
-            Definition::Expression(expression) => Function::Expression(expression.check(dims)?),
+            Definition::Expression(expression) => Function::Expression(Box::new(expression.check(dims)?)),
             Definition::Table(table) => Function::Table(table.clone()),
         };
         Ok(Target { name: self.name.clone(), function })
@@ -279,6 +281,14 @@ impl Target {
                 let bound = Interval::from(&table.bound()).mag();
                 Ok(vec![(f64::INFINITY, bound); tokens * table.output_dims()])
             }
+        }
+    }
+
+    /// Whether it lives on integers only.
+    pub fn is_discrete(&self) -> bool {
+        match &self.function {
+            Function::Expression(checked) => matches!(checked.expression().domain, Domain::Integers(..)),
+            Function::Table(_) => false,
         }
     }
 

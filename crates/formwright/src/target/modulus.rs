@@ -26,7 +26,7 @@ pub type Values = Vec<Vec<Interval>>;
 impl Checked {
     /// Enclosures of every output entry on a box of inputs.
     pub fn enclose(&self, cube: &Cube) -> Result<Values> {
-        evaluate(self, cube)
+        evaluate(self, self.simplified(), cube)
     }
 
     /// Enclosures of every output entry's values and slopes on a box of inputs; input `t·dims + c` is coordinate `c` of token `t`.
@@ -34,7 +34,7 @@ impl Checked {
         let (dims, inputs) = (self.dims(), cube.len() * self.dims());
         let variable = |t: usize, c: usize| Slope::Varying(Dual::variable(cube[t][c], t * dims + c, inputs, order));
         let x: Vec<Vec<Slope>> = (0..cube.len()).map(|t| (0..dims).map(|c| variable(t, c)).collect()).collect();
-        let outputs = evaluate(self, &x)?;
+        let outputs = evaluate(self, self.simplified(), &x)?;
         Ok(outputs.iter().map(|token| token.iter().map(|entry| entry.dual(inputs, order)).collect()).collect())
     }
 

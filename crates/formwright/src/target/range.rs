@@ -25,7 +25,7 @@ impl Checked {
     ///
     /// Declined where a denominator's range contains 0, or where a range is not rational.
     pub fn range_exact(&self, tokens: usize) -> Result<(Rat, Rat)> {
-        let outputs = evaluate(self, &self.box_of(tokens))?;
+        let outputs = evaluate(self, self.simplified(), &self.box_of(tokens))?;
         let hull = outputs.into_iter().flatten().reduce(Interval::either);
         hull.map(|range| (range.low, range.high)).ok_or_else(|| Error::input("a sequence of 0 tokens has no values"))
     }

@@ -6,6 +6,7 @@
 //! integer domain, tokens, by operations that keep integers; `==`, `!=`, `mod`, `table` and indices ask for that.
 
 use super::expr::{Aggregate, BinaryOp, Body, CompareOp, Domain, Expr, Expression, Function, Node, Span};
+use super::simplify::simplify;
 use crate::error::{Error, Result};
 
 /// The largest exponent.
@@ -15,6 +16,8 @@ const MAX_EXPONENT: u32 = 1000;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Checked {
     expression: Expression,
+    /// The form of which enclosures are taken.
+    simplified: Expression,
     dims: usize,
 }
 
@@ -37,9 +40,14 @@ impl Checked {
         }
     }
 
+    /// The form of which enclosures are taken: the same values, better ranges.
+    pub(super) fn simplified(&self) -> &Expression {
+        &self.simplified
+    }
+
     /// For each output coordinate the expression that gives it, and the coordinate that `x` stands for in it.
-    pub(super) fn outputs(&self) -> Vec<(&Expr, usize)> {
-        match &self.expression.body {
+    pub(super) fn outputs<'e>(&self, form: &'e Expression) -> Vec<(&'e Expr, usize)> {
+        match &form.body {
             Body::Each(expr) => (0..self.dims).map(|c| (expr, c)).collect(),
             Body::Coordinates(exprs) => exprs.iter().map(|expr| (expr, 0)).collect(),
         }
@@ -63,7 +71,7 @@ impl Expression {
                     .note("try", "one of its coordinates, such as `x.0`"));
             }
         }
-        Ok(Checked { expression: self.clone(), dims })
+        Ok(Checked { expression: self.clone(), simplified: simplify(self), dims })
     }
 }
 
