@@ -169,7 +169,7 @@ impl Build {
             text.push_str(NEXT);
         }
         let mut json = json!({"dir": self.output.as_ref().map(|dir| dir.display().to_string())});
-        if let (Some(json), serde_json::Value::Object(summary)) = (json.as_object_mut(), model.summary()) {
+        if let (Some(json), serde_json::Value::Object(summary)) = (json.as_object_mut(), model.summary()?) {
             json.extend(summary);
         }
         Ok(Answer { text, json })

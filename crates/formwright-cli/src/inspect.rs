@@ -40,7 +40,7 @@ impl Inspect {
         let mut text = describe(&model)?;
         let _ = write!(text, "\n{}\n", lines(&coordinates));
         let mut json = json!({"dir": self.dir.display().to_string()});
-        if let (Some(json), serde_json::Value::Object(summary)) = (json.as_object_mut(), model.summary()) {
+        if let (Some(json), serde_json::Value::Object(summary)) = (json.as_object_mut(), model.summary()?) {
             json.extend(summary);
         }
         json["coordinates"] =

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use clap::Args;
+use formwright::bound::norm::upward;
 use formwright::error::Result;
 use formwright::plan::{Candidate, Plan as Sketches, plan};
 
@@ -41,7 +42,7 @@ fn tell(plan: &Sketches) -> String {
                     &short_int(&sketch.size.parameters),
                     &sketch.id_bits.to_string(),
                     sketch.precision_needed(),
-                    &format!("{:.3e}", sketch.budget.bound),
+                    &upward(sketch.budget.bound, 3),
                     &format!("{:.1}", sketch.ratio()),
                     if sketch.why_not.is_none() { "yes" } else { "no" },
                 ]);
@@ -59,7 +60,7 @@ fn tell(plan: &Sketches) -> String {
     if let Some(baseline) = plan.baseline {
         let _ = writeln!(
             text,
-            "\nthe best constant is off by {:.3e} (within {:.1e})",
+            "\nthe best constant is off by about {:.3e} (± {:.1e})",
             baseline.best_constant, baseline.within
         );
     }
@@ -73,6 +74,12 @@ fn tell(plan: &Sketches) -> String {
             short_int(&sketch.to_remember),
             short_int(&sketch.residual_network)
         );
+    }
+    let mut assumed: Vec<&String> =
+        plan.candidates.iter().filter_map(|c| c.outcome.as_ref().ok()).flat_map(|s| &s.assumptions).collect();
+    assumed.dedup();
+    for assumption in assumed {
+        let _ = writeln!(text, "assuming that {assumption}");
     }
     text.push_str(&reasons);
     match plan.chosen() {

@@ -12,6 +12,7 @@ use formwright::error::{Error, Result};
 use formwright::eval::{exact, indexed};
 use formwright::exact::Int;
 use formwright::input;
+use formwright::lattice::has_distinct_columns;
 use formwright::network::Sequence;
 use serde_json::{Value, json};
 
@@ -28,7 +29,7 @@ const MOST_LAYERS: u64 = 10_000_000;
 pub struct Run {
     /// The folder that `build` wrote.
     dir: PathBuf,
-    /// Sequences [batch][tokens][dims] as JSON, numbers or exact strings such as "3/8"; - reads standard input.
+    /// Sequences as JSON, `[batch][tokens][dims]`, numbers or exact strings such as "3/8"; - reads standard input.
     #[arg(long, value_name = "FILE")]
     input: PathBuf,
     /// The arithmetic.
@@ -106,7 +107,7 @@ fn read_input(path: &Path) -> Result<(String, String)> {
 fn warn(model: &Model, batch: &[Sequence]) {
     let remark = |x: &Sequence| match model.grid.cell(x) {
         None => Some("outside of the box"),
-        Some(point) if !model.options.positional && (1..point.len()).any(|j| point[..j].contains(&point[j])) => {
+        Some(point) if !model.options.positional && !has_distinct_columns(&point) => {
             Some("two tokens in one cell, where Theorem 2 gives 0")
         }
         Some(_) => None,

@@ -1,6 +1,7 @@
 //! Tables and lines for people.
 
 use comfy_table::{Table, presets};
+use formwright::bound::norm::upward;
 use formwright::compile::{Certified, Model};
 use formwright::construct::yun::AsPrinted;
 use formwright::error::Result;
@@ -148,18 +149,19 @@ pub fn badge(model: &Model) -> Result<String> {
     let mut lines = vec![format!("exact-on-grid: equal to the target at {domain}")];
     let mut assumptions = model.assumptions.clone();
     if let Some(Certified { budget, baseline }) = model.certified()? {
-        let terms: Vec<String> = budget.terms.iter().map(|term| format!("{} {:.3e}", term.name, term.bound)).collect();
+        let terms: Vec<String> =
+            budget.terms.iter().map(|term| format!("{} {}", term.name, upward(term.bound, 3))).collect();
         lines.push(format!(
-            "certified: {} error on {} at most {:.4e}, {} ({})",
+            "certified: {} error on {} at most {}, {} ({})",
             budget.norm,
             model.domain_name(),
-            budget.bound,
+            upward(budget.bound, 4),
             budget.method.name(),
             terms.join(", ")
         ));
         if let Some(baseline) = baseline {
             lines.push(format!(
-                "baseline: the best constant is off by {:.4e}, within {:.1e}",
+                "baseline: the best constant is off by about {:.4e} (± {:.1e})",
                 baseline.best_constant, baseline.within
             ));
         }

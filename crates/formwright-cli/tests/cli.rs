@@ -26,6 +26,12 @@ impl Scratch {
         self.0.path().join(name)
     }
 
+    /// The example whose values reach into the windows.
+    fn gap(&self) {
+        let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/lemma7-gap.json");
+        fs::copy(example, self.path("gap.json")).expect("a copy");
+    }
+
     fn folder(&self, name: &str) -> &Self {
         fs::create_dir(self.path(name)).expect("a folder");
         self
@@ -200,6 +206,15 @@ refusals! {
     nothing_to_plan: 3 nothing, ["plan", "--eps", "0.1"], "";
     plan_of_nonsense: 3 nothing, ["plan", "x +", "--eps", "0.1"], "";
     plan_of_one_token: 3 nothing, ["plan", "x", "--tokens", "1"], "";
+    tolerance_of_a_broken_step: 1 |scratch: &Scratch| { scratch.gap(); }, ["build", "gap.json", "--as-printed", "lemma7-order", "--eps", "1", "--norm", "l2", "-o", "model"], "";
+    no_finite_bound: 2 nothing, ["build", "if x < 1/2 then 10^400 * x else 0", "--tokens", "2", "--positional", "--resolution", "4", "--norm", "l2"], "";
+    target_of_another_model: 3 |scratch: &Scratch| {
+        compiled(scratch);
+        scratch.done(&["build", "x on [0, 7]", "--tokens", "2", "--resolution", "4", "-o", "other"]);
+        fs::copy(scratch.path("other/target.json"), scratch.path("model/target.json")).expect("a copy");
+    }, RUN, "";
+    coordinate_of_a_coordinate: 3 nothing, ["build", "x.0.0", "--resolution", "4"], "";
+    coordinate_that_is_not_there: 3 nothing, ["build", "x.1", "--resolution", "4"], "";
     // Inputs.
     input_nan: 3 compiled, RUN, "[[[0],[NaN]]]";
     input_infinite: 3 compiled, RUN, "[[[0],[0.5]],[[1],[-Infinity]]]";
@@ -393,6 +408,15 @@ fn a_tolerance_finds_its_grid() {
             "1"
         ])
     );
+}
+
+#[test]
+fn values_beyond_floats_are_no_panic() {
+    let scratch = Scratch::new();
+    let text = scratch.done(&["build", "10^400 * x", "--tokens", "2", "--positional", "--resolution", "4"]);
+    assert!(text.contains("exact-on-grid"));
+    let plan = scratch.run(&["plan", "exp(2000 * x)", "--eps", "1/10", "--norm", "l2", "--tokens", "2"], "");
+    assert_eq!(plan.code, 0, "{}", plan.stderr);
 }
 
 #[test]

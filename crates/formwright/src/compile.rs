@@ -5,13 +5,14 @@ use std::sync::{Arc, OnceLock};
 use serde_json::{Value, json};
 
 use crate::bound::baseline::baseline;
+use crate::bound::norm::upward;
 use crate::bound::piecewise::{Question, bound};
 use crate::bound::resolution::{Found, smallest};
 use crate::bound::{Baseline, Budget, Norm};
 use crate::construct::yun::{self, AsPrinted, Options};
 use crate::error::{Error, Result};
 use crate::exact::{Int, Rat};
-use crate::lattice::Grid;
+use crate::lattice::{Grid, has_distinct_columns};
 use crate::network::{Network, Sequence};
 use crate::target::{Source, Symmetry, Target};
 
@@ -144,7 +145,7 @@ impl Request {
         let question = Question { target, grid: &shape, positional, lipschitz: self.tolerance.lipschitz.as_ref() };
         match smallest(question, &norm, eps)? {
             Found::Enough(resolution, _) => shape.with_resolution(resolution),
-            Found::NotEvenAt(resolution, budget) => {
+            Found::AtBest(resolution, budget) => {
                 let way_out =
                     if positional { "a larger --eps" } else { "a larger --eps, or --positional (no duplicates)" };
                 Err(not_met(eps, &budget, resolution).note("try", way_out))
@@ -164,9 +165,9 @@ pub(crate) fn coarsest(shape: &Grid, positional: bool) -> Result<Grid> {
 /// The error that says by how much a tolerance is missed.
 pub(crate) fn not_met(eps: &Rat, budget: &Budget, resolution: u64) -> Error {
     let error = Error::rejected(format!("the tolerance {eps} in {} is not met", budget.norm))
-        .note("bound", format!("{:.3e} with {resolution} cells a side", budget.bound));
-    match budget.terms.iter().max_by(|a, b| a.bound.total_cmp(&b.bound)) {
-        Some(term) => error.note("term", format!("the largest is {}: {:.3e}", term.name, term.bound)),
+        .note("bound", format!("{} with {resolution} cells a side", upward(budget.bound, 3)));
+    match budget.dominant() {
+        Some(term) => error.note("term", format!("the largest is {}: {}", term.name, upward(term.bound, 3))),
         None => error,
     }
 }
@@ -223,9 +224,9 @@ fn json_number(count: &Int) -> Value {
 }
 
 impl Model {
-    /// The proved error with its baseline, if a norm was asked for and nobody edited the network.
+    /// The proved error with its baseline, if a norm was asked for and the network is claimed to be right on its grid.
     pub fn certified(&self) -> Result<Option<&Certified>> {
-        let Some(norm) = self.tolerance.norm().filter(|_| !self.edited) else { return Ok(None) };
+        let Some(norm) = self.tolerance.norm().filter(|_| self.claim().is_some()) else { return Ok(None) };
         if let Some(known) = self.certified.get() {
             return Ok(Some(known));
         }
@@ -233,19 +234,28 @@ impl Model {
         let question =
             Question { target: &self.target, grid: &self.grid, positional: self.options.positional, lipschitz };
         let budget = bound(question, &norm)?;
-        let baseline = baseline(&self.target, &self.grid, &norm)?;
+        if budget.bound.is_infinite() {
+            return Err(Error::declined(format!("no finite bound on the {norm} error is proved"))
+                .note("reason", "the target jumps, or its slope or its values are not bounded on some cell")
+                .note("try", "--lipschitz L, if you know a constant; or leave out --norm"));
+        }
+        let baseline = baseline(&self.target, &self.grid, &norm);
         Ok(Some(self.certified.get_or_init(|| Certified { budget, baseline })))
     }
 
     fn check_tolerance(&self) -> Result<()> {
-        let (Some(eps), Some(Certified { budget, .. })) = (&self.tolerance.eps, self.certified()?) else {
-            return Ok(());
+        let certified = self.certified()?;
+        let Some(eps) = &self.tolerance.eps else { return Ok(()) };
+        let Some(Certified { budget, .. }) = certified else {
+            return Err(Error::rejected(format!("the tolerance {eps} is not met: nothing is claimed of this network"))
+                .note("reason", "the values reach into the windows, and as printed nothing keeps them out")
+                .note("try", "leave out --as-printed lemma7-order"));
         };
-        if Rat::from_f64(budget.bound).is_some_and(|bound| bound <= *eps) {
+        if budget.meets(eps) {
             return Ok(());
         }
-        Err(not_met(eps, budget, self.grid.resolution())
-            .note("try", "leave out --resolution: the smallest one that is enough is found"))
+        let way_out = "leave out --resolution: the smallest one that is enough is found";
+        Err(not_met(eps, budget, self.grid.resolution()).note("try", way_out))
     }
 
     /// What the network is known to do, in words; empty if nothing is claimed.
@@ -254,8 +264,7 @@ impl Model {
         let claim = if self.options.positional {
             format!("the centres of all {} cells; nothing is claimed outside of the box", self.grid.points())
         } else {
-            let permutations = (1..=self.grid.tokens()).fold(Int::ONE, |product, k| product * Int::from(k));
-            let good = contexts * permutations;
+            let good = contexts * Int::factorial(self.grid.tokens());
             let zero = if self.options.prints(AsPrinted::FlagSign) {
                 "0 on cells with equal columns; nothing is claimed outside of the box"
             } else {
@@ -287,8 +296,7 @@ impl Model {
         let outputs = self.target.output_dims();
         let zero = vec![vec![Rat::ZERO; outputs]; self.grid.tokens()];
         let Some(point) = self.grid.cell(x) else { return Ok(zero) };
-        let distinct = (1..point.len()).all(|j| !point[..j].contains(&point[j]));
-        if distinct || self.options.positional {
+        if self.options.positional || has_distinct_columns(&point) {
             yun::centres::value_at_centre(&self.target, &self.grid, &point)
         } else {
             Ok(zero)
@@ -296,10 +304,11 @@ impl Model {
     }
 
     /// The claim with its badge: certified in a norm if one was asked for, else exact on the grid.
-    fn error_summary(&self, claim: Option<String>) -> Value {
+    fn error_summary(&self) -> Result<Value> {
+        let claim = self.claim();
         let mut assumptions = self.assumptions.clone();
-        let Ok(Some(Certified { budget, baseline })) = self.certified() else {
-            return json!({
+        let Some(Certified { budget, baseline }) = self.certified()? else {
+            return Ok(json!({
                 "badge": claim.as_ref().map(|_| "exact-on-grid"),
                 "norm": null,
                 "bound": claim.as_ref().map(|_| 0),
@@ -309,11 +318,11 @@ impl Model {
                 "baseline": {"best_constant": null},
                 "measured": null,
                 "checked": "not-run",
-            });
+            }));
         };
         assumptions.extend(budget.assumptions.iter().cloned());
-        json!({
-            "badge": claim.map(|_| "certified"),
+        Ok(json!({
+            "badge": "certified",
             "norm": budget.norm.to_string(),
             "domain": self.domain_name(),
             "bound": budget.bound,
@@ -326,7 +335,7 @@ impl Model {
             },
             "measured": null,
             "checked": "not-run",
-        })
+        }))
     }
 
     /// The box, in words.
@@ -340,7 +349,7 @@ impl Model {
     }
 
     /// The summary that `build` and `inspect` print, `dir` aside.
-    pub fn summary(&self) -> Value {
+    pub fn summary(&self) -> Result<Value> {
         let tokens = self.grid.tokens();
         let stages: Vec<Value> = self
             .network
@@ -355,8 +364,7 @@ impl Model {
                 })
             })
             .collect();
-        let claim = self.claim();
-        json!({
+        Ok(json!({
             "construction": "yun",
             "positional": self.options.positional,
             "attention": "hardmax",
@@ -372,12 +380,12 @@ impl Model {
             "size": self.network.size(),
             "id_bits": self.id_bits(),
             "stages": stages,
-            "error": self.error_summary(claim),
+            "error": self.error_summary()?,
             "target": {
                 "name": self.target.name,
                 "symmetry": self.symmetry_name(),
                 "continuous": self.target.is_continuous(tokens),
             },
-        })
+        }))
     }
 }

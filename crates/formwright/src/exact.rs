@@ -73,6 +73,11 @@ impl Int {
         std::iter::successors(Some(self.clone()), |k| Some(k + Self::ONE)).take_while(move |k| *k < end)
     }
 
+    /// `n! = 1 · 2 · … · n`.
+    pub fn factorial(n: usize) -> Self {
+        (1..=n).fold(Self::ONE, |product, k| product * Self::from(k))
+    }
+
     /// The value as a machine integer, if it fits.
     pub fn to_u64(&self) -> Option<u64> {
         u64::try_from(&self.0).ok()

@@ -179,8 +179,8 @@ pub const STATEMENTS: &[Statement] = &[
                 show: Some("formwright build examples/lemma7-gap.json --as-printed lemma7-order"),
             },
             choice(
-                "Where the hypothesis fails, values are divided by the smallest power of two that restores it, and ⌈d/2⌉ last \
-                    feed-forward layers of up to four ReLUs multiply back.",
+                "Where the hypothesis fails, values are divided by the smallest power of two that restores it, and last \
+                    feed-forward layers of up to four ReLUs, one for every two output coordinates, multiply back.",
             ),
             choice(
                 "The paper leaves the order of the layers open; ours is by decreasing centre, the one that survives floating point.",

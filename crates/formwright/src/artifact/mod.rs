@@ -81,8 +81,9 @@ pub fn write(model: &Model, dir: &Path) -> Result<()> {
             .note("reason", "only an empty folder, or one with a model and nothing else, is replaced")
             .note("try", "another folder"));
     }
+    let contents = [model.source.to_json(), to_json(model)?];
     let new = beside(&place, "new")?;
-    let written = write_files(model, &new).map_err(fail).and_then(|()| {
+    let written = write_files(&contents, &new).map_err(fail).and_then(|()| {
         if !occupied {
             return fs::rename(&new, &place).map_err(fail);
         }
@@ -119,20 +120,20 @@ fn beside(dir: &Path, what: &str) -> Result<PathBuf> {
     Ok(dir.with_file_name(name))
 }
 
-fn write_files(model: &Model, dir: &Path) -> io::Result<()> {
+fn write_files(contents: &[Value; 2], dir: &Path) -> io::Result<()> {
     fs::create_dir_all(dir)?;
-    for (name, content) in FILES.into_iter().zip([model.source.to_json(), to_json(model)]) {
+    for (name, content) in FILES.into_iter().zip(contents) {
         fs::write(dir.join(name), format!("{content:#}\n"))?;
     }
     Ok(())
 }
 
 /// `model.json`: the summary, and what is needed to run.
-fn to_json(model: &Model) -> Value {
+fn to_json(model: &Model) -> Result<Value> {
     let network = &model.network;
     let affine = |map: &Affine| json!({"weight": map.weight, "bias": map.bias});
     let mut file = json!({"format": FORMAT, "version": VERSION});
-    let mut summary = model.summary();
+    let mut summary = model.summary()?;
     for (stage, written) in network.stages.iter().zip(summary["stages"].as_array_mut().into_iter().flatten()) {
         written["parameters"] = stage.generator.parameters();
     }
@@ -151,7 +152,7 @@ fn to_json(model: &Model) -> Value {
     file["embed"] = affine(&network.embed);
     file["pos"] = json!(network.positions);
     file["read_out"] = affine(&network.read_out);
-    file
+    Ok(file)
 }
 
 /// The part of `model.json` that is read back.
@@ -216,9 +217,20 @@ pub fn read(dir: &Path) -> Result<Model> {
     let options = Options { positional: written.positional, as_printed };
     let WrittenTolerance { eps, norm, lipschitz } = written.tolerance;
     let norm = norm.map(|name| name.parse()).transpose()?;
+    if lipschitz.as_ref().is_some_and(|l| *l <= Rat::ZERO) {
+        return Err(wrong("a Lipschitz constant that is not positive"));
+    }
     let tolerance = Tolerance { eps, norm, lipschitz };
     let (width, tokens) = (written.coordinates.len(), written.grid.tokens());
-    let target = Arc::new(source.target(written.grid.dims())?);
+    let grid = &written.grid;
+    let belongs = source.tokens().is_none_or(|tokens| tokens == grid.tokens())
+        && source.dims().is_none_or(|dims| dims == grid.dims())
+        && source.resolution().is_none_or(|resolution| resolution == grid.resolution())
+        && source.cube() == (grid.low().clone(), grid.high().clone());
+    if !belongs {
+        return Err(wrong("its grid is not one of its target's: target.json belongs to another model"));
+    }
+    let target = Arc::new(source.target(grid.dims())?);
     let mut stages = Vec::new();
     for stage in written.stages {
         let place = |what: &str| wrong(&format!("stage '{}': {what}", stage.name));

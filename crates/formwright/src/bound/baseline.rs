@@ -1,70 +1,106 @@
 //! The error of the best constant output: what a bound has to beat to mean anything.
 //!
-//! For each output entry the constant `c` that minimises `∫|f_ij - c|^p`. It is computed for the piecewise constant `f̄` of a coarse grid and
-//! lies within `‖f - f̄‖_p` of the truth, by the triangle inequality: both ends are given.
+//! For each output entry the constant `c` that minimises `∫|f_ij - c|^p`. It is a number to compare with, not a claim: computed in floats for
+//! the piecewise constant `f̄` of a coarse grid. By the triangle inequality the truth is within `‖f - f̄‖_p` of it, rounding aside.
 
-use super::norm::{Exponent, add_up, mul_up};
+use super::Norm;
 use super::piecewise::{self, Question};
-use super::{Norm, Term};
-use crate::error::Result;
 use crate::lattice::Grid;
 use crate::target::Target;
 
 /// The most cells of the grid on which it is computed.
 const MOST_CELLS: u64 = 4096;
 
-/// The error of the best constant, and what is proved of it.
+/// The error of the best constant.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Baseline {
     /// For the piecewise constant function.
     pub best_constant: f64,
-    /// The true value lies within this distance.
+    /// The distance of the piecewise constant function from the target.
     pub within: f64,
 }
 
-/// The baseline of a target on the box of a grid.
-pub fn baseline(target: &Target, grid: &Grid, norm: &Norm) -> Result<Option<Baseline>> {
-    let Norm::Lp(p) = norm else { return Ok(None) };
-    let inputs = u32::try_from(grid.tokens() * grid.dims()).unwrap_or(u32::MAX);
-    let Some(cells) = target.grid_resolution().or_else(|| {
-        (2..=64).rev().find(|side: &u64| side.checked_pow(inputs).is_some_and(|cells| cells <= MOST_CELLS))
-    }) else {
-        return Ok(None);
-    };
-    let coarse = grid.with_resolution(cells)?;
+/// The baseline of a target on the box of a grid; `None` where it cannot be had: in the supremum norm, for too many inputs, for values
+/// that no float holds, or where nothing is proved on a coarse grid.
+pub fn baseline(target: &Target, grid: &Grid, norm: &Norm) -> Option<Baseline> {
+    let Norm::Lp(p) = norm else { return None };
+    let inputs = u32::try_from(grid.tokens() * grid.dims()).ok()?;
+    let affordable = |side: &u64| side.checked_pow(inputs).is_some_and(|cells| cells <= MOST_CELLS);
+    let cells = target.grid_resolution().or_else(|| (2..=64).rev().find(affordable))?;
+    let coarse = grid
+        .with_resolution(cells)
+        .ok()
+        .filter(|coarse| coarse.points().to_u64().is_some_and(|n| n <= piecewise::MOST_CELLS))?;
     let mut columns: Vec<Vec<f64>> = Vec::new();
     for point in coarse.all_points() {
-        let values = target.evaluate_f64(&coarse.centre(&point))?;
+        let values = target.evaluate_f64(&coarse.centre(&point)).ok()?;
+        if values.iter().any(|value| !value.is_finite()) {
+            return None;
+        }
         columns.resize(values.len(), Vec::new());
-        columns.iter_mut().zip(values).for_each(|(column, value)| column.push(value));
+        for (column, value) in columns.iter_mut().zip(values) {
+            column.push(value);
+        }
     }
-    let p_float = p.to_f64();
-    #[expect(clippy::cast_precision_loss, reason = "a few thousand cells")]
-    let mean_power =
-        |values: &[f64], c: f64| values.iter().map(|v| (v - c).abs().powf(p_float)).sum::<f64>() / values.len() as f64;
-    let total: f64 =
-        columns.iter().map(|values| mean_power(values, best_constant(values, |c| mean_power(values, c)))).sum();
-    let exponent = Exponent::new(p);
-    let span = (grid.high() - grid.low()).to_f64().powi(i32::try_from(inputs).unwrap_or(i32::MAX));
+    let p = p.to_f64();
+    let distances: Vec<f64> = columns.iter().map(|values| best_distance(values, p)).collect();
+    let span = (grid.high() - grid.low()).to_f64();
+    let volume_root = span.powf(f64::from(inputs) / p);
     let question = Question { target, grid: &coarse, positional: true, lipschitz: None };
-    let within = piecewise::bound(question, norm)?.bound;
-    Ok(Some(Baseline { best_constant: exponent.root(mul_up(total, span)), within: add_up(within, 0.0) }))
+    let within = piecewise::bound(question, norm).ok()?.bound;
+    let best_constant = mean_root(&distances, p) * root_of_count(distances.len(), p) * volume_root;
+    (best_constant.is_finite() && within.is_finite()).then_some(Baseline { best_constant, within })
 }
 
-/// The minimiser of a convex function between the smallest and the largest value, by ternary search.
-fn best_constant(values: &[f64], cost: impl Fn(f64) -> f64) -> f64 {
+/// `(mean |v|^p)^{1/p}`, scaled by the largest entry so that powers neither overflow nor vanish.
+fn mean_root(values: &[f64], p: f64) -> f64 {
+    let largest = values.iter().fold(0.0_f64, |largest, v| largest.max(v.abs()));
+    if largest == 0.0 || !largest.is_finite() {
+        return largest;
+    }
+    let sum: f64 = values.iter().map(|v| (v.abs() / largest).powf(p)).sum();
+    largest * sum.powf(1.0 / p) / root_of_count(values.len(), p)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a few thousand entries")]
+fn root_of_count(count: usize, p: f64) -> f64 {
+    (count as f64).powf(1.0 / p)
+}
+
+/// The smallest `(mean |v - c|^p)^{1/p}` over all `c`: a convex function of `c`, by ternary search.
+fn best_distance(values: &[f64], p: f64) -> f64 {
+    let cost = |c: f64| mean_root(&values.iter().map(|v| v - c).collect::<Vec<f64>>(), p);
     let mut low = values.iter().copied().fold(f64::INFINITY, f64::min);
     let mut high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     for _ in 0..100 {
         let (a, b) = (low + (high - low) / 3.0, high - (high - low) / 3.0);
         if cost(a) <= cost(b) { high = b } else { low = a }
     }
-    f64::midpoint(low, high)
+    cost(f64::midpoint(low, high))
 }
 
-/// The baseline as a term beside others.
-impl From<Baseline> for Term {
-    fn from(baseline: Baseline) -> Self {
-        Self { name: "best constant", bound: baseline.best_constant }
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::target::Source;
+
+    #[test]
+    fn the_best_constant_is_mean_median_or_middle() {
+        let values = [0.0, 0.0, 0.0, 1.0];
+        assert!((best_distance(&values, 2.0) - 0.1875_f64.sqrt()).abs() < 1e-9, "the mean");
+        assert!((best_distance(&values, 1.0) - 0.25).abs() < 1e-9, "the median");
+        let far = best_distance(&[0.0, 0.1], 300.0);
+        assert!((far - 0.05).abs() < 1e-9, "no underflow: {far}");
+    }
+
+    #[test]
+    fn values_that_no_float_holds_have_none() {
+        let baseline_of = |text: &str| {
+            let target = Source::expression(text, text).and_then(|source| source.target(1)).expect(text);
+            baseline(&target, &Grid::unit(2, 1, 2).expect("a grid"), &"l2".parse().expect("a norm"))
+        };
+        assert!(baseline_of("x").is_some());
+        assert_eq!(baseline_of("10^400 * x"), None);
+        assert_eq!(baseline_of("1 / (x - 1/2)"), None);
     }
 }

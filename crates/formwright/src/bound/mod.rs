@@ -14,6 +14,8 @@ pub mod resolution;
 
 use serde::Serialize;
 
+use crate::exact::Rat;
+
 pub use baseline::Baseline;
 pub use norm::Norm;
 
@@ -39,6 +41,18 @@ pub struct Budget {
     pub method: Method,
     /// What was assumed.
     pub assumptions: Vec<String>,
+}
+
+impl Budget {
+    /// Whether the bound is at most `eps`.
+    pub fn meets(&self, eps: &Rat) -> bool {
+        Rat::from_f64(self.bound).is_some_and(|bound| bound <= *eps)
+    }
+
+    /// The largest term.
+    pub fn dominant(&self) -> Option<&Term> {
+        self.terms.iter().max_by(|a, b| a.bound.total_cmp(&b.bound))
+    }
 }
 
 /// How a bound was computed.

@@ -94,19 +94,17 @@ impl Exponent {
     }
 }
 
-/// `a + b`, rounded up.
-pub fn add_up(a: f64, b: f64) -> f64 {
-    if a.is_infinite() || b.is_infinite() { f64::INFINITY } else { (Interval::point(a) + Interval::point(b)).hi() }
-}
-
-/// `a · b` for `a, b ≥ 0`, rounded up; 0 times anything is 0.
-pub fn mul_up(a: f64, b: f64) -> f64 {
-    if a == 0.0 || b == 0.0 {
-        0.0
-    } else if a.is_infinite() || b.is_infinite() {
-        f64::INFINITY
-    } else {
-        (Interval::point(a) * Interval::point(b)).hi()
+/// A number with `digits` digits behind the point, in exponential form, rounded up: what is printed is a bound too.
+pub fn upward(x: f64, digits: usize) -> String {
+    let nearest = format!("{x:.digits$e}");
+    let below = nearest.parse::<f64>().is_ok_and(|read| read < x);
+    match nearest.split_once('e').map(|(mantissa, exponent)| (mantissa.parse::<f64>(), exponent)) {
+        Some((Ok(mantissa), exponent)) if below => {
+            let unit = 0.1_f64.powi(i32::try_from(digits).unwrap_or(i32::MAX));
+            let next = format!("{}e{exponent}", mantissa + unit).parse::<f64>().unwrap_or(f64::INFINITY);
+            format!("{next:.digits$e}")
+        }
+        _ => nearest,
     }
 }
 
@@ -123,6 +121,20 @@ mod tests {
         for name in ["l3", "lp", "lp:", "lp:0.5", "lp:-1", "lp:nan", "L2", ""] {
             assert!(name.parse::<Norm>().is_err(), "{name}");
         }
+    }
+
+    #[test]
+    fn what_is_printed_is_not_below_what_is_meant() {
+        for (x, shown) in [
+            (0.235_702_26, "2.3571e-1"),
+            (0.25, "2.5000e-1"),
+            (9.999_99, "1.0000e1"),
+            (0.921_001, "9.2101e-1"),
+            (1e-300, "1.0000e-300"),
+        ] {
+            assert_eq!(upward(x, 4), shown);
+        }
+        assert_eq!(upward(f64::INFINITY, 4), "inf");
     }
 
     #[test]

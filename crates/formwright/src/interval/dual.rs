@@ -84,8 +84,8 @@ impl Dual {
         Self { value, gradient: vec![Interval::ENTIRE; inputs], hessian: None }
     }
 
-    /// A function with values in `value` that is, at every point, one of these, and continuous if they are: the gradient is the hull of
-    /// theirs. `None` if there are none.
+    /// A *continuous* function with values in `value` that is, at every point, one of these: the gradient is the hull of theirs. That it is
+    /// continuous is the caller's promise. `None` if there are none.
     pub fn one_of<'a>(value: Interval, candidates: impl IntoIterator<Item = &'a Self>) -> Option<Self> {
         let hull = |a: Self, b: &Self| Self { gradient: a.gradients(b, Interval::hull), ..a };
         let mut candidates = candidates.into_iter();

@@ -19,6 +19,11 @@ pub use contexts::{by_spread, increasing_tuples, tuples};
 /// A grid point, `[token][coordinate]`.
 pub type Point = Vec<Vec<u64>>;
 
+/// Whether no two columns of a grid point are equal.
+pub fn has_distinct_columns(point: &[Vec<u64>]) -> bool {
+    (1..point.len()).all(|j| !point[..j].contains(&point[j]))
+}
+
 /// A coordinate of the extended grid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Extended {

@@ -40,6 +40,8 @@ pub struct Sketch {
     pub id_bits: usize,
     /// Its certified error.
     pub budget: Budget,
+    /// What is assumed and not proved.
+    pub assumptions: Vec<String>,
     /// The numbers that any approximation by cells has to remember.
     pub to_remember: Int,
     /// The parameters of a residual network, up to a constant.
@@ -111,7 +113,7 @@ pub fn plan(request: &Request) -> Result<Plan> {
     {
         return Err(error.clone());
     }
-    let baseline = baseline(&target, &shape, &norm).unwrap_or(None);
+    let baseline = baseline(&target, &shape, &norm);
     Ok(Plan { eps, norm, candidates, baseline })
 }
 
@@ -124,7 +126,7 @@ fn sketch(
     eps: &Rat,
 ) -> Result<Sketch> {
     let options = Options { positional, ..Options::default() };
-    assumptions(shape, target, &options, request.assume_equivariant)?;
+    let mut assumptions = assumptions(shape, target, &options, request.assume_equivariant)?;
     let lipschitz = request.tolerance.lipschitz.as_ref();
     let fixed = request.resolution.or(request.source.resolution());
     let (resolution, budget) = if let Some(resolution) = fixed {
@@ -135,19 +137,18 @@ fn sketch(
     } else {
         let coarse = coarsest(shape, positional)?;
         match smallest(Question { target, grid: &coarse, positional, lipschitz }, norm, eps)? {
-            Found::Enough(resolution, budget) | Found::NotEvenAt(resolution, budget) => (resolution, budget),
+            Found::Enough(resolution, budget) | Found::AtBest(resolution, budget) => (resolution, budget),
         }
     };
     let grid = shape.with_resolution(resolution)?;
     let size = yun::build(&grid, target, &options)?.size();
     let outputs = Int::from(grid.tokens() * target.output_dims());
-    let permutations = (1..=grid.tokens()).fold(Int::ONE, |product, k| product * Int::from(k));
     let all = outputs * grid.points();
-    let to_remember = if positional { all.clone() } else { all.div_rem(&permutations).0 };
-    let meets = Rat::from_f64(budget.bound).is_some_and(|bound| bound <= *eps);
-    let why_not = (!meets).then(|| not_met(eps, &budget, resolution).to_string());
+    let to_remember = if positional { all.clone() } else { all.div_rem(&Int::factorial(grid.tokens())).0 };
+    assumptions.extend(budget.assumptions.iter().cloned());
+    let why_not = (!budget.meets(eps)).then(|| not_met(eps, &budget, resolution).to_string());
     let id_bits = yun::id_bits(&grid, &options);
-    Ok(Sketch { resolution, size, id_bits, budget, to_remember, residual_network: all, why_not })
+    Ok(Sketch { resolution, size, id_bits, budget, assumptions, to_remember, residual_network: all, why_not })
 }
 
 impl Plan {
@@ -181,7 +182,7 @@ impl Plan {
                         "bound": sketch.budget.bound,
                         "method": sketch.budget.method.name(),
                         "terms": sketch.budget.terms,
-                        "assumptions": sketch.budget.assumptions,
+                        "assumptions": sketch.assumptions,
                         "baseline": {"best_constant": self.baseline.map(|baseline| baseline.best_constant)},
                     },
                     "to_remember": sketch.to_remember,

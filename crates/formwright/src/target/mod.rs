@@ -7,7 +7,7 @@
 //! |---|---|
 //! | [`expr`] | the language's abstract syntax |
 //! | `token`, [`parse`], `place` | from text to syntax, with errors that point into the text |
-//! | [`print`] | from syntax to text; reading it back gives the same syntax |
+//! | [`mod@print`] | from syntax to text; reading it back gives the same syntax |
 //! | [`typing`] | scalars, vectors, conditions, integers: everything that can be refused before running |
 //! | `simplify` | the variance in disguise |
 //! | `number`, [`evaluate`] | one evaluator for every kind of number |
@@ -94,7 +94,7 @@ impl Source {
         Self { name: name.to_owned(), definition: Definition::Table(table) }
     }
 
-    /// Reads what [`Target::to_json`] wrote, or a table file.
+    /// Reads what [`Source::to_json`] wrote, or a table file.
     pub fn from_json(name: &str, file: &Value) -> Result<Self> {
         let file = file.as_object().ok_or_else(|| Error::input(format!("{name} holds no JSON object")))?;
         let text = |field: &str| {
@@ -278,8 +278,9 @@ impl Target {
         match &self.function {
             Function::Expression(checked) => checked.rates(tokens, splits),
             Function::Table(table) => {
+                // Inside its own cells a table does not change at all.
                 let bound = Interval::from(&table.bound()).mag();
-                Ok(vec![(f64::INFINITY, bound); tokens * table.output_dims()])
+                Ok(vec![(0.0, bound); tokens * table.output_dims()])
             }
         }
     }

@@ -4,18 +4,18 @@
 //! enclosed slopes `G_k`; the width of the enclosed values is a second bound, which also holds where the target jumps. The smaller of
 //! the two is taken.
 //!
-//! A Lipschitz constant is the largest `mag(G_k)` over a subdivision of the domain into `2^m` boxes: the enclosure of a derivative is
-//! wider than its range by an amount that shrinks with the box.
+//! A Lipschitz constant is the largest `mag(G_k)` over a subdivision of the domain into `2^m` closed boxes: the segment between two points of
+//! the convex domain is cut where it crosses from box to box, and each piece changes `f` by what its box allows. The enclosure of a
+//! derivative is wider than its range by an amount that shrinks with the box.
 
 use super::evaluate::evaluate;
 use super::expr::Domain;
 use super::slope::Slope;
 use super::typing::Checked;
-use crate::bound::norm::add_up;
 use crate::error::Result;
 use crate::exact::Rat;
-use crate::interval::Interval;
 use crate::interval::dual::{Dual, Order};
+use crate::interval::{Interval, add_up};
 
 /// A box of inputs, `[token][coordinate]`.
 pub type Cube = Vec<Vec<Interval>>;
@@ -53,42 +53,30 @@ impl Checked {
     ///
     /// Infinite where no slope is proved: at a jump, or where a root meets 0.
     pub fn lipschitz(&self, tokens: usize, splits: u32) -> Result<Vec<Vec<f64>>> {
-        let mut bounds: Vec<Vec<f64>> = Vec::new();
-        for cube in subdivide(&self.domain_box(tokens), splits) {
-            let slopes = self.slopes(&cube, Order::First)?;
-            let rows =
-                slopes.iter().flatten().map(|entry| entry.gradient().iter().map(|g| g.mag()).collect::<Vec<f64>>());
-            if bounds.is_empty() {
-                bounds = rows.collect();
-            } else {
-                for (bound, row) in bounds.iter_mut().zip(rows) {
-                    bound.iter_mut().zip(row).for_each(|(bound, found)| *bound = bound.max(found));
-                }
-            }
-        }
-        Ok(bounds)
+        self.largest(tokens, splits, |entry| entry.gradient().iter().map(|g| g.mag()).collect())
     }
-}
 
-impl Checked {
     /// For each output entry a bound on `Σ_k |∂f/∂x_k|` and one on `|f|`, over the whole domain, from at most `2^splits` boxes.
     pub fn rates(&self, tokens: usize, splits: u32) -> Result<Vec<(f64, f64)>> {
-        let mut rates: Vec<(f64, f64)> = Vec::new();
+        let rate = |entry: &Dual| entry.gradient().iter().fold(0.0, |sum, g| add_up(sum, g.mag()));
+        let rows = self.largest(tokens, splits, |entry| vec![rate(entry), entry.value().mag()])?;
+        Ok(rows.into_iter().map(|row| (row[0], row[1])).collect())
+    }
+
+    /// For each output entry the largest of some numbers over the boxes of a subdivision of the domain.
+    fn largest(&self, tokens: usize, splits: u32, of: impl Fn(&Dual) -> Vec<f64>) -> Result<Vec<Vec<f64>>> {
+        let mut largest: Vec<Vec<f64>> = Vec::new();
         for cube in subdivide(&self.domain_box(tokens), splits) {
-            let slopes = self.slopes(&cube, Order::First)?;
-            let found = slopes.iter().flatten().map(|entry| {
-                let rate = entry.gradient().iter().fold(0.0, |sum, g| add_up(sum, g.mag()));
-                (rate, entry.value().mag())
-            });
-            if rates.is_empty() {
-                rates = found.collect();
-            } else {
-                for (rate, found) in rates.iter_mut().zip(found) {
-                    *rate = (rate.0.max(found.0), rate.1.max(found.1));
-                }
+            let rows: Vec<Vec<f64>> = self.slopes(&cube, Order::First)?.iter().flatten().map(&of).collect();
+            if largest.is_empty() {
+                largest = rows;
+                continue;
+            }
+            for (known, found) in largest.iter_mut().flatten().zip(rows.iter().flatten()) {
+                *known = known.max(*found);
             }
         }
-        Ok(rates)
+        Ok(largest)
     }
 }
 

@@ -69,7 +69,9 @@ fn converted<'t, N: Default + 't>(
     convert: fn(&Rat) -> Option<N>,
 ) -> impl Parser<'t, Input<'t>, N, Extra<'t>> + Clone {
     select! { Token::Number(value, text) => (value, text) }.labelled(what).validate(move |(value, text), e, emitter| {
-        convert(&value).unwrap_or_else(|| {
+        // `x.0.0` is no coordinate, although 0.0 is a whole number.
+        let digits_only = text.bytes().all(|byte| byte.is_ascii_digit());
+        convert(&value).filter(|_| digits_only).unwrap_or_else(|| {
             let complaint = Complaint::new(format!("expected {what}, found `{text}`"), "this number");
             emitter.emit(complaint.attempt(attempt).at(e.span()));
             N::default()

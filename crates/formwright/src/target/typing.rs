@@ -231,9 +231,9 @@ impl Checker<'_> {
             let plural = if dims == 1 { "" } else { "s" };
             let headline = format!("coordinate {k} does not exist: a token has {dims} coordinate{plural}");
             let error = self.complain(headline, expr, "no such coordinate");
-            return Err(
-                error.note("expected", if dims == 1 { "`.0`".into() } else { format!("`.0` to `.{}`", dims - 1) })
-            );
+            let error =
+                error.note("expected", if dims == 1 { "`.0`".into() } else { format!("`.0` to `.{}`", dims - 1) });
+            return Err(error.note("try", format!("tokens of {} coordinates (--dims {})", k + 1, k + 1)));
         }
         Ok(Type { vector: false, ..found })
     }

@@ -40,7 +40,7 @@
 //! `1 ≤ g_k ≤ D-1`, `0 < S < D^n`: a larger spread always wins. At equal spread, `S + D - 1` has the base-`D` digits
 //! `g_1, …, g_{n-1}, D-1-l_n`: smaller gaps win, the first one first, then the larger `l_n`; the last gap follows from the others.
 //! So the contexts by decreasing `l̃_n` are those of
-//! [`by_spread`](crate::lattice::by_spread).
+//! [`by_spread`].
 //!
 //! *Departures*: category 3 needs `l_i ≥ 0` where the paper has `>`; a plain-text copy of the paper lost the factor `δ^{-d}`
 //! before `Ψ`.

@@ -19,8 +19,9 @@
 //! The windows act one after another, so a token that has been replaced by its value is tested by the windows behind it. With
 //! `n = 2`, `d = 1`, `N = 2` the only context has its centres at 13 and 13½ (real units): the target `0 ↦ 13½, ½ ↦ 7` comes out
 //! as `7, 7` if the windows stand in the order in which the lemma lists them (`--as-printed lemma7-order`). It cannot happen
-//! while `|uᵀA_L| < t_l - ½`. Where this fails, the stored values are divided by the smallest power of two that restores it, and
-//! ⌈d/2⌉ last feed-forward layers of four ReLUs multiply back:
+//! while `|uᵀA_L|` is below every centre by more than ½ (`t_l - ½`; with positions, the lowest id). Where this fails, the stored values are
+//! divided by the smallest power of two that restores it, and last feed-forward layers of up to four ReLUs, one for every two output
+//! coordinates, multiply back:
 //!
 //! ```text
 //! rescale    Z ← Z + (2^k - 1)(ReLU(Z) - ReLU(-Z))        two rows a layer
