@@ -239,6 +239,30 @@ pub const STATEMENTS: &[Statement] = &[
             slip("The same k, δ and kδ as in Lemma 5."),
         ],
     },
+    Statement {
+        id: "proposition4",
+        source: YUN,
+        statement: "In L^p the network is as far from the target as its values vary inside the cells it serves, and as the target is large \
+                    on cells with equal columns, whose share is O(δ^d).",
+        module: "crates/formwright/src/bound/piecewise.rs",
+        checked: &["bounds::CHECKED"],
+        departures: &[
+            choice(
+                "The bound is a number, proved for the target at hand: oscillation and supremum on every cell by interval arithmetic, or \
+                    from Lipschitz constants beyond a million cells.",
+            ),
+            remark("It is a bound over the box; on integer domains and in the supremum norm it is declined."),
+        ],
+    },
+    Statement {
+        id: "section5.4",
+        source: YUN,
+        statement: "Any approximation by cells has to remember one number for each output entry and cell, divided by n! for equivariant \
+                    functions; the network's parameters are of that order, a residual network's are not.",
+        module: "crates/formwright/src/plan/mod.rs",
+        checked: &["plan::counts_of_section_5_4_stand_beside_ours", "plan::a_plan_is_what_would_be_built"],
+        departures: &[],
+    },
 ];
 
 /// The statement with this id.

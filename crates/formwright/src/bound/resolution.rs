@@ -1,8 +1,8 @@
 //! The grid for a tolerance.
 //!
-//! The bound falls as the grid gets finer, up to the roughness of interval arithmetic: doubling finds a grid that is fine enough, bisection
-//! the smallest between it and the last one that was not. (One cell fewer is then not enough; that no much coarser grid happens to be is
-//! not excluded.) A grid on which nothing is proved is not fine enough.
+//! The bound falls as the grid gets finer, roughly like a power of the resolution: doubling finds a grid that is fine enough, and
+//! interpolation between it and the last one that was not (on logarithms, where a power is a line) finds the smallest. One cell fewer is
+//! then not enough; that no much coarser grid happens to be is not excluded. A grid on which nothing is proved is not fine enough.
 
 use super::piecewise::{Question, bound};
 use super::{Budget, Norm};
@@ -25,28 +25,67 @@ pub enum Found {
 pub fn smallest(question: Question<'_>, norm: &Norm, eps: &Rat) -> Result<Found> {
     let shape = question.grid;
     let budget = |resolution: u64| bound(Question { grid: &shape.with_resolution(resolution)?, ..question }, norm);
+    // The finest grid that failed, with its bound; the best budget so far, or why there is none.
+    let mut failed = (shape.resolution() - 1, f64::INFINITY);
     let mut best: Result<(u64, Budget)> = Err(Error::declined("no grid was tried"));
-    let (mut failed, mut resolution) = (shape.resolution() - 1, shape.resolution());
+    let mut resolution = shape.resolution();
     let mut found = loop {
         match budget(resolution) {
-            Ok(found) if found.meets(eps) => break found,
-            Ok(found) if best.as_ref().is_ok_and(|(_, best)| best.bound <= found.bound) => {}
-            Ok(found) => best = Ok((resolution, found)),
-            Err(error) if best.is_err() => best = Err(error),
-            Err(_) => {}
+            Ok(tried) if tried.meets(eps) => break tried,
+            Ok(tried) => {
+                failed = (resolution, tried.bound);
+                if best.as_ref().is_ok_and(|(_, best)| best.bound <= tried.bound) {
+                    // Finer and no better: a jump that only cells one by one can see.
+                } else {
+                    best = Ok((resolution, tried));
+                }
+            }
+            Err(error) => {
+                failed = (resolution, f64::INFINITY);
+                best = best.or(Err(error));
+            }
         }
         if resolution >= FINEST {
             return best.map(|(resolution, budget)| Found::AtBest(resolution, budget));
         }
-        failed = resolution;
         resolution = (2 * resolution).min(FINEST);
     };
-    while failed + 1 < resolution {
-        let middle = failed + (resolution - failed) / 2;
-        match budget(middle) {
-            Ok(tried) if tried.meets(eps) => (resolution, found) = (middle, tried),
-            _ => failed = middle,
+    // A guess, its neighbour on the other side of the answer, and if these do not settle it, halves.
+    let guess = interpolate(failed, (resolution, found.bound), eps.to_f64());
+    let mut tries = 0;
+    let mut next = guess;
+    while failed.0 + 1 < resolution {
+        let tried = next.clamp(failed.0 + 1, resolution - 1);
+        match budget(tried) {
+            Ok(better) if better.meets(eps) => {
+                (resolution, found) = (tried, better);
+                next = tried - 1;
+            }
+            worse => {
+                failed = (tried, worse.map_or(f64::INFINITY, |worse| worse.bound));
+                next = tried + 1;
+            }
+        }
+        tries += 1;
+        if tries > 1 {
+            next = u64::midpoint(failed.0, resolution);
         }
     }
     Ok(Found::Enough(resolution, found))
+}
+
+/// Where the line through two points, on logarithms, falls to `eps`; the middle, if there is no such line.
+fn interpolate((coarse, above): (u64, f64), (fine, below): (u64, f64), eps: f64) -> u64 {
+    let share = (above / eps).ln() / (above / below).ln();
+    if !(0.0..=1.0).contains(&share) || coarse == 0 {
+        return u64::midpoint(coarse, fine);
+    }
+    #[expect(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a guess in range"
+    )]
+    let guess = (coarse as f64 * (fine as f64 / coarse as f64).powf(share)).ceil() as u64;
+    guess
 }

@@ -5,6 +5,7 @@
 //! running token's; so an aggregate depends on the output token only by `i`, and one without `i` is computed once for
 //! the sequence.
 
+use std::cmp::Ordering;
 use std::collections::HashMap;
 
 use super::expr::{Aggregate, BinaryOp, Expr, Expression, Function, Node};
@@ -119,6 +120,10 @@ impl<'e, T: Number> Evaluator<'e, T> {
     /// Whether a condition holds, as far as that is decided.
     fn condition(&mut self, expr: &Expr, at: At) -> Result<Option<bool>> {
         Ok(match &expr.node {
+            // A token is equal to itself, also where its value is only enclosed.
+            Node::Compare(op, a, b) if entry_of(a, at).is_some_and(|entry| entry_of(b, at) == Some(entry)) => {
+                Some(op.holds(Some(Ordering::Equal)))
+            }
             Node::Compare(op, a, b) => self.number(a, at)?.compare(*op, &self.number(b, at)?),
             Node::And(a, b) => match self.condition(a, at)? {
                 Some(false) => Some(false),
@@ -218,6 +223,20 @@ impl<'e, T: Number> Evaluator<'e, T> {
                 if let Some(attempt) = attempt { error.note("try", attempt) } else { error }
             })
         })
+    }
+}
+
+/// The token and coordinate that `x`, `x[i]`, `x[j]` or a coordinate of these stands for.
+fn entry_of(expr: &Expr, at: At) -> Option<(usize, usize)> {
+    match &expr.node {
+        Node::Token => Some((at.j.unwrap_or(at.i), at.c)),
+        Node::Gather(index) => match index.node {
+            Node::Index => Some((at.i, at.c)),
+            Node::Running => Some((at.j.unwrap_or(at.i), at.c)),
+            _ => None,
+        },
+        Node::Coordinate(token, k) => entry_of(token, At { c: *k, ..at }),
+        _ => None,
     }
 }
 

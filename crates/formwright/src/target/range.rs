@@ -253,6 +253,8 @@ mod tests {
             ("if x == 2 then 5 else x on integers 2..3", "[5, 5]"),
             ("if x > 2 or x < 1/2 and i == 9 then 5 else x", "[0, 1]"),
             ("count(x > 1/2)", "[0, 4]"),
+            ("count(x < x[i])", "[0, 3]"),
+            ("count(x <= x[i])", "[1, 4]"),
             ("count(x > 1/2, j < i)", "[0, 3]"),
             ("count(j < i)", "[0, 3]"),
             ("i", "[0, 3]"),
