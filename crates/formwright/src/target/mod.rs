@@ -293,6 +293,14 @@ impl Target {
         }
     }
 
+    /// Bounds on `|∂f_entry/∂x_input|` over the whole domain, cut into `2^splits` boxes, `[entry][input]`. A table has none.
+    pub fn lipschitz(&self, tokens: usize, splits: u32) -> Result<Vec<Vec<f64>>> {
+        match &self.function {
+            Function::Expression(checked) => checked.lipschitz(tokens, splits),
+            Function::Table(_) => Err(Error::declined("a table jumps from cell to cell: no slope describes it")),
+        }
+    }
+
     /// The resolution that a table fixes.
     pub fn grid_resolution(&self) -> Option<u64> {
         match &self.function {
