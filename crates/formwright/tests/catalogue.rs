@@ -71,14 +71,12 @@ fn true_slope(name: &str, i: usize, k: usize) -> Option<f64> {
     Some(match name {
         "identity" | "complement" => own(1.0, 0.0),
         "square" => own(2.0, 0.0),
-        // x_i - (x_0 + x_1 + x_2)/3
-        "mean-centring" => own(2.0 / 3.0, 1.0 / 3.0),
+        // x_i - (x_0 + x_1 + x_2)/3, and (|x_j - x_i| + |x_k - x_i|)/3
+        "mean-centring" | "distance" => own(2.0 / 3.0, 1.0 / 3.0),
         // The largest, the smallest and every other place can be taken by every token.
         "max-broadcast" | "range-broadcast" | "sort" => 1.0,
         // x_i/2 + mean/2
         "pairwise-means" => own(2.0 / 3.0, 1.0 / 6.0),
-        // (|x_j - x_i| + |x_k - x_i|)/3
-        "distance" => own(2.0 / 3.0, 1.0 / 3.0),
         // mean + x_i/3 and x_i/3
         "times-mean" => own(4.0 / 3.0, 1.0 / 3.0),
         // 2 (max - x_i), in both directions

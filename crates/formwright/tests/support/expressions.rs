@@ -1,0 +1,403 @@
+//! Random well-typed targets as texts, random boxes, points of boxes, and what it means for an interval to hold an exact number.
+
+#![allow(dead_code)]
+
+use std::collections::BTreeSet;
+
+use formwright::exact::{Int, Rat};
+use formwright::interval::Interval;
+use formwright::network::Sequence;
+use formwright::target::expr::{Expr, Function, Node};
+use formwright::target::modulus::Cube;
+use formwright::target::{Checked, Expression};
+
+use crate::support::Random;
+
+/// What a random target may contain.
+#[derive(Clone, Copy, Debug)]
+pub struct Kind {
+    /// The coordinates of a token.
+    pub dims: usize,
+    /// Whether the domain is one of integers.
+    pub integers: bool,
+    /// Only what keeps rational numbers rational.
+    pub rational: bool,
+    /// Neither kinks nor jumps: no value is compared, rounded or sorted.
+    pub smooth: bool,
+}
+
+impl Kind {
+    pub fn random(random: &mut Random) -> Self {
+        let integers = random.below(4) == 0;
+        Self { dims: one_or_two(random), integers, rational: random.below(3) == 0, smooth: false }
+    }
+}
+
+fn one_or_two(random: &mut Random) -> usize {
+    if random.below(3) == 0 { 2 } else { 1 }
+}
+
+/// The integers of an integer domain.
+const FROM: i64 = -3;
+const TO: i64 = 5;
+
+/// The text of a random target.
+pub fn text(random: &mut Random, kind: Kind) -> String {
+    let depth = 2 + random.below(4);
+    let mut writer = Writer { random, kind, vector: true, running: false };
+    let body = if writer.random.below(3) > 0 {
+        writer.number(depth)
+    } else {
+        writer.vector = kind.dims == 1;
+        let coordinates: Vec<String> = (0..=writer.random.below(2)).map(|_| writer.number(depth)).collect();
+        format!("[{}]", coordinates.join(", "))
+    };
+    if kind.integers { format!("{body} on integers {FROM}..{TO}") } else { body }
+}
+
+/// Reads and checks a text that must be a target.
+pub fn checked(text: &str, dims: usize) -> Checked {
+    Expression::parse(text).and_then(|target| target.check(dims)).unwrap_or_else(|error| panic!("{text}: {error}"))
+}
+
+/// What stands in a target, by name.
+pub fn constructs(target: &Checked) -> BTreeSet<String> {
+    fn collect(expr: &Expr, found: &mut BTreeSet<String>) {
+        found.insert(match &expr.node {
+            Node::Binary(op, ..) => op.name().to_owned(),
+            Node::Compare(op, ..) => op.name().to_owned(),
+            Node::Call(function @ (Function::Min | Function::Max), _) => format!("{} of two", function.name()),
+            Node::Call(function, _) => function.name().to_owned(),
+            Node::Aggregate(aggregate, _, filter) => {
+                format!("{}{}", aggregate.name(), if filter.is_some() { ", filtered" } else { "" })
+            }
+            Node::Power(..) => "^".to_owned(),
+            Node::Gather(index) if index.depends_on_values() => "gather by value".to_owned(),
+            Node::Gather(_) => "gather".to_owned(),
+            Node::Table(..) => "table".to_owned(),
+            Node::Sort(_) => "sort".to_owned(),
+            Node::If(..) => "if".to_owned(),
+            Node::And(..) => "and".to_owned(),
+            Node::Or(..) => "or".to_owned(),
+            Node::Not(_) => "not".to_owned(),
+            Node::Negate(_) => "-e".to_owned(),
+            _ => return,
+        });
+        expr.parts().into_iter().for_each(|part| collect(part, found));
+    }
+    let mut found = BTreeSet::new();
+    target.expression().body.exprs().iter().for_each(|expr| collect(expr, &mut found));
+    found
+}
+
+struct Writer<'r> {
+    random: &'r mut Random,
+    kind: Kind,
+    /// Whether a whole token may be used.
+    vector: bool,
+    /// Whether this is inside of an aggregate.
+    running: bool,
+}
+
+impl Writer<'_> {
+    fn pick(&mut self, from: &[&'static str]) -> &'static str {
+        from[usize::try_from(self.random.below(from.len() as u64)).expect("small")]
+    }
+
+    fn chance(&mut self, of: u64) -> bool {
+        self.random.below(of) == 0
+    }
+
+    fn inside<T>(&mut self, write: impl FnOnce(&mut Self) -> T) -> T {
+        let running = std::mem::replace(&mut self.running, true);
+        let written = write(self);
+        self.running = running;
+        written
+    }
+
+    /// Where one number is needed and a whole token is none.
+    fn scalar<T>(&mut self, write: impl FnOnce(&mut Self) -> T) -> T {
+        let vector = std::mem::replace(&mut self.vector, self.kind.dims == 1);
+        let written = write(self);
+        self.vector = vector;
+        written
+    }
+
+    fn literal(&mut self) -> String {
+        let literals =
+            ["0", "1", "2", "3", "0.5", "0.1", "(2/3)", "(-1)", "(-5/4)", "1e-3", "12", "0.3333333333333333333333"];
+        self.pick(&literals).to_owned()
+    }
+
+    fn token(&mut self) -> String {
+        let token = match self.random.below(4) {
+            0 | 1 => "x".to_owned(),
+            2 => "x[i]".to_owned(),
+            _ => format!("x[{}]", self.scalar(Self::index)),
+        };
+        if self.vector && !self.chance(3) {
+            return token;
+        }
+        format!("{token}.{}", self.random.below(self.kind.dims as u64))
+    }
+
+    /// An index; nearly always one that names a token.
+    fn index(&mut self) -> String {
+        let shift = self.random.below(3);
+        match self.random.below(if self.kind.smooth { 4 } else { 7 }) {
+            0 => "0".to_owned(),
+            1 => "n - 1 - i".to_owned(),
+            2 => format!("(i + {shift}) mod n"),
+            3 => format!("clamp(i - {shift}, 0, n - 1)"),
+            4 => format!("clamp({}, 0, n - 1)", self.integer(1)),
+            5 => format!("{} mod n", self.integer(1)),
+            _ if self.running => "j".to_owned(),
+            _ if self.chance(8) => format!("i + {shift}"),
+            _ => "floor(i / 2)".to_owned(),
+        }
+    }
+
+    /// A filter that lets a token pass, unless `sum` or `count` do not mind.
+    fn filter(&mut self, needs_one: bool) -> String {
+        if self.random.below(3) > 0 {
+            return String::new();
+        }
+        let safe = ["j <= i", "j >= i", "j == i", "j < 1", "j >= i - 1 and j <= i + 1", "i >= j", "j <= i + 2"];
+        if needs_one && !self.chance(12) {
+            return format!(", {}", self.pick(&safe));
+        }
+        let shift = self.random.below(3);
+        let op = self.pick(&["<", "<=", ">", ">=", "==", "!="]);
+        match self.random.below(3) {
+            0 => format!(", j {op} {shift}"),
+            1 => format!(", j {op} i + {shift}"),
+            _ => format!(", j {op} i - {shift} and j != 2"),
+        }
+    }
+
+    fn number(&mut self, depth: u64) -> String {
+        if depth == 0 {
+            return match self.random.below(6) {
+                0 => self.literal(),
+                1 => self.pick(if self.running { &["i", "j", "n"] } else { &["i", "n"] }).to_owned(),
+                _ => self.token(),
+            };
+        }
+        let depth = depth - 1;
+        match self.random.below(20) {
+            0 => format!("(-{})", self.number(depth)),
+            1..=4 => {
+                let op = self.pick(&["+", "-", "*"]);
+                format!("({} {op} {})", self.number(depth), self.number(depth))
+            }
+            5 | 6 => format!("({} / {})", self.number(depth), self.divisor(depth)),
+            7 => format!("({}^{})", self.bracketed(depth), self.random.below(6)),
+            8..=10 if !self.kind.rational => self.transcendental(depth),
+            8..=11 if !self.kind.smooth => self.kinked(depth),
+            12..=15 => {
+                let aggregate = self.pick(if self.kind.smooth {
+                    &["sum", "mean", "var"]
+                } else {
+                    &["sum", "mean", "var", "max", "min"]
+                });
+                let of = self.inside(|writer| writer.number(depth));
+                format!("{aggregate}({of}{})", self.filter(aggregate != "sum"))
+            }
+            16 => {
+                let condition = if self.kind.smooth { self.position() } else { self.condition(depth) };
+                format!("(if {condition} then {} else {})", self.number(depth), self.number(depth))
+            }
+            17 if !self.kind.smooth && !self.running => {
+                let k = self.random.below(self.kind.dims as u64);
+                if self.vector { "sort(x)".to_owned() } else { format!("sort(x.{k})") }
+            }
+            18 if !self.kind.smooth => match self.random.below(3) {
+                0 => format!("table({} mod 4; 1/3, -2, 7, 0.1)", self.integer(depth)),
+                _ => self.integer(depth),
+            },
+            _ => self.token(),
+        }
+    }
+
+    fn bracketed(&mut self, depth: u64) -> String {
+        format!("({})", self.number(depth))
+    }
+
+    /// A divisor; mostly one that is seen not to be 0.
+    fn divisor(&mut self, depth: u64) -> String {
+        match self.random.below(if self.kind.smooth { 4 } else { 6 }) {
+            0 => "n".to_owned(),
+            1 => "(i + 1)".to_owned(),
+            2 => format!("({}^2 + 1/10)", self.bracketed(depth)),
+            3 if self.chance(3) => self.bracketed(depth).replace("(0)", "(1)"),
+            3 => format!("({} + 3)", self.number(depth)),
+            4 => format!("(abs({}) + 1/4)", self.number(depth)),
+            _ => format!("max({}, 1/8)", self.number(depth)),
+        }
+    }
+
+    fn transcendental(&mut self, depth: u64) -> String {
+        let e = self.number(depth);
+        match self.random.below(14) {
+            0 => format!("exp({e})"),
+            1 => format!("exp(-({e})^2)"),
+            2 => format!("exp({e} / 8)"),
+            3 => format!("log(({e})^2 + 1/10)"),
+            4 => format!("log({e} + 4)"),
+            5 => format!("log(exp({e}) + 1)"),
+            6 => format!("sqrt(({e})^2 + 1/5)"),
+            7 => format!("sqrt({e} + 3)"),
+            8 if !self.kind.smooth => format!("sqrt(abs({e}))"),
+            9 => format!("tanh({e})"),
+            10 => format!("sin(5 * {e})"),
+            11 => format!("cos({e})"),
+            12 => format!("sqrt(var({}) + 1/10)", self.inside(|writer| writer.number(depth))),
+            _ => format!("sin({e})"),
+        }
+    }
+
+    fn kinked(&mut self, depth: u64) -> String {
+        let e = self.number(depth);
+        match self.random.below(8) {
+            0 | 1 => format!("abs({e})"),
+            2 | 3 => format!("relu({e})"),
+            4 => format!("min({e}, {})", self.number(depth)),
+            5 => format!("max({e}, {})", self.number(depth)),
+            6 => format!("clamp({e}, {}, {})", self.number(depth.min(1)), self.number(depth.min(1))),
+            _ => format!("sqrt(({e})^2)"),
+        }
+    }
+
+    /// A number that is known to be an integer.
+    fn integer(&mut self, depth: u64) -> String {
+        if depth == 0 {
+            return match self.random.below(4) {
+                0 if self.kind.integers => self.token(),
+                1 => self.random.below(5).to_string(),
+                _ => self.pick(if self.running { &["i", "j", "n"] } else { &["i", "n"] }).to_owned(),
+            };
+        }
+        let depth = depth - 1;
+        match self.random.below(8) {
+            0 => format!("floor({})", self.number(depth)),
+            1 => format!("floor({} * 3)", self.number(depth)),
+            2 => {
+                let of = self.inside(|writer| writer.condition(depth));
+                format!("count({of}{})", self.filter(false))
+            }
+            3 => format!("table({} mod 3; 5, -2, 7)", self.integer(depth)),
+            4 => format!("({} mod {})", self.integer(depth), self.pick(&["3", "(-3)", "n", "(i + 1)"])),
+            5 => {
+                let op = self.pick(&["+", "-", "*"]);
+                format!("({} {op} {})", self.integer(depth), self.integer(depth))
+            }
+            6 => format!("({} mod (abs({}) + 1))", self.integer(depth), self.integer(depth)),
+            _ => self.integer(depth),
+        }
+    }
+
+    /// A condition on positions alone.
+    fn position(&mut self) -> String {
+        let op = self.pick(&["<", "<=", ">", ">=", "==", "!="]);
+        let place = if self.running { self.pick(&["i", "j"]) } else { "i" };
+        format!("{place} {op} {}", self.random.below(4))
+    }
+
+    fn condition(&mut self, depth: u64) -> String {
+        let smaller = depth.saturating_sub(1);
+        match if depth == 0 { 3 + self.random.below(4) } else { self.random.below(8) } {
+            0 => format!("({} and {})", self.condition(smaller), self.condition(smaller)),
+            1 => format!("({} or {})", self.condition(smaller), self.condition(smaller)),
+            2 => format!("not ({})", self.condition(smaller)),
+            3 => self.position(),
+            4 => {
+                let op = self.pick(&["==", "!="]);
+                format!("{} {op} {}", self.integer(smaller), self.integer(smaller))
+            }
+            _ => {
+                let op = self.pick(&["<", "<=", ">", ">="]);
+                format!("{} {op} {}", self.number(smaller), self.number(smaller))
+            }
+        }
+    }
+}
+
+/// The number that a float is.
+pub fn exact(x: f64) -> Rat {
+    Rat::from_f64(x).expect("a finite float")
+}
+
+/// Whether the exact number is a member of the interval.
+pub fn holds(interval: Interval, x: &Rat) -> bool {
+    (interval.lo().is_infinite() || exact(interval.lo()) <= *x)
+        && (interval.hi().is_infinite() || *x <= exact(interval.hi()))
+}
+
+/// A box: of one point, of a few floats, or wide; on integers, from one integer to another or from the middle between two.
+pub fn cube(random: &mut Random, tokens: usize, kind: Kind) -> Cube {
+    let widths = [0.0, 0.0, 1e-15, 1e-9, 1e-3, 0.125, 0.125, 0.6, 1.0, 1.0, 3.0];
+    let pick = |random: &mut Random, from: &[f64]| from[usize::try_from(random.below(from.len() as u64)).expect("few")];
+    let width = pick(random, &widths);
+    let one_width = random.below(3) > 0;
+    let same_side = random.below(4) == 0;
+    let side = |random: &mut Random| {
+        if kind.integers {
+            let margin = pick(random, &[0.0, 0.0, 0.25, 0.5]);
+            let low = small(random.below(6)) - 3.0;
+            let high = low + small(random.below(if width == 0.0 { 1 } else { 3 }));
+            return Interval::new(low - margin, high + margin).expect("ends in order");
+        }
+        let width = if one_width { width } else { pick(random, &widths) };
+        let low = match random.below(3) {
+            0 => small(random.below(5)) / 2.0 - 1.0,
+            _ => small(random.below(1 << 30)) / 3e8 - 1.5,
+        };
+        Interval::new(low, low + width).expect("ends in order")
+    };
+    let first = side(random);
+    let mut sides = || if same_side { first } else { side(random) };
+    (0..tokens).map(|_| (0..kind.dims).map(|_| sides()).collect()).collect()
+}
+
+fn small(x: u64) -> f64 {
+    f64::from(u32::try_from(x).expect("below 2^32"))
+}
+
+/// A point of the box, exactly: corners, middles, fractions of the sides; sometimes as many equal coordinates as the sides allow.
+pub fn point(random: &mut Random, cube: &Cube, kind: Kind) -> Sequence {
+    let style = random.below(4);
+    let common = random.below(8);
+    let mut at = |side: Interval| {
+        let (low, high) = (exact(side.lo()), exact(side.hi()));
+        if kind.integers {
+            let (low, high) = (Rat::from(low.ceil()), Rat::from(high.floor()));
+            let steps = (&high - &low).to_int().and_then(|steps| steps.to_u64()).expect("an integer lies in the side");
+            return low + Rat::from(random.below(steps + 1));
+        }
+        let share = match style {
+            0 => Rat::from(random.below(2)),
+            1 => Rat::new(common, 7),
+            2 => Rat::new(random.below(5), 4),
+            _ => Rat::new(random.below(98), 97),
+        };
+        &low + (&high - &low) * share.min(Rat::ONE)
+    };
+    cube.iter().map(|token| token.iter().map(|side| at(*side)).collect()).collect()
+}
+
+/// The smallest box around a point.
+pub fn around(x: &[Vec<Rat>]) -> Cube {
+    x.iter().map(|token| token.iter().map(Interval::from).collect()).collect()
+}
+
+/// Whether the interval has a number so near to `x` that they could be the same, when `x` has at least 150 digits.
+pub fn nearly_holds(interval: Interval, x: &Rat) -> bool {
+    let slack = (x.abs() + Rat::ONE) / Rat::from(Int::from(2).pow(150));
+    (interval.lo().is_infinite() || exact(interval.lo()) <= x + &slack)
+        && (interval.hi().is_infinite() || x - &slack <= exact(interval.hi()))
+}
+
+/// The point in double precision.
+pub fn floats(x: &[Vec<Rat>]) -> Vec<Vec<f64>> {
+    x.iter().map(|token| token.iter().map(Rat::to_f64).collect()).collect()
+}
