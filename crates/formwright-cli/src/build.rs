@@ -11,10 +11,9 @@ use formwright::error::{Error, Result};
 use formwright::eval::indexed;
 use formwright::exact::Rat;
 use formwright::plan::compile_first;
-use serde_json::json;
 
 use crate::Answer;
-use crate::show::{badge, example_table, header, size_line, stage_table};
+use crate::show::{badge, document, example_table, header, size_line, stage_table};
 
 /// The target of the demonstration.
 const DEMONSTRATION: (&str, u64) = ("mean-centring", 4);
@@ -168,10 +167,7 @@ impl Build {
         } else if demonstration {
             text.push_str(NEXT);
         }
-        let mut json = json!({"dir": self.output.as_ref().map(|dir| dir.display().to_string())});
-        if let (Some(json), serde_json::Value::Object(summary)) = (json.as_object_mut(), model.summary()?) {
-            json.extend(summary);
-        }
+        let json = document(&model, self.output.as_deref())?;
         Ok(Answer { text, json })
     }
 }

@@ -12,7 +12,7 @@ use serde_json::json;
 
 use crate::Answer;
 use crate::build::describe;
-use crate::show::{lines, table};
+use crate::show::{document, lines, table};
 use crate::{flush, write_line};
 
 /// The most layers that are listed without being asked for a part.
@@ -39,10 +39,7 @@ impl Inspect {
         }
         let mut text = describe(&model)?;
         let _ = write!(text, "\n{}\n", lines(&coordinates));
-        let mut json = json!({"dir": self.dir.display().to_string()});
-        if let (Some(json), serde_json::Value::Object(summary)) = (json.as_object_mut(), model.summary()?) {
-            json.extend(summary);
-        }
+        let mut json = document(&model, Some(&self.dir))?;
         json["coordinates"] =
             model.network.coordinates.iter().map(|c| json!({"name": c.name, "meaning": c.meaning})).collect();
         Ok(Answer { text, json })

@@ -1,5 +1,7 @@
 //! Tables and lines for people.
 
+use std::path::Path;
+
 use comfy_table::{Table, presets};
 use formwright::bound::norm::upward;
 use formwright::compile::{Certified, Model};
@@ -8,6 +10,7 @@ use formwright::error::Result;
 use formwright::eval::Trace;
 use formwright::exact::{Int, Rat};
 use formwright::network::{LayerKind, Sequence};
+use serde_json::{Value, json};
 
 /// How many tokens an example shows.
 const MOST_TOKENS: usize = 6;
@@ -169,4 +172,13 @@ pub fn badge(model: &Model) -> Result<String> {
     }
     lines.extend(assumptions.iter().map(|text| format!("assuming that {text}")));
     Ok(lines.join("\n"))
+}
+
+/// The JSON of `build` and `inspect`: where the model lies, and its summary.
+pub fn document(model: &Model, dir: Option<&Path>) -> Result<Value> {
+    let mut document = json!({"dir": dir.map(|dir| dir.display().to_string())});
+    if let (Some(document), Value::Object(summary)) = (document.as_object_mut(), model.summary()?) {
+        document.extend(summary);
+    }
+    Ok(document)
 }

@@ -13,7 +13,7 @@ use std::ops::{Add, AddAssign, Div, Mul, Neg, Rem, Sub, SubAssign};
 use std::str::FromStr;
 
 use dashu_base::{Approximation, Sign};
-use dashu_int::ops::{Abs, BitTest, DivRemEuclid, Gcd};
+use dashu_int::ops::{Abs, BitTest, DivRemEuclid};
 use dashu_int::{IBig, UBig};
 use dashu_ratio::RBig;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -435,14 +435,6 @@ fn decimal(text: &str) -> Result<RBig, NumberError> {
     let places = i64::try_from(fraction.len()).map_err(|_| NumberError::TooLong)? - exponent;
     let scale = UBig::from(10u32).pow(usize::try_from(places.unsigned_abs()).map_err(|_| NumberError::TooLong)?);
     Ok(if places > 0 { RBig::from_parts(value.into(), scale) } else { RBig::from(IBig::from(value * scale)) })
-}
-
-/// The greatest common divisor of two integers, 0 only if both are 0.
-pub fn gcd(a: &Int, b: &Int) -> Int {
-    match (a == &Int::ZERO, b == &Int::ZERO) {
-        (true, true) => Int::ZERO,
-        _ => Int((&a.0).gcd(&b.0).into()),
-    }
 }
 
 impl Serialize for Int {

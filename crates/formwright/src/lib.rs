@@ -1,4 +1,41 @@
 //! A compiler from functions to Transformers, with proofs.
+//!
+//! ```text
+//! target ──▶ plan ──▶ construct ──▶ network ──▶ artifact
+//! what f is   which     theorems      the IR      a folder on disk
+//!             theorem   bound proves an error, eval runs any network
+//! ```
+//!
+//! A [`Request`](compile::Request) says which function, on how many tokens, how finely or how precisely; [`compile`](compile::compile())
+//! makes a [`Model`](compile::Model) of it: the network, and what is proved about it.
+//!
+//! ```
+//! use formwright::compile::{Request, Tolerance, compile};
+//! use formwright::construct::yun::Options;
+//! use formwright::eval::{exact, indexed};
+//! use formwright::exact::Rat;
+//! use formwright::target::Source;
+//!
+//! let model = compile(&Request {
+//!     source: Source::expression("centring", "x - mean(x)")?,
+//!     tokens: Some(2),
+//!     dims: Some(1),
+//!     resolution: Some(4),
+//!     options: Options::default(),
+//!     assume_equivariant: false,
+//!     tolerance: Tolerance::default(),
+//! })?;
+//! let x = vec![vec![Rat::new(1, 10)], vec![Rat::new(7, 8)]];
+//! let y = indexed::run(&model.network, &x)?;
+//! // The value at the centres of the two cells, 1/8 and 7/8.
+//! assert_eq!(y, [[Rat::new(-3, 8)], [Rat::new(3, 8)]]);
+//! // Every layer of the network, one after the other, does the same.
+//! assert_eq!(exact::run(&model.network, &x)?, y);
+//! # Ok::<(), formwright::error::Error>(())
+//! ```
+//!
+//! Where to look: ARCHITECTURE.md has the map, [`theorems`] the statements and what checks them.
+
 pub mod artifact;
 pub mod bound;
 pub mod compile;

@@ -52,7 +52,11 @@ fn check_counts(model: &Model) {
     assert_eq!(size.blocks, Int::from(blocks));
     assert_eq!((size.heads, size.hidden), (heads, hidden));
     assert_eq!(size.parameters, Int::from(parameters));
-    assert!(size.nonzeros >= Int::from(nonzeros), "nonzeros counts what the construction does not fix to zero");
+    // Entries that the construction does not fix to zero; with several rows some of them can be zero by accident.
+    assert!(size.nonzeros >= Int::from(nonzeros));
+    if network.width() == 1 {
+        assert_eq!(size.nonzeros, Int::from(nonzeros), "{:?}", model.grid);
+    }
 }
 
 #[test]

@@ -13,9 +13,9 @@ use super::typing::Checked;
 use crate::error::{Error, Result};
 use crate::exact::{Int, Rat};
 
-/// The numbers from `low` to `high`.
+/// The numbers from `low` to `high`, exact: unlike the intervals of floats, also where no float reaches.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Interval {
+pub(super) struct Bounds {
     pub low: Rat,
     pub high: Rat,
 }
@@ -26,14 +26,14 @@ impl Checked {
     /// Declined where a denominator's range contains 0, or where a range is not rational.
     pub fn range_exact(&self, tokens: usize) -> Result<(Rat, Rat)> {
         let outputs = evaluate(self, self.simplified(), &self.box_of(tokens))?;
-        let hull = outputs.into_iter().flatten().reduce(Interval::either);
+        let hull = outputs.into_iter().flatten().reduce(Bounds::either);
         hull.map(|range| (range.low, range.high)).ok_or_else(|| Error::input("a sequence of 0 tokens has no values"))
     }
 
     /// The range of a part of the target, over all tokens and, `inside` of an aggregate, all running tokens.
-    pub(super) fn range_of(&self, part: &Expr, inside: bool, tokens: usize) -> Result<Interval> {
+    pub(super) fn range_of(&self, part: &Expr, inside: bool, tokens: usize) -> Result<Bounds> {
         let x = self.box_of(tokens);
-        let mut range: Option<Interval> = None;
+        let mut range: Option<Bounds> = None;
         for i in 0..tokens {
             let mut evaluator = Evaluator::new(&self.expression().source.text, &x);
             for j in if inside { 0..tokens } else { 0..1 } {
@@ -50,16 +50,16 @@ impl Checked {
     }
 
     /// All inputs at once.
-    fn box_of(&self, tokens: usize) -> Vec<Vec<Interval>> {
+    fn box_of(&self, tokens: usize) -> Vec<Vec<Bounds>> {
         let side = match &self.expression().domain {
-            Domain::Interval(low, high) => Interval { low: low.clone(), high: high.clone() },
-            Domain::Integers(from, to) => Interval { low: Rat::from(*from), high: Rat::from(*to) - Rat::ONE },
+            Domain::Interval(low, high) => Bounds { low: low.clone(), high: high.clone() },
+            Domain::Integers(from, to) => Bounds { low: Rat::from(*from), high: Rat::from(*to) - Rat::ONE },
         };
         vec![vec![side; self.dims()]; tokens]
     }
 }
 
-impl Interval {
+impl Bounds {
     fn point(value: Rat) -> Self {
         Self { low: value.clone(), high: value }
     }
@@ -80,13 +80,13 @@ impl Interval {
     }
 }
 
-impl std::fmt::Display for Interval {
+impl std::fmt::Display for Bounds {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "[{}, {}]", self.low, self.high)
     }
 }
 
-impl Number for Interval {
+impl Number for Bounds {
     fn constant(value: &Rat) -> Self {
         Self::point(value.clone())
     }
