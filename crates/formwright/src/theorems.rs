@@ -249,7 +249,7 @@ pub const STATEMENTS: &[Statement] = &[
             "bounds::the_identity_is_off_by_a_known_amount",
             "bounds::the_duplicates_of_a_constant_are_counted_exactly",
             "bounds::measured_errors_stay_below_certified_ones",
-            "bounds::a_spike_between_the_cell_centres_is_seen",
+            "needles::oscillation_rates_and_bounds_see_a_needle",
         ],
         departures: &[
             choice(
