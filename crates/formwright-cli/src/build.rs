@@ -13,7 +13,7 @@ use formwright::exact::Rat;
 use formwright::plan::compile_first;
 
 use crate::Answer;
-use crate::show::{badge, document, example_table, header, size_line, stage_table};
+use crate::show::{badge, document, example_table, header, size_line, stage_table, working};
 
 /// The target of the demonstration.
 const DEMONSTRATION: (&str, u64) = ("mean-centring", 4);
@@ -148,6 +148,7 @@ impl Build {
         let resolution = self.wish.resolution.or(demonstration.then_some(DEMONSTRATION.1));
         let target = self.wish.target.as_deref().unwrap_or(DEMONSTRATION.0);
         let request = self.wish.request(target, resolution, options)?;
+        let _working = working("proving a bound, cell by cell; finer grids until the tolerance is met");
         let open = self.construction.is_none() && !self.positional && self.as_printed.is_empty();
         let (model, mut text) = if open && request.tolerance.eps.is_some() {
             let model = compile_first(&request)?;

@@ -12,7 +12,7 @@ use serde_json::json;
 
 use crate::Answer;
 use crate::build::describe;
-use crate::show::{document, lines, table};
+use crate::show::{document, lines, table, working};
 use crate::{flush, write_line};
 
 /// The most layers that are listed without being asked for a part.
@@ -33,6 +33,7 @@ pub struct Inspect {
 impl Inspect {
     pub fn execute(&self) -> Result<Answer> {
         let model = artifact::read(&self.dir)?;
+        let _working = working("computing the bound anew");
         let mut coordinates = table(&["coordinate", "meaning"]);
         for coordinate in &model.network.coordinates {
             coordinates.add_row([&coordinate.name, &coordinate.meaning]);

@@ -9,7 +9,7 @@ use formwright::plan::{Candidate, Plan as Sketches, plan};
 
 use crate::Answer;
 use crate::build::Wish;
-use crate::show::{lines, short_int, table};
+use crate::show::{lines, short_int, table, working};
 
 #[derive(Args)]
 pub struct Plan {
@@ -19,7 +19,9 @@ pub struct Plan {
 
 impl Plan {
     pub fn execute(&self) -> Result<Answer> {
-        let plan = plan(&self.wish.planned()?)?;
+        let request = self.wish.planned()?;
+        let _working = working("sizing up every construction; finer grids until the tolerance is met");
+        let plan = plan(&request)?;
         Ok(Answer { text: tell(&plan), json: plan.to_json() })
     }
 }

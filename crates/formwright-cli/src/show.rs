@@ -1,6 +1,7 @@
 //! Tables and lines for people.
 
 use std::path::Path;
+use std::time::Duration;
 
 use comfy_table::{Table, presets};
 use formwright::bound::norm::upward;
@@ -10,10 +11,27 @@ use formwright::error::Result;
 use formwright::eval::Trace;
 use formwright::exact::{Int, Rat};
 use formwright::network::{LayerKind, Sequence};
+use indicatif::ProgressBar;
 use serde_json::{Value, json};
 
 /// How many tokens an example shows.
 const MOST_TOKENS: usize = 6;
+
+/// Shows on a terminal that something is going on, until the returned guard is dropped; elsewhere it is silent.
+pub fn working(message: &'static str) -> Working {
+    let bar = ProgressBar::new_spinner().with_message(message);
+    bar.enable_steady_tick(Duration::from_millis(100));
+    Working(bar)
+}
+
+/// See [`working`].
+pub struct Working(ProgressBar);
+
+impl Drop for Working {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
+    }
+}
 
 /// A table without frames: a header, a rule, rows.
 pub fn table(header: &[&str]) -> Table {
