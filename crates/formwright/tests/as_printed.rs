@@ -101,6 +101,16 @@ fn theorem3_as_printed_shifts_one_sequence_twice() {
 }
 
 #[test]
+fn a_fine_grid_as_printed_is_counted_without_listing_it() {
+    // The largest id, of l = (0, 2D-1), is about (2D-1)(D²-D+1)·2ND³ = 4·10^35; none of the 10^10 contexts is visited to find it.
+    let options = as_printed(AsPrinted::Theorem3Positions, true);
+    let model = compile(&request(expression("x"), (2, 1, 100_000), options)).expect("a model");
+    assert_eq!(model.id_bits(), 119);
+    let x = model.example();
+    assert_eq!(indexed::run(&model.network, &x).expect("a run"), x);
+}
+
+#[test]
 fn theorem3_as_printed_keeps_its_order_for_more_tokens_or_coordinates() {
     for triple in [(3, 1, 3), (2, 2, 2), (4, 1, 2)] {
         let model = compile(&request(expression("x"), triple, as_printed(AsPrinted::Theorem3Positions, true)));

@@ -457,17 +457,17 @@ impl ContextMap {
     /// Bounds of the largest id before the global shift, over all contexts with positions.
     fn bounds(&self) -> (Int, Int) {
         let (n, columns) = (self.grid.tokens(), self.grid.columns());
-        let top_of = |first: &Int, others: &Int| {
-            let columns = (0..n).map(|token| if token == 0 { first.clone() } else { others.clone() }).collect();
-            let context = self.context(columns);
+        let top_of = |is_largest: &dyn Fn(usize) -> bool| {
+            let digit = |token| if is_largest(token) { &columns - Int::ONE } else { Int::ZERO };
+            let context = self.context((0..n).map(digit).collect());
             context.ids.iter().map(|id| self.top(id)).max().unwrap_or_default()
         };
-        let largest = &columns - Int::ONE;
         match self.positions {
             // l̃_n = const + D^{n-1} a_1 - (D-1) Σ D^{n-i} a_i rises with the first digit and falls with the others.
-            Positions::None | Positions::Repaired => (top_of(&Int::ZERO, &largest), top_of(&largest, &Int::ZERO)),
-            // Shifted once, token 1 is past D; the paper's bound is n N D^{n+1}.
-            Positions::Printed => (columns, self.global.scale.clone()),
+            Positions::None | Positions::Repaired => (top_of(&|token| token > 0), top_of(&|token| token == 0)),
+            // l̃_n = const - (D-1) Σ_{i<n} D^{n-i} a_i + (D^n - D + 1) a_n rises with the last digit and falls with the others; and
+            // the first token, shifted once, is past D, also in the sequence that is hit twice.
+            Positions::Printed => (columns.clone(), top_of(&|token| token + 1 == n)),
         }
     }
 
