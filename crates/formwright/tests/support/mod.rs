@@ -6,7 +6,7 @@ use formwright::compile::{Model, Request, compile};
 pub use formwright::construct::yun::Options;
 use formwright::construct::yun::{AsPrinted, read_stage};
 use formwright::exact::Rat;
-use formwright::lattice::Grid;
+use formwright::lattice::{Extended, Grid};
 use formwright::network::Sequence;
 use formwright::target::{Source, Table};
 use serde_json::Value;
@@ -126,6 +126,19 @@ pub fn corners(grid: &Grid) -> Vec<Sequence> {
     grid.all_points()
         .map(|point| point.into_iter().map(|column| column.into_iter().map(corner).collect()).collect())
         .collect()
+}
+
+/// One input for every point of the extended grid: a corner of its cell, and a flag as 1, below 0 or far away.
+pub fn extended_corners(grid: &Grid) -> Vec<Sequence> {
+    let outside = [Rat::ONE, Rat::new(-1, 3), Rat::from(1000)];
+    let entry = |place: usize, entry: Extended| match entry {
+        Extended::Cell(k) => Rat::new(k, grid.resolution()),
+        Extended::Flag => outside[place % 3].clone(),
+    };
+    let column = |(token, column): (usize, Vec<Extended>)| {
+        column.into_iter().enumerate().map(|(row, cell)| entry(token + row, cell)).collect()
+    };
+    grid.all_extended_points().map(|point| point.into_iter().enumerate().map(column).collect()).collect()
 }
 
 /// Replaces one stage by the same stage with edited parameters.
