@@ -59,13 +59,13 @@ pub struct Wish {
     #[arg(long, value_name = "N")]
     resolution: Option<u64>,
     /// The error that is allowed, an exact decimal or fraction.
-    #[arg(long, value_name = "E")]
+    #[arg(long, value_name = "E", allow_hyphen_values = true)]
     eps: Option<String>,
     /// The norm of the error: sup, l1, l2 or lp:P. With a tolerance and no norm it is sup.
     #[arg(long, value_name = "NORM")]
     norm: Option<String>,
     /// State a Lipschitz constant: every output entry changes by at most L times the largest change of an input. An assumption.
-    #[arg(long, value_name = "L")]
+    #[arg(long, value_name = "L", allow_hyphen_values = true)]
     lipschitz: Option<String>,
     /// State what is not proved; it is listed with every claim.
     #[arg(long, value_enum, value_name = "WHAT")]
@@ -75,6 +75,9 @@ pub struct Wish {
 impl Wish {
     /// The request, for this target text and with these construction options.
     pub fn request(&self, target: &str, resolution: Option<u64>, options: Options) -> Result<Request> {
+        if self.lipschitz.is_some() && self.norm.is_none() && self.eps.is_none() {
+            return Err(Error::input("--lipschitz serves a bound, and none was asked for").note("try", "add --norm l2"));
+        }
         Ok(Request {
             source: artifact::read_target(target)?,
             tokens: self.tokens,

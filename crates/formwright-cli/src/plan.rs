@@ -58,7 +58,8 @@ fn tell(plan: &Sketches) -> String {
             }
         }
     }
-    let mut text = format!("tolerance {} in {}\n\n{}\n", plan.eps, plan.norm, lines(&rows));
+    let asked = plan.eps.as_ref().map_or_else(|| "no tolerance,".to_owned(), |eps| format!("tolerance {eps}"));
+    let mut text = format!("{asked} in {}\n\n{}\n", plan.norm, lines(&rows));
     if let Some(baseline) = plan.baseline {
         let _ = writeln!(
             text,
@@ -86,13 +87,10 @@ fn tell(plan: &Sketches) -> String {
     text.push_str(&reasons);
     match plan.chosen() {
         Some(candidate) => {
-            let _ = writeln!(
-                text,
-                "\nbuild would take {}: the fewest parameters among those that meet the tolerance",
-                name(candidate)
-            );
+            let _ =
+                writeln!(text, "\nbuild would take {}: the fewest parameters among those that serve", name(candidate));
         }
-        None => text.push_str("\nnone meets the tolerance\n"),
+        None => text.push_str("\nno construction serves this request\n"),
     }
     text
 }

@@ -175,7 +175,7 @@ pub fn badge(model: &Model) -> Result<String> {
         lines.push(format!(
             "certified: {} error on {} at most {}, {} ({})",
             budget.norm,
-            model.domain_name(),
+            model.grid.box_name(),
             upward(budget.bound, 4),
             budget.method.name(),
             terms.join(", ")

@@ -194,7 +194,11 @@ refusals! {
     model_whose_grids_differ: 3 tampered("model.json", "\"grid\": {\n            \"tokens\": 2", "\"grid\": {\n            \"tokens\": 9223372036854775808"), RUN, "";
     // Tolerances.
     eps_zero: 3 nothing, ["build", "x", "--eps", "0", "--norm", "l2"], "";
-    eps_negative: 3 nothing, ["build", "x", "--eps=-1/10", "--norm", "l2"], "";
+    eps_negative: 3 nothing, ["build", "x", "--eps", "-1/10", "--norm", "l2"], "";
+    lipschitz_without_norm: 3 nothing, ["build", "x", "--resolution", "4", "--lipschitz", "1"], "";
+    too_many_inputs_to_bound: 2 nothing, ["build", "x", "--tokens", "101", "--dims", "10", "--eps", "1", "--norm", "l2"], "";
+    too_many_tokens_to_plan: 2 nothing, ["build", "x", "--tokens", "100000", "--eps", "1", "--norm", "l2"], "";
+    current_folder: 3 nothing, ["build", "x", "--resolution", "4", "-o", "."], "";
     eps_no_number: 3 nothing, ["build", "x", "--eps", "small", "--norm", "l2"], "";
     lipschitz_no_number: 3 nothing, ["build", "x", "--eps", "1", "--norm", "l2", "--lipschitz", "1/0"], "";
     unknown_norm: 3 nothing, ["build", "x", "--eps", "0.1", "--norm", "l3"], "";

@@ -135,6 +135,7 @@ impl Request {
 
     /// The coarsest grid that meets the tolerance.
     fn smallest_grid(&self, target: &Target, shape: &Grid) -> Result<Grid> {
+        yun::check_size(shape)?;
         let (Some(eps), Some(norm)) = (&self.tolerance.eps, self.tolerance.norm()) else {
             return Err(Error::input("how fine the grid is must be said: there is no --resolution and no --eps")
                 .note("reason", "the exact network stores one value for each cell of a grid with N cells a side")
@@ -254,7 +255,7 @@ impl Model {
         if budget.meets(eps) {
             return Ok(());
         }
-        let way_out = "leave out --resolution: the smallest one that is enough is found";
+        let way_out = "leave out --resolution: one that is enough is found";
         Err(not_met(eps, budget, self.grid.resolution()).note("try", way_out))
     }
 
@@ -324,7 +325,7 @@ impl Model {
         Ok(json!({
             "badge": "certified",
             "norm": budget.norm.to_string(),
-            "domain": self.domain_name(),
+            "domain": self.grid.box_name(),
             "bound": budget.bound,
             "method": budget.method.name(),
             "terms": budget.terms,
@@ -336,11 +337,6 @@ impl Model {
             "measured": null,
             "checked": "not-run",
         }))
-    }
-
-    /// The box, in words.
-    pub fn domain_name(&self) -> String {
-        format!("[{}, {}]^({}×{})", self.grid.low(), self.grid.high(), self.grid.dims(), self.grid.tokens())
     }
 
     /// `equivariant` if this is proved, else `none`.
@@ -383,6 +379,7 @@ impl Model {
             "error": self.error_summary()?,
             "target": {
                 "name": self.target.name,
+                "expression": self.source.text(),
                 "symmetry": self.symmetry_name(),
                 "continuous": self.target.is_continuous(tokens),
             },

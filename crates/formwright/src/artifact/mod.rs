@@ -76,6 +76,13 @@ pub fn write(model: &Model, dir: &Path) -> Result<()> {
     // A link is followed: what it points to is replaced, not the link.
     let place = if dir.exists() { fs::canonicalize(dir).map_err(fail)? } else { dir.to_owned() };
     let occupied = place.exists();
+    if occupied && std::env::current_dir().is_ok_and(|here| here.starts_with(&place)) {
+        return Err(Error::input(format!(
+            "{} is the current folder, or above it, and cannot be replaced",
+            dir.display()
+        ))
+        .note("try", "the name of a folder inside of it"));
+    }
     if occupied && !is_replaceable(&place).map_err(fail)? {
         return Err(Error::input(format!("{} exists and is not a model's folder", dir.display()))
             .note("reason", "only an empty folder, or one with a model and nothing else, is replaced")

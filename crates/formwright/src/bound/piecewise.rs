@@ -28,8 +28,13 @@ pub const MOST_CELLS: u64 = 1_000_000;
 /// Cells that one thread takes at a time; the sum over a chunk does not depend on which thread took it.
 const CHUNK: u64 = 512;
 
-/// Boxes into which the domain is cut for a uniform bound: `2^SPLITS`.
-const SPLITS: u32 = 10;
+/// The most inputs `n·d` that slopes are enclosed in: each of as many output entries has a slope in each of them.
+const MOST_INPUTS: usize = 1000;
+
+/// How often the domain is cut in two for a uniform bound: ten times, and less for many inputs, so that boxes times slopes stay below 10^7.
+fn splits(inputs: usize) -> u32 {
+    (10_000_000 / (inputs * inputs).max(1)).max(1).ilog2().min(10)
+}
 
 /// What a bound is about.
 #[derive(Clone, Copy, Debug)]
@@ -57,6 +62,14 @@ pub fn bound(question: Question<'_>, norm: &Norm) -> Result<Budget> {
         )
         .note("reason", "an L^p error is taken over a box; on integers the network is compared point by point")
         .note("try", "leave out --eps and --norm: the network equals the target at every point that it serves"));
+    }
+    let inputs = question.grid.tokens() * question.grid.dims();
+    if inputs > MOST_INPUTS {
+        return Err(Error::declined(format!(
+            "a bound over {inputs} inputs would take {inputs} slopes of each of as many outputs"
+        ))
+        .note("limit", format!("{MOST_INPUTS} inputs (tokens times coordinates)"))
+        .note("try", "fewer --tokens or --dims; or --resolution without --norm, which claims equality on the grid"));
     }
     let exponent = Exponent::new(p);
     let cells = question.grid.points().to_u64().filter(|cells| *cells <= MOST_CELLS);
@@ -135,7 +148,7 @@ fn uniform(question: Question<'_>, exponent: &Exponent) -> Result<(f64, f64)> {
     let span = Interval::from(&(grid.high() - grid.low()));
     let volume = span.powi(u32::try_from(n * grid.dims()).unwrap_or(u32::MAX)).hi();
     let stated = question.lipschitz.map(|l| Interval::from(l).mag());
-    let rates = match (question.target.rates(n, SPLITS), stated) {
+    let rates = match (question.target.rates(n, splits(n * grid.dims())), stated) {
         (Err(_), Some(stated)) if question.positional => {
             vec![(stated, f64::INFINITY); n * question.target.output_dims()]
         }

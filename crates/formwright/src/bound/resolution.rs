@@ -2,12 +2,13 @@
 //!
 //! The bound falls as the grid gets finer, roughly like a power of the resolution: doubling finds a grid that is fine enough, and
 //! interpolation between it and the last one that was not (on logarithms, where a power is a line) finds the smallest. One cell fewer is
-//! then not enough; that no much coarser grid happens to be is not excluded. A grid on which nothing is proved is not fine enough.
+//! then not enough. Where all coarser grids together have few cells they are tried as well; beyond, that a much coarser one happens to be
+//! enough, by a bound that is not monotone, is not excluded. A grid on which nothing is proved is not fine enough.
 
-use super::piecewise::{Question, bound};
+use super::piecewise::{MOST_CELLS, Question, bound};
 use super::{Budget, Norm};
 use crate::error::{Error, Result};
-use crate::exact::Rat;
+use crate::exact::{Int, Rat};
 
 /// The finest grid that is tried.
 const FINEST: u64 = 1 << 40;
@@ -69,6 +70,17 @@ pub fn smallest(question: Question<'_>, norm: &Norm, eps: &Rat) -> Result<Found>
         tries += 1;
         if tries > 1 {
             next = u64::midpoint(failed.0, resolution);
+        }
+    }
+    // Where it costs little, every coarser grid is tried too: a bound need not be monotone.
+    let affordable = shape.with_resolution(resolution)?.points() * Int::from(resolution) <= Int::from(MOST_CELLS);
+    if affordable {
+        for coarser in shape.resolution()..resolution {
+            if let Ok(better) = budget(coarser)
+                && better.meets(eps)
+            {
+                return Ok(Found::Enough(coarser, better));
+            }
         }
     }
     Ok(Found::Enough(resolution, found))

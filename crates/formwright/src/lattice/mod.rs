@@ -125,6 +125,11 @@ impl Grid {
         &self.high
     }
 
+    /// The box, in words: `[low, high]^(d×n)`.
+    pub fn box_name(&self) -> String {
+        format!("[{}, {}]^({}×{})", self.low, self.high, self.dims, self.tokens)
+    }
+
     /// `D = N^d`, the number of columns.
     pub fn columns(&self) -> Int {
         Int::from(self.resolution).pow(self.dims)

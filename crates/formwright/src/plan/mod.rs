@@ -69,14 +69,16 @@ impl Sketch {
 /// The plan for a request.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// The tolerance.
-    pub eps: Rat,
+    /// The tolerance; `None` if the grid is fixed and nothing is asked of the error.
+    pub eps: Option<Rat>,
     /// The norm.
     pub norm: Norm,
     /// Every construction, those that meet the tolerance first, then by parameters.
     pub candidates: Vec<Candidate>,
     /// The error of the best constant.
     pub baseline: Option<Baseline>,
+    /// The box, in words.
+    pub domain: String,
 }
 
 /// Compiles the first row of the plan: the fewest parameters among the constructions that meet the tolerance. If none does, the error is
@@ -96,11 +98,15 @@ fn default_eps() -> Rat {
 pub fn plan(request: &Request) -> Result<Plan> {
     let shape = request.shape()?;
     let target = Arc::new(request.source.target(shape.dims())?);
-    let eps = request.tolerance.eps.clone().unwrap_or_else(default_eps);
+    let fixed = request.resolution.or(request.source.resolution()).is_some();
+    let eps = request.tolerance.eps.clone().or_else(|| (!fixed).then(default_eps));
     let norm = request.tolerance.norm.clone().unwrap_or(Norm::Sup);
     let mut candidates: Vec<Candidate> = [false, true]
         .into_iter()
-        .map(|positional| Candidate { positional, outcome: sketch(request, &shape, &target, positional, &norm, &eps) })
+        .map(|positional| Candidate {
+            positional,
+            outcome: sketch(request, &shape, &target, positional, &norm, eps.as_ref()),
+        })
         .collect();
     candidates.sort_by_key(|candidate| match &candidate.outcome {
         Ok(sketch) if sketch.why_not.is_none() => (0, sketch.size.parameters.clone()),
@@ -114,7 +120,7 @@ pub fn plan(request: &Request) -> Result<Plan> {
         return Err(error.clone());
     }
     let baseline = baseline(&target, &shape, &norm);
-    Ok(Plan { eps, norm, candidates, baseline })
+    Ok(Plan { eps, norm, candidates, baseline, domain: shape.box_name() })
 }
 
 fn sketch(
@@ -123,11 +129,12 @@ fn sketch(
     target: &Arc<Target>,
     positional: bool,
     norm: &Norm,
-    eps: &Rat,
+    eps: Option<&Rat>,
 ) -> Result<Sketch> {
     let options = Options { positional, ..Options::default() };
     let mut assumptions = assumptions(shape, target, &options, request.assume_equivariant)?;
     let lipschitz = request.tolerance.lipschitz.as_ref();
+    yun::check_size(shape)?;
     let fixed = request.resolution.or(request.source.resolution());
     let (resolution, budget) = if let Some(resolution) = fixed {
         (
@@ -136,7 +143,8 @@ fn sketch(
         )
     } else {
         let coarse = coarsest(shape, positional)?;
-        match smallest(Question { target, grid: &coarse, positional, lipschitz }, norm, eps)? {
+        match smallest(Question { target, grid: &coarse, positional, lipschitz }, norm, eps.unwrap_or(&default_eps()))?
+        {
             Found::Enough(resolution, budget) | Found::AtBest(resolution, budget) => (resolution, budget),
         }
     };
@@ -146,7 +154,8 @@ fn sketch(
     let all = outputs * grid.points();
     let to_remember = if positional { all.clone() } else { all.div_rem(&Int::factorial(grid.tokens())).0 };
     assumptions.extend(budget.assumptions.iter().cloned());
-    let why_not = (!budget.meets(eps)).then(|| not_met(eps, &budget, resolution).to_string());
+    let missed = eps.filter(|eps| !budget.meets(eps));
+    let why_not = missed.map(|eps| not_met(eps, &budget, resolution).to_string());
     let id_bits = yun::id_bits(&grid, &options);
     Ok(Sketch { resolution, size, id_bits, budget, assumptions, to_remember, residual_network: all, why_not })
 }
@@ -179,11 +188,15 @@ impl Plan {
                     "error": {
                         "badge": "certified",
                         "norm": sketch.budget.norm.to_string(),
+                        "domain": self.domain,
                         "bound": sketch.budget.bound,
                         "method": sketch.budget.method.name(),
                         "terms": sketch.budget.terms,
                         "assumptions": sketch.assumptions,
-                        "baseline": {"best_constant": self.baseline.map(|baseline| baseline.best_constant)},
+                        "baseline": {
+                            "best_constant": self.baseline.map(|baseline| baseline.best_constant),
+                            "within": self.baseline.map(|baseline| baseline.within),
+                        },
                     },
                     "to_remember": sketch.to_remember,
                     "parameters_per_number": sketch.ratio(),

@@ -39,6 +39,8 @@ mod token;
 pub mod typing;
 pub mod witness;
 
+use std::sync::OnceLock;
+
 use serde_json::{Value, json};
 
 use crate::error::{Error, Result};
@@ -75,7 +77,12 @@ pub struct Target {
     /// A built-in name, or the text of the expression.
     pub name: String,
     function: Function,
+    /// What [`Target::rates`] found, with what it was asked: every grid asks it the same.
+    rates: OnceLock<((usize, u32), Result<Rates>)>,
 }
+
+/// For each output entry, how fast it changes when all inputs change by 1 at most, and a bound on its absolute value.
+pub type Rates = Vec<(f64, f64)>;
 
 #[derive(Clone, Debug)]
 enum Function {
@@ -200,7 +207,7 @@ impl Source {
             Definition::Expression(expression) => Function::Expression(Box::new(expression.check(dims)?)),
             Definition::Table(table) => Function::Table(table.clone()),
         };
-        Ok(Target { name: self.name.clone(), function })
+        Ok(Target { name: self.name.clone(), function, rates: OnceLock::new() })
     }
 }
 
@@ -272,17 +279,18 @@ impl Target {
         }
     }
 
-    /// For each output entry, how fast it changes when all inputs change by 1 at most, and a bound on its absolute value; over the whole
-    /// domain, cut into `2^splits` boxes.
-    pub fn rates(&self, tokens: usize, splits: u32) -> Result<Vec<(f64, f64)>> {
-        match &self.function {
+    /// How fast each output entry changes and how large it is, over the whole domain, cut into `2^splits` boxes.
+    pub fn rates(&self, tokens: usize, splits: u32) -> Result<Rates> {
+        let compute = || match &self.function {
             Function::Expression(checked) => checked.rates(tokens, splits),
             Function::Table(table) => {
                 // Inside its own cells a table does not change at all.
                 let bound = Interval::from(&table.bound()).mag();
                 Ok(vec![(0.0, bound); tokens * table.output_dims()])
             }
-        }
+        };
+        let (asked, known) = self.rates.get_or_init(|| ((tokens, splits), compute()));
+        if *asked == (tokens, splits) { known.clone() } else { compute() }
     }
 
     /// Whether it lives on integers only.

@@ -149,7 +149,7 @@ pub fn build(grid: &Grid, target: &Arc<Target>, options: &Options) -> Result<Net
 }
 
 /// Declines a network that could not be worked with, before any of its ids is computed.
-fn check_size(grid: &Grid) -> Result<()> {
+pub(crate) fn check_size(grid: &Grid) -> Result<()> {
     let dims = grid.dims();
     if dims > MAX_DIMS {
         return Err(Error::declined(format!("the embedding of {dims} coordinates would have {dims} × {dims} weights"))
