@@ -185,7 +185,7 @@ impl Cutter {
         let side = (grid.high() - grid.low()) / Rat::from(grid.resolution());
         let edge = |k: u64| Interval::from(&(grid.low() + &side * Rat::from(k)));
         let middle = |k: u64| Interval::from(&(grid.low() + &side * (Rat::from(k) + Rat::new(1, 2))));
-        let few = if grid.resolution() <= MOST_CELLS { grid.resolution() } else { 0 };
+        let few = if grid.points() <= Int::from(MOST_CELLS) { grid.resolution() } else { 0 };
         Self {
             tokens: grid.tokens(),
             dims: grid.dims(),
