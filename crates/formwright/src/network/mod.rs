@@ -10,6 +10,7 @@
 //! ```
 
 mod activation;
+mod float;
 mod layer;
 mod size;
 
@@ -21,6 +22,7 @@ use crate::error::Result;
 use crate::exact::{Int, Rat};
 
 pub use activation::{Activation, Break, Piece, Piecewise, Side};
+pub use float::{AttentionRun, FeedForwardRun, FloatAffine, FloatNetwork, FloatStage, Precision, Run};
 pub use layer::{Attention, Block, FeedForward, Head, Layer, LayerKind, Normaliser};
 pub use size::{Size, StageSize};
 

@@ -1,0 +1,257 @@
+//! A float network: ordinary tensors, what is shipped and executed.
+//!
+//! The same form as [`Network`](super::Network), with every layer explicit. Runs of blocks of one shape are stacked: a tensor of a run
+//! has a leading axis, the block. What the tensors mean is what plain matrix products make of them:
+//!
+//! ```text
+//! z = embed.weight x + embed.bias (+ pos)
+//! block    z ← z + Σ_heads o · Σ_k softmax_k((k z_k)ᵀ(q z + q_bias)) (v z_k)          no 1/√m: it is in q
+//!          z ← z + w2 · max(w1 z + b1, 0) + b2
+//! y = read_out.weight z + read_out.bias
+//! ```
+//!
+//! Entries are kept as doubles; those of an `f32` network are all single-precision numbers.
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::{Coordinate, Size};
+use crate::error::Error;
+use crate::exact::Int;
+
+/// A floating-point format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Precision {
+    /// Single precision.
+    F32,
+    /// Double precision.
+    F64,
+}
+
+impl Precision {
+    /// The binary digits of a significand: the format rounds to within `2^-digits`, relatively.
+    pub fn digits(self) -> usize {
+        match self {
+            Self::F32 => 24,
+            Self::F64 => 53,
+        }
+    }
+
+    /// The name on the command line and in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::F32 => "f32",
+            Self::F64 => "f64",
+        }
+    }
+
+    /// `x` rounded to the format, to nearest.
+    #[expect(clippy::cast_possible_truncation, reason = "rounding is what is asked for")]
+    pub fn round(self, x: f64) -> f64 {
+        match self {
+            Self::F32 => f64::from(x as f32),
+            Self::F64 => x,
+        }
+    }
+}
+
+impl fmt::Display for Precision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Precision {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self, Error> {
+        match name {
+            "f32" => Ok(Self::F32),
+            "f64" => Ok(Self::F64),
+            _ => Err(Error::input(format!("'{name}' is no precision")).note("known", "f32, f64")),
+        }
+    }
+}
+
+/// `weight · x + bias`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FloatAffine {
+    /// Coordinates of an input token.
+    pub inputs: usize,
+    /// Coordinates of an output token.
+    pub outputs: usize,
+    /// `[outputs, inputs]`.
+    pub weight: Vec<f64>,
+    /// `[outputs]`.
+    pub bias: Vec<f64>,
+}
+
+/// What a stage is called and does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FloatStage {
+    /// A short name, unique in the network.
+    pub name: String,
+    /// The statement's id in the registry of statements.
+    pub statement: String,
+    /// What the stage does, in one sentence.
+    pub meaning: String,
+}
+
+/// The attention sub-layers of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AttentionRun {
+    /// The stage that they belong to.
+    pub stage: usize,
+    /// Heads of a block.
+    pub heads: usize,
+    /// Rows of `q` and `k` of a head.
+    pub head_size: usize,
+    /// Rows of `v` of a head.
+    pub value_size: usize,
+    /// `[blocks, heads, head_size, width]`.
+    pub q: Vec<f64>,
+    /// `[blocks, heads, head_size]`.
+    pub q_bias: Vec<f64>,
+    /// `[blocks, heads, head_size, width]`.
+    pub k: Vec<f64>,
+    /// `[blocks, heads, value_size, width]`.
+    pub v: Vec<f64>,
+    /// `[blocks, heads, width, value_size]`.
+    pub o: Vec<f64>,
+}
+
+/// The feed-forward sub-layers of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FeedForwardRun {
+    /// The stage that they belong to.
+    pub stage: usize,
+    /// Hidden units of a block.
+    pub hidden: usize,
+    /// `[blocks, hidden, width]`.
+    pub w1: Vec<f64>,
+    /// `[blocks, hidden]`.
+    pub b1: Vec<f64>,
+    /// `[blocks, width, hidden]`.
+    pub w2: Vec<f64>,
+    /// `[blocks, width]`.
+    pub b2: Vec<f64>,
+}
+
+/// Consecutive blocks of one shape; in each, attention comes before feed-forward. Where both are there, and belong to different
+/// stages, the run is a single block.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Run {
+    /// How many blocks.
+    pub blocks: usize,
+    /// Their attention, if they have any.
+    pub attention: Option<AttentionRun>,
+    /// Their feed-forward layer, if they have one.
+    pub feed_forward: Option<FeedForwardRun>,
+}
+
+/// A Transformer of ordinary weights.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FloatNetwork {
+    /// The format of every tensor and of the execution.
+    pub precision: Precision,
+    /// The number of tokens.
+    pub tokens: usize,
+    /// The residual stream, coordinate by coordinate.
+    pub coordinates: Vec<Coordinate>,
+    /// From an input token to the residual stream.
+    pub embed: FloatAffine,
+    /// `[tokens, width]`, added after the embedding.
+    pub positions: Option<Vec<f64>>,
+    /// The stages, in order.
+    pub stages: Vec<FloatStage>,
+    /// The blocks, in order.
+    pub runs: Vec<Run>,
+    /// From the residual stream to an output token.
+    pub read_out: FloatAffine,
+}
+
+impl FloatNetwork {
+    /// The width of the residual stream.
+    pub fn width(&self) -> usize {
+        self.coordinates.len()
+    }
+
+    /// The coordinates of an input token.
+    pub fn dims(&self) -> usize {
+        self.embed.inputs
+    }
+
+    /// The coordinates of an output token.
+    pub fn output_dims(&self) -> usize {
+        self.read_out.outputs
+    }
+
+    /// Every tensor with its name and shape, in the order of execution. A run's tensors are called by the number of its first block.
+    pub fn tensors(&self) -> Vec<(String, Vec<usize>, &[f64])> {
+        let width = self.width();
+        let mut tensors: Vec<(String, Vec<usize>, &[f64])> = vec![
+            ("embed.weight".to_owned(), vec![self.embed.outputs, self.embed.inputs], &self.embed.weight),
+            ("embed.bias".to_owned(), vec![self.embed.outputs], &self.embed.bias),
+        ];
+        if let Some(positions) = &self.positions {
+            tensors.push(("pos".to_owned(), vec![self.tokens, width], positions));
+        }
+        let mut first = 0;
+        for run in &self.runs {
+            let b = run.blocks;
+            if let Some(a) = &run.attention {
+                let (h, m, mv) = (a.heads, a.head_size, a.value_size);
+                tensors.push((format!("{first}.attn.q"), vec![b, h, m, width], &a.q));
+                tensors.push((format!("{first}.attn.q_bias"), vec![b, h, m], &a.q_bias));
+                tensors.push((format!("{first}.attn.k"), vec![b, h, m, width], &a.k));
+                tensors.push((format!("{first}.attn.v"), vec![b, h, mv, width], &a.v));
+                tensors.push((format!("{first}.attn.o"), vec![b, h, width, mv], &a.o));
+            }
+            if let Some(f) = &run.feed_forward {
+                tensors.push((format!("{first}.ff.w1"), vec![b, f.hidden, width], &f.w1));
+                tensors.push((format!("{first}.ff.b1"), vec![b, f.hidden], &f.b1));
+                tensors.push((format!("{first}.ff.w2"), vec![b, width, f.hidden], &f.w2));
+                tensors.push((format!("{first}.ff.b2"), vec![b, width], &f.b2));
+            }
+            first += run.blocks;
+        }
+        let read_out = &self.read_out;
+        tensors.push(("read_out.weight".to_owned(), vec![read_out.outputs, read_out.inputs], &read_out.weight));
+        tensors.push(("read_out.bias".to_owned(), vec![read_out.outputs], &read_out.bias));
+        tensors
+    }
+
+    /// Counts of blocks, layers and parameters.
+    pub fn size(&self) -> Size {
+        let attention = || self.runs.iter().filter_map(|run| Some((run.blocks, run.attention.as_ref()?)));
+        let feed_forward = || self.runs.iter().filter_map(|run| Some((run.blocks, run.feed_forward.as_ref()?)));
+        let count = |blocks: usize| Int::from(blocks);
+        let (heads, head_size) =
+            attention().fold((0, 0), |(h, m), (_, a)| (h.max(a.heads), m.max(a.head_size).max(a.value_size)));
+        let hidden = feed_forward().map(|(_, f)| f.hidden).max().unwrap_or(0);
+        let tensors = self.tensors();
+        let entries = |tensors: &[(String, Vec<usize>, &[f64])]| -> usize {
+            tensors.iter().map(|(_, _, entries)| entries.len()).sum()
+        };
+        let ends: usize = self.embed.weight.len()
+            + self.embed.bias.len()
+            + self.positions.as_ref().map_or(0, Vec::len)
+            + self.read_out.weight.len()
+            + self.read_out.bias.len();
+        let blocks: usize = self.runs.iter().map(|run| run.blocks).sum();
+        let block = heads * head_size * (4 * self.width() + 1) + hidden * (2 * self.width() + 1) + self.width();
+        Size {
+            blocks: count(blocks),
+            attention_layers: count(attention().map(|(blocks, _)| blocks).sum()),
+            feed_forward_layers: count(feed_forward().map(|(blocks, _)| blocks).sum()),
+            heads,
+            head_size,
+            hidden,
+            parameters: count(entries(&tensors)),
+            parameters_uniform: count(ends) + count(blocks) * count(block),
+            nonzeros: count(
+                tensors.iter().map(|(_, _, entries)| entries.iter().filter(|entry| **entry != 0.0).count()).sum(),
+            ),
+        }
+    }
+}
