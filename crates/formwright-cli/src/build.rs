@@ -142,7 +142,7 @@ impl Build {
         // One choice each so far; naming them keeps a script that spells them out working.
         let (Attention::Hardmax, Precision::Exact) = (self.attention, self.precision);
         let as_printed = self.as_printed.iter().map(|name| name.parse()).collect::<Result<Vec<AsPrinted>>>()?;
-        let options = Options { positional: self.positional, as_printed };
+        let options = Options { positional: self.positional, as_printed, ..Options::default() };
         let demonstration = self.wish.target.is_none();
         if demonstration && self.output.is_some() {
             return Err(Error::input("there is nothing to write: no target is named")

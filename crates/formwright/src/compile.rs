@@ -7,13 +7,14 @@ use serde_json::{Value, json};
 use crate::bound::baseline::baseline;
 use crate::bound::norm::upward;
 use crate::bound::piecewise::{Question, bound};
-use crate::bound::resolution::{Found, smallest};
-use crate::bound::{Baseline, Budget, Norm};
+use crate::bound::resolution::{Found, search, smallest};
+use crate::bound::{Baseline, Budget, Norm, lowered, resolution};
 use crate::construct::yun::{self, AsPrinted, Options};
 use crate::error::{Error, Result};
 use crate::exact::{Int, Rat};
 use crate::lattice::{Grid, has_distinct_columns};
-use crate::network::{Network, Sequence};
+use crate::lower::{self, Format, Lowering};
+use crate::network::{FloatNetwork, Network, Precision, Sequence};
 use crate::target::{Source, Symmetry, Target};
 
 /// What a user asks for; what is left open is filled in from the target, else from the defaults.
@@ -33,6 +34,33 @@ pub struct Request {
     pub assume_equivariant: bool,
     /// The error that is asked for.
     pub tolerance: Tolerance,
+    /// The arithmetic of the network.
+    pub arithmetic: Arithmetic,
+}
+
+/// The arithmetic of a network.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Arithmetic {
+    /// Rational numbers, hardmax.
+    #[default]
+    Exact,
+    /// Floats and softmax, in this format.
+    Float(Format),
+    /// Floats and softmax: single precision if that meets the tolerance, else double; the format's own precision is not read.
+    Auto(Format),
+}
+
+impl Arithmetic {
+    /// What to try, in order; `None` is exact.
+    pub fn choices(self) -> Vec<Option<Format>> {
+        match self {
+            Self::Exact => vec![None],
+            Self::Float(format) => vec![Some(format)],
+            Self::Auto(format) => {
+                [Precision::F32, Precision::F64].map(|precision| Some(Format { precision, ..format })).to_vec()
+            }
+        }
+    }
 }
 
 /// What is asked of the error.
@@ -79,17 +107,40 @@ pub struct Model {
     pub tolerance: Tolerance,
     /// Whether the network is not the one that the construction builds: somebody edited its file. Nothing is claimed of it.
     pub edited: bool,
-    /// The network.
+    /// The exact network.
     pub network: Network,
+    /// The float network that it was lowered to.
+    pub lowered: Option<Lowered>,
     /// The proved error, once it has been computed.
     pub(crate) certified: OnceLock<Certified>,
+}
+
+/// A float network, and how it came about.
+#[derive(Debug)]
+pub struct Lowered {
+    /// Temperature, ramps and losses.
+    pub lowering: Lowering,
+    /// The network.
+    pub network: FloatNetwork,
 }
 
 const DEFAULT_TOKENS: usize = 3;
 const DEFAULT_DIMS: usize = 1;
 
-/// Compiles a target to the exact network of Theorem 2 or 3.
+/// Compiles a target to the network of Theorem 2 or 3.
 pub fn compile(request: &Request) -> Result<Model> {
+    let mut choices = request.arithmetic.choices().into_iter();
+    loop {
+        let format = choices.next().unwrap_or_default();
+        match compile_in(request, format) {
+            Err(_) if choices.len() > 0 => {}
+            compiled => return compiled,
+        }
+    }
+}
+
+/// Compiles in one format; `None` is exact.
+fn compile_in(request: &Request, format: Option<Format>) -> Result<Model> {
     let source = &request.source;
     let shape = request.shape()?;
     let target = Arc::new(source.target(shape.dims())?);
@@ -97,9 +148,9 @@ pub fn compile(request: &Request) -> Result<Model> {
     let assumptions = assumptions(&shape, &target, &request.options, request.assume_equivariant)?;
     let grid = match request.resolution.or(source.resolution()) {
         Some(_) => shape,
-        None => request.smallest_grid(&target, &shape)?,
+        None => request.smallest_grid(&target, &shape, format)?,
     };
-    let network = yun::build(&grid, &target, &request.options)?;
+    let (network, lowered) = build(&grid, &target, &request.options, format)?;
     let model = Model {
         source: source.clone(),
         target,
@@ -109,10 +160,25 @@ pub fn compile(request: &Request) -> Result<Model> {
         tolerance: request.tolerance.clone(),
         edited: false,
         network,
+        lowered,
         certified: OnceLock::new(),
     };
     model.check_tolerance()?;
     Ok(model)
+}
+
+/// The exact network, and what it is lowered to.
+pub(crate) fn build(
+    grid: &Grid,
+    target: &Arc<Target>,
+    options: &Options,
+    format: Option<Format>,
+) -> Result<(Network, Option<Lowered>)> {
+    let Some(format) = format else { return Ok((yun::build(grid, target, options)?, None)) };
+    let lowering = Lowering::derive(grid, target, options, format)?;
+    let exact = lowering.exact(grid, target)?;
+    let network = lowering.lower(&exact, grid)?;
+    Ok((exact, Some(Lowered { lowering, network })))
 }
 
 /// The cells a side of the grid on which a witness is looked for while the grid is still open.
@@ -134,7 +200,7 @@ impl Request {
     }
 
     /// The coarsest grid that meets the tolerance.
-    fn smallest_grid(&self, target: &Target, shape: &Grid) -> Result<Grid> {
+    fn smallest_grid(&self, target: &Target, shape: &Grid, format: Option<Format>) -> Result<Grid> {
         yun::check_size(shape)?;
         let (Some(eps), Some(norm)) = (&self.tolerance.eps, self.tolerance.norm()) else {
             return Err(Error::input("how fine the grid is must be said: there is no --resolution and no --eps")
@@ -143,16 +209,51 @@ impl Request {
         };
         let positional = self.options.positional;
         let shape = coarsest(shape, positional)?;
-        let question = Question { target, grid: &shape, positional, lipschitz: self.tolerance.lipschitz.as_ref() };
-        match smallest(question, &norm, eps)? {
+        let lipschitz = self.tolerance.lipschitz.as_ref();
+        let question = Question { target, grid: &shape, positional, lipschitz };
+        match grid_for(question, &self.options, format, &norm, eps)? {
             Found::Enough(resolution, _) => shape.with_resolution(resolution),
             Found::AtBest(resolution, budget) => {
-                let way_out =
-                    if positional { "a larger --eps" } else { "a larger --eps, or --positional (no duplicates)" };
-                Err(not_met(eps, &budget, resolution).note("try", way_out))
+                let reachable = upward(budget.bound, 3);
+                let error = not_met(eps, &budget, resolution);
+                let way_out = match format {
+                    Some(Format { precision: Precision::F32, .. }) => "--precision f64".to_owned(),
+                    Some(_) => format!("--eps {reachable}, the smallest reachable in floats, or --precision exact"),
+                    None if positional => "a larger --eps".to_owned(),
+                    None => "a larger --eps, or --positional (no duplicates)".to_owned(),
+                };
+                Err(error.note("try", way_out))
             }
         }
     }
+}
+
+/// The grid that a tolerance needs: by the bound of the exact network, or of the float network in a format.
+pub(crate) fn grid_for(
+    question: Question<'_>,
+    options: &Options,
+    format: Option<Format>,
+    norm: &Norm,
+    eps: &Rat,
+) -> Result<Found> {
+    let Some(format) = format else { return smallest(question, norm, eps) };
+    let lowering = |grid: &Grid| Lowering::derive(grid, question.target, options, format);
+    let budget = |grid: &Grid| lowered::bound(Question { grid, ..question }, &lowering(grid)?, norm);
+    // Finer grids lose less to their cells and more to floats: no further than where floats alone take half of what is allowed.
+    let half = eps / &Rat::from(2);
+    let cheap = |side: u64| {
+        let grid = question.grid.with_resolution(side).ok()?;
+        let losses = lowered::losses(Question { grid: &grid, ..question }, &lowering(&grid).ok()?, norm);
+        Some(losses.iter().filter_map(|term| Rat::from_f64(term.bound)).fold(Rat::ZERO, |sum, term| sum + term) <= half)
+    };
+    let fits = lower::finest(question.grid, options, format.precision)?;
+    let finest = resolution::last(question.grid.resolution(), fits, |side| cheap(side).unwrap_or(false));
+    if let Some(finest) = finest
+        && let Ok(Found::Enough(resolution, budget)) = search(question.grid, finest, eps, budget)
+    {
+        return Ok(Found::Enough(resolution, budget));
+    }
+    resolution::least(question.grid, fits, eps, budget)
 }
 
 /// The coarsest grid of this shape that serves any cell: without positions, one with as many columns as tokens.
@@ -234,7 +335,10 @@ impl Model {
         let lipschitz = self.tolerance.lipschitz.as_ref();
         let question =
             Question { target: &self.target, grid: &self.grid, positional: self.options.positional, lipschitz };
-        let budget = bound(question, &norm)?;
+        let budget = match &self.lowered {
+            Some(lowered) => lowered::bound(question, &lowered.lowering, &norm)?,
+            None => bound(question, &norm)?,
+        };
         if budget.bound.is_infinite() {
             return Err(Error::declined(format!("no finite bound on the {norm} error is proved"))
                 .note("reason", "the target jumps, or its slope or its values are not bounded on some cell")

@@ -10,7 +10,7 @@
 //! makes a [`Model`](compile::Model) of it: the network, and what is proved about it.
 //!
 //! ```
-//! use formwright::compile::{Request, Tolerance, compile};
+//! use formwright::compile::{Arithmetic, Request, Tolerance, compile};
 //! use formwright::construct::yun::Options;
 //! use formwright::eval::{exact, indexed};
 //! use formwright::exact::Rat;
@@ -24,6 +24,7 @@
 //!     options: Options::default(),
 //!     assume_equivariant: false,
 //!     tolerance: Tolerance::default(),
+//!     arithmetic: Arithmetic::Exact,
 //! })?;
 //! let x = vec![vec![Rat::new(1, 10)], vec![Rat::new(7, 8)]];
 //! let y = indexed::run(&model.network, &x)?;
@@ -46,6 +47,7 @@ pub mod exact;
 pub mod input;
 pub mod interval;
 pub mod lattice;
+pub mod lower;
 pub mod network;
 pub mod plan;
 pub mod target;

@@ -113,6 +113,7 @@ fn measured_errors_stay_below_certified_ones() {
                     options: Options { positional, ..Options::default() },
                     assume_equivariant: false,
                     tolerance: Tolerance { eps: None, norm: Some(norm(norm_name)), lipschitz: None },
+                    arithmetic: formwright::compile::Arithmetic::Exact,
                 })
                 .expect("a model");
                 let certified = model.certified().expect("a bound").expect("a norm was asked for").budget.bound;

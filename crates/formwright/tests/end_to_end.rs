@@ -111,6 +111,7 @@ fn other_boxes_and_integer_domains_are_moved_by_the_embedding() {
         options: positional(),
         assume_equivariant: false,
         tolerance: formwright::compile::Tolerance::default(),
+        arithmetic: formwright::compile::Arithmetic::Exact,
     })
     .expect("a model");
     let x: Sequence = [6, 3, 6].map(|x| vec![Rat::from(x)]).to_vec();

@@ -27,9 +27,10 @@ fn model(case: &Value) -> Model {
         tokens: Some(size("tokens")),
         dims: Some(size("dims")),
         resolution: Some(number("resolution")),
-        options: Options { positional: number("theorem") == 3, as_printed },
+        options: Options { positional: number("theorem") == 3, as_printed, ..Options::default() },
         assume_equivariant: false,
         tolerance: formwright::compile::Tolerance::default(),
+        arithmetic: formwright::compile::Arithmetic::Exact,
     })
     .expect("a model")
 }

@@ -17,6 +17,7 @@ fn request(text: &str, tokens: usize, eps: Rat, norm: &str) -> Request {
         options: Options::default(),
         assume_equivariant: false,
         tolerance: Tolerance { eps: Some(eps), norm: Some(norm.parse().expect("a norm")), lipschitz: None },
+        arithmetic: formwright::compile::Arithmetic::Exact,
     }
 }
 

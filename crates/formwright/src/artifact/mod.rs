@@ -221,7 +221,7 @@ pub fn read(dir: &Path) -> Result<Model> {
         return Err(wrong(&format!("format {}, version {}", written.format, written.version)));
     }
     let as_printed = written.as_printed.iter().map(|name| name.parse()).collect::<Result<Vec<AsPrinted>>>()?;
-    let options = Options { positional: written.positional, as_printed };
+    let options = Options { positional: written.positional, as_printed, ..Options::default() };
     let WrittenTolerance { eps, norm, lipschitz } = written.tolerance;
     let norm = norm.map(|name| name.parse()).transpose()?;
     if lipschitz.as_ref().is_some_and(|l| *l <= Rat::ZERO) {
@@ -276,6 +276,7 @@ pub fn read(dir: &Path) -> Result<Model> {
         tolerance,
         edited,
         network,
+        lowered: None,
         certified: OnceLock::new(),
     })
 }

@@ -5,6 +5,7 @@
 
 use super::Norm;
 use super::piecewise::{self, Question};
+use crate::exact::Rat;
 use crate::lattice::Grid;
 use crate::target::Target;
 
@@ -33,7 +34,9 @@ pub fn baseline(target: &Target, grid: &Grid, norm: &Norm) -> Option<Baseline> {
         .filter(|coarse| coarse.points().to_u64().is_some_and(|n| n <= piecewise::MOST_CELLS))?;
     let mut columns: Vec<Vec<f64>> = Vec::new();
     for point in coarse.all_points() {
-        let values = target.evaluate_f64(&coarse.centre(&point)).ok()?;
+        let centre: Vec<Vec<f64>> =
+            coarse.centre(&point).iter().map(|token| token.iter().map(Rat::to_f64).collect()).collect();
+        let values = target.evaluate_f64(&centre).ok()?;
         if values.iter().any(|value| !value.is_finite()) {
             return None;
         }

@@ -4,10 +4,14 @@
 //! |---|---|
 //! | `norm.rs` | norms, and rounding up |
 //! | `piecewise.rs` | Lemma 8 and the duplicates of Theorem 2: cell by cell, or uniformly |
+//! | `lowered.rs` | what softmax, ramps and rounding add in a float network |
+//! | `measured.rs` | the error as it is sampled |
 //! | `baseline.rs` | the error of the best constant, beside which every bound is read |
 //! | `resolution.rs` | the smallest grid that meets a tolerance |
 
 pub mod baseline;
+pub mod lowered;
+pub mod measured;
 pub mod norm;
 pub mod piecewise;
 pub mod resolution;

@@ -49,8 +49,27 @@ pub struct Question<'a> {
     pub lipschitz: Option<&'a Rat>,
 }
 
+/// What a network gives on cells that it does not serve.
+#[derive(Clone, Copy, Debug)]
+pub struct Unserved {
+    /// This number,
+    pub value: Interval,
+    /// up to this much.
+    pub stray: f64,
+}
+
+impl Unserved {
+    /// An exact network gives 0.
+    pub const ZERO: Self = Self { value: Interval::ZERO, stray: 0.0 };
+}
+
 /// The certified `L^p` distance between the target and the exact network.
 pub fn bound(question: Question<'_>, norm: &Norm) -> Result<Budget> {
+    bound_around(question, Unserved::ZERO, norm)
+}
+
+/// The same, for a network that gives something else than 0 on the cells that it does not serve.
+pub fn bound_around(question: Question<'_>, unserved: Unserved, norm: &Norm) -> Result<Budget> {
     let Norm::Lp(p) = norm else {
         return Err(Error::declined("a lattice network is certified in L^p, not in the supremum norm")
             .note("reason", "it is 0 on cells with equal columns and, once lowered to floats, far off between cells")
@@ -74,8 +93,8 @@ pub fn bound(question: Question<'_>, norm: &Norm) -> Result<Budget> {
     let exponent = Exponent::new(p);
     let cells = question.grid.points().to_u64().filter(|cells| *cells <= MOST_CELLS);
     let (method, (served, other)) = match cells {
-        Some(cells) => (Method::CellWise, cell_by_cell(question, &exponent, cells)?),
-        None => (Method::Uniform, uniform(question, &exponent)?),
+        Some(cells) => (Method::CellWise, cell_by_cell(question, unserved, &exponent, cells)?),
+        None => (Method::Uniform, uniform(question, unserved, &exponent)?),
     };
     let mut terms = vec![Term { name: "piecewise constant", bound: exponent.root(served) }];
     if !question.positional {
@@ -94,7 +113,7 @@ pub fn bound(question: Question<'_>, norm: &Norm) -> Result<Budget> {
 }
 
 /// The two sums of the module comment, without their roots.
-fn cell_by_cell(question: Question<'_>, exponent: &Exponent, cells: u64) -> Result<(f64, f64)> {
+fn cell_by_cell(question: Question<'_>, unserved: Unserved, exponent: &Exponent, cells: u64) -> Result<(f64, f64)> {
     let cutter = Cutter::new(question.grid);
     let chunks = cells.div_ceil(CHUNK);
     let partial: Vec<Result<(f64, f64)>> = (0..chunks)
@@ -102,7 +121,7 @@ fn cell_by_cell(question: Question<'_>, exponent: &Exponent, cells: u64) -> Resu
         .map(|chunk| {
             let mut sums = (0.0, 0.0);
             for rank in chunk * CHUNK..cells.min((chunk + 1) * CHUNK) {
-                let (served, other) = one_cell(question, exponent, &cutter, rank)?;
+                let (served, other) = one_cell(question, unserved, exponent, &cutter, rank)?;
                 sums = (add_up(sums.0, served), add_up(sums.1, other));
             }
             Ok(sums)
@@ -117,7 +136,13 @@ fn cell_by_cell(question: Question<'_>, exponent: &Exponent, cells: u64) -> Resu
 }
 
 /// One cell's share, without the volume.
-fn one_cell(question: Question<'_>, exponent: &Exponent, cutter: &Cutter, rank: u64) -> Result<(f64, f64)> {
+fn one_cell(
+    question: Question<'_>,
+    unserved: Unserved,
+    exponent: &Exponent,
+    cutter: &Cutter,
+    rank: u64,
+) -> Result<(f64, f64)> {
     let point = cutter.point(rank);
     let served = question.positional || has_distinct_columns(&point);
     let (cube, centre) = (cutter.cube(&point), cutter.centre(&point));
@@ -125,7 +150,8 @@ fn one_cell(question: Question<'_>, exponent: &Exponent, cutter: &Cutter, rank: 
     if served {
         Ok((sum(oscillations(question, cutter, &cube, &centre)?), 0.0))
     } else {
-        Ok((0.0, sum(question.target.suprema(&cube)?)))
+        let far = question.target.suprema(&cube, unserved.value)?;
+        Ok((0.0, sum(far.into_iter().map(|value| add_up(value, unserved.stray)).collect())))
     }
 }
 
@@ -141,7 +167,7 @@ fn oscillations(question: Question<'_>, cutter: &Cutter, cube: &Cube, centre: &C
 }
 
 /// The same sums from constants that hold on the whole domain.
-fn uniform(question: Question<'_>, exponent: &Exponent) -> Result<(f64, f64)> {
+fn uniform(question: Question<'_>, unserved: Unserved, exponent: &Exponent) -> Result<(f64, f64)> {
     let grid = question.grid;
     let cutter = Cutter::new(grid);
     let (n, columns) = (grid.tokens(), grid.columns());
@@ -162,7 +188,8 @@ fn uniform(question: Question<'_>, exponent: &Exponent) -> Result<(f64, f64)> {
         let rate = stated.map_or(rate, |stated| rate.min(stated));
         let oscillation = mul_up(rate, cutter.reach).min(mul_up(2.0, supremum));
         served = add_up(served, exponent.power(oscillation));
-        other = add_up(other, mul_up(share, exponent.power(supremum)));
+        let far = add_up(add_up(supremum, unserved.value.mag()), unserved.stray);
+        other = add_up(other, mul_up(share, exponent.power(far)));
     }
     Ok((mul_up(served, volume), mul_up(other, volume)))
 }

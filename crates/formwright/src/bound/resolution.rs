@@ -9,6 +9,7 @@ use super::piecewise::{MOST_CELLS, Question, bound};
 use super::{Budget, Norm};
 use crate::error::{Error, Result};
 use crate::exact::{Int, Rat};
+use crate::lattice::Grid;
 
 /// The finest grid that is tried.
 const FINEST: u64 = 1 << 40;
@@ -24,8 +25,26 @@ pub enum Found {
 
 /// The smallest resolution, from that of the question's grid on, whose bound is at most `eps`.
 pub fn smallest(question: Question<'_>, norm: &Norm, eps: &Rat) -> Result<Found> {
-    let shape = question.grid;
-    let budget = |resolution: u64| bound(Question { grid: &shape.with_resolution(resolution)?, ..question }, norm);
+    let budget = |grid: &Grid| bound(Question { grid, ..question }, norm);
+    search(question.grid, FINEST, eps, budget)
+}
+
+/// The smallest resolution, from that of `shape` to `finest`, whose budget is at most `eps`.
+pub fn search(shape: &Grid, finest: u64, eps: &Rat, budget: impl Fn(&Grid) -> Result<Budget>) -> Result<Found> {
+    let budget = |resolution: u64| budget(&shape.with_resolution(resolution)?);
+    // Where all grids together have few cells, each is tried: a bound need not be monotone.
+    if affordable(shape, finest) {
+        let mut best: Result<(u64, Budget)> = Err(Error::declined("no grid was tried"));
+        for resolution in shape.resolution()..=finest {
+            match budget(resolution) {
+                Ok(tried) if tried.meets(eps) => return Ok(Found::Enough(resolution, tried)),
+                Ok(tried) if best.as_ref().is_ok_and(|(_, best)| best.bound <= tried.bound) => {}
+                Ok(tried) => best = Ok((resolution, tried)),
+                Err(error) => best = best.or(Err(error)),
+            }
+        }
+        return best.map(|(resolution, budget)| Found::AtBest(resolution, budget));
+    }
     // The finest grid that failed, with its bound; the best budget so far, or why there is none.
     let mut failed = (shape.resolution() - 1, f64::INFINITY);
     let mut best: Result<(u64, Budget)> = Err(Error::declined("no grid was tried"));
@@ -46,10 +65,10 @@ pub fn smallest(question: Question<'_>, norm: &Norm, eps: &Rat) -> Result<Found>
                 best = best.or(Err(error));
             }
         }
-        if resolution >= FINEST {
+        if resolution >= finest {
             return best.map(|(resolution, budget)| Found::AtBest(resolution, budget));
         }
-        resolution = (2 * resolution).min(FINEST);
+        resolution = (2 * resolution).min(finest);
     };
     // A guess, its neighbour on the other side of the answer, and if these do not settle it, halves.
     let guess = interpolate(failed, (resolution, found.bound), eps.to_f64());
@@ -72,9 +91,7 @@ pub fn smallest(question: Question<'_>, norm: &Norm, eps: &Rat) -> Result<Found>
             next = u64::midpoint(failed.0, resolution);
         }
     }
-    // Where it costs little, every coarser grid is tried too: a bound need not be monotone.
-    let affordable = shape.with_resolution(resolution)?.points() * Int::from(resolution) <= Int::from(MOST_CELLS);
-    if affordable {
+    if affordable(shape, resolution) {
         for coarser in shape.resolution()..resolution {
             if let Ok(better) = budget(coarser)
                 && better.meets(eps)
@@ -84,6 +101,45 @@ pub fn smallest(question: Question<'_>, norm: &Norm, eps: &Rat) -> Result<Found>
         }
     }
     Ok(Found::Enough(resolution, found))
+}
+
+/// The last of `from..=to` of which `holds` is true, if it is true of a first part of them and false of the rest.
+pub fn last(from: u64, to: u64, holds: impl Fn(u64) -> bool) -> Option<u64> {
+    if !holds(from) {
+        return None;
+    }
+    let (mut yes, mut no) = (from, to + 1);
+    while yes + 1 < no {
+        let middle = u64::midpoint(yes, no);
+        if holds(middle) { yes = middle } else { no = middle }
+    }
+    Some(yes)
+}
+
+/// The resolution with the least bound, for budgets that first fall and then rise: by thirds.
+pub fn least(shape: &Grid, finest: u64, eps: &Rat, budget: impl Fn(&Grid) -> Result<Budget>) -> Result<Found> {
+    let budget = |resolution: u64| budget(&shape.with_resolution(resolution)?);
+    let bound = |resolution: u64| budget(resolution).map_or(f64::INFINITY, |budget| budget.bound);
+    let (mut low, mut high) = (shape.resolution(), finest);
+    while high - low > 2 {
+        let third = (high - low) / 3;
+        let (a, b) = (low + third, high - third);
+        // Two bounds that are both infinite are so because of floats: the grid is too fine.
+        if bound(a) <= bound(b) { high = b - 1 } else { low = a + 1 }
+    }
+    let tried = (low..=high).map(|resolution| Ok((resolution, budget(resolution)?)));
+    let best = tried.min_by(|a: &Result<(u64, Budget)>, b| {
+        let bound = |tried: &Result<(u64, Budget)>| tried.as_ref().map_or(f64::INFINITY, |(_, budget)| budget.bound);
+        bound(a).total_cmp(&bound(b))
+    });
+    let (resolution, budget) = best.unwrap_or_else(|| Err(Error::declined("no grid was tried")))?;
+    Ok(if budget.meets(eps) { Found::Enough(resolution, budget) } else { Found::AtBest(resolution, budget) })
+}
+
+/// Whether all grids up to this one together have few cells.
+fn affordable(shape: &Grid, resolution: u64) -> bool {
+    let finest = shape.with_resolution(resolution);
+    finest.is_ok_and(|finest| finest.points() * Int::from(resolution) <= Int::from(MOST_CELLS))
 }
 
 /// Where the line through two points, on logarithms, falls to `eps`; the middle, if there is no such line.

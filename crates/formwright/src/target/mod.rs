@@ -228,25 +228,24 @@ impl Target {
         }
     }
 
-    /// A bound on the absolute value of every output entry, over the whole domain.
-    pub fn bound(&self, tokens: usize) -> Result<Rat> {
+    /// An interval that holds every output entry, over the whole domain.
+    pub fn range(&self, tokens: usize) -> Result<(Rat, Rat)> {
         match &self.function {
-            Function::Expression(checked) => {
-                let (low, high) = checked.range_exact(tokens)?;
-                Ok(low.abs().max(high.abs()))
-            }
-            Function::Table(table) => Ok(table.bound()),
+            Function::Expression(checked) => checked.range_exact(tokens),
+            Function::Table(table) => Ok(table.range()),
         }
     }
 
     /// The value at `x` in double precision, entry by entry, token by token.
-    pub fn evaluate_f64(&self, x: &[Vec<Rat>]) -> Result<Vec<f64>> {
+    pub fn evaluate_f64(&self, x: &[Vec<f64>]) -> Result<Vec<f64>> {
         match &self.function {
-            Function::Expression(checked) => {
-                let x: Vec<Vec<f64>> = x.iter().map(|token| token.iter().map(Rat::to_f64).collect()).collect();
-                Ok(checked.evaluate_f64(&x).concat())
+            Function::Expression(checked) => Ok(checked.evaluate_f64(x).concat()),
+            Function::Table(table) => {
+                let exact: Option<Sequence> =
+                    x.iter().map(|token| token.iter().map(|x| Rat::from_f64(*x)).collect()).collect();
+                let exact = exact.ok_or_else(|| Error::input("a table has no value at an infinite number"))?;
+                Ok(table.evaluate(&exact)?.concat().iter().map(Rat::to_f64).collect())
             }
-            Function::Table(table) => Ok(table.evaluate(x)?.concat().iter().map(Rat::to_f64).collect()),
         }
     }
 
@@ -264,17 +263,16 @@ impl Target {
         }
     }
 
-    /// For each output entry, a bound on its absolute value on a box.
-    pub fn suprema(&self, cube: &Cube) -> Result<Vec<f64>> {
+    /// For each output entry, a bound on its distance from `offset` on a box.
+    pub fn suprema(&self, cube: &Cube, offset: Interval) -> Result<Vec<f64>> {
+        let distance = |value: Interval| (value - offset).mag();
         match &self.function {
-            Function::Expression(checked) => {
-                Ok(checked.enclose(cube)?.concat().into_iter().map(Interval::mag).collect())
-            }
+            Function::Expression(checked) => Ok(checked.enclose(cube)?.concat().into_iter().map(distance).collect()),
             Function::Table(table) => {
                 let middle: Option<Sequence> =
                     cube.iter().map(|token| token.iter().map(|side| Rat::from_f64(side.mid())).collect()).collect();
                 let middle = middle.ok_or_else(|| Error::declined("a table has no values on an unbounded box"))?;
-                Ok(table.evaluate(&middle)?.concat().iter().map(|value| Interval::from(value).mag()).collect())
+                Ok(table.evaluate(&middle)?.concat().iter().map(|value| distance(Interval::from(value))).collect())
             }
         }
     }
@@ -285,7 +283,8 @@ impl Target {
             Function::Expression(checked) => checked.rates(tokens, splits),
             Function::Table(table) => {
                 // Inside its own cells a table does not change at all.
-                let bound = Interval::from(&table.bound()).mag();
+                let (low, high) = table.range();
+                let bound = Interval::from(&low).hull(Interval::from(&high)).mag();
                 Ok(vec![(0.0, bound); tokens * table.output_dims()])
             }
         };

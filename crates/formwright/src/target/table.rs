@@ -143,9 +143,10 @@ impl Table {
         &self.values[rank]
     }
 
-    /// The largest absolute value.
-    pub fn bound(&self) -> Rat {
-        self.values.iter().flatten().flatten().map(Rat::abs).max().unwrap_or_default()
+    /// The smallest and the largest value.
+    pub fn range(&self) -> (Rat, Rat) {
+        let values = || self.values.iter().flatten().flatten().cloned();
+        (values().reduce(Rat::min).unwrap_or_default(), values().reduce(Rat::max).unwrap_or_default())
     }
 
     /// Decided at every grid point: swapping two neighbouring tokens must swap the values. Neighbours are enough, since their swaps

@@ -33,6 +33,7 @@ pub fn request(source: Source, (n, d, resolution): Triple, options: Options) -> 
         options,
         assume_equivariant: false,
         tolerance: formwright::compile::Tolerance::default(),
+        arithmetic: formwright::compile::Arithmetic::Exact,
     }
 }
 
@@ -53,7 +54,7 @@ pub fn positional() -> Options {
 }
 
 pub fn as_printed(step: AsPrinted, positional: bool) -> Options {
-    Options { positional, as_printed: vec![step] }
+    Options { positional, as_printed: vec![step], ..Options::default() }
 }
 
 /// Every (n, d, N) with `N^{dn} ≤ most`.

@@ -17,9 +17,15 @@ pub fn value_at_centre(target: &Target, grid: &Grid, point: &[Vec<u64>]) -> Resu
     target.evaluate(&grid.centre(point))
 }
 
-/// `A_L = N · f(C_L)`, divided by `2^exponent`.
-pub fn stored_value(target: &Target, grid: &Grid, point: &[Vec<u64>], exponent: usize) -> Result<Sequence> {
+/// `A_L = N · (f(C_L) - offset)`, divided by `2^exponent`.
+pub fn stored_value(
+    target: &Target,
+    grid: &Grid,
+    point: &[Vec<u64>],
+    offset: &Rat,
+    exponent: usize,
+) -> Result<Sequence> {
     let scale = Rat::from(grid.resolution()) / Rat::from(2).pow(exponent);
     let value = value_at_centre(target, grid, point)?;
-    Ok(value.into_iter().map(|token| token.into_iter().map(|y| y * &scale).collect()).collect())
+    Ok(value.into_iter().map(|token| token.into_iter().map(|y| (y - offset) * &scale).collect()).collect())
 }

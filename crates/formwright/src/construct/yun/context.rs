@@ -232,7 +232,8 @@ impl SelectiveShifts {
         Ok(())
     }
 
-    fn count(&self) -> Int {
+    /// How many windows there are.
+    pub fn count(&self) -> Int {
         self.windows.iter().fold(Int::ZERO, |total, run| total + &run.count)
     }
 }
@@ -414,6 +415,11 @@ impl ContextMap {
         Context { columns, before, ids: gained(shifted, gains) }
     }
 
+    /// Whether tokens have positions: then every sequence is a context.
+    pub fn is_positional(&self) -> bool {
+        self.positions != Positions::None
+    }
+
     /// The number of contexts: `C(D, n)`, with positions `D^n`.
     pub fn count(&self) -> Int {
         match self.positions {
@@ -529,10 +535,21 @@ impl ContextMap {
         }
     }
 
+    /// The largest id of any context.
+    pub fn largest_id(&self) -> Int {
+        let first = self.descending().next();
+        first.and_then(|context| context.ids.iter().map(Rat::ceil).max()).unwrap_or_default()
+    }
+
+    /// The largest id before the map: that of the last column of the token with the highest position.
+    pub fn largest_before(&self) -> Int {
+        let starts = (0..self.grid.tokens()).map(|token| Self::range_start(&self.grid, self.positions, token));
+        starts.max().unwrap_or_default() + self.grid.columns() - Int::ONE
+    }
+
     /// The largest number of binary digits of an id of a context.
     pub fn id_bits(&self) -> usize {
-        let first = self.descending().next();
-        first.map_or(0, |context| context.ids.iter().map(|id| id.ceil().bits()).max().unwrap_or(0))
+        self.largest_id().bits()
     }
 
     /// Refuses parameters that a hand-edited file may hold and that do not tell contexts apart.

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use super::context::{ContextMap, Positions, interval};
 use super::quantise::{Flag, Quantise};
-use super::value::{Rescale, ValueWindows, WindowOrder, ZeroOutside, largest_entry};
+use super::value::{Rescale, ValueWindows, WindowOrder, ZeroOutside};
 use super::{
     AsPrinted, Options, global_stage, network, quantise_stage, rescale_stage, shifts_stage, value_exponent,
     values_stage, zero_stage,
@@ -23,7 +23,7 @@ use crate::network::{Network, Stage};
 use crate::target::Target;
 
 /// The magnitude of the flag: `F = N^{nd+1}`, as printed in the lecture `N^{1-nd}`.
-fn flag_magnitude(grid: &Grid, options: &Options) -> Rat {
+pub(crate) fn flag_magnitude(grid: &Grid, options: &Options) -> Rat {
     let (resolution, power) = (Rat::from(grid.resolution()), Rat::from(grid.points()));
     if options.prints(AsPrinted::FlagSign) { resolution / power } else { resolution * power }
 }
@@ -47,6 +47,7 @@ pub(super) fn build(grid: &Grid, target: &Arc<Target>, options: &Options) -> Res
         rows: grid.dims(),
         steps: Int::from(grid.resolution()),
         flag: Some(Flag { low: Rat::ZERO, high: Rat::from(grid.resolution()), value: -flag.clone() }),
+        order: options.tuning.steps,
     };
     let map = ContextMap::new(grid, Positions::None);
     let (low, high) = interval(grid);
@@ -54,7 +55,7 @@ pub(super) fn build(grid: &Grid, target: &Arc<Target>, options: &Options) -> Res
         u: map.sweep.u.clone(),
         low: Rat::from(low),
         high: Rat::from(high),
-        drop: largest_entry(grid, &flag) + Rat::ONE,
+        drop: options.drop(grid, &flag),
     };
     let mut stages = vec![
         quantise_stage(quantise),
@@ -63,7 +64,7 @@ pub(super) fn build(grid: &Grid, target: &Arc<Target>, options: &Options) -> Res
         zero_stage(zero),
     ];
     stages.extend(value_stages(grid, target, options, map)?);
-    Ok(network(grid, target, None, stages))
+    Ok(network(grid, target, options, None, stages))
 }
 
 /// The windows of Lemma 7 and, where the values had to be scaled down, the layers that scale them back.
@@ -76,9 +77,10 @@ pub(super) fn value_stages(
     let (order, exponent) = if options.prints(AsPrinted::Lemma7Order) {
         (WindowOrder::Listed, 0)
     } else {
-        (WindowOrder::DecreasingCentres, value_exponent(grid, target, &map.lowest_id())?)
+        (WindowOrder::DecreasingCentres, value_exponent(grid, target, options, &map.lowest_id())?)
     };
-    let values = ValueWindows { map, half_width: Rat::new(1, 2), order, exponent, target: Arc::clone(target) };
+    let offset = options.tuning.offset.clone();
+    let values = ValueWindows { map, half_width: Rat::new(1, 2), order, exponent, offset, target: Arc::clone(target) };
     let mut stages = vec![values_stage(values)];
     if exponent > 0 {
         let rows = target.output_dims();

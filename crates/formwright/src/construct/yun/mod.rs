@@ -32,7 +32,7 @@ use crate::lattice::Grid;
 use crate::network::{Affine, Coordinate, Generator, Matrix, Network, Stage};
 use crate::target::Target;
 
-use context::{GlobalShift, Positions, SelectiveShifts};
+use context::{GlobalShift, Order, Positions, SelectiveShifts};
 use quantise::Quantise;
 use value::{Rescale, ValueWindows, ZeroOutside};
 
@@ -98,6 +98,27 @@ pub struct Options {
     pub positional: bool,
     /// Steps taken as printed.
     pub as_printed: Vec<AsPrinted>,
+    /// What the lowering to floats asks for.
+    pub tuning: Tuning,
+}
+
+/// Freedoms of the construction that exact arithmetic does not notice and floats do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tuning {
+    /// Subtracted from the values that are stored, added again by the read-out: what the network gives where it is to give nothing.
+    pub offset: Rat,
+    /// The order of the quantiser's steps.
+    pub steps: Order,
+    /// Lemma 7's `M` is at least this.
+    pub least_drop: Rat,
+    /// How far below its centre a window reaches: ½, and the ramp of a lowered one.
+    pub window_reach: Rat,
+}
+
+impl Default for Tuning {
+    fn default() -> Self {
+        Self { offset: Rat::ZERO, steps: Order::Increasing, least_drop: Rat::ZERO, window_reach: Rat::new(1, 2) }
+    }
 }
 
 impl Options {
@@ -113,6 +134,11 @@ impl Options {
             (true, false) => Positions::Repaired,
             (true, true) => Positions::Printed,
         }
+    }
+
+    /// Lemma 7's `M + 1`, for a flag of this magnitude.
+    pub(crate) fn drop(&self, grid: &Grid, flag: &Rat) -> Rat {
+        (value::largest_entry(grid, flag) + Rat::ONE).max(self.tuning.least_drop.clone())
     }
 
     fn check(&self) -> Result<()> {
@@ -176,17 +202,19 @@ pub(crate) fn check_size(grid: &Grid) -> Result<()> {
         .note("try", most.map_or_else(|| "fewer --dims".to_owned(), |most| format!("--tokens {most} or fewer"))))
 }
 
-/// The smallest `k` for which values divided by `2^k` stay below the windows: `|uᵀA_L| < lowest - ½`.
-fn value_exponent(grid: &Grid, target: &Target, lowest: &Rat) -> Result<usize> {
+/// The smallest `k` for which values divided by `2^k` stay below the windows: `|uᵀA_L| < lowest - ½`, or what room the windows take.
+pub(crate) fn value_exponent(grid: &Grid, target: &Target, options: &Options, lowest: &Rat) -> Result<usize> {
     let sum = grid.radix().iter().fold(Int::ZERO, |sum, power| sum + power);
-    let bound = target.bound(grid.tokens()).map_err(|error| {
+    let (low, high) = target.range(grid.tokens()).map_err(|error| {
         error.note(
             "reason",
             "an exact network stores rational values, and where it puts them depends on a proved bound on them",
         )
     })?;
+    let Tuning { offset, window_reach, .. } = &options.tuning;
+    let bound = (low - offset).abs().max((high - offset).abs());
     let mut reach = bound * Rat::from(grid.resolution()) * Rat::from(sum);
-    let limit = lowest - Rat::new(1, 2);
+    let limit = lowest - window_reach;
     let mut exponent = 0;
     while reach >= limit {
         reach = reach / Rat::from(2);
@@ -198,11 +226,11 @@ fn value_exponent(grid: &Grid, target: &Target, lowest: &Rat) -> Result<usize> {
 /// Whether the hypothesis that Lemma 7 needs holds without scaling the values down.
 pub fn values_stay_below_windows(grid: &Grid, target: &Target, options: &Options) -> Result<bool> {
     let map = context::ContextMap::new(grid, options.positions());
-    Ok(value_exponent(grid, target, &map.lowest_id())? == 0)
+    Ok(value_exponent(grid, target, options, &map.lowest_id())? == 0)
 }
 
 /// A network over the residual stream of the paper: one coordinate for each row of `X`.
-fn network(grid: &Grid, target: &Target, positions: Option<Matrix>, stages: Vec<Stage>) -> Network {
+fn network(grid: &Grid, target: &Target, options: &Options, positions: Option<Matrix>, stages: Vec<Stage>) -> Network {
     let (dims, outputs) = (grid.dims(), target.output_dims());
     let scale = Rat::from(grid.resolution()) / (grid.high() - grid.low());
     let embed = Affine {
@@ -212,7 +240,7 @@ fn network(grid: &Grid, target: &Target, positions: Option<Matrix>, stages: Vec<
     let delta = Rat::new(1, grid.resolution());
     let read_out = Affine {
         weight: (0..outputs).map(|row| basis(dims, row, delta.clone())).collect(),
-        bias: vec![Rat::ZERO; outputs],
+        bias: vec![options.tuning.offset.clone(); outputs],
     };
     let coordinate = |row: usize| {
         let first = "; from the contextual map to the value map it also carries the token's id";
@@ -314,6 +342,17 @@ impl fmt::Display for Short<'_> {
             length => write!(f, "{sign}{}.{}e{}", &digits[..1], &digits[1..4], length - 1),
         }
     }
+}
+
+/// The contextual map of a construction.
+pub fn context_map(grid: &Grid, options: &Options) -> context::ContextMap {
+    context::ContextMap::new(grid, options.positions())
+}
+
+/// The steps of a row of the quantiser: `N`, with positions `nN`.
+pub fn quantiser_steps(grid: &Grid, options: &Options) -> Int {
+    let rows = if options.positional { grid.tokens() } else { 1 };
+    Int::from(rows) * Int::from(grid.resolution())
 }
 
 /// The largest number of binary digits of an id of a context.

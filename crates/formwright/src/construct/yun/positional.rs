@@ -24,9 +24,9 @@ use std::sync::Arc;
 use super::context::ContextMap;
 use super::equivariant::value_stages;
 use super::quantise::Quantise;
-use super::{Options, global_stage, network, quantise_stage, shifts_stage};
+use super::{Options, global_stage, network, quantise_stage, quantiser_steps, shifts_stage};
 use crate::error::Result;
-use crate::exact::{Int, Rat};
+use crate::exact::Rat;
 use crate::lattice::Grid;
 use crate::network::Network;
 use crate::target::Target;
@@ -38,13 +38,13 @@ pub(super) fn build(grid: &Grid, target: &Arc<Target>, options: &Options) -> Res
         let position = ContextMap::position(grid, positions, token);
         vec![Rat::from(position) * Rat::from(grid.resolution()); grid.dims()]
     });
-    let steps = Int::from(grid.tokens()) * Int::from(grid.resolution());
+    let steps = quantiser_steps(grid, options);
     let map = ContextMap::new(grid, positions);
     let mut stages = vec![
-        quantise_stage(Quantise { rows: grid.dims(), steps, flag: None }),
+        quantise_stage(Quantise { rows: grid.dims(), steps, flag: None, order: options.tuning.steps }),
         shifts_stage(map.sweep.clone()),
         global_stage(map.global.clone()),
     ];
     stages.extend(value_stages(grid, target, options, map)?);
-    Ok(network(grid, target, Some(encoding.collect()), stages))
+    Ok(network(grid, target, options, Some(encoding.collect()), stages))
 }

@@ -7,7 +7,8 @@
 //! step k  Z ← Z + e_i φ(e_iᵀZ - k),  φ(t) = -t       for 0 ≤ t < 1,        else 0          k = 0, …, N-1
 //! ```
 //!
-//! An entry in `[k, k+1)` becomes `k`, an entry outside `[0, N)` becomes `-F`, `F = N^{nd+1}`.
+//! An entry in `[k, k+1)` becomes `k`, an entry outside `[0, N)` becomes `-F`, `F = N^{nd+1}`. The steps touch disjoint cells, so their
+//! order does not matter here. It does in floats: by decreasing `k`, as in a lowered network, a step meets its own cell or integers only.
 //!
 //! *Size*: `d(N+1)` layers. Theorem 3 has no flag and `nN` steps a row: `ndN` layers.
 //!
@@ -17,6 +18,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::context::Order;
 use super::{basis, to_value};
 use crate::error::Result;
 use crate::exact::{Int, Rat};
@@ -42,6 +44,8 @@ pub struct Quantise {
     pub steps: Int,
     /// The flag of Theorem 2.
     pub flag: Option<Flag>,
+    /// The order of a row's steps.
+    pub order: Order,
 }
 
 impl Quantise {
@@ -94,7 +98,10 @@ impl Generator for Quantise {
     fn layers(&self) -> Box<dyn Iterator<Item = Result<Layer>> + '_> {
         Box::new((0..self.rows).flat_map(move |row| {
             let flag = self.flag.iter().map(move |flag| self.flag_layer(row, flag));
-            let steps = Int::ZERO.up_to(&self.steps);
+            let steps = Int::ZERO.up_to(&self.steps).map(move |k| match self.order {
+                Order::Increasing => k,
+                Order::Decreasing => &self.steps - Int::ONE - k,
+            });
             flag.chain(steps.map(move |k| self.step_layer(row, &k))).map(Ok)
         }))
     }

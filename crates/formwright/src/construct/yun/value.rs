@@ -148,6 +148,8 @@ pub struct ValueWindows {
     pub order: WindowOrder,
     /// Values are stored divided by `2^exponent`.
     pub exponent: usize,
+    /// What is subtracted from a value before it is stored.
+    pub offset: Rat,
     /// The function.
     pub target: Arc<Target>,
 }
@@ -162,6 +164,7 @@ struct Written {
     half_width: Rat,
     order: WindowOrder,
     exponent: usize,
+    offset: Rat,
 }
 
 /// A context, its tokens after the contextual map, and what replaces them.
@@ -174,7 +177,7 @@ struct Entry {
 impl ValueWindows {
     /// The windows as written by [`Generator::parameters`].
     pub(super) fn read(parameters: Value, grid: &Grid, target: Arc<Target>) -> std::result::Result<Self, String> {
-        let Written { map, half_width, order, exponent } =
+        let Written { map, half_width, order, exponent, offset } =
             serde_json::from_value(parameters).map_err(|error| error.to_string())?;
         if map.grid != *grid {
             return Err("its grid is not the model's".to_owned());
@@ -186,7 +189,7 @@ impl ValueWindows {
         if exponent > MAX_ID_BITS {
             return Err(format!("the exponent {exponent} is above {MAX_ID_BITS}"));
         }
-        Ok(Self { map, half_width, order, exponent, target })
+        Ok(Self { map, half_width, order, exponent, offset, target })
     }
 
     fn rows(&self) -> usize {
@@ -197,7 +200,7 @@ impl ValueWindows {
     fn entry(&self, context: Context) -> Result<Entry> {
         let grid = &self.map.grid;
         let point: Vec<Vec<u64>> = context.columns.iter().map(|id| grid.column(id)).collect();
-        let mut values = centres::stored_value(&self.target, grid, &point, self.exponent)?;
+        let mut values = centres::stored_value(&self.target, grid, &point, &self.offset, self.exponent)?;
         for value in &mut values {
             value.resize(self.rows(), Rat::ZERO);
         }
@@ -322,6 +325,7 @@ impl Generator for ValueWindows {
             half_width: self.half_width.clone(),
             order: self.order,
             exponent: self.exponent,
+            offset: self.offset.clone(),
         })
     }
 }

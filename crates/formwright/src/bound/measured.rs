@@ -1,0 +1,102 @@
+//! The error as it is measured: quasi-random points, and how far the result can be trusted.
+//!
+//! `∫ Σ_ij |f_ij - g_ij|^p` is estimated by a rank-one lattice rule of `M` points with generator `(1, a, a², …)` in every one of `S` random
+//! shifts: each shift gives an unbiased estimate, their spread a confidence interval (Student's t with `S - 1` degrees of freedom, 95 %). The
+//! random shifts come from a seeded generator, so the same request measures the same number.
+
+use super::Norm;
+use crate::error::Result;
+use crate::lattice::Grid;
+use crate::target::Target;
+
+/// Shifts of the lattice.
+const SHIFTS: usize = 16;
+
+/// The quantile of Student's t for 15 degrees of freedom: two-sided 95 %.
+const STUDENT: f64 = 2.131_449_5;
+
+/// The seed of the shifts.
+const SEED: u64 = 20_200_226;
+
+/// A measured error.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Measured {
+    /// The norm.
+    pub norm: Norm,
+    /// How many points.
+    pub points: usize,
+    /// The seed of the shifts.
+    pub seed: u64,
+    /// The estimate.
+    pub value: f64,
+    /// Where the truth lies with 95 % confidence.
+    pub confidence: (f64, f64),
+}
+
+/// The `L^p` error of what `run` computes for a batch, `[batch][token][coordinate]`, with about `points` points.
+pub fn measure(
+    target: &Target,
+    grid: &Grid,
+    norm: &Norm,
+    points: usize,
+    run: impl Fn(&[Vec<Vec<f64>>]) -> Result<Vec<Vec<Vec<f64>>>>,
+) -> Result<Option<Measured>> {
+    let Norm::Lp(p) = norm else { return Ok(None) };
+    let (n, d) = (grid.tokens(), grid.dims());
+    let each = points.div_ceil(SHIFTS).max(1);
+    let (low, side) = (grid.low().to_f64(), (grid.high() - grid.low()).to_f64());
+    let p = p.to_f64();
+    let mut state = SEED;
+    let mut means = Vec::with_capacity(SHIFTS);
+    for _ in 0..SHIFTS {
+        let shift: Vec<f64> = (0..n * d).map(|_| uniform(&mut state)).collect();
+        let batch: Vec<Vec<Vec<f64>>> = (0..each)
+            .map(|index| {
+                let flat: Vec<f64> = (0..n * d).map(|k| low + side * coordinate(index, k, each, shift[k])).collect();
+                flat.chunks(d).map(<[f64]>::to_vec).collect()
+            })
+            .collect();
+        let outputs = run(&batch)?;
+        let mut sum = 0.0;
+        for (x, y) in batch.iter().zip(&outputs) {
+            let wanted = target.evaluate_f64(x)?;
+            sum += wanted.iter().zip(y.iter().flatten()).map(|(f, g)| (f - g).abs().powf(p)).sum::<f64>();
+        }
+        #[expect(clippy::cast_precision_loss, reason = "a count of points")]
+        means.push(sum / each as f64);
+    }
+    #[expect(clippy::cast_precision_loss, reason = "sixteen")]
+    let shifts = SHIFTS as f64;
+    let mean = means.iter().sum::<f64>() / shifts;
+    let variance = means.iter().map(|m| (m - mean).powi(2)).sum::<f64>() / (shifts - 1.0);
+    let reach = STUDENT * (variance / shifts).sqrt();
+    #[expect(clippy::cast_precision_loss, reason = "a handful of coordinates")]
+    let volume = side.powf((n * d) as f64);
+    let root = |integral: f64| (integral.max(0.0) * volume).powf(1.0 / p);
+    Ok(Some(Measured {
+        norm: norm.clone(),
+        points: each * SHIFTS,
+        seed: SEED,
+        value: root(mean),
+        confidence: (root(mean - reach), root(mean + reach)),
+    }))
+}
+
+/// Coordinate `k` of point `index` of a lattice rule, shifted: `frac(index · a^k / M + shift)`, `a` near the golden section of `M`.
+#[expect(clippy::cast_precision_loss, reason = "fractions of a count of points")]
+fn coordinate(index: usize, k: usize, count: usize, shift: f64) -> f64 {
+    let generator = (count * 618 / 1000) | 1;
+    let power = (0..k).fold(1 % count.max(1), |power, _| power * generator % count.max(1));
+    let place = (index * power % count.max(1)) as f64 / count.max(1) as f64;
+    (place + shift).fract()
+}
+
+/// A number in `[0, 1)`: splitmix64.
+#[expect(clippy::cast_precision_loss, reason = "53 bits of a random word")]
+fn uniform(state: &mut u64) -> f64 {
+    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mut word = *state;
+    word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    ((word ^ (word >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
+}

@@ -1,0 +1,210 @@
+//! Lemma 9, attention half: softmax at a temperature in the place of hardmax.
+//!
+//! `W_Q` and `b_Q` are multiplied by `λ`, a power of two, so that the weights stay exact. For a query at distance `q` from its threshold
+//! and keys at least `x` apart, the softmax average is off the hardmax value by at most `(n-1) x e^{-λqx}` once `λqx ≥ 1`: it depends on the
+//! gaps, not on the size of the ids. On the lattice `q ≥ ½` and `x ≥ 1`.
+//!
+//! # The drift of an id, in exact arithmetic
+//!
+//! While no id is off by more than `ρ`, a head is off by `e = (n-1)(1-2ρ) e^{-λ(½-ρ)(1-2ρ)}` at the windows next to the token and by
+//! `e^{-λ(1-2ρ)}` times less at each further one. A token that is not shifted collects `E_0`; one that is shifted takes over `D` times
+//! what the largest and the smallest id have lost; the last layer multiplies by its scale:
+//!
+//! ```text
+//! E_0 = 4De / (1 - e^{-λ(1-2ρ)}),    r_0 = E_0,    r_j = (1+D) E_0 + D r_{j-1} + 2De,    r_n ≤ ρ < 1/5,    λ(½-ρ)(1-2ρ) ≥ 1
+//! η = r_n + scale · (r_n + e)
+//! ```
+//!
+//! # Which temperature
+//!
+//! In a format of `μ` binary digits ids must be integers again after every layer, so all that attention may lose is a quarter of the
+//! last digit of the largest id: `η ≤ 2^{b-μ-2}` for ids of `b` bits. The temperature is the smallest power of two with that drift for
+//! which, besides, every loser of a softmax is absorbed when the average is rounded ([`absorbs`]): then **the float states equal the
+//! hardmax states at every lattice point with distinct ids, in any order of summation**. A *saturated* temperature makes every loser's
+//! exponential vanish altogether: softmax is hardmax, bit by bit.
+//!
+//! # Ties
+//!
+//! Equal columns (Theorem 2 only) have equal ids, and softmax shares its weight between them in floats that need not add up to 1. See
+//! [`ties_stay_low`].
+
+use super::to_float::gamma;
+use crate::construct::yun::context::{ContextMap, interval};
+use crate::error::{Error, Result};
+use crate::exact::Rat;
+use crate::interval::Interval;
+use crate::network::{Attention, Precision};
+
+/// How hot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Temperature {
+    /// The smallest power of two for which the drift is absorbed by rounding.
+    Derived,
+    /// The smallest power of two for which softmax is hardmax, bit by bit, on the lattice.
+    Saturate,
+    /// This power of two, whatever it does: nothing is claimed.
+    Exponent(u32),
+}
+
+/// The most windows of a sweep that are followed one by one.
+const MOST_WINDOWS: usize = 1_000_000;
+
+/// The largest temperature that is tried: beyond, scores overflow.
+const MOST: u32 = 16;
+
+/// `λ = 2^exponent` for a map in a format.
+pub fn temperature(map: &ContextMap, precision: Precision, wish: Temperature) -> Result<u32> {
+    let saturated = |exponent: u32| {
+        // Below this, exp is 0 even where subnormal numbers are kept.
+        let vanishes = match precision {
+            Precision::F32 => 104,
+            Precision::F64 => 746,
+        };
+        // The smallest exponent on the lattice is λ/2.
+        1_u64 << exponent >= 2 * vanishes
+    };
+    let enough = |exponent: &u32| match wish {
+        Temperature::Exponent(asked) => *exponent == asked,
+        Temperature::Saturate => saturated(*exponent),
+        Temperature::Derived => true,
+    };
+    let sound = |exponent: &u32| {
+        matches!(wish, Temperature::Exponent(_))
+            || (drift(map, *exponent) <= share(map, precision) && absorbs(map, precision, *exponent))
+    };
+    (0..=MOST).find(|exponent| enough(exponent) && sound(exponent)).ok_or_else(|| {
+        Error::declined(format!("no temperature up to 2^{MOST} makes softmax follow hardmax closely enough"))
+            .note("try", "a coarser --resolution, or --precision exact")
+    })
+}
+
+/// What attention may lose of an id: a quarter of the last digit of the largest one.
+pub fn share(map: &ContextMap, precision: Precision) -> f64 {
+    power_of_two(map.id_bits()) * power_of_two(precision.digits() + 2).recip()
+}
+
+/// `2^exponent`, or infinity.
+fn power_of_two(exponent: usize) -> f64 {
+    i32::try_from(exponent).map_or(f64::INFINITY, |exponent| 2.0_f64.powi(exponent))
+}
+
+/// `η`: how far softmax at `2^exponent` moves an id of a context, in exact arithmetic; infinite if that is not known.
+pub fn drift(map: &ContextMap, exponent: u32) -> f64 {
+    let lambda = Interval::point(2.0_f64.powi(exponent.cast_signed()));
+    let (n, scale) = (map.grid.tokens(), Interval::from(&Rat::from(&map.sweep.scale)));
+    let others = Interval::from(&Rat::from(n - 1));
+    let (one, two, half) = (Interval::point(1.0), Interval::point(2.0), Interval::point(0.5));
+    let reached = |rho: f64| -> Option<(Interval, Interval)> {
+        let rho = Interval::point(rho);
+        let gap = one - two * rho;
+        let leak = others * gap * (-(lambda * (half - rho) * gap)).exp();
+        let further = one - (-(lambda * gap)).exp();
+        let unshifted = (two * two * scale * leak).checked_div(further).ok()?;
+        let shifted = |last: Interval| (one + scale) * unshifted + scale * last + two * scale * leak;
+        Some(((0..n).fold(unshifted, |last, _| shifted(last)), leak))
+    };
+    let mut rho = 0.0;
+    for _ in 0..60 {
+        let room = lambda * (half - Interval::point(rho)) * (one - two * Interval::point(rho));
+        if rho >= 0.2 || room.lo() < 1.0 {
+            break;
+        }
+        let Some((last, leak)) = reached(rho) else { break };
+        if last.hi() <= rho {
+            return (last + Interval::from(&Rat::from(&map.global.scale)) * (last + leak)).hi();
+        }
+        rho = last.hi() * 1.0625;
+    }
+    f64::INFINITY
+}
+
+/// Whether rounding absorbs what a softmax gives to losers: `2.02 (n-1) e^{-(λ/2)(1 - 2^{2-μ} K)} ≤ 2^{-(μ+2)}`, `K` the largest id that is
+/// attended to.
+///
+/// The computed exponent of a loser is below `-(λ/2)(1 - 2^{2-μ}K)`, its score's rounding included. The sum of exponentials then rounds to
+/// the winner's, whose weight is exactly 1; and what the losers add to the winner's value `ν ≥ 1` (at most `2e^{-λ/2}ν` each: if the winner is
+/// the largest, they are smaller; if it is the smallest, `x e^{-λqx}` falls with the gap `x ≥ 1`) is less than a quarter of its last digit.
+/// A smallest id of 0 is attended to by its own token only, in the window 0, where `D` times the largest id absorbs it.
+pub fn absorbs(map: &ContextMap, precision: Precision, exponent: u32) -> bool {
+    let digits = precision.digits();
+    let largest = Rat::from(map.largest_id()) / Rat::from(&map.global.scale) + Rat::ONE;
+    let loss = largest * Rat::from(4) / Rat::from(2).pow(digits);
+    let others = Interval::from(&(Rat::from(map.grid.tokens() - 1) * Rat::new(101, 50)));
+    let fall = Interval::from(&((Rat::ONE - loss) * Rat::from(2).pow(exponent as usize) / Rat::from(2)));
+    (others * (-fall).exp()).hi() <= 2.0_f64.powi(-i32::try_from(digits + 2).unwrap_or(i32::MAX))
+}
+
+/// The layer with queries multiplied by `2^exponent`, to be executed with softmax; heads that are missing to `heads` do nothing.
+pub fn hardmax_to_softmax(layer: &Attention, exponent: u32, heads: usize) -> Attention {
+    let lambda = Rat::from(2).pow(exponent as usize);
+    let mut lowered = layer.clone();
+    for head in &mut lowered.heads {
+        head.q.iter_mut().flatten().chain(&mut head.q_bias).for_each(|weight| *weight = &*weight * &lambda);
+    }
+    if let Some(idle) = lowered.heads.first().cloned() {
+        let mut idle = idle;
+        let matrices = [&mut idle.q, &mut idle.k, &mut idle.v, &mut idle.o];
+        matrices.into_iter().flatten().flatten().chain(&mut idle.q_bias).for_each(|weight| *weight = Rat::ZERO);
+        lowered.heads.resize(heads.max(lowered.heads.len()), idle);
+    }
+    lowered
+}
+
+/// Whether sequences with equal columns provably end below `t_l - 1`, and the outside-indicator then sends them to exactly 0.
+///
+/// Tokens that are tied in exact arithmetic may come apart in floats; let `σ` bound how far, and `P` how far any id is off. Keys that are
+/// tied up to `σ` share a softmax's weight. The average over them is a function of the query with derivative `λ·Var ≤ λσ²/4`, and
+/// the queries of a selective shift's two heads differ by `λ`; besides, rounded scores and exponentials (relative errors `δ` and `θ`) move weight
+/// inside of the group. So a pair of heads that should cancel, or should give tied tokens the same, is off by
+///
+/// ```text
+/// h = λσ²/4 + σ(δ + 2θ) + 2·leak + 2g,          g = γ(K + D),    δ = γ_{2d+4} λK(K + D),    K the largest id
+/// ```
+///
+/// and a layer moves tied tokens apart by `2Dh`, whether it shifts them or not. A token that is not shifted collects `E_0 = Σ Dh`; as for
+/// the drift, `r_0 = E_0` and `r_j = (1+D) E_0 + D r_{j-1} + 2D(leak + g + σ(δ + 2θ)/2)`, at most `n - 1` times, must stay below `P`.
+/// The indicator clears if its own rounding, `16 γ_{d+6} t_l`, is at most ½.
+pub fn ties_stay_low(map: &ContextMap, precision: Precision, exponent: u32) -> bool {
+    let (n, dims, columns) = (map.grid.tokens(), map.grid.dims(), Rat::from(map.grid.columns()));
+    let Some(layers) = map.sweep.count().to_usize().filter(|layers| *layers <= MOST_WINDOWS) else { return false };
+    // Lemma 6, category 2.
+    let below = &columns - Rat::ONE;
+    let largest = if n == 2 { below.clone() } else { columns.pow(n - 1) * &below };
+    let exact = |x: Rat| Interval::from(&x);
+    let (one, two, half, quarter) = (Interval::ONE, Interval::point(2.0), Interval::point(0.5), Interval::point(0.25));
+    let lambda = Interval::point(2.0_f64.powi(exponent.cast_signed()));
+    let (k, scale) = (exact(largest.clone()), exact(columns.clone()));
+    // What is assumed of P, and checked in the end.
+    let p = Interval::point(1.0 / 64.0);
+    let theta = Interval::point(match precision {
+        Precision::F32 => 2.0_f64.powi(-20),
+        Precision::F64 => 2.0_f64.powi(-49),
+    });
+    let g = gamma(2 * n + dims + 6, precision) * (k + scale);
+    let delta = gamma(2 * dims + 4, precision) * lambda * k * (k + scale);
+    let score = one - gamma(4, precision) * (k + scale);
+    let leak = exact(Rat::from(n - 1)) * k * (-(lambda * (half - p) * (one - two * p) * score)).exp();
+    let shared = delta + two * theta;
+    let mut apart = Interval::ZERO;
+    let mut unshifted = Interval::ZERO;
+    for _ in 0..=layers {
+        let h = lambda * apart * apart * quarter + apart * shared + two * leak + two * g;
+        unshifted = unshifted + scale * h;
+        apart = apart + two * scale * h;
+        if apart.hi() >= 0.25 {
+            return false;
+        }
+    }
+    let mut off = unshifted;
+    for _ in 1..n {
+        off = (one + scale) * unshifted + scale * off + two * scale * (leak + g + half * apart * shared);
+    }
+    let global = exact(Rat::from(&map.global.scale));
+    let end = (k + off) * (one + global) + global * (leak + g) + gamma(4, precision) * (one + global) * (k + one);
+    // Category 2 reaches (1 + D^{n+1})(D^{n-1}(D-1) - (D-1)²) for n ≥ 3.
+    let room = if n == 2 { Rat::ZERO } else { below.pow(2) * (Rat::from(&map.global.scale) + Rat::ONE) };
+    let kept = Rat::from(interval(&map.grid).0);
+    let clears = exact(Rat::from(16) * &kept) * gamma(dims + 6, precision);
+    let low_enough = Rat::from_f64(end.hi()).is_some_and(|end| end - room < kept - Rat::ONE);
+    off.hi() <= p.lo() && clears.hi() <= 0.5 && low_enough
+}

@@ -1,0 +1,376 @@
+//! From an exact network to floats: the passes, each with what it loses.
+//!
+//! | file | pass | what it loses |
+//! |---|---|---|
+//! | `hardmax_to_softmax.rs` | Lemma 9: softmax at a derived temperature | the drift of ids |
+//! | `piecewise_to_relu.rs` | Lemma 9: four ReLUs for a function of Φ | everything on the ramps: the bad set |
+//! | `clip.rs` | values beyond the target's range are cut off, twice | nothing; it bounds the height on the bad set |
+//! | `pack.rs` | several layers become one wide block | bits of the values |
+//! | `to_float.rs` | numbers of a format | the rounding of values |
+//!
+//! What the literal passes leave is a Transformer of `T^{2,1,4}`: every attention layer has two heads of size one, every feed-forward
+//! layer four ReLUs. [`Lowering::derive`] computes temperature, ramps and losses from the construction, without a layer being made;
+//! [`Lowering::lower`] makes the layers.
+
+pub mod clip;
+pub mod hardmax_to_softmax;
+pub mod pack;
+pub mod piecewise_to_relu;
+pub mod to_float;
+
+use std::sync::Arc;
+
+use crate::construct::yun::context::{ContextMap, Order};
+use crate::construct::yun::{self, Options, Tuning};
+use crate::error::{Error, Result};
+use crate::exact::{Int, Rat};
+use crate::interval::Interval;
+use crate::lattice::Grid;
+use crate::network::{
+    Affine, Attention, AttentionRun, FeedForward, FeedForwardRun, FloatAffine, FloatNetwork, FloatStage, Layer,
+    Network, Precision, Run,
+};
+use crate::target::Target;
+
+pub use hardmax_to_softmax::Temperature;
+pub use pack::Hidden;
+
+/// Heads of every attention layer.
+const HEADS: usize = 2;
+
+/// The most layers that are made explicit.
+const MOST_LAYERS: u64 = 1_000_000;
+
+/// What is asked of a float network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Format {
+    /// The floating-point format.
+    pub precision: Precision,
+    /// The temperature of its softmax.
+    pub temperature: Temperature,
+    /// The width of its feed-forward layers.
+    pub hidden: Hidden,
+}
+
+impl Format {
+    /// The literal network of the theorem, at the derived temperature.
+    pub fn literal(precision: Precision) -> Self {
+        Self { precision, temperature: Temperature::Derived, hidden: Hidden::Literal }
+    }
+}
+
+/// What a float network loses against the exact one, in the target's units, entry by entry.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Losses {
+    /// Softmax instead of hardmax, in exact arithmetic.
+    pub softmax: f64,
+    /// The execution in floats against the exact execution of the same weights, both on the good set.
+    pub rounding: f64,
+    /// The share of the box on which a coordinate lies on a ramp.
+    pub bad_share: f64,
+    /// How far from the offset the network can be on the bad set.
+    pub height: f64,
+    /// How far from the offset the target can be.
+    pub spread: f64,
+    /// Whether sequences with equal columns provably give the offset; if not, they are as the bad set.
+    pub ties_cleared: bool,
+}
+
+/// Everything that the passes need to know, derived and not chosen.
+#[derive(Clone, Debug)]
+pub struct Lowering {
+    /// What was asked for.
+    pub format: Format,
+    /// The construction, tuned for floats.
+    pub options: Options,
+    /// `λ = 2^temperature`.
+    pub temperature: u32,
+    /// The width of the quantiser's ramps, in cells.
+    pub step_ramp: Rat,
+    /// The bound `B` of the clip, in integer units.
+    pub clip: Rat,
+    /// What is lost.
+    pub losses: Losses,
+}
+
+impl Lowering {
+    /// Temperature, ramps and losses for a target on a grid.
+    pub fn derive(grid: &Grid, target: &Target, options: &Options, format: Format) -> Result<Self> {
+        let precision = format.precision;
+        let map = yun::context_map(grid, options);
+        to_float::check_bits(&map, precision, |side| {
+            let coarser = grid.with_resolution(side).ok().map(|grid| yun::context_map(&grid, options));
+            coarser.is_some_and(|map| map.id_bits() + 2 <= precision.digits())
+        })?;
+        let steps = yun::quantiser_steps(grid, options);
+        let step_ramp = to_float::step_ramp(&steps, precision).ok_or_else(|| {
+            Error::declined(format!("{steps} steps of the quantiser do not fit {precision}"))
+                .note("try", "a coarser --resolution")
+        })?;
+        let temperature = hardmax_to_softmax::temperature(&map, precision, format.temperature)?;
+        // The middle of the target's range, as a float: the read-out adds it without loss.
+        let (low, high) = target.range(grid.tokens())?;
+        let middle = to_float::nearest(&((&low + &high) / Rat::from(2)), precision);
+        let offset = Rat::from_f64(middle).unwrap_or_default();
+        let bound = (&low - &offset).abs().max((&high - &offset).abs());
+        let side = Rat::from(grid.resolution());
+        let flag = (!options.positional).then(|| yun::equivariant::flag_magnitude(grid, options));
+        let reach = clip::reach(&map, precision, temperature, &steps, flag.as_ref());
+        let least_drop = drop_above(reach)?;
+        let tuning = Tuning {
+            offset: offset.clone(),
+            steps: Order::Decreasing,
+            least_drop: if flag.is_some() { least_drop } else { Rat::ZERO },
+            window_reach: Rat::ONE,
+        };
+        let options = Options { tuning, ..options.clone() };
+        let exponent = yun::value_exponent(grid, target, &options, &map.lowest_id())?;
+        let scaled = |value: &Rat| value * &side / Rat::from(2).pow(exponent);
+        let clip = Rat::from_f64(to_float::upward(&(&bound * &side), precision)).unwrap_or_default();
+        let drop = flag.as_ref().map(|flag| options.drop(grid, flag));
+        let finite = clip::stays_finite(&map, precision, temperature, reach, &scaled(&bound), drop.as_ref());
+        let losses = losses(&Facts {
+            map: &map,
+            precision,
+            temperature,
+            steps: &steps,
+            step_ramp: &step_ramp,
+            offset: &offset,
+            bound: &bound,
+            exponent,
+            finite,
+        });
+        Ok(Self { format, options, temperature, step_ramp, clip, losses })
+    }
+
+    /// The exact network that is lowered.
+    pub fn exact(&self, grid: &Grid, target: &Arc<Target>) -> Result<Network> {
+        yun::build(grid, target, &self.options)
+    }
+
+    /// The float network, layer by layer.
+    pub fn lower(&self, network: &Network, grid: &Grid) -> Result<FloatNetwork> {
+        let layers = network.layer_count();
+        if layers > Int::from(MOST_LAYERS) {
+            return Err(Error::declined(format!("the network has {layers} layers, too many to write down"))
+                .note("limit", MOST_LAYERS.to_string())
+                .note("try", "a coarser --resolution, a larger --eps, or --precision exact"));
+        }
+        let precision = self.format.precision;
+        let width = network.width();
+        let mut assembly = Assembly { precision, width, runs: Vec::new() };
+        let mut stages: Vec<FloatStage> = Vec::new();
+        for stage in &network.stages {
+            let index = stages.len();
+            stages.push(FloatStage {
+                name: stage.name.to_owned(),
+                statement: stage.statement.to_owned(),
+                meaning: stage.meaning.clone(),
+            });
+            let reads_ids = stage.name != "quantise";
+            let ramp = if reads_ids { to_float::id_ramp() } else { self.step_ramp.clone() };
+            let mut feed_forward = Vec::new();
+            for layer in stage.generator.layers() {
+                match layer? {
+                    Layer::Attention(layer) => {
+                        let softmax = hardmax_to_softmax::hardmax_to_softmax(&layer, self.temperature, HEADS);
+                        assembly.attention(index, &softmax);
+                    }
+                    Layer::FeedForward(layer) => {
+                        feed_forward.push(piecewise_to_relu::piecewise_to_relu(&layer, &ramp));
+                    }
+                }
+            }
+            let entries = entries(network, grid);
+            for layer in pack::pack(feed_forward, self.format.hidden, stage.name == "values", &entries, precision)? {
+                assembly.feed_forward(index, &layer);
+            }
+        }
+        stages.push(FloatStage {
+            name: "clip".to_owned(),
+            statement: "lemma9".to_owned(),
+            meaning: "what is beyond the target's range is cut off".to_owned(),
+        });
+        let clip = clip::clip(width, network.output_dims(), &self.clip);
+        for layer in pack::pack(clip, self.format.hidden, false, &[], precision)? {
+            assembly.feed_forward(stages.len() - 1, &layer);
+        }
+        let flat = |matrix: &[Vec<Rat>]| matrix.iter().flatten().map(|x| to_float::nearest(x, precision)).collect();
+        let affine = |map: &Affine| FloatAffine {
+            inputs: map.weight.first().map_or(0, Vec::len),
+            outputs: map.weight.len(),
+            weight: flat(&map.weight),
+            bias: flat(std::slice::from_ref(&map.bias)),
+        };
+        Ok(FloatNetwork {
+            precision,
+            tokens: network.tokens,
+            coordinates: network.coordinates.clone(),
+            embed: affine(&network.embed),
+            positions: network.positions.as_deref().map(flat),
+            stages,
+            runs: assembly.runs,
+            read_out: affine(&network.read_out),
+        })
+    }
+}
+
+/// The finest grid of a shape, up to where bits or layers do not fit a format any more.
+pub fn finest(shape: &Grid, options: &Options, precision: Precision) -> Result<u64> {
+    let fits = |side: u64| -> Result<bool> {
+        let map = yun::context_map(&shape.with_resolution(side)?, options);
+        let windows = Int::from(shape.tokens()) * map.count();
+        Ok(map.id_bits() + 2 <= precision.digits() && windows <= Int::from(MOST_LAYERS))
+    };
+    let (mut fine, mut too_fine) = (shape.resolution(), shape.resolution());
+    while fits(too_fine)? {
+        fine = too_fine;
+        too_fine *= 2;
+    }
+    while fine + 1 < too_fine {
+        let middle = u64::midpoint(fine, too_fine);
+        if fits(middle)? { fine = middle } else { too_fine = middle }
+    }
+    Ok(fine)
+}
+
+/// Twice what any entry can reach, rounded up to a power of two.
+fn drop_above(reach: Interval) -> Result<Rat> {
+    let reach = Rat::from_f64(reach.hi()).ok_or_else(|| {
+        Error::declined("the contextual map's ids are not bounded on the ramps: rounding is too coarse")
+            .note("try", "a coarser --resolution, or --precision f64")
+    })?;
+    Ok(Rat::from(2).pow(reach.ceil().bits() + 1))
+}
+
+/// The largest entries of the stream behind the contextual map, on the lattice, row by row; the first is the id itself and is bounded where
+/// it is used.
+fn entries(network: &Network, grid: &Grid) -> Vec<Rat> {
+    let highest = network.positions.iter().flatten().flatten().cloned().max().unwrap_or_default();
+    vec![highest + Rat::from(grid.resolution()); network.width()]
+}
+
+/// What the losses depend on.
+struct Facts<'a> {
+    map: &'a ContextMap,
+    precision: Precision,
+    temperature: u32,
+    steps: &'a Int,
+    step_ramp: &'a Rat,
+    offset: &'a Rat,
+    bound: &'a Rat,
+    exponent: usize,
+    finite: bool,
+}
+
+/// The losses of the literal passes, by formula.
+fn losses(facts: &Facts<'_>) -> Losses {
+    let Facts { map, precision, exponent, bound, offset, .. } = facts;
+    let grid = &map.grid;
+    let exact = |value: Rat| Interval::from(&value);
+    let gamma = |k: usize| to_float::gamma(k, *precision);
+    let side = Rat::from(grid.resolution());
+    let back = exact(Rat::from(2).pow(*exponent) / &side);
+    let softmax = back * Interval::point_or_entire(hardmax_to_softmax::drift(map, facts.temperature));
+    // Stored values; scaled back by a layer of three terms if they were scaled down; read out.
+    let stored = *bound * &side / Rat::from(2).pow(*exponent);
+    let stored_loss = exact(to_float::value_loss(map, &stored, *precision));
+    let mut value_loss = back * stored_loss;
+    if *exponent > 0 {
+        value_loss = value_loss + gamma(3) * (exact((*bound).clone()) + value_loss);
+    }
+    let read_out = gamma(grid.dims() + 3) * (exact(*bound + &offset.abs()) + value_loss);
+    let rounding = value_loss + read_out + softmax;
+    // Embedding: s·x + c + position of a rounded x, five roundings of the largest term.
+    let scale = &side / &(grid.high() - grid.low());
+    let largest = grid.low().abs().max(grid.high().abs()) * &scale * Rat::from(2) + Rat::from(facts.steps);
+    let shift = gamma(6) * exact(largest);
+    let good = Interval::point(1.0) - exact(facts.step_ramp.clone()) - Interval::point(2.0) * shift;
+    let coordinates = u32::try_from(grid.tokens() * grid.dims()).unwrap_or(u32::MAX);
+    let bad_share = if good.lo() > 0.0 { (Interval::point(1.0) - good.powi(coordinates)).hi() } else { 1.0 };
+    // What the clips leave, read out.
+    let clipped = exact((*bound).clone()) * (Interval::ONE + gamma(1));
+    let height = if facts.finite {
+        (clipped + gamma(grid.dims() + 3) * (clipped + exact(offset.abs()))).hi()
+    } else {
+        f64::INFINITY
+    };
+    let ties_cleared = map.is_positional() || hardmax_to_softmax::ties_stay_low(map, *precision, facts.temperature);
+    Losses {
+        softmax: softmax.hi(),
+        rounding: rounding.hi(),
+        bad_share,
+        height,
+        spread: exact((*bound).clone()).hi(),
+        ties_cleared,
+    }
+}
+
+/// Blocks as they are put together: attention takes the feed-forward layer behind it, equal shapes are stacked.
+struct Assembly {
+    precision: Precision,
+    width: usize,
+    runs: Vec<Run>,
+}
+
+impl Assembly {
+    fn attention(&mut self, stage: usize, layer: &Attention) {
+        let flat = |pick: &dyn Fn(&crate::network::Head) -> Vec<f64>| -> Vec<f64> {
+            layer.heads.iter().flat_map(pick).collect()
+        };
+        let entry = |x: &Rat| to_float::nearest(x, self.precision);
+        let matrix = |rows: &[Vec<Rat>]| -> Vec<f64> { rows.iter().flatten().map(entry).collect() };
+        let new = AttentionRun {
+            stage,
+            heads: layer.heads.len(),
+            head_size: layer.heads.first().map_or(0, |head| head.q.len()),
+            value_size: layer.heads.first().map_or(0, |head| head.v.len()),
+            q: flat(&|head| matrix(&head.q)),
+            q_bias: flat(&|head| head.q_bias.iter().map(entry).collect()),
+            k: flat(&|head| matrix(&head.k)),
+            v: flat(&|head| matrix(&head.v)),
+            o: flat(&|head| matrix(&head.o)),
+        };
+        match self.runs.last_mut() {
+            Some(Run { blocks, attention: Some(run), feed_forward: None })
+                if (run.stage, run.heads, run.head_size) == (stage, new.heads, new.head_size) =>
+            {
+                run.q.extend(new.q);
+                run.q_bias.extend(new.q_bias);
+                run.k.extend(new.k);
+                run.v.extend(new.v);
+                run.o.extend(new.o);
+                *blocks += 1;
+            }
+            _ => self.runs.push(Run { blocks: 1, attention: Some(new), feed_forward: None }),
+        }
+    }
+
+    fn feed_forward(&mut self, stage: usize, layer: &FeedForward) {
+        let entry = |x: &Rat| to_float::nearest(x, self.precision);
+        let matrix = |rows: &[Vec<Rat>]| -> Vec<f64> { rows.iter().flatten().map(entry).collect() };
+        let new = FeedForwardRun {
+            stage,
+            hidden: layer.b1.len(),
+            w1: matrix(&layer.w1),
+            b1: layer.b1.iter().map(entry).collect(),
+            w2: matrix(&layer.w2),
+            b2: layer.b2.iter().map(entry).collect(),
+        };
+        debug_assert_eq!(new.w2.len(), self.width * new.hidden, "W_2 is [width, hidden]");
+        match self.runs.last_mut() {
+            // The last attention layer, a block of its own, takes this layer in.
+            Some(Run { blocks, feed_forward: place @ None, .. }) if *blocks == 1 => *place = Some(new),
+            Some(Run { blocks, attention: None, feed_forward: Some(run) })
+                if (run.stage, run.hidden) == (stage, new.hidden) =>
+            {
+                run.w1.extend(new.w1);
+                run.b1.extend(new.b1);
+                run.w2.extend(new.w2);
+                run.b2.extend(new.b2);
+                *blocks += 1;
+            }
+            _ => self.runs.push(Run { blocks: 1, attention: None, feed_forward: Some(new) }),
+        }
+    }
+}

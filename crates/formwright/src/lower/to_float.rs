@@ -1,0 +1,126 @@
+//! From exact weights to floats, and what that loses.
+//!
+//! Most weights of a lowered network are small integers, halves and powers of two: exact. A number that is not is rounded to nearest. Only
+//! the *values* need care, because a window computes `z + 4w·R(t+¾) - 4w·R(t+½) = z + w` from terms as large as the id (`b` bits) to leave
+//! something as small as the value:
+//!
+//! ```text
+//! w is rounded to a multiple of g,    g = 2^{⌈log2 S⌉ - μ},    S = the largest sum of the positive, or of the negative, terms.
+//! ```
+//!
+//! Every partial sum is then a multiple of `g` and at most `2^μ g`, hence a float: **the windows add up exactly, in any order**, and all
+//! that is lost is `g/2`. For one window a block, `S ≤ 3·2^b`, so the loss is at most `2^{b+1-μ}`.
+//!
+//! The quantiser is exact for the same reason: its steps come by decreasing cell, so that a coordinate is met by the step of its own cell
+//! (`z - (z - k) = k`, exactly) and afterwards, an integer, only by steps below, where all terms are integers below `2^μ` as long as
+//! `2^m · steps ≤ 2^{μ-2}` for ramps of width `2^-m`. The ramps are as narrow as that allows.
+
+use crate::construct::yun::context::ContextMap;
+use crate::error::{Error, Result};
+use crate::exact::{Int, Rat};
+use crate::interval::Interval;
+use crate::network::{FeedForward, Precision};
+
+/// `γ_k = k u / (1 - k u)`, rounded up, `u = 2^-digits`.
+pub fn gamma(k: usize, precision: Precision) -> Interval {
+    let u = Rat::from(k) / Rat::from(2).pow(precision.digits());
+    Interval::from(&(&u / &(Rat::ONE - u.clone())))
+}
+
+/// The nearest number of the format.
+pub fn nearest(x: &Rat, precision: Precision) -> f64 {
+    precision.round(x.to_f64())
+}
+
+/// The least number of the format that is not below `x ≥ 0`.
+pub fn upward(x: &Rat, precision: Precision) -> f64 {
+    let near = nearest(x, precision);
+    match Rat::from_f64(near) {
+        // A step of the format above the nearest one.
+        Some(found) if found < *x => match precision {
+            Precision::F32 => precision.round(near * (1.0 + f64::from(f32::EPSILON))),
+            Precision::F64 => near.next_up(),
+        },
+        _ => near,
+    }
+}
+
+/// The ramp of the quantiser's steps: the narrowest power of two for which its layers are exact.
+pub fn step_ramp(steps: &Int, precision: Precision) -> Option<Rat> {
+    let width = precision.digits().checked_sub(steps.bits() + 2).filter(|m| *m > 0)?;
+    Some(Rat::ONE / Rat::from(2).pow(width))
+}
+
+/// The ramp of the windows and of the outside-indicator: with ¼, every lattice id is as far from a ramp as a ramp is wide.
+pub fn id_ramp() -> Rat {
+    Rat::new(1, 4)
+}
+
+/// Whether ids, in quarters, fit a format; else what would.
+pub fn check_bits(map: &ContextMap, precision: Precision, fits_at: impl Fn(u64) -> bool) -> Result<()> {
+    let bits = map.id_bits() + 2;
+    if bits <= precision.digits() {
+        return Ok(());
+    }
+    let resolution = map.grid.resolution();
+    let coarser = (2..resolution).rev().find(|side| fits_at(*side));
+    let way_out = match (precision, coarser) {
+        (Precision::F32, coarser) if bits <= Precision::F64.digits() => {
+            let or = coarser.map_or_else(String::new, |side| format!(", or --resolution {side}"));
+            format!("--precision f64{or}")
+        }
+        (_, Some(side)) => format!("--resolution {side}, or --precision exact"),
+        (_, None) => "--precision exact".to_owned(),
+    };
+    Err(Error::declined(format!("the ids of this network have {} bits and do not fit {precision}", map.id_bits()))
+        .note(
+            "reason",
+            format!("two more are needed for the windows' edges, and {precision} has {}", precision.digits()),
+        )
+        .note("grid", format!("{resolution} cells a side"))
+        .note("try", way_out))
+}
+
+/// Rounds the weights `W_2` of windows so that every sum at a lattice id up to `top` is exact.
+///
+/// `entries` bounds the state's entries, row by row; on the lattice none is negative. Hidden units are multiples of the ramp `¼`.
+pub fn on_grid(layer: &mut FeedForward, top: &Rat, entries: &[Rat], precision: Precision) {
+    let four = Rat::from(4);
+    // At most this, at a lattice id up to `top`: w1 reads the id, the units open to the right.
+    let heights: Vec<Rat> = layer.b1.iter().map(|bias| (top + bias).max(Rat::ZERO)).collect();
+    for (row, entry) in layer.w2.iter_mut().zip(entries) {
+        let (mut above, mut below) = (entry.clone(), Rat::ZERO);
+        for (weight, height) in row.iter().zip(&heights) {
+            let term = weight.abs() * height;
+            if weight.is_negative() { below += &term } else { above += &term }
+        }
+        let step = grid_step(sum_bits(&above.max(below)), precision) * &four;
+        for weight in row.iter_mut() {
+            *weight = to_multiple(weight, &step);
+        }
+    }
+}
+
+/// The binary digits that sums of this size need before they are rounded. What rounding adds to them is far less than 1.
+fn sum_bits(largest: &Rat) -> usize {
+    (largest + Rat::ONE).ceil().bits()
+}
+
+/// A bound on what a value loses in windows of one block each: `g/2`.
+pub fn value_loss(map: &ContextMap, values: &Rat, precision: Precision) -> Rat {
+    let largest = Rat::from(3) * (Rat::from(map.largest_id()) + values);
+    grid_step(sum_bits(&largest), precision) / Rat::from(2)
+}
+
+/// `2^{bits - μ}`.
+fn grid_step(bits: usize, precision: Precision) -> Rat {
+    let (two, digits) = (Rat::from(2), precision.digits());
+    if bits >= digits { two.pow(bits - digits) } else { Rat::ONE / two.pow(digits - bits) }
+}
+
+/// The nearest multiple, ties away from 0, so that `-x` is treated like `x`.
+fn to_multiple(x: &Rat, step: &Rat) -> Rat {
+    let count = (x.abs() / step.clone() + Rat::new(1, 2)).floor();
+    let rounded = Rat::from(count) * step;
+    if x.is_negative() { -rounded } else { rounded }
+}
