@@ -9,10 +9,13 @@
 use std::cmp::Ordering;
 use std::fmt;
 use std::iter::Sum;
-use std::ops::{Add, AddAssign, Div, Mul, Neg, Rem, Sub, SubAssign};
+use std::ops::{Add, AddAssign, Div, Mul, Neg, Rem, Shl, Shr, Sub, SubAssign};
 use std::str::FromStr;
 
 use dashu_base::{Approximation, Sign};
+use dashu_float::round::ErrorBounds;
+use dashu_float::round::mode::{Down, Up};
+use dashu_float::{Context, Repr};
 use dashu_int::ops::{Abs, BitTest, DivRemEuclid};
 use dashu_int::{IBig, UBig};
 use dashu_ratio::RBig;
@@ -54,6 +57,11 @@ impl Int {
         (Self(quotient), Self(remainder.into()))
     }
 
+    /// The absolute value.
+    pub fn abs(&self) -> Self {
+        Self((&self.0).abs())
+    }
+
     /// The binomial coefficient `C(self, k)`; 0 where `self < k`.
     pub fn choose(&self, k: usize) -> Self {
         let mut result = Self::ONE;
@@ -65,6 +73,33 @@ impl Int {
             result = (&result * &factor).div_rem(&Int::from(i + 1)).0;
         }
         result
+    }
+
+    /// Integers around `exp(x) · 2^places` for `x = self · 2^-places`, three apart at most for `x ≤ 1`.
+    ///
+    /// The library rounds one of the two down and the other up; both are moved outward by one more unit, so that an error of a unit
+    /// in it would not make the enclosure false. Below `x = -places`, where `exp(x) < 2^-places`, nothing is computed.
+    ///
+    /// # Panics
+    /// If `x` is so large that its exponential would not fit into memory.
+    pub fn exp_bounds(&self, places: usize) -> (Self, Self) {
+        if self.0 == IBig::ZERO {
+            let one = Self::ONE << places;
+            return (one.clone(), one);
+        }
+        if self.0 <= -(IBig::from(places) << places) {
+            return (Self::ZERO, Self::ONE);
+        }
+        let exponent = |n: usize| isize::try_from(n).expect("few places");
+        let x = Repr::<2>::new(self.0.clone(), -exponent(places));
+        // Two digits more than the result keeps for x ≤ 1.
+        let (down, up) = (exp::<Down>(&x, places + 4), exp::<Up>(&x, places + 4));
+        let floor = |(significand, power): (IBig, isize)| {
+            let shift = power + exponent(places);
+            if shift < 0 { significand >> shift.unsigned_abs() } else { significand << shift.unsigned_abs() }
+        };
+        let (below, above) = (floor(down) - IBig::ONE, -floor((-up.0, up.1)) + IBig::ONE);
+        (Self(below.max(IBig::ZERO)), Self(above))
     }
 
     /// `self, self + 1, …`, as long as they are below `end`.
@@ -87,6 +122,13 @@ impl Int {
     pub fn to_usize(&self) -> Option<usize> {
         usize::try_from(&self.0).ok()
     }
+}
+
+/// `exp(x)` rounded to `digits` binary digits, as significand and exponent.
+fn exp<R: ErrorBounds>(x: &Repr<2>, digits: usize) -> (IBig, isize) {
+    let (significand, power) =
+        Context::<R>::new(digits).exp(x, None).expect("a number of moderate size").value().into_repr().into_parts();
+    (significand, power)
 }
 
 impl Rat {
@@ -282,6 +324,38 @@ impl Neg for &Rat {
     type Output = Rat;
     fn neg(self) -> Rat {
         Rat(-&self.0)
+    }
+}
+
+/// `self · 2^places`.
+impl Shl<usize> for &Int {
+    type Output = Int;
+    fn shl(self, places: usize) -> Int {
+        Int(&self.0 << places)
+    }
+}
+
+/// `self · 2^places`.
+impl Shl<usize> for Int {
+    type Output = Int;
+    fn shl(self, places: usize) -> Int {
+        Int(self.0 << places)
+    }
+}
+
+/// The largest integer that is not above `self / 2^places`.
+impl Shr<usize> for &Int {
+    type Output = Int;
+    fn shr(self, places: usize) -> Int {
+        Int(&self.0 >> places)
+    }
+}
+
+/// The largest integer that is not above `self / 2^places`.
+impl Shr<usize> for Int {
+    type Output = Int;
+    fn shr(self, places: usize) -> Int {
+        Int(self.0 >> places)
     }
 }
 

@@ -1,0 +1,122 @@
+//! How fast float networks run: `2 · 21` operations a block and sequence, at one coordinate, four hidden units and two tokens.
+//!
+//! The elements of the throughput are floating-point operations: `8 + 4` before and in the hidden units, `8` after them, one for the
+//! residual stream.
+
+use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use formwright::eval::float::Engine;
+use formwright::network::{
+    AttentionRun, Coordinate, FeedForwardRun, FloatAffine, FloatNetwork, FloatStage, Precision, Run,
+};
+
+const BATCH: usize = 1024;
+const TOKENS: usize = 2;
+
+/// Numbers of the format in `[-1/2, 1/2)`, always the same ones.
+fn noise(precision: Precision, count: usize) -> Vec<f64> {
+    let fraction = |i: usize| f64::from(u32::try_from(i * 7919 % 10_007).expect("small")) / 10_007.0 - 0.5;
+    (0..count).map(|i| precision.round(fraction(i))).collect()
+}
+
+fn network(precision: Precision, width: usize, hidden: usize, runs: Vec<Run>) -> FloatNetwork {
+    let coordinate = |i: usize| Coordinate { name: format!("z{i}"), meaning: String::new() };
+    let affine = |outputs: usize, inputs: usize| FloatAffine {
+        inputs,
+        outputs,
+        weight: noise(precision, outputs * inputs),
+        bias: noise(precision, outputs),
+    };
+    FloatNetwork {
+        precision,
+        tokens: TOKENS,
+        coordinates: (0..width).map(coordinate).collect(),
+        embed: affine(width, 1),
+        positions: None,
+        stages: vec![FloatStage {
+            name: "blocks".to_owned(),
+            statement: String::new(),
+            meaning: format!("{hidden} hidden units"),
+        }],
+        runs,
+        read_out: affine(1, width),
+    }
+}
+
+fn feed_forward(precision: Precision, blocks: usize, width: usize, hidden: usize) -> FeedForwardRun {
+    FeedForwardRun {
+        stage: 0,
+        hidden,
+        w1: noise(precision, blocks * hidden * width),
+        b1: noise(precision, blocks * hidden),
+        w2: noise(precision, blocks * width * hidden).iter().map(|w| w / 1024.0).collect(),
+        b2: noise(precision, blocks * width),
+    }
+}
+
+fn attention(precision: Precision, blocks: usize) -> AttentionRun {
+    AttentionRun {
+        stage: 0,
+        heads: 1,
+        head_size: 1,
+        value_size: 1,
+        q: noise(precision, blocks),
+        q_bias: noise(precision, blocks),
+        k: noise(precision, blocks),
+        v: noise(precision, blocks),
+        o: noise(precision, blocks),
+    }
+}
+
+fn batch() -> Vec<Vec<Vec<f64>>> {
+    let numbers = noise(Precision::F64, BATCH * TOKENS);
+    numbers.chunks(TOKENS).map(|x| x.iter().map(|entry| vec![*entry]).collect()).collect()
+}
+
+/// Operations of a feed-forward block on the whole batch.
+fn operations(blocks: usize, width: usize, hidden: usize) -> Throughput {
+    let a_token = hidden * (4 * width + 1) + width;
+    Throughput::Elements((blocks * a_token * TOKENS * BATCH) as u64)
+}
+
+/// Deep and narrow: what the constructions build.
+fn deep(c: &mut Criterion) {
+    let batch = batch();
+    for precision in [Precision::F64, Precision::F32] {
+        let mut group = c.benchmark_group(format!("float, {precision}, {BATCH} sequences"));
+        for blocks in [100, 1_000, 10_000] {
+            let run = Run { blocks, attention: None, feed_forward: Some(feed_forward(precision, blocks, 1, 4)) };
+            let engine = Engine::new(&network(precision, 1, 4, vec![run])).expect("a network");
+            group.throughput(operations(blocks, 1, 4));
+            group.bench_function(BenchmarkId::new("blocks", blocks), |b| {
+                b.iter(|| engine.run(&batch).expect("a run"));
+            });
+        }
+    }
+}
+
+/// Other shapes: width 4, one wide layer, and attention, whose exponentials count as one operation.
+fn shapes(c: &mut Criterion) {
+    let batch = batch();
+    for precision in [Precision::F64, Precision::F32] {
+        let mut group = c.benchmark_group(format!("float, {precision}, {BATCH} sequences"));
+        for (blocks, width, hidden) in [(1_000, 4, 4), (1, 1, 100_000), (1, 4, 10_000), (2, 64, 256)] {
+            let run =
+                Run { blocks, attention: None, feed_forward: Some(feed_forward(precision, blocks, width, hidden)) };
+            let engine = Engine::new(&network(precision, width, hidden, vec![run])).expect("a network");
+            group.throughput(operations(blocks, width, hidden));
+            group.bench_function(format!("{blocks} blocks of width {width}, hidden {hidden}"), |b| {
+                b.iter(|| engine.run(&batch).expect("a run"));
+            });
+        }
+        let blocks = 1_000;
+        let run = Run { blocks, attention: Some(attention(precision, blocks)), feed_forward: None };
+        let engine = Engine::new(&network(precision, 1, 0, vec![run])).expect("a network");
+        group.throughput(Throughput::Elements((blocks * TOKENS * TOKENS * BATCH) as u64));
+        group.bench_function("exponentials in 1000 attention blocks", |b| {
+            b.iter(|| engine.run(&batch).expect("a run"));
+        });
+    }
+}
+
+criterion_group!(benches, deep, shapes);
+criterion_main!(benches);

@@ -1,0 +1,494 @@
+//! The reference for float networks: what their weights compute in real arithmetic, between two rationals.
+//!
+//! Weights and biases are the numbers that the floats are; no sum or product of them is rounded. The state is one of *balls*,
+//! `z = mid ± rad`, both integers times `2^-bits`. A layer is applied to the middle exactly, and the result is brought back to `bits`
+//! places, which may add one unit to the radius. What the layer does to the radius is read off its derivative, so that the width of an
+//! answer follows the slope of the whole layer: units that cancel each other in the sum cancel in the width too.
+//!
+//! ```text
+//! feed-forward  t = w1 z + b1;  a unit with t ≤ 0 on the ball gives exactly 0, one with t ≥ 0 gives t; with S = 1 + Σ_{t ≥ 0} w2 w1
+//!               mid' = mid + b2 + Σ w2 max(t(mid), 0)
+//!               rad' = |S| rad + Σ_{t of both signs} |w2| |w1| rad                      since |max(s, 0) − max(t, 0)| ≤ |s − t|
+//! attention     z_i' = Σ_j M_ij z_j,   M_ij = δ_ij + Σ_heads p_ij o v,   p_ij = e_j / Σ_l e_l,   e_j = exp((k z_j − k z_m)ᵀ(q z_i + q_bias))
+//! ```
+//!
+//! where `m` is the key of the largest score. The exponentials are enclosed by [`Int::exp_bounds`]; `p_ij` grows with `e_j` and falls
+//! with the others, so its ends come from their ends; the product of two balls is `ab ± (|a| s + r |b| + r s)`.
+//!
+//! The work starts at 512 places and is repeated with twice as many until the widths are below `2^-128` (or the places 16,384).
+
+use rayon::prelude::*;
+
+use super::{Part, check_network, check_tokens, stages};
+use crate::error::Result;
+use crate::exact::{Int, Rat};
+use crate::network::{AttentionRun, FeedForwardRun, FloatAffine, FloatNetwork, Sequence};
+
+/// The places after the binary point of the first attempt and of the last one.
+const PLACES: (usize, usize) = (512, 16_384);
+/// An attempt is good enough where no width exceeds `2^-NARROW`.
+const NARROW: usize = 128;
+
+/// Two rationals and everything between them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Enclosure {
+    lo: Rat,
+    hi: Rat,
+}
+
+impl Enclosure {
+    /// The lower end.
+    pub fn lo(&self) -> &Rat {
+        &self.lo
+    }
+
+    /// The upper end.
+    pub fn hi(&self) -> &Rat {
+        &self.hi
+    }
+
+    /// How far the ends are apart.
+    pub fn width(&self) -> Rat {
+        &self.hi - &self.lo
+    }
+
+    /// Whether `y` lies between the ends or is one.
+    pub fn contains(&self, y: &Rat) -> bool {
+        self.lo <= *y && *y <= self.hi
+    }
+
+    /// A number that `|y − x|` does not exceed for any enclosed `x`; infinite where `y` is not finite.
+    pub fn distance(&self, y: f64) -> f64 {
+        let Some(y) = Rat::from_f64(y) else { return f64::INFINITY };
+        let (distance, rest) = (&y - &self.lo).abs().max((&y - &self.hi).abs()).nearest_f64();
+        if rest.is_gt() { distance.next_up() } else { distance }
+    }
+}
+
+/// The largest [`distance`](Enclosure::distance) of an entry of `y` from its enclosure.
+///
+/// # Panics
+/// If the shapes differ.
+pub fn distance(enclosures: &[Vec<Enclosure>], y: &[Vec<f64>]) -> f64 {
+    assert_eq!(enclosures.len(), y.len(), "as many tokens as enclosures");
+    let token = |(enclosures, y): (&Vec<Enclosure>, &Vec<f64>)| {
+        assert_eq!(enclosures.len(), y.len(), "as many coordinates as enclosures");
+        enclosures.iter().zip(y).map(|(enclosure, y)| enclosure.distance(*y)).fold(0.0, f64::max)
+    };
+    enclosures.iter().zip(y).map(token).fold(0.0, f64::max)
+}
+
+/// The network's output on exactly this input.
+pub fn run(network: &FloatNetwork, x: &[Vec<Rat>]) -> Result<Vec<Vec<Enclosure>>> {
+    Reference::new(network)?.run(x)
+}
+
+/// The state after the embedding and after each stage, by name.
+pub fn trace(network: &FloatNetwork, x: &[Vec<Rat>]) -> Result<Vec<(String, Vec<Vec<Enclosure>>)>> {
+    Reference::new(network)?.trace(x)
+}
+
+/// A float network with its numbers taken as exact ones, to be run on many inputs.
+#[derive(Clone, Debug)]
+pub struct Reference {
+    tokens: usize,
+    embed: Affine,
+    positions: Option<Fixed>,
+    stages: Vec<(String, Vec<Layer>)>,
+    read_out: Affine,
+}
+
+impl Reference {
+    /// Reads the network's tensors; refuses those that do not fit together, and entries that are not finite.
+    pub fn new(network: &FloatNetwork) -> Result<Self> {
+        check_network(network)?;
+        let width = network.width();
+        let stage = |(name, parts): (&str, Vec<Part>)| {
+            (name.to_owned(), parts.iter().flat_map(|part| Layer::all(part, width)).collect())
+        };
+        Ok(Self {
+            tokens: network.tokens,
+            embed: Affine::new(&network.embed),
+            positions: network.positions.as_deref().map(Fixed::new),
+            stages: stages(network)?.into_iter().map(stage).collect(),
+            read_out: Affine::new(&network.read_out),
+        })
+    }
+
+    /// The network's output on exactly this input.
+    pub fn run(&self, x: &[Vec<Rat>]) -> Result<Vec<Vec<Enclosure>>> {
+        check_tokens(self.tokens, self.embed.inputs, x, None)?;
+        Ok(narrow(|bits| vec![self.attempt(x, bits, |_| ())]).swap_remove(0))
+    }
+
+    /// The outputs of many inputs, in their order.
+    pub fn run_batch(&self, batch: &[Sequence]) -> Result<Vec<Vec<Vec<Enclosure>>>> {
+        for (i, x) in batch.iter().enumerate() {
+            check_tokens(self.tokens, self.embed.inputs, x, Some(i))?;
+        }
+        batch.par_iter().map(|x| self.run(x)).collect()
+    }
+
+    /// The state after the embedding and after each stage, by name.
+    pub fn trace(&self, x: &[Vec<Rat>]) -> Result<Vec<(String, Vec<Vec<Enclosure>>)>> {
+        check_tokens(self.tokens, self.embed.inputs, x, None)?;
+        let states = narrow(|bits| {
+            let mut states = Vec::new();
+            self.attempt(x, bits, |state| states.push(enclosures(state, bits)));
+            states
+        });
+        let names = std::iter::once("embed".to_owned()).chain(self.stages.iter().map(|(name, _)| name.clone()));
+        Ok(names.zip(states).collect())
+    }
+
+    /// The output with `bits` places after the binary point; `see` is shown the state after the embedding and after each stage.
+    fn attempt(&self, x: &[Vec<Rat>], bits: usize, mut see: impl FnMut(&State)) -> Vec<Vec<Enclosure>> {
+        let embedded = |token: &Vec<Rat>| {
+            let token: Vec<Ball> = token.iter().map(|entry| Ball::around(entry, bits)).collect();
+            self.embed.apply(&token, bits)
+        };
+        let mut state: State = x.iter().map(|token| rounded(&embedded(token), self.embed.places)).collect();
+        if let Some(positions) = &self.positions {
+            for (ball, position) in state.iter_mut().flatten().zip(&positions.entries) {
+                let mut sum = Ball::of(position << bits);
+                sum.add_scaled(&(Int::ONE << positions.places), ball);
+                *ball = sum.round(positions.places);
+            }
+        }
+        see(&state);
+        for (_, layers) in &self.stages {
+            for layer in layers {
+                layer.apply(&mut state, bits);
+            }
+            see(&state);
+        }
+        let output: State = state.iter().map(|token| self.read_out.apply(token, bits)).collect();
+        enclosures(&output, bits + self.read_out.places)
+    }
+}
+
+/// The first attempt whose widths are all small.
+fn narrow(attempt: impl Fn(usize) -> Vec<Vec<Vec<Enclosure>>>) -> Vec<Vec<Vec<Enclosure>>> {
+    let mut bits = PLACES.0;
+    let narrow = Rat::new(1, Int::ONE << NARROW);
+    loop {
+        let enclosures = attempt(bits);
+        if bits >= PLACES.1 || enclosures.iter().flatten().flatten().all(|enclosure| enclosure.width() <= narrow) {
+            return enclosures;
+        }
+        bits *= 2;
+    }
+}
+
+/// A number of the state, `mid ± rad`, in units that the context knows: `2^-bits`, or smaller ones within a layer.
+#[derive(Clone, Debug, Default)]
+struct Ball {
+    mid: Int,
+    rad: Int,
+}
+
+/// `[tokens][width]`.
+type State = Vec<Vec<Ball>>;
+
+impl Ball {
+    fn of(mid: Int) -> Self {
+        Self { mid, rad: Int::ZERO }
+    }
+
+    /// A rational in units of `2^-bits`.
+    fn around(x: &Rat, bits: usize) -> Self {
+        let (mid, rest) = (x.numerator() << bits).div_rem(&x.denominator());
+        Self { mid, rad: if rest == Int::ZERO { Int::ZERO } else { Int::ONE } }
+    }
+
+    /// What lies between two integers.
+    fn between(lo: &Int, hi: &Int) -> Self {
+        let mid = (lo + hi) >> 1;
+        Self { rad: hi - &mid, mid }
+    }
+
+    fn is_exact(&self) -> bool {
+        self.rad == Int::ZERO
+    }
+
+    /// `self += w x`.
+    fn add_scaled(&mut self, w: &Int, x: &Ball) {
+        if *w == Int::ZERO {
+            return;
+        }
+        self.mid += &(w * &x.mid);
+        if !x.is_exact() {
+            self.rad += &(w.abs() * &x.rad);
+        }
+    }
+
+    /// `self += x y`.
+    fn add_product(&mut self, x: &Ball, y: &Ball) {
+        self.mid += &(&x.mid * &y.mid);
+        if !y.is_exact() {
+            self.rad += &(x.mid.abs() * &y.rad);
+        }
+        if !x.is_exact() {
+            self.rad += &(&x.rad * (y.mid.abs() + &y.rad));
+        }
+    }
+
+    /// The same in units `2^places` times as large.
+    fn round(&self, places: usize) -> Self {
+        let mid = &self.mid >> places;
+        let exact = &mid << places == self.mid;
+        Self { mid, rad: ceil(&self.rad, places) + if exact { Int::ZERO } else { Int::ONE } }
+    }
+}
+
+/// The smallest integer that is not below `x / 2^places`.
+fn ceil(x: &Int, places: usize) -> Int {
+    -(-x.clone() >> places)
+}
+
+fn rounded(balls: &[Ball], places: usize) -> Vec<Ball> {
+    balls.iter().map(|ball| ball.round(places)).collect()
+}
+
+/// Balls in units of `2^-places` as enclosures.
+fn enclosures(state: &State, places: usize) -> Vec<Vec<Enclosure>> {
+    let unit = Int::ONE << places;
+    let enclosure = |ball: &Ball| Enclosure {
+        lo: Rat::new(&ball.mid - &ball.rad, unit.clone()),
+        hi: Rat::new(&ball.mid + &ball.rad, unit.clone()),
+    };
+    state.iter().map(|token| token.iter().map(enclosure).collect()).collect()
+}
+
+/// Floats as what they are: integers times `2^-places`.
+#[derive(Clone, Debug)]
+struct Fixed {
+    places: usize,
+    entries: Vec<Int>,
+}
+
+impl Fixed {
+    fn new(floats: &[f64]) -> Self {
+        let numbers: Vec<Rat> = floats.iter().map(|x| Rat::from_f64(*x).expect("checked: finite")).collect();
+        let places = numbers.iter().map(|x| x.denominator().bits() - 1).max().unwrap_or(0);
+        let entry = |x: &Rat| x.numerator() << (places + 1 - x.denominator().bits());
+        Self { places, entries: numbers.iter().map(entry).collect() }
+    }
+
+    /// A weight and the bias that is added to its products, with the same places.
+    fn pair(weight: &[f64], bias: &[f64]) -> (Self, Vec<Int>) {
+        let mut both = Self::new(&[weight, bias].concat());
+        let bias = both.entries.split_off(weight.len());
+        (both, bias)
+    }
+
+    fn row(&self, row: usize, width: usize) -> &[Int] {
+        &self.entries[row * width..][..width]
+    }
+}
+
+/// `Σ row_i z_i + bias`, where the bias comes in the units of the sum.
+fn dot(row: &[Int], z: &[Ball], bias: Int) -> Ball {
+    let mut sum = Ball::of(bias);
+    row.iter().zip(z).for_each(|(w, z)| sum.add_scaled(w, z));
+    sum
+}
+
+#[derive(Clone, Debug)]
+struct Affine {
+    inputs: usize,
+    places: usize,
+    weight: Fixed,
+    bias: Vec<Int>,
+}
+
+impl Affine {
+    fn new(affine: &FloatAffine) -> Self {
+        let (weight, bias) = Fixed::pair(&affine.weight, &affine.bias);
+        Self { inputs: affine.inputs, places: weight.places, weight, bias }
+    }
+
+    /// From units of `2^-bits` to units of `2^-(bits + places)`.
+    fn apply(&self, x: &[Ball], bits: usize) -> Vec<Ball> {
+        self.bias.iter().enumerate().map(|(i, bias)| dot(self.weight.row(i, self.inputs), x, bias << bits)).collect()
+    }
+}
+
+#[derive(Clone, Debug)]
+enum Layer {
+    Attention(Vec<Head>),
+    FeedForward(FeedForward),
+}
+
+impl Layer {
+    /// The layers of a part, block by block, attention before feed-forward.
+    fn all(part: &Part, width: usize) -> Vec<Self> {
+        let block = |block: usize| {
+            let attention = part.attention.map(|run| Self::Attention(Head::all(run, block, width)));
+            let feed_forward = part.feed_forward.map(|run| Self::FeedForward(FeedForward::new(run, block, width)));
+            [attention, feed_forward]
+        };
+        (0..part.blocks).flat_map(block).flatten().collect()
+    }
+
+    fn apply(&self, state: &mut State, bits: usize) {
+        match self {
+            Self::Attention(heads) => attend(heads, state, bits),
+            Self::FeedForward(layer) => state.iter_mut().for_each(|token| layer.apply(token, bits)),
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+struct FeedForward {
+    hidden: usize,
+    w1: Fixed,
+    b1: Vec<Int>,
+    w2: Fixed,
+    b2: Vec<Int>,
+}
+
+impl FeedForward {
+    fn new(run: &FeedForwardRun, block: usize, width: usize) -> Self {
+        let hidden = run.hidden;
+        let (w1, b1) =
+            Fixed::pair(&run.w1[block * hidden * width..][..hidden * width], &run.b1[block * hidden..][..hidden]);
+        let (w2, b2) =
+            Fixed::pair(&run.w2[block * width * hidden..][..width * hidden], &run.b2[block * width..][..width]);
+        Self { hidden, w1, b1, w2, b2 }
+    }
+
+    fn apply(&self, z: &mut [Ball], bits: usize) {
+        let (width, places) = (z.len(), self.w1.places + self.w2.places);
+        let exact = z.iter().all(Ball::is_exact);
+        // Units of 2^-(bits + places); the derivative in units of 2^-places.
+        let mut sum: Vec<Ball> = self.b2.iter().map(|b| Ball::of(b << (bits + self.w1.places))).collect();
+        let mut slope = vec![Int::ZERO; width * width];
+        for unit in 0..self.hidden {
+            let w1 = self.w1.row(unit, width);
+            let t = dot(w1, z, &self.b1[unit] << bits);
+            if &t.mid + &t.rad <= Int::ZERO {
+                continue;
+            }
+            let positive = t.mid >= t.rad;
+            for (i, sum) in sum.iter_mut().enumerate() {
+                let w2 = &self.w2.entries[i * self.hidden + unit];
+                if t.mid > Int::ZERO {
+                    sum.mid += &(w2 * &t.mid);
+                }
+                if !positive {
+                    sum.rad += &(w2.abs() * &t.rad);
+                } else if !exact {
+                    slope[i * width..][..width].iter_mut().zip(w1).for_each(|(slope, w1)| *slope += &(w2 * w1));
+                }
+            }
+        }
+        for (i, sum) in sum.iter_mut().enumerate() {
+            sum.mid += &(&z[i].mid << places);
+            if !exact {
+                let one = Int::ONE << places;
+                slope[i * width + i] += &one;
+                slope[i * width..][..width].iter().zip(&*z).for_each(|(s, z)| sum.rad += &(s.abs() * &z.rad));
+            }
+        }
+        z.iter_mut().zip(sum).for_each(|(z, sum)| *z = sum.round(places));
+    }
+}
+
+/// A head, with `o` and `v` multiplied.
+#[derive(Clone, Debug)]
+struct Head {
+    size: usize,
+    q: Fixed,
+    q_bias: Vec<Int>,
+    k: Fixed,
+    /// `[width, width]`.
+    ov: Fixed,
+}
+
+impl Head {
+    /// The heads of a block; their `ov` have the same places.
+    fn all(run: &AttentionRun, block: usize, width: usize) -> Vec<Self> {
+        let (m, mv) = (run.head_size, run.value_size);
+        let range = block * run.heads..(block + 1) * run.heads;
+        let of_block = |tensor: &[f64], size: usize| Fixed::new(&tensor[range.start * size..range.end * size]);
+        let (o, v) = (of_block(&run.o, width * mv), of_block(&run.v, mv * width));
+        let head = |(place, head): (usize, usize)| {
+            let (o_row, v_row) = (|i: usize| o.row(place * width + i, mv), |c: usize| v.row(place * mv + c, width));
+            let entry = |i: usize, j: usize| (0..mv).fold(Int::ZERO, |sum, c| sum + &o_row(i)[c] * &v_row(c)[j]);
+            let entries = (0..width * width).map(|place| entry(place / width, place % width)).collect();
+            let (q, q_bias) = Fixed::pair(&run.q[head * m * width..][..m * width], &run.q_bias[head * m..][..m]);
+            let k = Fixed::new(&run.k[head * m * width..][..m * width]);
+            Self { size: m, q, q_bias, k, ov: Fixed { places: o.places + v.places, entries } }
+        };
+        range.clone().enumerate().map(head).collect()
+    }
+
+    /// The softmax weights of the query of token `i`.
+    fn weights(&self, state: &State, i: usize, bits: usize) -> Vec<Ball> {
+        let width = state[i].len();
+        let rows = |weight: &Fixed, z: &[Ball], bias: &dyn Fn(usize) -> Int| -> Vec<Ball> {
+            (0..self.size).map(|row| dot(weight.row(row, width), z, bias(row))).collect()
+        };
+        let query = rows(&self.q, &state[i], &|row| &self.q_bias[row] << bits);
+        let keys: Vec<Vec<Ball>> = state.iter().map(|z| rows(&self.k, z, &|_| Int::ZERO)).collect();
+        let score =
+            |key: &Vec<Ball>| key.iter().zip(&query).fold(Int::ZERO, |sum, (key, query)| sum + &key.mid * &query.mid);
+        let Some(largest) = keys.iter().max_by_key(|key| score(key)) else { return Vec::new() };
+        let gap = |key: &Vec<Ball>| {
+            let mut gap = Ball::default();
+            for ((key, largest), query) in key.iter().zip(largest).zip(&query) {
+                gap.add_product(&Ball { mid: &key.mid - &largest.mid, rad: &key.rad + &largest.rad }, query);
+            }
+            gap.round(bits + self.k.places + self.q.places)
+        };
+        let gaps: Vec<Ball> =
+            keys.iter().map(|key| if std::ptr::eq(key, largest) { Ball::default() } else { gap(key) }).collect();
+        softmax(&gaps, bits)
+    }
+}
+
+/// Weights of scores, given by how far they are below the largest one.
+fn softmax(gaps: &[Ball], bits: usize) -> Vec<Ball> {
+    let one = Int::ONE << bits;
+    if gaps.iter().any(|gap| &gap.mid + &gap.rad > one) {
+        // Nothing is known of scores that lie in a ball this large; more places will tell.
+        return vec![Ball::between(&Int::ZERO, &one); gaps.len()];
+    }
+    let exps: Vec<(Int, Int)> = gaps
+        .iter()
+        .map(|gap| ((&gap.mid - &gap.rad).exp_bounds(bits).0, (&gap.mid + &gap.rad).exp_bounds(bits).1))
+        .collect();
+    let total = exps.iter().fold((Int::ZERO, Int::ZERO), |sum, (lo, hi)| (sum.0 + lo, sum.1 + hi));
+    let weight = |(lo, hi): &(Int, Int)| {
+        // With the others as large as they may be, and as small.
+        let smallest = (lo << bits).div_rem(&(&total.1 - hi + lo)).0;
+        let largest = -(-(hi << bits)).div_rem(&(&total.0 - lo + hi)).0;
+        Ball::between(&smallest, &largest)
+    };
+    exps.iter().map(weight).collect()
+}
+
+fn attend(heads: &[Head], state: &mut State, bits: usize) {
+    let Some(places) = heads.first().map(|head| head.ov.places) else { return };
+    let token = |i: usize| -> Vec<Ball> {
+        let width = state[i].len();
+        // Units of 2^-(bits + places).
+        let mut matrices = vec![vec![Ball::default(); width * width]; state.len()];
+        (0..width).for_each(|a| matrices[i][a * width + a].mid = Int::ONE << (bits + places));
+        for head in heads {
+            for (matrix, weight) in matrices.iter_mut().zip(head.weights(state, i, bits)) {
+                matrix.iter_mut().zip(&head.ov.entries).for_each(|(entry, ov)| entry.add_scaled(ov, &weight));
+            }
+        }
+        let coordinate = |a: usize| {
+            let mut sum = Ball::default();
+            for (matrix, z) in matrices.iter().zip(&*state) {
+                matrix[a * width..][..width].iter().zip(z).for_each(|(entry, z)| sum.add_product(entry, z));
+            }
+            sum.round(bits + places)
+        };
+        (0..width).map(coordinate).collect()
+    };
+    *state = (0..state.len()).map(token).collect();
+}
