@@ -5,15 +5,18 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use formwright::artifact;
-use formwright::compile::{Model, Request, Tolerance, compile};
+use formwright::compile::{Arithmetic, Model, Request, Tolerance, compile};
 use formwright::construct::yun::{AsPrinted, Options};
 use formwright::error::{Error, Result};
+use formwright::eval::float::Engine;
 use formwright::eval::indexed;
 use formwright::exact::Rat;
+use formwright::lower::{Format, Hidden, Temperature};
+use formwright::network;
 use formwright::plan::compile_first;
 
 use crate::Answer;
-use crate::show::{badge, document, example_table, header, size_line, stage_table, working};
+use crate::show::{badge, document, example_table, header, shown, shown_floats, size_line, stage_table, working};
 
 /// The target of the demonstration.
 const DEMONSTRATION: (&str, u64) = ("mean-centring", 4);
@@ -25,15 +28,9 @@ pub struct Build {
     /// The construction. Without it, and with a tolerance, the first row of `plan` is taken; else it is yun.
     #[arg(long, value_enum)]
     construction: Option<Construction>,
-    /// The kind of attention.
-    #[arg(long, value_enum, default_value_t = Attention::Hardmax)]
-    attention: Attention,
     /// With a positional encoding (Theorem 3): for targets that are not equivariant, and for sequences with equal tokens.
     #[arg(long)]
     positional: bool,
-    /// The arithmetic of the network.
-    #[arg(long, value_enum, default_value_t = Precision::Exact)]
-    precision: Precision,
     /// Take a step of the proof as printed instead of repaired: lemma7-order, theorem3-positions or flag-sign.
     #[arg(long, value_name = "NAME")]
     as_printed: Vec<String>,
@@ -70,6 +67,21 @@ pub struct Wish {
     /// State what is not proved; it is listed with every claim.
     #[arg(long, value_enum, value_name = "WHAT")]
     assume: Vec<Assumption>,
+    /// The kind of attention: softmax for floats, hardmax for exact networks.
+    #[arg(long, value_enum)]
+    attention: Option<Attention>,
+    /// The arithmetic of the network; auto is f32 if the tolerance is met there, else f64. The default is auto with a tolerance, else exact.
+    #[arg(long, value_enum)]
+    precision: Option<Precision>,
+    /// Of softmax: the smallest power of two for which its drift vanishes in rounding, or for which it is hardmax, bit by bit.
+    #[arg(long, value_enum, default_value_t = TemperatureName::Derived)]
+    temperature: TemperatureName,
+    /// Pack the feed-forward layers of each stage into one wide block, instead of four hidden units a block as in the paper.
+    #[arg(long, conflicts_with = "hidden")]
+    pack: bool,
+    /// Pack feed-forward layers into blocks of at most R hidden units.
+    #[arg(long, value_name = "R")]
+    hidden: Option<usize>,
 }
 
 impl Wish {
@@ -90,7 +102,55 @@ impl Wish {
                 norm: self.norm.as_deref().map(str::parse).transpose()?,
                 lipschitz: positive("--lipschitz", self.lipschitz.as_deref())?,
             },
+            arithmetic: self.arithmetic()?,
         })
+    }
+
+    /// The arithmetic that was asked for.
+    fn arithmetic(&self) -> Result<Arithmetic> {
+        let hidden = match (self.pack, self.hidden) {
+            (true, _) => Hidden::All,
+            (_, Some(units)) if units < 4 => {
+                return Err(Error::input(format!("--hidden is {units}, but a window needs 4 hidden units"))
+                    .note("try", "--hidden 4, or leave it out"));
+            }
+            (_, Some(units)) => Hidden::Units(units),
+            _ => Hidden::Literal,
+        };
+        let temperature = match self.temperature {
+            TemperatureName::Derived => Temperature::Derived,
+            TemperatureName::Saturate => Temperature::Saturate,
+        };
+        let format = |precision| Format { precision, temperature, hidden };
+        let packed = hidden != Hidden::Literal || temperature != Temperature::Derived;
+        let asked = match (self.precision, self.attention) {
+            (Some(precision), _) => precision,
+            (None, Some(Attention::Softmax)) => Precision::Auto,
+            (None, Some(Attention::Hardmax)) => Precision::Exact,
+            (None, None) if self.eps.is_some() || packed => Precision::Auto,
+            (None, None) => Precision::Exact,
+        };
+        let arithmetic = match asked {
+            Precision::Exact => Arithmetic::Exact,
+            Precision::F64 => Arithmetic::Float(format(network::Precision::F64)),
+            Precision::F32 => Arithmetic::Float(format(network::Precision::F32)),
+            Precision::Auto => Arithmetic::Auto(format(network::Precision::F64)),
+        };
+        match (arithmetic, self.attention) {
+            (Arithmetic::Exact, Some(Attention::Softmax)) => {
+                Err(Error::input("softmax is not rational: an exact network has hardmax attention")
+                    .note("try", "--precision f64, or leave out --attention"))
+            }
+            (Arithmetic::Float(_) | Arithmetic::Auto(_), Some(Attention::Hardmax)) => {
+                Err(Error::input("a float network has softmax attention")
+                    .note("try", "--temperature saturate, with which softmax is hardmax on the grid; or --precision exact"))
+            }
+            (Arithmetic::Exact, _) if packed => {
+                Err(Error::input("--pack, --hidden and --temperature are about float networks")
+                    .note("try", "add --precision f64"))
+            }
+            _ => Ok(arithmetic),
+        }
     }
 
     /// The request of `plan`, which needs a target.
@@ -121,6 +181,8 @@ enum Construction {
 
 #[derive(Clone, Copy, ValueEnum)]
 enum Attention {
+    /// Ordinary attention.
+    Softmax,
     /// All weight on the largest score.
     Hardmax,
 }
@@ -129,6 +191,20 @@ enum Attention {
 enum Precision {
     /// Rational numbers of any size.
     Exact,
+    /// Double precision.
+    F64,
+    /// Single precision.
+    F32,
+    /// Single precision if the tolerance is met there, else double.
+    Auto,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum TemperatureName {
+    /// The smallest that serves.
+    Derived,
+    /// Softmax is hardmax.
+    Saturate,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -139,8 +215,6 @@ enum Assumption {
 
 impl Build {
     pub fn execute(&self) -> Result<Answer> {
-        // One choice each so far; naming them keeps a script that spells them out working.
-        let (Attention::Hardmax, Precision::Exact) = (self.attention, self.precision);
         let as_printed = self.as_printed.iter().map(|name| name.parse()).collect::<Result<Vec<AsPrinted>>>()?;
         let options = Options { positional: self.positional, as_printed, ..Options::default() };
         let demonstration = self.wish.target.is_none();
@@ -157,8 +231,9 @@ impl Build {
             let model = compile_first(&request)?;
             let (chosen, other) =
                 if model.options.positional { ("yun --positional", "yun") } else { ("yun", "yun --positional") };
+            let precision = model.precision();
             let text = format!(
-                "chosen: {chosen}, the first row of formwright plan; --construction {other} takes the other theorem\n\n"
+                "chosen: {chosen} in {precision}, the first row of formwright plan; --construction {other} takes the other theorem\n\n"
             );
             (model, text)
         } else {
@@ -187,14 +262,36 @@ next: formwright targets                                                    othe
 
 /// The readable summary: stages, sizes, an example, the claim.
 pub fn describe(model: &Model) -> Result<String> {
-    let x = model.example();
-    let trace = indexed::trace(&model.network, &x)?;
-    let output = indexed::run(&model.network, &x)?;
-    let expected = model.expected(&x)?;
     let mut text = header(model);
     let _ = write!(text, "\n\n{}\n{}\n\n", stage_table(model), size_line(model));
-    let _ =
-        write!(text, "what each stage does to an example\n{}\n\n", example_table(&x, &trace, &output, Some(&expected)));
+    let _ = write!(text, "what each stage does to an example\n{}\n\n", example_table(&example(model)?));
     let _ = writeln!(text, "{}", badge(model)?);
     Ok(text)
+}
+
+/// An input, its state after each stage, the output, and what the target says.
+fn example(model: &Model) -> Result<Vec<(String, Vec<Vec<String>>, String)>> {
+    let x = model.example();
+    let expected = model.expected(&x)?;
+    let mut rows = vec![("input".to_owned(), shown(&x), String::new())];
+    let verdict;
+    if let Some(lowered) = &model.lowered {
+        let floats: Vec<Vec<f64>> = x.iter().map(|token| token.iter().map(Rat::to_f64).collect()).collect();
+        let engine = Engine::new(&lowered.network)?;
+        let trace = engine.trace(&floats)?;
+        rows.extend(trace.iter().map(|(name, state)| (name.clone(), shown_floats(state), String::new())));
+        let output = engine.run(&[floats])?.remove(0);
+        let entries = output.iter().flatten().zip(expected.iter().flatten());
+        let off = entries.map(|(y, f)| (y - f.to_f64()).abs()).fold(0.0, f64::max);
+        rows.push(("output".to_owned(), shown_floats(&output), String::new()));
+        verdict = if off == 0.0 { "equal".to_owned() } else { format!("off by {off:.1e}") };
+    } else {
+        let trace = indexed::trace(&model.network, &x)?;
+        rows.extend(trace.iter().map(|(name, state)| ((*name).to_owned(), shown(state), String::new())));
+        let output = indexed::run(&model.network, &x)?;
+        rows.push(("output".to_owned(), shown(&output), String::new()));
+        verdict = if output == expected { "equal" } else { "NOT EQUAL" }.to_owned();
+    }
+    rows.push(("target".to_owned(), shown(&expected), verdict));
+    Ok(rows)
 }

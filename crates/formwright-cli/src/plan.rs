@@ -26,19 +26,20 @@ impl Plan {
     }
 }
 
-fn name(candidate: &Candidate) -> &'static str {
-    if candidate.positional { "yun --positional" } else { "yun" }
+fn name(candidate: &Candidate) -> String {
+    format!("{}, {}", candidate.construction(), candidate.precision())
 }
 
 fn tell(plan: &Sketches) -> String {
     let mut rows =
-        table(&["construction", "N", "blocks", "parameters", "id bits", "fits", "certified", "per number", "meets"]);
+        table(&["construction", "precision", "N", "blocks", "parameters", "id bits", "fits", "certified", "per number", "meets"]);
     let mut reasons = String::new();
     for candidate in &plan.candidates {
         match &candidate.outcome {
             Ok(sketch) => {
                 rows.add_row([
-                    name(candidate),
+                    candidate.construction(),
+                    candidate.precision(),
                     &sketch.resolution.to_string(),
                     &short_int(&sketch.size.blocks),
                     &short_int(&sketch.size.parameters),
@@ -53,7 +54,7 @@ fn tell(plan: &Sketches) -> String {
                 }
             }
             Err(error) => {
-                rows.add_row([name(candidate), "", "", "", "", "", "", "", "no"]);
+                rows.add_row([candidate.construction(), candidate.precision(), "", "", "", "", "", "", "", "no"]);
                 let _ = writeln!(reasons, "\n{}: {error}", name(candidate));
             }
         }

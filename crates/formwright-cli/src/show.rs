@@ -5,10 +5,9 @@ use std::time::Duration;
 
 use comfy_table::{Table, presets};
 use formwright::bound::norm::upward;
-use formwright::compile::{Certified, Model};
+use formwright::compile::{Certified, Lowered, Model};
 use formwright::construct::yun::AsPrinted;
 use formwright::error::Result;
-use formwright::eval::Trace;
 use formwright::exact::{Int, Rat};
 use formwright::network::{LayerKind, Sequence};
 use indicatif::ProgressBar;
@@ -66,13 +65,24 @@ pub fn short_int(value: &Int) -> String {
     format!("{sign}{}.{}e{}", &digits[..1], &digits[1..5], digits.len() - 1)
 }
 
-fn token(token: &[Rat]) -> String {
-    let entries: Vec<String> = token.iter().map(short).collect();
+/// A token's entries, in brackets if there are several.
+fn token(entries: &[String]) -> String {
     if entries.len() == 1 { entries.concat() } else { format!("({})", entries.join(", ")) }
 }
 
+/// A sequence's numbers as they are shown.
+pub fn shown(x: &Sequence) -> Vec<Vec<String>> {
+    x.iter().map(|token| token.iter().map(short).collect()).collect()
+}
+
+/// The same, of floats.
+pub fn shown_floats(x: &[Vec<f64>]) -> Vec<Vec<String>> {
+    let entry = |x: &f64| if x.abs() < 1e15 { format!("{x}") } else { format!("{x:e}") };
+    x.iter().map(|token| token.iter().map(entry).collect()).collect()
+}
+
 /// A sequence on one line.
-pub fn sequence(x: &Sequence) -> String {
+pub fn sequence(x: &[Vec<String>]) -> String {
     let tokens: Vec<String> = x.iter().map(|t| token(t)).collect();
     format!("[{}]", tokens.join(", "))
 }
@@ -89,8 +99,14 @@ pub fn header(model: &Model) -> String {
     let printed: Vec<&str> = model.options.as_printed.iter().map(|step| AsPrinted::name(*step)).collect();
     let printed = if printed.is_empty() { String::new() } else { format!(", as printed: {}", printed.join(", ")) };
     let grid = &model.grid;
+    let arithmetic = match &model.lowered {
+        None => "exact".to_owned(),
+        Some(Lowered { lowering, network }) => {
+            format!("{}, softmax at temperature 2^{}", network.precision, lowering.temperature)
+        }
+    };
     format!(
-        "{name}{text}\nby yun ({theorem}{printed}), exact, for {} of {}, {} cells a side on [{}, {})",
+        "{name}{text}\nby yun ({theorem}{printed}), {arithmetic}, for {} of {}, {} cells a side on [{}, {})",
         plural(grid.tokens(), "token"),
         plural(grid.dims(), "coordinate"),
         grid.resolution(),
@@ -102,13 +118,12 @@ pub fn header(model: &Model) -> String {
 /// Stages, their layers and what they do.
 pub fn stage_table(model: &Model) -> String {
     let mut table = table(&["stage", "statement", "layers", "kind", "what it does"]);
-    for stage in &model.network.stages {
-        let kind = match stage.generator.kind() {
+    for stage in model.stages() {
+        let kind = match stage.kind {
             LayerKind::Attention => "attention",
             LayerKind::FeedForward => "feed-forward",
         };
-        let layers = short_int(&stage.generator.size().layers);
-        table.add_row([stage.name, stage.statement, &layers, kind, &stage.meaning]);
+        table.add_row([&stage.name, &stage.statement, &short_int(&stage.layers), kind, &stage.meaning]);
     }
     if let Some(column) = table.column_mut(2) {
         column.set_cell_alignment(comfy_table::CellAlignment::Right);
@@ -118,7 +133,7 @@ pub fn stage_table(model: &Model) -> String {
 
 /// Counts on one line.
 pub fn size_line(model: &Model) -> String {
-    let size = model.network.size();
+    let size = model.size();
     format!(
         "{} blocks: {} attention layers ({}, size {}), {} feed-forward layers (hidden {}); {} parameters; ids of {} bits",
         short_int(&size.blocks),
@@ -132,27 +147,20 @@ pub fn size_line(model: &Model) -> String {
     )
 }
 
-/// The states of a run, a row a stage and a column a token, in integer units; last the output and what the target says.
-pub fn example_table(x: &Sequence, trace: &Trace, output: &Sequence, expected: Option<&Sequence>) -> String {
-    let shown = x.len().min(MOST_TOKENS);
-    let more = if x.len() > shown { format!("… and {} more", x.len() - shown) } else { String::new() };
+/// The states of a run, a row each and a column a token: a name, the numbers, a remark.
+pub fn example_table(rows: &[(String, Vec<Vec<String>>, String)]) -> String {
+    let tokens = rows.first().map_or(0, |(_, tokens, _)| tokens.len());
+    let shown = tokens.min(MOST_TOKENS);
+    let more = if tokens > shown { format!("… and {} more", tokens - shown) } else { String::new() };
     let names: Vec<String> = (0..shown).map(|j| format!("token {j}")).collect();
     let header: Vec<&str> = std::iter::once("after")
         .chain(names.iter().map(String::as_str))
         .chain(std::iter::once(more.as_str()))
         .collect();
     let mut table = table(&header);
-    let mut row = |name: &str, state: &Sequence, remark: &str| {
+    for (name, state, remark) in rows {
         let cells = state.iter().take(shown).map(|t| token(t));
-        table.add_row(std::iter::once(name.to_owned()).chain(cells).chain(std::iter::once(remark.to_owned())));
-    };
-    row("input", x, "");
-    for (name, state) in trace {
-        row(name, state, "");
-    }
-    row("output", output, "");
-    if let Some(expected) = expected {
-        row("target", expected, if output == expected { "equal" } else { "NOT EQUAL" });
+        table.add_row(std::iter::once(name.clone()).chain(cells).chain(std::iter::once(remark.clone())));
     }
     lines(&table)
 }
@@ -160,14 +168,19 @@ pub fn example_table(x: &Sequence, trace: &Trace, output: &Sequence, expected: O
 /// The claim with its badge, and what it is to be read beside.
 pub fn badge(model: &Model) -> Result<String> {
     let Some(domain) = model.claim() else {
-        return Ok(if model.edited {
+        return Ok(if model.is_edited() {
             "no claim: these stages are not the ones that the construction builds".to_owned()
+        } else if model.lowered.is_some() {
+            "no claim: the proofs for floats need every step repaired and a derived temperature".to_owned()
         } else {
             "no claim: the values reach into the windows, and as printed nothing keeps them out (see formwright theorems lemma7)"
                 .to_owned()
         });
     };
-    let mut lines = vec![format!("exact-on-grid: equal to the target at {domain}")];
+    let mut lines = vec![match &model.lowered {
+        None => format!("exact-on-grid: equal to the target at {domain}"),
+        Some(_) => format!("certified: on the grid, at {domain}"),
+    }];
     let mut assumptions = model.assumptions.clone();
     if let Some(Certified { budget, baseline }) = model.certified()? {
         let terms: Vec<String> =
@@ -180,6 +193,17 @@ pub fn badge(model: &Model) -> Result<String> {
             budget.method.name(),
             terms.join(", ")
         ));
+        if let Some(measured) = model.measured()? {
+            lines.push(format!(
+                "measured: {} error about {:.4e} (95 %: {:.4e} to {:.4e}; {} quasi-random points, seed {})",
+                measured.norm,
+                measured.value,
+                measured.confidence.0,
+                measured.confidence.1,
+                measured.points,
+                measured.seed
+            ));
+        }
         if let Some(baseline) = baseline {
             lines.push(format!(
                 "baseline: the best constant is off by about {:.4e} (± {:.1e})",

@@ -8,13 +8,15 @@ use crate::bound::baseline::baseline;
 use crate::bound::norm::upward;
 use crate::bound::piecewise::{Question, bound};
 use crate::bound::resolution::{Found, search, smallest};
+use crate::bound::measured::{Measured, measure};
 use crate::bound::{Baseline, Budget, Norm, lowered, resolution};
 use crate::construct::yun::{self, AsPrinted, Options};
 use crate::error::{Error, Result};
+use crate::eval::float::Engine;
 use crate::exact::{Int, Rat};
 use crate::lattice::{Grid, has_distinct_columns};
-use crate::lower::{self, Format, Lowering};
-use crate::network::{FloatNetwork, Network, Precision, Sequence};
+use crate::lower::{self, Format, Lowering, Temperature};
+use crate::network::{FloatNetwork, LayerKind, Network, Precision, Sequence, Size};
 use crate::target::{Source, Symmetry, Target};
 
 /// What a user asks for; what is left open is filled in from the target, else from the defaults.
@@ -105,14 +107,31 @@ pub struct Model {
     pub assumptions: Vec<String>,
     /// What was asked of the error.
     pub tolerance: Tolerance,
-    /// Whether the network is not the one that the construction builds: somebody edited its file. Nothing is claimed of it.
-    pub edited: bool,
+    /// Whether the network is not the one that the construction builds, once this has been looked at.
+    pub(crate) edited: OnceLock<bool>,
     /// The exact network.
     pub network: Network,
     /// The float network that it was lowered to.
     pub lowered: Option<Lowered>,
     /// The proved error, once it has been computed.
     pub(crate) certified: OnceLock<Certified>,
+    /// The measured error, once it has been measured.
+    pub(crate) measured: OnceLock<Option<Measured>>,
+}
+
+/// A stage in a few words.
+#[derive(Clone, Debug)]
+pub struct StageSummary {
+    /// Its name.
+    pub name: String,
+    /// The statement's id.
+    pub statement: String,
+    /// How many layers.
+    pub layers: Int,
+    /// Of which kind.
+    pub kind: LayerKind,
+    /// What it does.
+    pub meaning: String,
 }
 
 /// A float network, and how it came about.
@@ -158,10 +177,11 @@ fn compile_in(request: &Request, format: Option<Format>) -> Result<Model> {
         options: request.options.clone(),
         assumptions,
         tolerance: request.tolerance.clone(),
-        edited: false,
+        edited: OnceLock::from(false),
         network,
         lowered,
         certified: OnceLock::new(),
+        measured: OnceLock::new(),
     };
     model.check_tolerance()?;
     Ok(model)
@@ -326,9 +346,87 @@ fn json_number(count: &Int) -> Value {
 }
 
 impl Model {
+    /// The norm in which the error is certified: the one that was asked for, and `L^2` for a float network over a box, which has no other claim.
+    pub fn norm(&self) -> Option<Norm> {
+        let float = self.lowered.is_some() && !self.target.is_discrete();
+        self.tolerance.norm().or_else(|| float.then(|| Norm::Lp(Rat::from(2))))
+    }
+
+    /// `softmax`, or `hardmax` if the network is exact.
+    pub fn attention(&self) -> &'static str {
+        self.lowered.as_ref().map_or("hardmax", |_| "softmax")
+    }
+
+    /// `f32`, `f64` or `exact`.
+    pub fn precision(&self) -> &'static str {
+        self.lowered.as_ref().map_or("exact", |lowered| lowered.network.precision.name())
+    }
+
+    /// The size of the network that is shipped.
+    pub fn size(&self) -> Size {
+        self.lowered.as_ref().map_or_else(|| self.network.size(), |lowered| lowered.network.size())
+    }
+
+    /// The stages: name, statement, layers, whether they attend, meaning.
+    pub fn stages(&self) -> Vec<StageSummary> {
+        let Some(lowered) = &self.lowered else {
+            let stages = self.network.stages.iter();
+            return stages
+                .map(|stage| StageSummary {
+                    name: stage.name.to_owned(),
+                    statement: stage.statement.to_owned(),
+                    layers: stage.generator.size().layers,
+                    kind: stage.generator.kind(),
+                    meaning: stage.meaning.clone(),
+                })
+                .collect();
+        };
+        let count = |index: usize| {
+            let mut layers = (0, 0);
+            for run in &lowered.network.runs {
+                layers.0 += run.attention.as_ref().map_or(0, |part| usize::from(part.stage == index) * run.blocks);
+                layers.1 += run.feed_forward.as_ref().map_or(0, |part| usize::from(part.stage == index) * run.blocks);
+            }
+            layers
+        };
+        let stages = lowered.network.stages.iter().enumerate();
+        stages
+            .map(|(index, stage)| {
+                let (attention, feed_forward) = count(index);
+                StageSummary {
+                    name: stage.name.clone(),
+                    statement: stage.statement.clone(),
+                    layers: Int::from(attention + feed_forward),
+                    kind: if attention > 0 { LayerKind::Attention } else { LayerKind::FeedForward },
+                    meaning: stage.meaning.clone(),
+                }
+            })
+            .collect()
+    }
+
+    /// The error as it is measured, for a float network whose error is certified in an `L^p` norm.
+    pub fn measured(&self) -> Result<Option<&Measured>> {
+        let (Some(lowered), Some(norm)) = (&self.lowered, self.norm()) else { return Ok(None) };
+        if let Some(known) = self.measured.get() {
+            return Ok(known.as_ref());
+        }
+        let engine = Engine::new(&lowered.network)?;
+        // Some 10^9 operations: a second or two.
+        let size = lowered.network.size();
+        let work = size.parameters.to_usize().unwrap_or(usize::MAX).saturating_mul(2 * self.grid.tokens());
+        let points = (1_000_000_000 / work.max(1)).clamp(256, 65_536);
+        let found = measure(&self.target, &self.grid, &norm, 1 << points.ilog2(), |batch| engine.run(batch))?;
+        Ok(self.measured.get_or_init(|| found).as_ref())
+    }
+
+    /// Whether anything is claimed of the network.
+    pub fn is_claimed(&self) -> bool {
+        self.claim().is_some()
+    }
+
     /// The proved error with its baseline, if a norm was asked for and the network is claimed to be right on its grid.
     pub fn certified(&self) -> Result<Option<&Certified>> {
-        let Some(norm) = self.tolerance.norm().filter(|_| self.claim().is_some()) else { return Ok(None) };
+        let Some(norm) = self.norm().filter(|_| self.is_claimed()) else { return Ok(None) };
         if let Some(known) = self.certified.get() {
             return Ok(Some(known));
         }
@@ -377,9 +475,44 @@ impl Model {
             };
             format!("the centres of the {good} cells with pairwise distinct columns; {zero}")
         };
-        let broken = self.options.prints(AsPrinted::Lemma7Order)
-            && !yun::values_stay_below_windows(&self.grid, &self.target, &self.options).unwrap_or(false);
-        (!broken && !self.edited).then_some(claim)
+        let claim = match &self.lowered {
+            None => claim,
+            Some(Lowered { lowering, .. }) => {
+                let within = upward(lowering.losses.rounding, 3);
+                let offset = lowering.options.tuning.offset.to_f64();
+                let elsewhere = if self.options.positional { String::new() } else { format!("; {offset} on the others") };
+                let cells = if self.options.positional { "all cells" } else { "the cells with pairwise distinct columns" };
+                format!("the centres of {cells}, within {within}{elsewhere}")
+            }
+        };
+        (!self.is_broken() && !self.is_edited()).then_some(claim)
+    }
+
+    /// Whether something was asked for that the proofs do not cover: a printed step that fails, in floats any printed step, or a temperature
+    /// that was not derived.
+    pub fn is_broken(&self) -> bool {
+        match &self.lowered {
+            Some(Lowered { lowering, .. }) => {
+                !self.options.as_printed.is_empty() || matches!(lowering.format.temperature, Temperature::Exponent(_))
+            }
+            None => {
+                self.options.prints(AsPrinted::Lemma7Order)
+                    && !yun::values_stay_below_windows(&self.grid, &self.target, &self.options).unwrap_or(false)
+            }
+        }
+    }
+
+    /// Whether the network is not the one that the construction builds: somebody edited its files. Nothing is claimed of it.
+    pub fn is_edited(&self) -> bool {
+        *self.edited.get_or_init(|| {
+            let format = self.lowered.as_ref().map(|lowered| lowered.lowering.format);
+            let built = build(&self.grid, &self.target, &self.options, format);
+            let same = |built: &Option<Lowered>| match (built, &self.lowered) {
+                (Some(built), Some(shipped)) => built.network == shipped.network,
+                _ => false,
+            };
+            !built.is_ok_and(|(_, lowered)| same(&lowered))
+        })
     }
 
     /// The largest number of binary digits of an id.
@@ -396,10 +529,11 @@ impl Model {
         self.grid.centre(&point)
     }
 
-    /// What the target says of a sequence: its value at the cell's centre, unless the network is to give 0 there.
+    /// What the target says of a sequence: its value at the cell's centre, unless the network is to give 0 there, or its offset.
     pub fn expected(&self, x: &[Vec<Rat>]) -> Result<Sequence> {
         let outputs = self.target.output_dims();
-        let zero = vec![vec![Rat::ZERO; outputs]; self.grid.tokens()];
+        let offset = self.lowered.as_ref().map(|lowered| lowered.lowering.options.tuning.offset.clone());
+        let zero = vec![vec![offset.unwrap_or_default(); outputs]; self.grid.tokens()];
         let Some(point) = self.grid.cell(x) else { return Ok(zero) };
         if self.options.positional || has_distinct_columns(&point) {
             yun::centres::value_at_centre(&self.target, &self.grid, &point)
@@ -413,10 +547,13 @@ impl Model {
         let claim = self.claim();
         let mut assumptions = self.assumptions.clone();
         let Some(Certified { budget, baseline }) = self.certified()? else {
+            // On integers, point by point.
+            let rounding = self.lowered.as_ref().map(|lowered| lowered.lowering.losses.rounding);
+            let badge = if rounding.is_some() { "certified" } else { "exact-on-grid" };
             return Ok(json!({
-                "badge": claim.as_ref().map(|_| "exact-on-grid"),
-                "norm": null,
-                "bound": claim.as_ref().map(|_| 0),
+                "badge": claim.as_ref().map(|_| badge),
+                "norm": rounding.map(|_| "sup"),
+                "bound": claim.as_ref().map(|_| rounding.map_or_else(|| json!(0), |bound| json!(bound))),
                 "domain": claim,
                 "terms": [],
                 "assumptions": assumptions,
@@ -426,6 +563,7 @@ impl Model {
             }));
         };
         assumptions.extend(budget.assumptions.iter().cloned());
+        let measured = self.measured()?;
         Ok(json!({
             "badge": "certified",
             "norm": budget.norm.to_string(),
@@ -438,7 +576,13 @@ impl Model {
                 "best_constant": baseline.map(|baseline| baseline.best_constant),
                 "within": baseline.map(|baseline| baseline.within),
             },
-            "measured": null,
+            "measured": measured.map(|measured| json!({
+                "norm": measured.norm.to_string(),
+                "points": measured.points,
+                "seed": measured.seed,
+                "value": measured.value,
+                "confidence": {"level": 0.95, "low": measured.confidence.0, "high": measured.confidence.1},
+            })),
             "checked": "not-run",
         }))
     }
@@ -452,23 +596,22 @@ impl Model {
     pub fn summary(&self) -> Result<Value> {
         let tokens = self.grid.tokens();
         let stages: Vec<Value> = self
-            .network
-            .stages
+            .stages()
             .iter()
             .map(|stage| {
                 json!({
                     "name": stage.name,
                     "statement": stage.statement,
-                    "layers": json_number(&stage.generator.size().layers),
+                    "layers": json_number(&stage.layers),
                     "meaning": stage.meaning,
                 })
             })
             .collect();
-        Ok(json!({
+        let mut summary = json!({
             "construction": "yun",
             "positional": self.options.positional,
-            "attention": "hardmax",
-            "precision": "exact",
+            "attention": self.attention(),
+            "precision": self.precision(),
             "as_printed": self.options.as_printed.iter().map(|step| step.name()).collect::<Vec<_>>(),
             "tokens": tokens,
             "tokens_certified": {"min": tokens, "max": tokens},
@@ -477,7 +620,7 @@ impl Model {
             "width": self.network.width(),
             "resolution": self.grid.resolution(),
             "box": [self.grid.low(), self.grid.high()],
-            "size": self.network.size(),
+            "size": self.size(),
             "id_bits": self.id_bits(),
             "stages": stages,
             "error": self.error_summary()?,
@@ -487,6 +630,16 @@ impl Model {
                 "symmetry": self.symmetry_name(),
                 "continuous": self.target.is_continuous(tokens),
             },
-        }))
+        });
+        if let Some(Lowered { lowering, .. }) = &self.lowered {
+            summary["lowering"] = json!({
+                "temperature": 1_u64 << lowering.temperature,
+                "step_ramp": lowering.step_ramp,
+                "id_ramp": lower::to_float::id_ramp(),
+                "offset": lowering.options.tuning.offset,
+                "clip": lowering.clip,
+            });
+        }
+        Ok(summary)
     }
 }

@@ -274,10 +274,11 @@ pub fn read(dir: &Path) -> Result<Model> {
         options,
         assumptions,
         tolerance,
-        edited,
+        edited: OnceLock::from(edited),
         network,
         lowered: None,
         certified: OnceLock::new(),
+        measured: OnceLock::new(),
     })
 }
 

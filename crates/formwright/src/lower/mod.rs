@@ -28,7 +28,7 @@ use crate::interval::Interval;
 use crate::lattice::Grid;
 use crate::network::{
     Affine, Attention, AttentionRun, FeedForward, FeedForwardRun, FloatAffine, FloatNetwork, FloatStage, Layer,
-    Network, Precision, Run,
+    Network, Precision, Run, Size,
 };
 use crate::target::Target;
 
@@ -213,6 +213,42 @@ impl Lowering {
             read_out: affine(&network.read_out),
         })
     }
+}
+
+/// The size of the literal float network, by formula.
+///
+/// Every feed-forward layer has four units: a step of the quantiser uses three, flag, indicator and window four, `clear` one, `rescale` and the
+/// clip two for each row. The indicator and the windows read and write all `d` rows.
+pub fn literal_size(exact: &Network) -> Size {
+    let (d, outputs) = (exact.width(), exact.output_dims());
+    let clips = Int::from(2 * outputs.div_ceil(2));
+    let mut size = exact.size();
+    let stage = |name: &str| exact.stages.iter().find(|stage| stage.name == name).map(|stage| stage.generator.size());
+    let fixed: usize = if stage("zero").is_some() { 8 * d + 4 + 2 * d } else { 0 };
+    let windows = stage("values").map_or(Int::ZERO, |values| values.layers);
+    let flags = if stage("zero").is_some() { d } else { 0 };
+    let steps = stage("quantise").map_or(Int::ZERO, |quantise| quantise.layers) - Int::from(flags);
+    let heads: Int = ["shifts", "global"].into_iter().filter_map(stage).fold(Int::ZERO, |sum, part| sum + part.nonzeros);
+    let ends: Int = exact.size().nonzeros.clone()
+        - exact.stages.iter().fold(Int::ZERO, |sum, stage| sum + stage.generator.size().nonzeros);
+    size.nonzeros = ends
+        + heads
+        + Int::from(9) * steps
+        + Int::from(11 * flags)
+        + Int::from(fixed + 4 * stage("rescale").map_or(0, |_| outputs) + 12 * outputs)
+        + windows * Int::from(8 * d + 4)
+        - Int::from(d);
+    size.blocks += &clips;
+    size.feed_forward_layers += &clips;
+    (size.heads, size.head_size, size.hidden) = (HEADS, 1, pack::LITERAL);
+    let attention = Int::from(HEADS * (4 * d + 1));
+    let feed_forward = Int::from(pack::LITERAL * (2 * d + 1) + d);
+    let positions = exact.positions.as_ref().map_or(0, |rows| rows.len() * d);
+    let affine = Int::from(d * exact.dims() + d + positions + outputs * d + outputs);
+    size.parameters =
+        &size.attention_layers * &attention + &size.feed_forward_layers * &feed_forward + &affine;
+    size.parameters_uniform = &size.blocks * &(attention + feed_forward) + affine;
+    size
 }
 
 /// The finest grid of a shape, up to where bits or layers do not fit a format any more.

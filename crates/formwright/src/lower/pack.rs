@@ -17,7 +17,7 @@ pub enum Hidden {
 }
 
 /// ReLUs of a literal block.
-const LITERAL: usize = 4;
+pub(super) const LITERAL: usize = 4;
 
 /// The blocks of a stage's layers. Layers of windows that hold values are rounded so that they add up exactly.
 pub fn pack(

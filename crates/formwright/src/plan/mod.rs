@@ -10,13 +10,14 @@ use serde_json::{Value, json};
 
 use crate::bound::baseline::baseline;
 use crate::bound::piecewise::{Question, bound};
-use crate::bound::resolution::{Found, smallest};
-use crate::bound::{Baseline, Budget, Norm};
-use crate::compile::{Model, Request, assumptions, coarsest, compile, not_met};
+use crate::bound::resolution::Found;
+use crate::bound::{Baseline, Budget, Norm, lowered};
+use crate::compile::{Arithmetic, Model, Request, assumptions, coarsest, compile, grid_for, not_met};
 use crate::construct::yun::{self, Options};
 use crate::error::{Error, ErrorKind, Result};
 use crate::exact::{Int, Rat};
 use crate::lattice::Grid;
+use crate::lower::{self, Format, Lowering};
 use crate::network::Size;
 use crate::target::Target;
 
@@ -25,6 +26,8 @@ use crate::target::Target;
 pub struct Candidate {
     /// With positions: Theorem 3.
     pub positional: bool,
+    /// The format of its floats; `None` is exact.
+    pub format: Option<Format>,
     /// What it would be, or why it is not to be had.
     pub outcome: std::result::Result<Sketch, Error>,
 }
@@ -48,6 +51,23 @@ pub struct Sketch {
     pub residual_network: Int,
     /// What keeps it from meeting the tolerance.
     pub why_not: Option<String>,
+}
+
+impl Candidate {
+    /// The name on the command line.
+    pub fn construction(&self) -> &'static str {
+        if self.positional { "yun --positional" } else { "yun" }
+    }
+
+    /// `softmax`, or `hardmax` if it is exact.
+    pub fn attention(&self) -> &'static str {
+        self.format.map_or("hardmax", |_| "softmax")
+    }
+
+    /// `f32`, `f64` or `exact`.
+    pub fn precision(&self) -> &'static str {
+        self.format.map_or("exact", |format| format.precision.name())
+    }
 }
 
 impl Sketch {
@@ -81,12 +101,22 @@ pub struct Plan {
     pub domain: String,
 }
 
-/// Compiles the first row of the plan: the fewest parameters among the constructions that meet the tolerance. If none does, the error is
-/// that of the first row.
+/// Compiles the first row of the plan. If no row meets the tolerance, the error is that of the first row.
 pub fn compile_first(request: &Request) -> Result<Model> {
     let plan = plan(request)?;
-    let positional = plan.candidates.first().is_some_and(|candidate| candidate.positional);
-    compile(&Request { options: Options { positional, ..request.options.clone() }, ..request.clone() })
+    let Some(first) = plan.candidates.first() else { return compile(request) };
+    let options = Options { positional: first.positional, ..request.options.clone() };
+    let arithmetic = first.format.map_or(Arithmetic::Exact, Arithmetic::Float);
+    compile(&Request { options, arithmetic, ..request.clone() })
+}
+
+/// What a request lets be chosen from: the formats it names, and with [`Arithmetic::Auto`] also exact networks, as a last resort.
+fn formats(arithmetic: Arithmetic) -> Vec<Option<Format>> {
+    let mut formats = arithmetic.choices();
+    if matches!(arithmetic, Arithmetic::Auto(_)) {
+        formats.push(None);
+    }
+    formats
 }
 
 /// The tolerance of a plan that does not name one.
@@ -101,17 +131,19 @@ pub fn plan(request: &Request) -> Result<Plan> {
     let fixed = request.resolution.or(request.source.resolution()).is_some();
     let eps = request.tolerance.eps.clone().or_else(|| (!fixed).then(default_eps));
     let norm = request.tolerance.norm.clone().unwrap_or(Norm::Sup);
-    let mut candidates: Vec<Candidate> = [false, true]
-        .into_iter()
-        .map(|positional| Candidate {
-            positional,
-            outcome: sketch(request, &shape, &target, positional, &norm, eps.as_ref()),
-        })
-        .collect();
+    let mut candidates: Vec<Candidate> = Vec::new();
+    for format in formats(request.arithmetic) {
+        for positional in [false, true] {
+            let outcome = sketch(request, &shape, &target, positional, format, &norm, eps.as_ref());
+            candidates.push(Candidate { positional, format, outcome });
+        }
+    }
+    // Single precision before double, floats before exact numbers, then the fewest parameters.
+    let class = |candidate: &Candidate| candidate.format.map_or(2, |format| format.precision as usize);
     candidates.sort_by_key(|candidate| match &candidate.outcome {
-        Ok(sketch) if sketch.why_not.is_none() => (0, sketch.size.parameters.clone()),
-        Ok(sketch) => (1, sketch.size.parameters.clone()),
-        Err(_) => (2, Int::ZERO),
+        Ok(sketch) if sketch.why_not.is_none() => (0, class(candidate), sketch.size.parameters.clone()),
+        Ok(sketch) => (1, class(candidate), sketch.size.parameters.clone()),
+        Err(_) => (2, class(candidate), Int::ZERO),
     });
     // A malformed request is malformed for every construction.
     if let Some(Err(error)) = candidates.first().map(|candidate| &candidate.outcome)
@@ -128,6 +160,7 @@ fn sketch(
     shape: &Grid,
     target: &Arc<Target>,
     positional: bool,
+    format: Option<Format>,
     norm: &Norm,
     eps: Option<&Rat>,
 ) -> Result<Sketch> {
@@ -136,20 +169,29 @@ fn sketch(
     let lipschitz = request.tolerance.lipschitz.as_ref();
     yun::check_size(shape)?;
     let fixed = request.resolution.or(request.source.resolution());
-    let (resolution, budget) = if let Some(resolution) = fixed {
-        (
-            resolution,
-            bound(Question { target, grid: &shape.with_resolution(resolution)?, positional, lipschitz }, norm)?,
-        )
-    } else {
-        let coarse = coarsest(shape, positional)?;
-        match smallest(Question { target, grid: &coarse, positional, lipschitz }, norm, eps.unwrap_or(&default_eps()))?
-        {
-            Found::Enough(resolution, budget) | Found::AtBest(resolution, budget) => (resolution, budget),
+    let coarse = match fixed {
+        Some(resolution) => shape.with_resolution(resolution)?,
+        None => coarsest(shape, positional)?,
+    };
+    let question = Question { target, grid: &coarse, positional, lipschitz };
+    let (resolution, budget) = match (fixed, format) {
+        (Some(resolution), Some(format)) => {
+            let lowering = Lowering::derive(&coarse, target, &options, format)?;
+            (resolution, lowered::bound(question, &lowering, norm)?)
         }
+        (Some(resolution), None) => (resolution, bound(question, norm)?),
+        (None, format) => match grid_for(question, &options, format, norm, eps.unwrap_or(&default_eps()))? {
+            Found::Enough(resolution, budget) | Found::AtBest(resolution, budget) => (resolution, budget),
+        },
     };
     let grid = shape.with_resolution(resolution)?;
-    let size = yun::build(&grid, target, &options)?.size();
+    let size = match format {
+        None => yun::build(&grid, target, &options)?.size(),
+        Some(format) => {
+            let lowering = Lowering::derive(&grid, target, &options, format)?;
+            lower::literal_size(&lowering.exact(&grid, target)?)
+        }
+    };
     let outputs = Int::from(grid.tokens() * target.output_dims());
     let all = outputs * grid.points();
     let to_remember = if positional { all.clone() } else { all.div_rem(&Int::factorial(grid.tokens())).0 };
@@ -170,13 +212,15 @@ impl Plan {
 
     /// The plan as JSON.
     pub fn to_json(&self) -> Value {
-        let chosen = self.chosen().map(|candidate| json!({"construction": "yun", "positional": candidate.positional}));
+        let chosen = self.chosen().map(|candidate| {
+            json!({"construction": "yun", "positional": candidate.positional, "precision": candidate.precision()})
+        });
         let candidate = |candidate: &Candidate| {
             let mut row = json!({
                 "construction": "yun",
                 "positional": candidate.positional,
-                "attention": "hardmax",
-                "precision": "exact",
+                "attention": candidate.attention(),
+                "precision": candidate.precision(),
             });
             let more = match &candidate.outcome {
                 Ok(sketch) => json!({
