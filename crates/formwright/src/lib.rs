@@ -44,6 +44,7 @@ pub mod construct;
 pub mod error;
 pub mod eval;
 pub mod exact;
+pub mod export;
 pub mod input;
 pub mod interval;
 pub mod lattice;

@@ -1,11 +1,11 @@
 //! Lowered networks at lattice points: floats equal the exact network, in any order of summation.
 
-#[path = "support/floats.rs"]
-mod floats;
+#[path = "support/shuffled.rs"]
+mod shuffled;
 
 use std::sync::Arc;
 
-use floats::Shuffle;
+use shuffled::Shuffle;
 use formwright::construct::yun::Options;
 use formwright::eval::indexed;
 use formwright::exact::Rat;
@@ -29,7 +29,7 @@ fn check(expression: &str, (n, d, side): (usize, usize, u64), positional: bool, 
         let expected = indexed::trace(&exact, &centre).expect("a trace");
         let output = indexed::run(&exact, &centre).expect("an output");
         for seed in [0, index as u64 * 2 + 1] {
-            let found = floats::trace(&network, &x, &mut Shuffle::new(seed));
+            let found = shuffled::trace(&network, &x, &mut Shuffle::new(seed));
             for (name, state) in &expected {
                 if ["quantise", "shifts", "global", "zero"].contains(name)
                     && (positional || has_distinct_columns(&point))

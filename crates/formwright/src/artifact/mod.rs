@@ -4,6 +4,8 @@
 //! named coordinates, embedding, positions and read-out, and each stage with the parameters that generate its layers. A folder is
 //! written beside its place and renamed, so that nothing half-written is ever seen.
 
+pub mod tensors;
+
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::{fs, io};

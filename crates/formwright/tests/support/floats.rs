@@ -1,157 +1,412 @@
-//! A second float evaluator: plain loops, every sum in an order of its own, fused or not. Nothing is shared with the engine.
+//! Random float networks, and two evaluations of them that share nothing with the library: plain loops in the network's own format, and
+//! an enclosure of everything that a correct runtime may compute.
+//!
+//! The enclosure is about the execution model `ieee-any-order`. With `u = 2^-digits`, `η` the smallest normal number:
+//!
+//! ```text
+//! a sum of k products and t further terms, in any order, with or without fused operations, is off by at most
+//!     γ_{k+t} (Σ |products| + Σ |terms|) + 2 (k + t) η                              γ_m = m u / (1 − m u)
+//! exp is off by at most ε = 2^-20 (f32) or 2^-49 (f64), relatively, and by η where the result is below the normal range
+//! softmax subtracts the largest score, takes exp, sums, and divides or multiplies by the reciprocal
+//! ```
+//!
+//! States are intervals, rounded outward, so that the bound itself is proved and not merely computed.
 
-use formwright::network::{FloatAffine, FloatNetwork, Precision};
+#![allow(dead_code)]
 
-/// Chooses an order for every sum; seed 0 keeps them as they are written.
-pub struct Shuffle(u64);
+use formwright::interval::Interval;
+use formwright::network::{
+    AttentionRun, Coordinate, FeedForwardRun, FloatAffine, FloatNetwork, FloatStage, Precision, Run,
+};
 
-impl Shuffle {
-    pub fn new(seed: u64) -> Self {
-        Self(seed)
+use super::support::Random;
+
+/// Which random network.
+#[derive(Clone, Copy, Debug)]
+pub struct Shape {
+    pub precision: Precision,
+    pub tokens: usize,
+    pub dims: usize,
+    pub output_dims: usize,
+    pub width: usize,
+    pub positions: bool,
+}
+
+/// Which sub-layers the blocks of a run have, and of which sizes.
+#[derive(Clone, Copy, Debug)]
+pub struct Layers {
+    pub blocks: usize,
+    /// Stage, heads, head size, value size.
+    pub attention: Option<(usize, usize, usize, usize)>,
+    /// Stage, hidden units.
+    pub feed_forward: Option<(usize, usize)>,
+}
+
+/// A number of the format in `[-scale, scale]`.
+pub fn entry(random: &mut Random, precision: Precision, scale: f64) -> f64 {
+    let unit = f64::from(u32::try_from(random.below(1 << 30)).expect("30 bits")) / f64::from(1 << 29) - 1.0;
+    precision.round(unit * scale)
+}
+
+/// A network with random entries. Rows sum to at most 1, and what a run writes into the stream shrinks with its length, so that neither
+/// the state nor its enclosure grows exponentially.
+pub fn network(random: &mut Random, shape: Shape, stages: usize, runs: &[Layers]) -> FloatNetwork {
+    let Shape { precision, tokens, dims, output_dims, width, positions } = shape;
+    let mut draw = |rows: usize, columns: usize, scale: f64| -> Vec<f64> {
+        (0..rows * columns).map(|_| entry(random, precision, scale / float(columns))).collect()
+    };
+    let mut affine = |inputs: usize, outputs: usize| FloatAffine {
+        inputs,
+        outputs,
+        weight: draw(outputs, inputs, 1.0),
+        bias: draw(outputs, 1, 1.0),
+    };
+    let (embed, read_out) = (affine(dims, width), affine(width, output_dims));
+    let runs = runs
+        .iter()
+        .map(|&Layers { blocks: b, attention, feed_forward }| Run {
+            blocks: b,
+            attention: attention.map(|(stage, h, m, mv)| AttentionRun {
+                stage,
+                heads: h,
+                head_size: m,
+                value_size: mv,
+                q: draw(b * h * m, width, 1.0),
+                q_bias: draw(b * h * m, 1, 1.0),
+                k: draw(b * h * m, width, 1.0 / float(m)),
+                v: draw(b * h * mv, width, 1.0),
+                o: draw(b * h * width, mv, 1.0 / float(b * h)),
+            }),
+            feed_forward: feed_forward.map(|(stage, r)| FeedForwardRun {
+                stage,
+                hidden: r,
+                w1: draw(b * r, width, 1.0),
+                b1: draw(b * r, 1, 1.0),
+                w2: draw(b * width, r, 1.0 / float(b)),
+                b2: draw(b * width, 1, 1.0 / float(b)),
+            }),
+        })
+        .collect();
+    let named = |i: usize| Coordinate { name: format!("c{i}"), meaning: format!("coordinate {i}") };
+    let stage = |i: usize| FloatStage {
+        name: format!("stage-{i}"),
+        statement: "none".to_owned(),
+        meaning: format!("random layers, part {i}"),
+    };
+    FloatNetwork {
+        precision,
+        tokens,
+        coordinates: (0..width).map(named).collect(),
+        embed,
+        positions: positions.then(|| draw(tokens * width, 1, 1.0)),
+        stages: (0..stages).map(stage).collect(),
+        runs,
+        read_out,
     }
+}
 
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
+fn float(n: usize) -> f64 {
+    f64::from(u32::try_from(n).expect("a small count"))
+}
 
-    fn order<T>(&mut self, items: &mut [T]) {
-        if self.0 != 0 {
-            for last in (1..items.len()).rev() {
-                items.swap(last, (self.next() % (last as u64 + 1)) as usize);
+/// The arithmetic in which a network is evaluated.
+pub trait Arithmetic {
+    type Number: Copy;
+    /// A stored number.
+    fn constant(&self, x: f64) -> Self::Number;
+    /// A sum of products and further terms.
+    fn sum(&self, products: &[(Self::Number, Self::Number)], terms: &[Self::Number]) -> Self::Number;
+    /// `max(x, 0)`.
+    fn relu(&self, x: Self::Number) -> Self::Number;
+    /// The softmax of scores.
+    fn softmax(&self, scores: &[Self::Number]) -> Vec<Self::Number>;
+}
+
+/// The products of a sum.
+type Products<T> = Vec<(T, T)>;
+
+/// `[token][coordinate]`.
+pub type State<T> = Vec<Vec<T>>;
+
+/// `weight · z + bias`, and what is added to it, token by token.
+fn affine<A: Arithmetic>(arithmetic: &A, map: &FloatAffine, z: &[Vec<A::Number>], more: &[f64]) -> State<A::Number> {
+    let row = |token: usize, i: usize| {
+        let row = map.weight[i * map.inputs..(i + 1) * map.inputs].iter().map(|x| arithmetic.constant(*x));
+        let terms = [map.bias.get(i), more.get(token * map.outputs + i)];
+        let terms: Vec<A::Number> = terms.into_iter().flatten().map(|x| arithmetic.constant(*x)).collect();
+        arithmetic.sum(&row.zip(z[token].iter().copied()).collect::<Vec<_>>(), &terms)
+    };
+    (0..z.len()).map(|token| (0..map.outputs).map(|i| row(token, i)).collect()).collect()
+}
+
+/// The residual stream after the embedding.
+pub fn embed<A: Arithmetic>(arithmetic: &A, network: &FloatNetwork, x: &State<A::Number>) -> State<A::Number> {
+    affine(arithmetic, &network.embed, x, network.positions.as_deref().unwrap_or_default())
+}
+
+/// The output.
+pub fn read_out<A: Arithmetic>(arithmetic: &A, network: &FloatNetwork, z: &State<A::Number>) -> State<A::Number> {
+    affine(arithmetic, &network.read_out, z, &[])
+}
+
+/// The residual stream after a stage.
+pub fn stage<A: Arithmetic>(
+    arithmetic: &A,
+    network: &FloatNetwork,
+    stage: usize,
+    z: &State<A::Number>,
+) -> State<A::Number> {
+    let mut z = z.clone();
+    for run in &network.runs {
+        for block in 0..run.blocks {
+            if let Some(a) = run.attention.as_ref().filter(|a| a.stage == stage) {
+                z = attention(arithmetic, a, block, &z);
+            }
+            if let Some(f) = run.feed_forward.as_ref().filter(|f| f.stage == stage) {
+                z = z.iter().map(|token| feed_forward(arithmetic, f, block, token)).collect();
             }
         }
     }
+    z
 }
 
-/// One arithmetic: every operation rounded to the format.
-struct Arithmetic<'a> {
-    precision: Precision,
-    shuffle: &'a mut Shuffle,
+/// One execution: the states after the embedding and after every stage, and the output.
+#[derive(Clone, Debug)]
+pub struct Execution<T> {
+    pub states: Vec<State<T>>,
+    pub output: State<T>,
 }
 
-impl Arithmetic<'_> {
-    /// `start + Σ a_k b_k`, in some order; now and then a product is fused into the sum.
-    fn dot(&mut self, start: Option<f64>, pairs: impl IntoIterator<Item = (f64, f64)>) -> f64 {
-        let mut terms: Vec<(f64, f64)> = pairs.into_iter().collect();
-        terms.extend(start.map(|x| (x, 1.0)));
-        self.shuffle.order(&mut terms);
-        let mut sum = 0.0;
-        for (a, b) in terms {
-            let fused = self.shuffle.0 != 0 && self.shuffle.next() % 2 == 0;
-            sum = match (self.precision, fused) {
-                (Precision::F64, true) => a.mul_add(b, sum),
-                (Precision::F64, false) => sum + a * b,
-                (Precision::F32, true) => f64::from((a as f32).mul_add(b as f32, sum as f32)),
-                (Precision::F32, false) => f64::from(sum as f32 + a as f32 * b as f32),
-            };
+/// Runs a network from its input to its output.
+pub fn execute<A: Arithmetic>(arithmetic: &A, network: &FloatNetwork, x: &State<f64>) -> Execution<A::Number> {
+    let mut states = vec![embed(arithmetic, network, &constants(arithmetic, x))];
+    for index in 0..network.stages.len() {
+        states.push(stage(arithmetic, network, index, &states[index]));
+    }
+    let output = read_out(arithmetic, network, states.last().expect("the embedding"));
+    Execution { states, output }
+}
+
+fn constants<A: Arithmetic>(arithmetic: &A, state: &State<f64>) -> State<A::Number> {
+    state.iter().map(|token| token.iter().map(|x| arithmetic.constant(*x)).collect()).collect()
+}
+
+/// Judges an execution part by part: the embedding of the input, each stage from the execution's own state before it, the read-out of its
+/// own last state. Returns the widest enclosure, or the place where the execution leaves its enclosure.
+pub fn judge(network: &FloatNetwork, x: &State<f64>, execution: &Execution<f64>) -> Result<f64, String> {
+    let model = Enclosure(network.precision);
+    let starts = std::iter::once(x).chain(&execution.states);
+    let ends = execution.states.iter().chain([&execution.output]);
+    assert_eq!(execution.states.len(), network.stages.len() + 1, "states");
+    let mut widest = 0.0;
+    for (part, (start, end)) in starts.zip(ends).enumerate() {
+        let start = constants(&model, start);
+        let (name, enclosure) = match part {
+            0 => ("the embedding", embed(&model, network, &start)),
+            part if part <= network.stages.len() => {
+                (network.stages[part - 1].name.as_str(), stage(&model, network, part - 1, &start))
+            }
+            _ => ("the read-out", read_out(&model, network, &start)),
+        };
+        inside(&enclosure, end).map_err(|place| format!("{name}, {place}"))?;
+        widest = enclosure.iter().flatten().map(|interval| interval.width()).fold(widest, f64::max);
+    }
+    Ok(widest)
+}
+
+/// The place where a state leaves its enclosure is an error.
+pub fn inside(enclosure: &State<Interval>, state: &State<f64>) -> Result<(), String> {
+    assert_eq!(enclosure.len(), state.len(), "tokens");
+    for (t, (enclosed, token)) in enclosure.iter().zip(state).enumerate() {
+        assert_eq!(enclosed.len(), token.len(), "coordinates");
+        if let Some(c) = (0..token.len()).find(|c| !enclosed[*c].contains(token[*c])) {
+            return Err(format!("token {t}, coordinate {c}: {} is not in {}", token[c], enclosed[c]));
         }
-        sum
+    }
+    Ok(())
+}
+
+fn attention<A: Arithmetic>(arithmetic: &A, a: &AttentionRun, block: usize, z: &State<A::Number>) -> State<A::Number> {
+    let width = z[0].len();
+    let (h, m, mv) = (a.heads, a.head_size, a.value_size);
+    let number = |x: &f64| arithmetic.constant(*x);
+    // What every head adds to every token, as products with the columns of o.
+    let mut products: State<Products<A::Number>> = vec![vec![Vec::new(); width]; z.len()];
+    for head in 0..h {
+        let head = block * h + head;
+        // Row `row` of a matrix with `rows` rows, times a token.
+        let times = |matrix: &[f64], rows: usize, row: usize, token: &[A::Number], terms: &[A::Number]| {
+            let start = (head * rows + row) * width;
+            let row = matrix[start..start + width].iter().map(number);
+            arithmetic.sum(&row.zip(token.iter().copied()).collect::<Vec<_>>(), terms)
+        };
+        let all = |matrix: &[f64], rows: usize| -> State<A::Number> {
+            z.iter().map(|token| (0..rows).map(|row| times(matrix, rows, row, token, &[])).collect()).collect()
+        };
+        let (keys, values) = (all(&a.k, m), all(&a.v, mv));
+        for (i, token) in z.iter().enumerate() {
+            let query: Vec<A::Number> =
+                (0..m).map(|row| times(&a.q, m, row, token, &[number(&a.q_bias[head * m + row])])).collect();
+            let score = |key: &Vec<A::Number>| {
+                arithmetic.sum(&query.iter().copied().zip(key.iter().copied()).collect::<Vec<_>>(), &[])
+            };
+            let pattern = arithmetic.softmax(&keys.iter().map(score).collect::<Vec<_>>());
+            for row in 0..mv {
+                let column = pattern.iter().copied().zip(values.iter().map(|value| value[row]));
+                let mixed = arithmetic.sum(&column.collect::<Vec<_>>(), &[]);
+                for (c, products) in products[i].iter_mut().enumerate() {
+                    products.push((number(&a.o[(head * width + c) * mv + row]), mixed));
+                }
+            }
+        }
+    }
+    let token = |(token, products): (&Vec<A::Number>, &Vec<Products<A::Number>>)| {
+        token.iter().zip(products).map(|(z, products)| arithmetic.sum(products, &[*z])).collect()
+    };
+    z.iter().zip(&products).map(token).collect()
+}
+
+fn feed_forward<A: Arithmetic>(arithmetic: &A, f: &FeedForwardRun, block: usize, z: &[A::Number]) -> Vec<A::Number> {
+    let (width, r) = (z.len(), f.hidden);
+    let row = |matrix: &[f64], row: usize, vector: &[A::Number], terms: &[A::Number]| {
+        let start = row * vector.len();
+        let row = matrix[start..start + vector.len()].iter().map(|x| arithmetic.constant(*x));
+        arithmetic.sum(&row.zip(vector.iter().copied()).collect::<Vec<_>>(), terms)
+    };
+    let hidden: Vec<A::Number> = (block * r..(block + 1) * r)
+        .map(|unit| arithmetic.relu(row(&f.w1, unit, z, &[arithmetic.constant(f.b1[unit])])))
+        .collect();
+    (0..width)
+        .map(|c| {
+            let output = block * width + c;
+            row(&f.w2, output, &hidden, &[z[c], arithmetic.constant(f.b2[output])])
+        })
+        .collect()
+}
+
+/// Plain loops: every operation rounded to the network's format.
+pub struct Plain(pub Precision);
+
+impl Arithmetic for Plain {
+    type Number = f64;
+
+    fn constant(&self, x: f64) -> f64 {
+        x
     }
 
-    fn affine(&mut self, map: &FloatAffine, x: &[f64]) -> Vec<f64> {
-        (0..map.outputs)
-            .map(|row| {
-                let weights = &map.weight[row * map.inputs..][..map.inputs];
-                self.dot(Some(map.bias[row]), weights.iter().copied().zip(x.iter().copied()))
+    // A double holds twice the digits of a single and more, so that rounding twice rounds as once.
+    fn sum(&self, products: &[(f64, f64)], terms: &[f64]) -> f64 {
+        let products = products.iter().map(|(a, b)| self.0.round(a * b));
+        products.chain(terms.iter().copied()).fold(0.0, |sum, x| self.0.round(sum + x))
+    }
+
+    fn relu(&self, x: f64) -> f64 {
+        x.max(0.0)
+    }
+
+    fn softmax(&self, scores: &[f64]) -> Vec<f64> {
+        let largest = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let exps: Vec<f64> = scores.iter().map(|s| self.0.round(self.0.round(s - largest).exp())).collect();
+        let sum = exps.iter().fold(0.0, |sum, x| self.0.round(sum + x));
+        exps.iter().map(|x| self.0.round(x / sum)).collect()
+    }
+}
+
+/// Everything that an execution in the model may compute.
+pub struct Enclosure(pub Precision);
+
+/// `[-x, x]`.
+fn ball(x: Interval) -> Interval {
+    Interval::new(-x.mag(), x.mag()).expect("a bounded radius")
+}
+
+impl Enclosure {
+    /// `u`: half of the distance from 1 to the next number.
+    fn unit(&self) -> Interval {
+        Interval::point(match self.0 {
+            Precision::F32 => 2f64.powi(-24),
+            Precision::F64 => 2f64.powi(-53),
+        })
+    }
+
+    /// The smallest normal number.
+    fn tiny(&self) -> Interval {
+        Interval::point(match self.0 {
+            Precision::F32 => f64::from(f32::MIN_POSITIVE),
+            Precision::F64 => f64::MIN_POSITIVE,
+        })
+    }
+
+    /// What an exponential may be off, relatively.
+    fn exp_error(&self) -> Interval {
+        Interval::point(match self.0 {
+            Precision::F32 => 2f64.powi(-20),
+            Precision::F64 => 2f64.powi(-49),
+        })
+    }
+
+    /// A number from below which `exp` is less than the smallest normal number.
+    fn depth(&self) -> f64 {
+        match self.0 {
+            Precision::F32 => 88.0,
+            Precision::F64 => 709.0,
+        }
+    }
+
+    /// `m u / (1 − m u)`.
+    fn gamma(&self, operations: usize) -> Interval {
+        let product = count(operations) * self.unit();
+        product.checked_div(Interval::ONE - product).expect("few operations")
+    }
+}
+
+fn count(n: usize) -> Interval {
+    Interval::point(f64::from(u32::try_from(n).expect("a small count")))
+}
+
+impl Arithmetic for Enclosure {
+    type Number = Interval;
+
+    fn constant(&self, x: f64) -> Interval {
+        Interval::point(x)
+    }
+
+    fn sum(&self, products: &[(Interval, Interval)], terms: &[Interval]) -> Interval {
+        let all = || products.iter().map(|(a, b)| *a * *b).chain(terms.iter().copied());
+        let exact = all().fold(Interval::ZERO, |sum, x| sum + x);
+        let magnitudes = all().fold(Interval::ZERO, |sum, x| sum + x.abs());
+        let operations = products.len() + terms.len();
+        let rounding = self.gamma(operations) * magnitudes;
+        let underflow = count(2 * operations) * self.tiny();
+        exact + ball(rounding + underflow)
+    }
+
+    fn relu(&self, x: Interval) -> Interval {
+        x.relu()
+    }
+
+    /// `p_k = 1 / Σ_j exp(s_j − s_k)`, which grows in `s_k` and falls in the others, so that this is sharp for exact arithmetic; then
+    /// what the steps add. A computed difference `d = s − max` is off by `u |d|`, its exponential by `ε` and, in absolute terms, by 2η
+    /// where it is as small as that; the sum is at least 1 − ε.
+    fn softmax(&self, scores: &[Interval]) -> Vec<Interval> {
+        let n = scores.len();
+        let farthest = scores.iter().flat_map(|a| scores.iter().map(|b| (*a - *b).mag())).fold(0.0, f64::max);
+        let slack = ball(self.unit() * Interval::point(farthest.min(self.depth() + 1.0)));
+        let one = |error: Interval| Interval::ONE + ball(error);
+        let exponential = one(self.exp_error()) * slack.exp();
+        let flushed = ball(count(4 * n) * self.tiny());
+        let sum = exponential * one(self.gamma(n)) + flushed;
+        let steps = exponential.checked_div(sum).expect("near 1") * one(self.gamma(2));
+        (0..n)
+            .map(|k| {
+                let others = || (0..n).filter(move |j| *j != k).map(|j| scores[j]);
+                let against = |own: f64, other: f64| (Interval::point(other) - Interval::point(own)).exp();
+                let least = others().fold(Interval::ONE, |sum, s| sum + against(scores[k].lo(), s.hi()));
+                let most = others().fold(Interval::ONE, |sum, s| sum + against(scores[k].hi(), s.lo()));
+                let low = least.recip().expect("at least 1");
+                let high = most.recip().expect("at least 1");
+                low.hull(high) * steps + ball(count(4) * self.tiny())
             })
             .collect()
     }
-
-    fn exp(&self, t: f64) -> f64 {
-        match self.precision {
-            Precision::F64 => t.exp(),
-            Precision::F32 => f64::from((t as f32).exp()),
-        }
-    }
-}
-
-/// The state after the embedding and after each stage, then the output.
-pub fn trace(network: &FloatNetwork, x: &[Vec<f64>], shuffle: &mut Shuffle) -> Vec<(String, Vec<Vec<f64>>)> {
-    let precision = network.precision;
-    let width = network.width();
-    let mut on = Arithmetic { precision, shuffle };
-    let rounded: Vec<Vec<f64>> = x.iter().map(|t| t.iter().map(|v| precision.round(*v)).collect()).collect();
-    let mut state: Vec<Vec<f64>> = rounded.iter().map(|token| on.affine(&network.embed, token)).collect();
-    if let Some(positions) = &network.positions {
-        for (token, row) in state.iter_mut().zip(positions.chunks(width)) {
-            for (z, p) in token.iter_mut().zip(row) {
-                *z = precision.round(*z + p);
-            }
-        }
-    }
-    let mut trace = vec![("embed".to_owned(), state.clone())];
-    let mut at = |stage: usize, state: &Vec<Vec<f64>>| {
-        let name = network.stages[stage].name.clone();
-        match trace.last_mut() {
-            Some((last, kept)) if *last == name => kept.clone_from(state),
-            _ => trace.push((name, state.clone())),
-        }
-    };
-    for run in &network.runs {
-        for block in 0..run.blocks {
-            if let Some(a) = &run.attention {
-                let before = state.clone();
-                let mut gained: Vec<Vec<Vec<(f64, f64)>>> = vec![vec![Vec::new(); width]; before.len()];
-                for head in block * a.heads..(block + 1) * a.heads {
-                    let rows =
-                        |on: &mut Arithmetic<'_>, w: &[f64], bias: Option<&[f64]>, size: usize| -> Vec<Vec<f64>> {
-                            let row = |on: &mut Arithmetic<'_>, z: &Vec<f64>, r: usize| {
-                                let weights = &w[(head * size + r) * width..][..width];
-                                let bias = bias.map(|b| b[head * size + r]);
-                                on.dot(bias, weights.iter().copied().zip(z.iter().copied()))
-                            };
-                            before.iter().map(|z| (0..size).map(|r| row(on, z, r)).collect()).collect()
-                        };
-                    let q = rows(&mut on, &a.q, Some(&a.q_bias), a.head_size);
-                    let k = rows(&mut on, &a.k, None, a.head_size);
-                    let v = rows(&mut on, &a.v, None, a.value_size);
-                    for (j, query) in q.iter().enumerate() {
-                        let scores: Vec<f64> =
-                            k.iter().map(|key| on.dot(None, key.iter().copied().zip(query.iter().copied()))).collect();
-                        let most = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-                        let exps: Vec<f64> = scores.iter().map(|s| on.exp(precision.round(s - most))).collect();
-                        let total = on.dot(None, exps.iter().map(|e| (*e, 1.0)));
-                        let weights: Vec<f64> = exps.iter().map(|e| precision.round(e / total)).collect();
-                        let mixed: Vec<f64> = (0..a.value_size)
-                            .map(|r| on.dot(None, weights.iter().copied().zip(v.iter().map(|value| value[r]))))
-                            .collect();
-                        for (row, terms) in gained[j].iter_mut().enumerate() {
-                            let o = &a.o[(head * width + row) * a.value_size..][..a.value_size];
-                            terms.extend(o.iter().copied().zip(mixed.iter().copied()));
-                        }
-                    }
-                }
-                for (token, gained) in state.iter_mut().zip(gained) {
-                    for (z, terms) in token.iter_mut().zip(gained) {
-                        *z = on.dot(Some(*z), terms);
-                    }
-                }
-                at(a.stage, &state);
-            }
-            if let Some(f) = &run.feed_forward {
-                for token in &mut state {
-                    let hidden: Vec<f64> = (0..f.hidden)
-                        .map(|unit| {
-                            let place = block * f.hidden + unit;
-                            let weights = &f.w1[place * width..][..width];
-                            on.dot(Some(f.b1[place]), weights.iter().copied().zip(token.iter().copied())).max(0.0)
-                        })
-                        .collect();
-                    for (row, z) in token.iter_mut().enumerate() {
-                        let place = block * width + row;
-                        let weights = &f.w2[place * f.hidden..][..f.hidden];
-                        let terms = weights.iter().copied().zip(hidden.iter().copied()).chain([(f.b2[place], 1.0)]);
-                        *z = on.dot(Some(*z), terms);
-                    }
-                }
-                at(f.stage, &state);
-            }
-        }
-    }
-    let output = state.iter().map(|token| on.affine(&network.read_out, token)).collect();
-    trace.push(("output".to_owned(), output));
-    trace
 }

@@ -1,0 +1,3 @@
+//! Float networks in the formats that others load.
+
+pub mod onnx;

@@ -1,0 +1,341 @@
+//! A float network as an ONNX model (IR version 10, operators 21).
+//!
+//! ```text
+//! x [batch, tokens, dims] ─▶ embedding ─▶ run ─▶ run ─▶ … ─▶ read-out ─▶ y [batch, tokens, output_dims]
+//! ```
+//!
+//! The initialisers are the network's tensors: same names, same shapes, same numbers. A token is a row here, so that `w z` is
+//! `z wᵀ`; the transposes are nodes of the graph, before the blocks, where a runtime computes them once. With `z` of shape `[batch,
+//! tokens, width]`, and heads side by side (`q`, `k`, `v`: `[width, heads · size]`, `o`: `[heads · size, width]`):
+//!
+//! ```text
+//! attention       q = split(z qᵀ + q_bias), k = split(z kᵀ), v = split(z vᵀ)          [batch, heads, tokens, size]
+//!                 z + join(softmax(q kᵀ) v) oᵀ                                        softmax over the last axis
+//! feed-forward    z + (max(z w1ᵀ + b1, 0) w2ᵀ + b2)
+//! ```
+//!
+//! A run of several blocks is one `Scan` over its stacked weights that carries `z`, since onnxruntime takes time quadratic in the number
+//! of nodes to load a model; a single block stands in the graph itself. `stage.embed` and `stage.NAME`, if asked for, are the residual
+//! stream after the embedding and after every stage.
+
+mod proto;
+
+use std::collections::BTreeSet;
+
+use prost::Message;
+
+use crate::artifact::tensors;
+use crate::error::{Error, Result};
+use crate::network::{AttentionRun, FloatNetwork, Precision, Run};
+use proto::{
+    AttributeProto, Dimension, DimensionProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto,
+    StringStringEntryProto, TensorProto, TensorShapeProto, TensorTypeProto, TypeProto, ValueInfoProto,
+};
+
+const IR_VERSION: i64 = 10;
+const OPERATORS: i64 = 21;
+
+/// Protocol buffers end at two gigabytes.
+const MOST_BYTES: usize = i32::MAX as usize;
+
+/// The network as an ONNX model, with `metadata` as its properties. With `with_stages`, the residual stream after the embedding and
+/// after every stage is given out as well. The same network gives the same bytes.
+pub fn to_bytes(network: &FloatNetwork, metadata: &[(String, String)], with_stages: bool) -> Result<Vec<u8>> {
+    tensors::check(network)?;
+    let mut keys = BTreeSet::new();
+    if let Some((key, _)) = metadata.iter().find(|(key, _)| !keys.insert(key)) {
+        return Err(Error::input(format!("the property '{key}' comes twice, expected once")));
+    }
+    let entries: usize = network.tensors().iter().map(|(_, _, entries)| entries.len()).sum();
+    too_large(entries.saturating_mul(bytes(network.precision)))?;
+    let graph = Writer::new(network).graph(with_stages)?;
+    let model = ModelProto {
+        ir_version: IR_VERSION,
+        producer_name: "formwright".to_owned(),
+        producer_version: env!("CARGO_PKG_VERSION").to_owned(),
+        graph: Some(graph),
+        opset_import: vec![OperatorSetIdProto { domain: Some(String::new()), version: OPERATORS }],
+        metadata_props: metadata
+            .iter()
+            .map(|(key, value)| StringStringEntryProto { key: key.clone(), value: value.clone() })
+            .collect(),
+    };
+    too_large(model.encoded_len())?;
+    Ok(model.encode_to_vec())
+}
+
+/// Declines what no ONNX file can hold.
+fn too_large(bytes: usize) -> Result<()> {
+    if bytes <= MOST_BYTES {
+        return Ok(());
+    }
+    Err(Error::declined(format!("an ONNX file of {bytes} bytes: the format ends at {MOST_BYTES}"))
+        .note("try", "a coarser tolerance, or f32; the folder's model.safetensors has no such limit"))
+}
+
+fn element(precision: Precision) -> i32 {
+    match precision {
+        Precision::F32 => 1,
+        Precision::F64 => 11,
+    }
+}
+
+fn bytes(precision: Precision) -> usize {
+    match precision {
+        Precision::F32 => 4,
+        Precision::F64 => 8,
+    }
+}
+
+fn number(n: usize) -> i64 {
+    i64::try_from(n).expect("a size of memory")
+}
+
+/// A type of tensor, of which the side called `batch` is open.
+fn value(name: &str, precision: Precision, sides: &[Option<usize>]) -> ValueInfoProto {
+    let side = |side: &Option<usize>| DimensionProto {
+        value: Some(side.map_or_else(|| Dimension::Param("batch".to_owned()), |side| Dimension::Value(number(side)))),
+    };
+    let shape = TensorShapeProto { dim: sides.iter().map(side).collect() };
+    let tensor = TensorTypeProto { elem_type: element(precision), shape: Some(shape) };
+    ValueInfoProto { name: name.to_owned(), r#type: Some(TypeProto { tensor_type: Some(tensor) }) }
+}
+
+fn int(name: &str, i: i64) -> AttributeProto {
+    AttributeProto { name: name.to_owned(), i: Some(i), kind: 2, ..AttributeProto::default() }
+}
+
+fn ints(name: &str, ints: &[i64]) -> AttributeProto {
+    AttributeProto { name: name.to_owned(), ints: ints.to_vec(), kind: 7, ..AttributeProto::default() }
+}
+
+/// Nodes, one behind the other. Every value is called by what it is.
+#[derive(Default)]
+struct Nodes(Vec<NodeProto>);
+
+impl Nodes {
+    /// Adds an operation and returns the name of its result.
+    fn add(&mut self, operator: &str, inputs: &[&str], attributes: Vec<AttributeProto>, result: String) -> String {
+        self.0.push(NodeProto {
+            input: inputs.iter().map(|&name| name.to_owned()).collect(),
+            output: vec![result.clone()],
+            name: result.clone(),
+            op_type: operator.to_owned(),
+            attribute: attributes,
+        });
+        result
+    }
+
+    fn plain(&mut self, operator: &str, inputs: &[&str], result: String) -> String {
+        self.add(operator, inputs, Vec::new(), result)
+    }
+
+    fn transpose(&mut self, input: &str, order: &[i64], result: String) -> String {
+        self.add("Transpose", &[input], vec![ints("perm", order)], result)
+    }
+
+    /// 0 keeps a side.
+    fn reshape(&mut self, input: &str, sides: &[usize], result: String) -> String {
+        let sides: Vec<i64> = sides.iter().map(|side| number(*side)).collect();
+        let shape = self.add("Constant", &[], vec![ints("value_ints", &sides)], format!("{result}.shape"));
+        self.plain("Reshape", &[input, &shape], result)
+    }
+
+    /// `z wᵀ + b` with the weights as they are stored.
+    fn affine(&mut self, z: &str, at: &str) -> String {
+        let rows = self.transpose(&format!("{at}.weight"), &[1, 0], format!("{at}.weight.rows"));
+        let linear = self.plain("MatMul", &[z, &rows], format!("{at}.linear"));
+        self.plain("Add", &[&linear, &format!("{at}.bias")], format!("{at}.out"))
+    }
+
+    /// `z + join(softmax(q kᵀ) v) oᵀ`.
+    fn attention(&mut self, z: &str, run: &AttentionRun, weights: [&str; 5], at: &str) -> String {
+        let [q, q_bias, k, v, o] = weights;
+        let split = |nodes: &mut Self, rows: &str, size: usize, order: &[i64]| {
+            let heads = nodes.reshape(rows, &[0, 0, run.heads, size], format!("{rows}.heads"));
+            nodes.transpose(&heads, order, format!("{heads}.first"))
+        };
+        let queries = self.plain("MatMul", &[z, q], format!("{at}.queries.linear"));
+        let queries = self.plain("Add", &[&queries, q_bias], format!("{at}.queries"));
+        let queries = split(self, &queries, run.head_size, &[0, 2, 1, 3]);
+        let keys = self.plain("MatMul", &[z, k], format!("{at}.keys"));
+        let keys = split(self, &keys, run.head_size, &[0, 2, 3, 1]);
+        let values = self.plain("MatMul", &[z, v], format!("{at}.values"));
+        let values = split(self, &values, run.value_size, &[0, 2, 1, 3]);
+        let scores = self.plain("MatMul", &[&queries, &keys], format!("{at}.scores"));
+        let pattern = self.add("Softmax", &[&scores], vec![int("axis", -1)], format!("{at}.pattern"));
+        let mixed = self.plain("MatMul", &[&pattern, &values], format!("{at}.mixed"));
+        let mixed = self.transpose(&mixed, &[0, 2, 1, 3], format!("{at}.mixed.heads"));
+        let mixed = self.reshape(&mixed, &[0, 0, run.heads * run.value_size], format!("{at}.mixed.joined"));
+        let update = self.plain("MatMul", &[&mixed, o], format!("{at}.update"));
+        self.plain("Add", &[z, &update], format!("{at}.out"))
+    }
+
+    /// `z + (max(z w1ᵀ + b1, 0) w2ᵀ + b2)`.
+    fn feed_forward(&mut self, z: &str, weights: [&str; 4], at: &str) -> String {
+        let [w1, b1, w2, b2] = weights;
+        let hidden = self.plain("MatMul", &[z, w1], format!("{at}.hidden.linear"));
+        let hidden = self.plain("Add", &[&hidden, b1], format!("{at}.hidden"));
+        let hidden = self.plain("Relu", &[&hidden], format!("{at}.hidden.relu"));
+        let update = self.plain("MatMul", &[&hidden, w2], format!("{at}.update.linear"));
+        let update = self.plain("Add", &[&update, b2], format!("{at}.update"));
+        self.plain("Add", &[z, &update], format!("{at}.out"))
+    }
+}
+
+/// The weights of a run as the blocks use them: a name, and the sides behind that of the blocks.
+struct Weights {
+    attention: Option<[(String, Vec<usize>); 5]>,
+    feed_forward: Option<[(String, Vec<usize>); 4]>,
+}
+
+/// Builds the graph of one network.
+struct Writer<'n> {
+    network: &'n FloatNetwork,
+    nodes: Nodes,
+    /// The residual stream after each stage, where the stage has layers.
+    after: Vec<Option<String>>,
+}
+
+impl<'n> Writer<'n> {
+    fn new(network: &'n FloatNetwork) -> Self {
+        Self { network, nodes: Nodes::default(), after: vec![None; network.stages.len()] }
+    }
+
+    fn graph(mut self, with_stages: bool) -> Result<GraphProto> {
+        let network = self.network;
+        let (precision, tokens, width) = (network.precision, network.tokens, network.width());
+        let mut z = self.nodes.affine("x", "embed");
+        if network.positions.is_some() {
+            z = self.nodes.plain("Add", &[&z, "pos"], "pos.out".to_owned());
+        }
+        let embedded = z.clone();
+        let mut first = 0;
+        for run in &network.runs {
+            z = if run.blocks == 1 { self.block(&z, run, first) } else { self.scan(&z, run, first) };
+            first += run.blocks;
+        }
+        let y = self.nodes.affine(&z, "read_out");
+        self.nodes.plain("Identity", &[&y], "y".to_owned());
+        let mut outputs = vec![value("y", precision, &[None, Some(tokens), Some(network.output_dims())])];
+        if with_stages {
+            let mut state = embedded;
+            let names = network.stages.iter().map(|stage| stage.name.as_str());
+            for (name, after) in std::iter::once("embed").chain(names).zip(std::iter::once(None).chain(self.after)) {
+                let name = format!("stage.{name}");
+                if outputs.iter().any(|output| output.name == name) {
+                    return Err(Error::input("a stage is called 'embed', and so is the state before all stages")
+                        .note("try", "another name for the stage"));
+                }
+                state = after.unwrap_or(state);
+                outputs.push(value(&name, precision, &[None, Some(tokens), Some(width)]));
+                self.nodes.plain("Identity", &[&state], name);
+            }
+        }
+        let tensor = |(name, shape, entries): (String, Vec<usize>, &[f64])| TensorProto {
+            dims: shape.iter().map(|side| number(*side)).collect(),
+            data_type: element(precision),
+            name,
+            raw_data: Some(tensors::to_little_endian(precision, entries)),
+        };
+        Ok(GraphProto {
+            node: self.nodes.0,
+            name: "formwright".to_owned(),
+            initializer: network.tensors().into_iter().map(tensor).collect(),
+            input: vec![value("x", precision, &[None, Some(tokens), Some(network.dims())])],
+            output: outputs,
+        })
+    }
+
+    /// A single block. Its weights keep their first side, of one block, and broadcast.
+    fn block(&mut self, z: &str, run: &Run, first: usize) -> String {
+        let weights = self.weights(run, first);
+        let mut z = z.to_owned();
+        if let (Some(a), Some(weights)) = (&run.attention, &weights.attention) {
+            z = self.nodes.attention(
+                &z,
+                a,
+                weights.each_ref().map(|(name, _)| name.as_str()),
+                &format!("{first}.attn"),
+            );
+            self.after[a.stage] = Some(z.clone());
+        }
+        if let (Some(f), Some(weights)) = (&run.feed_forward, &weights.feed_forward) {
+            z = self.nodes.feed_forward(&z, weights.each_ref().map(|(name, _)| name.as_str()), &format!("{first}.ff"));
+            self.after[f.stage] = Some(z.clone());
+        }
+        z
+    }
+
+    /// Several blocks: a `Scan` that carries `z` and takes the weights block by block.
+    fn scan(&mut self, z: &str, run: &Run, first: usize) -> String {
+        let (precision, tokens, width) = (self.network.precision, self.network.tokens, self.network.width());
+        let Weights { attention, feed_forward } = self.weights(run, first);
+        let stacked: Vec<(String, Vec<usize>)> =
+            attention.into_iter().flatten().chain(feed_forward.into_iter().flatten()).collect();
+        let state = |name: &str| value(name, precision, &[None, Some(tokens), Some(width)]);
+        let carried = format!("{first}.z");
+        let (mut body, mut out) = (Nodes::default(), carried.clone());
+        let slices: Vec<String> = stacked.iter().map(|(name, _)| format!("{name}.block")).collect();
+        let mut names = slices.iter().map(String::as_str);
+        if let Some(a) = &run.attention {
+            let weights = std::array::from_fn(|_| names.next().expect("a weight"));
+            out = body.attention(&out, a, weights, &format!("{first}.attn"));
+            self.after[a.stage] = Some(format!("{first}.run"));
+        }
+        if let Some(f) = &run.feed_forward {
+            let weights = std::array::from_fn(|_| names.next().expect("a weight"));
+            out = body.feed_forward(&out, weights, &format!("{first}.ff"));
+            self.after[f.stage] = Some(format!("{first}.run"));
+        }
+        let slice = |((_, sides), name): (&(String, Vec<usize>), &String)| {
+            value(name, precision, &sides.iter().copied().map(Some).collect::<Vec<_>>())
+        };
+        let graph = GraphProto {
+            node: body.0,
+            name: format!("{first}.block"),
+            initializer: Vec::new(),
+            input: std::iter::once(state(&carried)).chain(stacked.iter().zip(&slices).map(slice)).collect(),
+            output: vec![state(&out)],
+        };
+        let body = AttributeProto { name: "body".to_owned(), g: Some(graph), kind: 5, ..AttributeProto::default() };
+        let inputs: Vec<&str> = std::iter::once(z).chain(stacked.iter().map(|(name, _)| name.as_str())).collect();
+        let attributes = vec![body, int("num_scan_inputs", number(stacked.len()))];
+        self.nodes.add("Scan", &inputs, attributes, format!("{first}.run"))
+    }
+
+    /// A run's tensors, made ready for rows: transposed, the heads side by side.
+    fn weights(&mut self, run: &Run, first: usize) -> Weights {
+        let (nodes, width, blocks) = (&mut self.nodes, self.network.width(), run.blocks);
+        let attention = run.attention.as_ref().map(|a| {
+            let (keys, values) = (a.heads * a.head_size, a.heads * a.value_size);
+            let mut columns = |name: &str, size: usize| {
+                let name = format!("{first}.attn.{name}");
+                let joined = nodes.reshape(&name, &[blocks, size, width], format!("{name}.joined"));
+                (nodes.transpose(&joined, &[0, 2, 1], format!("{name}.rows")), vec![width, size])
+            };
+            let (q, k, v) = (columns("q", keys), columns("k", keys), columns("v", values));
+            let name = format!("{first}.attn.q_bias");
+            let q_bias = nodes.reshape(&name, &[blocks, keys], format!("{name}.joined"));
+            let name = format!("{first}.attn.o");
+            let o = nodes.transpose(&name, &[0, 1, 3, 2], format!("{name}.rows"));
+            let o = nodes.reshape(&o, &[blocks, values, width], format!("{name}.joined"));
+            [q, (q_bias, vec![keys]), k, v, (o, vec![values, width])]
+        });
+        let feed_forward = run.feed_forward.as_ref().map(|f| {
+            let mut rows = |name: &str| {
+                let name = format!("{first}.ff.{name}");
+                nodes.transpose(&name, &[0, 2, 1], format!("{name}.rows"))
+            };
+            let (w1, w2) = (rows("w1"), rows("w2"));
+            let bias = |name: &str| format!("{first}.ff.{name}");
+            [
+                (w1, vec![width, f.hidden]),
+                (bias("b1"), vec![f.hidden]),
+                (w2, vec![f.hidden, width]),
+                (bias("b2"), vec![width]),
+            ]
+        });
+        Weights { attention, feed_forward }
+    }
+}
