@@ -141,10 +141,10 @@ impl Wish {
                 Err(Error::input("softmax is not rational: an exact network has hardmax attention")
                     .note("try", "--precision f64, or leave out --attention"))
             }
-            (Arithmetic::Float(_) | Arithmetic::Auto(_), Some(Attention::Hardmax)) => {
-                Err(Error::input("a float network has softmax attention")
-                    .note("try", "--temperature saturate, with which softmax is hardmax on the grid; or --precision exact"))
-            }
+            (Arithmetic::Float(_) | Arithmetic::Auto(_), Some(Attention::Hardmax)) => Err(Error::input(
+                "a float network has softmax attention",
+            )
+            .note("try", "--temperature saturate, with which softmax is hardmax on the grid; or --precision exact")),
             (Arithmetic::Exact, _) if packed => {
                 Err(Error::input("--pack, --hidden and --temperature are about float networks")
                     .note("try", "add --precision f64"))

@@ -31,8 +31,18 @@ fn name(candidate: &Candidate) -> String {
 }
 
 fn tell(plan: &Sketches) -> String {
-    let mut rows =
-        table(&["construction", "precision", "N", "blocks", "parameters", "id bits", "fits", "certified", "per number", "meets"]);
+    let mut rows = table(&[
+        "construction",
+        "precision",
+        "N",
+        "blocks",
+        "parameters",
+        "id bits",
+        "fits",
+        "certified",
+        "per number",
+        "meets",
+    ]);
     let mut reasons = String::new();
     for candidate in &plan.candidates {
         match &candidate.outcome {

@@ -9,15 +9,17 @@ use clap::{Args, ValueEnum};
 use formwright::artifact;
 use formwright::compile::Model;
 use formwright::error::{Error, Result};
+use formwright::eval::float::Engine as FloatEngine;
+use formwright::eval::reference::{self, Enclosure};
 use formwright::eval::{exact, indexed};
-use formwright::exact::Int;
+use formwright::exact::{Int, Rat};
 use formwright::input;
 use formwright::lattice::has_distinct_columns;
-use formwright::network::Sequence;
+use formwright::network::{FloatNetwork, Precision, Sequence};
 use serde_json::{Value, json};
 
 use crate::Answer;
-use crate::show::{example_table, sequence};
+use crate::show::{example_table, sequence, shown, shown_floats};
 
 /// The longest input that is read.
 const MOST_BYTES: u64 = 1 << 28;
@@ -32,9 +34,10 @@ pub struct Run {
     /// Sequences as JSON, `[batch][tokens][dims]`, numbers or exact strings such as "3/8"; - reads standard input.
     #[arg(long, value_name = "FILE")]
     input: PathBuf,
-    /// The arithmetic.
-    #[arg(long, value_enum, default_value_t = Engine::Exact)]
-    engine: Engine,
+    /// The arithmetic; the model's own unless named. On a float model, exact is the reference: the same weights, with every softmax enclosed
+    /// between rationals, and its answer an interval.
+    #[arg(long, value_enum)]
+    engine: Option<Engine>,
     /// Show the residual stream after each stage, for one sequence.
     #[arg(long)]
     trace: bool,
@@ -47,12 +50,89 @@ pub struct Run {
 enum Engine {
     /// Rational numbers of any size.
     Exact,
+    /// Double precision.
+    F64,
+    /// Single precision.
+    F32,
 }
 
 impl Run {
     pub fn execute(&self) -> Result<Answer> {
-        let Engine::Exact = self.engine;
         let model = artifact::read(&self.dir)?;
+        let network = &model.network;
+        let (text, name) = read_input(&self.input)?;
+        let batch = input::batch(&input::parse_json(&text, &name)?, network.tokens, network.dims())?;
+        warn(&model, &batch);
+        match (&model.lowered, self.engine) {
+            (None, None | Some(Engine::Exact)) => self.run_exact(&model, &batch),
+            (None, Some(_)) => Err(Error::input("an exact model has no float weights")
+                .note("try", "leave out --engine, or build with --precision f64")),
+            (Some(lowered), Some(Engine::Exact)) => self.enclose(&lowered.network, &batch),
+            (Some(lowered), engine) => {
+                let precision = match engine {
+                    Some(Engine::F32) => Precision::F32,
+                    Some(Engine::F64) => Precision::F64,
+                    _ => lowered.network.precision,
+                };
+                self.run_floats(&lowered.network, precision, &batch)
+            }
+        }
+    }
+
+    /// Runs a float network in a format that holds its weights.
+    fn run_floats(&self, network: &FloatNetwork, precision: Precision, batch: &[Sequence]) -> Result<Answer> {
+        if precision < network.precision {
+            return Err(Error::declined("an f64 model in f32 is another network: its weights would be rounded")
+                .note(
+                    "reason",
+                    "ids and values that f64 holds exactly do not fit f32; nothing is claimed of the result",
+                )
+                .note("try", "leave out --engine, or build with --precision f32"));
+        }
+        let network = FloatNetwork { precision, ..network.clone() };
+        let engine = FloatEngine::new(&network)?;
+        let floats: Vec<Vec<Vec<f64>>> =
+            batch.iter().map(|x| x.iter().map(|token| token.iter().map(Rat::to_f64).collect()).collect()).collect();
+        let outputs = engine.run(&floats)?;
+        let mut json = json!({"engine": precision.name(), "outputs": outputs});
+        if self.trace {
+            let trace = engine.trace(&floats[single(batch)?])?;
+            json["trace"] =
+                trace.iter().map(|(stage, state)| json!({"stage": stage, "state": state})).collect::<Value>();
+            let mut rows = vec![("input".to_owned(), shown(&batch[0]), String::new())];
+            rows.extend(trace.iter().map(|(name, state)| (name.clone(), shown_floats(state), String::new())));
+            rows.push(("output".to_owned(), shown_floats(&outputs[0]), String::new()));
+            return Ok(Answer { text: example_table(&rows), json });
+        }
+        let mut text = String::new();
+        for (x, y) in batch.iter().zip(&outputs) {
+            let _ = writeln!(text, "{} ↦ {}", sequence(&shown(x)), sequence(&shown_floats(y)));
+        }
+        Ok(Answer { text, json })
+    }
+
+    /// The reference: what the float weights compute in exact arithmetic, as intervals.
+    fn enclose(&self, network: &FloatNetwork, batch: &[Sequence]) -> Result<Answer> {
+        if self.trace || self.layer_by_layer {
+            return Err(Error::input("--trace and --layer-by-layer do not go with --engine exact on a float model")
+                .note("try", "leave them out"));
+        }
+        let network = reference::Reference::new(network)?;
+        let outputs = network.run_batch(batch)?;
+        let middle = |y: &Enclosure| ((y.lo() + y.hi()) / Rat::from(2)).to_f64();
+        let values: Vec<Vec<Vec<f64>>> =
+            outputs.iter().map(|y| y.iter().map(|token| token.iter().map(middle).collect()).collect()).collect();
+        let width = outputs.iter().flatten().flatten().map(|y| y.width().to_f64()).fold(0.0, f64::max);
+        let mut text = String::new();
+        for (x, y) in batch.iter().zip(&values) {
+            let _ = writeln!(text, "{} ↦ {}", sequence(&shown(x)), sequence(&shown_floats(y)));
+        }
+        let _ = writeln!(text, "each within {width:.1e} of the real result");
+        Ok(Answer { text, json: json!({"engine": "exact", "outputs": values, "width": width}) })
+    }
+
+    /// Runs an exact network.
+    fn run_exact(&self, model: &Model, batch: &[Sequence]) -> Result<Answer> {
         let network = &model.network;
         let layers = network.layer_count();
         if self.layer_by_layer && layers > Int::from(MOST_LAYERS) {
@@ -60,28 +140,34 @@ impl Run {
                 .note("limit", MOST_LAYERS.to_string())
                 .note("try", "leave out --layer-by-layer: the closed form does not depend on the number of layers"));
         }
-        let (text, name) = read_input(&self.input)?;
-        let batch = input::batch(&input::parse_json(&text, &name)?, network.tokens, network.dims())?;
-        warn(&model, &batch);
         let run = if self.layer_by_layer { exact::run } else { indexed::run };
         let outputs = batch.iter().map(|x| run(network, x)).collect::<Result<Vec<Sequence>>>()?;
         let mut json = json!({"engine": "exact", "outputs": outputs});
         if self.trace {
-            let [x] = batch.as_slice() else {
-                return Err(Error::input(format!("--trace follows one sequence, and the input has {}", batch.len())));
-            };
+            let x = &batch[single(batch)?];
             let trace = if self.layer_by_layer { exact::trace } else { indexed::trace };
             let trace = trace(network, x)?;
             json["trace"] =
                 trace.iter().map(|(stage, state)| json!({"stage": stage, "state": state})).collect::<Value>();
-            return Ok(Answer { text: example_table(x, &trace, &outputs[0], None), json });
+            let mut rows = vec![("input".to_owned(), shown(x), String::new())];
+            rows.extend(trace.iter().map(|(name, state)| ((*name).to_owned(), shown(state), String::new())));
+            rows.push(("output".to_owned(), shown(&outputs[0]), String::new()));
+            return Ok(Answer { text: example_table(&rows), json });
         }
         let mut text = String::new();
         for (x, y) in batch.iter().zip(&outputs) {
             // Writing to a String cannot fail.
-            let _ = writeln!(text, "{} ↦ {}", sequence(x), sequence(y));
+            let _ = writeln!(text, "{} ↦ {}", sequence(&shown(x)), sequence(&shown(y)));
         }
         Ok(Answer { text, json })
+    }
+}
+
+/// The place of the only sequence.
+fn single(batch: &[Sequence]) -> Result<usize> {
+    match batch.len() {
+        1 => Ok(0),
+        many => Err(Error::input(format!("--trace follows one sequence, and the input has {many}"))),
     }
 }
 

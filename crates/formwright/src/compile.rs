@@ -5,10 +5,10 @@ use std::sync::{Arc, OnceLock};
 use serde_json::{Value, json};
 
 use crate::bound::baseline::baseline;
+use crate::bound::measured::{Measured, measure};
 use crate::bound::norm::upward;
 use crate::bound::piecewise::{Question, bound};
 use crate::bound::resolution::{Found, search, smallest};
-use crate::bound::measured::{Measured, measure};
 use crate::bound::{Baseline, Budget, Norm, lowered, resolution};
 use crate::construct::yun::{self, AsPrinted, Options};
 use crate::error::{Error, Result};
@@ -480,8 +480,10 @@ impl Model {
             Some(Lowered { lowering, .. }) => {
                 let within = upward(lowering.losses.rounding, 3);
                 let offset = lowering.options.tuning.offset.to_f64();
-                let elsewhere = if self.options.positional { String::new() } else { format!("; {offset} on the others") };
-                let cells = if self.options.positional { "all cells" } else { "the cells with pairwise distinct columns" };
+                let elsewhere =
+                    if self.options.positional { String::new() } else { format!("; {offset} on the others") };
+                let cells =
+                    if self.options.positional { "all cells" } else { "the cells with pairwise distinct columns" };
                 format!("the centres of {cells}, within {within}{elsewhere}")
             }
         };

@@ -5,7 +5,6 @@ mod shuffled;
 
 use std::sync::Arc;
 
-use shuffled::Shuffle;
 use formwright::construct::yun::Options;
 use formwright::eval::indexed;
 use formwright::exact::Rat;
@@ -13,6 +12,7 @@ use formwright::lattice::{Grid, has_distinct_columns};
 use formwright::lower::{Format, Lowering};
 use formwright::network::Precision;
 use formwright::target::Source;
+use shuffled::Shuffle;
 
 fn check(expression: &str, (n, d, side): (usize, usize, u64), positional: bool, precision: Precision) {
     let grid = Grid::unit(n, d, side).expect("a grid");

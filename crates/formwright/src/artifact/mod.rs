@@ -1,8 +1,9 @@
 //! The folder on disk, and targets read from files.
 //!
 //! An exact model is two files: `target.json`, the function, closed; `model.json`, for people and for reading back: the summary, the
-//! named coordinates, embedding, positions and read-out, and each stage with the parameters that generate its layers. A folder is
-//! written beside its place and renamed, so that nothing half-written is ever seen.
+//! named coordinates, embedding, positions and read-out, and each stage with the parameters that generate its layers. A float model has
+//! its weights in a third file, `model.safetensors` ([`tensors`]), and in `model.json` the shapes that these must have. A folder is written
+//! beside its place and renamed, so that nothing half-written is ever seen.
 
 pub mod tensors;
 
@@ -13,14 +14,16 @@ use std::{fs, io};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::compile::{self, Model, Tolerance};
+use crate::compile::{self, Lowered, Model, Tolerance};
 use crate::construct::yun::{self, AsPrinted, Options};
 use crate::error::{Error, Result, nearest};
 use crate::exact::Rat;
 use crate::input::parse_json;
 use crate::lattice::Grid;
+use crate::lower::{Format, Hidden, Lowering, Temperature};
 use crate::network::{Affine, Coordinate, Matrix, Network};
-use crate::target::{Source, catalogue};
+use crate::target::{Source, Target, catalogue};
+use tensors::Skeleton;
 
 /// What `model.json` says it is.
 const FORMAT: &str = "formwright-model";
@@ -69,8 +72,11 @@ fn read_file(path: &Path) -> Result<String> {
     Ok(text.strip_prefix('\u{feff}').map_or_else(|| text.clone(), str::to_owned))
 }
 
-/// The files of a model's folder.
-const FILES: [&str; 2] = ["target.json", "model.json"];
+/// The files of a model's folder; the weights are there if it is a float model.
+const FILES: [&str; 3] = ["target.json", "model.json", WEIGHTS];
+
+/// The file of the weights.
+const WEIGHTS: &str = "model.safetensors";
 
 /// Writes a model's folder. One that is there already is replaced only if it is empty or holds a model and nothing else.
 pub fn write(model: &Model, dir: &Path) -> Result<()> {
@@ -90,7 +96,11 @@ pub fn write(model: &Model, dir: &Path) -> Result<()> {
             .note("reason", "only an empty folder, or one with a model and nothing else, is replaced")
             .note("try", "another folder"));
     }
-    let contents = [model.source.to_json(), to_json(model)?];
+    let text = |content: &Value| format!("{content:#}\n").into_bytes();
+    let mut contents = vec![text(&model.source.to_json()), text(&to_json(model)?)];
+    if let Some(lowered) = &model.lowered {
+        contents.push(tensors::to_bytes(&lowered.network)?);
+    }
     let new = beside(&place, "new")?;
     let written = write_files(&contents, &new).map_err(fail).and_then(|()| {
         if !occupied {
@@ -129,10 +139,10 @@ fn beside(dir: &Path, what: &str) -> Result<PathBuf> {
     Ok(dir.with_file_name(name))
 }
 
-fn write_files(contents: &[Value; 2], dir: &Path) -> io::Result<()> {
+fn write_files(contents: &[Vec<u8>], dir: &Path) -> io::Result<()> {
     fs::create_dir_all(dir)?;
     for (name, content) in FILES.into_iter().zip(contents) {
-        fs::write(dir.join(name), format!("{content:#}\n"))?;
+        fs::write(dir.join(name), content)?;
     }
     Ok(())
 }
@@ -143,8 +153,10 @@ fn to_json(model: &Model) -> Result<Value> {
     let affine = |map: &Affine| json!({"weight": map.weight, "bias": map.bias});
     let mut file = json!({"format": FORMAT, "version": VERSION});
     let mut summary = model.summary()?;
-    for (stage, written) in network.stages.iter().zip(summary["stages"].as_array_mut().into_iter().flatten()) {
-        written["parameters"] = stage.generator.parameters();
+    if model.lowered.is_none() {
+        for (stage, written) in network.stages.iter().zip(summary["stages"].as_array_mut().into_iter().flatten()) {
+            written["parameters"] = stage.generator.parameters();
+        }
     }
     if let (Some(file), Value::Object(summary)) = (file.as_object_mut(), summary) {
         file.extend(summary);
@@ -158,21 +170,70 @@ fn to_json(model: &Model) -> Result<Value> {
         "lipschitz": tolerance.lipschitz,
     });
     file["grid"] = json!(model.grid);
+    if let Some(Lowered { lowering, network }) = &model.lowered {
+        file["format_asked"] = format_to_json(lowering.format);
+        file["network"] = json!(Skeleton::of(network));
+        return Ok(file);
+    }
     file["embed"] = affine(&network.embed);
     file["pos"] = json!(network.positions);
     file["read_out"] = affine(&network.read_out);
     Ok(file)
 }
 
-/// The part of `model.json` that is read back.
+/// What was asked of a float network.
+fn format_to_json(format: Format) -> Value {
+    let temperature = match format.temperature {
+        Temperature::Derived => json!("derived"),
+        Temperature::Saturate => json!("saturate"),
+        Temperature::Exponent(exponent) => json!(exponent),
+    };
+    let hidden = match format.hidden {
+        Hidden::Literal => json!("literal"),
+        Hidden::All => json!("all"),
+        Hidden::Units(units) => json!(units),
+    };
+    json!({"precision": format.precision.name(), "temperature": temperature, "hidden": hidden})
+}
+
+/// The same, read back.
+fn format_from_json(file: &Value) -> Option<Format> {
+    let precision = file["precision"].as_str()?.parse().ok()?;
+    let temperature = match &file["temperature"] {
+        Value::String(name) if name == "derived" => Temperature::Derived,
+        Value::String(name) if name == "saturate" => Temperature::Saturate,
+        other => Temperature::Exponent(other.as_u64().and_then(|exponent| u32::try_from(exponent).ok())?),
+    };
+    let hidden = match &file["hidden"] {
+        Value::String(name) if name == "literal" => Hidden::Literal,
+        Value::String(name) if name == "all" => Hidden::All,
+        other => Hidden::Units(other.as_u64().and_then(|units| usize::try_from(units).ok())?),
+    };
+    Some(Format { precision, temperature, hidden })
+}
+
+/// What of `model.json` every model has.
 #[derive(Deserialize)]
-struct Written {
+struct Common {
     format: String,
     version: u64,
     positional: bool,
     as_printed: Vec<String>,
     tolerance: WrittenTolerance,
     grid: Grid,
+    precision: String,
+}
+
+/// What a float model has besides.
+#[derive(Deserialize)]
+struct WrittenFloat {
+    format_asked: Value,
+    network: Skeleton,
+}
+
+/// What an exact model has besides.
+#[derive(Deserialize)]
+struct WrittenExact {
     coordinates: Vec<WrittenCoordinate>,
     embed: WrittenAffine,
     pos: Option<Matrix>,
@@ -218,20 +279,19 @@ pub fn read(dir: &Path) -> Result<Model> {
     let path = dir.join("model.json");
     let wrong = |what: &str| Error::input(format!("{} is no model that this version reads: {what}", path.display()));
     let source = Source::from_json("target.json", &load("target.json")?)?;
-    let written: Written = serde_json::from_value(load("model.json")?).map_err(|error| wrong(&error.to_string()))?;
-    if written.format != FORMAT || written.version != VERSION {
-        return Err(wrong(&format!("format {}, version {}", written.format, written.version)));
+    let file = load("model.json")?;
+    let common: Common = serde_json::from_value(file.clone()).map_err(|error| wrong(&error.to_string()))?;
+    if common.format != FORMAT || common.version != VERSION {
+        return Err(wrong(&format!("format {}, version {}", common.format, common.version)));
     }
-    let as_printed = written.as_printed.iter().map(|name| name.parse()).collect::<Result<Vec<AsPrinted>>>()?;
-    let options = Options { positional: written.positional, as_printed, ..Options::default() };
-    let WrittenTolerance { eps, norm, lipschitz } = written.tolerance;
+    let as_printed = common.as_printed.iter().map(|name| name.parse()).collect::<Result<Vec<AsPrinted>>>()?;
+    let options = Options { positional: common.positional, as_printed, ..Options::default() };
+    let WrittenTolerance { eps, norm, lipschitz } = common.tolerance;
     let norm = norm.map(|name| name.parse()).transpose()?;
     if lipschitz.as_ref().is_some_and(|l| *l <= Rat::ZERO) {
         return Err(wrong("a Lipschitz constant that is not positive"));
     }
-    let tolerance = Tolerance { eps, norm, lipschitz };
-    let (width, tokens) = (written.coordinates.len(), written.grid.tokens());
-    let grid = &written.grid;
+    let grid = common.grid;
     let belongs = source.tokens().is_none_or(|tokens| tokens == grid.tokens())
         && source.dims().is_none_or(|dims| dims == grid.dims())
         && source.resolution().is_none_or(|resolution| resolution == grid.resolution())
@@ -240,48 +300,74 @@ pub fn read(dir: &Path) -> Result<Model> {
         return Err(wrong("its grid is not one of its target's: target.json belongs to another model"));
     }
     let target = Arc::new(source.target(grid.dims())?);
+    let assumptions = compile::assumptions(&grid, &target, &options, true)?;
+    let (network, lowered, edited) = if common.precision == "exact" {
+        let written: WrittenExact = serde_json::from_value(file).map_err(|error| wrong(&error.to_string()))?;
+        let network = read_exact(written, &grid, &target, &wrong)?;
+        let edited = describe(&yun::build(&grid, &target, &options)?) != describe(&network);
+        (network, None, OnceLock::from(edited))
+    } else {
+        let written: WrittenFloat = serde_json::from_value(file).map_err(|error| wrong(&error.to_string()))?;
+        let format = format_from_json(&written.format_asked).ok_or_else(|| wrong("format_asked is not one"))?;
+        let weights = dir.join(WEIGHTS);
+        let bytes =
+            fs::read(&weights).map_err(|error| Error::input(format!("cannot read {}: {error}", weights.display())))?;
+        let shipped = tensors::from_bytes(&bytes, &weights.display().to_string(), &written.network)?;
+        let fits = shipped.tokens == grid.tokens()
+            && shipped.dims() == grid.dims()
+            && shipped.output_dims() == target.output_dims()
+            && shipped.precision == format.precision;
+        if !fits {
+            return Err(wrong("its network is not one of its target's, or not of its precision"));
+        }
+        let lowering = Lowering::derive(&grid, &target, &options, format)?;
+        let exact = lowering.exact(&grid, &target)?;
+        // Whether the weights are the ones that the construction makes is looked at when something is claimed of them.
+        (exact, Some(Lowered { lowering, network: shipped }), OnceLock::new())
+    };
+    Ok(Model {
+        source,
+        target,
+        grid,
+        options,
+        assumptions,
+        tolerance: Tolerance { eps, norm, lipschitz },
+        edited,
+        network,
+        lowered,
+        certified: OnceLock::new(),
+        measured: OnceLock::new(),
+    })
+}
+
+/// The exact network of a file.
+fn read_exact(
+    written: WrittenExact,
+    grid: &Grid,
+    target: &Arc<Target>,
+    wrong: &impl Fn(&str) -> Error,
+) -> Result<Network> {
+    let (width, tokens) = (written.coordinates.len(), grid.tokens());
     let mut stages = Vec::new();
     for stage in written.stages {
         let place = |what: &str| wrong(&format!("stage '{}': {what}", stage.name));
-        let read =
-            yun::read_stage(&stage.name, stage.parameters, &written.grid, &target).map_err(|what| place(&what))?;
+        let read = yun::read_stage(&stage.name, stage.parameters, grid, target).map_err(|what| place(&what))?;
         if read.generator.width() != width {
             return Err(place(&format!("it acts on {} coordinates of {width}", read.generator.width())));
         }
         stages.push(read);
     }
+    let coordinate = |WrittenCoordinate { name, meaning }| Coordinate { name, meaning };
     let network = Network {
         tokens,
-        coordinates: written
-            .coordinates
-            .into_iter()
-            .map(|WrittenCoordinate { name, meaning }| Coordinate { name, meaning })
-            .collect(),
-        embed: affine(written.embed, width, written.grid.dims()).ok_or_else(|| wrong("the embedding's shape"))?,
+        coordinates: written.coordinates.into_iter().map(coordinate).collect(),
+        embed: affine(written.embed, width, grid.dims()).ok_or_else(|| wrong("the embedding's shape"))?,
         positions: written.pos,
         stages,
         read_out: affine(written.read_out, target.output_dims(), width).ok_or_else(|| wrong("the read-out's shape"))?,
     };
     let fits = |positions: &Matrix| positions.len() == tokens && positions.iter().all(|row| row.len() == width);
-    if !network.positions.as_ref().is_none_or(fits) {
-        return Err(wrong("the positions' shape"));
-    }
-    let built = yun::build(&written.grid, &target, &options)?;
-    let assumptions = compile::assumptions(&written.grid, &target, &options, true)?;
-    let edited = describe(&built) != describe(&network);
-    Ok(Model {
-        source,
-        target,
-        grid: written.grid,
-        options,
-        assumptions,
-        tolerance,
-        edited: OnceLock::from(edited),
-        network,
-        lowered: None,
-        certified: OnceLock::new(),
-        measured: OnceLock::new(),
-    })
+    if network.positions.as_ref().is_none_or(fits) { Ok(network) } else { Err(wrong("the positions' shape")) }
 }
 
 /// Everything that the network computes with.

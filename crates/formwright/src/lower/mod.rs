@@ -228,7 +228,8 @@ pub fn literal_size(exact: &Network) -> Size {
     let windows = stage("values").map_or(Int::ZERO, |values| values.layers);
     let flags = if stage("zero").is_some() { d } else { 0 };
     let steps = stage("quantise").map_or(Int::ZERO, |quantise| quantise.layers) - Int::from(flags);
-    let heads: Int = ["shifts", "global"].into_iter().filter_map(stage).fold(Int::ZERO, |sum, part| sum + part.nonzeros);
+    let heads: Int =
+        ["shifts", "global"].into_iter().filter_map(stage).fold(Int::ZERO, |sum, part| sum + part.nonzeros);
     let ends: Int = exact.size().nonzeros.clone()
         - exact.stages.iter().fold(Int::ZERO, |sum, stage| sum + stage.generator.size().nonzeros);
     size.nonzeros = ends
@@ -245,8 +246,7 @@ pub fn literal_size(exact: &Network) -> Size {
     let feed_forward = Int::from(pack::LITERAL * (2 * d + 1) + d);
     let positions = exact.positions.as_ref().map_or(0, |rows| rows.len() * d);
     let affine = Int::from(d * exact.dims() + d + positions + outputs * d + outputs);
-    size.parameters =
-        &size.attention_layers * &attention + &size.feed_forward_layers * &feed_forward + &affine;
+    size.parameters = &size.attention_layers * &attention + &size.feed_forward_layers * &feed_forward + &affine;
     size.parameters_uniform = &size.blocks * &(attention + feed_forward) + affine;
     size
 }
