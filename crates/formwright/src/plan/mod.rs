@@ -138,12 +138,17 @@ pub fn plan(request: &Request) -> Result<Plan> {
             candidates.push(Candidate { positional, format, outcome });
         }
     }
-    // Single precision before double, floats before exact numbers, then the fewest parameters.
+    // Those that serve: single precision before double, floats before exact numbers, then the fewest parameters. Those that do not: the
+    // nearest first. Those that are not to be had: exact numbers first, whose reason is never a format.
     let class = |candidate: &Candidate| candidate.format.map_or(2, |format| format.precision as usize);
-    candidates.sort_by_key(|candidate| match &candidate.outcome {
-        Ok(sketch) if sketch.why_not.is_none() => (0, class(candidate), sketch.size.parameters.clone()),
-        Ok(sketch) => (1, class(candidate), sketch.size.parameters.clone()),
-        Err(_) => (2, class(candidate), Int::ZERO),
+    let key = |candidate: &Candidate| match &candidate.outcome {
+        Ok(sketch) if sketch.why_not.is_none() => (0, class(candidate), 0.0, sketch.size.parameters.clone()),
+        Ok(sketch) => (1, 0, sketch.budget.bound, sketch.size.parameters.clone()),
+        Err(_) => (2, 2 - class(candidate), 0.0, Int::ZERO),
+    };
+    candidates.sort_by(|a, b| {
+        let (a, b) = (key(a), key(b));
+        (a.0, a.1).cmp(&(b.0, b.1)).then(a.2.total_cmp(&b.2)).then(a.3.cmp(&b.3))
     });
     // A malformed request is malformed for every construction.
     if let Some(Err(error)) = candidates.first().map(|candidate| &candidate.outcome)
