@@ -195,9 +195,10 @@ pub(crate) fn build(
     format: Option<Format>,
 ) -> Result<(Network, Option<Lowered>)> {
     let Some(format) = format else { return Ok((yun::build(grid, target, options)?, None)) };
-    let lowering = Lowering::derive(grid, target, options, format)?;
+    let mut lowering = Lowering::derive(grid, target, options, format)?;
     let exact = lowering.exact(grid, target)?;
-    let network = lowering.lower(&exact, grid)?;
+    let network;
+    (network, lowering.losses) = lowering.finish(&exact, grid)?;
     Ok((exact, Some(Lowered { lowering, network })))
 }
 

@@ -320,10 +320,17 @@ pub fn read(dir: &Path) -> Result<Model> {
         if !fits {
             return Err(wrong("its network is not one of its target's, or not of its precision"));
         }
-        let lowering = Lowering::derive(&grid, &target, &options, format)?;
-        let exact = lowering.exact(&grid, &target)?;
-        // Whether the weights are the ones that the construction makes is looked at when something is claimed of them.
-        (exact, Some(Lowered { lowering, network: shipped }), OnceLock::new())
+        if format.hidden == Hidden::Literal {
+            // Whether the weights are the ones that the construction makes is looked at when something is claimed of them.
+            let lowering = Lowering::derive(&grid, &target, &options, format)?;
+            let exact = lowering.exact(&grid, &target)?;
+            (exact, Some(Lowered { lowering, network: shipped }), OnceLock::new())
+        } else {
+            // What a packed network loses is known only once it has been made.
+            let (exact, lowered) = compile::build(&grid, &target, &options, Some(format))?;
+            let edited = lowered.as_ref().is_none_or(|built| built.network != shipped);
+            (exact, lowered.map(|built| Lowered { network: shipped, ..built }), OnceLock::from(edited))
+        }
     };
     Ok(Model {
         source,

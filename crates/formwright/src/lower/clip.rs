@@ -23,8 +23,11 @@
 //! * *Windows.* A window moves an id in it towards a value. On all others its four units cancel, up to rounding: `κ|w|` times what is there, for a
 //!   window that adds `w`, `κ = 16γ_{d+6}`. The product over all windows is at most the exponential of the sum.
 //!
+//! * *Packed windows.* A block of `K` ids has `2K` units whose weights add up to at most `2c + 4K(N + B)`: the same with `γ_{2K+d+6}`.
+//!
 //! Rounding in attention is relative; it is checked to be small enough for a factor 2 to cover it.
 
+use super::Format;
 use super::to_float::gamma;
 use crate::construct::yun::context::ContextMap;
 use crate::exact::{Int, Rat};
@@ -93,13 +96,13 @@ const MOST_CONTEXTS: u64 = 100_000;
 /// `values` bounds the stored values, `drop` is Lemma 7's `M + 1` where there is an outside-indicator.
 pub fn stays_finite(
     map: &ContextMap,
-    precision: Precision,
+    format: Format,
     exponent: u32,
     reach: Interval,
     values: &Rat,
     drop: Option<&Rat>,
 ) -> bool {
-    let (dims, grid) = (map.grid.dims(), &map.grid);
+    let (dims, grid, precision) = (map.grid.dims(), &map.grid, format.precision);
     let exact = |value: Rat| Interval::from(&value);
     let limit = match precision {
         Precision::F32 => 2.0_f64.powi(120),
@@ -110,17 +113,33 @@ pub fn stays_finite(
     let indicator = Interval::point(40.0) * gamma(dims + 8, precision) * (reach + largest);
     let dropped = exact(drop.cloned().unwrap_or_default()) * rows * (Interval::ONE + indicator);
     let before = reach * rows + dropped;
-    let windows = exact(Rat::from(grid.tokens()) * Rat::from(map.count()));
+    let count = Int::from(grid.tokens()) * map.count();
+    let together = format.hidden.ids_a_block(&count);
+    let windows = exact(Rat::from(&count));
     let side = exact(Rat::from(grid.resolution()) + values) * rows;
-    let mut weights = windows * (largest + side);
-    let rate = Interval::point(16.0) * gamma(dims + 6, precision);
-    if (rate * weights).hi() > 1.0 && map.count() <= Int::from(MOST_CONTEXTS) {
+    let packed = together > Int::ONE;
+    let (mut weights, units) = if packed {
+        let blocks = exact(Rat::from(&count) / Rat::from(&together) + Rat::ONE);
+        let ids = exact(Rat::from(&together));
+        let weights = blocks * (Interval::point(2.0) * largest + Interval::point(4.0) * ids * side);
+        (weights, together.to_usize().and_then(|ids| ids.checked_mul(2)).unwrap_or(1 << precision.digits()))
+    } else {
+        (windows * (largest + side), 0)
+    };
+    if units > 1 << (precision.digits() - 8) {
+        return false;
+    }
+    let rate = Interval::point(16.0) * gamma(units + dims + 6, precision);
+    if !packed && (rate * weights).hi() > 1.0 && map.count() <= Int::from(MOST_CONTEXTS) {
         // Most windows add far less than the largest one.
         let ids = map.descending().flat_map(|context| context.ids).fold(Rat::ZERO, |sum, id| sum + id);
         weights = exact(ids) + windows * side;
     }
     let entry = (before + weights * (Interval::ONE + rate * (largest + Interval::ONE))) * (rate * weights).exp();
-    let product = Interval::point(16.0) * (largest + side + exact(drop.cloned().unwrap_or_default())) * entry;
+    let products = [
+        Interval::point(16.0) * exact(drop.cloned().unwrap_or_default()) * (reach + largest),
+        Interval::point(16.0) * (largest + side) * entry,
+    ];
     let score = exact(Rat::from(2).pow(exponent as usize)) * reach * reach;
-    product.hi().max(score.hi()) <= limit
+    products.into_iter().chain([score]).all(|product| product.hi() <= limit)
 }

@@ -34,6 +34,7 @@ use crate::target::Target;
 
 pub use hardmax_to_softmax::Temperature;
 pub use pack::Hidden;
+use pack::Window;
 
 /// Heads of every attention layer.
 const HEADS: usize = 2;
@@ -91,6 +92,10 @@ pub struct Lowering {
     pub clip: Rat,
     /// What is lost.
     pub losses: Losses,
+    /// Whether coordinates are snapped before they are quantised.
+    snaps: bool,
+    /// What the losses were computed from.
+    facts: Facts,
 }
 
 impl Lowering {
@@ -103,9 +108,16 @@ impl Lowering {
             coarser.is_some_and(|map| map.id_bits() + 2 <= precision.digits())
         })?;
         let steps = yun::quantiser_steps(grid, options);
-        let step_ramp = to_float::step_ramp(&steps, precision).ok_or_else(|| {
+        let together = format.hidden.steps_a_block(&steps);
+        let snaps = together > Int::ONE;
+        let step_ramp = if snaps {
+            pack::ramp_digits(&steps, &together, precision).map(|m| Rat::ONE / Rat::from(2).pow(m))
+        } else {
+            to_float::step_ramp(&steps, precision)
+        };
+        let step_ramp = step_ramp.ok_or_else(|| {
             Error::declined(format!("{steps} steps of the quantiser do not fit {precision}"))
-                .note("try", "a coarser --resolution")
+                .note("try", "a coarser --resolution, or fewer --hidden units")
         })?;
         let temperature = hardmax_to_softmax::temperature(&map, precision, format.temperature)?;
         // The middle of the target's range, as a float: the read-out adds it without loss.
@@ -128,19 +140,25 @@ impl Lowering {
         let scaled = |value: &Rat| value * &side / Rat::from(2).pow(exponent);
         let clip = Rat::from_f64(to_float::upward(&(&bound * &side), precision)).unwrap_or_default();
         let drop = flag.as_ref().map(|flag| options.drop(grid, flag));
-        let finite = clip::stays_finite(&map, precision, temperature, reach, &scaled(&bound), drop.as_ref());
-        let losses = losses(&Facts {
-            map: &map,
+        let finite = clip::stays_finite(&map, format, temperature, reach, &scaled(&bound), drop.as_ref());
+        let value_loss = to_float::value_loss(&map, &scaled(&bound), precision);
+        // Snapping moves a coordinate by half of what a ramp is wide.
+        let snap = if snaps { &step_ramp / &Rat::from(2) } else { Rat::ZERO };
+        let facts = Facts {
+            map,
             precision,
             temperature,
-            steps: &steps,
-            step_ramp: &step_ramp,
-            offset: &offset,
-            bound: &bound,
+            steps,
+            step_ramp: step_ramp.clone(),
+            snap,
+            offset,
+            bound,
             exponent,
+            value_loss,
             finite,
-        });
-        Ok(Self { format, options, temperature, step_ramp, clip, losses })
+        };
+        let losses = losses(&facts);
+        Ok(Self { format, options, temperature, step_ramp, clip, losses, snaps, facts })
     }
 
     /// The exact network that is lowered.
@@ -148,8 +166,59 @@ impl Lowering {
         yun::build(grid, target, &self.options)
     }
 
+    /// The blocks of a stage's feed-forward layers, and what a value loses in them.
+    fn blocks(&self, name: &str, layers: &[FeedForward], network: &Network, grid: &Grid) -> (Vec<FeedForward>, Rat) {
+        let Format { precision, hidden, .. } = self.format;
+        let relu = |ramp: &Rat, layers: &[FeedForward]| -> Vec<FeedForward> {
+            layers.iter().map(|layer| piecewise_to_relu::piecewise_to_relu(layer, ramp)).collect()
+        };
+        let of_ids = to_float::id_ramp();
+        let blocks = match name {
+            "quantise" if self.snaps() => {
+                let flags = if self.options.positional { 0 } else { 1 };
+                let rows: Vec<Vec<FeedForward>> =
+                    layers.chunks(layers.len() / network.width()).map(|row| relu(&self.step_ramp, row)).collect();
+                let first = rows.iter().flat_map(|row| row[..flags].to_vec()).collect();
+                let steps = rows.iter().map(|row| row[flags..].to_vec()).collect();
+                let digits = self.step_ramp.denominator().bits() - 1;
+                pack::pack_quantiser(first, steps, hidden, digits, precision)
+            }
+            "quantise" => pack::pack(relu(&self.step_ramp, layers), Hidden::Literal),
+            "values" => {
+                let entries = entries(network, grid);
+                let windows: Vec<Window> = layers.iter().filter_map(Window::of).collect();
+                if hidden != Hidden::Literal {
+                    let u = layers.first().map_or_else(Vec::new, |layer| layer.w1[0].clone());
+                    return pack::pack_values(&windows, &u, hidden, &entries, precision);
+                }
+                let mut blocks = relu(&of_ids, layers);
+                for (block, window) in blocks.iter_mut().zip(&windows) {
+                    pack::round_window(block, &window.centre, &entries, precision);
+                }
+                pack::pack(blocks, hidden)
+            }
+            // The indicator comes before what it makes negative is cleared.
+            "zero" => {
+                let (outside, clear) = layers.split_at(1);
+                [pack::pack(relu(&of_ids, outside), hidden), pack::pack(relu(&of_ids, clear), hidden)].concat()
+            }
+            _ => pack::pack(relu(&of_ids, layers), hidden),
+        };
+        (blocks, Rat::ZERO)
+    }
+
+    /// Whether coordinates are snapped to a grid before they are quantised: where several steps share a block.
+    fn snaps(&self) -> bool {
+        self.snaps
+    }
+
     /// The float network, layer by layer.
     pub fn lower(&self, network: &Network, grid: &Grid) -> Result<FloatNetwork> {
+        Ok(self.finish(network, grid)?.0)
+    }
+
+    /// The float network, and its losses: where it is packed, what its values lose is known only now.
+    pub fn finish(&self, network: &Network, grid: &Grid) -> Result<(FloatNetwork, Losses)> {
         let layers = network.layer_count();
         if layers > Int::from(MOST_LAYERS) {
             return Err(Error::declined(format!("the network has {layers} layers, too many to write down"))
@@ -160,6 +229,7 @@ impl Lowering {
         let width = network.width();
         let mut assembly = Assembly { precision, width, runs: Vec::new() };
         let mut stages: Vec<FloatStage> = Vec::new();
+        let mut loss = Rat::ZERO;
         for stage in &network.stages {
             let index = stages.len();
             stages.push(FloatStage {
@@ -167,24 +237,19 @@ impl Lowering {
                 statement: stage.statement.to_owned(),
                 meaning: stage.meaning.clone(),
             });
-            let reads_ids = stage.name != "quantise";
-            let ramp = if reads_ids { to_float::id_ramp() } else { self.step_ramp.clone() };
-            let mut feed_forward = Vec::new();
+            let mut layers = Vec::new();
             for layer in stage.generator.layers() {
                 match layer? {
                     Layer::Attention(layer) => {
                         let softmax = hardmax_to_softmax::hardmax_to_softmax(&layer, self.temperature, HEADS);
                         assembly.attention(index, &softmax);
                     }
-                    Layer::FeedForward(layer) => {
-                        feed_forward.push(piecewise_to_relu::piecewise_to_relu(&layer, &ramp));
-                    }
+                    Layer::FeedForward(layer) => layers.push(layer),
                 }
             }
-            let entries = entries(network, grid);
-            for layer in pack::pack(feed_forward, self.format.hidden, stage.name == "values", &entries, precision)? {
-                assembly.feed_forward(index, &layer);
-            }
+            let (blocks, lost) = self.blocks(stage.name, &layers, network, grid);
+            blocks.iter().for_each(|block| assembly.feed_forward(index, block));
+            loss = loss.max(lost);
         }
         stages.push(FloatStage {
             name: "clip".to_owned(),
@@ -192,8 +257,11 @@ impl Lowering {
             meaning: "what is beyond the target's range is cut off".to_owned(),
         });
         let clip = clip::clip(width, network.output_dims(), &self.clip);
-        for layer in pack::pack(clip, self.format.hidden, false, &[], precision)? {
-            assembly.feed_forward(stages.len() - 1, &layer);
+        let (once, again) = clip.split_at(clip.len() / 2);
+        for pass in [once, again] {
+            for layer in pack::pack(pass.to_vec(), self.format.hidden) {
+                assembly.feed_forward(stages.len() - 1, &layer);
+            }
         }
         let flat = |matrix: &[Vec<Rat>]| matrix.iter().flatten().map(|x| to_float::nearest(x, precision)).collect();
         let affine = |map: &Affine| FloatAffine {
@@ -202,7 +270,11 @@ impl Lowering {
             weight: flat(&map.weight),
             bias: flat(std::slice::from_ref(&map.bias)),
         };
-        Ok(FloatNetwork {
+        let losses = match self.format.hidden {
+            Hidden::Literal => self.losses.clone(),
+            _ => losses(&Facts { value_loss: loss, ..self.facts.clone() }),
+        };
+        let lowered = FloatNetwork {
             precision,
             tokens: network.tokens,
             coordinates: network.coordinates.clone(),
@@ -211,7 +283,8 @@ impl Lowering {
             stages,
             runs: assembly.runs,
             read_out: affine(&network.read_out),
-        })
+        };
+        Ok((lowered, losses))
     }
 }
 
@@ -287,20 +360,23 @@ fn entries(network: &Network, grid: &Grid) -> Vec<Rat> {
 }
 
 /// What the losses depend on.
-struct Facts<'a> {
-    map: &'a ContextMap,
+#[derive(Clone, Debug)]
+struct Facts {
+    map: ContextMap,
     precision: Precision,
     temperature: u32,
-    steps: &'a Int,
-    step_ramp: &'a Rat,
-    offset: &'a Rat,
-    bound: &'a Rat,
+    steps: Int,
+    step_ramp: Rat,
+    snap: Rat,
+    offset: Rat,
+    bound: Rat,
     exponent: usize,
+    value_loss: Rat,
     finite: bool,
 }
 
-/// The losses of the literal passes, by formula.
-fn losses(facts: &Facts<'_>) -> Losses {
+/// The losses, by formula.
+fn losses(facts: &Facts) -> Losses {
     let Facts { map, precision, exponent, bound, offset, .. } = facts;
     let grid = &map.grid;
     let exact = |value: Rat| Interval::from(&value);
@@ -309,23 +385,21 @@ fn losses(facts: &Facts<'_>) -> Losses {
     let back = exact(Rat::from(2).pow(*exponent) / &side);
     let softmax = back * Interval::point_or_entire(hardmax_to_softmax::drift(map, facts.temperature));
     // Stored values; scaled back by a layer of three terms if they were scaled down; read out.
-    let stored = *bound * &side / Rat::from(2).pow(*exponent);
-    let stored_loss = exact(to_float::value_loss(map, &stored, *precision));
-    let mut value_loss = back * stored_loss;
+    let mut value_loss = back * exact(facts.value_loss.clone());
     if *exponent > 0 {
-        value_loss = value_loss + gamma(3) * (exact((*bound).clone()) + value_loss);
+        value_loss = value_loss + gamma(3) * (exact(bound.clone()) + value_loss);
     }
-    let read_out = gamma(grid.dims() + 3) * (exact(*bound + &offset.abs()) + value_loss);
+    let read_out = gamma(grid.dims() + 3) * (exact(bound + &offset.abs()) + value_loss);
     let rounding = value_loss + read_out + softmax;
     // Embedding: s·x + c + position of a rounded x, five roundings of the largest term.
     let scale = &side / &(grid.high() - grid.low());
-    let largest = grid.low().abs().max(grid.high().abs()) * &scale * Rat::from(2) + Rat::from(facts.steps);
-    let shift = gamma(6) * exact(largest);
+    let largest = grid.low().abs().max(grid.high().abs()) * &scale * Rat::from(2) + Rat::from(&facts.steps);
+    let shift = gamma(6) * exact(largest) + exact(facts.snap.clone());
     let good = Interval::point(1.0) - exact(facts.step_ramp.clone()) - Interval::point(2.0) * shift;
     let coordinates = u32::try_from(grid.tokens() * grid.dims()).unwrap_or(u32::MAX);
     let bad_share = if good.lo() > 0.0 { (Interval::point(1.0) - good.powi(coordinates)).hi() } else { 1.0 };
     // What the clips leave, read out.
-    let clipped = exact((*bound).clone()) * (Interval::ONE + gamma(1));
+    let clipped = exact(bound.clone()) * (Interval::ONE + gamma(1));
     let height = if facts.finite {
         (clipped + gamma(grid.dims() + 3) * (clipped + exact(offset.abs()))).hi()
     } else {
@@ -337,7 +411,7 @@ fn losses(facts: &Facts<'_>) -> Losses {
         rounding: rounding.hi(),
         bad_share,
         height,
-        spread: exact((*bound).clone()).hi(),
+        spread: exact(bound.clone()).hi(),
         ties_cleared,
     }
 }

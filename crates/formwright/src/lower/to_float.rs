@@ -102,7 +102,7 @@ pub fn on_grid(layer: &mut FeedForward, top: &Rat, entries: &[Rat], precision: P
 }
 
 /// The binary digits that sums of this size need before they are rounded. What rounding adds to them is far less than 1.
-fn sum_bits(largest: &Rat) -> usize {
+pub fn sum_bits(largest: &Rat) -> usize {
     (largest + Rat::ONE).ceil().bits()
 }
 
@@ -113,13 +113,13 @@ pub fn value_loss(map: &ContextMap, values: &Rat, precision: Precision) -> Rat {
 }
 
 /// `2^{bits - μ}`.
-fn grid_step(bits: usize, precision: Precision) -> Rat {
+pub fn grid_step(bits: usize, precision: Precision) -> Rat {
     let (two, digits) = (Rat::from(2), precision.digits());
     if bits >= digits { two.pow(bits - digits) } else { Rat::ONE / two.pow(digits - bits) }
 }
 
 /// The nearest multiple, ties away from 0, so that `-x` is treated like `x`.
-fn to_multiple(x: &Rat, step: &Rat) -> Rat {
+pub fn to_multiple(x: &Rat, step: &Rat) -> Rat {
     let count = (x.abs() / step.clone() + Rat::new(1, 2)).floor();
     let rounded = Rat::from(count) * step;
     if x.is_negative() { -rounded } else { rounded }
