@@ -261,6 +261,7 @@ fn skeletons_of_no_network_are_refused() {
         changed("10^18 blocks", &|s| s["runs"][1]["blocks"] = json!(huge)),
         changed("10^18 hidden units", &|s| s["runs"][1]["feed_forward"]["hidden"] = json!(huge)),
         changed("10^18 tokens", &|s| s["tokens"] = json!(huge)),
+        changed("2^64 - 1 tokens", &|s| s["tokens"] = json!(u64::MAX)),
         changed("10^18 coordinates of a token", &|s| s["dims"] = json!(huge)),
         changed("2^64 - 1 blocks, and more", &|s| s["runs"][1]["blocks"] = json!(u64::MAX)),
         changed("10^18 blocks without hidden units", &|s| {

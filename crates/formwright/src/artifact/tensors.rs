@@ -141,6 +141,9 @@ impl Skeleton {
         if let Some((name, _)) = counts.into_iter().find(|(_, count)| *count == 0) {
             return wrong(format!("{name} is 0, expected 1 or more"));
         }
+        if isize::try_from(self.tokens).is_err() {
+            return wrong(format!("{} tokens are more than any memory holds", self.tokens));
+        }
         if let Some(name) = repeated(self.coordinates.iter().map(|c| c.name.as_str())) {
             return wrong(format!("two coordinates are called '{name}'"));
         }

@@ -339,3 +339,17 @@ impl<'n> Writer<'n> {
         Weights { attention, feed_forward }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::ErrorKind;
+
+    #[test]
+    fn files_beyond_the_limit_of_the_format_are_declined() {
+        assert!(too_large(MOST_BYTES).is_ok());
+        let error = too_large(3_000_000_000).expect_err("too large");
+        assert_eq!(error.kind(), ErrorKind::Declined);
+        assert_eq!(error.headline(), "an ONNX file of 3000000000 bytes: the format ends at 2147483647");
+    }
+}
