@@ -121,7 +121,7 @@ impl Lowering {
         })?;
         let temperature = hardmax_to_softmax::temperature(&map, precision, format.temperature)?;
         // The middle of the target's range, as a float: the read-out adds it without loss.
-        let (low, high) = target.range(grid.tokens())?;
+        let (low, high) = yun::value_range(grid, target)?;
         let middle = to_float::nearest(&((&low + &high) / Rat::from(2)), precision);
         let offset = Rat::from_f64(middle).unwrap_or_default();
         let bound = (&low - &offset).abs().max((&high - &offset).abs());
