@@ -570,7 +570,7 @@ impl Model {
         Ok(json!({
             "badge": "certified",
             "norm": budget.norm.to_string(),
-            "domain": self.grid.box_name(),
+            "domain": self.domain_name(),
             "bound": budget.bound,
             "method": budget.method.name(),
             "terms": budget.terms,
@@ -588,6 +588,12 @@ impl Model {
             })),
             "checked": "not-run",
         }))
+    }
+
+    /// Where the error is certified: the box, or all of space.
+    pub fn domain_name(&self) -> String {
+        let name = self.grid.box_name();
+        if self.options.everywhere { format!("all of space, the target being 0 outside of {name}") } else { name }
     }
 
     /// `equivariant` if this is proved, else `none`.
@@ -615,6 +621,7 @@ impl Model {
             "positional": self.options.positional,
             "attention": self.attention(),
             "precision": self.precision(),
+            "domain": if self.options.everywhere { "all" } else { "box" },
             "as_printed": self.options.as_printed.iter().map(|step| step.name()).collect::<Vec<_>>(),
             "tokens": tokens,
             "tokens_certified": {"min": tokens, "max": tokens},

@@ -169,7 +169,7 @@ fn sketch(
     norm: &Norm,
     eps: Option<&Rat>,
 ) -> Result<Sketch> {
-    let options = Options { positional, ..Options::default() };
+    let options = Options { positional, ..request.options.clone() };
     let mut assumptions = assumptions(shape, target, &options, request.assume_equivariant)?;
     let lipschitz = request.tolerance.lipschitz.as_ref();
     yun::check_size(shape)?;
