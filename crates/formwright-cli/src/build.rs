@@ -16,7 +16,7 @@ use formwright::network;
 use formwright::plan::compile_first;
 
 use crate::Answer;
-use crate::show::{badge, document, example_table, header, shown, shown_floats, size_line, stage_table, working};
+use crate::show::{Row, badge, document, example_table, header, shown, shown_floats, size_line, stage_table, working};
 
 /// The target of the demonstration.
 const DEMONSTRATION: (&str, u64) = ("mean-centring", 4);
@@ -129,9 +129,8 @@ impl Wish {
         let asked = match (self.precision, self.attention) {
             (Some(precision), _) => precision,
             (None, Some(Attention::Softmax)) => Precision::Auto,
-            (None, Some(Attention::Hardmax)) => Precision::Exact,
             (None, None) if self.eps.is_some() || packed => Precision::Auto,
-            (None, None) => Precision::Exact,
+            (None, Some(Attention::Hardmax) | None) => Precision::Exact,
         };
         let arithmetic = match asked {
             Precision::Exact => Arithmetic::Exact,
@@ -281,7 +280,7 @@ pub fn describe(model: &Model) -> Result<String> {
 }
 
 /// An input, its state after each stage, the output, and what the target says.
-fn example(model: &Model) -> Result<Vec<(String, Vec<Vec<String>>, String)>> {
+fn example(model: &Model) -> Result<Vec<Row>> {
     let x = model.example();
     let expected = model.expected(&x)?;
     let mut rows = vec![("input".to_owned(), shown(&x), String::new())];

@@ -147,8 +147,11 @@ pub fn size_line(model: &Model) -> String {
     )
 }
 
-/// The states of a run, a row each and a column a token: a name, the numbers, a remark.
-pub fn example_table(rows: &[(String, Vec<Vec<String>>, String)]) -> String {
+/// A row of an example: a name, the numbers of each token, a remark.
+pub type Row = (String, Vec<Vec<String>>, String);
+
+/// The states of a run, a row each and a column a token.
+pub fn example_table(rows: &[Row]) -> String {
     let tokens = rows.first().map_or(0, |(_, tokens, _)| tokens.len());
     let shown = tokens.min(MOST_TOKENS);
     let more = if tokens > shown { format!("… and {} more", tokens - shown) } else { String::new() };

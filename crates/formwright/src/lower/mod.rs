@@ -188,7 +188,7 @@ impl Lowering {
         let of_ids = to_float::id_ramp();
         let blocks = match name {
             "quantise" if self.snaps() => {
-                let flags = if self.options.positional { 0 } else { 1 };
+                let flags = usize::from(!self.options.positional);
                 let rows: Vec<Vec<FeedForward>> =
                     layers.chunks(layers.len() / network.width()).map(|row| relu(&self.step_ramp, row)).collect();
                 let first = rows.iter().flat_map(|row| row[..flags].to_vec()).collect();
@@ -261,7 +261,9 @@ impl Lowering {
                 }
             }
             let (blocks, lost) = self.blocks(stage.name, &layers, network, grid);
-            blocks.iter().for_each(|block| assembly.feed_forward(index, block));
+            for block in &blocks {
+                assembly.feed_forward(index, block);
+            }
             loss = loss.max(lost);
         }
         stages.push(FloatStage {
