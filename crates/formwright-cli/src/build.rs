@@ -77,6 +77,9 @@ pub struct Wish {
     /// Of softmax: the smallest power of two for which its drift vanishes in rounding, or for which it is hardmax, bit by bit.
     #[arg(long, value_enum, default_value_t = TemperatureName::Derived)]
     temperature: TemperatureName,
+    /// What the claim is about: the box, or all of space, where the target is taken as 0 outside of the box. Floats then need a guard.
+    #[arg(long, value_enum, default_value_t = Domain::Box)]
+    domain: Domain,
     /// Pack the feed-forward layers of each stage into one wide block, instead of four hidden units a block as in the paper.
     #[arg(long, conflicts_with = "hidden")]
     pack: bool,
@@ -92,12 +95,12 @@ impl Wish {
             return Err(Error::input("--lipschitz serves a bound, and none was asked for").note("try", "add --norm l2"));
         }
         Ok(Request {
+            options: Options { everywhere: self.domain == Domain::All, ..options },
             source: artifact::read_target(target)?,
             arithmetic: self.arithmetic(self.eps.is_some())?,
             tokens: self.tokens,
             dims: self.dims,
             resolution,
-            options,
             assume_equivariant: self.assume.contains(&Assumption::Equivariant),
             tolerance: Tolerance {
                 eps: positive("--eps", self.eps.as_deref())?,
@@ -206,6 +209,14 @@ enum Precision {
     F32,
     /// Single precision if the tolerance is met there, else double, else exact.
     Auto,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Domain {
+    /// The target's box.
+    Box,
+    /// All of space.
+    All,
 }
 
 #[derive(Clone, Copy, ValueEnum)]

@@ -191,7 +191,7 @@ pub fn badge(model: &Model) -> Result<String> {
         lines.push(format!(
             "certified: {} error on {} at most {}, {} ({})",
             budget.norm,
-            model.grid.box_name(),
+            model.domain_name(),
             upward(budget.bound, 4),
             budget.method.name(),
             terms.join(", ")

@@ -345,6 +345,12 @@ fn not_equivariant(symmetry: &Symmetry) -> Error {
     }
 }
 
+/// Where an error is certified: the box, or all of space.
+pub(crate) fn domain_name(grid: &Grid, options: &Options) -> String {
+    let name = grid.box_name();
+    if options.everywhere { format!("all of space, the target being 0 outside of {name}") } else { name }
+}
+
 /// A count as a JSON number of any size.
 fn json_number(count: &Int) -> Value {
     count.to_string().parse().map_or(Value::Null, Value::Number)
@@ -593,7 +599,7 @@ impl Model {
         Ok(json!({
             "badge": "certified",
             "norm": budget.norm.to_string(),
-            "domain": self.grid.box_name(),
+            "domain": self.domain_name(),
             "bound": budget.bound,
             "method": budget.method.name(),
             "terms": budget.terms,
@@ -611,6 +617,11 @@ impl Model {
             })),
             "checked": "not-run",
         }))
+    }
+
+    /// Where the error is certified: the box, or all of space.
+    pub fn domain_name(&self) -> String {
+        domain_name(&self.grid, &self.options)
     }
 
     /// `equivariant` if this is proved, else `none`.
@@ -638,6 +649,7 @@ impl Model {
             "positional": self.options.positional,
             "attention": self.attention(),
             "precision": self.precision(),
+            "domain": if self.options.everywhere { "all" } else { "box" },
             "as_printed": self.options.as_printed.iter().map(|step| step.name()).collect::<Vec<_>>(),
             "tokens": tokens,
             "tokens_certified": {"min": tokens, "max": tokens},

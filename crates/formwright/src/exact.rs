@@ -13,8 +13,7 @@ use std::ops::{Add, AddAssign, Div, Mul, Neg, Rem, Shl, Shr, Sub, SubAssign};
 use std::str::FromStr;
 
 use dashu_base::{Approximation, Sign};
-use dashu_float::round::ErrorBounds;
-use dashu_float::round::mode::{Down, Up};
+use dashu_float::round::mode::Down;
 use dashu_float::{Context, Repr};
 use dashu_int::ops::{Abs, BitTest, DivRemEuclid};
 use dashu_int::{IBig, UBig};
@@ -75,31 +74,29 @@ impl Int {
         result
     }
 
-    /// Integers around `exp(x) · 2^places` for `x = self · 2^-places`, three apart at most for `x ≤ 1`.
+    /// Integers around `exp(x) · 2^places` for `x = self · 2^-places ≤ 1`, at most three apart.
     ///
-    /// The library rounds one of the two down and the other up; both are moved outward by one more unit, so that an error of a unit
-    /// in it would not make the enclosure false. Below `x = -places`, where `exp(x) < 2^-places`, nothing is computed.
+    /// The library rounds down to four binary digits more than are kept; one unit of `2^-places` below and half a unit above are left
+    /// for errors that it might make. Below `x = -places`, where `exp(x) < 2^-places`, nothing is computed.
     ///
     /// # Panics
-    /// If `x` is so large that its exponential would not fit into memory.
+    /// If `x > 1`.
     pub fn exp_bounds(&self, places: usize) -> (Self, Self) {
+        let one = IBig::ONE << places;
+        assert!(self.0 <= one, "an exponential of at most 1");
         if self.0 == IBig::ZERO {
-            let one = Self::ONE << places;
-            return (one.clone(), one);
+            return (Self(one.clone()), Self(one));
         }
         if self.0 <= -(IBig::from(places) << places) {
             return (Self::ZERO, Self::ONE);
         }
-        let exponent = |n: usize| isize::try_from(n).expect("few places");
-        let x = Repr::<2>::new(self.0.clone(), -exponent(places));
-        // Two digits more than the result keeps for x ≤ 1.
-        let (down, up) = (exp::<Down>(&x, places + 4), exp::<Up>(&x, places + 4));
-        let floor = |(significand, power): (IBig, isize)| {
-            let shift = power + exponent(places);
-            if shift < 0 { significand >> shift.unsigned_abs() } else { significand << shift.unsigned_abs() }
-        };
-        let (below, above) = (floor(down) - IBig::ONE, -floor((-up.0, up.1)) + IBig::ONE);
-        (Self(below.max(IBig::ZERO)), Self(above))
+        let point = isize::try_from(places).expect("few places");
+        let x = Repr::<2>::new(self.0.clone(), -point);
+        let rounded = Context::<Down>::new(places + 4).exp(&x, None).expect("neither overflow nor underflow").value();
+        let (digits, exponent) = rounded.into_repr().into_parts();
+        let shift = exponent + point;
+        let below = if shift < 0 { digits >> shift.unsigned_abs() } else { digits << shift.unsigned_abs() };
+        (Self((&below - IBig::ONE).max(IBig::ZERO)), Self(below + IBig::from(2)))
     }
 
     /// `self, self + 1, …`, as long as they are below `end`.
@@ -122,13 +119,6 @@ impl Int {
     pub fn to_usize(&self) -> Option<usize> {
         usize::try_from(&self.0).ok()
     }
-}
-
-/// `exp(x)` rounded to `digits` binary digits, as significand and exponent.
-fn exp<R: ErrorBounds>(x: &Repr<2>, digits: usize) -> (IBig, isize) {
-    let (significand, power) =
-        Context::<R>::new(digits).exp(x, None).expect("a number of moderate size").value().into_repr().into_parts();
-    (significand, power)
 }
 
 impl Rat {

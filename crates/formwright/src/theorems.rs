@@ -117,6 +117,11 @@ pub const STATEMENTS: &[Statement] = &[
                             | formwright run flag --input - --trace",
                 ),
             },
+            choice(
+                "In a float network the steps of a row come by decreasing cell. Exact arithmetic does not notice; in floats a coordinate \
+                    then meets the step of its own cell, z - (z - k) = k, and afterwards, an integer, only steps whose terms are integers: \
+                    the quantiser is exact.",
+            ),
         ],
     },
     Statement {
@@ -238,6 +243,58 @@ pub const STATEMENTS: &[Statement] = &[
             ),
             slip("The same k, δ and kδ as in Lemma 5."),
         ],
+    },
+    Statement {
+        id: "lemma9",
+        source: YUN,
+        statement: "Softmax at a high enough temperature stands for hardmax, and four ReLUs for a piecewise linear function of three \
+                    pieces: the network becomes one of T^{2,1,4}, as close to the exact one as is asked for.",
+        module: "crates/formwright/src/lower/mod.rs",
+        checked: &[
+            "lowered::floats_are_exact_on_the_lattice",
+            "packed::packed_networks_compute_the_same_on_the_lattice_in_any_order",
+            "guard::without_a_guard_the_output_leaks_however_far_away_another_coordinate_is",
+        ],
+        departures: &[
+            Departure {
+                kind: DepartureKind::Gap,
+                text: "The distance is taken over all of R^{d×n}, and there the lowered network leaks: with one coordinate far outside and \
+                       another on its flag's ramp, an id passes through [t_l, t_r] and the output is not 0, however far the first \
+                       coordinate is. The error is infinite; over a bounded set the lemma holds. Claims here are over the box, or over all \
+                       of space with a guard.",
+                show: Some("formwright build \"x - mean(x)\" --tokens 2 --eps 0.2 --norm l1 --domain all"),
+            },
+            choice(
+                "All three cases of the four-ReLU formula; a piece that is 0 is where the units rest, so that flag and indicator do \
+                    nothing, not even by rounding, to what they leave alone.",
+            ),
+            choice(
+                "The temperature is the smallest power of two for which ids drift by at most a quarter of the last digit of the largest \
+                    one: rounding then restores the integers after every layer. --temperature saturate makes softmax hardmax, bit by bit.",
+            ),
+            choice(
+                "Ramps are as narrow as the quantiser stays exact (windows: a quarter). Values are rounded so that every window adds up \
+                    exactly, in any order of summation.",
+            ),
+            choice(
+                "The target's mid-range is subtracted from the stored values and added by the read-out: half of the loss on equal columns. \
+                    A final clip, twice, keeps every output in the target's range, also on the ramps.",
+            ),
+            choice("Packed networks (--pack, --hidden) are not literal: several layers of the paper share a block."),
+        ],
+    },
+    Statement {
+        id: "guard",
+        source: "ours",
+        statement: "With a clamp, one more attention layer and the first row quantised once more, a lowered network of Theorem 2 is exactly 0 \
+                    whenever a coordinate is outside of the box and off its ramp, for every finite input.",
+        module: "crates/formwright/src/construct/yun/guard.rs",
+        checked: &[
+            "guard::with_a_guard_one_coordinate_outside_makes_the_output_exactly_zero_in_floats",
+            "guard::a_guarded_network_is_the_same_in_the_box",
+            "guard::the_two_executions_of_the_guard_agree_on_the_extended_grid",
+        ],
+        departures: &[],
     },
     Statement {
         id: "proposition4",

@@ -127,10 +127,7 @@ fn oscillation_rates_and_bounds_see_a_needle() {
             let centre = cube((middle(x), middle(x)), (middle(y), middle(y)));
             let oscillation =
                 target.oscillations(&cube(sides(x), sides(y)), &centre, reach).expect("an oscillation")[0];
-            let at_centre = target.evaluate_f64(&[
-                vec![Rat::from_f64(middle(x)).expect("finite")],
-                vec![Rat::from_f64(middle(y)).expect("finite")],
-            ]);
+            let at_centre = target.evaluate_f64(&[vec![middle(x)], vec![middle(y)]]);
             let true_one = NEARLY * needle.height - at_centre.expect("a value")[0];
             assert!(oscillation >= true_one, "{} within {reach}: {oscillation}", needle.text);
             let supremum = target.suprema(&cube(sides(x), sides(y)), Interval::ZERO).expect("a supremum")[0];

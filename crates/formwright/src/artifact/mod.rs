@@ -253,6 +253,7 @@ struct Common {
     version: u64,
     positional: bool,
     as_printed: Vec<String>,
+    domain: String,
     tolerance: WrittenTolerance,
     grid: Grid,
     precision: String,
@@ -319,7 +320,12 @@ pub fn read(dir: &Path) -> Result<Model> {
         return Err(wrong(&format!("format {}, version {}", common.format, common.version)));
     }
     let as_printed = common.as_printed.iter().map(|name| name.parse()).collect::<Result<Vec<AsPrinted>>>()?;
-    let options = Options { positional: common.positional, as_printed, ..Options::default() };
+    let everywhere = match common.domain.as_str() {
+        "box" => false,
+        "all" => true,
+        other => return Err(wrong(&format!("domain '{other}', expected box or all"))),
+    };
+    let options = Options { positional: common.positional, as_printed, everywhere, ..Options::default() };
     let WrittenTolerance { eps, norm, lipschitz } = common.tolerance;
     let norm = norm.map(|name| name.parse()).transpose()?;
     if lipschitz.as_ref().is_some_and(|l| *l <= Rat::ZERO) {

@@ -393,7 +393,10 @@ fn wide<T: Real>(numbers: &[T], hidden: usize, width: usize, state: &mut [Lanes<
             sum.iter_mut().zip(b2).for_each(|(sum, b)| *sum = [*b; LANES]);
             for unit in units.chunks_exact(unit) {
                 let (w1, w2) = unit[1..].split_at(width);
-                let t = dot(unit[0], w1, token).map(relu);
+                let mut t = dot(unit[0], w1, token);
+                for t in &mut t {
+                    *t = relu(*t);
+                }
                 sum.iter_mut().zip(w2).for_each(|(sum, w)| add_scaled(sum, *w, &t));
             }
             token.iter_mut().zip(&sum).for_each(|(z, sum)| add(z, sum));

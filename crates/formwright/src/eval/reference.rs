@@ -121,6 +121,12 @@ impl Reference {
         Ok(narrow(|bits| vec![self.attempt(x, bits, |_| ())]).swap_remove(0))
     }
 
+    /// The same with so many places after the binary point, however wide the enclosures become.
+    pub fn run_with(&self, x: &[Vec<Rat>], places: usize) -> Result<Vec<Vec<Enclosure>>> {
+        check_tokens(self.tokens, self.embed.inputs, x, None)?;
+        Ok(self.attempt(x, places, |_| ()))
+    }
+
     /// The outputs of many inputs, in their order.
     pub fn run_batch(&self, batch: &[Sequence]) -> Result<Vec<Vec<Vec<Enclosure>>>> {
         for (i, x) in batch.iter().enumerate() {
@@ -455,10 +461,7 @@ fn softmax(gaps: &[Ball], bits: usize) -> Vec<Ball> {
         // Nothing is known of scores that lie in a ball this large; more places will tell.
         return vec![Ball::between(&Int::ZERO, &one); gaps.len()];
     }
-    let exps: Vec<(Int, Int)> = gaps
-        .iter()
-        .map(|gap| ((&gap.mid - &gap.rad).exp_bounds(bits).0, (&gap.mid + &gap.rad).exp_bounds(bits).1))
-        .collect();
+    let exps: Vec<(Int, Int)> = gaps.iter().map(|gap| exp(gap, bits)).collect();
     let total = exps.iter().fold((Int::ZERO, Int::ZERO), |sum, (lo, hi)| (sum.0 + lo, sum.1 + hi));
     let weight = |(lo, hi): &(Int, Int)| {
         // With the others as large as they may be, and as small.
@@ -467,6 +470,20 @@ fn softmax(gaps: &[Ball], bits: usize) -> Vec<Ball> {
         Ball::between(&smallest, &largest)
     };
     exps.iter().map(weight).collect()
+}
+
+/// The ends of `exp` on a ball that does not reach beyond 1: `exp(mid ± r)` lies between `(1 − r) exp(mid)` and `(1 + 2r) exp(mid)` for
+/// `r ≤ 1`.
+fn exp(x: &Ball, bits: usize) -> (Int, Int) {
+    let one = Int::ONE << bits;
+    if x.rad > one {
+        return (Int::ZERO, (&x.mid + &x.rad).exp_bounds(bits).1);
+    }
+    let (lo, hi) = x.mid.exp_bounds(bits);
+    if x.is_exact() {
+        return (lo, hi);
+    }
+    ((lo * (&one - &x.rad)) >> bits, ceil(&(hi * (&one + &(&x.rad << 1))), bits))
 }
 
 fn attend(heads: &[Head], state: &mut State, bits: usize) {

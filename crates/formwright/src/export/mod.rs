@@ -24,14 +24,14 @@ pub fn metadata(model: &Model) -> Result<Vec<(String, String)>> {
         properties.push(("as_printed", steps.join(", ")));
     }
     if let Some(Lowered { lowering, network }) = &model.lowered {
-        properties.push(("sha256 of model.safetensors", sha256(&tensors::to_bytes(network)?)));
+        properties.push(("weights_sha256", sha256(&tensors::to_bytes(network)?)));
         if let Some(claim) = model.claim() {
             let mut assumptions = model.assumptions.clone();
             properties.push(("badge", "certified".to_owned()));
             if let Some(certified) = model.certified()? {
                 let budget = &certified.budget;
                 properties.push(("norm", budget.norm.to_string()));
-                properties.push(("domain", model.grid.box_name()));
+                properties.push(("domain", model.domain_name()));
                 properties.push(("bound", upward(budget.bound, 4)));
                 assumptions.extend(budget.assumptions.iter().cloned());
             } else {
@@ -41,9 +41,9 @@ pub fn metadata(model: &Model) -> Result<Vec<(String, String)>> {
                 properties.push(("domain", format!("the points of the grid{cells}")));
                 properties.push(("bound", upward(lowering.losses.rounding, 4)));
             }
-            properties.push(("on the grid", claim));
+            properties.push(("on_grid", claim));
             if !assumptions.is_empty() {
-                properties.push(("assuming", assumptions.join("; ")));
+                properties.push(("assumptions", assumptions.join("; ")));
             }
         }
     }

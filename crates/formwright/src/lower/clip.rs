@@ -32,32 +32,7 @@ use super::to_float::gamma;
 use crate::construct::yun::context::ContextMap;
 use crate::exact::{Int, Rat};
 use crate::interval::Interval;
-use crate::network::{Activation, FeedForward, Precision};
-
-/// The layers that clip the first `rows` rows of a stream to `[-bound, bound]`, two rows a layer, twice.
-pub fn clip(width: usize, rows: usize, bound: &Rat) -> Vec<FeedForward> {
-    let layer = |first: usize| {
-        let rows: Vec<usize> = (first..rows.min(first + 2)).collect();
-        let mut layer = FeedForward {
-            w1: Vec::new(),
-            b1: vec![-bound.clone(); 2 * rows.len()],
-            activations: vec![Activation::Relu; 2 * rows.len()],
-            w2: vec![vec![Rat::ZERO; 2 * rows.len()]; width],
-            b2: vec![Rat::ZERO; width],
-        };
-        for (place, row) in rows.into_iter().enumerate() {
-            for (side, sign) in [-Rat::ONE, Rat::ONE].into_iter().enumerate() {
-                let mut read = vec![Rat::ZERO; width];
-                read[row] = sign.clone();
-                layer.w1.push(read);
-                layer.w2[row][2 * place + side] = -sign;
-            }
-        }
-        layer
-    };
-    let once: Vec<FeedForward> = (0..rows).step_by(2).map(layer).collect();
-    [once.clone(), once].concat()
-}
+use crate::network::Precision;
 
 /// A bound on every entry of the stream behind the contextual map, for any input of the box; `flag` is the flag's magnitude. Infinite if
 /// rounding in attention is not small.

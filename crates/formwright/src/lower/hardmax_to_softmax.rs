@@ -163,8 +163,8 @@ pub fn hardmax_to_softmax(layer: &Attention, exponent: u32, heads: usize) -> Att
 ///
 /// and a layer moves tied tokens apart by `2Dh`, whether it shifts them or not. A token that is not shifted collects `E_0 = Σ Dh`; as for
 /// the drift, `r_0 = E_0` and `r_j = (1+D) E_0 + D r_{j-1} + 2D(leak + g + σ(δ + 2θ)/2)`, at most `n - 1` times, must stay below `P`.
-/// The indicator clears if its own rounding, `16 γ_{d+6} t_l`, is at most ½.
-pub fn ties_stay_low(map: &ContextMap, precision: Precision, exponent: u32) -> bool {
+/// The indicator clears if its own rounding, `16 γ_{d+6} t_l`, is at most ½; the guard's distance always does.
+pub fn ties_stay_low(map: &ContextMap, precision: Precision, exponent: u32, by_distance: bool) -> bool {
     let (n, dims, columns) = (map.grid.tokens(), map.grid.dims(), Rat::from(map.grid.columns()));
     let Some(layers) = map.sweep.count().to_usize().filter(|layers| *layers <= MOST_WINDOWS) else { return false };
     // Lemma 6, category 2.
@@ -206,5 +206,5 @@ pub fn ties_stay_low(map: &ContextMap, precision: Precision, exponent: u32) -> b
     let kept = Rat::from(interval(&map.grid).0);
     let clears = exact(Rat::from(16) * &kept) * gamma(dims + 6, precision);
     let low_enough = Rat::from_f64(end.hi()).is_some_and(|end| end - room < kept - Rat::ONE);
-    off.hi() <= p.lo() && clears.hi() <= 0.5 && low_enough
+    off.hi() <= p.lo() && (by_distance || clears.hi() <= 0.5) && low_enough
 }

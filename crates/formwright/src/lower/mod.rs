@@ -5,6 +5,7 @@
 //! | `hardmax_to_softmax.rs` | Lemma 9: softmax at a derived temperature | the drift of ids |
 //! | `piecewise_to_relu.rs` | Lemma 9: four ReLUs for a function of Φ | everything on the ramps: the bad set |
 //! | `clip.rs` | values beyond the target's range are cut off, twice | nothing; it bounds the height on the bad set |
+//! | `guard.rs` | the numbers of the guard, for claims about all of space | a shell around the box |
 //! | `pack.rs` | several layers become one wide block | bits of the values |
 //! | `to_float.rs` | numbers of a format | the rounding of values |
 //!
@@ -13,6 +14,7 @@
 //! [`Lowering::lower`] makes the layers.
 
 pub mod clip;
+pub mod guard;
 pub mod hardmax_to_softmax;
 pub mod pack;
 pub mod piecewise_to_relu;
@@ -24,7 +26,7 @@ use crate::construct::yun::context::{ContextMap, Order};
 use crate::construct::yun::{self, Options, Tuning};
 use crate::error::{Error, Result};
 use crate::exact::{Int, Rat};
-use crate::interval::Interval;
+use crate::interval::{Interval, add_up};
 use crate::lattice::Grid;
 use crate::network::{
     Affine, Attention, AttentionRun, FeedForward, FeedForwardRun, FloatAffine, FloatNetwork, FloatStage, Layer,
@@ -120,13 +122,19 @@ impl Lowering {
                 .note("try", "a coarser --resolution, or fewer --hidden units")
         })?;
         let temperature = hardmax_to_softmax::temperature(&map, precision, format.temperature)?;
-        // The middle of the target's range, as a float: the read-out adds it without loss.
+        let guard = options.everywhere.then(|| guard::derive(&map, format, temperature, options)).transpose()?;
+        let step_ramp = guard.iter().fold(step_ramp, |ramp, guard| ramp.max(guard::least_ramp(guard, precision)));
+        // The middle of the target's range, as a float: the read-out adds it without loss. Over all of space there is no middle but 0.
         let (low, high) = yun::value_range(grid, target)?;
         let middle = to_float::nearest(&((&low + &high) / Rat::from(2)), precision);
-        let offset = Rat::from_f64(middle).unwrap_or_default();
+        let offset = if guard.is_some() { Rat::ZERO } else { Rat::from_f64(middle).unwrap_or_default() };
         let bound = (&low - &offset).abs().max((&high - &offset).abs());
         let side = Rat::from(grid.resolution());
-        let flag = (!options.positional).then(|| yun::equivariant::flag_magnitude(grid, options));
+        let flag = match &guard {
+            // The clamp lets through twice its bound, and the guard adds less than once more what there is.
+            Some(guard) => Some(Rat::from(4) * (&guard.flag + &guard.clamp)),
+            None => (!options.positional).then(|| yun::equivariant::flag_magnitude(grid, options)),
+        };
         let reach = clip::reach(&map, precision, temperature, &steps, flag.as_ref());
         let least_drop = drop_above(reach)?;
         let tuning = Tuning {
@@ -134,12 +142,16 @@ impl Lowering {
             steps: Order::Decreasing,
             least_drop: if flag.is_some() { least_drop } else { Rat::ZERO },
             window_reach: Rat::ONE,
+            guard,
         };
         let options = Options { tuning, ..options.clone() };
         let exponent = yun::value_exponent(grid, target, &options, &map.lowest_id())?;
         let scaled = |value: &Rat| value * &side / Rat::from(2).pow(exponent);
         let clip = Rat::from_f64(to_float::upward(&(&bound * &side), precision)).unwrap_or_default();
-        let drop = flag.as_ref().map(|flag| options.drop(grid, flag));
+        let drop = match &options.tuning.guard {
+            Some(guard) => Some(&guard.slope * &Rat::from_f64(reach.hi()).unwrap_or_default()),
+            None => flag.as_ref().map(|flag| options.drop(grid, flag)),
+        };
         let finite = clip::stays_finite(&map, format, temperature, reach, &scaled(&bound), drop.as_ref());
         let value_loss = to_float::value_loss(&map, &scaled(&bound), precision);
         // Snapping moves a coordinate by half of what a ramp is wide.
@@ -156,6 +168,7 @@ impl Lowering {
             exponent,
             value_loss,
             finite,
+            everywhere: options.everywhere,
         };
         let losses = losses(&facts);
         Ok(Self { format, options, temperature, step_ramp, clip, losses, snaps, facts })
@@ -175,7 +188,7 @@ impl Lowering {
         let of_ids = to_float::id_ramp();
         let blocks = match name {
             "quantise" if self.snaps() => {
-                let flags = if self.options.positional { 0 } else { 1 };
+                let flags = usize::from(!self.options.positional);
                 let rows: Vec<Vec<FeedForward>> =
                     layers.chunks(layers.len() / network.width()).map(|row| relu(&self.step_ramp, row)).collect();
                 let first = rows.iter().flat_map(|row| row[..flags].to_vec()).collect();
@@ -183,7 +196,7 @@ impl Lowering {
                 let digits = self.step_ramp.denominator().bits() - 1;
                 pack::pack_quantiser(first, steps, hidden, digits, precision)
             }
-            "quantise" => pack::pack(relu(&self.step_ramp, layers), Hidden::Literal),
+            "quantise" | "floor" => pack::pack(relu(&self.step_ramp, layers), Hidden::Literal),
             "values" => {
                 let entries = entries(network, grid);
                 let windows: Vec<Window> = layers.iter().filter_map(Window::of).collect();
@@ -248,7 +261,9 @@ impl Lowering {
                 }
             }
             let (blocks, lost) = self.blocks(stage.name, &layers, network, grid);
-            blocks.iter().for_each(|block| assembly.feed_forward(index, block));
+            for block in &blocks {
+                assembly.feed_forward(index, block);
+            }
             loss = loss.max(lost);
         }
         stages.push(FloatStage {
@@ -256,10 +271,9 @@ impl Lowering {
             statement: "lemma9".to_owned(),
             meaning: "what is beyond the target's range is cut off".to_owned(),
         });
-        let clip = clip::clip(width, network.output_dims(), &self.clip);
-        let (once, again) = clip.split_at(clip.len() / 2);
-        for pass in [once, again] {
-            for layer in pack::pack(pass.to_vec(), self.format.hidden) {
+        let clip = FeedForward::clip(width, network.output_dims(), &self.clip);
+        for _twice in 0..2 {
+            for layer in pack::pack(clip.clone(), self.format.hidden) {
                 assembly.feed_forward(stages.len() - 1, &layer);
             }
         }
@@ -297,18 +311,23 @@ pub fn literal_size(exact: &Network) -> Size {
     let clips = Int::from(2 * outputs.div_ceil(2));
     let mut size = exact.size();
     let stage = |name: &str| exact.stages.iter().find(|stage| stage.name == name).map(|stage| stage.generator.size());
-    let fixed: usize = if stage("zero").is_some() { 8 * d + 4 + 2 * d } else { 0 };
+    let guarded = stage("guard").is_some();
+    let indicator = if guarded { 4 * d + 2 } else { 8 * d + 4 };
+    let fixed: usize = if stage("zero").is_some() { indicator + 2 * d } else { 0 };
+    let fixed = fixed + if guarded { 6 * d } else { 0 };
     let windows = stage("values").map_or(Int::ZERO, |values| values.layers);
     let flags = if stage("zero").is_some() { d } else { 0 };
     let steps = stage("quantise").map_or(Int::ZERO, |quantise| quantise.layers) - Int::from(flags);
+    let floor = stage("floor").map_or(Int::ZERO, |floor| Int::from(9) * floor.layers - Int::ONE);
     let heads: Int =
-        ["shifts", "global"].into_iter().filter_map(stage).fold(Int::ZERO, |sum, part| sum + part.nonzeros);
+        ["guard", "shifts", "global"].into_iter().filter_map(stage).fold(Int::ZERO, |sum, part| sum + part.nonzeros);
     let ends: Int = exact.size().nonzeros.clone()
         - exact.stages.iter().fold(Int::ZERO, |sum, stage| sum + stage.generator.size().nonzeros);
     size.nonzeros = ends
         + heads
         + Int::from(9) * steps
-        + Int::from(11 * flags)
+        + Int::from(if guarded { 13 } else { 11 } * flags)
+        + floor
         + Int::from(fixed + 4 * stage("rescale").map_or(0, |_| outputs) + 12 * outputs)
         + windows * Int::from(8 * d + 4)
         - Int::from(d);
@@ -373,6 +392,7 @@ struct Facts {
     exponent: usize,
     value_loss: Rat,
     finite: bool,
+    everywhere: bool,
 }
 
 /// The losses, by formula.
@@ -397,7 +417,12 @@ fn losses(facts: &Facts) -> Losses {
     let shift = gamma(6) * exact(largest) + exact(facts.snap.clone());
     let good = Interval::point(1.0) - exact(facts.step_ramp.clone()) - Interval::point(2.0) * shift;
     let coordinates = u32::try_from(grid.tokens() * grid.dims()).unwrap_or(u32::MAX);
-    let bad_share = if good.lo() > 0.0 { (Interval::point(1.0) - good.powi(coordinates)).hi() } else { 1.0 };
+    let mut bad_share = if good.lo() > 0.0 { (Interval::ONE - good.powi(coordinates)).hi() } else { 1.0 };
+    if facts.everywhere {
+        // A shell around the box, as wide as a ramp and what rounding adds.
+        let shell = (exact(facts.step_ramp.clone()) + Interval::point(2.0) * shift) * exact(Rat::ONE / &side);
+        bad_share = add_up(bad_share, ((Interval::ONE + shell).powi(coordinates) - Interval::ONE).hi());
+    }
     // What the clips leave, read out.
     let clipped = exact(bound.clone()) * (Interval::ONE + gamma(1));
     let height = if facts.finite {
@@ -405,7 +430,8 @@ fn losses(facts: &Facts) -> Losses {
     } else {
         f64::INFINITY
     };
-    let ties_cleared = map.is_positional() || hardmax_to_softmax::ties_stay_low(map, *precision, facts.temperature);
+    let ties_cleared =
+        map.is_positional() || hardmax_to_softmax::ties_stay_low(map, *precision, facts.temperature, facts.everywhere);
     Losses {
         softmax: softmax.hi(),
         rounding: rounding.hi(),

@@ -76,13 +76,15 @@ pub fn pack(layers: Vec<FeedForward>, hidden: Hidden) -> Vec<FeedForward> {
     for layer in layers {
         match blocks.last_mut() {
             Some(block) if hidden != Hidden::Literal && block.b1.len() + layer.b1.len() <= hidden.units() => {
-                append(block, layer);
+                append(block, &layer);
             }
             _ => blocks.push(layer),
         }
     }
     if hidden == Hidden::Literal {
-        blocks.iter_mut().for_each(|block| pad(block, LITERAL));
+        for block in &mut blocks {
+            pad(block, LITERAL);
+        }
     }
     blocks
 }
@@ -112,7 +114,9 @@ pub fn pack_quantiser(
         while steps.peek().is_some() {
             let mut chunk = steps.by_ref().take(together);
             if let Some(mut block) = chunk.next() {
-                chunk.for_each(|step| append(&mut block, step));
+                for step in chunk {
+                    append(&mut block, &step);
+                }
                 blocks.push(block);
             }
         }
@@ -127,7 +131,7 @@ pub fn pack_quantiser(
 }
 
 /// Adds a layer's units to a block, merging those that compute the same.
-fn append(block: &mut FeedForward, layer: FeedForward) {
+fn append(block: &mut FeedForward, layer: &FeedForward) {
     for unit in 0..layer.b1.len() {
         let same = |place: &usize| block.b1[*place] == layer.b1[unit] && block.w1[*place] == layer.w1[unit];
         let column = layer.w2.iter().map(|row| row[unit].clone());

@@ -155,7 +155,8 @@ mod tests {
                 let mut next = slopes.into_iter();
                 let slope = |piece| if piece == flat { 0 } else { next.next().unwrap_or(0) };
                 let slopes: Vec<i32> = (0..3).map(slope).collect();
-                let pieces: Vec<Piece> = (0..3).map(|k| Piece::line(slopes[k], digit(2 + k as u32))).collect();
+                let intercepts = [digit(2), digit(3), digit(4)];
+                let pieces: Vec<Piece> = (0..3).map(|k| Piece::line(slopes[k], intercepts[k])).collect();
                 let breaks = [-1, 2].map(|at| Break { at: Rat::from(at), belongs: Side::Right });
                 let phi = Piecewise::new(pieces.clone(), breaks.to_vec()).expect("in Φ");
                 let lowered = hinges(&phi, &ramp);

@@ -72,6 +72,32 @@ impl FeedForward {
     }
 }
 
+impl FeedForward {
+    /// The layers that bring the first `rows` rows to `[-bound, bound]`, two rows a layer: `Z ← Z + max(-Z-B, 0) - max(Z-B, 0)`.
+    pub fn clip(width: usize, rows: usize, bound: &Rat) -> Vec<Self> {
+        let layer = |first: usize| {
+            let rows: Vec<usize> = (first..rows.min(first + 2)).collect();
+            let mut layer = Self {
+                w1: Vec::new(),
+                b1: vec![-bound.clone(); 2 * rows.len()],
+                activations: vec![Activation::Relu; 2 * rows.len()],
+                w2: vec![vec![Rat::ZERO; 2 * rows.len()]; width],
+                b2: vec![Rat::ZERO; width],
+            };
+            for (place, row) in rows.into_iter().enumerate() {
+                for (side, sign) in [-Rat::ONE, Rat::ONE].into_iter().enumerate() {
+                    let mut read = vec![Rat::ZERO; width];
+                    read[row] = sign.clone();
+                    layer.w1.push(read);
+                    layer.w2[row][2 * place + side] = -sign;
+                }
+            }
+            layer
+        };
+        (0..rows).step_by(2).map(layer).collect()
+    }
+}
+
 /// A layer of either kind.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]

@@ -10,11 +10,12 @@
 use std::sync::Arc;
 
 use super::context::{ContextMap, Positions, interval};
+use super::guard::{AddMinimum, Clamp};
 use super::quantise::{Flag, Quantise};
-use super::value::{Rescale, ValueWindows, WindowOrder, ZeroOutside};
+use super::value::{Outside, Rescale, ValueWindows, WindowOrder, ZeroOutside};
 use super::{
-    AsPrinted, Options, global_stage, network, quantise_stage, rescale_stage, shifts_stage, value_exponent,
-    values_stage, zero_stage,
+    AsPrinted, Options, clamp_stage, floor_stage, global_stage, guard_stage, network, quantise_stage, rescale_stage,
+    shifts_stage, value_exponent, values_stage, zero_stage,
 };
 use crate::error::{Error, Result};
 use crate::exact::{Int, Rat};
@@ -42,11 +43,16 @@ pub(super) fn build(grid: &Grid, target: &Arc<Target>, options: &Options) -> Res
             format!("a grid of {} cells a side or more, or --positional (Theorem 3)", enough.unwrap_or_default()),
         ));
     }
-    let flag = flag_magnitude(grid, options);
+    let guard = options.tuning.guard.as_ref();
+    let flag = guard.map_or_else(|| flag_magnitude(grid, options), |guard| guard.flag.clone());
+    let (dims, steps) = (grid.dims(), Int::from(grid.resolution()));
+    // With a guard the box stands at [1, N+1) until the flags are set.
+    let shift = if guard.is_some() { Rat::ONE } else { Rat::ZERO };
     let quantise = Quantise {
-        rows: grid.dims(),
-        steps: Int::from(grid.resolution()),
-        flag: Some(Flag { low: Rat::ZERO, high: Rat::from(grid.resolution()), value: -flag.clone() }),
+        width: dims,
+        rows: dims,
+        steps: steps.clone(),
+        flag: Some(Flag { low: shift.clone(), high: Rat::from(&steps) + &shift, value: -flag.clone(), shift: -shift }),
         order: options.tuning.steps,
     };
     let map = ContextMap::new(grid, Positions::None);
@@ -55,14 +61,20 @@ pub(super) fn build(grid: &Grid, target: &Arc<Target>, options: &Options) -> Res
         u: map.sweep.u.clone(),
         low: Rat::from(low),
         high: Rat::from(high),
-        drop: options.drop(grid, &flag),
+        drop: guard.map_or_else(|| options.drop(grid, &flag), |guard| guard.slope.clone()),
+        by: if guard.is_some() { Outside::Distance } else { Outside::Indicator },
     };
-    let mut stages = vec![
-        quantise_stage(quantise),
-        shifts_stage(map.sweep.clone()),
-        global_stage(map.global.clone()),
-        zero_stage(zero),
-    ];
+    let mut stages = Vec::new();
+    if let Some(guard) = guard {
+        stages.push(clamp_stage(Clamp { width: dims, bound: guard.clamp.clone() }));
+    }
+    stages.push(quantise_stage(quantise));
+    if let Some(guard) = guard {
+        stages.push(guard_stage(AddMinimum { u: map.sweep.u.clone(), gain: guard.gain.clone() }));
+        let floor = Quantise { width: dims, rows: 1, steps, flag: None, order: options.tuning.steps };
+        stages.push(floor_stage(floor));
+    }
+    stages.extend([shifts_stage(map.sweep.clone()), global_stage(map.global.clone()), zero_stage(zero)]);
     stages.extend(value_stages(grid, target, options, map)?);
     Ok(network(grid, target, options, None, stages))
 }

@@ -6,6 +6,7 @@
 //! | `quantise.rs` | Lemma 5 | every coordinate to its cell, or to a flag |
 //! | `context.rs` | Lemma 6 | an id for every token that names the whole sequence |
 //! | `value.rs` | Lemma 7 | from the id to the value |
+//! | `guard.rs` | ours | 0 everywhere outside of the box, also in floats |
 //! | `equivariant.rs` | Theorem 2 | the network for equivariant functions |
 //! | `positional.rs` | Theorem 3 | the network with positions, for all functions |
 //!
@@ -15,6 +16,7 @@
 pub mod centres;
 pub mod context;
 pub mod equivariant;
+pub mod guard;
 pub mod positional;
 pub mod quantise;
 pub mod value;
@@ -33,6 +35,7 @@ use crate::network::{Affine, Coordinate, Generator, Matrix, Network, Stage};
 use crate::target::Target;
 
 use context::{GlobalShift, Order, Positions, SelectiveShifts};
+use guard::{AddMinimum, Clamp, Guard};
 use quantise::Quantise;
 use value::{Rescale, ValueWindows, ZeroOutside};
 
@@ -98,6 +101,8 @@ pub struct Options {
     pub positional: bool,
     /// Steps taken as printed.
     pub as_printed: Vec<AsPrinted>,
+    /// Claims are about all of space, the target being 0 outside of the box.
+    pub everywhere: bool,
     /// What the lowering to floats asks for.
     pub tuning: Tuning,
 }
@@ -113,11 +118,19 @@ pub struct Tuning {
     pub least_drop: Rat,
     /// How far below its centre a window reaches: ½, and the ramp of a lowered one.
     pub window_reach: Rat,
+    /// What keeps the network at 0 everywhere outside of the box.
+    pub guard: Option<Guard>,
 }
 
 impl Default for Tuning {
     fn default() -> Self {
-        Self { offset: Rat::ZERO, steps: Order::Increasing, least_drop: Rat::ZERO, window_reach: Rat::new(1, 2) }
+        Self {
+            offset: Rat::ZERO,
+            steps: Order::Increasing,
+            least_drop: Rat::ZERO,
+            window_reach: Rat::new(1, 2),
+            guard: None,
+        }
     }
 }
 
@@ -141,10 +154,18 @@ impl Options {
         (value::largest_entry(grid, flag) + Rat::ONE).max(self.tuning.least_drop.clone())
     }
 
-    fn check(&self) -> Result<()> {
+    pub(crate) fn check(&self) -> Result<()> {
         if self.prints(AsPrinted::Theorem3Positions) && !self.positional {
             return Err(Error::input("--as-printed theorem3-positions needs a network with positions")
                 .note("try", "add --positional"));
+        }
+        if self.everywhere && self.positional {
+            return Err(Error::declined("--domain all needs a network that is 0 outside of the box")
+                .note(
+                    "theorem",
+                    "Theorem 3 is about a compact domain: its network has no flags, and nothing is known outside",
+                )
+                .note("try", "leave out --domain all, or --positional"));
         }
         if self.prints(AsPrinted::FlagSign) && self.positional {
             return Err(Error::input("--as-printed flag-sign needs a network with a flag, and Theorem 3 has none")
@@ -236,7 +257,7 @@ fn network(grid: &Grid, target: &Target, options: &Options, positions: Option<Ma
     let scale = Rat::from(grid.resolution()) / (grid.high() - grid.low());
     let embed = Affine {
         weight: (0..dims).map(|row| basis(dims, row, scale.clone())).collect(),
-        bias: vec![-(grid.low() * &scale); dims],
+        bias: vec![-(grid.low() * &scale) + if options.tuning.guard.is_some() { Rat::ONE } else { Rat::ZERO }; dims],
     };
     let delta = Rat::new(1, grid.resolution());
     let read_out = Affine {
@@ -266,6 +287,24 @@ fn quantise_stage(quantise: Quantise) -> Stage {
         None => "every coordinate to the lower end of its cell".to_owned(),
     };
     stage("quantise", "lemma5", meaning, quantise)
+}
+
+fn clamp_stage(clamp: Clamp) -> Stage {
+    stage(
+        "clamp",
+        "guard",
+        format!("what is far outside of the box becomes at most {}", Short(&clamp.bound.ceil())),
+        clamp,
+    )
+}
+
+fn guard_stage(minimum: AddMinimum) -> Stage {
+    let meaning = "every token gains a little of the smallest id: less than 1/2, or a flag that stops all".to_owned();
+    stage("guard", "guard", meaning, minimum)
+}
+
+fn floor_stage(quantise: Quantise) -> Stage {
+    stage("floor", "guard", "what the guard added is taken away, unless it was a flag".to_owned(), quantise)
 }
 
 fn shifts_stage(shifts: SelectiveShifts) -> Stage {
@@ -310,6 +349,9 @@ pub fn read_stage(
     }
     Ok(match name {
         "quantise" => quantise_stage(read(parameters, Quantise::check)?),
+        "clamp" => clamp_stage(read(parameters, |_| Ok(()))?),
+        "guard" => guard_stage(read(parameters, |_| Ok(()))?),
+        "floor" => floor_stage(read(parameters, Quantise::check)?),
         "shifts" => shifts_stage(read(parameters, SelectiveShifts::check)?),
         "global" => global_stage(read(parameters, |_| Ok(()))?),
         "zero" => zero_stage(read(parameters, ZeroOutside::check)?),

@@ -41,7 +41,13 @@ pub(super) fn build(grid: &Grid, target: &Arc<Target>, options: &Options) -> Res
     let steps = quantiser_steps(grid, options);
     let map = ContextMap::new(grid, positions);
     let mut stages = vec![
-        quantise_stage(Quantise { rows: grid.dims(), steps, flag: None, order: options.tuning.steps }),
+        quantise_stage(Quantise {
+            width: grid.dims(),
+            rows: grid.dims(),
+            steps,
+            flag: None,
+            order: options.tuning.steps,
+        }),
         shifts_stage(map.sweep.clone()),
         global_stage(map.global.clone()),
     ];

@@ -33,12 +33,16 @@ pub struct Flag {
     pub high: Rat,
     /// What everything else becomes: `-F`.
     pub value: Rat,
+    /// Added to everything afterwards: 0, and with a guard -1.
+    pub shift: Rat,
 }
 
 /// The quantiser's parameters.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Quantise {
-    /// The rows `d`.
+    /// The width of the stream, `d`.
+    pub width: usize,
+    /// The rows that are quantised: all `d`, the guard's `floor` only the first.
     pub rows: usize,
     /// The steps of a row: `N`, with positions `nN`.
     pub steps: Int,
@@ -52,6 +56,7 @@ impl Quantise {
     /// Refuses parameters that a hand-edited file may hold and that no layer can have.
     pub(super) fn check(&self) -> std::result::Result<(), String> {
         match &self.flag {
+            _ if self.rows > self.width => Err(format!("{} rows of {}", self.rows, self.width)),
             Some(flag) if flag.low >= flag.high => {
                 Err(format!("the flag's box [{}, {}) is empty", flag.low, flag.high))
             }
@@ -63,23 +68,25 @@ impl Quantise {
         let inside = Piece::constant(0);
         let outside = Piece::line(-1, flag.value.clone());
         let phi = Piecewise::window(flag.low.clone(), flag.high.clone(), false, inside, outside);
-        self.unit(row, Rat::ZERO, phi)
+        let mut layer = self.unit(row, Rat::ZERO, phi);
+        layer.b2[row] = flag.shift.clone();
+        Layer::FeedForward(layer)
     }
 
     fn step_layer(&self, row: usize, k: &Int) -> Layer {
         let phi = Piecewise::window(Rat::ZERO, Rat::ONE, false, Piece::line(-1, 0), Piece::constant(0));
-        self.unit(row, -Rat::from(k), phi)
+        Layer::FeedForward(self.unit(row, -Rat::from(k), phi))
     }
 
-    fn unit(&self, row: usize, bias: Rat, phi: Piecewise) -> Layer {
-        let e = basis(self.rows, row, Rat::ONE);
-        Layer::FeedForward(FeedForward::unit(e.clone(), bias, Activation::Piecewise(phi), e))
+    fn unit(&self, row: usize, bias: Rat, phi: Piecewise) -> FeedForward {
+        let e = basis(self.width, row, Rat::ONE);
+        FeedForward::unit(e.clone(), bias, Activation::Piecewise(phi), e)
     }
 }
 
 impl Generator for Quantise {
     fn width(&self) -> usize {
-        self.rows
+        self.width
     }
 
     fn kind(&self) -> LayerKind {
@@ -91,7 +98,8 @@ impl Generator for Quantise {
         let rows = Int::from(self.rows);
         let layers = &rows * (&self.steps + Int::from(flags));
         // W_1, b_1 and W_2 hold one weight each, but the flag and step 0 have no bias.
-        let nonzeros = &rows * (Int::from(3) * &self.steps + Int::from(2 * flags) - Int::ONE);
+        let shifts = Int::from(usize::from(self.flag.as_ref().is_some_and(|flag| !flag.shift.is_zero())));
+        let nonzeros = &rows * (Int::from(3) * &self.steps + Int::from(2 * flags) - Int::ONE + shifts);
         StageSize { units: layers.clone(), layers, heads: 0, head_size: 0, hidden: 1, nonzeros }
     }
 
@@ -109,10 +117,11 @@ impl Generator for Quantise {
     fn closed_form(&self, mut state: Sequence) -> Result<Sequence> {
         let end = Rat::from(&self.steps);
         for z in state.iter_mut().flat_map(|token| &mut token[..self.rows]) {
-            if let Some(flag) = &self.flag
-                && (*z < flag.low || *z >= flag.high)
-            {
-                *z = flag.value.clone();
+            if let Some(flag) = &self.flag {
+                if *z < flag.low || *z >= flag.high {
+                    *z = flag.value.clone();
+                }
+                *z += &flag.shift;
             }
             if !z.is_negative() && *z < end {
                 *z = Rat::from(z.floor());

@@ -41,7 +41,7 @@ use crate::error::Result;
 use crate::exact::{Int, Rat};
 use crate::lattice::Grid;
 use crate::network::{
-    Activation, FeedForward, Generator, Layer, LayerKind, Piece, Piecewise, Sequence, StageSize, add, dot,
+    Activation, Break, FeedForward, Generator, Layer, LayerKind, Piece, Piecewise, Sequence, Side, StageSize, add, dot,
 };
 use crate::target::Target;
 
@@ -56,6 +56,36 @@ pub struct ZeroOutside {
     pub high: Rat,
     /// `M + 1`.
     pub drop: Rat,
+    /// By which function of the id.
+    pub by: Outside,
+}
+
+/// What the first layer of the value map subtracts, times `drop`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Outside {
+    /// 1 outside of the interval: the lemma's.
+    Indicator,
+    /// The distance to the interval, widened by ½: the guard's.
+    Distance,
+}
+
+impl ZeroOutside {
+    /// The function of Φ that the first layer computes.
+    fn phi(&self) -> Piecewise {
+        let rest = Piece::constant(0);
+        match self.by {
+            Outside::Indicator => {
+                Piecewise::window(self.low.clone(), self.high.clone(), true, rest, Piece::constant(1))
+            }
+            Outside::Distance => {
+                let (low, high) = (&self.low - Rat::new(1, 2), &self.high - Rat::new(1, 2));
+                let pieces = vec![Piece::line(-1, low.clone()), rest, Piece::line(1, -high.clone())];
+                let breaks = [low, high].map(|at| Break { at, belongs: Side::Right }).to_vec();
+                Piecewise::new(pieces, breaks).expect("low < high and a constant piece")
+            }
+        }
+    }
 }
 
 impl ZeroOutside {
@@ -82,7 +112,7 @@ impl Generator for ZeroOutside {
 
     fn layers(&self) -> Box<dyn Iterator<Item = Result<Layer>> + '_> {
         let rows = self.u.len();
-        let phi = Piecewise::window(self.low.clone(), self.high.clone(), true, Piece::constant(0), Piece::constant(1));
+        let phi = self.phi();
         let down = vec![-self.drop.clone(); rows];
         let outside = FeedForward::unit(self.u.clone(), Rat::ZERO, Activation::Piecewise(phi), down);
         let clear = (0..rows).map(move |row| {
@@ -94,12 +124,9 @@ impl Generator for ZeroOutside {
 
     fn closed_form(&self, mut state: Sequence) -> Result<Sequence> {
         for token in &mut state {
-            let id = dot(&self.u, token);
-            let outside = id < self.low || id > self.high;
+            let down = self.phi().apply(&dot(&self.u, token)) * &self.drop;
             for z in token {
-                if outside {
-                    *z -= &self.drop;
-                }
+                *z -= &down;
                 if z.is_negative() {
                     *z = Rat::ZERO;
                 }

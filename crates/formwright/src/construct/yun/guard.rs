@@ -1,0 +1,137 @@
+//! The guard: 0 everywhere outside of the box, also once the network is lowered.
+//!
+//! An exact network is 0 outside of the box, by its flags. A lowered one is not: let one coordinate be far outside and another cross its
+//! flag's ramp. The second token's id then runs from below 0 to beyond `t_r`, hence through `[t_l, t_r]`, and the output is not 0, however
+//! far away the first coordinate is: the `L^p` error over all of space is infinite. (Lemma 9 and Theorem 2 as printed integrate over
+//! `R^{d×n}`; over a bounded set they are right.)
+//!
+//! Four changes, all inside of two heads and four ReLUs, make one flag anywhere stop the whole sequence:
+//!
+//! ```text
+//! embed     the box at [1, N+1) instead of [0, N)
+//! clamp     Z ← Z - R(Z-κ) + R(-Z-κ)                   κ = 2^q ≥ N+2: beyond κ every float becomes 0, ±κ or ±2κ, none of them in the box
+//! flag      as in Lemma 5 for [1, N+1), and -1 for all
+//! guard     Z ← Z + G e_1 ψ_min(Z)                     the quantised ids' minimum to every token, G = 2^-(1+⌈log2 D⌉)
+//! floor     the steps of the first row once more
+//! ```
+//!
+//! On a sequence without flags the guard adds less than ½ + rounding to a first row of integers, and `floor` takes it away again. With a flag
+//! the minimum is about `-F`, and every id becomes negative: no window, no interval is ever met. Last, the outside-indicator is replaced
+//! by a multiple of the distance to the interval, `Z ← Z - W (R(t_l-½-uᵀZ) + R(uᵀZ-t_r+½))`, which has nothing to cancel.
+//!
+//! *Size*: `⌈d/2⌉ + N` feed-forward layers and one attention layer more.
+//!
+//! *Departure*: all of it. The head could also stand in the last attention layer (its second head is idle), but then the ids of sequences with equal columns
+//! mix with the others, four more digits are needed, and in floats it fails for inputs beyond `2^{μ-m-5}`.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{basis, to_value};
+use crate::error::Result;
+use crate::exact::Rat;
+use crate::network::{Attention, FeedForward, Generator, Head, Layer, LayerKind, Normaliser, Sequence, StageSize, dot};
+
+/// The numbers of a guard.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Guard {
+    /// `κ`.
+    pub clamp: Rat,
+    /// `G`.
+    pub gain: Rat,
+    /// The flag's magnitude.
+    pub flag: Rat,
+    /// `W`.
+    pub slope: Rat,
+}
+
+/// Brings every entry to `[-bound, bound]`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Clamp {
+    /// The width of the stream.
+    pub width: usize,
+    /// `κ`.
+    pub bound: Rat,
+}
+
+impl Generator for Clamp {
+    fn width(&self) -> usize {
+        self.width
+    }
+
+    fn kind(&self) -> LayerKind {
+        LayerKind::FeedForward
+    }
+
+    fn size(&self) -> StageSize {
+        StageSize {
+            layers: self.width.div_ceil(2).into(),
+            heads: 0,
+            head_size: 0,
+            hidden: 2 * self.width.min(2),
+            units: (2 * self.width).into(),
+            nonzeros: (6 * self.width).into(),
+        }
+    }
+
+    fn layers(&self) -> Box<dyn Iterator<Item = Result<Layer>> + '_> {
+        Box::new(FeedForward::clip(self.width, self.width, &self.bound).into_iter().map(|l| Ok(Layer::FeedForward(l))))
+    }
+
+    fn closed_form(&self, mut state: Sequence) -> Result<Sequence> {
+        for z in state.iter_mut().flatten() {
+            *z = z.clone().min(self.bound.clone()).max(-self.bound.clone());
+        }
+        Ok(state)
+    }
+
+    fn parameters(&self) -> Value {
+        to_value(self)
+    }
+}
+
+/// Adds `gain` times the smallest id to every token's first row.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AddMinimum {
+    /// `u`, which reads a token's id.
+    pub u: Vec<Rat>,
+    /// `G`.
+    pub gain: Rat,
+}
+
+impl Generator for AddMinimum {
+    fn width(&self) -> usize {
+        self.u.len()
+    }
+
+    fn kind(&self) -> LayerKind {
+        LayerKind::Attention
+    }
+
+    fn size(&self) -> StageSize {
+        let nonzeros = (2 * self.u.len() + 2).into();
+        StageSize { layers: 1.into(), heads: 1, head_size: 1, hidden: 0, units: 0.into(), nonzeros }
+    }
+
+    fn layers(&self) -> Box<dyn Iterator<Item = Result<Layer>> + '_> {
+        let width = self.u.len();
+        let o = basis(width, 0, self.gain.clone()).into_iter().map(|entry| vec![entry]).collect();
+        let read = vec![self.u.clone()];
+        // A constant query of -1: the score of a key is its id, negated.
+        let head = Head { q: vec![vec![Rat::ZERO; width]], q_bias: vec![-Rat::ONE], k: read.clone(), v: read, o };
+        let layer = Attention { normaliser: Normaliser::Hardmax, heads: vec![head] };
+        Box::new(std::iter::once(Ok(Layer::Attention(layer))))
+    }
+
+    fn closed_form(&self, mut state: Sequence) -> Result<Sequence> {
+        let least = state.iter().map(|token| dot(&self.u, token)).min().unwrap_or_default();
+        for token in &mut state {
+            token[0] += &(&self.gain * &least);
+        }
+        Ok(state)
+    }
+
+    fn parameters(&self) -> Value {
+        to_value(self)
+    }
+}
