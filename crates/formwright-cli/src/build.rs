@@ -70,7 +70,8 @@ pub struct Wish {
     /// The kind of attention: softmax for floats, hardmax for exact networks.
     #[arg(long, value_enum)]
     attention: Option<Attention>,
-    /// The arithmetic of the network; auto is f32 if the tolerance is met there, else f64. The default is auto with a tolerance, else exact.
+    /// The arithmetic of the network; auto is f32 if the tolerance is met there, else f64, else exact. The default is auto with a tolerance,
+    /// else exact.
     #[arg(long, value_enum)]
     precision: Option<Precision>,
     /// Of softmax: the smallest power of two for which its drift vanishes in rounding, or for which it is hardmax, bit by bit.
@@ -89,13 +90,14 @@ pub struct Wish {
 
 impl Wish {
     /// The request, for this target text and with these construction options.
-    pub fn request(&self, target: &str, resolution: Option<u64>, options: Options) -> Result<Request> {
+    fn request(&self, target: &str, resolution: Option<u64>, options: Options) -> Result<Request> {
         if self.lipschitz.is_some() && self.norm.is_none() && self.eps.is_none() {
             return Err(Error::input("--lipschitz serves a bound, and none was asked for").note("try", "add --norm l2"));
         }
         Ok(Request {
             options: Options { everywhere: self.domain == Domain::All, ..options },
             source: artifact::read_target(target)?,
+            arithmetic: self.arithmetic(self.eps.is_some())?,
             tokens: self.tokens,
             dims: self.dims,
             resolution,
@@ -105,12 +107,11 @@ impl Wish {
                 norm: self.norm.as_deref().map(str::parse).transpose()?,
                 lipschitz: positive("--lipschitz", self.lipschitz.as_deref())?,
             },
-            arithmetic: self.arithmetic()?,
         })
     }
 
-    /// The arithmetic that was asked for.
-    fn arithmetic(&self) -> Result<Arithmetic> {
+    /// The arithmetic that was asked for; what it is if nothing was depends on whether the grid is found by a tolerance.
+    fn arithmetic(&self, by_tolerance: bool) -> Result<Arithmetic> {
         let hidden = match (self.pack, self.hidden) {
             (true, _) => Hidden::All,
             (_, Some(units)) if units < 4 => {
@@ -129,13 +130,17 @@ impl Wish {
         let asked = match (self.precision, self.attention) {
             (Some(precision), _) => precision,
             (None, Some(Attention::Softmax)) => Precision::Auto,
-            (None, None) if self.eps.is_some() || packed => Precision::Auto,
+            (None, None) if by_tolerance || packed => Precision::Auto,
             (None, Some(Attention::Hardmax) | None) => Precision::Exact,
         };
         let arithmetic = match asked {
             Precision::Exact => Arithmetic::Exact,
             Precision::F64 => Arithmetic::Float(format(network::Precision::F64)),
             Precision::F32 => Arithmetic::Float(format(network::Precision::F32)),
+            // Who names softmax or packs wants floats.
+            Precision::Auto if packed || matches!(self.attention, Some(Attention::Softmax)) => {
+                Arithmetic::AnyFloat(format(network::Precision::F64))
+            }
             Precision::Auto => Arithmetic::Auto(format(network::Precision::F64)),
         };
         match (arithmetic, self.attention) {
@@ -143,10 +148,12 @@ impl Wish {
                 Err(Error::input("softmax is not rational: an exact network has hardmax attention")
                     .note("try", "--precision f64, or leave out --attention"))
             }
-            (Arithmetic::Float(_) | Arithmetic::Auto(_), Some(Attention::Hardmax)) => Err(Error::input(
-                "a float network has softmax attention",
-            )
-            .note("try", "--temperature saturate, with which softmax is hardmax on the grid; or --precision exact")),
+            (Arithmetic::Float(_) | Arithmetic::AnyFloat(_) | Arithmetic::Auto(_), Some(Attention::Hardmax)) => {
+                Err(Error::input("a float network has softmax attention").note(
+                    "try",
+                    "--temperature saturate, with which softmax is hardmax on the grid; or --precision exact",
+                ))
+            }
             (Arithmetic::Exact, _) if packed => {
                 Err(Error::input("--pack, --hidden and --temperature are about float networks")
                     .note("try", "add --precision f64"))
@@ -161,7 +168,10 @@ impl Wish {
             Error::input("there is nothing to plan: no target is named")
                 .note("try", "formwright plan mean-centring --eps 0.1 --norm l2")
         })?;
-        self.request(target, self.resolution, Options::default())
+        let request = self.request(target, self.resolution, Options::default())?;
+        // A plan has a tolerance unless the grid is fixed.
+        let fixed = self.eps.is_none() && request.resolution.or(request.source.resolution()).is_some();
+        Ok(Request { arithmetic: self.arithmetic(!fixed)?, ..request })
     }
 }
 
@@ -197,7 +207,7 @@ enum Precision {
     F64,
     /// Single precision.
     F32,
-    /// Single precision if the tolerance is met there, else double.
+    /// Single precision if the tolerance is met there, else double, else exact.
     Auto,
 }
 

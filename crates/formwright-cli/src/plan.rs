@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use clap::Args;
 use formwright::bound::norm::upward;
 use formwright::error::Result;
-use formwright::plan::{Candidate, Plan as Sketches, plan};
+use formwright::plan::{Plan as Sketches, plan};
 
 use crate::Answer;
 use crate::build::Wish;
@@ -26,10 +26,6 @@ impl Plan {
     }
 }
 
-fn name(candidate: &Candidate) -> String {
-    format!("{}, {}", candidate.construction(), candidate.precision())
-}
-
 fn tell(plan: &Sketches) -> String {
     let mut rows = table(&[
         "construction",
@@ -38,12 +34,16 @@ fn tell(plan: &Sketches) -> String {
         "blocks",
         "parameters",
         "id bits",
-        "fits",
         "certified",
         "per number",
         "meets",
     ]);
-    let mut reasons = String::new();
+    // What several rows are refused for is told once.
+    let mut reasons: Vec<(String, Vec<String>)> = Vec::new();
+    let mut tell = |name: String, reason: String| match reasons.iter_mut().find(|(told, _)| *told == reason) {
+        Some((_, names)) => names.push(name),
+        None => reasons.push((reason, vec![name])),
+    };
     for candidate in &plan.candidates {
         match &candidate.outcome {
             Ok(sketch) => {
@@ -54,18 +54,17 @@ fn tell(plan: &Sketches) -> String {
                     &short_int(&sketch.size.blocks),
                     &short_int(&sketch.size.parameters),
                     &sketch.id_bits.to_string(),
-                    sketch.precision_needed(),
                     &upward(sketch.budget.bound, 3),
                     &format!("{:.1}", sketch.ratio()),
                     if sketch.why_not.is_none() { "yes" } else { "no" },
                 ]);
                 if let Some(reason) = &sketch.why_not {
-                    let _ = writeln!(reasons, "\n{}: {reason}", name(candidate));
+                    tell(candidate.name(), reason.clone());
                 }
             }
             Err(error) => {
-                rows.add_row([candidate.construction(), candidate.precision(), "", "", "", "", "", "", "", "no"]);
-                let _ = writeln!(reasons, "\n{}: {error}", name(candidate));
+                rows.add_row([candidate.construction(), candidate.precision(), "", "", "", "", "", "", "no"]);
+                tell(candidate.name(), error.to_string());
             }
         }
     }
@@ -78,13 +77,13 @@ fn tell(plan: &Sketches) -> String {
             baseline.best_constant, baseline.within
         );
     }
-    for (candidate, sketch) in
-        plan.candidates.iter().filter_map(|candidate| Some((candidate, candidate.outcome.as_ref().ok()?)))
-    {
+    let sketches = || plan.candidates.iter().filter_map(|c| Some((c, c.outcome.as_ref().ok()?)));
+    let none_serves = sketches().all(|(_, sketch)| sketch.why_not.is_some());
+    for (candidate, sketch) in sketches().filter(|(_, sketch)| none_serves || sketch.why_not.is_none()) {
         let _ = writeln!(
             text,
             "{}: any approximation by these cells remembers {} numbers, a residual network about {}",
-            name(candidate),
+            candidate.name(),
             short_int(&sketch.to_remember),
             short_int(&sketch.residual_network)
         );
@@ -95,11 +94,17 @@ fn tell(plan: &Sketches) -> String {
     for assumption in assumed {
         let _ = writeln!(text, "assuming that {assumption}");
     }
-    text.push_str(&reasons);
+    for (reason, names) in reasons {
+        let _ = writeln!(
+            text,
+            "\n{}: {reason}",
+            if names.len() == plan.candidates.len() { "all of them".to_owned() } else { names.join("; ") }
+        );
+    }
     match plan.chosen() {
         Some(candidate) => {
-            let _ =
-                writeln!(text, "\nbuild would take {}: the fewest parameters among those that serve", name(candidate));
+            let why = "of those that serve, single precision before double before exact, then the fewest parameters";
+            let _ = writeln!(text, "\nbuild would take {}: {why}", candidate.name());
         }
         None => text.push_str("\nno construction serves this request\n"),
     }

@@ -19,7 +19,7 @@ use formwright::network::{FloatNetwork, Precision, Sequence};
 use serde_json::{Value, json};
 
 use crate::Answer;
-use crate::show::{example_table, sequence, shown, shown_floats};
+use crate::show::{example_table, sequence, short, shown, shown_floats};
 
 /// The longest input that is read.
 const MOST_BYTES: u64 = 1 << 28;
@@ -62,8 +62,7 @@ impl Run {
         let network = &model.network;
         let (text, name) = read_input(&self.input)?;
         let batch = input::batch(&input::parse_json(&text, &name)?, network.tokens, network.dims())?;
-        warn(&model, &batch);
-        match (&model.lowered, self.engine) {
+        let answer = match (&model.lowered, self.engine) {
             (None, None | Some(Engine::Exact)) => self.run_exact(&model, &batch),
             (None, Some(_)) => Err(Error::input("an exact model has no float weights")
                 .note("try", "leave out --engine, or build with --precision f64")),
@@ -76,7 +75,9 @@ impl Run {
                 };
                 self.run_floats(&lowered.network, precision, &batch)
             }
-        }
+        }?;
+        warn(&model, &batch);
+        Ok(answer)
     }
 
     /// Runs a float network in a format that holds its weights.
@@ -191,11 +192,13 @@ fn read_input(path: &Path) -> Result<(String, String)> {
 
 /// Says on standard error which sequences lie outside of what is claimed.
 fn warn(model: &Model, batch: &[Sequence]) {
+    let tied = match model.default_value() {
+        Some(value) => format!("two tokens in one cell, where Theorem 2 gives {}", short(&value)),
+        None => "two tokens in one cell, where nothing is claimed".to_owned(),
+    };
     let remark = |x: &Sequence| match model.grid.cell(x) {
         None => Some("outside of the box"),
-        Some(point) if !model.options.positional && !has_distinct_columns(&point) => {
-            Some("two tokens in one cell, where Theorem 2 gives 0")
-        }
+        Some(point) if !model.options.positional && !has_distinct_columns(&point) => Some(tied.as_str()),
         Some(_) => None,
     };
     let remarks: Vec<(usize, &str)> = batch.iter().enumerate().filter_map(|(b, x)| Some((b, remark(x)?))).collect();

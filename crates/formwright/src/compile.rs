@@ -11,11 +11,11 @@ use crate::bound::piecewise::{Question, bound};
 use crate::bound::resolution::{Found, search, smallest};
 use crate::bound::{Baseline, Budget, Norm, lowered, resolution};
 use crate::construct::yun::{self, AsPrinted, Options};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::eval::float::Engine;
 use crate::exact::{Int, Rat};
 use crate::lattice::{Grid, has_distinct_columns};
-use crate::lower::{self, Format, Lowering, Temperature};
+use crate::lower::{self, Format, Hidden, Lowering, Temperature};
 use crate::network::{FloatNetwork, LayerKind, Network, Precision, Sequence, Size};
 use crate::target::{Source, Symmetry, Target};
 
@@ -49,6 +49,8 @@ pub enum Arithmetic {
     /// Floats and softmax, in this format.
     Float(Format),
     /// Floats and softmax: single precision if that meets the tolerance, else double; the format's own precision is not read.
+    AnyFloat(Format),
+    /// The same, and exact if neither serves.
     Auto(Format),
 }
 
@@ -58,9 +60,10 @@ impl Arithmetic {
         match self {
             Self::Exact => vec![None],
             Self::Float(format) => vec![Some(format)],
-            Self::Auto(format) => {
+            Self::AnyFloat(format) => {
                 [Precision::F32, Precision::F64].map(|precision| Some(Format { precision, ..format })).to_vec()
             }
+            Self::Auto(format) => [Self::AnyFloat(format).choices(), vec![None]].concat(),
         }
     }
 }
@@ -152,7 +155,8 @@ pub fn compile(request: &Request) -> Result<Model> {
     loop {
         let format = choices.next().unwrap_or_default();
         match compile_in(request, format) {
-            Err(_) if choices.len() > 0 => {}
+            // What is malformed is so in every format.
+            Err(error) if choices.len() > 0 && error.kind() != ErrorKind::Input => {}
             compiled => return compiled,
         }
     }
@@ -240,8 +244,8 @@ impl Request {
                 let way_out = match format {
                     Some(Format { precision: Precision::F32, .. }) => "--precision f64".to_owned(),
                     Some(_) => format!("--eps {reachable}, the smallest reachable in floats, or --precision exact"),
-                    None if positional => "a larger --eps".to_owned(),
-                    None => "a larger --eps, or --positional (no duplicates)".to_owned(),
+                    None if positional => format!("--eps {reachable}, the smallest reachable"),
+                    None => format!("--eps {reachable}, the smallest reachable, or --positional (no duplicates)"),
                 };
                 Err(error.note("try", way_out))
             }
@@ -458,7 +462,14 @@ impl Model {
         if budget.meets(eps) {
             return Ok(());
         }
-        let way_out = "leave out --resolution: one that is enough is found";
+        let packed = self.lowered.as_ref().is_some_and(|lowered| lowered.lowering.format.hidden != Hidden::Literal);
+        let way_out = if self.source.resolution().is_some() {
+            "a larger --eps: the target fixes the grid"
+        } else if packed {
+            "a smaller --hidden, or none: what is packed keeps fewer digits of the values"
+        } else {
+            "leave out --resolution: one that is enough is found"
+        };
         Err(not_met(eps, budget, self.grid.resolution()).note("try", way_out))
     }
 
@@ -480,15 +491,27 @@ impl Model {
             None => claim,
             Some(Lowered { lowering, .. }) => {
                 let within = upward(lowering.losses.rounding, 3);
-                let offset = lowering.options.tuning.offset.to_f64();
-                let elsewhere =
-                    if self.options.positional { String::new() } else { format!("; {offset} on the others") };
                 let cells =
                     if self.options.positional { "all cells" } else { "the cells with pairwise distinct columns" };
+                let elsewhere = match self.default_value() {
+                    _ if self.options.positional => String::new(),
+                    Some(offset) => format!("; {} on the others", offset.to_f64()),
+                    None => "; nothing is claimed on the others".to_owned(),
+                };
                 format!("the centres of {cells}, within {within}{elsewhere}")
             }
         };
         (!self.is_broken() && !self.is_edited()).then_some(claim)
+    }
+
+    /// What Theorem 2 gives where two tokens are in one cell: 0, in floats the middle of the target's range; `None` if that is not proved.
+    pub fn default_value(&self) -> Option<Rat> {
+        match &self.lowered {
+            None => Some(Rat::ZERO),
+            Some(Lowered { lowering, .. }) => {
+                lowering.losses.ties_cleared.then(|| lowering.options.tuning.offset.clone())
+            }
+        }
     }
 
     /// Whether something was asked for that the proofs do not cover: a printed step that fails, in floats any printed step, or a temperature

@@ -46,6 +46,12 @@ impl Error {
         self
     }
 
+    /// Adds a labelled line above the others.
+    pub fn note_first(mut self, label: &'static str, text: impl Into<String>) -> Self {
+        self.notes.insert(0, (label, text.into()));
+        self
+    }
+
     /// Which kind of failure this is.
     pub fn kind(&self) -> ErrorKind {
         self.kind

@@ -12,12 +12,12 @@ use crate::bound::baseline::baseline;
 use crate::bound::piecewise::{Question, bound};
 use crate::bound::resolution::Found;
 use crate::bound::{Baseline, Budget, Norm, lowered};
-use crate::compile::{Arithmetic, Model, Request, assumptions, coarsest, compile, grid_for, not_met};
+use crate::compile::{Arithmetic, Lowered, Model, Request, assumptions, build, coarsest, compile, grid_for, not_met};
 use crate::construct::yun::{self, Options};
 use crate::error::{Error, ErrorKind, Result};
 use crate::exact::{Int, Rat};
 use crate::lattice::Grid;
-use crate::lower::{self, Format, Lowering};
+use crate::lower::{self, Format, Hidden, Lowering};
 use crate::network::Size;
 use crate::target::Target;
 
@@ -59,6 +59,11 @@ impl Candidate {
         if self.positional { "yun --positional" } else { "yun" }
     }
 
+    /// Construction and precision.
+    pub fn name(&self) -> String {
+        format!("{}, {}", self.construction(), self.precision())
+    }
+
     /// `softmax`, or `hardmax` if it is exact.
     pub fn attention(&self) -> &'static str {
         self.format.map_or("hardmax", |_| "softmax")
@@ -71,11 +76,11 @@ impl Candidate {
 }
 
 impl Sketch {
-    /// The smallest precision whose mantissa holds the ids.
+    /// The smallest precision whose mantissa holds the ids and, two digits more, the edges of their windows.
     pub fn precision_needed(&self) -> &'static str {
         match self.id_bits {
-            0..=24 => "f32",
-            25..=53 => "f64",
+            0..=22 => "f32",
+            23..=51 => "f64",
             _ => "exact",
         }
     }
@@ -107,16 +112,15 @@ pub fn compile_first(request: &Request) -> Result<Model> {
     let Some(first) = plan.candidates.first() else { return compile(request) };
     let options = Options { positional: first.positional, ..request.options.clone() };
     let arithmetic = first.format.map_or(Arithmetic::Exact, Arithmetic::Float);
-    compile(&Request { options, arithmetic, ..request.clone() })
-}
-
-/// What a request lets be chosen from: the formats it names, and with [`Arithmetic::Auto`] also exact networks, as a last resort.
-fn formats(arithmetic: Arithmetic) -> Vec<Option<Format>> {
-    let mut formats = arithmetic.choices();
-    if matches!(arithmetic, Arithmetic::Auto(_)) {
-        formats.push(None);
+    let compiled = compile(&Request { options, arithmetic, ..request.clone() });
+    if first.outcome.is_err() {
+        return compiled;
     }
-    formats
+    // Where nothing serves, the message is about the nearest, which nobody named.
+    compiled.map_err(|error| {
+        let (name, others) = (first.name(), plan.candidates.len() - 1);
+        error.note_first("nearest", format!("{name}; formwright plan tells of the {others} others"))
+    })
 }
 
 /// The tolerance of a plan that does not name one.
@@ -132,7 +136,7 @@ pub fn plan(request: &Request) -> Result<Plan> {
     let eps = request.tolerance.eps.clone().or_else(|| (!fixed).then(default_eps));
     let norm = request.tolerance.norm.clone().unwrap_or(Norm::Sup);
     let mut candidates: Vec<Candidate> = Vec::new();
-    for format in formats(request.arithmetic) {
+    for format in request.arithmetic.choices() {
         for positional in [false, true] {
             let outcome = sketch(request, &shape, &target, positional, format, &norm, eps.as_ref());
             candidates.push(Candidate { positional, format, outcome });
@@ -190,11 +194,18 @@ fn sketch(
         },
     };
     let grid = shape.with_resolution(resolution)?;
-    let size = match format {
-        None => yun::build(&grid, target, &options)?.size(),
+    let (size, budget) = match format {
+        None => (yun::build(&grid, target, &options)?.size(), budget),
+        // What a packed network weighs and loses is known only once it has been made.
+        Some(format) if format.hidden != Hidden::Literal => {
+            let Some(Lowered { lowering, network }) = build(&grid, target, &options, Some(format))?.1 else {
+                return Err(Error::declined("a float network was not made"));
+            };
+            (network.size(), lowered::bound(Question { grid: &grid, ..question }, &lowering, norm)?)
+        }
         Some(format) => {
             let lowering = Lowering::derive(&grid, target, &options, format)?;
-            lower::literal_size(&lowering.exact(&grid, target)?)
+            (lower::literal_size(&lowering.exact(&grid, target)?), budget)
         }
     };
     let outputs = Int::from(grid.tokens() * target.output_dims());

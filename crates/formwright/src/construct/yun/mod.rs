@@ -223,15 +223,16 @@ pub(crate) fn check_size(grid: &Grid) -> Result<()> {
         .note("try", most.map_or_else(|| "fewer --dims".to_owned(), |most| format!("--tokens {most} or fewer"))))
 }
 
+/// A rational range of the target, which every network is built around.
+pub(crate) fn value_range(grid: &Grid, target: &Target) -> Result<(Rat, Rat)> {
+    let why = "a network is built from rational values, and where it puts them depends on a proved bound on them";
+    target.range(grid.tokens()).map_err(|error| error.note("reason", why))
+}
+
 /// The smallest `k` for which values divided by `2^k` stay below the windows: `|uᵀA_L| < lowest - ½`, or what room the windows take.
 pub(crate) fn value_exponent(grid: &Grid, target: &Target, options: &Options, lowest: &Rat) -> Result<usize> {
     let sum = grid.radix().iter().fold(Int::ZERO, |sum, power| sum + power);
-    let (low, high) = target.range(grid.tokens()).map_err(|error| {
-        error.note(
-            "reason",
-            "an exact network stores rational values, and where it puts them depends on a proved bound on them",
-        )
-    })?;
+    let (low, high) = value_range(grid, target)?;
     let Tuning { offset, window_reach, .. } = &options.tuning;
     let bound = (low - offset).abs().max((high - offset).abs());
     let mut reach = bound * Rat::from(grid.resolution()) * Rat::from(sum);
