@@ -509,7 +509,7 @@ fn the_commands_of_the_registry_show_what_they_say() {
         .filter_map(|departure| departure.show)
         .map(|command| format!("$ {command}\n{}", shell(command)))
         .collect();
-    assert_eq!(shown.len(), 3);
+    assert_eq!(shown.len(), 4);
     insta::assert_snapshot!(shown.join("\n"));
 }
 
