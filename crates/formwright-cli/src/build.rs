@@ -131,7 +131,7 @@ impl Wish {
             (Some(precision), _) => precision,
             (None, Some(Attention::Softmax)) => Precision::Auto,
             (None, None) if by_tolerance || packed => Precision::Auto,
-            (None, Some(Attention::Hardmax) | None) => Precision::Exact,
+            (None, _) => Precision::Exact,
         };
         let arithmetic = match asked {
             Precision::Exact => Arithmetic::Exact,

@@ -3,6 +3,7 @@
 //! Exit codes: 0 done; 1 rejected; 2 declined, outside of the hypotheses; 3 usage, input or output error.
 
 mod build;
+mod export;
 mod inspect;
 mod plan;
 mod run;
@@ -40,6 +41,8 @@ enum Command {
     Run(run::Run),
     /// Show the stages, sizes and coordinates of a compiled Transformer, or its explicit layers.
     Inspect(inspect::Inspect),
+    /// Write a compiled Transformer in a format that other programs load.
+    Export(export::Export),
     /// List the built-in targets.
     Targets,
     /// List the statements that are built, what checks them, and where the printed proofs were repaired.
@@ -75,6 +78,7 @@ fn main() -> ExitCode {
             Some(Err(error)) => Err(error),
             None => command.execute(),
         },
+        Command::Export(command) => command.execute(),
         Command::Targets => targets::execute(),
         Command::Theorems(command) => command.execute(),
     };

@@ -147,7 +147,7 @@ pub fn size_line(model: &Model) -> String {
     )
 }
 
-/// A row of an example: a name, the numbers of each token, a remark.
+/// A state of a run: a name, the numbers `[token][coordinate]`, a remark.
 pub type Row = (String, Vec<Vec<String>>, String);
 
 /// The states of a run, a row each and a column a token.

@@ -133,6 +133,49 @@ fn tampered(file: &'static str, from: &'static str, to: &'static str) -> impl Fn
     }
 }
 
+/// A compiled float model.
+fn floats(scratch: &Scratch) {
+    let arguments =
+        ["build", "mean-centring", "--tokens", "2", "--resolution", "4", "--precision", "f32", "-o", "model"];
+    scratch.done(&arguments);
+}
+
+/// A safetensors file, taken apart.
+struct Weights {
+    header: Value,
+    data: Vec<u8>,
+}
+
+impl Weights {
+    /// Where a tensor's bytes are.
+    fn place(&self, name: &str) -> usize {
+        self.header[name]["data_offsets"][0].as_u64().expect(name).try_into().expect("a place")
+    }
+
+    fn set(&mut self, name: &str, entry: usize, value: f32) {
+        let start = self.place(name) + 4 * entry;
+        self.data[start..start + 4].copy_from_slice(&value.to_le_bytes());
+    }
+}
+
+/// A compiled float model with other weights.
+fn weights(change: impl Fn(&mut Weights)) -> impl Fn(&Scratch) {
+    move |scratch| {
+        if !scratch.path("model").exists() {
+            floats(scratch);
+        }
+        let path = scratch.path("model/model.safetensors");
+        let bytes = fs::read(&path).expect("a file");
+        let length = usize::try_from(u64::from_le_bytes(bytes[..8].try_into().expect("8 bytes"))).expect("a length");
+        let (header, data) = bytes[8..].split_at(length);
+        let mut file = Weights { header: serde_json::from_slice(header).expect("JSON"), data: data.to_vec() };
+        change(&mut file);
+        let header = file.header.to_string().into_bytes();
+        let length = (header.len() as u64).to_le_bytes();
+        fs::write(path, [&length[..], &header, &file.data].concat()).expect("a file");
+    }
+}
+
 const RUN: [&str; 4] = ["run", "model", "--input", "-"];
 const BUILD_TABLE: [&str; 2] = ["build", "table.json"];
 
@@ -311,11 +354,17 @@ fn the_demonstration_fits_one_screen() {
 #[test]
 fn help_tells_every_command() {
     let scratch = Scratch::new();
-    let text: Vec<String> =
-        [&["--help"][..], &["build", "--help"], &["run", "--help"], &["inspect", "--help"], &["theorems", "--help"]]
-            .iter()
-            .map(|arguments| scratch.done(arguments))
-            .collect();
+    let text: Vec<String> = [
+        &["--help"][..],
+        &["build", "--help"],
+        &["run", "--help"],
+        &["inspect", "--help"],
+        &["export", "--help"],
+        &["theorems", "--help"],
+    ]
+    .iter()
+    .map(|arguments| scratch.done(arguments))
+    .collect();
     insta::assert_snapshot!(text.join("\n----\n"));
 }
 
@@ -421,6 +470,26 @@ fn values_beyond_floats_are_no_panic() {
     assert!(text.contains("exact-on-grid"));
     let plan = scratch.run(&["plan", "exp(2000 * x)", "--eps", "1/10", "--norm", "l2", "--tokens", "2"], "");
     assert_eq!(plan.code, 0, "{}", plan.stderr);
+}
+
+#[test]
+fn an_export_says_what_it_is() {
+    let scratch = Scratch::new();
+    floats(&scratch);
+    insta::assert_snapshot!("export", scratch.done(&["export", "model", "--stages"]));
+    assert!(scratch.path("model.onnx").is_file());
+    let export = scratch.json(&["export", "model", "--format", "onnx", "-o", "plain.onnx", "--json"]);
+    insta::assert_snapshot!("export_json", format!("{export:#}"));
+    let (stages, plain) = (fs::read(scratch.path("model.onnx")), fs::read(scratch.path("plain.onnx")));
+    assert!(stages.expect("a file").len() > plain.expect("a file").len());
+    assert_eq!(scratch.listing(), ["model", "model.onnx", "plain.onnx"], "nothing else is left behind");
+    weights(|file| file.set("read_out.bias", 0, 0.25))(&scratch);
+    let edited = scratch.json(&["export", "model", "-o", "edited.onnx", "--json"]);
+    assert_eq!(edited["properties"]["target"], "x - mean(x)");
+    for claim in ["badge", "norm", "bound", "domain", "on_grid"] {
+        assert_eq!(edited["properties"][claim], Value::Null, "{claim}");
+    }
+    assert!(scratch.done(&["export", "model", "-o", "again.onnx"]).contains("no claim"));
 }
 
 #[test]

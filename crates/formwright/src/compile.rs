@@ -345,6 +345,12 @@ fn not_equivariant(symmetry: &Symmetry) -> Error {
     }
 }
 
+/// Where an error is certified: the box, or all of space.
+pub(crate) fn domain_name(grid: &Grid, options: &Options) -> String {
+    let name = grid.box_name();
+    if options.everywhere { format!("all of space, the target being 0 outside of {name}") } else { name }
+}
+
 /// A count as a JSON number of any size.
 fn json_number(count: &Int) -> Value {
     count.to_string().parse().map_or(Value::Null, Value::Number)
@@ -615,8 +621,7 @@ impl Model {
 
     /// Where the error is certified: the box, or all of space.
     pub fn domain_name(&self) -> String {
-        let name = self.grid.box_name();
-        if self.options.everywhere { format!("all of space, the target being 0 outside of {name}") } else { name }
+        domain_name(&self.grid, &self.options)
     }
 
     /// `equivariant` if this is proved, else `none`.

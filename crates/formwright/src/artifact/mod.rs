@@ -13,6 +13,7 @@ use std::{fs, io};
 
 use serde::Deserialize;
 use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
 
 use crate::compile::{self, Lowered, Model, Tolerance};
 use crate::construct::yun::{self, AsPrinted, Options};
@@ -119,6 +120,38 @@ pub fn write(model: &Model, dir: &Path) -> Result<()> {
     written
 }
 
+/// Refuses a file that is there already.
+pub fn check_new(file: &Path) -> Result<()> {
+    if file.symlink_metadata().is_err() {
+        return Ok(());
+    }
+    Err(Error::input(format!("{} exists, and nothing is overwritten", file.display()))
+        .note("try", "another name: -o FILE; or take it away"))
+}
+
+/// Writes a file that is not there yet: beside its place, then renamed.
+pub fn write_new(file: &Path, content: &[u8]) -> Result<()> {
+    check_new(file)?;
+    let fail = |error: io::Error| Error::input(format!("cannot write {}: {error}", file.display()));
+    let new = beside(file, "new")?;
+    let placed = fs::write(&new, content).map_err(fail).and_then(|()| match fs::hard_link(&new, file) {
+        // Somebody was faster.
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => check_new(file),
+        // Not every file system has links.
+        Err(_) => fs::rename(&new, file).map_err(fail),
+        Ok(()) => Ok(()),
+    });
+    // Where it was renamed it is gone already.
+    drop(fs::remove_file(&new));
+    placed
+}
+
+/// The SHA-256 of bytes, as hexadecimal digits.
+pub fn sha256(bytes: &[u8]) -> String {
+    let digit = |value: u8| char::from_digit(value.into(), 16).unwrap_or('?');
+    Sha256::digest(bytes).iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
+}
+
 /// Whether a folder is empty, or holds a model of ours and nothing else.
 fn is_replaceable(dir: &Path) -> io::Result<bool> {
     if !dir.is_dir() {
@@ -134,7 +167,8 @@ fn is_replaceable(dir: &Path) -> io::Result<bool> {
 
 /// A name beside `dir` that is this process's own.
 fn beside(dir: &Path, what: &str) -> Result<PathBuf> {
-    let name = dir.file_name().ok_or_else(|| Error::input(format!("{} names no folder", dir.display())))?;
+    let name =
+        dir.file_name().ok_or_else(|| Error::input(format!("{} names neither a folder nor a file", dir.display())))?;
     let name = format!(".{}.{what}-{}", name.to_string_lossy(), std::process::id());
     Ok(dir.with_file_name(name))
 }

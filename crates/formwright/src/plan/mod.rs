@@ -12,7 +12,9 @@ use crate::bound::baseline::baseline;
 use crate::bound::piecewise::{Question, bound};
 use crate::bound::resolution::Found;
 use crate::bound::{Baseline, Budget, Norm, lowered};
-use crate::compile::{Arithmetic, Lowered, Model, Request, assumptions, build, coarsest, compile, grid_for, not_met};
+use crate::compile::{
+    Arithmetic, Lowered, Model, Request, assumptions, build, coarsest, compile, domain_name, grid_for, not_met,
+};
 use crate::construct::yun::{self, Options};
 use crate::error::{Error, ErrorKind, Result};
 use crate::exact::{Int, Rat};
@@ -161,7 +163,7 @@ pub fn plan(request: &Request) -> Result<Plan> {
         return Err(error.clone());
     }
     let baseline = baseline(&target, &shape, &norm);
-    Ok(Plan { eps, norm, candidates, baseline, domain: shape.box_name() })
+    Ok(Plan { eps, norm, candidates, baseline, domain: domain_name(&shape, &request.options) })
 }
 
 fn sketch(
