@@ -1,5 +1,7 @@
 //! A second float evaluator: plain loops, every sum in an order of its own, fused or not. Nothing is shared with the engine.
 
+#![expect(clippy::cast_possible_truncation, reason = "rounding to single precision is what is asked for")]
+
 use formwright::network::{FloatAffine, FloatNetwork, Precision};
 
 /// Chooses an order for every sum; seed 0 keeps them as they are written.
@@ -20,7 +22,7 @@ impl Shuffle {
     fn order<T>(&mut self, items: &mut [T]) {
         if self.0 != 0 {
             for last in (1..items.len()).rev() {
-                items.swap(last, (self.next() % (last as u64 + 1)) as usize);
+                items.swap(last, usize::try_from(self.next() % (last as u64 + 1)).expect("an index"));
             }
         }
     }
@@ -40,7 +42,7 @@ impl Arithmetic<'_> {
         self.shuffle.order(&mut terms);
         let mut sum = 0.0;
         for (a, b) in terms {
-            let fused = self.shuffle.0 != 0 && self.shuffle.next() % 2 == 0;
+            let fused = self.shuffle.0 != 0 && self.shuffle.next().is_multiple_of(2);
             sum = match (self.precision, fused) {
                 (Precision::F64, true) => a.mul_add(b, sum),
                 (Precision::F64, false) => sum + a * b,
