@@ -67,7 +67,8 @@ impl Format {
 pub struct Losses {
     /// Softmax instead of hardmax, in exact arithmetic.
     pub softmax: f64,
-    /// The execution in floats against the exact execution of the same weights, both on the good set.
+    /// The execution in floats against the exact network, on the good set: values as they are stored, sums, read-out, and the drift once more,
+    /// so that it bounds the distance to the exact execution of the same weights as well.
     pub rounding: f64,
     /// The share of the box on which a coordinate lies on a ramp.
     pub bad_share: f64,
