@@ -6,9 +6,11 @@ use std::path::PathBuf;
 
 use clap::Args;
 use formwright::artifact;
+use formwright::compile::Lowered;
 use formwright::error::{Error, Result};
 use formwright::exact::Int;
-use serde_json::json;
+use formwright::network::FloatLayer;
+use serde_json::{Value, json};
 
 use crate::Answer;
 use crate::build::describe;
@@ -53,21 +55,54 @@ impl Inspect {
 
     fn write_layers(&self) -> Result<()> {
         let model = artifact::read(&self.dir)?;
-        let layers = model.network.layer_count();
+        let layers = model.layer_count();
         if self.first.is_none() && layers > Int::from(MOST_LAYERS) {
             return Err(Error::declined(format!("the network has {layers} layers, too many to list"))
                 .note("limit", MOST_LAYERS.to_string())
                 .note("try", "--first 10, the first layers of each stage"));
         }
         let mut out = io::BufWriter::new(io::stdout().lock());
-        for stage in &model.network.stages {
-            for (index, layer) in stage.generator.layers().take(self.first.unwrap_or(usize::MAX)).enumerate() {
-                let line = json!({"stage": stage.name, "index": index, "layer": layer?});
-                if !write_line(&mut out, &line.to_string())? {
+        let most = self.first.unwrap_or(usize::MAX);
+        let mut write = |stage: &str, index: usize, layer: Value| {
+            write_line(&mut out, &json!({"stage": stage, "index": index, "layer": layer}).to_string())
+        };
+        if let Some(Lowered { network, .. }) = &model.lowered {
+            let mut written = vec![0; network.stages.len()];
+            for layer in network.layers() {
+                let index = written[layer.stage];
+                written[layer.stage] += 1;
+                if index < most && !write(&network.stages[layer.stage].name, index, float_layer(&layer))? {
                     return Ok(());
+                }
+            }
+        } else {
+            for stage in &model.network.stages {
+                for (index, layer) in stage.generator.layers().take(most).enumerate() {
+                    if !write(stage.name, index, json!(layer?))? {
+                        return Ok(());
+                    }
                 }
             }
         }
         flush(&mut out)
+    }
+}
+
+/// A layer with its tensors as nested arrays.
+fn float_layer(layer: &FloatLayer<'_>) -> Value {
+    let mut object = json!({"kind": layer.kind.name()});
+    for (name, shape, entries) in &layer.tensors {
+        object[*name] = nested(shape, entries);
+    }
+    object
+}
+
+/// Entries as arrays of the shape's sides.
+fn nested(shape: &[usize], entries: &[f64]) -> Value {
+    match shape {
+        [] => entries.first().map_or(Value::Null, |entry| json!(entry)),
+        [_, inner @ ..] => {
+            entries.chunks(inner.iter().product::<usize>().max(1)).map(|part| nested(inner, part)).collect()
+        }
     }
 }

@@ -9,7 +9,7 @@ use formwright::compile::{Certified, Lowered, Model};
 use formwright::construct::yun::AsPrinted;
 use formwright::error::Result;
 use formwright::exact::{Int, Rat};
-use formwright::network::{LayerKind, Sequence};
+use formwright::network::Sequence;
 use indicatif::ProgressBar;
 use serde_json::{Value, json};
 
@@ -119,11 +119,8 @@ pub fn header(model: &Model) -> String {
 pub fn stage_table(model: &Model) -> String {
     let mut table = table(&["stage", "statement", "layers", "kind", "what it does"]);
     for stage in model.stages() {
-        let kind = match stage.kind {
-            LayerKind::Attention => "attention",
-            LayerKind::FeedForward => "feed-forward",
-        };
-        table.add_row([&stage.name, &stage.statement, &short_int(&stage.layers), kind, &stage.meaning]);
+        let layers = short_int(&stage.layers);
+        table.add_row([&stage.name, &stage.statement, &layers, stage.kind.name(), &stage.meaning]);
     }
     if let Some(column) = table.column_mut(2) {
         column.set_cell_alignment(comfy_table::CellAlignment::Right);

@@ -405,6 +405,35 @@ fn a_model_is_written_read_run_and_inspected() {
 }
 
 #[test]
+fn the_layers_of_a_float_model_are_its_tensors() {
+    let scratch = Scratch::new();
+    floats(&scratch);
+    insta::assert_snapshot!("float_layers", scratch.done(&["inspect", "model", "--layers", "--first", "1"]));
+    let lines = scratch.done(&["inspect", "model", "--layers"]);
+    let layers: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let stages = scratch.json(&["inspect", "model", "--json"])["stages"].clone();
+    for stage in stages.as_array().expect("stages") {
+        let mine: Vec<&Value> = layers.iter().filter(|layer| layer["stage"] == stage["name"]).collect();
+        assert_eq!(Some(mine.len() as u64), stage["layers"].as_u64(), "{stage}");
+        assert!(mine.iter().enumerate().all(|(i, layer)| layer["index"] == i), "{stage}");
+    }
+    // What is listed is what the file holds, entry by entry.
+    fn numbers(value: &Value) -> Vec<f64> {
+        value
+            .as_array()
+            .map_or_else(|| vec![value.as_f64().expect("a number")], |part| part.iter().flat_map(numbers).collect())
+    }
+    let bytes = fs::read(scratch.path("model/model.safetensors")).expect("a file");
+    let entries: usize = layers
+        .iter()
+        .flat_map(|layer| layer["layer"].as_object().expect("a layer").iter().filter(|(name, _)| *name != "kind"))
+        .map(|(_, tensor)| numbers(tensor).len())
+        .sum();
+    let length = usize::try_from(u64::from_le_bytes(bytes[..8].try_into().expect("8 bytes"))).expect("a length");
+    assert_eq!((bytes.len() - 8 - length) / 4, entries + 4, "all but embedding and read-out");
+}
+
+#[test]
 fn a_tolerance_finds_its_grid() {
     let scratch = Scratch::new();
     let built = scratch.json(&[

@@ -378,6 +378,11 @@ impl Model {
         self.lowered.as_ref().map_or_else(|| self.network.size(), |lowered| lowered.network.size())
     }
 
+    /// The layers of the network that is shipped, of all stages.
+    pub fn layer_count(&self) -> Int {
+        self.stages().into_iter().fold(Int::ZERO, |sum, stage| sum + stage.layers)
+    }
+
     /// The stages: name, statement, layers, whether they attend, meaning.
     pub fn stages(&self) -> Vec<StageSummary> {
         let Some(lowered) = &self.lowered else {

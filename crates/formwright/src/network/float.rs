@@ -15,7 +15,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::{Coordinate, Size};
+use super::{Coordinate, LayerKind, Size};
 use crate::error::Error;
 use crate::exact::Int;
 
@@ -149,6 +149,20 @@ pub struct Run {
     pub feed_forward: Option<FeedForwardRun>,
 }
 
+/// A tensor: its name, its shape, its entries.
+pub type Tensor<'a> = (&'static str, Vec<usize>, &'a [f64]);
+
+/// One layer, by itself.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FloatLayer<'a> {
+    /// The stage that it belongs to.
+    pub stage: usize,
+    /// Attention or feed-forward.
+    pub kind: LayerKind,
+    /// Its tensors, called as in the files, without the side of the blocks.
+    pub tensors: Vec<Tensor<'a>>,
+}
+
 /// A Transformer of ordinary weights.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FloatNetwork {
@@ -219,6 +233,41 @@ impl FloatNetwork {
         tensors.push(("read_out.weight".to_owned(), vec![read_out.outputs, read_out.inputs], &read_out.weight));
         tensors.push(("read_out.bias".to_owned(), vec![read_out.outputs], &read_out.bias));
         tensors
+    }
+
+    /// Every layer, in the order of execution.
+    pub fn layers(&self) -> impl Iterator<Item = FloatLayer<'_>> {
+        let width = self.width();
+        self.runs.iter().flat_map(move |run| {
+            (0..run.blocks).flat_map(move |block| {
+                let slice = |name, shape: Vec<usize>, stacked| {
+                    let size: usize = shape.iter().product();
+                    let entries: &[f64] = stacked;
+                    (name, shape, &entries[block * size..(block + 1) * size])
+                };
+                let attention = run.attention.as_ref().map(|a| {
+                    let (h, m, mv) = (a.heads, a.head_size, a.value_size);
+                    let tensors = vec![
+                        slice("q", vec![h, m, width], &a.q),
+                        slice("q_bias", vec![h, m], &a.q_bias),
+                        slice("k", vec![h, m, width], &a.k),
+                        slice("v", vec![h, mv, width], &a.v),
+                        slice("o", vec![h, width, mv], &a.o),
+                    ];
+                    FloatLayer { stage: a.stage, kind: LayerKind::Attention, tensors }
+                });
+                let feed_forward = run.feed_forward.as_ref().map(|f| {
+                    let tensors = vec![
+                        slice("w1", vec![f.hidden, width], &f.w1),
+                        slice("b1", vec![f.hidden], &f.b1),
+                        slice("w2", vec![width, f.hidden], &f.w2),
+                        slice("b2", vec![width], &f.b2),
+                    ];
+                    FloatLayer { stage: f.stage, kind: LayerKind::FeedForward, tensors }
+                });
+                attention.into_iter().chain(feed_forward)
+            })
+        })
     }
 
     /// Counts of blocks, layers and parameters.

@@ -117,6 +117,16 @@ pub enum LayerKind {
     FeedForward,
 }
 
+impl LayerKind {
+    /// `attention` or `feed-forward`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Attention => "attention",
+            Self::FeedForward => "feed-forward",
+        }
+    }
+}
+
 /// A Transformer block; an absent sub-layer is the identity.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Block {

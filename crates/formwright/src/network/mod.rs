@@ -22,7 +22,9 @@ use crate::error::Result;
 use crate::exact::{Int, Rat};
 
 pub use activation::{Activation, Break, Piece, Piecewise, Side};
-pub use float::{AttentionRun, FeedForwardRun, FloatAffine, FloatNetwork, FloatStage, Precision, Run};
+pub use float::{
+    AttentionRun, FeedForwardRun, FloatAffine, FloatLayer, FloatNetwork, FloatStage, Precision, Run, Tensor,
+};
 pub use layer::{Attention, Block, FeedForward, Head, Layer, LayerKind, Normaliser};
 pub use size::{Size, StageSize};
 
