@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# All checks: format, lints, documentation, tests. Run from anywhere; needs cargo and nothing else.
+# All checks: format, lints, documentation, tests. Run from anywhere; needs cargo, a C compiler and python3.
 set -euo pipefail
 cd "$(dirname "$0")"
 cargo fmt --check

@@ -573,7 +573,7 @@ impl Model {
         let zero = vec![vec![offset.unwrap_or_default(); outputs]; self.grid.tokens()];
         let Some(point) = self.grid.cell(x) else { return Ok(zero) };
         if self.options.positional || has_distinct_columns(&point) {
-            yun::centres::value_at_centre(&self.target, &self.grid, &point)
+            yun::centres::value_at_centre(&self.target, &self.grid, &point, self.lowered.is_some())
         } else {
             Ok(zero)
         }

@@ -258,6 +258,12 @@ pub const STATEMENTS: &[Statement] = &[
         module: "crates/formwright/src/lower/mod.rs",
         checked: &[
             "lowered::floats_are_exact_on_the_lattice",
+            "lowered::rounding_is_what_is_stated_at_every_lattice_point_and_in_any_order",
+            "temperature::the_derived_temperature_is_enough_and_half_of_it_is_not",
+            "value_order::decreasing_centres_keep_the_stated_rounding_and_the_listed_order_does_not",
+            "certified::theorem2_meets_a_quarter_of_the_best_constant_in_l1",
+            "certified::theorem3_meets_a_quarter_of_the_best_constant_in_l2_for_three_tokens",
+            "onnx::onnxruntime_computes_random_networks",
             "packed::packed_networks_compute_the_same_on_the_lattice_in_any_order",
             "guard::without_a_guard_the_output_leaks_however_far_away_another_coordinate_is",
         ],
@@ -313,6 +319,7 @@ pub const STATEMENTS: &[Statement] = &[
             "bounds::the_duplicates_of_a_constant_are_counted_exactly",
             "bounds::measured_errors_stay_below_certified_ones",
             "needles::oscillation_rates_and_bounds_see_a_needle",
+            "rates::equal_columns_alone_cost_d_over_p",
         ],
         departures: &[
             choice(

@@ -693,6 +693,41 @@ fn feed_forward_networks_are_evaluated_exactly() {
     }
 }
 
+/// Keys from coordinate 0, values from coordinate 1, which is read out.
+fn keys_and_values(k: f64) -> FloatNetwork {
+    let mut network = two_keys(k);
+    network.coordinates.push(Coordinate { name: "value".to_owned(), meaning: String::new() });
+    network.embed = FloatAffine { inputs: 2, outputs: 2, weight: vec![1.0, 0.0, 0.0, 1.0], bias: vec![0.0; 2] };
+    network.read_out = FloatAffine { inputs: 2, outputs: 1, weight: vec![0.0, 1.0], bias: vec![0.0] };
+    let attention = attention_of(&mut network);
+    (attention.q, attention.k) = (vec![0.0; 2], vec![k, 0.0]);
+    (attention.v, attention.o) = (vec![0.0, 1.0], vec![0.0, 1.0]);
+    network
+}
+
+/// With few places the scores are known badly, so the weights are; they are enclosed all the same, up to knowing nothing.
+#[test]
+fn softmax_of_scores_that_are_hardly_known_is_enclosed() {
+    for k in [1.0, 2f64.powi(12), 2f64.powi(16)] {
+        let truth = Reference::new(&keys_and_values(k)).expect("a reference");
+        for i in -20..20 {
+            // Scores that differ by i/7; only one value is not 0, so its weight alone decides.
+            for (values, first) in [([1, 0], 3), ([0, 1], 3), ([1, 0], 2), ([0, 1], 2)] {
+                let (values, first) = (values.map(Rat::from), Rat::new(1, first));
+                let keys = [first.clone(), first + Rat::new(i, 7) / rational(k)];
+                let x: Vec<Vec<Rat>> = keys.into_iter().zip(values).map(|(key, value)| vec![key, value]).collect();
+                let narrow = truth.run(&x).expect("a run");
+                for places in [8, 16, 18, 20, 30, 40, 60] {
+                    let wide = truth.run_with(&x, places).expect("a run");
+                    for (wide, narrow) in wide.iter().flatten().zip(narrow.iter().flatten()) {
+                        assert!(wide.contains(narrow.lo()) && wide.contains(narrow.hi()), "{k} {i} {places}");
+                    }
+                }
+            }
+        }
+    }
+}
+
 /// `3 · 1/3` is known up to rounding only, so it is not known on which side of its kink the unit `5 max(1 − z, 0)` is.
 #[test]
 fn a_unit_at_its_kink_is_enclosed() {

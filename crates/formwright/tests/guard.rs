@@ -92,8 +92,7 @@ fn without_a_guard_the_output_leaks_however_far_away_another_coordinate_is() {
 
 /// Coordinates in the box, on every ramp around it, and as far away as the format goes.
 fn places(case: &Case) -> Vec<f64> {
-    let side = case.grid.resolution() as f64;
-    let ramp = case.lowering.step_ramp.to_f64() / side;
+    let ramp = (&case.lowering.step_ramp / &Rat::from(case.grid.resolution())).to_f64();
     let largest = match case.network.precision {
         Precision::F32 => 2.0_f64.powi(118),
         Precision::F64 => 2.0_f64.powi(1000),

@@ -7,7 +7,6 @@ mod support;
 
 use formwright::bound::Norm;
 use formwright::bound::piecewise::{Question, bound};
-use formwright::exact::Rat;
 use formwright::interval::Interval;
 use formwright::interval::dual::Order;
 use formwright::lattice::Grid;

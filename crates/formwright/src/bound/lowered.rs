@@ -11,9 +11,9 @@
 //! ```
 
 use super::norm::Exponent;
-use super::piecewise::{Question, Unserved, bound_around};
-use super::{Budget, Norm, Term};
-use crate::error::Result;
+use super::piecewise::{MOST_CELLS, Question, Unserved, bound_around};
+use super::{Budget, Method, Norm, Term};
+use crate::error::{Error, Result};
 use crate::exact::Rat;
 use crate::interval::{Interval, add_up, mul_up};
 use crate::lower::Lowering;
@@ -24,6 +24,11 @@ pub fn bound(question: Question<'_>, lowering: &Lowering, norm: &Norm) -> Result
     let value = Interval::from(&lowering.options.tuning.offset);
     let stray = if losses.ties_cleared { 0.0 } else { losses.height };
     let mut budget = bound_around(question, Unserved { value, stray }, norm)?;
+    if budget.method == Method::Uniform && !question.target.is_rational() {
+        return Err(Error::declined("values that are not rational are certified cell by cell only")
+            .note("limit", format!("{MOST_CELLS} cells; this grid has {}", question.grid.points()))
+            .note("try", "a larger --eps, or a coarser --resolution"));
+    }
     for term in self::losses(question, lowering, norm) {
         budget.bound = add_up(budget.bound, term.bound);
         budget.terms.push(term);

@@ -11,7 +11,7 @@
 //! `core-math`'s, which rounds correctly. So the same network and input give the same bytes on every machine, and with any number of
 //! threads: sequences are independent, and results are collected in their order. No layer and no zero is treated in a special way.
 //!
-//! **Layout.** [`LANES`] sequences go through the whole network together. The state is `[token][coordinate]` of [`Lanes`], one number a
+//! **Layout.** `LANES` sequences go through the whole network together. The state is `[token][coordinate]` of `Lanes`, one number a
 //! sequence, so every inner loop runs over the lanes of a few arrays that stay in the first cache, and the weights are read from front to
 //! back once for all the lanes. The numbers of a hidden unit stand together, `b1, w1[..], w2[..]`, so hidden units are never stored.
 

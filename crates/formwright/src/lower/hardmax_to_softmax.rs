@@ -2,16 +2,17 @@
 //!
 //! `W_Q` and `b_Q` are multiplied by `λ`, a power of two, so that the weights stay exact. For a query at distance `q` from its threshold
 //! and keys at least `x` apart, the softmax average is off the hardmax value by at most `(n-1) x e^{-λqx}` once `λqx ≥ 1`: it depends on the
-//! gaps, not on the size of the ids. On the lattice `q ≥ ½` and `x ≥ 1`.
+//! gaps, not on the size of the ids. On the lattice `q ≥ ½` and `x ≥ x_0 = 1`; with positions tokens have ranges of their own and are
+//! `x_0 = 1 + N + … + N^{d-1}` apart.
 //!
 //! # The drift of an id, in exact arithmetic
 //!
-//! While no id is off by more than `ρ`, a head is off by `e = (n-1)(1-2ρ) e^{-λ(½-ρ)(1-2ρ)}` at the windows next to the token and by
-//! `e^{-λ(1-2ρ)}` times less at each further one. A token that is not shifted collects `E_0`; one that is shifted takes over `D` times
+//! While no id is off by more than `ρ`, a head is off by `e = (n-1)x e^{-λ(½-ρ)x}`, `x = x_0-2ρ`, at the windows next to the token and by
+//! `e^{-λx}` times less at each further one. A token that is not shifted collects `E_0`; one that is shifted takes over `D` times
 //! what the largest and the smallest id have lost; the last layer multiplies by its scale:
 //!
 //! ```text
-//! E_0 = 4De / (1 - e^{-λ(1-2ρ)}),    r_0 = E_0,    r_j = (1+D) E_0 + D r_{j-1} + 2De,    r_n ≤ ρ < 1/5,    λ(½-ρ)(1-2ρ) ≥ 1
+//! E_0 = 4De / (1 - e^{-λx}),    r_0 = E_0,    r_j = (1+D) E_0 + D r_{j-1} + 2De,    r_n ≤ ρ < 1/5,    λ(½-ρ)x ≥ 1
 //! η = r_n + scale · (r_n + e)
 //! ```
 //!
@@ -88,15 +89,21 @@ fn power_of_two(exponent: usize) -> f64 {
     i32::try_from(exponent).map_or(f64::INFINITY, |exponent| 2.0_f64.powi(exponent))
 }
 
+/// `x_0`: how far apart two ids of a context are at least, before and during the sweep.
+fn least_gap(map: &ContextMap) -> Rat {
+    if map.is_positional() { map.grid.radix().iter().map(Rat::from).sum() } else { Rat::ONE }
+}
+
 /// `η`: how far softmax at `2^exponent` moves an id of a context, in exact arithmetic; infinite if that is not known.
 pub fn drift(map: &ContextMap, exponent: u32) -> f64 {
     let lambda = Interval::point(2.0_f64.powi(exponent.cast_signed()));
     let (n, scale) = (map.grid.tokens(), Interval::from(&Rat::from(&map.sweep.scale)));
     let others = Interval::from(&Rat::from(n - 1));
+    let apart = Interval::from(&least_gap(map));
     let (one, two, half) = (Interval::point(1.0), Interval::point(2.0), Interval::point(0.5));
     let reached = |rho: f64| -> Option<(Interval, Interval)> {
         let rho = Interval::point(rho);
-        let gap = one - two * rho;
+        let gap = apart - two * rho;
         let leak = others * gap * (-(lambda * (half - rho) * gap)).exp();
         let further = one - (-(lambda * gap)).exp();
         let unshifted = (two * two * scale * leak).checked_div(further).ok()?;
@@ -105,7 +112,7 @@ pub fn drift(map: &ContextMap, exponent: u32) -> f64 {
     };
     let mut rho = 0.0;
     for _ in 0..60 {
-        let room = lambda * (half - Interval::point(rho)) * (one - two * Interval::point(rho));
+        let room = lambda * (half - Interval::point(rho)) * (apart - two * Interval::point(rho));
         if rho >= 0.2 || room.lo() < 1.0 {
             break;
         }
@@ -118,10 +125,10 @@ pub fn drift(map: &ContextMap, exponent: u32) -> f64 {
     f64::INFINITY
 }
 
-/// Whether rounding absorbs what a softmax gives to losers: `2.02 (n-1) e^{-(λ/2)(1 - 2^{2-μ} K)} ≤ 2^{-(μ+2)}`, `K` the largest id that is
+/// Whether rounding absorbs what a softmax gives to losers: `2.02 (n-1) x_0 e^{-(λ/2)(x_0 - 2^{2-μ} K)} ≤ 2^{-(μ+2)}`, `K` the largest id that is
 /// attended to.
 ///
-/// The computed exponent of a loser is below `-(λ/2)(1 - 2^{2-μ}K)`, its score's rounding included. The sum of exponentials then rounds to
+/// The computed exponent of a loser is below `-(λ/2)(x_0 - 2^{2-μ}K)`, its score's rounding included. The sum of exponentials then rounds to
 /// the winner's, whose weight is exactly 1; and what the losers add to the winner's value `ν ≥ 1` (at most `2e^{-λ/2}ν` each: if the winner is
 /// the largest, they are smaller; if it is the smallest, `x e^{-λqx}` falls with the gap `x ≥ 1`) is less than a quarter of its last digit.
 /// A smallest id of 0 is attended to by its own token only, in the window 0, where `D` times the largest id absorbs it.
@@ -129,8 +136,9 @@ pub fn absorbs(map: &ContextMap, precision: Precision, exponent: u32) -> bool {
     let digits = precision.digits();
     let largest = Rat::from(map.largest_id()) / Rat::from(&map.global.scale) + Rat::ONE;
     let loss = largest * Rat::from(4) / Rat::from(2).pow(digits);
-    let others = Interval::from(&(Rat::from(map.grid.tokens() - 1) * Rat::new(101, 50)));
-    let fall = Interval::from(&((Rat::ONE - loss) * Rat::from(2).pow(exponent as usize) / Rat::from(2)));
+    let gap = least_gap(map);
+    let others = Interval::from(&(Rat::from(map.grid.tokens() - 1) * Rat::new(101, 50) * &gap));
+    let fall = Interval::from(&((gap - loss) * Rat::from(2).pow(exponent as usize) / Rat::from(2)));
     (others * (-fall).exp()).hi() <= 2.0_f64.powi(-i32::try_from(digits + 2).unwrap_or(i32::MAX))
 }
 

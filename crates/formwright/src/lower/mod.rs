@@ -67,7 +67,8 @@ impl Format {
 pub struct Losses {
     /// Softmax instead of hardmax, in exact arithmetic.
     pub softmax: f64,
-    /// The execution in floats against the exact execution of the same weights, both on the good set.
+    /// The execution in floats against the exact network, on the good set: values as they are stored, sums, read-out, and the drift once more,
+    /// so that it bounds the distance to the exact execution of the same weights as well.
     pub rounding: f64,
     /// The share of the box on which a coordinate lies on a ramp.
     pub bad_share: f64,
@@ -125,7 +126,7 @@ impl Lowering {
         let guard = options.everywhere.then(|| guard::derive(&map, format, temperature, options)).transpose()?;
         let step_ramp = guard.iter().fold(step_ramp, |ramp, guard| ramp.max(guard::least_ramp(guard, precision)));
         // The middle of the target's range, as a float: the read-out adds it without loss. Over all of space there is no middle but 0.
-        let (low, high) = yun::value_range(grid, target)?;
+        let (low, high) = target.range_near(grid.tokens())?;
         let middle = to_float::nearest(&((&low + &high) / Rat::from(2)), precision);
         let offset = if guard.is_some() { Rat::ZERO } else { Rat::from_f64(middle).unwrap_or_default() };
         let bound = (&low - &offset).abs().max((&high - &offset).abs());
@@ -142,6 +143,7 @@ impl Lowering {
             steps: Order::Decreasing,
             least_drop: if flag.is_some() { least_drop } else { Rat::ZERO },
             window_reach: Rat::ONE,
+            near: true,
             guard,
         };
         let options = Options { tuning, ..options.clone() };

@@ -45,8 +45,8 @@ use serde_json::{Value, json};
 
 use crate::error::{Error, Result};
 use crate::exact::Rat;
-use crate::interval::Interval;
 use crate::interval::dual::Order;
+use crate::interval::{Interval, add_up};
 use crate::lattice::Grid;
 use crate::network::Sequence;
 
@@ -228,12 +228,46 @@ impl Target {
         }
     }
 
+    /// Whether its values at rational points are rational: then they are had exactly.
+    pub fn is_rational(&self) -> bool {
+        match &self.function {
+            Function::Expression(checked) => checked.is_rational(),
+            Function::Table(_) => true,
+        }
+    }
+
+    /// The value at `x`: exactly where it is rational, else some number of its enclosure, whose width is a loss that bounds add.
+    pub fn evaluate_near(&self, x: &[Vec<Rat>]) -> Result<Sequence> {
+        let Function::Expression(checked) = &self.function else { return self.evaluate(x) };
+        if checked.is_rational() {
+            return self.evaluate(x);
+        }
+        let point: Cube = x.iter().map(|token| token.iter().map(Interval::from).collect()).collect();
+        let middle = |value: &Interval| {
+            Rat::from_f64(value.mid())
+                .ok_or_else(|| Error::declined("a value is not bounded").note("at", witness::show(x)))
+        };
+        checked.enclose(&point)?.iter().map(|token| token.iter().map(middle).collect()).collect()
+    }
+
     /// An interval that holds every output entry, over the whole domain.
     pub fn range(&self, tokens: usize) -> Result<(Rat, Rat)> {
         match &self.function {
             Function::Expression(checked) => checked.range_exact(tokens),
             Function::Table(table) => Ok(table.range()),
         }
+    }
+
+    /// The same, by outward-rounded floats where no rational range is to be had.
+    pub fn range_near(&self, tokens: usize) -> Result<(Rat, Rat)> {
+        let Function::Expression(checked) = &self.function else { return self.range(tokens) };
+        if checked.is_rational() {
+            return self.range(tokens);
+        }
+        let values = checked.enclose(&checked.domain_box(tokens))?.concat();
+        let hull = values.into_iter().reduce(Interval::hull).unwrap_or(Interval::ZERO);
+        let end = |x: f64| Rat::from_f64(x).ok_or_else(|| Error::declined("the target's values are not bounded"));
+        Ok((end(hull.lo())?, end(hull.hi())?))
     }
 
     /// The value at `x` in double precision, entry by entry, token by token.
@@ -256,7 +290,10 @@ impl Target {
                 let slopes = checked.slopes(cube, Order::First)?.concat();
                 let middle = checked.enclose(centre)?.concat();
                 let reach = vec![reach; cube.len() * checked.dims()];
-                Ok(middle.into_iter().zip(&slopes).map(|(middle, slope)| oscillation(middle, slope, &reach)).collect())
+                // What is stored of an irrational value is some number of its enclosure.
+                let stored = |middle: Interval| if checked.is_rational() { 0.0 } else { middle.width() };
+                let off = |middle: Interval, slope| add_up(oscillation(middle, slope, &reach), stored(middle));
+                Ok(middle.into_iter().zip(&slopes).map(|(middle, slope)| off(middle, slope)).collect())
             }
             // A table is constant on its own cells, which are the only ones it is asked about.
             Function::Table(table) => Ok(vec![0.0; table.grid().tokens() * table.output_dims()]),

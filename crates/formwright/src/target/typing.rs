@@ -27,6 +27,13 @@ impl Checked {
         &self.expression
     }
 
+    /// Whether it uses only operations that keep rational numbers rational.
+    pub fn is_rational(&self) -> bool {
+        use super::expr::Function::{Cos, Exp, Log, Sin, Sqrt, Tanh};
+        let irrational = |node: &Node| matches!(node, Node::Call(Exp | Log | Sqrt | Tanh | Sin | Cos, _));
+        !self.expression.body.exprs().iter().any(|expr| expr.any(&irrational))
+    }
+
     /// The number of coordinates of an input token.
     pub fn dims(&self) -> usize {
         self.dims

@@ -103,15 +103,20 @@ impl Random {
         Table::new(grid.clone(), grid.dims(), values).expect("a table")
     }
 
-    /// A random table made equivariant: the value at the sorted columns, in the order of the tokens. Equal columns must get equal values.
+    /// A random table made equivariant, with values in `[-3, 3)`.
     pub fn equivariant_table(&mut self, grid: &Grid) -> Table {
+        self.equivariant_table_in(grid, -3, 3)
+    }
+
+    /// The value at the sorted columns, in the order of the tokens. Equal columns must get equal values.
+    pub fn equivariant_table_in(&mut self, grid: &Grid, low: i64, high: i64) -> Table {
         let mut drawn: std::collections::BTreeMap<Vec<Vec<u64>>, Sequence> = std::collections::BTreeMap::new();
         let values = grid
             .all_points()
             .map(|point| {
                 let mut sorted = point.clone();
                 sorted.sort();
-                let value = drawn.entry(sorted.clone()).or_insert_with(|| self.sequence(grid, -3, 3)).clone();
+                let value = drawn.entry(sorted.clone()).or_insert_with(|| self.sequence(grid, low, high)).clone();
                 let place =
                     |column: &Vec<u64>| sorted.iter().position(|other| other == column).expect("a column of the point");
                 point.iter().map(|column| value[place(column)].clone()).collect()

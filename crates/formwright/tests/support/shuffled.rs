@@ -1,6 +1,6 @@
 //! A second float evaluator: plain loops, every sum in an order of its own, fused or not. Nothing is shared with the engine.
 
-#![expect(clippy::cast_possible_truncation, reason = "rounding to the format is what is asked for")]
+#![expect(clippy::cast_possible_truncation, reason = "rounding to single precision is what is asked for")]
 
 use formwright::network::{FloatAffine, FloatNetwork, Precision};
 
@@ -22,7 +22,7 @@ impl Shuffle {
     fn order<T>(&mut self, items: &mut [T]) {
         if self.0 != 0 {
             for last in (1..items.len()).rev() {
-                items.swap(last, (self.next() % (last as u64 + 1)) as usize);
+                items.swap(last, usize::try_from(self.next() % (last as u64 + 1)).expect("an index"));
             }
         }
     }

@@ -12,9 +12,10 @@ use crate::lattice::Grid;
 use crate::network::Sequence;
 use crate::target::Target;
 
-/// `f(C_L)`, in the target's units.
-pub fn value_at_centre(target: &Target, grid: &Grid, point: &[Vec<u64>]) -> Result<Sequence> {
-    target.evaluate(&grid.centre(point))
+/// `f(C_L)`, in the target's units: exactly, or for floats `near` it where it is irrational.
+pub fn value_at_centre(target: &Target, grid: &Grid, point: &[Vec<u64>], near: bool) -> Result<Sequence> {
+    let centre = grid.centre(point);
+    if near { target.evaluate_near(&centre) } else { target.evaluate(&centre) }
 }
 
 /// `A_L = N · (f(C_L) - offset)`, divided by `2^exponent`.
@@ -24,8 +25,9 @@ pub fn stored_value(
     point: &[Vec<u64>],
     offset: &Rat,
     exponent: usize,
+    near: bool,
 ) -> Result<Sequence> {
     let scale = Rat::from(grid.resolution()) / Rat::from(2).pow(exponent);
-    let value = value_at_centre(target, grid, point)?;
+    let value = value_at_centre(target, grid, point, near)?;
     Ok(value.into_iter().map(|token| token.into_iter().map(|y| (y - offset) * &scale).collect()).collect())
 }

@@ -92,7 +92,8 @@ pub(super) fn value_stages(
         (WindowOrder::DecreasingCentres, value_exponent(grid, target, options, &map.lowest_id())?)
     };
     let offset = options.tuning.offset.clone();
-    let values = ValueWindows { map, half_width: Rat::new(1, 2), order, exponent, offset, target: Arc::clone(target) };
+    let (half_width, near) = (Rat::new(1, 2), options.tuning.near);
+    let values = ValueWindows { map, half_width, order, exponent, offset, near, target: Arc::clone(target) };
     let mut stages = vec![values_stage(values)];
     if exponent > 0 {
         let rows = target.output_dims();

@@ -118,6 +118,8 @@ pub struct Tuning {
     pub least_drop: Rat,
     /// How far below its centre a window reaches: ½, and the ramp of a lowered one.
     pub window_reach: Rat,
+    /// Whether irrational values are stored as rational numbers near them.
+    pub near: bool,
     /// What keeps the network at 0 everywhere outside of the box.
     pub guard: Option<Guard>,
 }
@@ -129,6 +131,7 @@ impl Default for Tuning {
             steps: Order::Increasing,
             least_drop: Rat::ZERO,
             window_reach: Rat::new(1, 2),
+            near: false,
             guard: None,
         }
     }
@@ -232,8 +235,8 @@ pub(crate) fn value_range(grid: &Grid, target: &Target) -> Result<(Rat, Rat)> {
 /// The smallest `k` for which values divided by `2^k` stay below the windows: `|uᵀA_L| < lowest - ½`, or what room the windows take.
 pub(crate) fn value_exponent(grid: &Grid, target: &Target, options: &Options, lowest: &Rat) -> Result<usize> {
     let sum = grid.radix().iter().fold(Int::ZERO, |sum, power| sum + power);
-    let (low, high) = value_range(grid, target)?;
-    let Tuning { offset, window_reach, .. } = &options.tuning;
+    let Tuning { offset, window_reach, near, .. } = &options.tuning;
+    let (low, high) = if *near { target.range_near(grid.tokens())? } else { value_range(grid, target)? };
     let bound = (low - offset).abs().max((high - offset).abs());
     let mut reach = bound * Rat::from(grid.resolution()) * Rat::from(sum);
     let limit = lowest - window_reach;

@@ -177,6 +177,8 @@ pub struct ValueWindows {
     pub exponent: usize,
     /// What is subtracted from a value before it is stored.
     pub offset: Rat,
+    /// Whether an irrational value is stored as a rational number near it: for floats.
+    pub near: bool,
     /// The function.
     pub target: Arc<Target>,
 }
@@ -192,6 +194,7 @@ struct Written {
     order: WindowOrder,
     exponent: usize,
     offset: Rat,
+    near: bool,
 }
 
 /// A context, its tokens after the contextual map, and what replaces them.
@@ -204,7 +207,7 @@ struct Entry {
 impl ValueWindows {
     /// The windows as written by [`Generator::parameters`].
     pub(super) fn read(parameters: Value, grid: &Grid, target: Arc<Target>) -> std::result::Result<Self, String> {
-        let Written { map, half_width, order, exponent, offset } =
+        let Written { map, half_width, order, exponent, offset, near } =
             serde_json::from_value(parameters).map_err(|error| error.to_string())?;
         if map.grid != *grid {
             return Err("its grid is not the model's".to_owned());
@@ -216,7 +219,7 @@ impl ValueWindows {
         if exponent > MAX_ID_BITS {
             return Err(format!("the exponent {exponent} is above {MAX_ID_BITS}"));
         }
-        Ok(Self { map, half_width, order, exponent, offset, target })
+        Ok(Self { map, half_width, order, exponent, offset, near, target })
     }
 
     fn rows(&self) -> usize {
@@ -227,7 +230,7 @@ impl ValueWindows {
     fn entry(&self, context: Context) -> Result<Entry> {
         let grid = &self.map.grid;
         let point: Vec<Vec<u64>> = context.columns.iter().map(|id| grid.column(id)).collect();
-        let mut values = centres::stored_value(&self.target, grid, &point, &self.offset, self.exponent)?;
+        let mut values = centres::stored_value(&self.target, grid, &point, &self.offset, self.exponent, self.near)?;
         for value in &mut values {
             value.resize(self.rows(), Rat::ZERO);
         }
@@ -353,6 +356,7 @@ impl Generator for ValueWindows {
             order: self.order,
             exponent: self.exponent,
             offset: self.offset.clone(),
+            near: self.near,
         })
     }
 }
