@@ -181,7 +181,7 @@ pub fn skips() -> Result<Skips> {
     let (mut sequences, mut right_with, mut right_without) = (0, 0, 0);
     let mut outputs: Vec<Sequence> = Vec::new();
     for point in grid.all_points().filter(|point| crate::lattice::has_distinct_columns(point)) {
-        let (centre, value) = (grid.centre(&point), yun::centres::value_at_centre(&target, &grid, &point)?);
+        let (centre, value) = (grid.centre(&point), yun::centres::value_at_centre(&target, &grid, &point, false)?);
         let bare = exact::run_without_skips(&network, &centre)?;
         sequences += 1;
         right_with += usize::from(indexed::run(&network, &centre)? == value);
