@@ -677,6 +677,36 @@ fn an_edited_model_runs_and_claims_nothing() {
 }
 
 #[test]
+fn a_packed_model_is_written_and_read() {
+    for width in [&["--pack"][..], &["--hidden", "8"]] {
+        let scratch = Scratch::new();
+        let base = [
+            "build",
+            "mean-centring",
+            "--tokens",
+            "2",
+            "--resolution",
+            "4",
+            "--precision",
+            "f64",
+            "-o",
+            "model",
+            "--json",
+        ];
+        let built = scratch.json(&[&base, width].concat());
+        let blocks: usize = built["size"]["blocks"].as_str().expect("a count").parse().expect("a number");
+        assert!(blocks < 24, "{blocks}: the literal network has 24");
+        let inspected = scratch.json(&["inspect", "model", "--json"]);
+        assert_eq!(inspected["error"], built["error"]);
+        assert_eq!(inspected["error"]["badge"], "certified");
+        let run = scratch.run(&["run", "model", "--input", "-", "--json"], "[[[0.1],[0.9]]]");
+        let outputs = numbers(&serde_json::from_str::<Value>(&run.stdout).expect("JSON")["outputs"]);
+        assert!((outputs[0] + 0.375).abs() < 1e-8 && (outputs[1] - 0.375).abs() < 1e-8, "{outputs:?}");
+        scratch.done(&["export", "model"]);
+    }
+}
+
+#[test]
 fn an_edited_weight_is_executed_and_claims_nothing() {
     let scratch = Scratch::new();
     let input = "[[[0.1],[0.9]]]";

@@ -2,6 +2,9 @@
 //! its output, lie in the enclosure of everything that a correct execution may compute (`support/floats.rs`); and the enclosure is
 //! narrow enough that a network with one thing changed falls out of it.
 //!
+//! Of networks that the compiler makes more is asked: at the centres of cells onnxruntime's ids are those of our engine, bit by bit, and the
+//! outputs are no further apart than the rounding that is stated allows.
+//!
 //! `cargo test --release --test onnx -- --ignored --nocapture` runs a thousand networks.
 
 #[path = "support/floats.rs"]
@@ -12,11 +15,18 @@ mod support;
 
 use std::collections::BTreeMap;
 
-use floats::{Enclosure, Execution, Layers, Plain, Shape, execute, inside, judge};
+use std::sync::Arc;
+
+use floats::{Enclosure, Execution, Layers, Plain, Shape, execute, inside, judge, judge_parts};
+use formwright::eval::float::Engine;
+use formwright::exact::Rat;
 use formwright::export::onnx;
+use formwright::lattice::{Grid, has_distinct_columns};
+use formwright::lower::{Format, Hidden, Losses, Lowering, Temperature};
 use formwright::network::{FloatNetwork, Precision};
+use formwright::target::Source;
 use onnxruntime::Batch;
-use support::Random;
+use support::{Options, Random};
 
 /// A network and what to run it on.
 struct Case {
@@ -200,6 +210,155 @@ fn a_changed_network_falls_out_of_the_enclosure() {
                 assert!(judged.any(|verdict| verdict.is_err()), "{name}, {precision}, {way}: nothing is seen");
             }
         }
+    }
+}
+
+/// A network that the compiler makes, with what it states, and where to look.
+struct Compiled {
+    name: String,
+    network: FloatNetwork,
+    losses: Losses,
+    inputs: Batch,
+    /// Of each input: whether it is the centre of a cell that the theorem serves.
+    served: Vec<bool>,
+}
+
+fn compiled(
+    text: &str,
+    (n, d, side): support::Triple,
+    positional: bool,
+    precision: Precision,
+    hidden: Hidden,
+) -> Compiled {
+    let grid = Grid::unit(n, d, side).expect("a grid");
+    let target = Arc::new(Source::expression(text, text).and_then(|source| source.target(d)).expect("a target"));
+    let options = Options { positional, ..Options::default() };
+    let format = Format { precision, temperature: Temperature::Derived, hidden };
+    let lowering = Lowering::derive(&grid, &target, &options, format).expect("it fits");
+    let exact = lowering.exact(&grid, &target).expect("a network");
+    let (network, losses) = lowering.finish(&exact, &grid).expect("floats");
+    let mut random = Random::new(side);
+    let few = grid.points() <= formwright::exact::Int::from(64);
+    let points: Vec<Vec<Vec<u64>>> = if few {
+        grid.all_points().collect()
+    } else {
+        (0..48).map(|_| (0..n).map(|_| (0..d).map(|_| random.below(side)).collect()).collect()).collect()
+    };
+    let floats = |x: Vec<Vec<Rat>>| x.iter().map(|token| token.iter().map(Rat::to_f64).collect()).collect();
+    let mut inputs: Batch = points.iter().map(|point| floats(grid.centre(point))).collect();
+    let mut served: Vec<bool> = points.iter().map(|point| positional || has_distinct_columns(point)).collect();
+    let place = |random: &mut Random| (0..d).map(|_| random.below(1 << 30)).map(|x| Rat::new(x, 1 << 30)).collect();
+    for _ in 0..16 {
+        inputs.push(floats((0..n).map(|_| place(&mut random)).collect()));
+        served.push(false);
+    }
+    let theorem = if positional { 3 } else { 2 };
+    let name = format!("theorem{theorem}-n{n}-d{d}-N{side}-{precision}-{hidden:?}").replace(['(', ')'], "-");
+    Compiled { name, network, losses, inputs, served }
+}
+
+/// How many blocks of the network belong to a stage.
+fn blocks(network: &FloatNetwork, stage: usize) -> usize {
+    let belongs = |run: &&formwright::network::Run| {
+        run.attention.as_ref().is_some_and(|a| a.stage == stage)
+            || run.feed_forward.as_ref().is_some_and(|f| f.stage == stage)
+    };
+    network.runs.iter().filter(belongs).map(|run| run.blocks).sum()
+}
+
+/// Runs compiled networks in onnxruntime and in our engine, and compares.
+fn agree(cases: &[Compiled]) {
+    let files: Vec<_> =
+        cases.iter().map(|case| (case.name.clone(), model(&case.network), case.inputs.clone())).collect();
+    for (case, outputs) in cases.iter().zip(onnxruntime::run(&files)) {
+        let Compiled { name, network, losses, inputs, served } = case;
+        let engine = Engine::new(network).expect("an engine");
+        let (trace, ours) = (engine.trace_batch(inputs).expect("states"), engine.run(inputs).expect("outputs"));
+        let stage = |wanted: &str| trace.iter().position(|(stage, _)| stage == wanted);
+        let (first, last) = (1, stage("zero").or_else(|| stage("global")).expect("the contextual map"));
+        let (mut apart, mut off_the_ramps): (f64, usize) = (0.0, 0);
+        for (way, outputs) in &outputs.runs {
+            for (i, execution) in executions(network, outputs).iter().enumerate() {
+                let place = format!("{name}, {way}: sequence {i}, {:?}", inputs[i]);
+                // A long stage of large weights has no narrow enclosure.
+                judge_parts(network, &inputs[i], execution, |stage| blocks(network, stage) <= 2)
+                    .unwrap_or_else(|error| panic!("{place}: {error}"));
+                let state = |s: usize| trace[s].1[i].iter().flatten().map(|z| z.to_bits());
+                let equal = |s: usize| state(s).eq(execution.states[s].iter().flatten().map(|z| z.to_bits()));
+                // Elsewhere: where no coordinate is on a ramp, that is, where both quantise to the same cells.
+                let cells = execution.states[first].iter().flatten().all(|z| z.fract() == 0.0);
+                let good = served[i] || (cells && equal(first));
+                if !good {
+                    continue;
+                }
+                off_the_ramps += usize::from(!served[i]);
+                if served[i] {
+                    for (s, (stage, ours)) in trace.iter().enumerate().take(last + 1).skip(first) {
+                        let (ours, theirs) = (&ours[i], &execution.states[s]);
+                        assert!(equal(s), "{place}, {stage}: {theirs:?}, not {ours:?}");
+                    }
+                }
+                for (a, b) in ours[i].iter().flatten().zip(execution.output.iter().flatten()) {
+                    apart = apart.max((a - b).abs());
+                    assert!((a - b).abs() <= 2.0 * losses.rounding, "{place}: {b}, not {a}; {:e}", losses.rounding);
+                }
+            }
+        }
+        // Ties are no ramps, and 16 points were drawn; four ways of running.
+        assert!(off_the_ramps >= 4 * 8, "{name}: {off_the_ramps} of the other points are off the ramps");
+        let size = network.size();
+        println!(
+            "{name}: {} blocks, hidden {}, outputs at most {apart:.1e} apart, twice the rounding {:.1e}",
+            size.blocks,
+            size.hidden,
+            2.0 * losses.rounding
+        );
+    }
+}
+
+/// Every case in three widths.
+fn in_all_widths(text: &str, triple: support::Triple, positional: bool, precision: Precision) -> Vec<Compiled> {
+    let widths = [Hidden::Literal, Hidden::Units(16), Hidden::All];
+    widths.map(|hidden| compiled(text, triple, positional, precision, hidden)).into_iter().collect()
+}
+
+#[test]
+fn onnxruntime_agrees_on_networks_of_theorem_2() {
+    use Precision::{F32, F64};
+    let text = "x * mean(x)";
+    agree(&in_all_widths(text, (2, 1, 8), false, F32));
+    agree(&in_all_widths(text, (3, 1, 4), false, F32));
+    agree(&in_all_widths(text, (2, 1, 8), false, F64));
+    agree(&in_all_widths(text, (2, 1, 30), false, F64));
+    agree(&in_all_widths(text, (3, 1, 8), false, F64));
+    agree(&in_all_widths(text, (2, 2, 4), false, F64));
+    agree(&in_all_widths(text, (3, 2, 3), false, F64));
+}
+
+#[test]
+fn onnxruntime_agrees_on_networks_of_theorem_3() {
+    use Precision::{F32, F64};
+    let text = "x * mean(x) - x[n - 1 - i] / 3";
+    agree(&in_all_widths(text, (2, 1, 6), true, F32));
+    agree(&in_all_widths(text, (3, 1, 3), true, F32));
+    agree(&in_all_widths(text, (2, 1, 12), true, F64));
+    agree(&in_all_widths(text, (3, 1, 8), true, F64));
+    agree(&in_all_widths(text, (2, 2, 5), true, F64));
+    agree(&in_all_widths(text, (3, 2, 3), true, F64));
+}
+
+/// What the comparison of ids sees: a network with one weight changed in its last digit.
+#[test]
+fn another_id_is_seen() {
+    let mut case = compiled("x * mean(x)", (2, 1, 8), false, Precision::F64, Hidden::Literal);
+    let ours = Engine::new(&case.network).and_then(|engine| engine.trace_batch(&case.inputs)).expect("states");
+    let attention = case.network.runs.iter_mut().find_map(|run| run.attention.as_mut()).expect("attention");
+    attention.o[0] = attention.o[0].next_up();
+    let outputs = onnxruntime::run(&[(case.name.clone(), model(&case.network), case.inputs.clone())]);
+    for outputs in outputs[0].runs.values() {
+        let theirs = executions(&case.network, outputs);
+        let at = ours.iter().position(|(name, _)| name == "global").expect("the stage");
+        assert!((0..theirs.len()).any(|i| case.served[i] && theirs[i].states[at] != ours[at].1[i]));
     }
 }
 

@@ -194,12 +194,25 @@ fn constants<A: Arithmetic>(arithmetic: &A, state: &State<f64>) -> State<A::Numb
 /// Judges an execution part by part: the embedding of the input, each stage from the execution's own state before it, the read-out of its
 /// own last state. Returns the widest enclosure, or the place where the execution leaves its enclosure.
 pub fn judge(network: &FloatNetwork, x: &State<f64>, execution: &Execution<f64>) -> Result<f64, String> {
+    judge_parts(network, x, execution, |_| true)
+}
+
+/// Judges the embedding, the read-out and those stages that are looked at.
+pub fn judge_parts(
+    network: &FloatNetwork,
+    x: &State<f64>,
+    execution: &Execution<f64>,
+    looked_at: impl Fn(usize) -> bool,
+) -> Result<f64, String> {
     let model = Enclosure(network.precision);
     let starts = std::iter::once(x).chain(&execution.states);
     let ends = execution.states.iter().chain([&execution.output]);
     assert_eq!(execution.states.len(), network.stages.len() + 1, "states");
     let mut widest = 0.0;
     for (part, (start, end)) in starts.zip(ends).enumerate() {
+        if (1..=network.stages.len()).contains(&part) && !looked_at(part - 1) {
+            continue;
+        }
         let start = constants(&model, start);
         let (name, enclosure) = match part {
             0 => ("the embedding", embed(&model, network, &start)),
