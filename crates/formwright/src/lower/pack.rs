@@ -99,11 +99,12 @@ pub fn pack_quantiser(
 ) -> Vec<FeedForward> {
     let width = rows.first().and_then(|row| row.first()).map_or(0, |layer| layer.b2.len());
     let last_digit = Rat::from(2).pow(precision.digits() - 1 - digits);
+    // A layer has at least one hidden unit; this one's does nothing.
     let snap = |constant: Rat| FeedForward {
-        w1: Vec::new(),
-        b1: Vec::new(),
-        activations: Vec::new(),
-        w2: vec![Vec::new(); width],
+        w1: vec![vec![Rat::ZERO; width]],
+        b1: vec![Rat::ZERO],
+        activations: vec![Activation::Relu],
+        w2: vec![vec![Rat::ZERO]; width],
         b2: vec![constant; width],
     };
     let together = hidden.steps_a_block(&Int::from(rows.first().map_or(0, Vec::len)));
