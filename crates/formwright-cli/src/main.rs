@@ -6,6 +6,7 @@ mod build;
 mod export;
 mod inspect;
 mod plan;
+mod questions;
 mod run;
 mod show;
 mod targets;

@@ -27,6 +27,9 @@ const MOST_BYTES: u64 = 1 << 28;
 /// The most layers that are executed one by one.
 const MOST_LAYERS: u64 = 10_000_000;
 
+/// What to do about too many layers.
+const CLOSED_FORM: &str = "leave out --layer-by-layer: the closed form does not depend on the number of layers";
+
 #[derive(Args)]
 pub struct Run {
     /// The folder that `build` wrote.
@@ -44,6 +47,9 @@ pub struct Run {
     /// Execute every layer instead of each stage in closed form. The result is the same.
     #[arg(long)]
     layer_by_layer: bool,
+    /// Leave the skip connections out, to see what they are for: every layer puts out only what it would have added. Of exact models.
+    #[arg(long)]
+    without_skips: bool,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -62,6 +68,10 @@ impl Run {
         let network = &model.network;
         let (text, name) = read_input(&self.input)?;
         let batch = input::batch(&input::parse_json(&text, &name)?, network.tokens, network.dims())?;
+        if self.without_skips && model.lowered.is_some() {
+            return Err(Error::input("--without-skips is for exact models")
+                .note("try", "leave it out, or build with --precision exact"));
+        }
         let answer = match (&model.lowered, self.engine) {
             (None, None | Some(Engine::Exact)) => self.run_exact(&model, &batch),
             (None, Some(_)) => Err(Error::input("an exact model has no float weights")
@@ -136,17 +146,25 @@ impl Run {
     fn run_exact(&self, model: &Model, batch: &[Sequence]) -> Result<Answer> {
         let network = &model.network;
         let layers = network.layer_count();
-        if self.layer_by_layer && layers > Int::from(MOST_LAYERS) {
+        if (self.layer_by_layer || self.without_skips) && layers > Int::from(MOST_LAYERS) {
             return Err(Error::declined(format!("the network has {layers} layers, too many to execute one by one"))
                 .note("limit", MOST_LAYERS.to_string())
-                .note("try", "leave out --layer-by-layer: the closed form does not depend on the number of layers"));
+                .note("try", if self.without_skips { "a coarser --resolution" } else { CLOSED_FORM }));
         }
-        let run = if self.layer_by_layer { exact::run } else { indexed::run };
+        let run = match (self.without_skips, self.layer_by_layer) {
+            (true, _) => exact::run_without_skips,
+            (_, true) => exact::run,
+            _ => indexed::run,
+        };
         let outputs = batch.iter().map(|x| run(network, x)).collect::<Result<Vec<Sequence>>>()?;
         let mut json = json!({"engine": "exact", "outputs": outputs});
         if self.trace {
             let x = &batch[single(batch)?];
-            let trace = if self.layer_by_layer { exact::trace } else { indexed::trace };
+            let trace = match (self.without_skips, self.layer_by_layer) {
+                (true, _) => exact::trace_without_skips,
+                (_, true) => exact::trace,
+                _ => indexed::trace,
+            };
             let trace = trace(network, x)?;
             json["trace"] =
                 trace.iter().map(|(stage, state)| json!({"stage": stage, "state": state})).collect::<Value>();

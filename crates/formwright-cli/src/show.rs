@@ -224,3 +224,20 @@ pub fn document(model: &Model, dir: Option<&Path>) -> Result<Value> {
     }
     Ok(document)
 }
+
+/// Breaks a text into lines of at most a hundred characters.
+pub fn wrap(text: &str, indent: &str) -> String {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let last = lines.last_mut().filter(|line| line.chars().count() + word.chars().count() < 100);
+        match last {
+            Some(line) if line.is_empty() => line.push_str(word),
+            Some(line) => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            None => lines.push(word.to_owned()),
+        }
+    }
+    lines.iter().map(|line| format!("{indent}{line}")).collect::<Vec<_>>().join("\n")
+}

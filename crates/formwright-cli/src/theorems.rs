@@ -7,21 +7,27 @@ use formwright::error::{Error, Result, nearest};
 use formwright::theorems::{STATEMENTS, Statement, find};
 use serde_json::json;
 
-use crate::Answer;
-use crate::show::{lines, table};
+use crate::show::{lines, table, wrap};
+use crate::{Answer, questions};
+
+/// The word in the place of an id.
+const QUESTIONS: &str = "questions";
 
 #[derive(Args)]
 pub struct Theorems {
-    /// A statement's id; without it all are listed.
+    /// A statement's id; without it all are listed. `questions` answers what readers of the paper ask, with numbers.
     id: Option<String>,
 }
 
 impl Theorems {
     pub fn execute(&self) -> Result<Answer> {
         let Some(id) = &self.id else { return Ok(list()) };
+        if id == QUESTIONS {
+            return questions::execute();
+        }
         let statement = find(id).ok_or_else(|| {
             let error = Error::input(format!("there is no statement '{id}'"));
-            match nearest(id, STATEMENTS.iter().map(|statement| statement.id)) {
+            match nearest(id, STATEMENTS.iter().map(|statement| statement.id).chain([QUESTIONS])) {
                 Some(near) => error.note("try", format!("formwright theorems {near}")),
                 None => error.note("try", "formwright theorems"),
             }
@@ -39,7 +45,8 @@ fn list() -> Answer {
         rows.add_row([statement.id, statement.source, &gaps, statement.statement]);
     }
     let text = format!(
-        "{}\n\nformwright theorems ID tells where one is built, what checks it, and where the printed proof was repaired.",
+        "{}\n\nformwright theorems ID tells where one is built, what checks it, and where the printed proof was repaired;\n\
+         formwright theorems questions answers what readers of the paper ask, with numbers computed on the spot.",
         lines(&rows)
     );
     Answer { text, json: json!({"statements": STATEMENTS}) }
@@ -60,21 +67,4 @@ fn tell(statement: &Statement) -> String {
         }
     }
     text
-}
-
-/// Breaks a text into lines of at most a hundred characters.
-fn wrap(text: &str, indent: &str) -> String {
-    let mut lines = vec![String::new()];
-    for word in text.split_whitespace() {
-        let last = lines.last_mut().filter(|line| line.chars().count() + word.chars().count() < 100);
-        match last {
-            Some(line) if line.is_empty() => line.push_str(word),
-            Some(line) => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            None => lines.push(word.to_owned()),
-        }
-    }
-    lines.iter().map(|line| format!("{indent}{line}")).collect::<Vec<_>>().join("\n")
 }

@@ -62,6 +62,15 @@ impl Scratch {
         }
     }
 
+    /// The exit code and the output of a line as one types it.
+    fn shell(&self, line: &str) -> (i32, String) {
+        let binary = Path::new(env!("CARGO_BIN_EXE_formwright")).parent().expect("a folder");
+        let path = format!("{}:{}", binary.display(), std::env::var("PATH").unwrap_or_default());
+        let mut command = Command::new("sh");
+        let output = command.args(["-c", line]).current_dir(self.0.path()).env("PATH", path).output().expect("a shell");
+        (output.status.code().expect("a code"), String::from_utf8(output.stdout).expect("UTF-8"))
+    }
+
     /// A command that must succeed.
     fn done(&self, arguments: &[&str]) -> String {
         let outcome = self.run(arguments, "");
@@ -404,6 +413,13 @@ fn a_model_is_written_read_run_and_inspected() {
     insta::assert_snapshot!("trace_json", trace.stdout);
 }
 
+/// The numbers of nested arrays.
+fn numbers(value: &Value) -> Vec<f64> {
+    value
+        .as_array()
+        .map_or_else(|| vec![value.as_f64().expect("a number")], |part| part.iter().flat_map(numbers).collect())
+}
+
 #[test]
 fn the_layers_of_a_float_model_are_its_tensors() {
     let scratch = Scratch::new();
@@ -418,11 +434,6 @@ fn the_layers_of_a_float_model_are_its_tensors() {
         assert!(mine.iter().enumerate().all(|(i, layer)| layer["index"] == i), "{stage}");
     }
     // What is listed is what the file holds, entry by entry.
-    fn numbers(value: &Value) -> Vec<f64> {
-        value
-            .as_array()
-            .map_or_else(|| vec![value.as_f64().expect("a number")], |part| part.iter().flat_map(numbers).collect())
-    }
     let bytes = fs::read(scratch.path("model/model.safetensors")).expect("a file");
     let entries: usize = layers
         .iter()
@@ -590,25 +601,42 @@ fn the_commands_of_the_registry_show_what_they_say() {
     let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
     fs::create_dir(scratch.path("examples")).expect("a folder");
     fs::copy(examples.join("lemma7-gap.json"), scratch.path("examples/lemma7-gap.json")).expect("a file");
-    let binary = Path::new(env!("CARGO_BIN_EXE_formwright")).parent().expect("a folder");
-    let path = format!("{}:{}", binary.display(), std::env::var("PATH").unwrap_or_default());
-    let shell = |command: &str| {
-        let output = Command::new("sh")
-            .args(["-c", command])
-            .current_dir(scratch.0.path())
-            .env("PATH", &path)
-            .output()
-            .expect("a shell");
-        String::from_utf8(output.stdout).expect("UTF-8")
-    };
     let shown: Vec<String> = formwright::theorems::STATEMENTS
         .iter()
         .flat_map(|statement| statement.departures)
         .filter_map(|departure| departure.show)
-        .map(|command| format!("$ {command}\n{}", shell(command)))
+        .map(|command| format!("$ {command}\n{}", scratch.shell(command).1))
         .collect();
     assert_eq!(shown.len(), 4);
     insta::assert_snapshot!(shown.join("\n"));
+}
+
+#[test]
+fn questions_are_answered_with_numbers_that_can_be_had_again() {
+    let scratch = Scratch::new();
+    insta::assert_snapshot!("questions", scratch.done(&["theorems", "questions"]));
+    let document = scratch.json(&["theorems", "questions", "--json"]);
+    let questions = document["questions"].as_array().expect("questions");
+    assert_eq!(questions.iter().map(|q| q["number"].as_u64().expect("a number")).collect::<Vec<_>>(), [1, 4, 5]);
+    assert_eq!(questions[0]["numbers"]["equivariant"], true);
+    assert_eq!(questions[1]["numbers"]["right_without"], 0);
+    assert_eq!(questions[2]["numbers"]["rows"][0]["attention_layers"], "13");
+    let commands = questions.iter().flat_map(|question| question["commands"].as_array().expect("commands"));
+    let (mut done, mut declined) = (String::new(), 0);
+    for command in commands.map(|command| command.as_str().expect("a command")) {
+        let (code, stdout) = scratch.shell(command);
+        match code {
+            0 => done.push_str(&stdout),
+            2 => declined += 1,
+            code => panic!("{command}: {code}"),
+        }
+    }
+    assert_eq!(declined, 1, "sort is not equivariant");
+    for shown in
+        ["[3/8, 1/8, 7/8] ↦ [-1/12, -1/3, 5/12]", "zero      1,332,032", "680 blocks", "38 blocks", "18 blocks"]
+    {
+        assert!(done.contains(shown), "{shown}: {done}");
+    }
 }
 
 #[test]
@@ -618,16 +646,8 @@ fn the_example_of_the_readme_is_true() {
     let examples: Vec<&str> = blocks.flat_map(|block| block.split("$ ").skip(1)).collect();
     assert_eq!(examples.len(), 3);
     let scratch = Scratch::new();
-    let binary = Path::new(env!("CARGO_BIN_EXE_formwright")).parent().expect("a folder");
-    let path = format!("{}:{}", binary.display(), std::env::var("PATH").unwrap_or_default());
     for example in examples {
         let (command, expected) = example.split_once('\n').expect("a command and its answer");
-        let output = Command::new("sh")
-            .args(["-c", command])
-            .current_dir(scratch.0.path())
-            .env("PATH", &path)
-            .output()
-            .expect("a shell");
-        assert_eq!(String::from_utf8(output.stdout).expect("UTF-8").trim_end(), expected.trim_end(), "{command}");
+        assert_eq!(scratch.shell(command).1.trim_end(), expected.trim_end(), "{command}");
     }
 }

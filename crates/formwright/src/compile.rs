@@ -151,15 +151,22 @@ const DEFAULT_DIMS: usize = 1;
 
 /// Compiles a target to the network of Theorem 2 or 3.
 pub fn compile(request: &Request) -> Result<Model> {
-    let mut choices = request.arithmetic.choices().into_iter();
-    loop {
-        let format = choices.next().unwrap_or_default();
+    let mut missed = None;
+    for format in request.arithmetic.choices() {
         match compile_in(request, format) {
             // What is malformed is so in every format.
-            Err(error) if choices.len() > 0 && error.kind() != ErrorKind::Input => {}
+            Err(error) if error.kind() != ErrorKind::Input => {
+                // By how much a tolerance is missed says more than what another format cannot do at all.
+                let says_less = error.kind() == ErrorKind::Declined
+                    && missed.as_ref().is_some_and(|missed: &Error| missed.kind() == ErrorKind::Rejected);
+                if !says_less {
+                    missed = Some(error);
+                }
+            }
             compiled => return compiled,
         }
     }
+    Err(missed.unwrap_or_else(|| Error::input("no arithmetic was asked for")))
 }
 
 /// Compiles in one format; `None` is exact.
@@ -169,6 +176,9 @@ fn compile_in(request: &Request, format: Option<Format>) -> Result<Model> {
     let target = Arc::new(source.target(shape.dims())?);
     // Whether the theorem applies at all does not depend on how fine the grid is: it is asked first.
     let assumptions = assumptions(&shape, &target, &request.options, request.assume_equivariant)?;
+    if format.is_none() {
+        yun::value_range(&shape, &target)?;
+    }
     let grid = match request.resolution.or(source.resolution()) {
         Some(_) => shape,
         None => request.smallest_grid(&target, &shape, format)?,
@@ -243,6 +253,9 @@ impl Request {
                 let error = not_met(eps, &budget, resolution);
                 let way_out = match format {
                     Some(Format { precision: Precision::F32, .. }) => "--precision f64".to_owned(),
+                    Some(_) if target.range(shape.tokens()).is_err() => {
+                        format!("--eps {reachable}, the smallest reachable")
+                    }
                     Some(_) => format!("--eps {reachable}, the smallest reachable in floats, or --precision exact"),
                     None if positional => format!("--eps {reachable}, the smallest reachable"),
                     None => format!("--eps {reachable}, the smallest reachable, or --positional (no duplicates)"),

@@ -51,5 +51,6 @@ pub mod lattice;
 pub mod lower;
 pub mod network;
 pub mod plan;
+pub mod questions;
 pub mod target;
 pub mod theorems;

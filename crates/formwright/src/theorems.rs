@@ -69,7 +69,10 @@ pub const STATEMENTS: &[Statement] = &[
         source: YUN,
         statement: "A network without positions is permutation-equivariant: g(XP) = g(X)P, hardmax ties included.",
         module: "crates/formwright/src/eval/exact.rs",
-        checked: &["end_to_end::outputs_are_permutation_equivariant"],
+        checked: &[
+            "end_to_end::outputs_are_permutation_equivariant",
+            "questions::permuted_tokens_give_permuted_outputs",
+        ],
         departures: &[],
     },
     Statement {
@@ -78,7 +81,10 @@ pub const STATEMENTS: &[Statement] = &[
         statement: "A sub-layer with zero output weights is the identity, because of its skip connection: runs of layers of one \
                     kind can be stacked.",
         module: "crates/formwright/src/network/layer.rs",
-        checked: &["end_to_end::a_sub_layer_with_zero_output_weights_changes_nothing"],
+        checked: &[
+            "end_to_end::a_sub_layer_with_zero_output_weights_changes_nothing",
+            "questions::without_skips_the_same_layers_forget_the_input",
+        ],
         departures: &[],
     },
     Statement {

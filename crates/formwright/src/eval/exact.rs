@@ -37,6 +37,32 @@ pub fn trace_batch(network: &Network, batch: &[Sequence]) -> Result<Vec<(&'stati
     Ok(trace)
 }
 
+/// The output of the network without its skip connections: a layer puts out what it would have added, and nothing of what came in.
+///
+/// Sub-layers that a block does not have stay the identity; were they layers of zeros, nothing would pass them at all.
+pub fn run_without_skips(network: &Network, x: &[Vec<Rat>]) -> Result<Sequence> {
+    let trace = trace_without_skips(network, x)?;
+    Ok(trace.last().map_or_else(Vec::new, |(_, state)| network.read_out(state)))
+}
+
+/// The states of the network without its skip connections, after the embedding and after each stage.
+pub fn trace_without_skips(network: &Network, x: &[Vec<Rat>]) -> Result<Trace> {
+    check_shape(network, x)?;
+    let mut state = network.embed(x);
+    let mut trace = vec![("embed", state.clone())];
+    for stage in &network.stages {
+        for layer in stage.generator.layers() {
+            let before = state.clone();
+            apply(&layer?, &mut state);
+            for (z, came_in) in state.iter_mut().flatten().zip(before.iter().flatten()) {
+                *z = &*z - came_in;
+            }
+        }
+        trace.push((stage.name, state.clone()));
+    }
+    Ok(trace)
+}
+
 /// One layer.
 pub fn apply(layer: &Layer, state: &mut Sequence) {
     match layer {

@@ -109,6 +109,12 @@ fn head(u: &[Rat], b: &Rat, scale: Rat) -> Head {
     Head { q: row.clone(), q_bias: vec![-b.clone()], k: row.clone(), v: row, o }
 }
 
+/// The layer that shifts the tokens whose id lies between the two ends by `scale` times the difference of the largest and the smallest id.
+pub fn selective_shift(u: &[Rat], ends: &[Rat; 2], scale: Rat) -> Layer {
+    let heads = vec![head(u, &ends[0], scale.clone()), head(u, &ends[1], -scale)];
+    Layer::Attention(Attention { normaliser: Normaliser::Hardmax, heads })
+}
+
 /// The largest and the smallest id of a sequence, and the ids themselves for their mean: all that a head can give.
 struct Extremes<'a> {
     max: &'a Rat,
@@ -143,12 +149,8 @@ impl<'a> Extremes<'a> {
 
 impl SelectiveShifts {
     fn layer(&self, v: &Int) -> Layer {
-        let (v, scale) = (Rat::from(v), Rat::from(&self.scale));
-        let heads = vec![
-            head(&self.u, &(&v - &self.half_width), scale.clone()),
-            head(&self.u, &(&v + &self.half_width), -scale),
-        ];
-        Layer::Attention(Attention { normaliser: Normaliser::Hardmax, heads })
+        let v = Rat::from(v);
+        selective_shift(&self.u, &[&v - &self.half_width, &v + &self.half_width], Rat::from(&self.scale))
     }
 
     /// Every window in the order of the sweep.

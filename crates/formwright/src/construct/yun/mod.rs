@@ -226,9 +226,9 @@ pub(crate) fn check_size(grid: &Grid) -> Result<()> {
         .note("try", most.map_or_else(|| "fewer --dims".to_owned(), |most| format!("--tokens {most} or fewer"))))
 }
 
-/// A rational range of the target, which every network is built around.
+/// A rational range of the target, which an exact network is built around.
 pub(crate) fn value_range(grid: &Grid, target: &Target) -> Result<(Rat, Rat)> {
-    let why = "a network is built from rational values, and where it puts them depends on a proved bound on them";
+    let why = "an exact network stores rational values, and where it puts them depends on a proved bound on them";
     target.range(grid.tokens()).map_err(|error| error.note("reason", why))
 }
 

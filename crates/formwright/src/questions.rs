@@ -1,0 +1,299 @@
+//! Questions that readers of Yun et al. 2020 ask, answered with numbers that are computed here and now.
+//!
+//! They stand in a review of the paper, in this order; the second and the third, about layer normalisation and about training, are not
+//! of the kind that a construction answers.
+//!
+//! | | question | answer |
+//! |---|---|---|
+//! | 1 | why do shared parameters make universal approximation hard? | [`sharing`]: whatever the weights are, permuted tokens give permuted outputs |
+//! | 4 | why may layers of one kind be stacked, and what do skip connections do? | [`skips`]: without them the same layers forget the input |
+//! | 5 | do larger blocks save blocks? | [`width`]: feed-forward blocks yes, at the price of digits; attention no, with a counterexample |
+
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use crate::construct::yun::context::{GlobalShift, selective_shift};
+use crate::construct::yun::{self, Options};
+use crate::error::Result;
+use crate::eval::{exact, indexed};
+use crate::exact::{Int, Rat};
+use crate::lattice::Grid;
+use crate::lower::{Format, Hidden, Lowering, Temperature};
+use crate::network::{Generator as _, Layer, Network, Precision, Sequence};
+use crate::target::{Source, Target};
+
+/// The function, the shape and the grid of an example.
+#[derive(Clone, Debug, Serialize)]
+pub struct Example {
+    /// The target.
+    pub expression: &'static str,
+    /// `n`.
+    pub tokens: usize,
+    /// `d`.
+    pub dims: usize,
+    /// `N`.
+    pub resolution: u64,
+    /// With positions: Theorem 3.
+    pub positional: bool,
+}
+
+impl Example {
+    fn parts(&self) -> Result<(Grid, Arc<Target>, Options)> {
+        let grid = Grid::unit(self.tokens, self.dims, self.resolution)?;
+        let target = Source::expression(self.expression, self.expression)?.target(self.dims)?;
+        Ok((grid, Arc::new(target), Options { positional: self.positional, ..Options::default() }))
+    }
+
+    fn network(&self) -> Result<Network> {
+        let (grid, target, options) = self.parts()?;
+        yun::build(&grid, &target, &options)
+    }
+}
+
+/// The example of the first two answers, the one of the demonstration.
+const CENTRING: Example = Example { expression: "x - mean(x)", tokens: 3, dims: 1, resolution: 4, positional: false };
+
+/// Centres of three cells, no two alike.
+fn centres() -> Sequence {
+    [1, 7, 3].map(|eighths| vec![Rat::new(eighths, 8)]).to_vec()
+}
+
+/// What shared parameters cost, and what they save.
+#[derive(Clone, Debug, Serialize)]
+pub struct Sharing {
+    /// The network.
+    pub example: Example,
+    /// Entries of all attention layers.
+    pub attention: Int,
+    /// Entries of all feed-forward layers.
+    pub feed_forward: Int,
+    /// The same with weights of its own for every pair of tokens.
+    pub attention_unshared: Int,
+    /// The same with weights of its own for every token.
+    pub feed_forward_unshared: Int,
+    /// A sequence.
+    pub input: Sequence,
+    /// What the network makes of it.
+    pub output: Sequence,
+    /// The place from which each token of the permuted sequence comes.
+    pub permutation: Vec<usize>,
+    /// What the network makes of the permuted sequence.
+    pub output_of_permuted: Sequence,
+    /// Whether that is the permuted output.
+    pub equivariant: bool,
+    /// Contexts that shared weights have to tell apart by what the tokens hold: values to store.
+    pub values: Int,
+    /// The same with positions, where every sequence is a context of its own.
+    pub values_with_positions: Int,
+    /// The numbers that positions add.
+    pub positions: usize,
+}
+
+/// Question 1: every layer of a network of Theorem 2 treats all tokens alike.
+pub fn sharing() -> Result<Sharing> {
+    let network = CENTRING.network()?;
+    let (mut attention, mut feed_forward) = (0, 0);
+    let entries = |rows: &[Vec<Rat>]| rows.iter().map(Vec::len).sum::<usize>();
+    for (_, layer) in network.layers() {
+        match layer? {
+            Layer::Attention(layer) => {
+                for head in &layer.heads {
+                    attention += [&head.q, &head.k, &head.v, &head.o].map(|rows| entries(rows)).iter().sum::<usize>();
+                    attention += head.q_bias.len();
+                }
+            }
+            Layer::FeedForward(layer) => {
+                feed_forward += entries(&layer.w1) + layer.b1.len() + entries(&layer.w2) + layer.b2.len();
+            }
+        }
+    }
+    let permutation = vec![2, 0, 1];
+    let permuted = |x: &Sequence| -> Sequence { permutation.iter().map(|place| x[*place].clone()).collect() };
+    let input = centres();
+    let output = exact::run(&network, &input)?;
+    let output_of_permuted = exact::run(&network, &permuted(&input))?;
+    let n = CENTRING.tokens;
+    let windows = |positional: bool| -> Result<Int> {
+        let (grid, _, options) = Example { positional, ..CENTRING }.parts()?;
+        Ok(Int::from(n) * yun::context_map(&grid, &options).count())
+    };
+    Ok(Sharing {
+        attention: Int::from(attention),
+        feed_forward: Int::from(feed_forward),
+        attention_unshared: Int::from(n * n * attention),
+        feed_forward_unshared: Int::from(n * feed_forward),
+        equivariant: output_of_permuted == permuted(&output),
+        input,
+        output,
+        permutation,
+        output_of_permuted,
+        values: windows(false)?,
+        values_with_positions: windows(true)?,
+        positions: n * network.width(),
+        example: CENTRING,
+    })
+}
+
+/// The state after a stage, with skip connections and without.
+#[derive(Clone, Debug, Serialize)]
+pub struct Compared {
+    /// The stage, or `output`.
+    pub after: &'static str,
+    /// As it is.
+    pub with: Sequence,
+    /// When a layer puts out only what it would have added.
+    pub without: Sequence,
+}
+
+/// What skip connections do.
+#[derive(Clone, Debug, Serialize)]
+pub struct Skips {
+    /// The network.
+    pub example: Example,
+    /// What goes in.
+    pub input: Sequence,
+    /// What becomes of it.
+    pub states: Vec<Compared>,
+    /// Sequences of cell centres with distinct columns.
+    pub sequences: usize,
+    /// Of these, how many come out right with skip connections,
+    pub right_with: usize,
+    /// and without.
+    pub right_without: usize,
+    /// How many different outputs there are without.
+    pub outputs_without: usize,
+}
+
+/// Question 4: the same layers with their skip connections and without.
+pub fn skips() -> Result<Skips> {
+    let (grid, target, _) = CENTRING.parts()?;
+    let network = CENTRING.network()?;
+    let input = centres();
+    let (with, without) = (exact::trace(&network, &input)?, exact::trace_without_skips(&network, &input)?);
+    let mut states: Vec<Compared> =
+        with.into_iter().zip(without).map(|((after, with), (_, without))| Compared { after, with, without }).collect();
+    states.push(Compared {
+        after: "output",
+        with: exact::run(&network, &input)?,
+        without: exact::run_without_skips(&network, &input)?,
+    });
+    let (mut sequences, mut right_with, mut right_without) = (0, 0, 0);
+    let mut outputs: Vec<Sequence> = Vec::new();
+    for point in grid.all_points().filter(|point| crate::lattice::has_distinct_columns(point)) {
+        let (centre, value) = (grid.centre(&point), yun::centres::value_at_centre(&target, &grid, &point, false)?);
+        let bare = exact::run_without_skips(&network, &centre)?;
+        sequences += 1;
+        right_with += usize::from(indexed::run(&network, &centre)? == value);
+        right_without += usize::from(bare == value);
+        if !outputs.contains(&bare) {
+            outputs.push(bare);
+        }
+    }
+    let outputs_without = outputs.len();
+    Ok(Skips { example: CENTRING, input, states, sequences, right_with, right_without, outputs_without })
+}
+
+/// One width of feed-forward blocks.
+#[derive(Clone, Debug, Serialize)]
+pub struct Row {
+    /// The option on the command line.
+    pub option: String,
+    /// Blocks.
+    pub blocks: Int,
+    /// Attention layers among them.
+    pub attention_layers: Int,
+    /// The widest feed-forward layer.
+    pub hidden: usize,
+    /// All entries.
+    pub parameters: Int,
+    /// What rounding can cost an output entry, proved.
+    pub rounding: f64,
+}
+
+/// Two sets of tokens whose contexts a wide attention window does not tell apart.
+#[derive(Clone, Debug, Serialize)]
+pub struct Collision {
+    /// The ids of one sequence,
+    pub first: Vec<Int>,
+    /// and of another.
+    pub second: Vec<Int>,
+    /// Where they end if each layer has one window, as in the paper,
+    pub first_apart: Vec<Int>,
+    /// all different.
+    pub second_apart: Vec<Int>,
+    /// Where they end if each layer has a window for two ids,
+    pub first_packed: Vec<Int>,
+    /// not all different.
+    pub second_packed: Vec<Int>,
+    /// What both have then.
+    pub shared: Vec<Int>,
+}
+
+/// What wider blocks save, and cost.
+#[derive(Clone, Debug, Serialize)]
+pub struct Width {
+    /// The network.
+    pub example: Example,
+    /// Its format.
+    pub precision: &'static str,
+    /// Width by width.
+    pub rows: Vec<Row>,
+    /// Why attention layers stay as many as they are.
+    pub collision: Collision,
+}
+
+/// Question 5: the same network with feed-forward blocks of several widths.
+pub fn width() -> Result<Width> {
+    let example = Example { expression: "x * max(x)", tokens: 3, dims: 1, resolution: 6, positional: true };
+    let (grid, target, options) = example.parts()?;
+    let precision = Precision::F64;
+    let units = [4, 16, 64, 256].map(|units| (format!("--hidden {units}"), Hidden::Units(units)));
+    let mut widths = vec![("literal".to_owned(), Hidden::Literal)];
+    widths.extend(units);
+    widths.push(("--pack".to_owned(), Hidden::All));
+    let row = |(option, hidden): (String, Hidden)| {
+        let format = Format { precision, temperature: Temperature::Derived, hidden };
+        let lowering = Lowering::derive(&grid, &target, &options, format)?;
+        let (network, losses) = lowering.finish(&lowering.exact(&grid, &target)?, &grid)?;
+        let size = network.size();
+        Ok(Row {
+            option,
+            blocks: size.blocks,
+            attention_layers: size.attention_layers,
+            hidden: size.hidden,
+            parameters: size.parameters,
+            rounding: losses.rounding,
+        })
+    };
+    let rows = widths.into_iter().map(row).collect::<Result<Vec<Row>>>()?;
+    Ok(Width { example, precision: precision.name(), rows, collision: collision()? })
+}
+
+/// `n = 3`, `d = 1`, `N = 4`: the contexts of `{0, 1, 3}` and `{0, 2, 3}`.
+fn collision() -> Result<Collision> {
+    let columns = 4_u64;
+    let last = GlobalShift { u: vec![Rat::ONE], threshold: Rat::ZERO, scale: Int::from(columns).pow(4) };
+    let sweep = |ids: &[u64], together: u64| -> Result<Vec<Int>> {
+        let mut state: Sequence = ids.iter().map(|id| vec![Rat::from(*id)]).collect();
+        for first in (0..columns).step_by(usize::try_from(together).unwrap_or(1)) {
+            let ends = [first, first + together].map(|edge| Rat::from(edge) - Rat::new(1, 2));
+            exact::apply(&selective_shift(&last.u, &ends, Rat::from(columns)), &mut state);
+        }
+        for layer in last.layers() {
+            exact::apply(&layer?, &mut state);
+        }
+        Ok(state.iter().flatten().map(Rat::floor).collect())
+    };
+    let (first, second) = ([0, 1, 3], [0, 2, 3]);
+    let (first_packed, second_packed) = (sweep(&first, 2)?, sweep(&second, 2)?);
+    Ok(Collision {
+        first: first.map(Int::from).to_vec(),
+        second: second.map(Int::from).to_vec(),
+        first_apart: sweep(&first, 1)?,
+        second_apart: sweep(&second, 1)?,
+        shared: first_packed.iter().filter(|id| second_packed.contains(id)).cloned().collect(),
+        first_packed,
+        second_packed,
+    })
+}
