@@ -185,6 +185,42 @@ fn weights(change: impl Fn(&mut Weights)) -> impl Fn(&Scratch) {
     }
 }
 
+/// A compiled float model without one of its files.
+fn without(file: &'static str) -> impl Fn(&Scratch) {
+    move |scratch| {
+        floats(scratch);
+        fs::remove_file(scratch.path("model").join(file)).expect("a file");
+    }
+}
+
+/// A compiled float model one of whose files is cut off behind this many bytes.
+fn cut(file: &'static str, bytes: usize) -> impl Fn(&Scratch) {
+    move |scratch| {
+        floats(scratch);
+        let path = scratch.path("model").join(file);
+        let content = fs::read(&path).expect("a file");
+        assert!(bytes < content.len(), "{} bytes", content.len());
+        fs::write(path, &content[..bytes]).expect("a file");
+    }
+}
+
+/// A compiled float model with one text in one of its files replaced.
+fn float_tampered(file: &'static str, from: &'static str, to: &'static str) -> impl Fn(&Scratch) {
+    move |scratch| {
+        floats(scratch);
+        let path = scratch.path("model").join(file);
+        let content = fs::read_to_string(&path).expect("a file");
+        assert!(content.contains(from), "{content}");
+        fs::write(path, content.replacen(from, to, 1)).expect("a file");
+    }
+}
+
+fn doubles(scratch: &Scratch) {
+    let arguments =
+        ["build", "mean-centring", "--tokens", "2", "--resolution", "4", "--precision", "f64", "-o", "model"];
+    scratch.done(&arguments);
+}
+
 const RUN: [&str; 4] = ["run", "model", "--input", "-"];
 const BUILD_TABLE: [&str; 2] = ["build", "table.json"];
 
@@ -291,6 +327,59 @@ refusals! {
     model_with_unknown_stage: 3 tampered("model.json", "\"name\": \"shifts\"", "\"name\": \"sifts\""), RUN, "";
     model_with_a_wide_stage: 3 tampered("model.json", "\"rows\": 1", "\"rows\": 2"), RUN, "";
     target_that_contradicts_itself: 3 tampered("target.json", "x - mean(x)", "x + mean(x)"), RUN, "";
+    // Floats.
+    eps_below_double_precision: 1 nothing, ["build", "x - mean(x)", "--tokens", "2", "--construction", "yun", "--eps", "1e-9", "--norm", "l2", "--precision", "f64", "-o", "model"], "";
+    eps_below_single_precision: 1 nothing, ["build", "x - mean(x)", "--tokens", "2", "--construction", "yun", "--eps", "0.1", "--norm", "l2", "--precision", "f32", "-o", "model"], "";
+    eps_below_floats_of_an_irrational_target: 1 nothing, ["build", "exp(x)", "--tokens", "2", "--construction", "yun", "--eps", "1e-6", "--norm", "l2", "-o", "model"], "";
+    eps_below_packed_blocks: 1 nothing, ["build", "x * max(x)", "--tokens", "2", "--construction", "yun", "--eps", "0.1", "--norm", "l2", "--hidden", "16", "-o", "model"], "";
+    ids_beyond_the_ramps_of_f32: 2 nothing, ["build", "x", "--tokens", "2", "--resolution", "13", "--precision", "f32", "--norm", "l2", "-o", "model"], "";
+    ids_beyond_f32: 2 nothing, ["build", "x", "--tokens", "2", "--resolution", "100", "--precision", "f32", "-o", "model"], "";
+    ids_beyond_f64: 2 nothing, ["build", "x", "--tokens", "2", "--resolution", "1000000", "--precision", "f64", "-o", "model"], "";
+    ids_beyond_every_float: 2 nothing, ["build", "x", "--tokens", "2", "--resolution", "1000000", "--attention", "softmax", "-o", "model"], "";
+    one_hidden_unit: 3 nothing, ["build", "x", "--resolution", "4", "--hidden", "1", "-o", "model"], "";
+    no_hidden_unit: 3 nothing, ["build", "x", "--resolution", "4", "--hidden", "0", "-o", "model"], "";
+    packed_and_hidden: 3 nothing, ["build", "x", "--resolution", "4", "--pack", "--hidden", "8", "-o", "model"], "";
+    softmax_in_exact_numbers: 3 nothing, ["build", "x", "--resolution", "4", "--attention", "softmax", "--precision", "exact", "-o", "model"], "";
+    hardmax_in_floats: 3 nothing, ["build", "x", "--resolution", "4", "--attention", "hardmax", "--precision", "f64", "-o", "model"], "";
+    packed_exact_numbers: 3 nothing, ["build", "x", "--resolution", "4", "--pack", "--precision", "exact", "-o", "model"], "";
+    single_engine_on_a_double_model: 2 doubles, ["run", "model", "--input", "-", "--engine", "f32"], "[[[0],[0.5]]]";
+    double_engine_on_an_exact_model: 3 compiled, ["run", "model", "--input", "-", "--engine", "f64"], "[[[0],[0.5]]]";
+    skips_left_out_of_floats: 3 floats, ["run", "model", "--input", "-", "--without-skips"], "[[[0],[0.5]]]";
+    input_beyond_single_precision: 3 floats, RUN, "[[[0],[1e39]]]";
+    weights_missing: 3 without("model.safetensors"), RUN, "";
+    model_missing: 3 without("model.json"), RUN, "";
+    target_missing: 3 without("target.json"), RUN, "";
+    weights_cut_in_the_length: 3 cut("model.safetensors", 5), RUN, "";
+    weights_cut_in_the_header: 3 cut("model.safetensors", 100), RUN, "";
+    weights_cut_in_the_data: 3 cut("model.safetensors", 2500), RUN, "";
+    float_model_cut: 3 cut("model.json", 1000), RUN, "";
+    float_target_cut: 3 cut("target.json", 20), RUN, "";
+    weights_empty: 3 cut("model.safetensors", 0), RUN, "";
+    weight_nan: 3 weights(|file| file.set("embed.weight", 0, f32::NAN)), RUN, "";
+    weight_infinite: 3 weights(|file| file.set("read_out.bias", 0, f32::NEG_INFINITY)), RUN, "";
+    weight_of_another_shape: 3 weights(|file| {
+        let sides = file.header["0.ff.w1"]["shape"].as_array_mut().expect("a shape");
+        sides.rotate_left(1);
+    }), RUN, "";
+    weight_too_many: 3 weights(|file| {
+        let end = file.data.len();
+        file.data.extend([0; 4]);
+        file.header["extra"] = serde_json::json!({"dtype": "F32", "shape": [1], "data_offsets": [end, end + 4]});
+    }), RUN, "";
+    weight_missing: 3 weights(|file| {
+        let renamed = file.header["embed.bias"].take();
+        file.header.as_object_mut().expect("an object").remove("embed.bias");
+        file.header["embed.bais"] = renamed;
+    }), RUN, "";
+    precision_swapped_in_the_network: 3 float_tampered("model.json", "\"network\": {\n    \"precision\": \"f32\"", "\"network\": {\n    \"precision\": \"f64\""), RUN, "";
+    precision_swapped_in_the_request: 3 float_tampered("model.json", "\"format_asked\": {\n    \"precision\": \"f32\"", "\"format_asked\": {\n    \"precision\": \"f64\""), RUN, "";
+    precision_swapped_to_exact: 3 float_tampered("model.json", "\"precision\": \"f32\"", "\"precision\": \"exact\""), RUN, "";
+    precision_swapped_in_the_summary: 3 float_tampered("model.json", "\"precision\": \"f32\"", "\"precision\": \"f64\""), RUN, "";
+    export_of_an_exact_model: 2 compiled, ["export", "model"], "";
+    export_onto_a_file: 3 |scratch: &Scratch| { floats(scratch); scratch.write("model.onnx", "mine"); }, ["export", "model"], "";
+    export_into_no_folder: 3 floats, ["export", "model", "-o", "nowhere/model.onnx"], "";
+    export_of_nothing: 3 nothing, ["export", "model"], "";
+    export_to_an_unknown_format: 3 floats, ["export", "model", "--format", "onxx"], "";
     // Sizes.
     too_many_layers_to_list: 2 |scratch: &Scratch| { scratch.done(&["build", "x", "--tokens", "4", "--resolution", "100", "-o", "large"]); },
         ["inspect", "large", "--layers"], "";
@@ -351,6 +440,11 @@ fn sequences_outside_of_the_claim_are_noted() {
     let outcome = scratch.run(&RUN, "[[[0],[0.5]],[[0.1],[0.2]],[[1],[0]]]");
     assert_eq!(outcome.code, 0);
     insta::assert_snapshot!(outcome.stderr);
+    // A float network gives the middle of its target's range.
+    scratch.done(&["build", "max(x)", "--tokens", "2", "--resolution", "4", "--precision", "f64", "-o", "floats"]);
+    let outcome = scratch.run(&["run", "floats", "--input", "-"], "[[[0],[0.5]],[[0.1],[0.2]],[[1],[0]]]");
+    assert!(outcome.stdout.contains("[1/10, 1/5] ↦ [0.5, 0.5]"), "{}", outcome.stdout);
+    insta::assert_snapshot!("sequences_outside_of_the_claim_of_floats", outcome.stderr);
 }
 
 #[test]
@@ -580,6 +674,39 @@ fn an_edited_model_runs_and_claims_nothing() {
     let other = Scratch::new();
     compiled(&other);
     assert_ne!(run(&scratch, &[]), run(&other, &[]));
+}
+
+#[test]
+fn an_edited_weight_is_executed_and_claims_nothing() {
+    let scratch = Scratch::new();
+    let input = "[[[0.1],[0.9]]]";
+    let run = || scratch.run(&["run", "model", "--input", "-", "--json"], input).stdout;
+    floats(&scratch);
+    let before = run();
+    assert!(scratch.done(&["inspect", "model"]).contains("certified: l2 error"));
+    weights(|file| file.set("read_out.bias", 0, 0.25))(&scratch);
+    assert_ne!(run(), before);
+    let text = scratch.done(&["inspect", "model"]);
+    assert!(text.contains("no claim") && !text.contains("certified"), "{text}");
+    assert_eq!(scratch.json(&["inspect", "model", "--json"])["error"]["badge"], Value::Null);
+}
+
+#[test]
+fn what_is_offered_instead_of_a_tolerance_is_enough() {
+    let scratch = Scratch::new();
+    for more in
+        [&["--precision", "f64", "--construction", "yun"][..], &["--precision", "f32"], &["--construction", "yun"]]
+    {
+        let wish = |eps: &str| {
+            let base = ["build", "x - mean(x)", "--tokens", "2", "--norm", "l2", "--eps", eps];
+            scratch.run(&[&base, more].concat(), "")
+        };
+        let refusal = wish("1e-15").stderr;
+        let (_, offer) = refusal.split_once("--eps ").expect("an offer");
+        let offer = offer.split(',').next().expect("a number");
+        let outcome = wish(offer);
+        assert_eq!(outcome.code, 0, "{more:?} {offer}: {}", outcome.stderr);
+    }
 }
 
 #[test]

@@ -252,7 +252,9 @@ impl Request {
                 let reachable = upward(budget.bound, 3);
                 let error = not_met(eps, &budget, resolution);
                 let way_out = match format {
-                    Some(Format { precision: Precision::F32, .. }) => "--precision f64".to_owned(),
+                    Some(Format { precision: Precision::F32, .. }) => {
+                        format!("--eps {reachable}, the smallest reachable in f32, or --precision f64")
+                    }
                     Some(_) if target.range(shape.tokens()).is_err() => {
                         format!("--eps {reachable}, the smallest reachable")
                     }
@@ -456,8 +458,11 @@ impl Model {
     /// The proved error with its baseline, if a norm was asked for and the network is claimed to be right on its grid.
     pub fn certified(&self) -> Result<Option<&Certified>> {
         let Some(norm) = self.norm().filter(|_| self.is_claimed()) else { return Ok(None) };
+        // A bound that nobody asked for is left out if it is infinite: what is claimed on the grid stands.
+        let asked = self.tolerance.norm().is_some();
+        let finite = |known: &Certified| known.budget.bound.is_finite();
         if let Some(known) = self.certified.get() {
-            return Ok(Some(known));
+            return Ok(Some(known).filter(|known| finite(known)));
         }
         let lipschitz = self.tolerance.lipschitz.as_ref();
         let question =
@@ -466,13 +471,34 @@ impl Model {
             Some(lowered) => lowered::bound(question, &lowered.lowering, &norm)?,
             None => bound(question, &norm)?,
         };
-        if budget.bound.is_infinite() {
-            return Err(Error::declined(format!("no finite bound on the {norm} error is proved"))
-                .note("reason", "the target jumps, or its slope or its values are not bounded on some cell")
-                .note("try", "--lipschitz L, if you know a constant; or leave out --norm"));
+        if budget.bound.is_infinite() && asked {
+            return Err(self.unbounded(&norm));
         }
         let baseline = baseline(&self.target, &self.grid, &norm);
-        Ok(Some(self.certified.get_or_init(|| Certified { budget, baseline })))
+        Ok(Some(self.certified.get_or_init(|| Certified { budget, baseline })).filter(|known| finite(known)))
+    }
+
+    /// Why no finite bound is proved.
+    fn unbounded(&self, norm: &Norm) -> Error {
+        let error = Error::declined(format!("no finite bound on the {norm} error is proved"));
+        match &self.lowered {
+            Some(Lowered { lowering, network }) if lowering.losses.height.is_infinite() => {
+                let (bits, precision) = (self.id_bits(), network.precision);
+                error
+                    .note("reason", format!("on the ramps ids of {bits} bits may leave what {precision} holds"))
+                    .note("grid", format!("{} cells a side", self.grid.resolution()))
+                    .note(
+                        "try",
+                        match precision {
+                            Precision::F32 => "--precision f64, or a coarser --resolution",
+                            Precision::F64 => "a coarser --resolution, or --precision exact",
+                        },
+                    )
+            }
+            _ => error
+                .note("reason", "the target jumps, or its slope or its values are not bounded on some cell")
+                .note("try", "--lipschitz L, if you know a constant; or leave out --norm"),
+        }
     }
 
     fn check_tolerance(&self) -> Result<()> {

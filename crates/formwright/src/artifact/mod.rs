@@ -301,6 +301,9 @@ struct WrittenStage {
     parameters: Value,
 }
 
+/// What to do about a folder that is not as it was written.
+pub(crate) const ANEW: &str = "build the model anew, or copy all files of its folder again";
+
 /// Reads a model's folder.
 pub fn read(dir: &Path) -> Result<Model> {
     if !dir.is_dir() {
@@ -309,10 +312,13 @@ pub fn read(dir: &Path) -> Result<Model> {
     }
     let load = |name: &str| {
         let path = dir.join(name);
-        parse_json(&read_file(&path)?, &path.display().to_string())
+        let read = read_file(&path).and_then(|text| parse_json(&text, &path.display().to_string()));
+        read.map_err(|error| error.note("try", ANEW))
     };
     let path = dir.join("model.json");
-    let wrong = |what: &str| Error::input(format!("{} is no model that this version reads: {what}", path.display()));
+    let wrong = |what: &str| {
+        Error::input(format!("{} is no model that this version reads: {what}", path.display())).note("try", ANEW)
+    };
     let source = Source::from_json("target.json", &load("target.json")?)?;
     let file = load("model.json")?;
     let common: Common = serde_json::from_value(file.clone()).map_err(|error| wrong(&error.to_string()))?;
@@ -342,6 +348,9 @@ pub fn read(dir: &Path) -> Result<Model> {
     let target = Arc::new(source.target(grid.dims())?);
     let assumptions = compile::assumptions(&grid, &target, &options, true)?;
     let (network, lowered, edited) = if common.precision == "exact" {
+        if file.get("network").is_some() {
+            return Err(wrong("it says exact, and has the shapes of a float network"));
+        }
         let written: WrittenExact = serde_json::from_value(file).map_err(|error| wrong(&error.to_string()))?;
         let network = read_exact(written, &grid, &target, &wrong)?;
         let edited = describe(&yun::build(&grid, &target, &options)?) != describe(&network);
@@ -350,8 +359,8 @@ pub fn read(dir: &Path) -> Result<Model> {
         let written: WrittenFloat = serde_json::from_value(file).map_err(|error| wrong(&error.to_string()))?;
         let format = format_from_json(&written.format_asked).ok_or_else(|| wrong("format_asked is not one"))?;
         let weights = dir.join(WEIGHTS);
-        let bytes =
-            fs::read(&weights).map_err(|error| Error::input(format!("cannot read {}: {error}", weights.display())))?;
+        let bytes = fs::read(&weights)
+            .map_err(|error| Error::input(format!("cannot read {}: {error}", weights.display())).note("try", ANEW))?;
         let shipped = tensors::from_bytes(&bytes, &weights.display().to_string(), &written.network)?;
         let fits = shipped.tokens == grid.tokens()
             && shipped.dims() == grid.dims()
@@ -359,6 +368,9 @@ pub fn read(dir: &Path) -> Result<Model> {
             && shipped.precision == format.precision;
         if !fits {
             return Err(wrong("its network is not one of its target's, or not of its precision"));
+        }
+        if common.precision != shipped.precision.name() {
+            return Err(wrong(&format!("it says {}, and its network is {}", common.precision, shipped.precision)));
         }
         if format.hidden == Hidden::Literal {
             // Whether the weights are the ones that the construction makes is looked at when something is claimed of them.

@@ -336,7 +336,7 @@ pub fn to_bytes(network: &FloatNetwork) -> Result<Vec<u8>> {
 
 /// The network that a skeleton describes, with its numbers from the bytes of `file`.
 pub fn from_bytes(bytes: &[u8], file: &str, skeleton: &Skeleton) -> Result<FloatNetwork> {
-    let remedy = |error: Error| error.note("try", "build the model anew, or copy all files of its folder again");
+    let remedy = |error: Error| error.note("try", super::ANEW);
     skeleton.check().map_err(|what| {
         let error = Error::input(format!("what {file} should hold is no network: {what}"));
         remedy(error.note("where", "the shapes in model.json"))

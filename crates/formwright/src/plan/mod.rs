@@ -120,8 +120,8 @@ pub fn compile_first(request: &Request) -> Result<Model> {
     }
     // Where nothing serves, the message is about the nearest, which nobody named.
     compiled.map_err(|error| {
-        let (name, others) = (first.name(), plan.candidates.len() - 1);
-        error.note_first("nearest", format!("{name}; formwright plan tells of the {others} others"))
+        let (name, all) = (first.name(), plan.candidates.len());
+        error.note_first("nearest", format!("{name}; formwright plan lists all {all}"))
     })
 }
 

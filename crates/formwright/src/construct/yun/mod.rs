@@ -229,7 +229,11 @@ pub(crate) fn check_size(grid: &Grid) -> Result<()> {
 /// A rational range of the target, which an exact network is built around.
 pub(crate) fn value_range(grid: &Grid, target: &Target) -> Result<(Rat, Rat)> {
     let why = "an exact network stores rational values, and where it puts them depends on a proved bound on them";
-    target.range(grid.tokens()).map_err(|error| error.note("reason", why))
+    target.range(grid.tokens()).map_err(|error| {
+        let error = error.note("reason", why);
+        // What is merely irrational is near enough to a rational for floats.
+        if target.range_near(grid.tokens()).is_ok() { error.note("try", "--precision f64") } else { error }
+    })
 }
 
 /// The smallest `k` for which values divided by `2^k` stay below the windows: `|uᵀA_L| < lowest - ½`, or what room the windows take.
