@@ -5,6 +5,7 @@ mod shuffled;
 
 use std::sync::Arc;
 
+use formwright::artifact::tensors::{self, Skeleton};
 use formwright::construct::yun::Options;
 use formwright::eval::indexed;
 use formwright::exact::Rat;
@@ -57,6 +58,8 @@ fn check(
             }
         }
     }
+    let bytes = tensors::to_bytes(&network).expect("a file");
+    assert_eq!(tensors::from_bytes(&bytes, "model", &Skeleton::of(&network)).expect("a network"), network);
     let size = network.size();
     println!(
         "{expression} {:?} positional {positional} {precision} {hidden:?}: {} blocks, hidden {}, {} parameters, rounding {:.1e} (found {worst:.1e}), bad {:.1e}",

@@ -95,7 +95,7 @@ pub struct Lowering {
     pub clip: Rat,
     /// What is lost.
     pub losses: Losses,
-    /// Whether coordinates are snapped before they are quantised.
+    /// Whether coordinates are snapped to a grid before they are quantised: where several steps share a block.
     snaps: bool,
     /// What the losses were computed from.
     facts: Facts,
@@ -110,6 +110,11 @@ impl Lowering {
             let coarser = grid.with_resolution(side).ok().map(|grid| yun::context_map(&grid, options));
             coarser.is_some_and(|map| map.id_bits() + 2 <= precision.digits())
         })?;
+        if format.hidden != Hidden::Literal && !options.as_printed.is_empty() {
+            return Err(Error::declined("a packed network has every step repaired")
+                .note("reason", "several windows share a block only by decreasing id")
+                .note("try", "leave out --as-printed, or --pack and --hidden"));
+        }
         let steps = yun::quantiser_steps(grid, options);
         let together = format.hidden.steps_a_block(&steps);
         let snaps = together > Int::ONE;
@@ -189,7 +194,7 @@ impl Lowering {
         };
         let of_ids = to_float::id_ramp();
         let blocks = match name {
-            "quantise" if self.snaps() => {
+            "quantise" if self.snaps => {
                 let flags = usize::from(!self.options.positional);
                 let rows: Vec<Vec<FeedForward>> =
                     layers.chunks(layers.len() / network.width()).map(|row| relu(&self.step_ramp, row)).collect();
@@ -220,11 +225,6 @@ impl Lowering {
             _ => pack::pack(relu(&of_ids, layers), hidden),
         };
         (blocks, Rat::ZERO)
-    }
-
-    /// Whether coordinates are snapped to a grid before they are quantised: where several steps share a block.
-    fn snaps(&self) -> bool {
-        self.snaps
     }
 
     /// The float network, layer by layer.

@@ -99,7 +99,7 @@ pub fn pack_quantiser(
 ) -> Vec<FeedForward> {
     let width = rows.first().and_then(|row| row.first()).map_or(0, |layer| layer.b2.len());
     let last_digit = Rat::from(2).pow(precision.digits() - 1 - digits);
-    // A layer has a hidden unit, here an idle one: no format and no runtime likes empty tensors.
+    // A layer has at least one hidden unit; this one's does nothing.
     let snap = |constant: Rat| FeedForward {
         w1: vec![vec![Rat::ZERO; width]],
         b1: vec![Rat::ZERO],
