@@ -68,13 +68,15 @@ const MOST_CONTEXTS: u64 = 100_000;
 
 /// Whether no sum or product overflows, for any input of the box: every entry before the clip, times every weight, is a number of the format.
 ///
-/// `values` bounds the stored values, `drop` is Lemma 7's `M + 1` where there is an outside-indicator.
+/// `values` bounds the stored values, which are multiplied by `2^rescaled` behind the windows; `drop` is Lemma 7's `M + 1` where there is an
+/// outside-indicator.
 pub fn stays_finite(
     map: &ContextMap,
     format: Format,
     exponent: u32,
     reach: Interval,
     values: &Rat,
+    rescaled: usize,
     drop: Option<&Rat>,
 ) -> bool {
     let (dims, grid, precision) = (map.grid.dims(), &map.grid, format.precision);
@@ -114,6 +116,7 @@ pub fn stays_finite(
     let products = [
         Interval::point(16.0) * exact(drop.cloned().unwrap_or_default()) * (reach + largest),
         Interval::point(16.0) * (largest + side) * entry,
+        exact(Rat::from(2).pow(rescaled + 2)) * entry,
     ];
     let score = exact(Rat::from(2).pow(exponent as usize)) * reach * reach;
     products.into_iter().chain([score]).all(|product| product.hi() <= limit)

@@ -106,7 +106,8 @@ impl Lowering {
     pub fn derive(grid: &Grid, target: &Target, options: &Options, format: Format) -> Result<Self> {
         let precision = format.precision;
         let map = yun::context_map(grid, options);
-        to_float::check_bits(&map, precision, |side| {
+        let fixed = target.is_discrete() || target.grid_resolution().is_some();
+        to_float::check_bits(&map, precision, fixed, |side| {
             let coarser = grid.with_resolution(side).ok().map(|grid| yun::context_map(&grid, options));
             coarser.is_some_and(|map| map.id_bits() + 2 <= precision.digits())
         })?;
@@ -116,6 +117,7 @@ impl Lowering {
                 .note("try", "leave out --as-printed, or --pack and --hidden"));
         }
         let steps = yun::quantiser_steps(grid, options);
+        check_box(grid, &steps, precision)?;
         let together = format.hidden.steps_a_block(&steps);
         let snaps = together > Int::ONE;
         let step_ramp = if snaps {
@@ -154,13 +156,20 @@ impl Lowering {
         let options = Options { tuning, ..options.clone() };
         let exponent = yun::value_exponent(grid, target, &options, &map.lowest_id())?;
         let scaled = |value: &Rat| value * &side / Rat::from(2).pow(exponent);
+        to_float::check_magnitude("the target's largest value in integer units", &(&bound * &side), precision)?;
+        to_float::check_magnitude("the middle of the target's range", &offset, precision)?;
         let clip = Rat::from_f64(to_float::upward(&(&bound * &side), precision)).unwrap_or_default();
         let drop = match &options.tuning.guard {
             Some(guard) => Some(&guard.slope * &Rat::from_f64(reach.hi()).unwrap_or_default()),
             None => flag.as_ref().map(|flag| options.drop(grid, flag)),
         };
-        let finite = clip::stays_finite(&map, format, temperature, reach, &scaled(&bound), drop.as_ref());
+        let finite = clip::stays_finite(&map, format, temperature, reach, &scaled(&bound), exponent, drop.as_ref());
         let value_loss = to_float::value_loss(&map, &scaled(&bound), precision);
+        if value_loss > Rat::new(1, 2) {
+            return Err(Error::declined(format!("the values of this network do not add up exactly in {precision}"))
+                .note("reason", "they are rounded to a grid, which is coarser than the ids' own, the integers")
+                .note("try", "a coarser --resolution, or --precision f64"));
+        }
         // Snapping moves a coordinate by half of what a ramp is wide.
         let snap = if snaps { &step_ramp / &Rat::from(2) } else { Rat::ZERO };
         let facts = Facts {
@@ -187,7 +196,13 @@ impl Lowering {
     }
 
     /// The blocks of a stage's feed-forward layers, and what a value loses in them.
-    fn blocks(&self, name: &str, layers: &[FeedForward], network: &Network, grid: &Grid) -> (Vec<FeedForward>, Rat) {
+    fn blocks(
+        &self,
+        name: &str,
+        layers: &[FeedForward],
+        network: &Network,
+        grid: &Grid,
+    ) -> Result<(Vec<FeedForward>, Rat)> {
         let Format { precision, hidden, .. } = self.format;
         let relu = |ramp: &Rat, layers: &[FeedForward]| -> Vec<FeedForward> {
             layers.iter().map(|layer| piecewise_to_relu::piecewise_to_relu(layer, ramp)).collect()
@@ -224,7 +239,7 @@ impl Lowering {
             }
             _ => pack::pack(relu(&of_ids, layers), hidden),
         };
-        (blocks, Rat::ZERO)
+        Ok((blocks, Rat::ZERO))
     }
 
     /// The float network, layer by layer.
@@ -262,7 +277,7 @@ impl Lowering {
                     Layer::FeedForward(layer) => layers.push(layer),
                 }
             }
-            let (blocks, lost) = self.blocks(stage.name, &layers, network, grid);
+            let (blocks, lost) = self.blocks(stage.name, &layers, network, grid)?;
             for block in &blocks {
                 assembly.feed_forward(index, block);
             }
@@ -380,6 +395,34 @@ fn entries(network: &Network, grid: &Grid) -> Vec<Rat> {
     vec![highest + Rat::from(grid.resolution()); network.width()]
 }
 
+/// How far the embedding can move a coordinate, in cells: `s·x + c + position` of a rounded `x`, five roundings of the largest term.
+fn embedding_shift(grid: &Grid, steps: &Int, precision: Precision) -> Interval {
+    let scale = Rat::from(grid.resolution()) / (grid.high() - grid.low());
+    let largest = grid.low().abs().max(grid.high().abs()) * scale * Rat::from(2) + Rat::from(steps);
+    to_float::gamma(6, precision) * Interval::from(&largest)
+}
+
+/// Declines a box that a format cannot resolve: the middle of a cell must stay in it.
+fn check_box(grid: &Grid, steps: &Int, precision: Precision) -> Result<()> {
+    to_float::check_magnitude("the lower end of the box", grid.low(), precision)?;
+    to_float::check_magnitude("the upper end of the box", grid.high(), precision)?;
+    to_float::check_magnitude(
+        "a cell's side",
+        &((grid.high() - grid.low()) / Rat::from(grid.resolution())),
+        precision,
+    )?;
+    let shift = embedding_shift(grid, steps, precision).hi();
+    if shift <= 0.25 {
+        return Ok(());
+    }
+    Err(Error::declined(format!("{precision} does not tell the cells of this box apart"))
+        .note(
+            "reason",
+            format!("rounding moves a coordinate by up to {shift:.1e} cells: the box is far from 0 for its size"),
+        )
+        .note("try", "a domain that is moved to 0, a coarser --resolution, or --precision f64"))
+}
+
 /// What the losses depend on.
 #[derive(Clone, Debug)]
 struct Facts {
@@ -413,10 +456,7 @@ fn losses(facts: &Facts) -> Losses {
     }
     let read_out = gamma(grid.dims() + 3) * (exact(bound + &offset.abs()) + value_loss);
     let rounding = value_loss + read_out + softmax;
-    // Embedding: s·x + c + position of a rounded x, five roundings of the largest term.
-    let scale = &side / &(grid.high() - grid.low());
-    let largest = grid.low().abs().max(grid.high().abs()) * &scale * Rat::from(2) + Rat::from(&facts.steps);
-    let shift = gamma(6) * exact(largest) + exact(facts.snap.clone());
+    let shift = embedding_shift(grid, &facts.steps, *precision) + exact(facts.snap.clone());
     let good = Interval::point(1.0) - exact(facts.step_ramp.clone()) - Interval::point(2.0) * shift;
     let coordinates = u32::try_from(grid.tokens() * grid.dims()).unwrap_or(u32::MAX);
     let mut bad_share = if good.lo() > 0.0 { (Interval::ONE - good.powi(coordinates)).hi() } else { 1.0 };

@@ -15,6 +15,7 @@
 //!   are multiples of `h`, so that every term is; what is left of a slope is made up at the next id, and the loss is half of `h` times the largest gap.
 
 use super::to_float;
+use crate::error::{Error, Result};
 use crate::exact::{Int, Rat};
 use crate::network::{Activation, FeedForward, Precision};
 
@@ -185,18 +186,30 @@ pub fn pack_values(
     hidden: Hidden,
     entries: &[Rat],
     precision: Precision,
-) -> (Vec<FeedForward>, Rat) {
+) -> Result<(Vec<FeedForward>, Rat)> {
     if hidden.ids_a_block(&Int::from(windows.len())) == Int::from(windows.len()) {
-        let (block, loss) = interpolate(windows, u, entries, precision);
-        return (vec![block], loss);
+        let (block, loss) = interpolate(windows, u, entries, precision)?;
+        return Ok((vec![block], loss));
     }
     let mut loss = Rat::ZERO;
-    let blocks = windows.chunks((hidden.units() / 2).max(1)).map(|chunk| {
-        let (block, lost) = staircase(chunk, u, entries, precision);
-        loss = std::mem::take(&mut loss).max(lost);
-        block
-    });
-    (blocks.collect(), loss)
+    let mut blocks = Vec::new();
+    for chunk in windows.chunks((hidden.units() / 2).max(1)) {
+        let (block, lost) = staircase(chunk, u, entries, precision)?;
+        blocks.push(block);
+        loss = loss.max(lost);
+    }
+    Ok((blocks, loss))
+}
+
+/// The grid on which sums of this size are exact. The entries that they start from are integers, and must lie on it.
+fn grid_of(bits: usize, ids: usize, precision: Precision) -> Result<Rat> {
+    let step = to_float::grid_step(bits, precision);
+    if step <= Rat::ONE {
+        return Ok(step);
+    }
+    Err(Error::declined(format!("the values of {ids} ids do not add up exactly in one block in {precision}"))
+        .note("reason", format!("their sum has {bits} digits before the point, {precision} has {}", precision.digits()))
+        .note("try", "fewer --hidden units, --precision f64, or neither --pack nor --hidden"))
 }
 
 /// A block whose units read the id, opening to the right at `knots`, with nothing written yet.
@@ -211,7 +224,7 @@ fn reader(u: &[Rat], knots: Vec<Rat>) -> FeedForward {
 }
 
 /// `4 Σ_k (w_k - w_{k-1}) (R(t-c_k+¾) - R(t-c_k+½))`.
-fn staircase(windows: &[Window], u: &[Rat], entries: &[Rat], precision: Precision) -> (FeedForward, Rat) {
+fn staircase(windows: &[Window], u: &[Rat], entries: &[Rat], precision: Precision) -> Result<(FeedForward, Rat)> {
     let (four, top) = (Rat::from(4), windows[0].centre.clone());
     let rising: Vec<&Window> = windows.iter().rev().collect();
     let knots = rising.iter().flat_map(|window| [Rat::new(3, 4), Rat::new(1, 2)].map(|below| &window.centre - below));
@@ -232,18 +245,18 @@ fn staircase(windows: &[Window], u: &[Rat], entries: &[Rat], precision: Precisio
         let reach = |k: usize| &top - &rising[k].centre + Rat::ONE;
         let exact = risers(&|window| window.change[row].clone());
         let sum = exact.iter().enumerate().map(|(k, riser)| &four * &riser.abs() * reach(k)).sum::<Rat>() + entry;
-        let step = to_float::grid_step(to_float::sum_bits(&sum), precision);
+        let step = grid_of(to_float::sum_bits(&sum), windows.len(), precision)?;
         for riser in risers(&|window| to_float::to_multiple(&window.change[row], &step)) {
             block.w2[row].extend([&riser * &four, -(&riser * &four)]);
         }
         let lost = windows.iter().map(|w| (&w.change[row] - to_float::to_multiple(&w.change[row], &step)).abs());
         loss = lost.fold(loss, Rat::max);
     }
-    (block, loss)
+    Ok((block, loss))
 }
 
 /// `-R(t) + G(t)` in the first row, `G(t)` in the others; `G` has a knot one below the lowest id and at every other id but the highest.
-fn interpolate(windows: &[Window], u: &[Rat], entries: &[Rat], precision: Precision) -> (FeedForward, Rat) {
+fn interpolate(windows: &[Window], u: &[Rat], entries: &[Rat], precision: Precision) -> Result<(FeedForward, Rat)> {
     let rising: Vec<&Window> = windows.iter().rev().collect();
     let top = windows[0].centre.clone();
     let mut knots: Vec<Rat> = rising.iter().take(rising.len() - 1).map(|window| window.centre.clone()).collect();
@@ -275,7 +288,7 @@ fn interpolate(windows: &[Window], u: &[Rat], entries: &[Rat], precision: Precis
         // Rounded slopes bend a little more than exact ones: the grid is made for those that are used.
         let mut bits = to_float::sum_bits(&size(&slopes(None).0));
         let (bends, worst) = loop {
-            let (bends, worst) = slopes(Some(&to_float::grid_step(bits, precision)));
+            let (bends, worst) = slopes(Some(&grid_of(bits, windows.len(), precision)?));
             if to_float::sum_bits(&size(&bends)) <= bits {
                 break (bends, worst);
             }
@@ -285,7 +298,7 @@ fn interpolate(windows: &[Window], u: &[Rat], entries: &[Rat], precision: Precis
         block.w2[row].extend(bends);
         loss = loss.max(worst);
     }
-    (block, loss)
+    Ok((block, loss))
 }
 
 /// Rounds a literal window so that it adds up exactly.

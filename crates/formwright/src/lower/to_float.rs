@@ -15,6 +15,7 @@
 //! (`z - (z - k) = k`, exactly) and afterwards, an integer, only by steps below, where all terms are integers below `2^μ` as long as
 //! `2^m · steps ≤ 2^{μ-2}` for ramps of width `2^-m`. The ramps are as narrow as that allows.
 
+use crate::bound::resolution::last;
 use crate::construct::yun::context::ContextMap;
 use crate::error::{Error, Result};
 use crate::exact::{Int, Rat};
@@ -45,6 +46,29 @@ pub fn upward(x: &Rat, precision: Precision) -> f64 {
     }
 }
 
+/// The largest magnitude that networks are built for, and the smallest: far enough from the ends of the format for sums and products.
+fn magnitudes(precision: Precision) -> (Rat, Rat) {
+    let digits = match precision {
+        Precision::F32 => 100,
+        Precision::F64 => 900,
+    };
+    let large = Rat::from(2).pow(digits);
+    (Rat::ONE / large.clone(), large)
+}
+
+/// Declines numbers that a format does not hold with room for sums and products.
+pub fn check_magnitude(what: &str, x: &Rat, precision: Precision) -> Result<()> {
+    let (small, large) = magnitudes(precision);
+    let x = x.abs();
+    if x.is_zero() || (x >= small && x <= large) {
+        return Ok(());
+    }
+    let (low, high) = (small.to_f64(), large.to_f64());
+    Err(Error::declined(format!("{what}, about {:.1e}, is out of the reach of {precision}", x.to_f64()))
+        .note("reason", format!("sums and products must neither overflow nor vanish: {low:.1e} to {high:.1e}"))
+        .note("try", "another unit for the domain or for the values, or --precision exact"))
+}
+
 /// The ramp of the quantiser's steps: the narrowest power of two for which its layers are exact.
 pub fn step_ramp(steps: &Int, precision: Precision) -> Option<Rat> {
     let width = precision.digits().checked_sub(steps.bits() + 2).filter(|m| *m > 0)?;
@@ -56,14 +80,14 @@ pub fn id_ramp() -> Rat {
     Rat::new(1, 4)
 }
 
-/// Whether ids, in quarters, fit a format; else what would.
-pub fn check_bits(map: &ContextMap, precision: Precision, fits_at: impl Fn(u64) -> bool) -> Result<()> {
+/// Whether ids, in quarters, fit a format; else what would. A grid that the target fixes cannot be made coarser.
+pub fn check_bits(map: &ContextMap, precision: Precision, fixed: bool, fits_at: impl Fn(u64) -> bool) -> Result<()> {
     let bits = map.id_bits() + 2;
     if bits <= precision.digits() {
         return Ok(());
     }
     let resolution = map.grid.resolution();
-    let coarser = (2..resolution).rev().find(|side| fits_at(*side));
+    let coarser = if fixed { None } else { last(2, resolution - 1, fits_at) };
     let way_out = match (precision, coarser) {
         (Precision::F32, coarser) if bits <= Precision::F64.digits() => {
             let or = coarser.map_or_else(String::new, |side| format!(", or --resolution {side}"));
@@ -83,7 +107,8 @@ pub fn check_bits(map: &ContextMap, precision: Precision, fits_at: impl Fn(u64) 
 
 /// Rounds the weights `W_2` of windows so that every sum at a lattice id up to `top` is exact.
 ///
-/// `entries` bounds the state's entries, row by row; on the lattice none is negative. Hidden units are multiples of the ramp `¼`.
+/// `entries` bounds the state's entries, row by row; on the lattice none is negative. Hidden units are multiples of the ramp `¼`. The grid
+/// must not be coarser than the integers that the entries are, which is what bits that fit mean.
 pub fn on_grid(layer: &mut FeedForward, top: &Rat, entries: &[Rat], precision: Precision) {
     let four = Rat::from(4);
     // At most this, at a lattice id up to `top`: w1 reads the id, the units open to the right.

@@ -136,7 +136,10 @@ pub fn plan(request: &Request) -> Result<Plan> {
     let target = Arc::new(request.source.target(shape.dims())?);
     let fixed = request.resolution.or(request.source.resolution()).is_some();
     let eps = request.tolerance.eps.clone().or_else(|| (!fixed).then(default_eps));
-    let norm = request.tolerance.norm.clone().unwrap_or(Norm::Sup);
+    // As `Model::norm`: a float network of which nothing is asked is certified in L^2.
+    let asked = request.tolerance.norm.clone();
+    let float = eps.is_none() && request.arithmetic != Arithmetic::Exact;
+    let norm = asked.unwrap_or_else(|| if float { Norm::Lp(Rat::from(2)) } else { Norm::Sup });
     let mut candidates: Vec<Candidate> = Vec::new();
     for format in request.arithmetic.choices() {
         for positional in [false, true] {
@@ -210,6 +213,12 @@ fn sketch(
             (lower::literal_size(&lowering.exact(&grid, target)?), budget)
         }
     };
+    if budget.bound.is_infinite() {
+        let term = budget.dominant().map_or("a term", |term| term.name);
+        return Err(Error::declined(format!("no finite bound on the {norm} error is proved"))
+            .note("term", format!("{term}, with {resolution} cells a side"))
+            .note("try", "a coarser grid, or another precision"));
+    }
     let outputs = Int::from(grid.tokens() * target.output_dims());
     let all = outputs * grid.points();
     let to_remember = if positional { all.clone() } else { all.div_rem(&Int::factorial(grid.tokens())).0 };
