@@ -209,7 +209,13 @@ fn grid_of(bits: usize, ids: usize, precision: Precision) -> Result<Rat> {
     }
     Err(Error::declined(format!("the values of {ids} ids do not add up exactly in one block in {precision}"))
         .note("reason", format!("their sum has {bits} digits before the point, {precision} has {}", precision.digits()))
-        .note("try", "fewer --hidden units, --precision f64, or neither --pack nor --hidden"))
+        .note(
+            "try",
+            match precision {
+                Precision::F32 => "fewer --hidden units, --precision f64, or neither --pack nor --hidden",
+                Precision::F64 => "fewer --hidden units, a coarser grid, or neither --pack nor --hidden",
+            },
+        ))
 }
 
 /// A block whose units read the id, opening to the right at `knots`, with nothing written yet.
