@@ -275,7 +275,8 @@ impl Build {
 const NEXT: &str = "
 next: formwright targets                                                    other functions
       formwright build sort --positional --tokens 4 --resolution 8          one that depends on the order of the tokens
-      formwright plan max-broadcast --eps 0.1 --norm l2                     by tolerance: sizes and proved errors
+      formwright build max-broadcast --tokens 2 --eps 0.1 --norm l1         by tolerance: softmax, ReLU, floats, a proved error
+      formwright plan max-broadcast --tokens 2 --eps 0.1 --norm l1          every construction's size and proved error
       formwright build mean-centring --resolution 4 -o DIR                  write it; then formwright run DIR --input FILE
       formwright theorems                                                   the statements behind it
 ";
