@@ -183,7 +183,8 @@ fn compile_in(request: &Request, format: Option<Format>) -> Result<Model> {
         Some(_) => shape,
         None => request.smallest_grid(&target, &shape, format)?,
     };
-    let (network, lowered) = build(&grid, &target, &request.options, format)?;
+    let built = build(&grid, &target, &request.options, format);
+    let (network, lowered) = built.map_err(|error| request.too_wide(error, format, &grid))?;
     let model = Model {
         source: source.clone(),
         target,
@@ -232,6 +233,19 @@ impl Request {
         }
         let (low, high) = source.cube();
         Grid::new(tokens, dims, resolution.unwrap_or(PROVISIONAL), low, high)
+    }
+
+    /// What a network that cannot be made says of a tolerance: its grid would do, its wide blocks do not hold the values.
+    fn too_wide(&self, error: Error, format: Option<Format>, grid: &Grid) -> Error {
+        match (&self.tolerance.eps, format) {
+            (Some(eps), Some(Format { precision, hidden, .. })) if hidden != Hidden::Literal => {
+                Error::rejected(format!("the tolerance {eps} is not met in {precision} with blocks this wide"))
+                    .note("grid", format!("{} cells a side would do", grid.resolution()))
+                    .note("reason", error.headline())
+                    .note("try", "fewer --hidden units, or neither --pack nor --hidden")
+            }
+            _ => error,
+        }
     }
 
     /// The coarsest grid that meets the tolerance.

@@ -326,7 +326,10 @@ fn agree(cases: &[Compiled]) {
 /// Every case in three widths.
 fn in_all_widths(text: &str, triple: support::Triple, positional: bool, precision: Precision) -> Vec<Compiled> {
     let widths = [Hidden::Literal, Hidden::Units(16), Hidden::All];
-    widths.into_iter().filter_map(|hidden| compiled(text, triple, positional, precision, hidden)).collect()
+    let made: Vec<Compiled> =
+        widths.into_iter().filter_map(|hidden| compiled(text, triple, positional, precision, hidden)).collect();
+    assert!(made.len() >= 2, "{triple:?}: no packed network is made");
+    made
 }
 
 #[test]

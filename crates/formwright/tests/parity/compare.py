@@ -16,17 +16,7 @@ from pathlib import Path
 import numpy
 import onnxruntime
 
-SECONDS = 1.0
-
-
-def load(path, optimise):
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = options.inter_op_num_threads = 1
-    levels = onnxruntime.GraphOptimizationLevel
-    options.graph_optimization_level = levels.ORT_ENABLE_ALL if optimise else levels.ORT_DISABLE_ALL
-    start = time.perf_counter()
-    session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
-    return session, time.perf_counter() - start
+from measure import SECONDS, load
 
 
 def fastest(session, x):
