@@ -6,13 +6,13 @@ mod support;
 
 use built::{Built, PRECISIONS, exactly};
 use formwright::construct::yun;
-use formwright::eval::indexed;
 use formwright::eval::reference::Reference;
+use formwright::eval::{exact, indexed};
 use formwright::exact::Rat;
 use formwright::lattice::has_distinct_columns;
 use formwright::lower::hardmax_to_softmax::{drift, share};
 use formwright::lower::{Format, Temperature};
-use formwright::network::Precision;
+use formwright::network::{Layer, Precision, dot};
 use rayon::prelude::*;
 use support::{Options, Triple, expression};
 
@@ -98,6 +98,54 @@ fn the_derived_temperature_is_enough_and_half_of_it_is_not() {
                 let pair = Pair::new(triple, positional, precision);
                 assert!(pair.half_loses_more_than_the_share(), "{}: half of it would do", pair.name);
             }
+        }
+    }
+}
+
+/// The largest weight, as a float of the format, that a softmax gives to a key that does not win, over all layers and lattice points.
+#[expect(clippy::cast_possible_truncation, reason = "rounding to the format is what is asked for")]
+fn largest_losing_weight(built: &Built) -> f64 {
+    let lambda = Rat::from(2).pow(built.lowering.temperature as usize);
+    let positional = built.lowering.options.positional;
+    let mut largest: f64 = 0.0;
+    for point in built.grid.all_points().filter(|point| positional || has_distinct_columns(point)) {
+        let mut state = built.exact.embed(&built.grid.centre(&point));
+        for (_, layer) in built.exact.layers() {
+            let layer = layer.expect("a layer");
+            if let Layer::Attention(attention) = &layer {
+                for head in &attention.heads {
+                    let read = |rows: &[Vec<Rat>]| -> Vec<Rat> { state.iter().map(|z| dot(&rows[0], z)).collect() };
+                    let (queries, keys) = (read(&head.q), read(&head.k));
+                    for query in queries.iter().map(|query| (query + &head.q_bias[0]) * &lambda) {
+                        let scores: Vec<Rat> = keys.iter().map(|key| key * &query).collect();
+                        let most = scores.iter().max().expect("keys").clone();
+                        for gap in scores.iter().filter(|score| **score != most).map(|score| (score - &most).to_f64()) {
+                            let weight = match built.network.precision {
+                                Precision::F32 => f64::from(core_math::expf(gap as f32)),
+                                Precision::F64 => core_math::exp(gap),
+                            };
+                            largest = largest.max(weight);
+                        }
+                    }
+                }
+            }
+            exact::apply(&layer, &mut state);
+        }
+    }
+    largest
+}
+
+#[test]
+fn a_saturated_softmax_is_hardmax_bit_by_bit_and_a_derived_one_is_not() {
+    for (triple, positional) in [((2, 1, 4), false), ((2, 1, 4), true), ((3, 1, 3), false), ((2, 2, 2), false)] {
+        for precision in PRECISIONS {
+            let options = Options { positional, ..Options::default() };
+            let at = |temperature: Temperature| {
+                let format = Format { temperature, ..Format::literal(precision) };
+                Built::new(&expression("max(x)"), triple, &options, format).expect("it fits")
+            };
+            assert!(largest_losing_weight(&at(Temperature::Saturate)) <= 0.0, "{triple:?}, {precision}");
+            assert!(largest_losing_weight(&at(Temperature::Derived)) > 0.0, "{triple:?}, {precision}");
         }
     }
 }
