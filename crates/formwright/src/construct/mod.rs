@@ -1,3 +1,4 @@
 //! Constructions: one folder a source, one file a lemma.
 
+pub mod circuit;
 pub mod yun;

@@ -212,6 +212,14 @@ impl Source {
 }
 
 impl Target {
+    /// The expression, unless it is a table.
+    pub fn expression(&self) -> Option<&Checked> {
+        match &self.function {
+            Function::Expression(checked) => Some(checked),
+            Function::Table(_) => None,
+        }
+    }
+
     /// The coordinates of an output token.
     pub fn output_dims(&self) -> usize {
         match &self.function {
