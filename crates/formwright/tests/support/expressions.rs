@@ -44,7 +44,8 @@ const TO: i64 = 5;
 /// The text of a random target.
 pub fn text(random: &mut Random, kind: Kind) -> String {
     let depth = 2 + random.below(4);
-    let mut writer = Writer { random, kind, vector: true, running: false };
+    let mut writer = Writer { random, kind, vector: true, running: false, lets: Vec::new() };
+    let lets = writer.lets();
     let body = if writer.random.below(3) > 0 {
         writer.number(depth)
     } else {
@@ -52,7 +53,7 @@ pub fn text(random: &mut Random, kind: Kind) -> String {
         let coordinates: Vec<String> = (0..=writer.random.below(2)).map(|_| writer.number(depth)).collect();
         format!("[{}]", coordinates.join(", "))
     };
-    if kind.integers { format!("{body} on integers {FROM}..{TO}") } else { body }
+    if kind.integers { format!("{lets}{body} on integers {FROM}..{TO}") } else { format!("{lets}{body}") }
 }
 
 /// Reads and checks a text that must be a target.
@@ -72,9 +73,14 @@ pub fn constructs(target: &Checked) -> BTreeSet<String> {
                 format!("{}{}", aggregate.name(), if filter.is_some() { ", filtered" } else { "" })
             }
             Node::Power(..) => "^".to_owned(),
-            Node::Gather(index) if index.depends_on_values() => "gather by value".to_owned(),
+            Node::Gather(index) | Node::GatherBound(_, index) if index.depends_on_values() => {
+                "gather by value".to_owned()
+            }
             Node::Gather(_) => "gather".to_owned(),
+            Node::Bound(_) => "bound name".to_owned(),
+            Node::GatherBound(..) => "gather of a bound name".to_owned(),
             Node::Table(..) => "table".to_owned(),
+            Node::Sort(of) if matches!(of.node, Node::Bound(_)) => "sort of a bound name".to_owned(),
             Node::Sort(_) => "sort".to_owned(),
             Node::If(..) => "if".to_owned(),
             Node::And(..) => "and".to_owned(),
@@ -86,7 +92,7 @@ pub fn constructs(target: &Checked) -> BTreeSet<String> {
         expr.parts().into_iter().for_each(|part| collect(part, found));
     }
     let mut found = BTreeSet::new();
-    target.expression().body.exprs().iter().for_each(|expr| collect(expr, &mut found));
+    target.expression().exprs().for_each(|expr| collect(expr, &mut found));
     found
 }
 
@@ -97,9 +103,54 @@ struct Writer<'r> {
     vector: bool,
     /// Whether this is inside of an aggregate.
     running: bool,
+    /// The bindings so far.
+    lets: Vec<Shape>,
+}
+
+/// What is known of a binding.
+#[derive(Clone, Copy)]
+struct Shape {
+    name: &'static str,
+    vector: bool,
+    integer: bool,
 }
 
 impl Writer<'_> {
+    /// Mostly none, else a few bindings: integers, numbers and whole tokens.
+    fn lets(&mut self) -> String {
+        let mut text = Vec::new();
+        let number = self.random.below(6).saturating_sub(2);
+        for name in ["b", "c1", "d_e"].into_iter().take(usize::try_from(number).expect("small")) {
+            let depth = 1 + self.random.below(2);
+            let shape = match self.random.below(4) {
+                0 if !self.kind.smooth => Shape { name, vector: false, integer: true },
+                1 | 2 => Shape { name, vector: self.kind.dims > 1, integer: false },
+                _ => Shape { name, vector: false, integer: false },
+            };
+            let value = match shape {
+                Shape { integer: true, .. } => self.scalar(|writer| writer.integer(depth)),
+                Shape { vector: true, .. } => format!("x + {}", self.number(depth)),
+                _ => self.scalar(|writer| writer.number(depth)),
+            };
+            text.push(format!("let {name} = {value}; "));
+            self.lets.push(shape);
+        }
+        text.concat()
+    }
+
+    /// A bound name that fits, if there is one.
+    fn bound(&mut self, integer: bool) -> Option<String> {
+        let at = usize::try_from(self.random.below(self.lets.len().max(1) as u64)).expect("small");
+        let shape = *self.lets.get(at).filter(|shape| shape.integer || !integer)?;
+        let name = match self.random.below(4) {
+            0 => format!("{}[{}]", shape.name, self.scalar(Self::index)),
+            1 => format!("{}[i]", shape.name),
+            _ => shape.name.to_owned(),
+        };
+        let whole = !shape.vector || self.vector && !self.chance(3);
+        Some(if whole { name } else { format!("{name}.{}", self.random.below(self.kind.dims as u64)) })
+    }
+
     fn pick(&mut self, from: &[&'static str]) -> &'static str {
         from[usize::try_from(self.random.below(from.len() as u64)).expect("small")]
     }
@@ -129,7 +180,18 @@ impl Writer<'_> {
         self.pick(&literals).to_owned()
     }
 
+    /// A token, or what is bound.
     fn token(&mut self) -> String {
+        if self.chance(2)
+            && let Some(bound) = self.bound(false)
+        {
+            return bound;
+        }
+        self.input()
+    }
+
+    /// A token of the input.
+    fn input(&mut self) -> String {
         let token = match self.random.below(4) {
             0 | 1 => "x".to_owned(),
             2 => "x[i]".to_owned(),
@@ -209,6 +271,12 @@ impl Writer<'_> {
             }
             17 if !self.kind.smooth && !self.running => {
                 let k = self.random.below(self.kind.dims as u64);
+                let bound = self.lets.iter().find(|shape| !shape.vector || self.vector).map(|shape| shape.name);
+                if let Some(bound) = bound
+                    && self.chance(2)
+                {
+                    return format!("sort({bound})");
+                }
                 if self.vector { "sort(x)".to_owned() } else { format!("sort(x.{k})") }
             }
             18 if !self.kind.smooth => match self.random.below(3) {
@@ -272,8 +340,8 @@ impl Writer<'_> {
     fn integer(&mut self, depth: u64) -> String {
         if depth == 0 {
             return match self.random.below(4) {
-                0 if self.kind.integers => self.token(),
-                1 => self.random.below(5).to_string(),
+                0 if self.kind.integers => self.input(),
+                1 => self.bound(true).unwrap_or_else(|| self.random.below(5).to_string()),
                 _ => self.pick(if self.running { &["i", "j", "n"] } else { &["i", "n"] }).to_owned(),
             };
         }
