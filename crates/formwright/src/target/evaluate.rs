@@ -13,6 +13,7 @@ use super::number::{MAX_BOUND_BITS, Number, Outcome, declined, mean, sum, undefi
 use super::typing::Checked;
 use crate::error::{Error, Result};
 use crate::exact::Rat;
+use crate::interval::Interval;
 
 impl Checked {
     /// The output tokens for the input tokens `x`, exactly; `x[t][k]` is coordinate `k` of token `t`.
@@ -48,6 +49,26 @@ pub(super) fn evaluate<T: Number>(target: &Checked, form: &Expression, x: &[Vec<
             outputs.map(|(expr, c)| evaluator.number(expr, At { i, j: None, c })).collect()
         })
         .collect()
+}
+
+/// A number of positions alone at token `t`, which is the running token or the output token, and how far it may be from what is meant: 0
+/// where it is rational.
+pub(crate) fn positional_value(
+    expr: &Expr,
+    t: usize,
+    running: bool,
+    tokens: usize,
+    dims: usize,
+    text: &str,
+) -> Result<(Rat, f64)> {
+    let at = At { i: t, j: running.then_some(t), c: 0 };
+    let blank = vec![vec![Rat::ZERO; dims]; tokens];
+    let exact = Evaluator::new(text, &blank).number(expr, at);
+    exact.map(|value| (value, 0.0)).or_else(|error| {
+        let blank = vec![vec![Interval::ZERO; dims]; tokens];
+        let near = Evaluator::new(text, &blank).number(expr, at).ok().filter(|near| near.is_bounded());
+        near.and_then(|near| Some((Rat::from_f64(near.mid())?, near.width()))).ok_or(error)
+    })
 }
 
 /// What the names stand for.

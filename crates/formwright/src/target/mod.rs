@@ -38,6 +38,7 @@ pub mod symmetry;
 pub mod table;
 mod token;
 pub mod typing;
+pub(crate) mod univariate;
 pub mod witness;
 
 use std::sync::OnceLock;

@@ -1,5 +1,13 @@
 //! The circuit construction: any expression, any length, certified in the supremum norm.
 
+pub mod analysis;
+pub mod form;
+pub mod graph;
+pub mod hinges;
+pub mod layout;
+pub mod profile;
+pub mod translate;
+
 use crate::bound::Budget;
 use crate::error::{Error, Result};
 use crate::exact::Rat;
