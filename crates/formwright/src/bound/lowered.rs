@@ -50,6 +50,6 @@ pub fn losses(question: Question<'_>, lowering: &Lowering, norm: &Norm) -> Vec<T
         ("bad set", mul_up(exponent.root(mul_up(all, losses.bad_share)), add_up(losses.spread, losses.height))),
         ("rounding", mul_up(exponent.root(all), losses.rounding)),
     ]
-    .map(|(name, bound)| Term { name, bound })
+    .map(|(name, bound)| Term::new(name, bound))
     .to_vec()
 }

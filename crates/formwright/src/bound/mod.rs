@@ -16,6 +16,8 @@ pub mod norm;
 pub mod piecewise;
 pub mod resolution;
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 
 use crate::exact::Rat;
@@ -26,10 +28,17 @@ pub use norm::Norm;
 /// A named part of a bound.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Term {
-    /// Which loss it bounds.
-    pub name: &'static str,
+    /// Which loss it bounds; of a circuit, which gate's.
+    pub name: Cow<'static, str>,
     /// How large it can be.
     pub bound: f64,
+}
+
+impl Term {
+    /// A part with this name.
+    pub fn new(name: impl Into<Cow<'static, str>>, bound: f64) -> Self {
+        Self { name: name.into(), bound }
+    }
 }
 
 /// A proved bound on the distance between the network and its target.
@@ -66,6 +75,8 @@ pub enum Method {
     CellWise,
     /// From Lipschitz constants and a bound on the whole domain.
     Uniform,
+    /// From the error of every gate and how far it spreads.
+    GateWise,
 }
 
 impl Method {
@@ -74,6 +85,7 @@ impl Method {
         match self {
             Self::CellWise => "cell by cell",
             Self::Uniform => "uniformly",
+            Self::GateWise => "gate by gate",
         }
     }
 }

@@ -96,9 +96,9 @@ pub fn bound_around(question: Question<'_>, unserved: Unserved, norm: &Norm) -> 
         Some(cells) => (Method::CellWise, cell_by_cell(question, unserved, &exponent, cells)?),
         None => (Method::Uniform, uniform(question, unserved, &exponent)?),
     };
-    let mut terms = vec![Term { name: "piecewise constant", bound: exponent.root(served) }];
+    let mut terms = vec![Term::new("piecewise constant", exponent.root(served))];
     if !question.positional {
-        terms.push(Term { name: "duplicates", bound: exponent.root(other) });
+        terms.push(Term::new("duplicates", exponent.root(other)));
     }
     let assumptions = question
         .lipschitz

@@ -214,7 +214,7 @@ fn sketch(
         }
     };
     if budget.bound.is_infinite() {
-        let term = budget.dominant().map_or("a term", |term| term.name);
+        let term = budget.dominant().map_or("a term", |term| &term.name);
         return Err(Error::declined(format!("no finite bound on the {norm} error is proved"))
             .note("term", format!("{term}, with {resolution} cells a side"))
             .note("try", "a coarser grid, or another precision"));
