@@ -4,17 +4,21 @@
 //! |---|---|
 //! | `norm.rs` | norms, and rounding up |
 //! | `piecewise.rs` | Lemma 8 and the duplicates of Theorem 2: cell by cell, or uniformly |
+//! | `supremum.rs` | what a bound in the supremum norm says in others |
 //! | `lowered.rs` | what softmax, ramps and rounding add in a float network |
-//! | `measured.rs` | the error as it is sampled |
+//! | `measured.rs` | the error as it is sampled, in `L^p` |
+//! | `ascent.rs` | the error as it is searched for, in the supremum norm |
 //! | `baseline.rs` | the error of the best constant, beside which every bound is read |
 //! | `resolution.rs` | the smallest grid that meets a tolerance |
 
+pub mod ascent;
 pub mod baseline;
 pub mod lowered;
 pub mod measured;
 pub mod norm;
 pub mod piecewise;
 pub mod resolution;
+pub mod supremum;
 
 use std::borrow::Cow;
 
