@@ -54,7 +54,10 @@ impl Export {
         artifact::write_new(&file, &bytes)?;
         let (name, network) = (file.display().to_string(), &lowered.network);
         let mut text = format!("written to {name}: {} bytes\n\n", bytes.len());
-        let sides = |dims: usize| format!("[batch, {}, {dims}]", network.tokens);
+        let sides = |dims: usize| match network.lengths {
+            (least, most) if least == most => format!("[batch, {most}, {dims}]"),
+            (least, most) => format!("[batch, {least} to {most}, {dims}]"),
+        };
         let _ = writeln!(text, "input   x {}, {}", sides(network.dims()), network.precision);
         let _ = writeln!(text, "output  y {}", sides(network.output_dims()));
         if self.stages {

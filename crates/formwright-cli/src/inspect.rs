@@ -9,7 +9,7 @@ use formwright::artifact;
 use formwright::compile::Lowered;
 use formwright::error::{Error, Result};
 use formwright::exact::Int;
-use formwright::network::FloatLayer;
+use formwright::network::{FloatLayer, Mask};
 use serde_json::{Value, json};
 
 use crate::Answer;
@@ -91,6 +91,9 @@ impl Inspect {
 /// A layer with its tensors as nested arrays.
 fn float_layer(layer: &FloatLayer<'_>) -> Value {
     let mut object = json!({"kind": layer.kind.name()});
+    if !layer.masks.iter().all(Mask::is_all) {
+        object["masks"] = json!(layer.masks);
+    }
     for (name, shape, entries) in &layer.tensors {
         object[*name] = nested(shape, entries);
     }
