@@ -54,11 +54,10 @@ impl Export {
         artifact::write_new(&file, &bytes)?;
         let name = file.display().to_string();
         let mut text = format!("written to {name}: {} bytes\n\n", bytes.len());
-        let tokens = match model.lengths() {
-            (least, most) if least == most => least.to_string(),
-            (least, most) => format!("tokens {least} to {most}"),
+        let sides = |dims: usize| match network.lengths {
+            (least, most) if least == most => format!("[batch, {most}, {dims}]"),
+            (least, most) => format!("[batch, {least} to {most}, {dims}]"),
         };
-        let sides = |dims: usize| format!("[batch, {tokens}, {dims}]");
         let _ = writeln!(text, "input   x {}, {}", sides(network.dims()), network.precision);
         let _ = writeln!(text, "output  y {}", sides(network.output_dims()));
         if self.stages {

@@ -67,7 +67,7 @@ impl Run {
     pub fn execute(&self) -> Result<Answer> {
         let model = artifact::read(&self.dir)?;
         let (text, name) = read_input(&self.input)?;
-        let batch = input::batch(&input::parse_json(&text, &name)?, model.lengths(), model.grid.dims())?;
+        let batch = input::batch(&input::parse_json(&text, &name)?, model.accepted(), model.grid.dims())?;
         if self.without_skips && model.float().is_some() {
             return Err(Error::input("--without-skips is for exact models")
                 .note("try", "leave it out, or build with --precision exact"));
@@ -214,8 +214,12 @@ fn warn(model: &Model, batch: &[Sequence]) {
         Some(Some(value)) => format!("two tokens in one cell, where Theorem 2 gives {}", short(&value)),
         _ => "two tokens in one cell, where nothing is claimed".to_owned(),
     };
+    let (least, most) = model.lengths();
     let remark = |x: &Sequence| match (&model.built, model.grid.cell(x)) {
         (Built::Circuit(_), _) if !model.is_in_domain(x) => Some("outside of the domain, where nothing is claimed"),
+        (Built::Circuit(_), _) if !(least..=most).contains(&x.len()) => {
+            Some("of a length for which nothing is claimed")
+        }
         (Built::Lattice(_), None) => Some("outside of the box"),
         (Built::Lattice(lattice), Some(point)) if !lattice.options.positional && !has_distinct_columns(&point) => {
             Some(tied.as_str())

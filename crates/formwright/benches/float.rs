@@ -6,7 +6,7 @@
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use formwright::eval::float::Engine;
 use formwright::network::{
-    AttentionRun, Coordinate, FeedForwardRun, FloatAffine, FloatNetwork, FloatStage, Precision, Run,
+    AttentionRun, Coordinate, FeedForwardRun, FloatAffine, FloatNetwork, FloatStage, Mask, Precision, Run,
 };
 
 const BATCH: usize = 1024;
@@ -29,6 +29,7 @@ fn network(precision: Precision, width: usize, hidden: usize, runs: Vec<Run>) ->
     FloatNetwork {
         precision,
         tokens: TOKENS,
+        lengths: (TOKENS, TOKENS),
         coordinates: (0..width).map(coordinate).collect(),
         embed: affine(width, 1),
         positions: None,
@@ -59,6 +60,7 @@ fn attention(precision: Precision, blocks: usize) -> AttentionRun {
         heads: 1,
         head_size: 1,
         value_size: 1,
+        masks: vec![Mask::ALL],
         q: noise(precision, blocks),
         q_bias: noise(precision, blocks),
         k: noise(precision, blocks),

@@ -13,7 +13,7 @@ use formwright::construct::yun::Options;
 use formwright::eval::indexed;
 use formwright::exact::Rat;
 use formwright::target::{Source, Target, catalogue};
-use support::{Random, Triple, expression, grid};
+use support::{Random, Triple, exact_network, expression, grid};
 
 fn norm(name: &str) -> Norm {
     name.parse().expect("a norm")

@@ -11,7 +11,7 @@ use formwright::eval::float::{Engine, Sequence};
 use formwright::eval::reference::{self, Enclosure, Reference};
 use formwright::exact::{Int, Rat};
 use formwright::network::{
-    AttentionRun, Coordinate, FeedForwardRun, FloatAffine, FloatNetwork, FloatStage, Precision, Run,
+    AttentionRun, Coordinate, FeedForwardRun, FloatAffine, FloatNetwork, FloatStage, Mask, Precision, Run,
 };
 use proptest::prelude::*;
 use support::Random;
@@ -48,6 +48,7 @@ fn attention(random: &mut Random, precision: Precision, stage: usize, blocks: us
         heads,
         head_size,
         value_size,
+        masks: vec![Mask::ALL; heads],
         q: tensor(head_size * width, 0.5),
         q_bias: tensor(head_size, 1.0),
         k: tensor(head_size * width, 0.5),
@@ -97,6 +98,7 @@ fn network(seed: u64, precision: Precision) -> FloatNetwork {
     FloatNetwork {
         precision,
         tokens,
+        lengths: (tokens, tokens),
         coordinates: (0..width).map(coordinate).collect(),
         embed: affine(random, precision, dims, width),
         positions: (random.below(2) == 0).then(|| numbers(random, precision, tokens * width, 1.0)),
@@ -204,16 +206,18 @@ impl Naive<'_> {
             let values: Vec<Vec<f64>> = before.iter().map(|z| project(&layer.v, None, layer.value_size, z)).collect();
             let queries: Vec<Vec<f64>> =
                 before.iter().map(|z| project(&layer.q, Some(&layer.q_bias), layer.head_size, z)).collect();
-            for (z, query) in state.iter_mut().zip(&queries) {
+            let mask = layer.masks[head - block * layer.heads];
+            for (i, (z, query)) in state.iter_mut().zip(&queries).enumerate() {
+                let seen: Vec<usize> = (0..keys.len()).filter(|j| mask.sees(i, *j)).collect();
                 let scores: Vec<f64> =
-                    keys.iter().map(|key| self.sum(0.0, key.iter().copied().zip(query.iter().copied()))).collect();
+                    seen.iter().map(|j| self.sum(0.0, keys[*j].iter().copied().zip(query.iter().copied()))).collect();
                 let largest = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
                 // Not the engine's exponential: that of the standard library.
                 let exps: Vec<f64> = scores.iter().map(|score| self.round(self.round(score - largest).exp())).collect();
                 let total = self.sum(0.0, exps.iter().map(|e| (*e, 1.0)));
                 let weights: Vec<f64> = exps.iter().map(|e| self.round(e / total)).collect();
                 let mixed: Vec<f64> = (0..layer.value_size)
-                    .map(|c| self.sum(0.0, weights.iter().zip(&values).map(|(w, value)| (*w, value[c]))))
+                    .map(|c| self.sum(0.0, weights.iter().zip(&seen).map(|(w, j)| (*w, values[*j][c]))))
                     .collect();
                 for (i, z) in z.iter_mut().enumerate() {
                     let row = (head * width + i) * layer.value_size;
@@ -342,13 +346,15 @@ impl<'a> Bound<'a> {
             };
             let keys: Vec<_> = before.iter().map(|z| project(&layer.k, None, layer.head_size, z)).collect();
             let values: Vec<_> = before.iter().map(|z| project(&layer.v, None, layer.value_size, z)).collect();
-            for (sums, before) in sums.iter_mut().zip(before) {
+            let mask = layer.masks[head - block * layer.heads];
+            for (i, (sums, before)) in sums.iter_mut().zip(before).enumerate() {
+                let seen: Vec<usize> = (0..keys.len()).filter(|j| mask.sees(i, *j)).collect();
                 let query = project(&layer.q, Some(&layer.q_bias), layer.head_size, before);
                 let score =
                     |key: &Vec<Number>| self.sum(&key.iter().copied().zip(query.iter().copied()).collect::<Vec<_>>());
-                let weights = self.softmax(&keys.iter().map(score).collect::<Vec<_>>());
+                let weights = self.softmax(&seen.iter().map(|j| score(&keys[*j])).collect::<Vec<_>>());
                 let mixed: Vec<Number> = (0..layer.value_size)
-                    .map(|c| self.sum(&weights.iter().zip(&values).map(|(w, v)| (*w, v[c])).collect::<Vec<_>>()))
+                    .map(|c| self.sum(&weights.iter().zip(&seen).map(|(w, j)| (*w, values[*j][c])).collect::<Vec<_>>()))
                     .collect();
                 for (i, sum) in sums.iter_mut().enumerate() {
                     let row = (head * width + i) * layer.value_size;
@@ -467,6 +473,7 @@ fn two_keys(k: f64) -> FloatNetwork {
         heads: 1,
         head_size: 1,
         value_size: 1,
+        masks: vec![Mask::ALL],
         q: vec![0.0],
         q_bias: one(),
         k: vec![k],
@@ -477,6 +484,7 @@ fn two_keys(k: f64) -> FloatNetwork {
     FloatNetwork {
         precision: Precision::F64,
         tokens: 2,
+        lengths: (2, 2),
         coordinates: vec![Coordinate { name: "z".to_owned(), meaning: String::new() }],
         embed: identity.clone(),
         positions: None,

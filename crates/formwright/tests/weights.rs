@@ -33,6 +33,7 @@ fn by_hand() -> FloatNetwork {
     FloatNetwork {
         precision: Precision::F32,
         tokens: 1,
+        lengths: (1, 1),
         coordinates: vec![Coordinate { name: "value".to_owned(), meaning: "the number".to_owned() }],
         embed: FloatAffine { inputs: 1, outputs: 1, weight: vec![1.0], bias: vec![0.0] },
         positions: None,
@@ -234,7 +235,7 @@ fn other_tensors_are_refused() {
             n.read_out = FloatAffine { inputs: 3, outputs: 2, weight: vec![0.0; 6], bias: vec![0.0; 2] };
         }),
         against("more tokens", &|n| {
-            n.tokens = 4;
+            (n.tokens, n.lengths) = (4, (4, 4));
             n.positions = Some(vec![0.0; 12]);
         }),
         entry("NaN", "1.attn.q", 31, f32::NAN),

@@ -22,7 +22,9 @@ use serde::de::{self, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::error::{Error, Result};
-use crate::network::{AttentionRun, Coordinate, FeedForwardRun, FloatAffine, FloatNetwork, FloatStage, Precision, Run};
+use crate::network::{
+    AttentionRun, Coordinate, FeedForwardRun, FloatAffine, FloatNetwork, FloatStage, Mask, Precision, Run, mask,
+};
 
 /// Everything of a float network but its numbers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,6 +33,9 @@ pub struct Skeleton {
     #[serde(with = "precision")]
     precision: Precision,
     tokens: usize,
+    /// The numbers of tokens that it accepts; `tokens` alone where nothing is written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    lengths: Option<(usize, usize)>,
     dims: usize,
     output_dims: usize,
     positions: bool,
@@ -71,6 +76,9 @@ struct AttentionShape {
     heads: usize,
     head_size: usize,
     value_size: usize,
+    /// One for each head; every head sees every key where nothing is written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    masks: Option<Vec<Mask>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -107,6 +115,8 @@ impl Skeleton {
                 heads: a.heads,
                 head_size: a.head_size,
                 value_size: a.value_size,
+                masks: (!(a.masks.len() == a.heads && a.masks.iter().all(|mask| *mask == Mask::ALL)))
+                    .then(|| a.masks.clone()),
             }),
             feed_forward: run.feed_forward.as_ref().map(|f| FeedForwardShape { stage: f.stage, hidden: f.hidden }),
         };
@@ -119,6 +129,7 @@ impl Skeleton {
         Self {
             precision: network.precision,
             tokens: network.tokens,
+            lengths: (network.lengths != (network.tokens, network.tokens)).then_some(network.lengths),
             dims: network.dims(),
             output_dims: network.output_dims(),
             positions: network.positions.is_some(),
@@ -144,6 +155,8 @@ impl Skeleton {
         if isize::try_from(self.tokens).is_err() {
             return wrong(format!("{} tokens are more than any memory holds", self.tokens));
         }
+        let lengths = self.lengths.unwrap_or((self.tokens, self.tokens));
+        FloatNetwork::check_lengths(self.tokens, lengths, self.positions)?;
         if let Some(name) = repeated(self.coordinates.iter().map(|c| c.name.as_str())) {
             return wrong(format!("two coordinates are called '{name}'"));
         }
@@ -180,6 +193,9 @@ impl Skeleton {
                 }
                 stage = next;
             }
+            if let Some((a, masks)) = run.attention.as_ref().and_then(|a| Some((a, a.masks.as_ref()?))) {
+                mask::check(masks, a.heads, blocks, lengths)?;
+            }
             blocks = match blocks.checked_add(run.blocks) {
                 Some(sum) => sum,
                 None => return wrong(format!("its blocks are too many to count, {} in run {i}", run.blocks)),
@@ -188,7 +204,7 @@ impl Skeleton {
         Ok(())
     }
 
-    /// The network without a single number.
+    /// The network without a single number, and without masks where none are written.
     fn empty(&self) -> FloatNetwork {
         let affine = |inputs, outputs| FloatAffine { inputs, outputs, weight: Vec::new(), bias: Vec::new() };
         let attention = |a: &AttentionShape| AttentionRun {
@@ -196,6 +212,7 @@ impl Skeleton {
             heads: a.heads,
             head_size: a.head_size,
             value_size: a.value_size,
+            masks: a.masks.clone().unwrap_or_default(),
             q: Vec::new(),
             q_bias: Vec::new(),
             k: Vec::new(),
@@ -225,6 +242,7 @@ impl Skeleton {
         FloatNetwork {
             precision: self.precision,
             tokens: self.tokens,
+            lengths: self.lengths.unwrap_or((self.tokens, self.tokens)),
             coordinates: self.coordinates.iter().map(coordinate).collect(),
             embed: affine(self.dims, width),
             positions: self.positions.then(Vec::new),
@@ -366,6 +384,11 @@ pub fn from_bytes(bytes: &[u8], file: &str, skeleton: &Skeleton) -> Result<Float
     let known: BTreeSet<&str> = demanded.iter().map(|(name, _)| name.as_str()).collect();
     if let Some(name) = header.keys().find(|name| !known.contains(name.as_str())) {
         return Err(wrong(format!("tensor '{name}' is none of its tensors")));
+    }
+    for attention in network.runs.iter_mut().filter_map(|run| run.attention.as_mut()) {
+        if attention.masks.is_empty() {
+            attention.masks = vec![Mask::ALL; attention.heads];
+        }
     }
     Ok(network)
 }

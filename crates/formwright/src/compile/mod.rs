@@ -189,9 +189,14 @@ impl Model {
         }
     }
 
-    /// The fewest and the most tokens that it takes, and that its claim is about.
+    /// The fewest and the most tokens that its claim is about.
     pub fn lengths(&self) -> (usize, usize) {
         self.circuit().map_or((self.grid.tokens(), self.grid.tokens()), |circuit| circuit.compiled.lengths)
+    }
+
+    /// The fewest and the most tokens that it runs on.
+    pub fn accepted(&self) -> (usize, usize) {
+        self.float().map_or((self.grid.tokens(), self.grid.tokens()), |network| network.lengths)
     }
 
     /// The norm in which the error is certified: the one that was asked for, and `L^2` for a float network over a box, which has no other claim.

@@ -21,7 +21,7 @@ use rayon::prelude::*;
 
 use super::{Part, check_network, check_tokens, stages};
 use crate::error::{Error, Result};
-use crate::network::{AttentionRun, FeedForwardRun, FloatAffine, FloatNetwork, Precision};
+use crate::network::{AttentionRun, FeedForwardRun, FloatAffine, FloatNetwork, Mask, Precision};
 
 /// A sequence of tokens, `[tokens][dims]`.
 pub type Sequence = Vec<Vec<f64>>;
@@ -82,7 +82,7 @@ impl Real for f64 {
 #[derive(Clone, Debug)]
 pub struct Engine {
     precision: Precision,
-    tokens: usize,
+    lengths: (usize, usize),
     dims: usize,
     program: Either,
 }
@@ -111,14 +111,14 @@ impl Engine {
             Precision::F32 => Either::Single(Program::new(network)?),
             Precision::F64 => Either::Double(Program::new(network)?),
         };
-        Ok(Self { precision: network.precision, tokens: network.tokens, dims: network.dims(), program })
+        Ok(Self { precision: network.precision, lengths: network.lengths, dims: network.dims(), program })
     }
 
     /// The network's outputs, `[batch][tokens][dims]`, of inputs that are first rounded to its format.
     pub fn run(&self, batch: &[Sequence]) -> Result<Vec<Sequence>> {
         self.check(batch)?;
         let outputs: Vec<Vec<Sequence>> =
-            either!(self, program => batch.par_chunks(LANES).map(|chunk| program.run(chunk)).collect());
+            either!(self, program => chunks(batch).par_iter().map(|chunk| program.run(chunk)).collect());
         Ok(outputs.into_iter().flatten().collect())
     }
 
@@ -131,7 +131,7 @@ impl Engine {
     pub fn trace_batch(&self, batch: &[Sequence]) -> Result<Vec<(String, Vec<Sequence>)>> {
         self.check(batch)?;
         let traces: Vec<Vec<Vec<Sequence>>> =
-            either!(self, program => batch.par_chunks(LANES).map(|chunk| program.trace(chunk)).collect());
+            either!(self, program => chunks(batch).par_iter().map(|chunk| program.trace(chunk)).collect());
         let names = either!(self, program => program.stages.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>());
         let mut whole: Vec<(String, Vec<Sequence>)> =
             std::iter::once("embed".to_owned()).chain(names).map(|name| (name, Vec::new())).collect();
@@ -144,7 +144,7 @@ impl Engine {
     /// Refuses a batch with a sequence of another shape or an entry that is no number of the format.
     fn check(&self, batch: &[Sequence]) -> Result<()> {
         for (i, x) in batch.iter().enumerate() {
-            check_tokens(self.tokens, self.dims, x, Some(i))?;
+            check_tokens(self.lengths, self.dims, x, Some(i))?;
             for (j, token) in x.iter().enumerate() {
                 if let Some(k) = token.iter().position(|entry| !self.precision.round(*entry).is_finite()) {
                     let (entry, precision) = (token[k], self.precision);
@@ -161,10 +161,14 @@ impl Engine {
     }
 }
 
+/// Neighbours of one length, at most [`LANES`] of them.
+fn chunks(batch: &[Sequence]) -> Vec<&[Sequence]> {
+    batch.chunk_by(|x, y| x.len() == y.len()).flat_map(|equal| equal.chunks(LANES)).collect()
+}
+
 /// The network in one format.
 #[derive(Clone, Debug)]
 struct Program<T> {
-    tokens: usize,
     width: usize,
     embed: Affine<T>,
     positions: Option<Vec<T>>,
@@ -179,7 +183,6 @@ impl<T: Real> Program<T> {
             (name.to_owned(), parts.iter().map(|part| Step::new(part, width)).collect())
         };
         Ok(Self {
-            tokens: network.tokens,
             width,
             embed: Affine::new(&network.embed),
             positions: network.positions.as_deref().map(numbers),
@@ -196,38 +199,38 @@ impl<T: Real> Program<T> {
             }
         }
         let outputs = self.read_out.bias.len();
-        self.unpack(&self.read_out.apply(self.tokens, &state), outputs, chunk.len())
+        unpack(&self.read_out.apply(&state), outputs, chunk.len())
     }
 
     fn trace(&self, chunk: &[Sequence]) -> Vec<Vec<Sequence>> {
         let mut state = self.embed(chunk);
-        let mut trace = vec![self.unpack(&state, self.width, chunk.len())];
+        let mut trace = vec![unpack(&state, self.width, chunk.len())];
         for (_, steps) in &self.stages {
             for step in steps {
                 step.apply(self.width, &mut state);
             }
-            trace.push(self.unpack(&state, self.width, chunk.len()));
+            trace.push(unpack(&state, self.width, chunk.len()));
         }
         trace
     }
 
-    /// The state of at most [`LANES`] sequences; lanes that are left over hold zeros, which nobody reads.
+    /// The state of at most [`LANES`] sequences of one length; lanes that are left over hold zeros, which nobody reads.
     fn embed(&self, chunk: &[Sequence]) -> Vec<Lanes<T>> {
-        let mut x = vec![[T::ZERO; LANES]; self.tokens * self.embed.inputs];
+        let mut x = vec![[T::ZERO; LANES]; chunk.first().map_or(0, Vec::len) * self.embed.inputs];
         for (lane, sequence) in chunk.iter().enumerate() {
             x.iter_mut().zip(sequence.iter().flatten()).for_each(|(lanes, entry)| lanes[lane] = T::nearest(*entry));
         }
-        let mut state = self.embed.apply(self.tokens, &x);
+        let mut state = self.embed.apply(&x);
         for (z, position) in state.iter_mut().zip(self.positions.iter().flatten()) {
             add(z, &[*position; LANES]);
         }
         state
     }
+}
 
-    fn unpack(&self, state: &[Lanes<T>], width: usize, sequences: usize) -> Vec<Sequence> {
-        let token = |lane: usize, j: usize| (0..width).map(|i| state[j * width + i][lane].to_f64()).collect();
-        (0..sequences).map(|lane| (0..self.tokens).map(|j| token(lane, j)).collect()).collect()
-    }
+fn unpack<T: Real>(state: &[Lanes<T>], width: usize, sequences: usize) -> Vec<Sequence> {
+    let token = |lane: usize, j: usize| (0..width).map(|i| state[j * width + i][lane].to_f64()).collect();
+    (0..sequences).map(|lane| (0..state.len() / width).map(|j| token(lane, j)).collect()).collect()
 }
 
 /// The entries of a tensor in the format; they are numbers of it already.
@@ -267,10 +270,10 @@ impl<T: Real> Affine<T> {
     }
 
     /// `[tokens][inputs]` to `[tokens][outputs]`.
-    fn apply(&self, tokens: usize, x: &[Lanes<T>]) -> Vec<Lanes<T>> {
+    fn apply(&self, x: &[Lanes<T>]) -> Vec<Lanes<T>> {
         let n = self.inputs;
         let row = |j: usize, i: usize| dot(self.bias[i], &self.weight[i * n..][..n], &x[j * n..][..n]);
-        (0..tokens).flat_map(|j| (0..self.bias.len()).map(move |i| row(j, i))).collect()
+        (0..x.len() / n).flat_map(|j| (0..self.bias.len()).map(move |i| row(j, i))).collect()
     }
 }
 
@@ -331,7 +334,6 @@ impl<T: Real> FeedForward<T> {
         let size = self.hidden * (2 * width + 1) + width;
         let numbers = &self.numbers[blocks.start * size..blocks.end * size];
         match width {
-            0 => {}
             1 => narrow::<T, 1>(numbers, self.hidden, state),
             2 => narrow::<T, 2>(numbers, self.hidden, state),
             3 => narrow::<T, 3>(numbers, self.hidden, state),
@@ -409,6 +411,7 @@ struct Attention<T> {
     heads: usize,
     head_size: usize,
     value_size: usize,
+    masks: Vec<Mask>,
     q: Vec<T>,
     q_bias: Vec<T>,
     k: Vec<T>,
@@ -434,7 +437,7 @@ struct Scratch<T> {
 
 impl<T: Real> Scratch<T> {
     fn new(attention: &Attention<T>, width: usize, state: usize) -> Self {
-        let tokens = state / width.max(1);
+        let tokens = state / width;
         let room = |size: usize| vec![[T::ZERO; LANES]; size];
         Self {
             queries: room(tokens * attention.head_size),
@@ -453,6 +456,7 @@ impl<T: Real> Attention<T> {
             heads: run.heads,
             head_size: run.head_size,
             value_size: run.value_size,
+            masks: run.masks.clone(),
             q: numbers(&run.q),
             q_bias: numbers(&run.q_bias),
             k: numbers(&run.k),
@@ -470,15 +474,18 @@ impl<T: Real> Attention<T> {
             project(&self.k[head * m * width..], &[], m, width, state, keys);
             project(&self.v[head * mv * width..], &[], mv, width, state, values);
             let o = &self.o[head * width * mv..][..width * mv];
-            for i in 0..weights.len() {
+            let tokens = weights.len();
+            for i in 0..tokens {
                 let query = &queries[i * m..][..m];
-                for (j, score) in weights.iter_mut().enumerate() {
+                let seen = self.masks[head - block * self.heads].keys(i, tokens);
+                let weights = &mut weights[..seen.positions().count()];
+                for (j, score) in seen.positions().zip(&mut *weights) {
                     *score = scalar_product(&keys[j * m..][..m], query);
                 }
                 softmax(weights);
                 for (c, mixed) in mixed.iter_mut().enumerate() {
                     *mixed = [T::ZERO; LANES];
-                    for (j, weight) in weights.iter().enumerate() {
+                    for (j, weight) in seen.positions().zip(&*weights) {
                         add_product(mixed, weight, &values[j * mv + c]);
                     }
                 }

@@ -14,22 +14,20 @@ pub mod reference;
 
 use crate::error::{Error, Result};
 use crate::exact::Rat;
-use crate::network::{AttentionRun, FeedForwardRun, FloatNetwork, Network, Sequence};
+use crate::network::{AttentionRun, FeedForwardRun, FloatNetwork, Network, Sequence, mask};
 
 /// The states of a run: the embedding's and each stage's, by name.
 pub type Trace = Vec<(&'static str, Sequence)>;
 
 /// Refuses an input whose shape is not the network's.
 pub fn check_shape(network: &Network, x: &[Vec<Rat>]) -> Result<()> {
-    check_tokens(network.tokens, network.dims(), x, None)
+    check_tokens((network.tokens, network.tokens), network.dims(), x, None)
 }
 
 /// Refuses a sequence of another shape; `number` is its place in a batch.
-fn check_tokens<T>(tokens: usize, dims: usize, x: &[Vec<T>], number: Option<usize>) -> Result<()> {
-    if x.len() != tokens {
-        let sequence = number.map_or("the sequence".to_owned(), |i| format!("sequence {i}"));
-        return Err(Error::input(format!("{sequence} has {} tokens, the network expects {tokens}", x.len())));
-    }
+fn check_tokens<T>(lengths: (usize, usize), dims: usize, x: &[Vec<T>], number: Option<usize>) -> Result<()> {
+    let sequence = || number.map_or("the sequence".to_owned(), |i| format!("sequence {i}"));
+    check_length(lengths, x.len(), sequence)?;
     match x.iter().position(|token| token.len() != dims) {
         Some(place) => {
             let sequence = number.map_or(String::new(), |i| format!("sequence {i}, "));
@@ -40,12 +38,30 @@ fn check_tokens<T>(tokens: usize, dims: usize, x: &[Vec<T>], number: Option<usiz
     }
 }
 
-/// Refuses a float network whose tensors have other sizes than their shapes say, or entries that are no numbers of its format.
+/// Refuses a sequence that is too short or too long.
+fn check_length((least, most): (usize, usize), tokens: usize, sequence: impl Fn() -> String) -> Result<()> {
+    if (least..=most).contains(&tokens) {
+        return Ok(());
+    }
+    let expected = if least == most { most.to_string() } else { format!("{least} to {most}") };
+    Err(Error::input(format!("{} has {tokens} tokens, the network expects {expected}", sequence())))
+}
+
+/// Refuses a float network whose tensors have other sizes than their shapes say, or entries that are no numbers of its format; whose
+/// lengths contradict each other; or in which some query of some sequence sees no key.
 pub fn check_network(network: &FloatNetwork) -> Result<()> {
     let (width, precision) = (network.width(), network.precision);
     let ends = [("embed.weight", network.embed.outputs), ("read_out.weight", network.read_out.inputs)];
     if let Some((name, size)) = ends.into_iter().find(|(_, size)| *size != width) {
         return Err(Error::input(format!("{name} is for {size} coordinates, the residual stream has {width}")));
+    }
+    let sides = [
+        ("the residual stream", width),
+        ("an input token", network.dims()),
+        ("an output token", network.output_dims()),
+    ];
+    if let Some((name, _)) = sides.into_iter().find(|(_, side)| *side == 0) {
+        return Err(Error::input(format!("{name} has no coordinates, expected 1 or more")));
     }
     for (name, shape, entries) in network.tensors() {
         if shape.iter().product::<usize>() != entries.len() {
@@ -58,6 +74,15 @@ pub fn check_network(network: &FloatNetwork) -> Result<()> {
                 if entry.is_finite() { format!("no {precision} number") } else { "not a finite number".to_owned() };
             return Err(Error::input(format!("{name}{at:?} is {entry:?}: {what}")));
         }
+    }
+    let no_network = |what: String| Error::input(format!("this is no network: {what}"));
+    FloatNetwork::check_lengths(network.tokens, network.lengths, network.positions.is_some()).map_err(no_network)?;
+    let mut first = 0;
+    for run in &network.runs {
+        if let Some(attention) = &run.attention {
+            mask::check(&attention.masks, attention.heads, first, network.lengths).map_err(no_network)?;
+        }
+        first += run.blocks;
     }
     Ok(())
 }

@@ -12,7 +12,7 @@
 //! attention     z_i' = Σ_j M_ij z_j,   M_ij = δ_ij + Σ_heads p_ij o v,   p_ij = e_j / Σ_l e_l,   e_j = exp((k z_j − k z_m)ᵀ(q z_i + q_bias))
 //! ```
 //!
-//! where `m` is the key of the largest score. The exponentials are enclosed by [`Int::exp_bounds`]; `p_ij` grows with `e_j` and falls
+//! where `j` and `l` run over the keys that are seen, of which `m` has the largest score. The exponentials are enclosed by [`Int::exp_bounds`]; `p_ij` grows with `e_j` and falls
 //! with the others, so its ends come from their ends; the product of two balls is `ab ± (|a| s + r |b| + r s)`.
 //!
 //! The work starts at 512 places and is repeated with twice as many until the widths are below `2^-128` (or the places 16,384).
@@ -22,7 +22,7 @@ use rayon::prelude::*;
 use super::{Part, check_network, check_tokens, stages};
 use crate::error::Result;
 use crate::exact::{Int, Rat};
-use crate::network::{AttentionRun, FeedForwardRun, FloatAffine, FloatNetwork, Sequence};
+use crate::network::{AttentionRun, FeedForwardRun, FloatAffine, FloatNetwork, Mask, Sequence};
 
 /// The places after the binary point of the first attempt and of the last one.
 const PLACES: (usize, usize) = (512, 16_384);
@@ -91,7 +91,7 @@ pub fn trace(network: &FloatNetwork, x: &[Vec<Rat>]) -> Result<Vec<(String, Vec<
 /// A float network with its numbers taken as exact ones, to be run on many inputs.
 #[derive(Clone, Debug)]
 pub struct Reference {
-    tokens: usize,
+    lengths: (usize, usize),
     embed: Affine,
     positions: Option<Fixed>,
     stages: Vec<(String, Vec<Layer>)>,
@@ -107,7 +107,7 @@ impl Reference {
             (name.to_owned(), parts.iter().flat_map(|part| Layer::all(part, width)).collect())
         };
         Ok(Self {
-            tokens: network.tokens,
+            lengths: network.lengths,
             embed: Affine::new(&network.embed),
             positions: network.positions.as_deref().map(Fixed::new),
             stages: stages(network)?.into_iter().map(stage).collect(),
@@ -117,27 +117,27 @@ impl Reference {
 
     /// The network's output on exactly this input.
     pub fn run(&self, x: &[Vec<Rat>]) -> Result<Vec<Vec<Enclosure>>> {
-        check_tokens(self.tokens, self.embed.inputs, x, None)?;
+        check_tokens(self.lengths, self.embed.inputs, x, None)?;
         Ok(narrow(|bits| vec![self.attempt(x, bits, |_| ())]).swap_remove(0))
     }
 
     /// The same with so many places after the binary point, however wide the enclosures become.
     pub fn run_with(&self, x: &[Vec<Rat>], places: usize) -> Result<Vec<Vec<Enclosure>>> {
-        check_tokens(self.tokens, self.embed.inputs, x, None)?;
+        check_tokens(self.lengths, self.embed.inputs, x, None)?;
         Ok(self.attempt(x, places, |_| ()))
     }
 
     /// The outputs of many inputs, in their order.
     pub fn run_batch(&self, batch: &[Sequence]) -> Result<Vec<Vec<Vec<Enclosure>>>> {
         for (i, x) in batch.iter().enumerate() {
-            check_tokens(self.tokens, self.embed.inputs, x, Some(i))?;
+            check_tokens(self.lengths, self.embed.inputs, x, Some(i))?;
         }
         batch.par_iter().map(|x| self.run(x)).collect()
     }
 
     /// The state after the embedding and after each stage, by name.
     pub fn trace(&self, x: &[Vec<Rat>]) -> Result<Vec<(String, Vec<Vec<Enclosure>>)>> {
-        check_tokens(self.tokens, self.embed.inputs, x, None)?;
+        check_tokens(self.lengths, self.embed.inputs, x, None)?;
         let states = narrow(|bits| {
             let mut states = Vec::new();
             self.attempt(x, bits, |state| states.push(enclosures(state, bits)));
@@ -405,6 +405,7 @@ impl FeedForward {
 #[derive(Clone, Debug)]
 struct Head {
     size: usize,
+    mask: Mask,
     q: Fixed,
     q_bias: Vec<Int>,
     k: Fixed,
@@ -425,22 +426,25 @@ impl Head {
             let entries = (0..width * width).map(|place| entry(place / width, place % width)).collect();
             let (q, q_bias) = Fixed::pair(&run.q[head * m * width..][..m * width], &run.q_bias[head * m..][..m]);
             let k = Fixed::new(&run.k[head * m * width..][..m * width]);
-            Self { size: m, q, q_bias, k, ov: Fixed { places: o.places + v.places, entries } }
+            Self { size: m, mask: run.masks[place], q, q_bias, k, ov: Fixed { places: o.places + v.places, entries } }
         };
         range.clone().enumerate().map(head).collect()
     }
 
-    /// The softmax weights of the query of token `i`.
-    fn weights(&self, state: &State, i: usize, bits: usize) -> Vec<Ball> {
-        let width = state[i].len();
-        let rows = |weight: &Fixed, z: &[Ball], bias: &dyn Fn(usize) -> Int| -> Vec<Ball> {
-            (0..self.size).map(|row| dot(weight.row(row, width), z, bias(row))).collect()
-        };
-        let query = rows(&self.q, &state[i], &|row| &self.q_bias[row] << bits);
-        let keys: Vec<Vec<Ball>> = state.iter().map(|z| rows(&self.k, z, &|_| Int::ZERO)).collect();
+    /// The keys of all tokens.
+    fn keys(&self, state: &State) -> Vec<Vec<Ball>> {
+        let key = |z: &Vec<Ball>| (0..self.size).map(|row| dot(self.k.row(row, z.len()), z, Int::ZERO)).collect();
+        state.iter().map(key).collect()
+    }
+
+    /// The softmax weights of the query of token `i`, for the keys that it sees, in their order.
+    fn weights(&self, z: &[Ball], i: usize, keys: &[Vec<Ball>], bits: usize) -> Vec<Ball> {
+        let query: Vec<Ball> =
+            (0..self.size).map(|row| dot(self.q.row(row, z.len()), z, &self.q_bias[row] << bits)).collect();
+        let keys: Vec<&Vec<Ball>> = self.mask.keys(i, keys.len()).positions().map(|j| &keys[j]).collect();
         let score =
             |key: &Vec<Ball>| key.iter().zip(&query).fold(Int::ZERO, |sum, (key, query)| sum + &key.mid * &query.mid);
-        let Some(largest) = keys.iter().max_by_key(|key| score(key)) else { return Vec::new() };
+        let Some(&largest) = keys.iter().max_by_key(|key| score(key)) else { return Vec::new() };
         let gap = |key: &Vec<Ball>| {
             let mut gap = Ball::default();
             for ((key, largest), query) in key.iter().zip(largest).zip(&query) {
@@ -449,7 +453,7 @@ impl Head {
             gap.round(bits + self.k.places + self.q.places)
         };
         let gaps: Vec<Ball> =
-            keys.iter().map(|key| if std::ptr::eq(key, largest) { Ball::default() } else { gap(key) }).collect();
+            keys.iter().map(|&key| if std::ptr::eq(key, largest) { Ball::default() } else { gap(key) }).collect();
         softmax(&gaps, bits)
     }
 }
@@ -488,14 +492,16 @@ fn exp(x: &Ball, bits: usize) -> (Int, Int) {
 
 fn attend(heads: &[Head], state: &mut State, bits: usize) {
     let Some(places) = heads.first().map(|head| head.ov.places) else { return };
+    let keys: Vec<Vec<Vec<Ball>>> = heads.iter().map(|head| head.keys(state)).collect();
     let token = |i: usize| -> Vec<Ball> {
         let width = state[i].len();
         // Units of 2^-(bits + places).
         let mut matrices = vec![vec![Ball::default(); width * width]; state.len()];
         (0..width).for_each(|a| matrices[i][a * width + a].mid = Int::ONE << (bits + places));
-        for head in heads {
-            for (matrix, weight) in matrices.iter_mut().zip(head.weights(state, i, bits)) {
-                matrix.iter_mut().zip(&head.ov.entries).for_each(|(entry, ov)| entry.add_scaled(ov, &weight));
+        for (head, keys) in heads.iter().zip(&keys) {
+            let weights = head.weights(&state[i], i, keys, bits);
+            for (j, weight) in head.mask.keys(i, state.len()).positions().zip(weights) {
+                matrices[j].iter_mut().zip(&head.ov.entries).for_each(|(entry, ov)| entry.add_scaled(ov, &weight));
             }
         }
         let coordinate = |a: usize| {

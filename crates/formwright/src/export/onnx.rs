@@ -10,9 +10,13 @@
 //!
 //! ```text
 //! attention       q = split(z qᵀ + q_bias), k = split(z kᵀ), v = split(z vᵀ)          [batch, heads, tokens, size]
-//!                 z + join(softmax(q kᵀ) v) oᵀ                                        softmax over the last axis
+//!                 z + join(softmax(seen ? q kᵀ : −∞) v) oᵀ                            softmax over the last axis
 //! feed-forward    z + (max(z w1ᵀ + b1, 0) w2ᵀ + b2)
 //! ```
+//!
+//! What is seen is computed from the positions, `[heads, tokens, tokens]`, so that one file serves every length that the network accepts; where
+//! nothing is hidden there is no such node. Every query sees a key, so the largest score is finite and what is not seen has the exponential
+//! `exp(−∞) = 0`, exactly. The side of the tokens is open where the network accepts several lengths; that of the batch is always open.
 //!
 //! A run of several blocks is one `Scan` over its stacked weights that carries `z`, since onnxruntime takes time quadratic in the number
 //! of nodes to load a model; a single block stands in the graph itself. `stage.embed` and `stage.NAME`, if asked for, are the residual
@@ -26,7 +30,7 @@ use prost::Message;
 
 use crate::artifact::tensors;
 use crate::error::{Error, Result};
-use crate::network::{AttentionRun, FloatNetwork, Precision, Run};
+use crate::network::{AttentionRun, FloatNetwork, Mask, Precision, Run};
 use proto::{
     AttributeProto, Dimension, DimensionProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto,
     StringStringEntryProto, TensorProto, TensorShapeProto, TensorTypeProto, TypeProto, ValueInfoProto,
@@ -91,12 +95,19 @@ fn number(n: usize) -> i64 {
     i64::try_from(n).expect("a size of memory")
 }
 
-/// A type of tensor, of which the side called `batch` is open.
-fn value(name: &str, precision: Precision, sides: &[Option<usize>]) -> ValueInfoProto {
-    let side = |side: &Option<usize>| DimensionProto {
-        value: Some(side.map_or_else(|| Dimension::Param("batch".to_owned()), |side| Dimension::Value(number(side)))),
-    };
-    let shape = TensorShapeProto { dim: sides.iter().map(side).collect() };
+/// A side of a tensor that every execution may choose anew.
+fn open(name: &str) -> Dimension {
+    Dimension::Param(name.to_owned())
+}
+
+fn fixed(side: usize) -> Dimension {
+    Dimension::Value(number(side))
+}
+
+/// A name with the type of a tensor.
+fn value(name: &str, precision: Precision, sides: impl IntoIterator<Item = Dimension>) -> ValueInfoProto {
+    let dim = sides.into_iter().map(|side| DimensionProto { value: Some(side) }).collect();
+    let shape = TensorShapeProto { dim };
     let tensor = TensorTypeProto { elem_type: element(precision), shape: Some(shape) };
     ValueInfoProto { name: name.to_owned(), r#type: Some(TypeProto { tensor_type: Some(tensor) }) }
 }
@@ -108,6 +119,14 @@ fn int(name: &str, i: i64) -> AttributeProto {
 fn ints(name: &str, ints: &[i64]) -> AttributeProto {
     AttributeProto { name: name.to_owned(), ints: ints.to_vec(), kind: 7, ..AttributeProto::default() }
 }
+
+/// A tensor of truth values or of integers, one for each head, to be compared with `[heads, tokens, tokens]`.
+fn of_heads(data_type: i32, raw_data: Vec<u8>, heads: usize) -> TensorProto {
+    TensorProto { dims: vec![number(heads), 1, 1], data_type, name: String::new(), raw_data: Some(raw_data) }
+}
+
+const BOOL: i32 = 9;
+const INT64: i32 = 7;
 
 /// Nodes, one behind the other. Every value is called by what it is.
 #[derive(Default)]
@@ -141,6 +160,62 @@ impl Nodes {
         self.plain("Reshape", &[input, &shape], result)
     }
 
+    fn constant(&mut self, tensor: TensorProto, result: String) -> String {
+        let value = AttributeProto { name: "value".to_owned(), t: Some(tensor), kind: 4, ..AttributeProto::default() };
+        self.add("Constant", &[], vec![value], result)
+    }
+
+    fn integer(&mut self, i: i64, result: String) -> String {
+        self.add("Constant", &[], vec![int("value_int", i)], result)
+    }
+
+    /// The positions, `[tokens]`, and how far a key lies behind a query, `[tokens, tokens]`.
+    fn positions(&mut self) -> [String; 2] {
+        let count = self.add("Shape", &["x"], vec![int("start", 1), int("end", 2)], "tokens.shape".to_owned());
+        let count = self.plain("Squeeze", &[&count], "tokens".to_owned());
+        let (zero, one) = (self.integer(0, "zero".to_owned()), self.integer(1, "one".to_owned()));
+        let keys = self.plain("Range", &[&zero, &count, &one], "positions".to_owned());
+        let axis = self.add("Constant", &[], vec![ints("value_ints", &[1])], "queries.axis".to_owned());
+        let queries = self.plain("Unsqueeze", &[&keys, &axis], "queries".to_owned());
+        let offsets = self.plain("Sub", &[&keys, &queries], "offsets".to_owned());
+        [keys, offsets]
+    }
+
+    /// What the heads see, `[heads, tokens, tokens]`; `None` where nothing is hidden.
+    fn seen(&mut self, masks: &[Mask], positions: &[String; 2], at: &str) -> Option<String> {
+        let [keys, offsets] = positions;
+        let limits = |limit: fn(&Mask) -> Option<i64>| masks.iter().map(limit).collect::<Vec<_>>();
+        let sides = [
+            ("relative.low", offsets, "GreaterOrEqual", limits(|mask| mask.relative.0), i64::MIN),
+            ("relative.high", offsets, "LessOrEqual", limits(|mask| mask.relative.1), i64::MAX),
+            ("absolute.low", keys, "GreaterOrEqual", limits(|mask| mask.absolute.0), i64::MIN),
+            ("absolute.high", keys, "LessOrEqual", limits(|mask| mask.absolute.1), i64::MAX),
+        ];
+        let mut seen: Option<String> = None;
+        for (name, place, operator, limits, none) in sides {
+            if limits.iter().all(Option::is_none) {
+                continue;
+            }
+            let raw = limits.iter().flat_map(|limit| limit.unwrap_or(none).to_le_bytes()).collect();
+            let limit = self.constant(of_heads(INT64, raw, masks.len()), format!("{at}.{name}"));
+            let within = self.plain(operator, &[place, &limit], format!("{limit}.within"));
+            seen = Some(match seen {
+                Some(seen) => self.plain("And", &[&seen, &within], format!("{limit}.and")),
+                None => within,
+            });
+        }
+        if masks.iter().any(|mask| mask.first) {
+            seen = seen.map(|seen| {
+                let sinks = masks.iter().map(|mask| u8::from(mask.first)).collect();
+                let sinks = self.constant(of_heads(BOOL, sinks, masks.len()), format!("{at}.sinks"));
+                let first = self.plain("Equal", &[keys, "zero"], format!("{at}.first"));
+                let first = self.plain("And", &[&first, &sinks], format!("{at}.first.seen"));
+                self.plain("Or", &[&seen, &first], format!("{at}.seen"))
+            });
+        }
+        seen
+    }
+
     /// `z wᵀ + b` with the weights as they are stored.
     fn affine(&mut self, z: &str, at: &str) -> String {
         let rows = self.transpose(&format!("{at}.weight"), &[1, 0], format!("{at}.weight.rows"));
@@ -148,8 +223,8 @@ impl Nodes {
         self.plain("Add", &[&linear, &format!("{at}.bias")], format!("{at}.out"))
     }
 
-    /// `z + join(softmax(q kᵀ) v) oᵀ`.
-    fn attention(&mut self, z: &str, run: &AttentionRun, weights: [&str; 5], at: &str) -> String {
+    /// `z + join(softmax(seen ? q kᵀ : −∞) v) oᵀ`.
+    fn attention(&mut self, z: &str, run: &AttentionRun, weights: [&str; 5], seen: Option<&str>, at: &str) -> String {
         let [q, q_bias, k, v, o] = weights;
         let split = |nodes: &mut Self, rows: &str, size: usize, order: &[i64]| {
             let heads = nodes.reshape(rows, &[0, 0, run.heads, size], format!("{rows}.heads"));
@@ -163,6 +238,10 @@ impl Nodes {
         let values = self.plain("MatMul", &[z, v], format!("{at}.values"));
         let values = split(self, &values, run.value_size, &[0, 2, 1, 3]);
         let scores = self.plain("MatMul", &[&queries, &keys], format!("{at}.scores"));
+        let scores = match seen {
+            Some(seen) => self.plain("Where", &[seen, &scores, "hidden"], format!("{at}.scores.seen")),
+            None => scores,
+        };
         let pattern = self.add("Softmax", &[&scores], vec![int("axis", -1)], format!("{at}.pattern"));
         let mixed = self.plain("MatMul", &[&pattern, &values], format!("{at}.mixed"));
         let mixed = self.transpose(&mixed, &[0, 2, 1, 3], format!("{at}.mixed.heads"));
@@ -195,16 +274,47 @@ struct Writer<'n> {
     nodes: Nodes,
     /// The residual stream after each stage, where the stage has layers.
     after: Vec<Option<String>>,
+    /// What masks are computed from, where there are any.
+    positions: Option<[String; 2]>,
 }
 
 impl<'n> Writer<'n> {
     fn new(network: &'n FloatNetwork) -> Self {
-        Self { network, nodes: Nodes::default(), after: vec![None; network.stages.len()] }
+        Self { network, nodes: Nodes::default(), after: vec![None; network.stages.len()], positions: None }
+    }
+
+    /// The type of `[batch, tokens, side]`.
+    fn value(&self, name: &str, side: usize) -> ValueInfoProto {
+        let (least, most) = self.network.lengths;
+        let tokens = if least == most { fixed(most) } else { open("tokens") };
+        value(name, self.network.precision, [open("batch"), tokens, fixed(side)])
+    }
+
+    /// What the heads of a run see, if anything is hidden.
+    fn seen(&mut self, run: &Run, first: usize) -> Option<String> {
+        let masks = &run.attention.as_ref()?.masks;
+        if masks.iter().all(Mask::is_all) {
+            return None;
+        }
+        let positions = if let Some(positions) = &self.positions {
+            positions.clone()
+        } else {
+            let precision = self.network.precision;
+            let hidden = TensorProto {
+                dims: Vec::new(),
+                data_type: element(precision),
+                name: String::new(),
+                raw_data: Some(tensors::to_little_endian(precision, &[f64::NEG_INFINITY])),
+            };
+            self.nodes.constant(hidden, "hidden".to_owned());
+            self.positions.insert(self.nodes.positions()).clone()
+        };
+        self.nodes.seen(masks, &positions, &format!("{first}.attn.mask"))
     }
 
     fn graph(mut self, with_stages: bool) -> Result<GraphProto> {
         let network = self.network;
-        let (precision, tokens, width) = (network.precision, network.tokens, network.width());
+        let (precision, width) = (network.precision, network.width());
         let mut z = self.nodes.affine("x", "embed");
         if network.positions.is_some() {
             z = self.nodes.plain("Add", &[&z, "pos"], "pos.out".to_owned());
@@ -217,18 +327,20 @@ impl<'n> Writer<'n> {
         }
         let y = self.nodes.affine(&z, "read_out");
         self.nodes.plain("Identity", &[&y], "y".to_owned());
-        let mut outputs = vec![value("y", precision, &[None, Some(tokens), Some(network.output_dims())])];
+        let mut outputs = vec![self.value("y", network.output_dims())];
         if with_stages {
             let mut state = embedded;
             let names = network.stages.iter().map(|stage| stage.name.as_str());
-            for (name, after) in std::iter::once("embed").chain(names).zip(std::iter::once(None).chain(self.after)) {
+            for (name, after) in
+                std::iter::once("embed").chain(names).zip(std::iter::once(None).chain(std::mem::take(&mut self.after)))
+            {
                 let name = format!("stage.{name}");
                 if outputs.iter().any(|output| output.name == name) {
                     return Err(Error::input("a stage is called 'embed', and so is the state before all stages")
                         .note("try", "another name for the stage"));
                 }
                 state = after.unwrap_or(state);
-                outputs.push(value(&name, precision, &[None, Some(tokens), Some(width)]));
+                outputs.push(self.value(&name, width));
                 self.nodes.plain("Identity", &[&state], name);
             }
         }
@@ -238,24 +350,26 @@ impl<'n> Writer<'n> {
             name,
             raw_data: Some(tensors::to_little_endian(precision, entries)),
         };
+        let input = vec![self.value("x", network.dims())];
         Ok(GraphProto {
             node: self.nodes.0,
             name: "formwright".to_owned(),
             initializer: network.tensors().into_iter().map(tensor).collect(),
-            input: vec![value("x", precision, &[None, Some(tokens), Some(network.dims())])],
+            input,
             output: outputs,
         })
     }
 
     /// A single block. Its weights keep their first side, of one block, and broadcast.
     fn block(&mut self, z: &str, run: &Run, first: usize) -> String {
-        let weights = self.weights(run, first);
+        let (weights, seen) = (self.weights(run, first), self.seen(run, first));
         let mut z = z.to_owned();
         if let (Some(a), Some(weights)) = (&run.attention, &weights.attention) {
             z = self.nodes.attention(
                 &z,
                 a,
                 weights.each_ref().map(|(name, _)| name.as_str()),
+                seen.as_deref(),
                 &format!("{first}.attn"),
             );
             self.after[a.stage] = Some(z.clone());
@@ -269,18 +383,19 @@ impl<'n> Writer<'n> {
 
     /// Several blocks: a `Scan` that carries `z` and takes the weights block by block.
     fn scan(&mut self, z: &str, run: &Run, first: usize) -> String {
-        let (precision, tokens, width) = (self.network.precision, self.network.tokens, self.network.width());
+        let (precision, width) = (self.network.precision, self.network.width());
+        // The body sees it as a name of the graph around it.
+        let seen = self.seen(run, first);
         let Weights { attention, feed_forward } = self.weights(run, first);
         let stacked: Vec<(String, Vec<usize>)> =
             attention.into_iter().flatten().chain(feed_forward.into_iter().flatten()).collect();
-        let state = |name: &str| value(name, precision, &[None, Some(tokens), Some(width)]);
         let carried = format!("{first}.z");
         let (mut body, mut out) = (Nodes::default(), carried.clone());
         let slices: Vec<String> = stacked.iter().map(|(name, _)| format!("{name}.block")).collect();
         let mut names = slices.iter().map(String::as_str);
         if let Some(a) = &run.attention {
             let weights = std::array::from_fn(|_| names.next().expect("a weight"));
-            out = body.attention(&out, a, weights, &format!("{first}.attn"));
+            out = body.attention(&out, a, weights, seen.as_deref(), &format!("{first}.attn"));
             self.after[a.stage] = Some(format!("{first}.run"));
         }
         if let Some(f) = &run.feed_forward {
@@ -289,14 +404,14 @@ impl<'n> Writer<'n> {
             self.after[f.stage] = Some(format!("{first}.run"));
         }
         let slice = |((_, sides), name): (&(String, Vec<usize>), &String)| {
-            value(name, precision, &sides.iter().copied().map(Some).collect::<Vec<_>>())
+            value(name, precision, sides.iter().copied().map(fixed))
         };
         let graph = GraphProto {
             node: body.0,
             name: format!("{first}.block"),
             initializer: Vec::new(),
-            input: std::iter::once(state(&carried)).chain(stacked.iter().zip(&slices).map(slice)).collect(),
-            output: vec![state(&out)],
+            input: std::iter::once(self.value(&carried, width)).chain(stacked.iter().zip(&slices).map(slice)).collect(),
+            output: vec![self.value(&out, width)],
         };
         let body = AttributeProto { name: "body".to_owned(), g: Some(graph), kind: 5, ..AttributeProto::default() };
         let inputs: Vec<&str> = std::iter::once(z).chain(stacked.iter().map(|(name, _)| name.as_str())).collect();

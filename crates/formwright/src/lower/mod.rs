@@ -29,7 +29,7 @@ use crate::exact::{Int, Rat};
 use crate::interval::{Interval, add_up};
 use crate::lattice::Grid;
 use crate::network::{
-    Affine, Attention, AttentionRun, FeedForward, FeedForwardRun, FloatAffine, FloatNetwork, FloatStage, Layer,
+    Affine, Attention, AttentionRun, FeedForward, FeedForwardRun, FloatAffine, FloatNetwork, FloatStage, Layer, Mask,
     Network, Precision, Run, Size,
 };
 use crate::target::Target;
@@ -308,6 +308,7 @@ impl Lowering {
         let lowered = FloatNetwork {
             precision,
             tokens: network.tokens,
+            lengths: (network.tokens, network.tokens),
             coordinates: network.coordinates.clone(),
             embed: affine(&network.embed),
             positions: network.positions.as_deref().map(flat),
@@ -503,6 +504,7 @@ impl Assembly {
             heads: layer.heads.len(),
             head_size: layer.heads.first().map_or(0, |head| head.q.len()),
             value_size: layer.heads.first().map_or(0, |head| head.v.len()),
+            masks: vec![Mask::ALL; layer.heads.len()],
             q: flat(&|head| matrix(&head.q)),
             q_bias: flat(&|head| head.q_bias.iter().map(entry).collect()),
             k: flat(&|head| matrix(&head.k)),

@@ -5,7 +5,8 @@
 //!
 //! ```text
 //! z = embed.weight x + embed.bias (+ pos)
-//! block    z ← z + Σ_heads o · Σ_k softmax_k((k z_k)ᵀ(q z + q_bias)) (v z_k)          no 1/√m: it is in q
+//! block    z ← z + Σ_heads o · Σ_k softmax_k((k z_k)ᵀ(q z + q_bias)) (v z_k)          no 1/√m: it is in q;
+//!                                                                                     k runs over the keys that the head's mask shows
 //!          z ← z + w2 · max(w1 z + b1, 0) + b2
 //! y = read_out.weight z + read_out.bias
 //! ```
@@ -15,7 +16,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::{Coordinate, LayerKind, Size};
+use super::{Coordinate, LayerKind, Mask, Size};
 use crate::error::Error;
 use crate::exact::Int;
 
@@ -108,6 +109,8 @@ pub struct AttentionRun {
     pub head_size: usize,
     /// Rows of `v` of a head.
     pub value_size: usize,
+    /// What each head sees, the same in all blocks.
+    pub masks: Vec<Mask>,
     /// `[blocks, heads, head_size, width]`.
     pub q: Vec<f64>,
     /// `[blocks, heads, head_size]`.
@@ -159,6 +162,8 @@ pub struct FloatLayer<'a> {
     pub stage: usize,
     /// Attention or feed-forward.
     pub kind: LayerKind,
+    /// What each head sees, if it is attention.
+    pub masks: &'a [Mask],
     /// Its tensors, called as in the files, without the side of the blocks.
     pub tensors: Vec<Tensor<'a>>,
 }
@@ -168,8 +173,10 @@ pub struct FloatLayer<'a> {
 pub struct FloatNetwork {
     /// The format of every tensor and of the execution.
     pub precision: Precision,
-    /// The number of tokens.
+    /// The number of tokens for which it was built: the rows of `positions`, if there are any.
     pub tokens: usize,
+    /// The least and the largest number of tokens that it accepts; with positions, both are `tokens`.
+    pub lengths: (usize, usize),
     /// The residual stream, coordinate by coordinate.
     pub coordinates: Vec<Coordinate>,
     /// From an input token to the residual stream.
@@ -185,6 +192,17 @@ pub struct FloatNetwork {
 }
 
 impl FloatNetwork {
+    /// What keeps the lengths from being those of a network.
+    pub(crate) fn check_lengths(tokens: usize, (least, most): (usize, usize), positions: bool) -> Result<(), String> {
+        if least == 0 || least > tokens || tokens > most || isize::try_from(most).is_err() {
+            return Err(format!("it is for {tokens} tokens, and accepts {least} to {most}"));
+        }
+        if positions && (least, most) != (tokens, tokens) {
+            return Err(format!("it has positions for {tokens} tokens, and accepts {least} to {most}"));
+        }
+        Ok(())
+    }
+
     /// The width of the residual stream.
     pub fn width(&self) -> usize {
         self.coordinates.len()
@@ -254,7 +272,7 @@ impl FloatNetwork {
                         slice("v", vec![h, mv, width], &a.v),
                         slice("o", vec![h, width, mv], &a.o),
                     ];
-                    FloatLayer { stage: a.stage, kind: LayerKind::Attention, tensors }
+                    FloatLayer { stage: a.stage, kind: LayerKind::Attention, masks: &a.masks, tensors }
                 });
                 let feed_forward = run.feed_forward.as_ref().map(|f| {
                     let tensors = vec![
@@ -263,7 +281,7 @@ impl FloatNetwork {
                         slice("w2", vec![width, f.hidden], &f.w2),
                         slice("b2", vec![width], &f.b2),
                     ];
-                    FloatLayer { stage: f.stage, kind: LayerKind::FeedForward, tensors }
+                    FloatLayer { stage: f.stage, kind: LayerKind::FeedForward, masks: &[], tensors }
                 });
                 attention.into_iter().chain(feed_forward)
             })

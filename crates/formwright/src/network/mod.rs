@@ -12,6 +12,7 @@
 mod activation;
 mod float;
 mod layer;
+pub(crate) mod mask;
 mod size;
 
 use std::fmt;
@@ -26,6 +27,7 @@ pub use float::{
     AttentionRun, FeedForwardRun, FloatAffine, FloatLayer, FloatNetwork, FloatStage, Precision, Run, Tensor,
 };
 pub use layer::{Attention, Block, FeedForward, Head, Layer, LayerKind, Normaliser};
+pub use mask::{Keys, Limits, Mask};
 pub use size::{Size, StageSize};
 
 /// A sequence, `[token][coordinate]`.

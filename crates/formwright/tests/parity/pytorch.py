@@ -28,6 +28,17 @@ def load(folder):
     return tensors, json.load(open(f"{folder}/model.json"))
 
 
+def visible(attention, tokens):
+    """Which keys the queries of each head see, [heads, tokens, tokens]."""
+    everything = {"relative": [None, None], "absolute": [None, None], "first": False}
+    within = lambda x, low, high: (low is None or low <= x) and (high is None or x <= high)
+    sees = lambda mask, i, j: (
+        within(j - i, *mask["relative"]) and within(j, *mask["absolute"]) or mask["first"] and j == 0
+    )
+    masks = attention.get("masks", [everything] * attention["heads"])
+    return torch.tensor([[[sees(mask, i, j) for j in range(tokens)] for i in range(tokens)] for mask in masks])
+
+
 def run(tensors, runs, x):
     """The output, and the state after each stage, for a batch [batch, tokens, dims]."""
     z = linear(x, tensors["embed.weight"], tensors["embed.bias"])
@@ -40,6 +51,8 @@ def run(tensors, runs, x):
                 q, bias, k, v, o = (tensors[f"{first}.attn.{name}"][block] for name in ("q", "q_bias", "k", "v", "o"))
                 read = lambda w: torch.einsum("btw,hmw->bhtm", z, w)
                 scores = (read(q) + bias[None, :, None, :]) @ read(k).transpose(-1, -2)
+                seen = visible(part["attention"], z.shape[1]).to(scores.device)
+                scores = scores.masked_fill(~seen, -torch.inf)
                 z = z + torch.einsum("bhtm,hwm->btw", torch.softmax(scores, -1) @ read(v), o)
                 states[part["attention"]["stage"]] = z
             if "feed_forward" in part:

@@ -16,7 +16,7 @@
 
 use formwright::interval::Interval;
 use formwright::network::{
-    AttentionRun, Coordinate, FeedForwardRun, FloatAffine, FloatNetwork, FloatStage, Precision, Run,
+    AttentionRun, Coordinate, FeedForwardRun, FloatAffine, FloatNetwork, FloatStage, Mask, Precision, Run,
 };
 
 use super::support::Random;
@@ -71,6 +71,7 @@ pub fn network(random: &mut Random, shape: Shape, stages: usize, runs: &[Layers]
                 heads: h,
                 head_size: m,
                 value_size: mv,
+                masks: vec![Mask::ALL; h],
                 q: draw(b * h * m, width, 1.0),
                 q_bias: draw(b * h * m, 1, 1.0),
                 k: draw(b * h * m, width, 1.0 / float(m)),
@@ -96,6 +97,7 @@ pub fn network(random: &mut Random, shape: Shape, stages: usize, runs: &[Layers]
     FloatNetwork {
         precision,
         tokens,
+        lengths: (tokens, tokens),
         coordinates: (0..width).map(named).collect(),
         embed,
         positions: positions.then(|| draw(tokens * width, 1, 1.0)),
@@ -245,8 +247,8 @@ fn attention<A: Arithmetic>(arithmetic: &A, a: &AttentionRun, block: usize, z: &
     let number = |x: &f64| arithmetic.constant(*x);
     // What every head adds to every token, as products with the columns of o.
     let mut products: State<Products<A::Number>> = vec![vec![Vec::new(); width]; z.len()];
-    for head in 0..h {
-        let head = block * h + head;
+    for mask in 0..h {
+        let (head, mask) = (block * h + mask, a.masks[mask]);
         // Row `row` of a matrix with `rows` rows, times a token.
         let times = |matrix: &[f64], rows: usize, row: usize, token: &[A::Number], terms: &[A::Number]| {
             let start = (head * rows + row) * width;
@@ -256,17 +258,18 @@ fn attention<A: Arithmetic>(arithmetic: &A, a: &AttentionRun, block: usize, z: &
         let all = |matrix: &[f64], rows: usize| -> State<A::Number> {
             z.iter().map(|token| (0..rows).map(|row| times(matrix, rows, row, token, &[])).collect()).collect()
         };
-        let (keys, values) = (all(&a.k, m), all(&a.v, mv));
+        let (keys, values) = (&all(&a.k, m), &all(&a.v, mv));
         for (i, token) in z.iter().enumerate() {
             let query: Vec<A::Number> =
                 (0..m).map(|row| times(&a.q, m, row, token, &[number(&a.q_bias[head * m + row])])).collect();
             let score = |key: &Vec<A::Number>| {
                 arithmetic.sum(&query.iter().copied().zip(key.iter().copied()).collect::<Vec<_>>(), &[])
             };
-            let pattern = arithmetic.softmax(&keys.iter().map(score).collect::<Vec<_>>());
+            let seen: Vec<usize> = (0..z.len()).filter(|j| mask.sees(i, *j)).collect();
+            let pattern = arithmetic.softmax(&seen.iter().map(|j| score(&keys[*j])).collect::<Vec<_>>());
             for row in 0..mv {
-                let column = pattern.iter().copied().zip(values.iter().map(|value| value[row]));
-                let mixed = arithmetic.sum(&column.collect::<Vec<_>>(), &[]);
+                let values = seen.iter().map(|j| values[*j][row]);
+                let mixed = arithmetic.sum(&pattern.iter().copied().zip(values).collect::<Vec<_>>(), &[]);
                 for (c, products) in products[i].iter_mut().enumerate() {
                     products.push((number(&a.o[(head * width + c) * mv + row]), mixed));
                 }

@@ -110,15 +110,19 @@ pub fn trace(network: &FloatNetwork, x: &[Vec<f64>], shuffle: &mut Shuffle) -> V
                     let q = rows(&mut on, &a.q, Some(&a.q_bias), a.head_size);
                     let k = rows(&mut on, &a.k, None, a.head_size);
                     let v = rows(&mut on, &a.v, None, a.value_size);
+                    let mask = a.masks[head - block * a.heads];
                     for (j, query) in q.iter().enumerate() {
-                        let scores: Vec<f64> =
-                            k.iter().map(|key| on.dot(None, key.iter().copied().zip(query.iter().copied()))).collect();
+                        let seen: Vec<usize> = (0..k.len()).filter(|key| mask.sees(j, *key)).collect();
+                        let scores: Vec<f64> = seen
+                            .iter()
+                            .map(|key| on.dot(None, k[*key].iter().copied().zip(query.iter().copied())))
+                            .collect();
                         let most = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
                         let exps: Vec<f64> = scores.iter().map(|s| on.exp(precision.round(s - most))).collect();
                         let total = on.dot(None, exps.iter().map(|e| (*e, 1.0)));
                         let weights: Vec<f64> = exps.iter().map(|e| precision.round(e / total)).collect();
                         let mixed: Vec<f64> = (0..a.value_size)
-                            .map(|r| on.dot(None, weights.iter().copied().zip(v.iter().map(|value| value[r]))))
+                            .map(|r| on.dot(None, weights.iter().copied().zip(seen.iter().map(|key| v[*key][r]))))
                             .collect();
                         for (row, terms) in gained[j].iter_mut().enumerate() {
                             let o = &a.o[(head * width + row) * a.value_size..][..a.value_size];

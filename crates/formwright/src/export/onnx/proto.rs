@@ -76,11 +76,13 @@ pub struct AttributeProto {
     pub name: String,
     #[prost(int64, optional, tag = "3")]
     pub i: Option<i64>,
+    #[prost(message, optional, tag = "5")]
+    pub t: Option<TensorProto>,
     #[prost(message, optional, tag = "6")]
     pub g: Option<GraphProto>,
     #[prost(int64, repeated, packed = "false", tag = "8")]
     pub ints: Vec<i64>,
-    /// Which of the fields above is meant: 2 for `i`, 5 for `g`, 7 for `ints`.
+    /// Which of the fields above is meant: 2 for `i`, 4 for `t`, 5 for `g`, 7 for `ints`.
     #[prost(int32, tag = "20")]
     pub kind: i32,
 }
