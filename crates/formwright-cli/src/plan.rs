@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use clap::Args;
 use formwright::bound::norm::upward;
 use formwright::error::Result;
-use formwright::plan::{Plan as Sketches, plan};
+use formwright::plan::{Cells, Plan as Sketches, Sketch, plan};
 
 use crate::Answer;
 use crate::build::Wish;
@@ -47,15 +47,16 @@ fn tell(plan: &Sketches) -> String {
     for candidate in &plan.candidates {
         match &candidate.outcome {
             Ok(sketch) => {
+                let of_cells = |tell: fn(&Cells) -> String| sketch.cells().map_or_else(String::new, tell);
                 rows.add_row([
-                    candidate.construction(),
-                    candidate.precision(),
-                    &sketch.resolution.to_string(),
+                    candidate.way.construction().as_str(),
+                    candidate.way.precision(),
+                    &of_cells(|cells| cells.resolution.to_string()),
                     &short_int(&sketch.size.blocks),
                     &short_int(&sketch.size.parameters),
-                    &sketch.id_bits.to_string(),
+                    &of_cells(|cells| cells.id_bits.to_string()),
                     &upward(sketch.budget.bound, 3),
-                    &format!("{:.1}", sketch.ratio()),
+                    &sketch.ratio().map_or_else(String::new, |ratio| format!("{ratio:.1}")),
                     if sketch.why_not.is_none() { "yes" } else { "no" },
                 ]);
                 if let Some(reason) = &sketch.why_not {
@@ -63,7 +64,8 @@ fn tell(plan: &Sketches) -> String {
                 }
             }
             Err(error) => {
-                rows.add_row([candidate.construction(), candidate.precision(), "", "", "", "", "", "", "no"]);
+                let way = candidate.way;
+                rows.add_row([way.construction().as_str(), way.precision(), "", "", "", "", "", "", "no"]);
                 tell(candidate.name(), error.to_string());
             }
         }
@@ -77,16 +79,17 @@ fn tell(plan: &Sketches) -> String {
             baseline.best_constant, baseline.within
         );
     }
-    let sketches = || plan.candidates.iter().filter_map(|c| Some((c, c.outcome.as_ref().ok()?)));
-    let none_serves = sketches().all(|(_, sketch)| sketch.why_not.is_some());
-    for (candidate, sketch) in sketches().filter(|(_, sketch)| none_serves || sketch.why_not.is_none()) {
-        let _ = writeln!(
-            text,
-            "{}: any approximation by these cells remembers {} numbers, a residual network about {}",
-            candidate.name(),
-            short_int(&sketch.to_remember),
-            short_int(&sketch.residual_network)
-        );
+    let none_serves = plan.chosen().is_none();
+    for candidate in plan.candidates.iter().filter(|candidate| none_serves || candidate.serves()) {
+        if let Some(cells) = candidate.outcome.as_ref().ok().and_then(Sketch::cells) {
+            let _ = writeln!(
+                text,
+                "{}: any approximation by these cells remembers {} numbers, a residual network about {}",
+                candidate.name(),
+                short_int(&cells.to_remember),
+                short_int(&cells.residual_network)
+            );
+        }
     }
     let mut assumed: Vec<&String> =
         plan.candidates.iter().filter_map(|c| c.outcome.as_ref().ok()).flat_map(|s| &s.assumptions).collect();

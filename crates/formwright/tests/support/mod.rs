@@ -2,12 +2,12 @@
 
 #![allow(dead_code)]
 
-use formwright::compile::{Model, Request, compile};
+use formwright::compile::{Built, Model, Request, compile};
 pub use formwright::construct::yun::Options;
 use formwright::construct::yun::{AsPrinted, read_stage};
 use formwright::exact::Rat;
 use formwright::lattice::{Extended, Grid};
-use formwright::network::Sequence;
+use formwright::network::{Network, Sequence};
 use formwright::target::{Source, Table, catalogue};
 use serde_json::Value;
 
@@ -60,6 +60,8 @@ pub fn request(source: Source, (n, d, resolution): Triple, options: Options) -> 
         dims: Some(d),
         resolution: Some(resolution),
         options,
+        construction: None,
+        trade: None,
         assume_equivariant: false,
         tolerance: formwright::compile::Tolerance::default(),
         arithmetic: formwright::compile::Arithmetic::Exact,
@@ -84,6 +86,11 @@ pub fn positional() -> Options {
 
 pub fn as_printed(step: AsPrinted, positional: bool) -> Options {
     Options { positional, as_printed: vec![step], ..Options::default() }
+}
+
+/// The exact network of a model by cells.
+pub fn exact_network(model: &Model) -> &Network {
+    &model.lattice().expect("a model by cells").network
 }
 
 /// Every (n, d, N) with `N^{dn} ≤ most`.
@@ -179,7 +186,8 @@ pub fn extended_corners(grid: &Grid) -> Vec<Sequence> {
 /// Replaces one stage by the same stage with edited parameters.
 pub fn edit(model: &mut Model, stage: &str, change: impl Fn(&mut Value)) {
     let target = model.target.clone();
-    let place = model.network.stages.iter_mut().find(|other| other.name == stage).expect("the stage");
+    let Built::Lattice(lattice) = &mut model.built else { panic!("not a model by cells") };
+    let place = lattice.network.stages.iter_mut().find(|other| other.name == stage).expect("the stage");
     let mut parameters = place.generator.parameters();
     change(&mut parameters);
     *place = read_stage(stage, parameters, &model.grid, &target).expect("a stage");
