@@ -51,24 +51,29 @@ pub(super) fn evaluate<T: Number>(target: &Checked, form: &Expression, x: &[Vec<
         .collect()
 }
 
-/// A number of positions alone at token `t`, which is the running token or the output token, and how far it may be from what is meant: 0
-/// where it is rational.
-pub(crate) fn positional_value(
+/// A number of positions alone at every token, which is the running token or the output token, and how far it may be from what is meant:
+/// 0 where it is rational.
+pub(crate) fn positional_values(
     expr: &Expr,
-    t: usize,
     running: bool,
     tokens: usize,
     dims: usize,
     text: &str,
-) -> Result<(Rat, f64)> {
-    let at = At { i: t, j: running.then_some(t), c: 0 };
+) -> Vec<Result<(Rat, f64)>> {
     let blank = vec![vec![Rat::ZERO; dims]; tokens];
-    let exact = Evaluator::new(text, &blank).number(expr, at);
-    exact.map(|value| (value, 0.0)).or_else(|error| {
-        let blank = vec![vec![Interval::ZERO; dims]; tokens];
-        let near = Evaluator::new(text, &blank).number(expr, at).ok().filter(|near| near.is_bounded());
-        near.and_then(|near| Some((Rat::from_f64(near.mid())?, near.width()))).ok_or(error)
-    })
+    let near_blank = vec![vec![Interval::ZERO; dims]; tokens];
+    let mut exact = Evaluator::bare(text, &blank);
+    let mut near = Evaluator::bare(text, &near_blank);
+    let value = |t: usize| {
+        let at = At { i: t, j: running.then_some(t), c: 0 };
+        exact.of_token.clear();
+        near.of_token.clear();
+        exact.number(expr, at).map(|value| (value, 0.0)).or_else(|error| {
+            let near = near.number(expr, at).ok().filter(|near| near.is_bounded());
+            near.and_then(|near| Some((Rat::from_f64(near.mid())?, near.width()))).ok_or(error)
+        })
+    };
+    (0..tokens).map(value).collect()
 }
 
 /// What the names stand for.
@@ -105,17 +110,15 @@ pub(super) struct Evaluator<'e, T> {
 }
 
 impl<'e, T: Number> Evaluator<'e, T> {
+    /// For expressions without bound names.
+    pub(super) fn bare(text: &'e str, x: &'e [Vec<T>]) -> Self {
+        let (of_sequence, of_token, sorted) = (HashMap::new(), HashMap::new(), HashMap::new());
+        Self { text, x, bound: Vec::new(), defining: None, of_sequence, of_token, sorted }
+    }
+
     /// For a form of the target, with its bindings computed.
     pub(super) fn new(target: &'e Checked, form: &'e Expression, x: &'e [Vec<T>]) -> Self {
-        let mut evaluator = Self {
-            text: &target.expression().source.text,
-            x,
-            bound: Vec::new(),
-            defining: None,
-            of_sequence: HashMap::new(),
-            of_token: HashMap::new(),
-            sorted: HashMap::new(),
-        };
+        let mut evaluator = Self::bare(&target.expression().source.text, x);
         for binding in &form.lets {
             evaluator.defining = Some(&binding.name);
             let values = (0..x.len()).map(|i| evaluator.define(&binding.value, i, target.dims())).collect();

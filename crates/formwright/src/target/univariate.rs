@@ -57,7 +57,7 @@ pub(crate) fn compose(outer: &Expr, inner: &Expr) -> Expr {
 
 fn at<T: Number>(function: &Expr, x: T) -> Result<T> {
     let x = [vec![x]];
-    Evaluator::new("", &x).number(function, At { i: 0, j: None, c: 0 })
+    Evaluator::bare("", &x).number(function, At { i: 0, j: None, c: 0 })
 }
 
 /// The value in double precision; NaN where there is none.

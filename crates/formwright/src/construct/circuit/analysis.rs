@@ -155,7 +155,13 @@ struct Analyst<'a> {
 }
 
 /// Bounds the error of a circuit.
-pub fn analyse(graph: &Graph, layout: &Layout, outputs: &[Form], choice: &Choice, machine: Machine) -> Result<Analysis> {
+pub fn analyse(
+    graph: &Graph,
+    layout: &Layout,
+    outputs: &[Form],
+    choice: &Choice,
+    machine: Machine,
+) -> Result<Analysis> {
     let atoms = layout.atoms.len();
     let mut analyst = Analyst {
         graph,
@@ -220,16 +226,14 @@ impl Analyst<'_> {
         let mut lost: f64 = used.iter().map(|p| weight(*p) * self.lost[slot][*p]).sum();
         // An atom that several registers share was rounded in each of them.
         for atom in lowered.terms.keys().chain(used.iter().flat_map(|p| rows[*p].terms.keys())) {
-            let shared: f64 = used
-                .iter()
-                .filter_map(|p| Some(weight(*p) * float(rows[*p].terms.get(atom)?).abs()))
-                .sum();
+            let shared: f64 =
+                used.iter().filter_map(|p| Some(weight(*p) * float(rows[*p].terms.get(atom)?).abs())).sum();
             let own = lowered.terms.get(atom).map_or(0.0, |c| float(c).abs());
             lost += (shared - own).max(0.0) * self.inner[*atom];
         }
         let alone = match used[..] {
             [p] if rows[p].terms.len() == 1 && self.machine.subdivided && lost <= weight(p) * self.lost[slot][p] => {
-                Some(self.times[slot][p])
+                Some(self.times[slot][p]).filter(|times| times.is_finite())
             }
             _ => None,
         };
@@ -299,7 +303,11 @@ impl Analyst<'_> {
     /// The hidden units that write to a register in a slot.
     fn units(&self, slot: usize, register: usize) -> usize {
         let Some(addition) = self.layout.writes[slot].get(&register) else { return 0 };
-        addition.terms.keys().map(|atom| self.gates[*atom].iter().map(|(hinges, _)| hinges.units.len()).sum::<usize>()).sum()
+        addition
+            .terms
+            .keys()
+            .map(|atom| self.gates[*atom].iter().map(|(hinges, _)| hinges.units.len()).sum::<usize>())
+            .sum()
     }
 
     /// The units that others write, or clear, where an atom is written: they take part in its sums.
@@ -350,7 +358,8 @@ impl Analyst<'_> {
         let count = ends.iter().map(|active| active.count).max().unwrap_or(0);
         let slopes = most(|active| active.slopes);
         let size = reading.size(lo, hi) + error;
-        let read = machine.gamma(reading.count + 3) * (slopes * (size + reading.constant.abs()) + most(|active| active.knots));
+        let read =
+            machine.gamma(reading.count + 3) * (slopes * (size + reading.constant.abs()) + most(|active| active.knots));
         let add = machine.gamma(count + company + 4) * (most(|active| active.heights) + slopes * error);
         (read + add) * (1.0 + 1e-6) + machine.tiny()
     }
@@ -390,7 +399,8 @@ impl Analyst<'_> {
                     }
                 }
                 let profile = Profile::gathered(known.range, &pieces);
-                let profile = if self.machine.subdivided { profile } else { Profile::constant(known.range, profile.sup()) };
+                let profile =
+                    if self.machine.subdivided { profile } else { Profile::constant(known.range, profile.sup()) };
                 self.bases[atom] = hinges.base;
                 self.sizes[atom] = (known.range - Interval::point(hinges.base)).mag() + profile.sup();
                 self.inner[atom] = inner;
@@ -400,7 +410,8 @@ impl Analyst<'_> {
             Kind::Product(a, b) => {
                 let (left, right) = (self.read(a, slot), self.read(b, slot));
                 let (range_a, range_b) = (left.range, right.range);
-                let (lost_a, lost_b) = (left.lost(range_a.lo(), range_a.hi(), unit), right.lost(range_b.lo(), range_b.hi(), unit));
+                let (lost_a, lost_b) =
+                    (left.lost(range_a.lo(), range_a.hi(), unit), right.lost(range_b.lo(), range_b.hi(), unit));
                 let readings: Vec<Reading> = forms.iter().map(|form| self.read(form, slot)).collect();
                 let (mut gates, mut inner) = (Vec::new(), 0.0_f64);
                 let mut deviation = 0.0_f64;
@@ -411,7 +422,9 @@ impl Analyst<'_> {
                     let inflation = if self.machine.inflated { error } else { 0.0 };
                     let hinges = match &self.choice.hinges[wire] {
                         Some(_) => quarter_squares(reading.range),
-                        None => Hinges::square((reading.range.mag() + inflation) * (1.0 + 1e-6), self.choice.halves[wire]),
+                        None => {
+                            Hinges::square((reading.range.mag() + inflation) * (1.0 + 1e-6), self.choice.halves[wire])
+                        }
                     };
                     tables += hinges.steepest(lo - error, hi + error) * error;
                     deviation = deviation.max(hinges.worst());
@@ -432,7 +445,8 @@ impl Analyst<'_> {
                     (worst, deviation) = (tables, 0.0);
                 }
                 let error = worst + deviation * weight + inner;
-                let reach: f64 = if known.integer { known.range.mag() } else { range_a.width() * range_b.width() / 4.0 };
+                let reach: f64 =
+                    if known.integer { known.range.mag() } else { range_a.width() * range_b.width() / 4.0 };
                 self.sizes[atom] = reach + error;
                 self.inner[atom] = inner;
                 self.errors[wire] = Some(Profile::constant(known.range, error));
@@ -444,8 +458,19 @@ impl Analyst<'_> {
                 let (of_condition, of_value) = (self.form_error(condition).sup(), self.form_error(value));
                 let (floor, reach) = super::layout::selection(self.graph, value);
                 let lost = reading.lost(lo, hi, unit);
-                let hinges = Hinges::through(vec![(lo.min(-1.0), 0.0), (0.0, 0.0), (hi.max(1.0), hi.max(1.0))], vec![0.0; 2], super::hinges::Anchor::First, false);
-                let inside = self.inside(&hinges, &reading, (lo.max(0.0), hi.max(0.0)), lost + of_condition + of_value.sup(), company);
+                let hinges = Hinges::through(
+                    vec![(lo.min(-1.0), 0.0), (0.0, 0.0), (hi.max(1.0), hi.max(1.0))],
+                    vec![0.0; 2],
+                    super::hinges::Anchor::First,
+                    false,
+                );
+                let inside = self.inside(
+                    &hinges,
+                    &reading,
+                    (lo.max(0.0), hi.max(0.0)),
+                    lost + of_condition + of_value.sup(),
+                    company,
+                );
                 let fixed = of_condition * (float(&reach) + float(&floor).abs()) + lost + inside;
                 let pieces: Vec<(Interval, f64)> = of_value
                     .cells()
@@ -467,7 +492,8 @@ impl Analyst<'_> {
         let Source::Head { scores, mask, value, scale } = &self.layout.atoms[atom].source else { return Ok(()) };
         let (slot, machine) = (self.layout.atoms[atom].slot, self.machine);
         let known = &self.graph.wires[wire];
-        let (Kind::Mean { of, .. } | Kind::Sink { of, .. } | Kind::Largest { of, .. } | Kind::Gather { of, .. }) = &known.kind
+        let (Kind::Mean { of, .. } | Kind::Sink { of, .. } | Kind::Largest { of, .. } | Kind::Gather { of, .. }) =
+            &known.kind
         else {
             return Ok(());
         };
@@ -500,11 +526,16 @@ impl Analyst<'_> {
                 Profile::new(range, over)
             }
             Scores::Sink { query, .. } => {
-                let asked = query.single().map_or(0.0, |(asked, _)| self.graph.wires[self.layout.atoms[asked].wire].slack);
-                let score = machine.gamma(8) * many.ln().max(1.0) + asked + self.size(&query.linear()) * machine.gamma(4);
+                let asked =
+                    query.single().map_or(0.0, |(asked, _)| self.graph.wires[self.layout.atoms[asked].wire].slack);
+                let score =
+                    machine.gamma(8) * many.ln().max(1.0) + asked + self.size(&query.linear()) * machine.gamma(4);
                 let theta = theta + 4.0 * score;
                 let every = total.sup() - reading.value.sup();
-                Profile::constant(range, many * (reading.value.sup() + every * 2.0) + theta * (range.mag() + many * linear.mag() * 0.0))
+                Profile::constant(
+                    range,
+                    many * (reading.value.sup() + every * 2.0) + theta * (range.mag() + many * linear.mag() * 0.0),
+                )
             }
             Scores::Largest => {
                 let lambda = self.choice.temperature[wire];
@@ -512,7 +543,9 @@ impl Analyst<'_> {
                 self.bases[atom] = average / 2.0;
                 let register = total.sup() - reading.value.sup();
                 let rounding = 3.0 * register.max(0.0) + (theta + machine.gamma(6)) * linear.mag();
-                Profile::new(range, |_, _| reading.value.sup() + rounding + average / 2.0 * self.choice.weight[wire] * (1.0 + 1e-9))
+                Profile::new(range, |_, _| {
+                    reading.value.sup() + rounding + average / 2.0 * self.choice.weight[wire] * (1.0 + 1e-9)
+                })
             }
             Scores::Gather { index, .. } => {
                 let lambda = self.choice.temperature[wire];

@@ -163,6 +163,15 @@ impl Graph {
         if table.iter().all(|value| *value == table[0]) {
             return Form::constant(table[0].clone());
         }
+        if slack == 0.0
+            && let Some(known) = self.wires.iter().enumerate().find_map(|(wire, known)| match &known.kind {
+                Kind::Position(other) if known.slack == 0.0 => Some((wire, affinely(&table, other)?)),
+                _ => None,
+            })
+        {
+            let (wire, (scale, shift)) = known;
+            return Form::constant(shift).plus(&scale, &Form::of(wire));
+        }
         let range = table.iter().map(Interval::from).reduce(Interval::hull).unwrap_or(Interval::ZERO);
         let integer = table.iter().all(Rat::is_int);
         let form = self.wire(Kind::Position(table), range, integer, span);
@@ -224,7 +233,10 @@ impl Graph {
         {
             return Err(Error::declined("a step has no continuous approximation in the supremum norm")
                 .place(&self.text, span, "this jumps")
-                .note("reason", format!("its argument takes all values of {range}, and attention and ReLU are continuous"))
+                .note(
+                    "reason",
+                    format!("its argument takes all values of {range}, and attention and ReLU are continuous"),
+                )
                 .note("try", "an integer domain (`on integers 0..8`), or --norm l2 (lattice constructions)"));
         }
         if let Some(nodes) = hinges::piecewise(&function, &of_rational(range))
@@ -249,9 +261,15 @@ impl Graph {
             let value = value.map_err(|error| {
                 let denominator = function.any(&|node| matches!(node, Node::Binary(BinaryOp::Div, ..)));
                 let (headline, attempt) = if denominator {
-                    ("a denominator is not shown to differ from 0", "a denominator that stays away from 0, such as `… + 1/100`")
+                    (
+                        "a denominator is not shown to differ from 0",
+                        "a denominator that stays away from 0, such as `… + 1/100`",
+                    )
                 } else {
-                    ("a function is not shown to be defined", "an argument whose range stays inside of the function's domain")
+                    (
+                        "a function is not shown to be defined",
+                        "an argument whose range stays inside of the function's domain",
+                    )
                 };
                 Error::declined(headline)
                     .place(&self.text, span, "here")
@@ -301,8 +319,7 @@ impl Graph {
         }
         let ((left, f), (right, g)) = (self.argument(a), self.argument(b));
         if left == right {
-            let product =
-                if f == g { expr_power(f, 2) } else { binary(BinaryOp::Mul, f, g) };
+            let product = if f == g { expr_power(f, 2) } else { binary(BinaryOp::Mul, f, g) };
             return self.curve(product, left, span);
         }
         for (condition, value) in [(a, b), (b, a)] {
@@ -363,6 +380,14 @@ impl Graph {
         let inverse = self.apply(&binary(BinaryOp::Div, number(Rat::ONE), variable()), b, span)?;
         self.product(a, &inverse, span)
     }
+}
+
+/// `(scale, shift)` with `table = scale · other + shift`, if there are such.
+fn affinely(table: &[Rat], other: &[Rat]) -> Option<(Rat, Rat)> {
+    let differs = other.iter().position(|value| *value != other[0])?;
+    let scale = (&table[differs] - &table[0]) / (&other[differs] - &other[0]);
+    let shift = &table[0] - &(&scale * &other[0]);
+    table.iter().zip(other).all(|(a, b)| *a == &scale * b + shift.clone()).then_some((scale, shift))
 }
 
 fn expr_power(base: Expr, exponent: u32) -> Expr {

@@ -194,9 +194,10 @@ impl Hinges {
             let worst = ends.iter().map(|active| active.heights + active.knots + active.slopes).fold(0.0, f64::max);
             worst + hinges.base.abs()
         };
-        let best = candidates.into_iter().map(hinged).min_by(|a, b| {
-            a.units.len().cmp(&b.units.len()).then(cost(a).total_cmp(&cost(b)))
-        });
+        let best = candidates
+            .into_iter()
+            .map(hinged)
+            .min_by(|a, b| a.units.len().cmp(&b.units.len()).then(cost(a).total_cmp(&cost(b))));
         best.unwrap_or_else(|| hinged(0))
     }
 
@@ -350,6 +351,9 @@ pub fn fit(function: &Expr, range: Interval, eps: f64, anchor: Anchor) -> Result
 /// Segments of a curve, at most.
 const MOST: usize = 1 << 14;
 
+/// A bound that is within this factor of what was seen, or of what is enough, is not improved.
+const CLOSE: f64 = 1.01;
+
 /// How far a segment may be from the curve: proved, and not above `enough` if that is easily shown.
 pub fn deviation(function: &Expr, a: (f64, f64), b: (f64, f64), enough: f64) -> Result<f64> {
     if a.0 >= b.0 {
@@ -359,7 +363,8 @@ pub fn deviation(function: &Expr, a: (f64, f64), b: (f64, f64), enough: f64) -> 
     let (rise, run) = (Interval::point(b.1) - Interval::point(a.1), Interval::point(b.0) - Interval::point(a.0));
     let line = |t: f64| Interval::point(a.1) + (Interval::point(t) - Interval::point(a.0)) * div(rise, run);
     let mut stack = vec![(a.0, b.0, 0)];
-    let mut worst = 0.0_f64;
+    // What is proved, and what was seen: there is no use in proving much less than that.
+    let (mut worst, mut seen) = (0.0_f64, enough);
     while let Some((lo, hi, depth)) = stack.pop() {
         let piece = Interval::new(lo, hi).unwrap_or(Interval::ENTIRE);
         let (values, bend) = curvature(function, piece)?;
@@ -371,10 +376,13 @@ pub fn deviation(function: &Expr, a: (f64, f64), b: (f64, f64), enough: f64) -> 
             let half = Interval::point(0.125) * (Interval::point(hi) - Interval::point(lo)).sqr();
             bound = bound.min((linear + (bend * half).hull(Interval::ZERO)).mag());
         }
-        if bound <= enough || depth >= 26 || bound <= worst {
+        let middle = f64::midpoint(lo, hi);
+        if bound > seen * CLOSE {
+            seen = seen.max((line(middle) - enclose(function, Interval::point(middle))?).mig());
+        }
+        if bound <= seen * CLOSE || depth >= 40 || bound <= worst {
             worst = worst.max(bound);
         } else {
-            let middle = f64::midpoint(lo, hi);
             stack.extend([(lo, middle, depth + 1), (middle, hi, depth + 1)]);
         }
     }
@@ -415,7 +423,8 @@ mod tests {
                     assert!(off <= hinges.deviation(t, t) + 1e-12, "{text} {eps} at {t}: {off}");
                 }
             }
-            let count = |eps| fit(&f, Interval::new(lo, hi).expect("a range"), eps, Anchor::Best).expect(text).units.len();
+            let count =
+                |eps| fit(&f, Interval::new(lo, hi).expect("a range"), eps, Anchor::Best).expect(text).units.len();
             println!("{text}: {} {} {}", count(1e-2), count(1e-3), count(1e-4));
         }
     }
@@ -423,7 +432,9 @@ mod tests {
     #[test]
     fn piecewise_linear_functions_are_exact() {
         let range = (Rat::from(-2), Rat::from(3));
-        for (text, knots) in [("x", 2), ("abs(x)", 3), ("relu(x - 1)", 3), ("clamp(x, 0, 1)", 4), ("max(x, 1 - x) + 2*min(x, 0)", 4)] {
+        for (text, knots) in
+            [("x", 2), ("abs(x)", 3), ("relu(x - 1)", 3), ("clamp(x, 0, 1)", 4), ("max(x, 1 - x) + 2*min(x, 0)", 4)]
+        {
             let nodes = piecewise(&function(text), &range).expect(text);
             assert_eq!(nodes.len(), knots, "{text} {nodes:?}");
             for k in -20..=30 {

@@ -327,9 +327,8 @@ impl Layout {
                     demands.push(demand);
                 }
             }
-            let weight = |demand: &(Vec<Rat>, Form)| {
-                (demand.0.iter().filter(|c| !c.is_zero()).count(), demand.1.terms.len())
-            };
+            let weight =
+                |demand: &(Vec<Rat>, Form)| (demand.0.iter().filter(|c| !c.is_zero()).count(), demand.1.terms.len());
             demands.sort_by_key(weight);
             let (pivots, fresh) = eliminate(demands);
             for (register, _, addition) in &pivots {
@@ -343,7 +342,7 @@ impl Layout {
             for addition in fresh {
                 let feed_forward = slot > 0 && slot % 2 == 0;
                 let spare = (0..rows.len()).find(|register| {
-                    now_idle[*register]
+                    now_idle.get(*register) == Some(&true)
                         && !taken.contains(register)
                         && (rows[*register].terms.is_empty()
                             || clear && (feed_forward || slot > 2 && idle.get(*register) == Some(&true)))
@@ -406,18 +405,12 @@ fn eliminate(demands: Vec<(Vec<Rat>, Form)>) -> (Vec<Pivot>, Vec<Form>) {
                 addition = addition.plus(&-factor, known);
             }
         }
-        let largest = (0..row.len()).filter(|k| !row[*k].is_zero()).max_by(|a, b| {
-            row[*a].abs().cmp(&row[*b].abs()).then(b.cmp(a))
-        });
+        let largest = (0..row.len())
+            .filter(|k| !row[*k].is_zero())
+            .max_by(|a, b| row[*a].abs().cmp(&row[*b].abs()).then(b.cmp(a)));
         let Some(register) = largest else {
             // Nothing of what is there is needed for it.
-            for known in &fresh {
-                let Some((atom, c)) = known.terms.first_key_value() else { continue };
-                if let Some(factor) = addition.terms.get(atom).map(|factor| factor / c) {
-                    addition = addition.plus(&-factor, known);
-                }
-            }
-            if !addition.terms.is_empty() {
+            if !addition.terms.is_empty() && Echelon::new(&fresh).solve(&addition, fresh.len()).is_none() {
                 fresh.push(addition);
             }
             continue;

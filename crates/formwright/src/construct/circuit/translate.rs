@@ -15,7 +15,7 @@ use crate::exact::{Int, Rat};
 use crate::interval::Interval;
 use crate::network::{Limits, Mask};
 use crate::target::Checked;
-use crate::target::evaluate::positional_value;
+use crate::target::evaluate::positional_values;
 use crate::target::expr::{Aggregate, BinaryOp, CompareOp, Domain, Expr, Function, Node, Span};
 use crate::target::univariate::{binary, call, expr, number, variable};
 
@@ -33,26 +33,44 @@ struct Scope {
     live: Vec<bool>,
 }
 
-/// The circuit of a target: the graph, and a form for each output coordinate.
-pub fn translate(target: &Checked, tokens: usize) -> Result<(Graph, Vec<Form>)> {
+/// The circuit of a target.
+pub struct Translated {
+    /// The graph.
+    pub graph: Graph,
+    /// A form for each output coordinate.
+    pub outputs: Vec<Form>,
+    /// Whether positions, or the number of tokens, are part of it.
+    pub fixed: bool,
+}
+
+/// Translates a target for sequences of `tokens` tokens.
+pub fn translate(target: &Checked, tokens: usize) -> Result<Translated> {
     let form = target.simplified();
     let graph = Graph { tokens, text: target.expression().source.text.clone(), wires: Vec::new() };
-    let mut translator = Translator { target, graph };
+    let mut translator = Translator { target, graph, lets: Vec::new(), fixed: false };
     let scope = |c| Scope { c, running: false, live: vec![true; tokens] };
+    for binding in &form.lets {
+        let coordinates = (0..target.dims()).map(|c| translator.number(&binding.value, &scope(c)));
+        let coordinates = coordinates.collect::<Result<Vec<_>>>()?;
+        translator.lets.push(coordinates);
+    }
     let outputs = target.outputs(form).into_iter();
     let outputs = outputs.map(|(expr, c)| translator.number(expr, &scope(c))).collect::<Result<Vec<_>>>()?;
-    Ok((translator.graph, outputs))
+    Ok(Translated { graph: translator.graph, outputs, fixed: translator.fixed })
 }
 
 struct Translator<'t> {
     target: &'t Checked,
     graph: Graph,
+    /// The coordinates of each bound name.
+    lets: Vec<Vec<Form>>,
+    fixed: bool,
 }
 
 /// Whether a part depends on the running token.
 fn runs(e: &Expr) -> bool {
     match &e.node {
-        Node::Token | Node::Running => true,
+        Node::Token | Node::Bound(_) | Node::Running => true,
         // Its running token is its own.
         Node::Aggregate(..) => false,
         _ => e.parts().into_iter().any(runs),
@@ -78,7 +96,12 @@ impl Translator<'_> {
             Node::Token => Ok(self.input(scope.c, span)),
             Node::Coordinate(token, k) => self.number(token, &Scope { c: *k, ..scope.clone() }),
             Node::Index | Node::Running | Node::Length => self.position(e, scope),
-            Node::Gather(index) => self.gather(e, index, scope),
+            Node::Bound(bound) => Ok(self.lets[bound.index][scope.c].clone()),
+            Node::Gather(index) => {
+                let of = self.input(scope.c, span);
+                self.gather(of, index, scope)
+            }
+            Node::GatherBound(bound, index) => self.gather(self.lets[bound.index][scope.c].clone(), index, scope),
             Node::Table(index, entries) => {
                 let index = self.number(index, scope)?;
                 let table = expr(Node::Table(Box::new(variable()), entries.clone()));
@@ -143,8 +166,11 @@ impl Translator<'_> {
     fn position(&mut self, e: &Expr, scope: &Scope) -> Result<Form> {
         let tokens = self.graph.tokens;
         let (mut table, mut slack) = (Vec::with_capacity(tokens), 0.0_f64);
-        for t in 0..tokens {
-            match positional_value(e, t, scope.running, tokens, self.target.dims(), &self.graph.text) {
+        let moves = |node: &Node| matches!(node, Node::Index | Node::Running | Node::Length | Node::Aggregate(..));
+        self.fixed |= e.any(&moves);
+        let values = positional_values(e, scope.running, tokens, self.target.dims(), &self.graph.text);
+        for (t, value) in values.into_iter().enumerate() {
+            match value {
                 Ok((value, width)) => {
                     slack = slack.max(width);
                     table.push(value);
@@ -242,14 +268,13 @@ impl Translator<'_> {
         self.graph.apply(&step, difference, &e.span)
     }
 
-    /// `x[index]`
-    fn gather(&mut self, e: &Expr, index: &Expr, scope: &Scope) -> Result<Form> {
+    /// `x[index]`, or the same of a bound name.
+    fn gather(&mut self, of: Form, index: &Expr, scope: &Scope) -> Result<Form> {
         let own = if scope.running { Node::Running } else { Node::Index };
         if index.node == own {
-            return Ok(self.input(scope.c, &e.span));
+            return Ok(of);
         }
         let position = self.number(index, scope)?;
-        let of = self.input(scope.c, &e.span);
         self.gather_from(&of, &position, index, scope)
     }
 
@@ -342,7 +367,10 @@ impl Translator<'_> {
             let place = filter.unwrap_or(e);
             return Err(self
                 .decline(format!("no token passes the filter at token {t}"), place, "this filter")
-                .note("reason", "a head's weights always add up to 1: it must see something, also where an `if` discards it")
+                .note(
+                    "reason",
+                    "a head's weights always add up to 1: it must see something, also where an `if` discards it",
+                )
                 .note("try", "a filter that some token always passes, such as `j <= i`"));
         }
         let inside = Scope { running: true, live: vec![true; tokens], ..scope.clone() };
@@ -419,7 +447,8 @@ impl Translator<'_> {
             let fixed = replaced(body, &part, &number);
             let case = Node::Aggregate(aggregate, Box::new(fixed), filter.cloned().map(Box::new));
             let case = self.number(&Expr { node: case, span: e.span.clone() }, scope)?;
-            let is_value = self.compare(CompareOp::Equal, &form.plus(&-Rat::ONE, &Form::constant(Rat::from(value))), e)?;
+            let is_value =
+                self.compare(CompareOp::Equal, &form.plus(&-Rat::ONE, &Form::constant(Rat::from(value))), e)?;
             sum = sum.plus(&Rat::ONE, &self.graph.product(&is_value, &case, &e.span)?);
         }
         Ok(sum)
@@ -516,9 +545,7 @@ impl Translator<'_> {
                             let square = |value: &Rat| (value - &mean) * (value - &mean);
                             seen.iter().fold(Rat::ZERO, |sum, value| sum + square(value)) / count
                         }
-                        Aggregate::Max | Aggregate::Min => {
-                            seen.into_iter().max().cloned().unwrap_or_default()
-                        }
+                        Aggregate::Max | Aggregate::Min => seen.into_iter().max().cloned().unwrap_or_default(),
                     }
                 };
                 Ok(self.graph.position((0..tokens).map(pooled).collect(), 0.0, span))
@@ -656,7 +683,11 @@ impl Translator<'_> {
                             .note("try", "the whole aggregate minus the one token: `sum(x) - x`"));
                     }
                 };
-                Ok(if relative { Mask { relative: limits, ..Mask::ALL } } else { Mask { absolute: limits, ..Mask::ALL } })
+                Ok(if relative {
+                    Mask { relative: limits, ..Mask::ALL }
+                } else {
+                    Mask { absolute: limits, ..Mask::ALL }
+                })
             }
             _ => Err(self.decline("a filter can only compare positions", filter, "this filter")),
         }
@@ -700,7 +731,8 @@ fn mirrored(op: CompareOp) -> CompareOp {
 fn shifted(e: &Expr) -> Option<(bool, i64)> {
     let whole = |e: &Expr| -> Option<i64> {
         let integer = |value: &Rat| {
-            let size = value.to_int().map(|value: Int| value.abs()).and_then(|value| i64::try_from(value.to_u64()?).ok());
+            let size =
+                value.to_int().map(|value: Int| value.abs()).and_then(|value| i64::try_from(value.to_u64()?).ok());
             size.map(|size| if value.is_negative() { -size } else { size })
         };
         match &e.node {
