@@ -4,10 +4,15 @@
 //! On integers all short sequences are compared, exactly, and random ones of up to 24 tokens; on the unit box random points with many equal
 //! tokens, with what the exact evaluator gives where the target is rational, and in doubles. With two coordinates each is for itself.
 
+#[path = "support/expressions.rs"]
+mod expressions;
+#[path = "support/reference.rs"]
+mod reference;
 mod support;
 
 use std::collections::BTreeMap;
 
+use expressions::{checked, constructs, random_program};
 use formwright::exact::Rat;
 use formwright::target::{Domain, Target, catalogue};
 use support::{Random, built_in};
@@ -23,7 +28,7 @@ enum Reference {
 
 use Reference::{Doubles, Integers};
 
-fn reference(name: &str) -> Reference {
+fn described(name: &str) -> Reference {
     match name {
         "identity" => Doubles(<[f64]>::to_vec),
         "complement" => Doubles(|x| each(x, |x| 1.0 - x)),
@@ -227,7 +232,7 @@ const EXHAUSTIVE: [(i64, u32); 5] = [(2, 11), (3, 7), (5, 5), (8, 4), (10, 4)];
 fn programs_on_integers_do_what_they_say() {
     let (mut programs, mut sequences) = (0, 0);
     for (name, _) in catalogue::CATALOGUE {
-        let Integers(reference) = reference(name) else { continue };
+        let Integers(reference) = described(name) else { continue };
         programs += 1;
         let target = |dims| built_in(name).target(dims).expect("a target");
         let one = target(1);
@@ -260,7 +265,7 @@ fn programs_on_integers_do_what_they_say() {
 /// Nines on nines: the carries that run furthest.
 #[test]
 fn carries_run_through_all_digits() {
-    let Integers(reference) = reference("addition") else { panic!("addition is on integers") };
+    let Integers(reference) = described("addition") else { panic!("addition is on integers") };
     let target = built_in("addition").target(1).expect("a target");
     for half in 1..=15 {
         for at in 0..half {
@@ -274,7 +279,7 @@ fn carries_run_through_all_digits() {
 /// Random words are hardly ever balanced; these are, and one step away from it.
 #[test]
 fn balanced_brackets_are_found_and_one_wrong_bracket_is_seen() {
-    let Integers(reference) = reference("dyck-1") else { panic!("Dyck-1 is on integers") };
+    let Integers(reference) = described("dyck-1") else { panic!("Dyck-1 is on integers") };
     let target = built_in("dyck-1").target(1).expect("a target");
     let random = &mut Random::new(1);
     for _ in 0..500 {
@@ -297,7 +302,7 @@ fn balanced_brackets_are_found_and_one_wrong_bracket_is_seen() {
 fn programs_on_the_unit_box_do_what_they_say() {
     let mut programs = 0;
     for (name, _) in catalogue::CATALOGUE {
-        let Doubles(reference) = reference(name) else { continue };
+        let Doubles(reference) = described(name) else { continue };
         programs += 1;
         let random = &mut Random::new(programs);
         for k in 0..400 {
@@ -311,4 +316,54 @@ fn programs_on_the_unit_box_do_what_they_say() {
         }
     }
     assert_eq!(programs, 28);
+}
+
+/// A point of the domain.
+fn input(random: &mut Random, domain: &Domain, tokens: usize, dims: usize) -> Vec<Vec<Rat>> {
+    let mut entry = || match domain {
+        Domain::Integers(from, to) => Rat::from(*from) + Rat::from(random.below(to.abs_diff(*from))),
+        Domain::Interval(low, high) => low + (high - low) * Rat::new(random.below(9), 8),
+    };
+    (0..tokens).map(|_| (0..dims).map(|_| entry()).collect()).collect()
+}
+
+/// What others compile: the generator makes whole programs, of every construct, with values everywhere and not too large.
+#[test]
+fn random_programs_have_values_on_their_whole_domain() {
+    let seeds = 1_000;
+    let (mut bounded, mut compared) = (0, 0);
+    let mut found: BTreeMap<String, usize> = BTreeMap::new();
+    let mut count = |name: &str| *found.entry(name.into()).or_default() += 1;
+    for seed in 0..seeds {
+        let program = random_program(seed);
+        assert_eq!(program.text, random_program(seed).text);
+        let target = checked(&program.text, program.dims);
+        for name in constructs(&target) {
+            count(&name);
+        }
+        let domain = &target.expression().domain;
+        count(if matches!(domain, Domain::Integers(..)) { "on integers" } else { "on an interval" });
+        let (random, tokens) = (&mut Random::new(seed), 2 + usize::try_from(seed % 3).expect("small"));
+        let on_box = target.enclose(&target.domain_box(tokens));
+        bounded += u64::from(on_box.is_ok_and(|values| values.iter().flatten().all(|value| value.mag() < 1e9)));
+        let x = input(random, domain, tokens, program.dims);
+        match reference::evaluate(&target, &x) {
+            Ok((expected, exact)) => {
+                if exact {
+                    assert_eq!(
+                        target.evaluate_exact(&x).map(|y| y.concat()).as_ref(),
+                        Ok(&expected),
+                        "{}",
+                        program.text
+                    );
+                }
+                compared += 1;
+            }
+            Err(gap) => assert_eq!(gap, reference::Gap::Beyond, "{} at {x:?}", program.text),
+        }
+    }
+    println!("{bounded} of {seeds} bounded, {compared} compared: {found:?}");
+    assert!(bounded * 10 > seeds * 9 && compared * 100 > seeds * 99, "{bounded} bounded, {compared} compared");
+    assert_eq!(found.len(), 50, "{found:?}");
+    assert!(found.values().all(|programs| *programs >= 10), "some are too rare: {found:?}");
 }
