@@ -262,7 +262,7 @@ fn second_differences_lie_in_the_enclosed_second_derivatives() {
     let (mut targets, mut exactly, mut nearly, mut without) = (0, 0, 0, 0);
     while targets < 3_000 {
         let dims = if random.below(3) == 0 { 2 } else { 1 };
-        let kind = Kind { dims, integers: false, rational: random.below(2) == 0, smooth: true };
+        let kind = Kind { dims, integers: false, rational: random.below(2) == 0, smooth: true, total: false };
         let target = checked(&text(random, kind), kind.dims);
         let tokens = 1 + usize::try_from(random.below(3)).expect("small");
         let cube = cube(random, tokens, kind);

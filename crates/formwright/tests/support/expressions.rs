@@ -15,6 +15,7 @@ use crate::support::Random;
 
 /// What a random target may contain.
 #[derive(Clone, Copy, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "what may occur, each by itself")]
 pub struct Kind {
     /// The coordinates of a token.
     pub dims: usize,
@@ -24,12 +25,14 @@ pub struct Kind {
     pub rational: bool,
     /// Neither kinks nor jumps: no value is compared, rounded or sorted.
     pub smooth: bool,
+    /// Only what is seen to have a value everywhere; otherwise there are some slips.
+    pub total: bool,
 }
 
 impl Kind {
     pub fn random(random: &mut Random) -> Self {
         let integers = random.below(4) == 0;
-        Self { dims: one_or_two(random), integers, rational: random.below(3) == 0, smooth: false }
+        Self { dims: one_or_two(random), integers, rational: random.below(3) == 0, smooth: false, total: false }
     }
 }
 
@@ -44,6 +47,39 @@ const TO: i64 = 5;
 /// The text of a random target.
 pub fn text(random: &mut Random, kind: Kind) -> String {
     let depth = 2 + random.below(4);
+    let target = body(random, kind, depth);
+    if kind.integers { format!("{target} on integers {FROM}..{TO}") } else { target }
+}
+
+/// A random target as a user could have written it, of moderate size and with values on its whole domain.
+#[derive(Clone, Debug)]
+pub struct Program {
+    /// Bindings, body and domain.
+    pub text: String,
+    /// The coordinates of a token.
+    pub dims: usize,
+}
+
+/// The program of a seed: every construct of the language, on intervals and on integers. One in three is smooth.
+pub fn random_program(seed: u64) -> Program {
+    let random = &mut Random::new(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    let integers = random.below(3) == 0;
+    let smooth = !integers && random.below(2) == 0;
+    let rational = integers && random.below(4) > 0 || random.below(3) == 0;
+    let kind = Kind { dims: one_or_two(random), integers, rational, smooth, total: true };
+    let depth = 1 + random.below(3);
+    let target = body(random, kind, depth);
+    let domains = if integers {
+        [" on integers 0..2", " on integers 0..4", " on integers 0..10", " on integers -3..5"]
+    } else {
+        ["", "", " on [-1, 1]", " on [-1/2, 2]"]
+    };
+    let domain = domains[usize::try_from(random.below(4)).expect("small")];
+    Program { text: format!("{target}{domain}"), dims: kind.dims }
+}
+
+/// Bindings and body of a random target.
+fn body(random: &mut Random, kind: Kind, depth: u64) -> String {
     let mut writer = Writer { random, kind, vector: true, running: false, lets: Vec::new() };
     let lets = writer.lets();
     let body = if writer.random.below(3) > 0 {
@@ -53,7 +89,7 @@ pub fn text(random: &mut Random, kind: Kind) -> String {
         let coordinates: Vec<String> = (0..=writer.random.below(2)).map(|_| writer.number(depth)).collect();
         format!("[{}]", coordinates.join(", "))
     };
-    if kind.integers { format!("{lets}{body} on integers {FROM}..{TO}") } else { format!("{lets}{body}") }
+    format!("{lets}{body}")
 }
 
 /// Reads and checks a text that must be a target.
@@ -159,6 +195,11 @@ impl Writer<'_> {
         self.random.below(of) == 0
     }
 
+    /// Now and then, unless the target must have a value everywhere.
+    fn slips(&mut self, of: u64) -> bool {
+        !self.kind.total && self.chance(of)
+    }
+
     fn inside<T>(&mut self, write: impl FnOnce(&mut Self) -> T) -> T {
         let running = std::mem::replace(&mut self.running, true);
         let written = write(self);
@@ -214,7 +255,7 @@ impl Writer<'_> {
             4 => format!("clamp({}, 0, n - 1)", self.integer(1)),
             5 => format!("{} mod n", self.integer(1)),
             _ if self.running => "j".to_owned(),
-            _ if self.chance(8) => format!("i + {shift}"),
+            _ if self.slips(8) => format!("i + {shift}"),
             _ => "floor(i / 2)".to_owned(),
         }
     }
@@ -225,7 +266,7 @@ impl Writer<'_> {
             return String::new();
         }
         let safe = ["j <= i", "j >= i", "j == i", "j < 1", "j >= i - 1 and j <= i + 1", "i >= j", "j <= i + 2"];
-        if needs_one && !self.chance(12) {
+        if needs_one && !self.slips(12) {
             return format!(", {}", self.pick(&safe));
         }
         let shift = self.random.below(3);
@@ -244,6 +285,10 @@ impl Writer<'_> {
                 1 => self.pick(if self.running { &["i", "j", "n"] } else { &["i", "n"] }).to_owned(),
                 _ => self.token(),
             };
+        }
+        // Programs on integers are about integers: they count, compare and look things up.
+        if self.kind.total && self.kind.integers && self.chance(2) {
+            return self.integer(depth);
         }
         let depth = depth - 1;
         match self.random.below(20) {
@@ -297,6 +342,7 @@ impl Writer<'_> {
             0 => "n".to_owned(),
             1 => "(i + 1)".to_owned(),
             2 => format!("({}^2 + 1/10)", self.bracketed(depth)),
+            3 if self.kind.total => "2".to_owned(),
             3 if self.chance(3) => self.bracketed(depth).replace("(0)", "(1)"),
             3 => format!("({} + 3)", self.number(depth)),
             4 => format!("(abs({}) + 1/4)", self.number(depth)),
@@ -307,10 +353,13 @@ impl Writer<'_> {
     fn transcendental(&mut self, depth: u64) -> String {
         let e = self.number(depth);
         match self.random.below(14) {
+            // What grows like this out of something large is beyond every float.
+            0 if self.kind.total && depth > 0 => format!("exp(tanh({e}))"),
             0 => format!("exp({e})"),
             1 => format!("exp(-({e})^2)"),
             2 => format!("exp({e} / 8)"),
             3 => format!("log(({e})^2 + 1/10)"),
+            4 | 7 if self.kind.total => format!("sqrt(exp({e} / 8) + 1)"),
             4 => format!("log({e} + 4)"),
             5 => format!("log(exp({e}) + 1)"),
             6 => format!("sqrt(({e})^2 + 1/5)"),
