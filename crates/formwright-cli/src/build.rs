@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use formwright::artifact;
+use formwright::bound::Norm;
 use formwright::compile::{self, Arithmetic, Built, Model, Request, Tolerance, compile};
 use formwright::construct::circuit;
 use formwright::construct::yun::{AsPrinted, Options};
@@ -310,17 +311,18 @@ impl Build {
 
 /// What was chosen, why, and how to get something else.
 fn chosen(model: &Model) -> String {
-    let precision = model.precision();
-    let (chosen, other) = match &model.built {
-        Built::Circuit(circuit) => (
-            format!("circuit --trade {}", circuit.wish.trade.name()),
-            "--construction yun takes the literal theorem (in an L^p norm)",
-        ),
-        Built::Lattice(lattice) if lattice.options.positional => {
-            ("yun --positional".to_owned(), "--construction yun takes the other theorem")
+    let (chosen, other) = match (&model.built, model.norm()) {
+        (Built::Circuit(circuit), norm) => {
+            let in_sup = norm == Some(Norm::Sup) && !model.target.is_discrete();
+            let literal = if in_sup { "--construction yun --norm l2" } else { "--construction yun" };
+            (format!("circuit --trade {}", circuit.wish.trade.name()), format!("{literal} takes the literal theorem"))
         }
-        Built::Lattice(_) => ("yun".to_owned(), "--construction yun --positional takes the other theorem"),
+        (Built::Lattice(lattice), _) if lattice.options.positional => {
+            ("yun --positional".to_owned(), "--construction yun takes the other theorem".to_owned())
+        }
+        (Built::Lattice(_), _) => ("yun".to_owned(), "--positional takes the other theorem".to_owned()),
     };
+    let precision = model.precision();
     format!("chosen: {chosen} in {precision}, the first row of formwright plan; {other}\n\n")
 }
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use formwright::artifact;
-use formwright::compile::{Built, Model};
+use formwright::compile::{Built, Lattice, Model};
 use formwright::error::{Error, Result};
 use formwright::eval::float::Engine as FloatEngine;
 use formwright::eval::reference::{self, Enclosure};
@@ -210,7 +210,7 @@ fn read_input(path: &Path) -> Result<(String, String)> {
 
 /// Says on standard error which sequences lie outside of what is claimed.
 fn warn(model: &Model, batch: &[Sequence]) {
-    let tied = match model.lattice().map(|lattice| lattice.default_value()) {
+    let tied = match model.lattice().map(Lattice::default_value) {
         Some(Some(value)) => format!("two tokens in one cell, where Theorem 2 gives {}", short(&value)),
         _ => "two tokens in one cell, where nothing is claimed".to_owned(),
     };

@@ -6,7 +6,7 @@ use std::time::Duration;
 use comfy_table::{Table, presets};
 use formwright::bound::measured::Measured;
 use formwright::bound::norm::upward;
-use formwright::bound::{Budget, Term};
+use formwright::bound::{Budget, Norm, Term};
 use formwright::compile::{Built, Certified, Circuit, Lowered, Model};
 use formwright::construct::yun::AsPrinted;
 use formwright::error::Result;
@@ -170,18 +170,25 @@ pub fn stage_table(model: &Model) -> String {
 /// Counts on one line.
 pub fn size_line(model: &Model) -> String {
     let size = model.size();
+    let layers = |count: &Int, one: &str, shape: String| {
+        let plural = if *count == Int::ONE { "" } else { "s" };
+        let shape = if *count == Int::ZERO { String::new() } else { format!(" ({shape})") };
+        format!("{} {one}{plural}{shape}", short_int(count))
+    };
     let ends = match (model.id_bits(), model.coordinates().len()) {
         (Some(bits), _) => format!("ids of {bits} bits"),
         (None, width) => format!("width {width}"),
     };
     format!(
-        "{} blocks: {} attention layers ({}, size {}), {} feed-forward layers (hidden {}); {} parameters; {ends}",
+        "{} block{}: {}, {}; {} parameters; {ends}",
         short_int(&size.blocks),
-        short_int(&size.attention_layers),
-        plural(size.heads, "head"),
-        size.head_size,
-        short_int(&size.feed_forward_layers),
-        size.hidden,
+        if size.blocks == Int::ONE { "" } else { "s" },
+        layers(
+            &size.attention_layers,
+            "attention layer",
+            format!("{}, size {}", plural(size.heads, "head"), size.head_size)
+        ),
+        layers(&size.feed_forward_layers, "feed-forward layer", format!("hidden {}", size.hidden)),
         short_int(&size.parameters),
     )
 }
@@ -220,20 +227,23 @@ pub fn badge(model: &Model) -> Result<String> {
         });
     };
     let mut lines = vec![match (&model.built, model.float()) {
-        (Built::Circuit(_), _) => format!("certified: {domain}"),
+        (Built::Circuit(circuit), _) => {
+            let budget = &circuit.compiled.budget;
+            format!("certified: {domain}; {}{}", budget.method.name(), terms(budget))
+        }
         (Built::Lattice(_), None) => format!("exact-on-grid: equal to the target at {domain}"),
         (Built::Lattice(_), Some(_)) => format!("certified: on the grid, at {domain}"),
     }];
     let mut assumptions = model.assumptions.clone();
     if let Some(Certified { budget, baseline }) = model.certified()? {
-        lines.push(format!(
-            "certified: {} error on {} at most {}, {}{}",
-            budget.norm,
-            model.domain_name(),
-            upward(budget.bound, 4),
-            budget.method.name(),
-            terms(budget)
-        ));
+        let bound =
+            format!("certified: {} error on {} at most {}", budget.norm, model.domain_name(), upward(budget.bound, 4));
+        match (&model.built, &budget.norm) {
+            // That is what the claim says.
+            (Built::Circuit(_), Norm::Sup) => {}
+            (Built::Circuit(_), Norm::Lp(_)) => lines.push(bound),
+            (Built::Lattice(_), _) => lines.push(format!("{bound}, {}{}", budget.method.name(), terms(budget))),
+        }
         if let Some(measured) = model.measured()? {
             lines.push(found(measured));
         }

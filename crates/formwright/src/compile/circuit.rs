@@ -14,7 +14,7 @@ use crate::exact::Rat;
 use crate::lattice::Grid;
 use crate::lower::{Hidden, Temperature};
 use crate::network::{FloatNetwork, Precision};
-use crate::target::{Domain, Target};
+use crate::target::Target;
 
 /// What the circuit construction makes.
 #[derive(Clone, Debug)]
@@ -200,10 +200,7 @@ impl Circuit {
 
     /// Where it is certified: the box, or the integers, of every length that the bound holds for.
     pub(crate) fn domain_name(&self, target: &Target, shape: &Grid) -> String {
-        let side = match target.expression().map(|checked| &checked.expression().domain) {
-            Some(Domain::Integers(from, to)) => format!("{{{from}, …, {}}}", to - 1),
-            _ => format!("[{}, {}]", shape.low(), shape.high()),
-        };
+        let side = target.integers().unwrap_or_else(|| format!("[{}, {}]", shape.low(), shape.high()));
         let dims = shape.dims();
         match self.compiled.lengths {
             (least, most) if least == most => format!("{side}^({dims}×{least})"),
@@ -212,11 +209,7 @@ impl Circuit {
     }
 }
 
-/// A number with four digits, rounded down: a margin that is printed is one too.
+/// A positive number with four digits, rounded down: a margin that is printed is one too.
 fn downward(x: f64) -> String {
-    let nearest = format!("{x:.3e}");
-    match nearest.parse::<f64>() {
-        Ok(read) if read > x => format!("{:.3e}", x - x * 1e-3),
-        _ => nearest,
-    }
+    upward(-x, 3).trim_start_matches('-').to_owned()
 }

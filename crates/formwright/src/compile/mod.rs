@@ -394,7 +394,7 @@ impl Model {
     /// Where the error is certified: the box, all of space, the integers.
     pub fn domain_name(&self) -> String {
         match &self.built {
-            Built::Lattice(lattice) => lattice::domain_name(&self.grid, &lattice.options),
+            Built::Lattice(lattice) => lattice::domain_name(&self.target, &self.grid, &lattice.options),
             Built::Circuit(circuit) => circuit.domain_name(&self.target, &self.grid),
         }
     }

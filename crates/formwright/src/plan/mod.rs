@@ -375,7 +375,7 @@ fn sketch(
     let why_not = missed.map(|eps| not_met(eps, &budget, resolution).to_string());
     let id_bits = yun::id_bits(&grid, &options);
     let more = More::Cells(Cells { resolution, id_bits, to_remember, residual_network: all });
-    Ok(Sketch { size, budget, domain: domain_name(&grid, &options), assumptions, why_not, more })
+    Ok(Sketch { size, budget, domain: domain_name(target, &grid, &options), assumptions, why_not, more })
 }
 
 impl Plan {
