@@ -320,7 +320,9 @@ fn chosen(model: &Model) -> String {
         (Built::Lattice(lattice), _) if lattice.options.positional => {
             ("yun --positional".to_owned(), "--construction yun takes the other theorem".to_owned())
         }
-        (Built::Lattice(_), _) => ("yun".to_owned(), "--positional takes the other theorem".to_owned()),
+        (Built::Lattice(_), _) => {
+            ("yun".to_owned(), "--construction yun --positional takes the other theorem".to_owned())
+        }
     };
     let precision = model.precision();
     format!("chosen: {chosen} in {precision}, the first row of formwright plan; {other}\n\n")

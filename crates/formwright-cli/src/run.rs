@@ -214,7 +214,7 @@ fn warn(model: &Model, batch: &[Sequence]) {
         Some(Some(value)) => format!("two tokens in one cell, where Theorem 2 gives {}", short(&value)),
         _ => "two tokens in one cell, where nothing is claimed".to_owned(),
     };
-    let (least, most) = model.lengths();
+    let (least, most) = model.circuit().map_or((0, usize::MAX), |circuit| circuit.compiled.lengths);
     let remark = |x: &Sequence| match (&model.built, model.grid.cell(x)) {
         (Built::Circuit(_), _) if !model.is_in_domain(x) => Some("outside of the domain, where nothing is claimed"),
         (Built::Circuit(_), _) if !(least..=most).contains(&x.len()) => {

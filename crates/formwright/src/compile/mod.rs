@@ -191,7 +191,7 @@ impl Model {
 
     /// The fewest and the most tokens that its claim is about.
     pub fn lengths(&self) -> (usize, usize) {
-        self.circuit().map_or((self.grid.tokens(), self.grid.tokens()), |circuit| circuit.compiled.lengths)
+        self.circuit().map_or((self.grid.tokens(), self.grid.tokens()), Circuit::lengths)
     }
 
     /// The fewest and the most tokens that it runs on.
@@ -302,7 +302,7 @@ impl Model {
     pub fn claim(&self) -> Option<String> {
         let claim = || match &self.built {
             Built::Lattice(lattice) => lattice.claim(&self.grid),
-            Built::Circuit(circuit) => circuit.claim(&self.domain_name()),
+            Built::Circuit(circuit) => circuit.claim(&self.target, &self.grid),
         };
         (!self.is_broken() && !self.is_edited()).then(claim)
     }

@@ -298,10 +298,10 @@ fn circuits(request: &Request, shape: &Grid, target: &Target) -> Vec<Candidate> 
             candidates.push(Candidate { way: Way::Circuit { precision, trade: None }, outcome: Err(error.clone()) });
             continue;
         }
-        // What is exact or float is asked for exact lattice networks' sake.
+        // Where floats are asked for and exact numbers too, the latter are for lattice networks.
         let Some(precision) = precision else { continue };
         for trade in circuit::trades(request) {
-            let outcome = circuit::build(request, target, shape, Some(precision), trade).map(|circuit| Sketch {
+            let outcome = circuit::build(request, target, shape, precision, trade).map(|circuit| Sketch {
                 size: circuit.network().size(),
                 budget: circuit.budget.clone(),
                 domain: circuit.domain_name(target, shape),
@@ -428,7 +428,7 @@ impl Plan {
                         more["residual_network"] = json!(cells.residual_network);
                     }
                     More::Circuit(circuit) => {
-                        let (min, max) = circuit.compiled.lengths;
+                        let (min, max) = circuit.lengths();
                         more["tokens_certified"] = json!({"min": min, "max": max});
                         more["margin"] = json!(circuit.compiled.margin);
                     }
