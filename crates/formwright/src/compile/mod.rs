@@ -244,7 +244,11 @@ impl Model {
         }
         let engine = Engine::new(network)?;
         let tokens = self.grid.tokens();
-        let work = network.size().parameters.to_usize().unwrap_or(usize::MAX).saturating_mul(2 * tokens);
+        let mut work = network.size().parameters.to_usize().unwrap_or(usize::MAX).saturating_mul(2 * tokens);
+        if self.circuit().is_some() {
+            // Few layers on many tokens: what costs is every token's look at every other.
+            work = work.saturating_add(pairs(network).saturating_mul(tokens * tokens));
+        }
         let points = (MEASURED_OPERATIONS / work.max(1)).clamp(256, 65_536);
         let run = |batch: &[Vec<Vec<f64>>]| engine.run(batch);
         let found = match norm {
@@ -465,6 +469,12 @@ impl Model {
         }
         Ok(summary)
     }
+}
+
+/// What one token's look at another costs, in all heads: scores, values, and about four operations' worth of time for an exponential.
+fn pairs(network: &FloatNetwork) -> usize {
+    let attention = network.runs.iter().filter_map(|run| Some((run.blocks, run.attention.as_ref()?)));
+    attention.map(|(blocks, part)| blocks * part.heads * (part.head_size + part.value_size + 4)).sum()
 }
 
 /// The stages of a float network, with the layers that belong to each.
