@@ -9,7 +9,7 @@ use formwright::plan::{Candidate, Cells, Plan as Sketches, Sketch, plan};
 
 use crate::Answer;
 use crate::build::Wish;
-use crate::show::{lines, short_int, table, working};
+use crate::show::{best_constant, lines, short_int, table, working};
 
 #[derive(Args)]
 pub struct Plan {
@@ -72,12 +72,8 @@ fn tell(plan: &Sketches) -> String {
     }
     let asked = plan.eps.as_ref().map_or_else(|| "no tolerance,".to_owned(), |eps| format!("tolerance {eps}"));
     let mut text = format!("{asked} in {}\n\n{}\n", plan.norm, lines(&rows));
-    if let Some(baseline) = plan.baseline {
-        let _ = writeln!(
-            text,
-            "\nthe best constant is off by about {:.3e} (± {:.1e})",
-            baseline.best_constant, baseline.within
-        );
+    if let Some(baseline) = &plan.baseline {
+        let _ = writeln!(text, "\n{}", best_constant(baseline, &plan.norm));
     }
     let none_serves = plan.chosen().is_none();
     for candidate in plan.candidates.iter().filter(|candidate| none_serves || candidate.serves()) {

@@ -223,7 +223,7 @@ fn domain_name(target: &Target, shape: &Grid, (least, most): (usize, usize)) -> 
     }
 }
 
-/// A positive number with four digits, rounded down: a margin that is printed is one too.
+/// A positive number with five digits, rounded down: a margin that is printed is one too.
 fn downward(x: f64) -> String {
-    upward(-x, 3).trim_start_matches('-').to_owned()
+    upward(-x, 4).trim_start_matches('-').to_owned()
 }

@@ -340,11 +340,16 @@ impl Model {
 
     /// A sequence of cell centres with distinct columns (where the grid has enough of them), to show what the network does.
     pub fn example(&self) -> Sequence {
-        let (n, columns) = (self.grid.tokens(), self.grid.columns());
+        let n = self.grid.tokens();
+        // A circuit on a box has no cells: as many as there are tokens, if these are many.
+        let finer = self.grid.with_resolution(self.grid.resolution().max(n as u64));
+        let open = self.circuit().is_some() && !self.target.is_discrete();
+        let grid = finer.ok().filter(|_| open).unwrap_or_else(|| self.grid.clone());
+        let columns = grid.columns();
         let rank = |token: usize| if token.is_multiple_of(2) { token / 2 } else { n - 1 - token / 2 };
         let id = |token: usize| (Int::from(rank(token)) * &columns).div_rem(&Int::from(n)).0;
-        let point: Vec<Vec<u64>> = (0..n).map(|token| self.grid.column(&id(token))).collect();
-        self.grid.centre(&point)
+        let point: Vec<Vec<u64>> = (0..n).map(|token| grid.column(&id(token))).collect();
+        grid.centre(&point)
     }
 
     /// What the network is to give for a sequence: of a circuit the target's value; of a lattice network the value at the cell's centre,

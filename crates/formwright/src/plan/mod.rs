@@ -349,6 +349,10 @@ fn sketch(
     eps: Option<&Rat>,
 ) -> Result<Sketch> {
     let options = Options { positional, ..request.options.clone() };
+    if *norm == Norm::Sup && !target.is_discrete() {
+        // Declined whatever else is wrong: what else is wrong is of no use to anybody.
+        bound(Question { target, grid: shape, positional, lipschitz: None }, norm)?;
+    }
     let mut assumptions = assumptions(shape, target, &options, request.assume_equivariant)?;
     let lipschitz = request.tolerance.lipschitz.as_ref();
     yun::check_size(shape)?;
