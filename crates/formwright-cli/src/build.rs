@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use formwright::artifact;
+use formwright::bound::Norm;
 use formwright::compile::{self, Arithmetic, Built, Model, Request, Tolerance, compile};
 use formwright::construct::circuit;
 use formwright::construct::yun::{AsPrinted, Options};
@@ -13,12 +14,13 @@ use formwright::eval::float::Engine;
 use formwright::eval::indexed;
 use formwright::exact::Rat;
 use formwright::lower::{Format, Hidden, Temperature};
-use formwright::network;
+use formwright::network::{self, Sequence};
 use formwright::plan::compile_first;
 
 use crate::Answer;
 use crate::show::{
-    Row, badge, document, example_table, gate_table, header, shown, shown_floats, size_line, stage_table, working,
+    Row, badge, document, example_table, gate_table, header, shown, shown_floats, shown_rounded, size_line,
+    stage_table, working,
 };
 
 /// The target of the demonstration.
@@ -310,17 +312,20 @@ impl Build {
 
 /// What was chosen, why, and how to get something else.
 fn chosen(model: &Model) -> String {
-    let precision = model.precision();
-    let (chosen, other) = match &model.built {
-        Built::Circuit(circuit) => (
-            format!("circuit --trade {}", circuit.wish.trade.name()),
-            "--construction yun takes the literal theorem (in an L^p norm)",
-        ),
-        Built::Lattice(lattice) if lattice.options.positional => {
-            ("yun --positional".to_owned(), "--construction yun takes the other theorem")
+    let (chosen, other) = match (&model.built, model.norm()) {
+        (Built::Circuit(circuit), norm) => {
+            let in_sup = norm == Some(Norm::Sup) && !model.target.is_discrete();
+            let literal = if in_sup { "--construction yun --norm l2" } else { "--construction yun" };
+            (format!("circuit --trade {}", circuit.wish.trade.name()), format!("{literal} takes the literal theorem"))
         }
-        Built::Lattice(_) => ("yun".to_owned(), "--construction yun --positional takes the other theorem"),
+        (Built::Lattice(lattice), _) if lattice.options.positional => {
+            ("yun --positional".to_owned(), "--construction yun takes the other theorem".to_owned())
+        }
+        (Built::Lattice(_), _) => {
+            ("yun".to_owned(), "--construction yun --positional takes the other theorem".to_owned())
+        }
     };
+    let precision = model.precision();
     format!("chosen: {chosen} in {precision}, the first row of formwright plan; {other}\n\n")
 }
 
@@ -345,33 +350,37 @@ pub fn describe(model: &Model) -> Result<String> {
     Ok(text)
 }
 
-/// An input, its state after each stage, the output, and what the target says. The registers of a circuit are too many for one line.
+/// An input, its state after each stage, the output, and what the target says. A circuit has too many registers for a line, and its
+/// numbers are not exact.
 fn example(model: &Model) -> Result<Vec<Row>> {
     let x = model.example();
     let expected = model.expected(&x)?;
-    let mut rows = vec![("input".to_owned(), shown(&x), String::new())];
+    let floats = |x: &Sequence| -> Vec<Vec<f64>> { x.iter().map(|t| t.iter().map(Rat::to_f64).collect()).collect() };
+    let row = |name: &str, numbers: Vec<Vec<String>>| (name.to_owned(), numbers, String::new());
+    let mut rows = vec![row("input", shown(&x))];
+    let mut target = shown(&expected);
     let verdict;
     if let Some(network) = model.float() {
-        let floats: Vec<Vec<f64>> = x.iter().map(|token| token.iter().map(Rat::to_f64).collect()).collect();
         let engine = Engine::new(network)?;
-        if model.circuit().is_none() {
-            let trace = engine.trace(&floats)?;
-            rows.extend(trace.iter().map(|(name, state)| (name.clone(), shown_floats(state), String::new())));
-        }
-        let output = engine.run(&[floats])?.remove(0);
+        let output = engine.run(&[floats(&x)])?.remove(0);
         let entries = output.iter().flatten().zip(expected.iter().flatten());
         let off = entries.map(|(y, f)| (y - f.to_f64()).abs()).fold(0.0, f64::max);
-        rows.push(("output".to_owned(), shown_floats(&output), String::new()));
         verdict = if off == 0.0 { "equal".to_owned() } else { format!("off by {off:.1e}") };
+        if model.circuit().is_some() {
+            rows.push(row("output", shown_rounded(&output)));
+            target = shown_rounded(&floats(&expected));
+        } else {
+            rows.extend(engine.trace(&floats(&x))?.iter().map(|(name, state)| row(name, shown_floats(state))));
+            rows.push(row("output", shown_floats(&output)));
+        }
     } else {
         let network = exact(model)?;
-        let trace = indexed::trace(network, &x)?;
-        rows.extend(trace.iter().map(|(name, state)| ((*name).to_owned(), shown(state), String::new())));
+        rows.extend(indexed::trace(network, &x)?.iter().map(|(name, state)| row(name, shown(state))));
         let output = indexed::run(network, &x)?;
-        rows.push(("output".to_owned(), shown(&output), String::new()));
+        rows.push(row("output", shown(&output)));
         verdict = if output == expected { "equal" } else { "NOT EQUAL" }.to_owned();
     }
-    rows.push(("target".to_owned(), shown(&expected), verdict));
+    rows.push(("target".to_owned(), target, verdict));
     Ok(rows)
 }
 

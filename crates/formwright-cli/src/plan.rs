@@ -5,11 +5,11 @@ use std::fmt::Write as _;
 use clap::Args;
 use formwright::bound::norm::upward;
 use formwright::error::Result;
-use formwright::plan::{Cells, Plan as Sketches, Sketch, plan};
+use formwright::plan::{Candidate, Cells, Plan as Sketches, Sketch, plan};
 
 use crate::Answer;
 use crate::build::Wish;
-use crate::show::{lines, short_int, table, working};
+use crate::show::{best_constant, lines, short_int, table, working};
 
 #[derive(Args)]
 pub struct Plan {
@@ -72,12 +72,8 @@ fn tell(plan: &Sketches) -> String {
     }
     let asked = plan.eps.as_ref().map_or_else(|| "no tolerance,".to_owned(), |eps| format!("tolerance {eps}"));
     let mut text = format!("{asked} in {}\n\n{}\n", plan.norm, lines(&rows));
-    if let Some(baseline) = plan.baseline {
-        let _ = writeln!(
-            text,
-            "\nthe best constant is off by about {:.3e} (± {:.1e})",
-            baseline.best_constant, baseline.within
-        );
+    if let Some(baseline) = &plan.baseline {
+        let _ = writeln!(text, "\n{}", best_constant(baseline, &plan.norm));
     }
     let none_serves = plan.chosen().is_none();
     for candidate in plan.candidates.iter().filter(|candidate| none_serves || candidate.serves()) {
@@ -98,11 +94,7 @@ fn tell(plan: &Sketches) -> String {
         let _ = writeln!(text, "assuming that {assumption}");
     }
     for (reason, names) in reasons {
-        let _ = writeln!(
-            text,
-            "\n{}: {reason}",
-            if names.len() == plan.candidates.len() { "all of them".to_owned() } else { names.join("; ") }
-        );
+        let _ = writeln!(text, "\n{}: {reason}", together(plan, &names));
     }
     match plan.chosen() {
         Some(candidate) => {
@@ -112,4 +104,23 @@ fn tell(plan: &Sketches) -> String {
         None => text.push_str("\nno construction serves this request\n"),
     }
     text
+}
+
+/// The names of candidates; where they are all of a family, or of the plan, that says it.
+fn together(plan: &Sketches, names: &[String]) -> String {
+    if names.len() == plan.candidates.len() {
+        return "all of them".to_owned();
+    }
+    let mut left: Vec<&str> = names.iter().map(String::as_str).collect();
+    let mut told: Vec<String> = Vec::new();
+    for family in ["circuit", "yun"] {
+        let all: Vec<String> =
+            plan.candidates.iter().filter(|c| c.way.family() == family).map(Candidate::name).collect();
+        if all.len() > 1 && all.iter().all(|name| names.contains(name)) {
+            left.retain(|name| !all.iter().any(|other| other == name));
+            told.push(format!("every {family}"));
+        }
+    }
+    told.extend(left.into_iter().map(str::to_owned));
+    told.join("; ")
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use formwright::artifact;
-use formwright::compile::{Built, Model};
+use formwright::compile::{Built, Lattice, Model};
 use formwright::error::{Error, Result};
 use formwright::eval::float::Engine as FloatEngine;
 use formwright::eval::reference::{self, Enclosure};
@@ -210,11 +210,11 @@ fn read_input(path: &Path) -> Result<(String, String)> {
 
 /// Says on standard error which sequences lie outside of what is claimed.
 fn warn(model: &Model, batch: &[Sequence]) {
-    let tied = match model.lattice().map(|lattice| lattice.default_value()) {
+    let tied = match model.lattice().map(Lattice::default_value) {
         Some(Some(value)) => format!("two tokens in one cell, where Theorem 2 gives {}", short(&value)),
         _ => "two tokens in one cell, where nothing is claimed".to_owned(),
     };
-    let (least, most) = model.lengths();
+    let (least, most) = model.circuit().map_or((0, usize::MAX), |circuit| circuit.compiled.lengths);
     let remark = |x: &Sequence| match (&model.built, model.grid.cell(x)) {
         (Built::Circuit(_), _) if !model.is_in_domain(x) => Some("outside of the domain, where nothing is claimed"),
         (Built::Circuit(_), _) if !(least..=most).contains(&x.len()) => {

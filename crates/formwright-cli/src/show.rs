@@ -6,7 +6,7 @@ use std::time::Duration;
 use comfy_table::{Table, presets};
 use formwright::bound::measured::Measured;
 use formwright::bound::norm::upward;
-use formwright::bound::{Budget, Term};
+use formwright::bound::{Baseline, Budget, Norm, Term};
 use formwright::compile::{Built, Certified, Circuit, Lowered, Model};
 use formwright::construct::yun::AsPrinted;
 use formwright::error::Result;
@@ -83,6 +83,15 @@ pub fn shown_floats(x: &[Vec<f64>]) -> Vec<Vec<String>> {
     x.iter().map(|token| token.iter().map(entry).collect()).collect()
 }
 
+/// The same, in seven digits: of numbers that are not exact anyway.
+pub fn shown_rounded(x: &[Vec<f64>]) -> Vec<Vec<String>> {
+    let entry = |x: &f64| match format!("{x:.6e}").parse::<f64>() {
+        Ok(rounded) if rounded == 0.0 || (1e-4..1e7).contains(&rounded.abs()) => format!("{rounded}"),
+        _ => format!("{x:.6e}"),
+    };
+    x.iter().map(|token| token.iter().map(entry).collect()).collect()
+}
+
 /// A sequence on one line.
 pub fn sequence(x: &[Vec<String>]) -> String {
     let tokens: Vec<String> = x.iter().map(|t| token(t)).collect();
@@ -124,6 +133,9 @@ pub fn header(model: &Model) -> String {
 
 /// The gates of a circuit, in the order of execution.
 pub fn gate_table(circuit: &Circuit) -> String {
+    if circuit.compiled.gates.is_empty() {
+        return "no gates: every output is an affine function of its token".to_owned();
+    }
     let mut table = table(&["gate", "formula", "kind", "block", "units", "heads", "range", "share"]);
     let count = |count: usize| if count == 0 { String::new() } else { count.to_string() };
     for gate in &circuit.compiled.gates {
@@ -170,18 +182,25 @@ pub fn stage_table(model: &Model) -> String {
 /// Counts on one line.
 pub fn size_line(model: &Model) -> String {
     let size = model.size();
+    let layers = |count: &Int, one: &str, shape: String| {
+        let plural = if *count == Int::ONE { "" } else { "s" };
+        let shape = if *count == Int::ZERO { String::new() } else { format!(" ({shape})") };
+        format!("{} {one}{plural}{shape}", short_int(count))
+    };
     let ends = match (model.id_bits(), model.coordinates().len()) {
         (Some(bits), _) => format!("ids of {bits} bits"),
         (None, width) => format!("width {width}"),
     };
     format!(
-        "{} blocks: {} attention layers ({}, size {}), {} feed-forward layers (hidden {}); {} parameters; {ends}",
+        "{} block{}: {}, {}; {} parameters; {ends}",
         short_int(&size.blocks),
-        short_int(&size.attention_layers),
-        plural(size.heads, "head"),
-        size.head_size,
-        short_int(&size.feed_forward_layers),
-        size.hidden,
+        if size.blocks == Int::ONE { "" } else { "s" },
+        layers(
+            &size.attention_layers,
+            "attention layer",
+            format!("{}, size {}", plural(size.heads, "head"), size.head_size)
+        ),
+        layers(&size.feed_forward_layers, "feed-forward layer", format!("hidden {}", size.hidden)),
         short_int(&size.parameters),
     )
 }
@@ -220,28 +239,28 @@ pub fn badge(model: &Model) -> Result<String> {
         });
     };
     let mut lines = vec![match (&model.built, model.float()) {
-        (Built::Circuit(_), _) => format!("certified: {domain}"),
+        (Built::Circuit(circuit), _) => {
+            let budget = &circuit.compiled.budget;
+            format!("certified: {domain}; {}{}", budget.method.name(), terms(budget))
+        }
         (Built::Lattice(_), None) => format!("exact-on-grid: equal to the target at {domain}"),
         (Built::Lattice(_), Some(_)) => format!("certified: on the grid, at {domain}"),
     }];
     let mut assumptions = model.assumptions.clone();
     if let Some(Certified { budget, baseline }) = model.certified()? {
-        lines.push(format!(
-            "certified: {} error on {} at most {}, {}{}",
-            budget.norm,
-            model.domain_name(),
-            upward(budget.bound, 4),
-            budget.method.name(),
-            terms(budget)
-        ));
+        let bound =
+            format!("certified: {} error on {} at most {}", budget.norm, model.domain_name(), upward(budget.bound, 4));
+        match (&model.built, &budget.norm) {
+            // That is what the claim says.
+            (Built::Circuit(_), Norm::Sup) => {}
+            (Built::Circuit(_), Norm::Lp(_)) => lines.push(bound),
+            (Built::Lattice(_), _) => lines.push(format!("{bound}, {}{}", budget.method.name(), terms(budget))),
+        }
         if let Some(measured) = model.measured()? {
             lines.push(found(measured));
         }
         if let Some(baseline) = baseline {
-            lines.push(format!(
-                "baseline: the best constant is off by about {:.4e} (± {:.1e})",
-                baseline.best_constant, baseline.within
-            ));
+            lines.push(format!("baseline: {}", best_constant(baseline, &budget.norm)));
         }
         assumptions.extend(budget.assumptions.iter().cloned());
     }
@@ -268,6 +287,15 @@ fn terms(budget: &Budget) -> String {
         told.push(format!("{left_out} smaller ones"));
     }
     format!(" ({})", told.join(", "))
+}
+
+/// The error of the best constant: in an integral an estimate, as a supremum what was found.
+pub fn best_constant(baseline: &Baseline, norm: &Norm) -> String {
+    let Baseline { best_constant, within } = baseline;
+    match norm {
+        Norm::Sup => format!("the best constant is off by at least {best_constant:.3e}"),
+        Norm::Lp(_) => format!("the best constant is off by about {best_constant:.3e} (± {within:.1e})"),
+    }
 }
 
 /// What was measured.

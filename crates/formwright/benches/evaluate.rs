@@ -53,7 +53,7 @@ fn a_trillion_layers(c: &mut Criterion) {
     let mut group = c.benchmark_group("closed form, theorem 2");
     group.throughput(Throughput::Elements(1));
     group.bench_function("n=4, d=2, N=46", |b| {
-        b.iter(|| indexed::run(&model.lattice().expect("cells").network, &x).expect("a run"))
+        b.iter(|| indexed::run(&model.lattice().expect("cells").network, &x).expect("a run"));
     });
 }
 

@@ -38,9 +38,9 @@ fn strays(model: &Model, count: usize) -> Vec<Sequence> {
 
 /// Asserts that both executions give the same state after every stage, and returns the states: `[stage][input]`.
 fn agree(model: &Model, inputs: &[Sequence]) -> Vec<Vec<Sequence>> {
-    let layers = exact::trace_batch(exact_network(&model), inputs).expect("a run");
+    let layers = exact::trace_batch(exact_network(model), inputs).expect("a run");
     for (k, x) in inputs.iter().enumerate() {
-        for ((stage, states), (_, state)) in layers.iter().zip(indexed::trace(exact_network(&model), x).expect("a run"))
+        for ((stage, states), (_, state)) in layers.iter().zip(indexed::trace(exact_network(model), x).expect("a run"))
         {
             assert_eq!(states[k], state, "after {stage}, input {x:?}");
         }

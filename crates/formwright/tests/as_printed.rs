@@ -18,8 +18,8 @@ fn rats(values: &[&str]) -> Sequence {
 
 /// The output of both executions, which must agree.
 fn run(model: &Model, x: &Sequence) -> Sequence {
-    let output = exact::run(exact_network(&model), x).expect("a run");
-    assert_eq!(indexed::run(exact_network(&model), x).expect("a run"), output);
+    let output = exact::run(exact_network(model), x).expect("a run");
+    assert_eq!(indexed::run(exact_network(model), x).expect("a run"), output);
     output
 }
 
@@ -27,8 +27,8 @@ fn run(model: &Model, x: &Sequence) -> Sequence {
 fn after(model: &Model, stage: &str, x: &Sequence) -> Sequence {
     let find =
         |trace: formwright::eval::Trace| trace.into_iter().find(|(name, _)| *name == stage).expect("the stage").1;
-    let state = find(exact::trace(exact_network(&model), x).expect("a run"));
-    assert_eq!(find(indexed::trace(exact_network(&model), x).expect("a run")), state);
+    let state = find(exact::trace(exact_network(model), x).expect("a run"));
+    assert_eq!(find(indexed::trace(exact_network(model), x).expect("a run")), state);
     state
 }
 
@@ -106,7 +106,7 @@ fn a_fine_grid_as_printed_is_counted_without_listing_it() {
     // The largest id, of l = (0, 2D-1), is about (2D-1)(D²-D+1)·2ND³ = 4·10^35; none of the 10^10 contexts is visited to find it.
     let options = as_printed(AsPrinted::Theorem3Positions, true);
     let model = compile(&request(expression("x"), (2, 1, 100_000), options)).expect("a model");
-    assert_eq!(model.id_bits(), 119);
+    assert_eq!(model.id_bits(), Some(119));
     let x = model.example();
     assert_eq!(indexed::run(exact_network(&model), &x).expect("a run"), x);
 }

@@ -88,7 +88,7 @@ fn measured(model: &Model, p: f64, points: u64) -> f64 {
     let mut sum = 0.0;
     for _ in 0..points {
         let x = random.sequence(&model.grid, 0, 1);
-        let y = indexed::run(exact_network(&model), &x).expect("a run").concat();
+        let y = indexed::run(exact_network(model), &x).expect("a run").concat();
         let floats: Vec<Vec<f64>> = x.iter().map(|token| token.iter().map(Rat::to_f64).collect()).collect();
         let value = model.target.evaluate_f64(&floats).expect("a value");
         sum += y.iter().zip(value).map(|(y, value)| (y.to_f64() - value).abs().powf(p)).sum::<f64>();

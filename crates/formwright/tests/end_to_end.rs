@@ -20,18 +20,18 @@ const TRIPLES: [Triple; 7] = [(2, 1, 2), (2, 1, 7), (3, 1, 4), (2, 2, 3), (3, 2,
 fn check_every_cell(model: &Model, evaluate: impl Fn(&Sequence) -> Sequence) {
     let grid = &model.grid;
     let mut random = Random::new(1);
-    let zero = vec![vec![Rat::ZERO; exact_network(&model).output_dims()]; grid.tokens()];
+    let zero = vec![vec![Rat::ZERO; exact_network(model).output_dims()]; grid.tokens()];
     for point in grid.all_points() {
         let distinct = (1..point.len()).all(|j| !point[..j].contains(&point[j]));
         let centre = grid.centre(&point);
         let expected = if distinct || model.is_positional() { evaluate(&centre) } else { zero.clone() };
-        assert_eq!(indexed::run(exact_network(&model), &centre).expect("a run"), expected, "cell {point:?}");
+        assert_eq!(indexed::run(exact_network(model), &centre).expect("a run"), expected, "cell {point:?}");
         let side = Rat::new(1, grid.resolution());
         let inside: Sequence = point
             .iter()
             .map(|column| column.iter().map(|&k| (Rat::from(k) + random.rational(0, 1)) * &side).collect())
             .collect();
-        assert_eq!(indexed::run(exact_network(&model), &inside).expect("a run"), expected, "{inside:?}");
+        assert_eq!(indexed::run(exact_network(model), &inside).expect("a run"), expected, "{inside:?}");
     }
 }
 

@@ -12,7 +12,7 @@ use support::{GENERIC, GENERIC_POSITIONAL, Random, exact_network, theorem2, theo
 fn quantised(model: &Model, x: &Sequence) -> Sequence {
     let stage = &exact_network(model).stages[0];
     assert_eq!(stage.name, "quantise");
-    let mut state = exact_network(&model).embed(x);
+    let mut state = exact_network(model).embed(x);
     stage.generator.layers().for_each(|layer| exact::apply(&layer.expect("a layer"), &mut state));
     state
 }

@@ -11,7 +11,7 @@ use support::{
 
 /// Counts everything by making every layer and block.
 fn check_counts(model: &Model) {
-    let (network, size) = (exact_network(&model), exact_network(&model).size());
+    let (network, size) = (exact_network(model), exact_network(model).size());
     let (mut attention, mut feed_forward, mut parameters, mut nonzeros) = (0, 0, 0, 0);
     let (mut heads, mut hidden) = (0, 0);
     let mut weigh = |rows: &[Vec<formwright::exact::Rat>]| {
@@ -68,7 +68,7 @@ fn formulas_equal_what_is_built() {
         let (columns, resolution) = (grid(triple).columns(), Int::from(resolution));
         let (tokens, dims) = (Int::from(n), Int::from(d));
         let layers = |model: &Model, kind: LayerKind| {
-            let stages = exact_network(&model).stages.iter().filter(|stage| stage.generator.kind() == kind);
+            let stages = exact_network(model).stages.iter().filter(|stage| stage.generator.kind() == kind);
             stages.fold(Int::ZERO, |total, stage| total + stage.generator.size().layers)
         };
         if columns >= tokens {

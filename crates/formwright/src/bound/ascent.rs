@@ -9,6 +9,8 @@
 //! What is found is an error that occurs. That none is larger is what bounds are for. Same seed, same points, same number.
 
 use super::Norm;
+use rayon::prelude::*;
+
 use super::measured::{Measured, uniform};
 use crate::error::Result;
 use crate::lattice::Grid;
@@ -133,7 +135,7 @@ impl<R: Fn(&[Point]) -> Result<Vec<Vec<Vec<f64>>>>> Search<'_, R> {
             let off = |(f, g): (&f64, &f64)| if g.is_finite() { (f - g).abs() } else { f64::INFINITY };
             Ok(entries.map(off).fold(0.0, f64::max))
         };
-        batch.iter().zip(&outputs).map(error).collect()
+        batch.par_iter().zip(&outputs).map(error).collect()
     }
 
     /// A number in `[0, 1)`.

@@ -14,7 +14,7 @@ use crate::exact::Rat;
 use crate::lattice::Grid;
 use crate::lower::{Hidden, Temperature};
 use crate::network::{FloatNetwork, Precision};
-use crate::target::{Domain, Target};
+use crate::target::Target;
 
 /// What the circuit construction makes.
 #[derive(Clone, Debug)]
@@ -32,9 +32,12 @@ pub(super) fn compile(request: &Request) -> Result<Model> {
     let shape = request.shape()?;
     let target = Arc::new(request.source.target(shape.dims())?);
     let (mut missed, mut smallest): (Option<Error>, Option<Circuit>) = (None, None);
-    for format in request.arithmetic.choices() {
+    if let Some(refusal) = refusal(request) {
+        return Err(refusal);
+    }
+    for format in request.arithmetic.choices().into_iter().flatten() {
         for trade in trades(request) {
-            match build(request, &target, &shape, format.map(|format| format.precision), trade) {
+            match build(request, &target, &shape, format.precision, trade) {
                 Ok(circuit) if circuit.meets(request).is_none() => {
                     let fewer = |best: &Circuit| circuit.network().size().parameters < best.network().size().parameters;
                     if smallest.as_ref().is_none_or(fewer) {
@@ -106,18 +109,14 @@ pub(crate) fn refusal(request: &Request) -> Option<Error> {
     None
 }
 
-/// Compiles one circuit; `None` is exact, which it cannot be.
+/// Compiles one circuit for a request that is not refused.
 pub(crate) fn build(
     request: &Request,
     target: &Target,
     shape: &Grid,
-    precision: Option<Precision>,
+    precision: Precision,
     trade: Trade,
 ) -> Result<Circuit> {
-    if let Some(refusal) = refusal(request) {
-        return Err(refusal);
-    }
-    let Some(precision) = precision else { return Err(Error::declined("a circuit computes in floats")) };
     let tolerance = request.tolerance.or_default();
     let (Some(eps), Some(norm)) = (&tolerance.eps, tolerance.norm()) else {
         return Err(Error::input("a circuit needs a tolerance").note("try", "--eps 1/100"));
@@ -168,8 +167,17 @@ impl Circuit {
         })
     }
 
+    /// The fewest and the most tokens for which the bound holds in the norm that was asked for: integrals are over one length.
+    pub fn lengths(&self) -> (usize, usize) {
+        match self.budget.norm {
+            Norm::Sup => self.compiled.lengths,
+            Norm::Lp(_) => (self.wish.tokens, self.wish.tokens),
+        }
+    }
+
     /// What is known of its outputs, in words.
-    pub(super) fn claim(&self, domain: &str) -> String {
+    pub(super) fn claim(&self, target: &Target, shape: &Grid) -> String {
+        let domain = domain_name(target, shape, self.compiled.lengths);
         let bound = upward(self.compiled.budget.bound, 4);
         match self.compiled.margin {
             Some(margin) => format!(
@@ -198,25 +206,24 @@ impl Circuit {
         self.compiled.gates.iter().map(gate).collect()
     }
 
-    /// Where it is certified: the box, or the integers, of every length that the bound holds for.
+    /// Where its error is certified, in the norm that was asked for.
     pub(crate) fn domain_name(&self, target: &Target, shape: &Grid) -> String {
-        let side = match target.expression().map(|checked| &checked.expression().domain) {
-            Some(Domain::Integers(from, to)) => format!("{{{from}, …, {}}}", to - 1),
-            _ => format!("[{}, {}]", shape.low(), shape.high()),
-        };
-        let dims = shape.dims();
-        match self.compiled.lengths {
-            (least, most) if least == most => format!("{side}^({dims}×{least})"),
-            (least, most) => format!("{side}^({dims}×n), n from {least} to {most}"),
-        }
+        domain_name(target, shape, self.lengths())
     }
 }
 
-/// A number with four digits, rounded down: a margin that is printed is one too.
-fn downward(x: f64) -> String {
-    let nearest = format!("{x:.3e}");
-    match nearest.parse::<f64>() {
-        Ok(read) if read > x => format!("{:.3e}", x - x * 1e-3),
-        _ => nearest,
+/// The box, or the integers, of some lengths.
+fn domain_name(target: &Target, shape: &Grid, (least, most): (usize, usize)) -> String {
+    let side = target.integers().unwrap_or_else(|| format!("[{}, {}]", shape.low(), shape.high()));
+    let dims = shape.dims();
+    if least == most {
+        format!("{side}^({dims}×{least})")
+    } else {
+        format!("{side}^({dims}×n), n from {least} to {most}")
     }
+}
+
+/// A positive number with five digits, rounded down: a margin that is printed is one too.
+fn downward(x: f64) -> String {
+    upward(-x, 4).trim_start_matches('-').to_owned()
 }

@@ -149,6 +149,10 @@ pub(crate) fn grid_for(
     norm: &Norm,
     eps: &Rat,
 ) -> Result<Found> {
+    if *norm == Norm::Sup {
+        // What is declined on one grid is declined on all of them.
+        bound(question, norm)?;
+    }
     let Some(format) = format else { return smallest(question, norm, eps) };
     let lowering = |grid: &Grid| Lowering::derive(grid, question.target, options, format);
     let budget = |grid: &Grid| lowered::bound(Question { grid, ..question }, &lowering(grid)?, norm);
@@ -217,8 +221,11 @@ fn not_equivariant(symmetry: &Symmetry) -> Error {
     }
 }
 
-/// Where an error is certified: the box, or all of space.
-pub(crate) fn domain_name(grid: &Grid, options: &Options) -> String {
+/// Where an error is certified: the box, all of space, the integers.
+pub(crate) fn domain_name(target: &Target, grid: &Grid, options: &Options) -> String {
+    if let Some(integers) = target.integers() {
+        return format!("{integers}^({}×{})", grid.dims(), grid.tokens());
+    }
     let name = grid.box_name();
     if options.everywhere { format!("all of space, the target being 0 outside of {name}") } else { name }
 }

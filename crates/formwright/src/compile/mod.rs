@@ -191,7 +191,7 @@ impl Model {
 
     /// The fewest and the most tokens that its claim is about.
     pub fn lengths(&self) -> (usize, usize) {
-        self.circuit().map_or((self.grid.tokens(), self.grid.tokens()), |circuit| circuit.compiled.lengths)
+        self.circuit().map_or((self.grid.tokens(), self.grid.tokens()), Circuit::lengths)
     }
 
     /// The fewest and the most tokens that it runs on.
@@ -244,7 +244,11 @@ impl Model {
         }
         let engine = Engine::new(network)?;
         let tokens = self.grid.tokens();
-        let work = network.size().parameters.to_usize().unwrap_or(usize::MAX).saturating_mul(2 * tokens);
+        let mut work = network.size().parameters.to_usize().unwrap_or(usize::MAX).saturating_mul(2 * tokens);
+        if self.circuit().is_some() {
+            // Few layers on many tokens: what costs is every token's look at every other.
+            work = work.saturating_add(pairs(network).saturating_mul(tokens * tokens));
+        }
         let points = (MEASURED_OPERATIONS / work.max(1)).clamp(256, 65_536);
         let run = |batch: &[Vec<Vec<f64>>]| engine.run(batch);
         let found = match norm {
@@ -302,7 +306,7 @@ impl Model {
     pub fn claim(&self) -> Option<String> {
         let claim = || match &self.built {
             Built::Lattice(lattice) => lattice.claim(&self.grid),
-            Built::Circuit(circuit) => circuit.claim(&self.domain_name()),
+            Built::Circuit(circuit) => circuit.claim(&self.target, &self.grid),
         };
         (!self.is_broken() && !self.is_edited()).then(claim)
     }
@@ -336,11 +340,16 @@ impl Model {
 
     /// A sequence of cell centres with distinct columns (where the grid has enough of them), to show what the network does.
     pub fn example(&self) -> Sequence {
-        let (n, columns) = (self.grid.tokens(), self.grid.columns());
+        let n = self.grid.tokens();
+        // A circuit on a box has no cells: as many as there are tokens, if these are many.
+        let finer = self.grid.with_resolution(self.grid.resolution().max(n as u64));
+        let open = self.circuit().is_some() && !self.target.is_discrete();
+        let grid = finer.ok().filter(|_| open).unwrap_or_else(|| self.grid.clone());
+        let columns = grid.columns();
         let rank = |token: usize| if token.is_multiple_of(2) { token / 2 } else { n - 1 - token / 2 };
         let id = |token: usize| (Int::from(rank(token)) * &columns).div_rem(&Int::from(n)).0;
-        let point: Vec<Vec<u64>> = (0..n).map(|token| self.grid.column(&id(token))).collect();
-        self.grid.centre(&point)
+        let point: Vec<Vec<u64>> = (0..n).map(|token| grid.column(&id(token))).collect();
+        grid.centre(&point)
     }
 
     /// What the network is to give for a sequence: of a circuit the target's value; of a lattice network the value at the cell's centre,
@@ -394,7 +403,7 @@ impl Model {
     /// Where the error is certified: the box, all of space, the integers.
     pub fn domain_name(&self) -> String {
         match &self.built {
-            Built::Lattice(lattice) => lattice::domain_name(&self.grid, &lattice.options),
+            Built::Lattice(lattice) => lattice::domain_name(&self.target, &self.grid, &lattice.options),
             Built::Circuit(circuit) => circuit.domain_name(&self.target, &self.grid),
         }
     }
@@ -465,6 +474,12 @@ impl Model {
         }
         Ok(summary)
     }
+}
+
+/// What one token's look at another costs, in all heads: scores, values, and about four operations' worth of time for an exponential.
+fn pairs(network: &FloatNetwork) -> usize {
+    let attention = network.runs.iter().filter_map(|run| Some((run.blocks, run.attention.as_ref()?)));
+    attention.map(|(blocks, part)| blocks * part.heads * (part.head_size + part.value_size + 4)).sum()
 }
 
 /// The stages of a float network, with the layers that belong to each.

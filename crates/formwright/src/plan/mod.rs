@@ -118,6 +118,11 @@ impl Way {
         }
     }
 
+    /// Its place among formats: single precision before double before exact.
+    fn class(self) -> usize {
+        self.floats().map_or(2, |precision| precision as usize)
+    }
+
     /// `f32`, `f64` or `exact`.
     pub fn precision(self) -> &'static str {
         self.floats().map_or("exact", Precision::name)
@@ -155,7 +160,7 @@ impl Candidate {
     /// parameters. Those that do not: the nearest first. Those that are not to be had: those that miss a tolerance first, then lattice
     /// networks, exact numbers first, whose reason is never a format.
     fn rank(&self) -> (u8, usize, f64, Int) {
-        let class = self.way.floats().map_or(2, |precision| precision as usize);
+        let class = self.way.class();
         match &self.outcome {
             Ok(sketch) if sketch.why_not.is_none() => (0, class, 0.0, sketch.size.parameters.clone()),
             Ok(sketch) => (1, 0, sketch.budget.bound, sketch.size.parameters.clone()),
@@ -209,7 +214,7 @@ pub struct Plan {
 /// Compiles the first row of the plan. If no row meets the tolerance, the error is that of the first row.
 pub fn compile_first(request: &Request) -> Result<Model> {
     let request = with_tolerance(request);
-    let plan = plan(&request)?;
+    let plan = rows(&request, Rows::First)?;
     let all = plan.candidates.len();
     let refused = plan.candidates.iter().find_map(|candidate| match (candidate.way, &candidate.outcome) {
         (Way::Circuit { .. }, Err(error)) => Some(error.headline().to_owned()),
@@ -255,7 +260,19 @@ fn with_tolerance(request: &Request) -> Request {
 
 /// Sizes up every construction for a request.
 pub fn plan(request: &Request) -> Result<Plan> {
-    let request = &with_tolerance(request);
+    rows(&with_tolerance(request), Rows::All)
+}
+
+/// Which rows of a plan are wanted.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Rows {
+    All,
+    /// Those that may be the first: a lattice network's grid takes long to find, and where a circuit serves, all but the formats up to its
+    /// own come behind it.
+    First,
+}
+
+fn rows(request: &Request, wanted: Rows) -> Result<Plan> {
     let shape = request.shape()?;
     let target = Arc::new(request.source.target(shape.dims())?);
     let eps = request.tolerance.eps.clone();
@@ -268,7 +285,13 @@ pub fn plan(request: &Request) -> Result<Plan> {
         candidates.extend(circuits(request, &shape, &target));
     }
     if request.construction != Some(Construction::Circuit) {
-        for format in request.arithmetic.choices() {
+        let served =
+            candidates.iter().filter(|candidate| candidate.serves()).map(|candidate| candidate.way.class()).min();
+        let behind = |format: Option<Format>| {
+            let class = Way::Yun { positional: false, format }.class();
+            wanted == Rows::First && served.is_some_and(|served| served < class)
+        };
+        for format in request.arithmetic.choices().into_iter().filter(|format| !behind(*format)) {
             for positional in [false, true] {
                 let outcome = sketch(request, &shape, &target, positional, format, &norm, eps.as_ref());
                 candidates.push(Candidate { way: Way::Yun { positional, format }, outcome });
@@ -285,7 +308,7 @@ pub fn plan(request: &Request) -> Result<Plan> {
     {
         return Err(error.clone());
     }
-    let baseline = baseline(&target, &shape, &norm);
+    let baseline = (wanted == Rows::All).then(|| baseline(&target, &shape, &norm)).flatten();
     Ok(Plan { eps, norm, candidates, baseline })
 }
 
@@ -298,10 +321,10 @@ fn circuits(request: &Request, shape: &Grid, target: &Target) -> Vec<Candidate> 
             candidates.push(Candidate { way: Way::Circuit { precision, trade: None }, outcome: Err(error.clone()) });
             continue;
         }
-        // What is exact or float is asked for exact lattice networks' sake.
+        // Where floats are asked for and exact numbers too, the latter are for lattice networks.
         let Some(precision) = precision else { continue };
         for trade in circuit::trades(request) {
-            let outcome = circuit::build(request, target, shape, Some(precision), trade).map(|circuit| Sketch {
+            let outcome = circuit::build(request, target, shape, precision, trade).map(|circuit| Sketch {
                 size: circuit.network().size(),
                 budget: circuit.budget.clone(),
                 domain: circuit.domain_name(target, shape),
@@ -326,6 +349,10 @@ fn sketch(
     eps: Option<&Rat>,
 ) -> Result<Sketch> {
     let options = Options { positional, ..request.options.clone() };
+    if *norm == Norm::Sup && !target.is_discrete() {
+        // Declined whatever else is wrong: what else is wrong is of no use to anybody.
+        bound(Question { target, grid: shape, positional, lipschitz: None }, norm)?;
+    }
     let mut assumptions = assumptions(shape, target, &options, request.assume_equivariant)?;
     let lipschitz = request.tolerance.lipschitz.as_ref();
     yun::check_size(shape)?;
@@ -375,7 +402,7 @@ fn sketch(
     let why_not = missed.map(|eps| not_met(eps, &budget, resolution).to_string());
     let id_bits = yun::id_bits(&grid, &options);
     let more = More::Cells(Cells { resolution, id_bits, to_remember, residual_network: all });
-    Ok(Sketch { size, budget, domain: domain_name(&grid, &options), assumptions, why_not, more })
+    Ok(Sketch { size, budget, domain: domain_name(target, &grid, &options), assumptions, why_not, more })
 }
 
 impl Plan {
@@ -428,7 +455,7 @@ impl Plan {
                         more["residual_network"] = json!(cells.residual_network);
                     }
                     More::Circuit(circuit) => {
-                        let (min, max) = circuit.compiled.lengths;
+                        let (min, max) = circuit.lengths();
                         more["tokens_certified"] = json!({"min": min, "max": max});
                         more["margin"] = json!(circuit.compiled.margin);
                     }

@@ -347,6 +347,14 @@ impl Target {
         }
     }
 
+    /// The integers that it lives on, in words, if it does.
+    pub fn integers(&self) -> Option<String> {
+        match self.expression().map(|checked| &checked.expression().domain) {
+            Some(Domain::Integers(from, to)) => Some(format!("{{{from}, …, {}}}", to - 1)),
+            _ => None,
+        }
+    }
+
     /// Bounds on `|∂f_entry/∂x_input|` over the whole domain, cut into `2^splits` boxes, `[entry][input]`. A table has none.
     pub fn lipschitz(&self, tokens: usize, splits: u32) -> Result<Vec<Vec<f64>>> {
         match &self.function {
