@@ -233,16 +233,15 @@ impl Tuner<'_> {
         Ok(())
     }
 
-    /// What each gate's deviation is now, and its units.
-    fn now(&self, analysis: &Analysis) -> Vec<(f64, f64)> {
+    /// The units of each gate.
+    fn now(&self, analysis: &Analysis) -> Vec<f64> {
         let found = |gate: &Tunable| {
             let atom = self.layout.atoms.iter().position(|atom| atom.wire == gate.wire);
             let gates = atom.map(|atom| &analysis.gates[atom][..]).unwrap_or_default();
             let units: usize = gates.iter().map(|(hinges, _)| hinges.units.len()).sum();
-            let worst = gates.iter().map(|(hinges, _)| hinges.worst()).fold(0.0, f64::max);
             #[expect(clippy::cast_precision_loss, reason = "a number of units")]
             let units = units as f64;
-            (worst, units)
+            units
         };
         self.tunable.iter().map(found).collect()
     }
@@ -254,18 +253,7 @@ impl Tuner<'_> {
         // Hot at first, so that what is seen is not the maxima's.
         self.temperatures(&mut choice, &vec![COLD; self.maxima.len()]);
         let mut best: Option<(usize, Choice)> = None;
-        // Not so coarse that errors are no longer small.
-        for _ in 0..STEPS {
-            self.refit(&mut choice, &tolerances)?;
-            if self.analyse(&choice)?.output <= 4.0 * self.eps {
-                break;
-            }
-            let finer: Vec<f64> = tolerances.iter().map(|tolerance| tolerance / 4.0).collect();
-            if self.refit(&mut choice, &finer).is_err() {
-                break;
-            }
-            tolerances = finer;
-        }
+        self.soften(&mut choice, &mut tolerances)?;
         for round in 0..ROUNDS {
             self.refit(&mut choice, &tolerances)?;
             self.cool(&mut choice)?;
@@ -277,7 +265,7 @@ impl Tuner<'_> {
                 self.refit(&mut choice, &tolerances)?;
             }
             let analysis = self.analyse(&choice)?;
-            let shares = self.split(&choice, &analysis)?;
+            let shares = self.split(&choice, &analysis, &tolerances)?;
             // The coarsest multiple of the split that is fine enough.
             let scale = tolerances.iter().zip(&shares).map(|(a, b)| a / b).fold(0.0, f64::max);
             let Some((found, chosen)) = self.coarsest(&choice, &shares, scale)? else {
@@ -300,15 +288,40 @@ impl Tuner<'_> {
         self.finish(choice)
     }
 
+    /// Makes those gates finer that take too much, until errors are small enough to be split.
+    fn soften(&self, choice: &mut Choice, tolerances: &mut [f64]) -> Result<()> {
+        #[expect(clippy::cast_precision_loss, reason = "a few gates")]
+        let fair = self.eps / self.tunable.len().max(1) as f64;
+        for _ in 0..STEPS {
+            self.refit(choice, tolerances)?;
+            let all = self.analyse(choice)?;
+            if all.output <= 2.0 * self.eps {
+                break;
+            }
+            let mut moved = false;
+            for (gate, tolerance) in self.tunable.iter().zip(&mut *tolerances) {
+                let own = all.output - self.with_weight(choice, &[gate.wire], 0.0)?;
+                if own > fair {
+                    *tolerance *= (0.5 * fair / own).max(1.0 / 64.0);
+                    moved = true;
+                }
+            }
+            if !moved {
+                break;
+            }
+        }
+        Ok(())
+    }
+
     /// The hidden units of the gates that can be made finer.
     fn units(&self, analysis: &Analysis) -> usize {
         analysis.gates.iter().flatten().map(|(hinges, _)| hinges.units.len()).sum()
     }
 
     /// The split that the model asks for, up to a factor.
-    fn split(&self, choice: &Choice, analysis: &Analysis) -> Result<Vec<f64>> {
+    fn split(&self, choice: &Choice, analysis: &Analysis, tolerances: &[f64]) -> Result<Vec<f64>> {
         let mut shares = Vec::new();
-        for (gate, (deviation, units)) in self.tunable.iter().zip(self.now(analysis)) {
+        for ((gate, units), deviation) in self.tunable.iter().zip(self.now(analysis)).zip(tolerances) {
             let more = self.weighted(choice, &[gate.wire], 1.25)?;
             let moved = more.outputs.iter().zip(&analysis.outputs).map(|(a, b)| a - b).fold(0.0, f64::max);
             let sensitivity = (moved / (0.25 * deviation)).max(1e-9);
