@@ -89,6 +89,7 @@ pub fn tune(
     };
     let mut tunable = Vec::new();
     let mut maxima = Vec::new();
+    let mut fixed = Vec::new();
     for wire in (0..count).filter(|wire| layout.wires[*wire].is_some()) {
         match &graph.wires[wire].kind {
             Kind::Curve { of, .. } => match exact_hinges(graph, wire, of, style.robust) {
@@ -101,13 +102,14 @@ pub fn tune(
             }
             Kind::Product(..) => tunable.push(Tunable { wire, product: true, growth: 0.0 }),
             Kind::Largest { .. } => maxima.push(wire),
+            Kind::Alias { .. } => fixed.push(wire),
             Kind::Gather { index, .. } => {
                 choice.temperature[wire] = gather_temperature(graph, index, machine);
             }
             _ => {}
         }
     }
-    let mut tuner = Tuner { graph, layout, outputs, eps, machine, style, tunable, maxima };
+    let mut tuner = Tuner { graph, layout, outputs, eps, machine, style, tunable, maxima, fixed };
     tuner.run(choice)
 }
 
@@ -178,6 +180,8 @@ struct Tuner<'a> {
     style: Style,
     tunable: Vec<Tunable>,
     maxima: Vec<usize>,
+    /// Wires with a deviation that is not chosen here.
+    fixed: Vec<usize>,
 }
 
 impl Tuner<'_> {
@@ -424,7 +428,7 @@ impl Tuner<'_> {
     fn finish(&self, choice: Choice) -> Result<Tuned> {
         let analysis = self.analyse(&choice)?;
         let approximations: Vec<usize> =
-            self.tunable.iter().map(|gate| gate.wire).chain(self.maxima.iter().copied()).collect();
+            self.tunable.iter().map(|gate| gate.wire).chain(self.maxima.iter().chain(&self.fixed).copied()).collect();
         let rounding = self.with_weight(&choice, &approximations, 0.0)?;
         if analysis.output > self.eps {
             return Err(self.not_met(&analysis, rounding));
