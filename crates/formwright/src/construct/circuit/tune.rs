@@ -273,7 +273,9 @@ impl Tuner<'_> {
             // The coarsest multiple of the split that is fine enough.
             let scale = tolerances.iter().zip(&shares).map(|(a, b)| a / b).fold(0.0, f64::max);
             let Some((found, chosen)) = self.coarsest(&choice, &shares, scale)? else {
-                tolerances = shares.iter().map(|share| share * scale * 0.25).collect();
+                if round > 0 {
+                    break;
+                }
                 continue;
             };
             let units = self.units(&self.analyse(&chosen)?);
@@ -299,7 +301,9 @@ impl Tuner<'_> {
         for _ in 0..STEPS {
             self.refit(choice, tolerances)?;
             let all = self.analyse(choice)?;
-            if all.output <= 2.0 * self.eps {
+            // What is left without the gates does not get less by finer knots.
+            let wires: Vec<usize> = self.tunable.iter().map(|gate| gate.wire).collect();
+            if all.output <= 2.0 * self.eps || self.with_weight(choice, &wires, 0.0)? > self.eps {
                 break;
             }
             let mut moved = false;
@@ -343,6 +347,10 @@ impl Tuner<'_> {
             let met = self.analyse(&tried)?.output <= self.eps;
             Ok(met.then_some(tried))
         };
+        let wires: Vec<usize> = self.tunable.iter().map(|gate| gate.wire).collect();
+        if self.with_weight(choice, &wires, 0.0)? > self.eps {
+            return Ok(None);
+        }
         let mut scale = start;
         let mut found = attempt(scale).ok().flatten();
         if found.is_some() {
