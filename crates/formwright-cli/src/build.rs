@@ -332,9 +332,9 @@ fn chosen(model: &Model) -> String {
 /// What a newcomer might do next.
 const NEXT: &str = "
 next: formwright targets                                                    other functions
-      formwright build sort --positional --tokens 4 --resolution 8          one that depends on the order of the tokens
-      formwright build max-broadcast --tokens 2 --eps 0.1 --norm l1         by tolerance: softmax, ReLU, floats, a proved error
-      formwright plan max-broadcast --tokens 2 --eps 0.1 --norm l1          every construction's size and proved error
+      formwright build z-score --tokens 16                                  by tolerance: a circuit in floats, with a proved error
+      formwright plan z-score --tokens 2 --eps 0.1 --norm l2                every construction's size and proved error
+      formwright build sort --positional --tokens 4 --resolution 8          Theorem 3, for what depends on the order of the tokens
       formwright build mean-centring --resolution 4 -o DIR                  write it; then formwright run DIR --input FILE
       formwright theorems                                                   the statements behind it
 ";
