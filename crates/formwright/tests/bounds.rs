@@ -12,8 +12,8 @@ use formwright::compile::{Model, Request, Tolerance, compile};
 use formwright::construct::yun::Options;
 use formwright::eval::indexed;
 use formwright::exact::Rat;
-use formwright::target::{Source, Target, catalogue};
-use support::{Random, Triple, exact_network, expression, grid};
+use formwright::target::{Source, Target};
+use support::{ON_THE_UNIT_BOX, Random, Triple, built_in, exact_network, expression, grid};
 
 fn norm(name: &str) -> Norm {
     name.parse().expect("a norm")
@@ -98,8 +98,8 @@ fn measured(model: &Model, p: f64, points: u64) -> f64 {
 
 #[test]
 fn measured_errors_stay_below_certified_ones() {
-    for (name, text) in catalogue::CATALOGUE {
-        let source = Source::expression(name, text).expect("a target");
+    for name in ON_THE_UNIT_BOX {
+        let source = built_in(name);
         let equivariant = source.properties().expect("a target").0 == "equivariant";
         for (norm_name, p) in [("l1", 1.0), ("l2", 2.0), ("lp:3/2", 1.5)] {
             for positional in [false, true] {

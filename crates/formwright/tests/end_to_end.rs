@@ -7,10 +7,11 @@ use formwright::construct::yun::Options;
 use formwright::eval::{exact, indexed};
 use formwright::exact::Rat;
 use formwright::network::{Activation, Attention, FeedForward, Head, Normaliser, Sequence};
-use formwright::target::{Source, catalogue};
+use formwright::target::Source;
 use proptest::prelude::*;
 use support::{
-    GENERIC, GENERIC_POSITIONAL, Random, Triple, exact_network, grid, positional, request, theorem2, theorem3,
+    GENERIC, GENERIC_POSITIONAL, ON_THE_UNIT_BOX, Random, Triple, built_in, exact_network, grid, positional, request,
+    theorem2, theorem3,
 };
 
 const TRIPLES: [Triple; 7] = [(2, 1, 2), (2, 1, 7), (3, 1, 4), (2, 2, 3), (3, 2, 2), (4, 1, 4), (2, 3, 2)];
@@ -36,8 +37,8 @@ fn check_every_cell(model: &Model, evaluate: impl Fn(&Sequence) -> Sequence) {
 
 #[test]
 fn outputs_equal_the_target_at_the_centre_of_every_cell() {
-    for (name, text) in catalogue::CATALOGUE {
-        let source = Source::expression(name, text).expect("a target");
+    for name in ON_THE_UNIT_BOX {
+        let source = built_in(name);
         let equivariant = source.properties().expect("a target").0 == "equivariant";
         for triple in TRIPLES {
             for options in [Options::default(), positional()] {

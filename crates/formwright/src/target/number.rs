@@ -10,6 +10,8 @@ use crate::exact::{Int, Rat};
 
 /// Exact powers of more than so many binary digits are refused.
 const MAX_BITS: usize = 1 << 20;
+/// Bound numbers of more than so many binary digits are refused: each binding could double what the ones before it hold.
+pub const MAX_BOUND_BITS: usize = 1 << 16;
 
 /// Why an operation has no result; the evaluator adds where. Boxed, because results are many and faults are few.
 pub type Fault = Box<Error>;
@@ -40,6 +42,11 @@ pub trait Number: Clone {
     /// What stands for a value that does not exist, in kinds of number that have such a thing.
     fn undefined() -> Option<Self> {
         None
+    }
+
+    /// Whether it has more than [`MAX_BOUND_BITS`].
+    fn is_too_long(&self) -> bool {
+        false
     }
 
     /// `self + other`
@@ -113,6 +120,10 @@ pub fn exact_power(value: &Rat, exponent: u32) -> Outcome<Rat> {
 impl Number for Rat {
     fn constant(value: &Rat) -> Self {
         value.clone()
+    }
+
+    fn is_too_long(&self) -> bool {
+        self.numerator().bits() + self.denominator().bits() > MAX_BOUND_BITS
     }
 
     fn add(&self, other: &Self) -> Self {

@@ -8,7 +8,7 @@ use formwright::construct::yun::{AsPrinted, read_stage};
 use formwright::exact::Rat;
 use formwright::lattice::{Extended, Grid};
 use formwright::network::{Network, Sequence};
-use formwright::target::{Source, Table};
+use formwright::target::{Source, Table, catalogue};
 use serde_json::Value;
 
 /// An equivariant target without accidental coincidences.
@@ -16,6 +16,35 @@ pub const GENERIC: &str = "x^2 * mean(x) + max(x) / 3 - 1/7";
 
 /// The same, made dependent on the order of the tokens.
 pub const GENERIC_POSITIONAL: &str = "x^2 * mean(x) + sum(x, j <= i) / 3 - x[n - 1 - i] / 7 + i / 11";
+
+/// The built-in targets that lattice constructions are tried on: rational, on the unit box.
+pub const ON_THE_UNIT_BOX: [&str; 20] = [
+    "identity",
+    "complement",
+    "square",
+    "mean-centring",
+    "max-broadcast",
+    "range-broadcast",
+    "pairwise-means",
+    "distance",
+    "times-mean",
+    "gap-to-max",
+    "variance",
+    "rank",
+    "sort",
+    "reverse",
+    "shift",
+    "rotate",
+    "difference",
+    "prefix-sum",
+    "prefix-mean",
+    "first",
+];
+
+/// A built-in target.
+pub fn built_in(name: &str) -> Source {
+    catalogue::find(name).expect("a built-in name").expect("a target")
+}
 
 /// (n, d, N)
 pub type Triple = (usize, usize, u64);

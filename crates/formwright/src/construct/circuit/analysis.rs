@@ -1,0 +1,611 @@
+//! How far the circuit, as executed, is from what is meant: wire by wire, and from the approximations of gates and the rounding of floats alike.
+//!
+//! For a wire with value `t`, the computed one is within `e(t)` ([`Profile`]). With `P` the piecewise-linear function of a gate and `f` the curve,
+//!
+//! ```text
+//! |P(t̃) - f(t)| ≤ sup|P'| · e + |P(t) - f(t)|             the slope over the range that t̃ may reach: inflated by e
+//! |ãb̃ - ab|     ≤ |a| e_b + |b| e_a + e_a e_b + gate
+//! mean           ê(t) + θ · mean|v|,  ê concave ≥ e        (Jensen)
+//! maximum        0 ≤ max - softmax-average ≤ W((n-1)/e)/λ ≤ ln(1 + (n-1)/e)/λ; half of it is added
+//! gather         2 exp(-λ(1 - 2e_t))/(1 - exp(-λ)) of the weight leaks, e_t ≤ ¼
+//! ```
+//!
+//! **Rounding** (execution model `ieee-any-order`): a sum of `k` products is within `γ_k Σ|products|`, weights included, in any order; an `exp` is
+//! within `η = 2^-20` (f32) or `2^-49` (f64). What a register loses when something is added to it (`u·|z|`) is charged to those who read it;
+//! what a gate loses inside, to the gate. A register that was empty loses nothing.
+//!
+//! Every bound is a sum of products of numbers `≥ 0`; the factor `1 + 2^-30` at the end covers the doubles in which it is computed.
+
+use super::form::Form;
+use super::graph::{Graph, Kind};
+use super::hinges::{Active, Hinges};
+use super::layout::{Layout, Scores, Source, arguments};
+use super::profile::Profile;
+use crate::error::{Error, Result};
+use crate::exact::Rat;
+use crate::interval::Interval;
+use crate::network::Precision;
+use crate::target::univariate::enclose;
+
+/// The choices that are left once everything has its place.
+#[derive(Clone, Debug)]
+pub struct Choice {
+    /// For each wire that is a gate, its hinges; those of a product are made for the reach that the analysis finds.
+    pub hinges: Vec<Option<Hinges>>,
+    /// For each product, half the number of its segments.
+    pub halves: Vec<usize>,
+    /// For each wire that is a maximum or a gather, the temperature.
+    pub temperature: Vec<f64>,
+    /// For each wire, what its own approximation is multiplied by: 1, except to see what it contributes.
+    pub weight: Vec<f64>,
+}
+
+/// The machine, and what is taken into account; everything is, except in tests that show why.
+#[derive(Clone, Copy, Debug)]
+pub struct Machine {
+    /// The format.
+    pub precision: Precision,
+    /// The number of tokens.
+    pub tokens: usize,
+    /// Whether slopes are taken over ranges inflated by the errors.
+    pub inflated: bool,
+    /// Whether errors depend on the value.
+    pub subdivided: bool,
+}
+
+/// What was found.
+#[derive(Clone, Debug)]
+pub struct Analysis {
+    /// The error of every wire.
+    pub errors: Vec<Option<Profile>>,
+    /// The constant that is added to an atom when it is read.
+    pub bases: Vec<f64>,
+    /// The hinges of every gate atom, one set for each argument, with its sign.
+    pub gates: Vec<Vec<(Hinges, f64)>>,
+    /// The error of the outputs.
+    pub output: f64,
+}
+
+impl Machine {
+    fn unit(self) -> f64 {
+        0.5_f64.powi(i32::try_from(self.precision.digits()).unwrap_or(53))
+    }
+
+    fn gamma(self, k: usize) -> f64 {
+        #[expect(clippy::cast_precision_loss, reason = "a number of operations")]
+        let ku = k as f64 * self.unit();
+        if ku < 0.5 { ku / (1.0 - ku) * (1.0 + 1e-12) } else { f64::INFINITY }
+    }
+
+    /// The relative error of an `exp`.
+    fn exp(self) -> f64 {
+        match self.precision {
+            Precision::F32 => 2_f64.powi(-20),
+            Precision::F64 => 2_f64.powi(-49),
+        }
+    }
+
+    /// What flushing to 0 may lose.
+    fn tiny(self) -> f64 {
+        match self.precision {
+            Precision::F32 => 2_f64.powi(-110),
+            Precision::F64 => 2_f64.powi(-1000),
+        }
+    }
+}
+
+/// What is known of a number that is read from registers.
+struct Reading {
+    /// Its range.
+    range: Interval,
+    /// The error of the atoms that it is made of.
+    value: Profile,
+    /// What the registers have lost, in absolute terms.
+    lost: f64,
+    /// How often the only register was rounded, if there is only one, with one atom in it.
+    alone: Option<f64>,
+    /// What is added to the registers' sum.
+    constant: f64,
+    /// `Σ |c_p| |z_p|` at most.
+    size: f64,
+    /// The number of registers.
+    count: usize,
+}
+
+impl Reading {
+    /// `Σ |c_p| |z_p|` where the number lies between `lo` and `hi`.
+    fn size(&self, lo: f64, hi: f64) -> f64 {
+        if self.alone.is_some() { (lo - self.constant).abs().max((hi - self.constant).abs()) } else { self.size }
+    }
+
+    /// What the registers have lost.
+    fn lost(&self, lo: f64, hi: f64, unit: f64) -> f64 {
+        self.alone.map_or(self.lost, |times| times * unit * self.size(lo, hi))
+    }
+
+    /// The error of the linear part, as the sum is computed.
+    fn total(&self, machine: Machine) -> Profile {
+        let gamma = machine.gamma(self.count + 2);
+        let more = |lo: f64, hi: f64| self.lost(lo, hi, machine.unit()) + gamma * self.size(lo, hi);
+        let value = if self.alone.is_some() {
+            Profile::new(self.range, |lo, hi| self.value.over(lo, hi))
+        } else {
+            self.value.clone()
+        };
+        value.plus(more)
+    }
+}
+
+struct Analyst<'a> {
+    graph: &'a Graph,
+    layout: &'a Layout,
+    choice: &'a Choice,
+    machine: Machine,
+    errors: Vec<Option<Profile>>,
+    bases: Vec<f64>,
+    gates: Vec<Vec<(Hinges, f64)>>,
+    /// The largest value of an atom, its base apart.
+    sizes: Vec<f64>,
+    /// What an atom loses inside.
+    inner: Vec<f64>,
+    /// What each register has lost before each slot.
+    lost: Vec<Vec<f64>>,
+    /// How often each register was rounded before each slot.
+    times: Vec<Vec<f64>>,
+}
+
+/// Bounds the error of a circuit.
+pub fn analyse(
+    graph: &Graph,
+    layout: &Layout,
+    outputs: &[Form],
+    choice: &Choice,
+    machine: Machine,
+) -> Result<Analysis> {
+    let atoms = layout.atoms.len();
+    let mut analyst = Analyst {
+        graph,
+        layout,
+        choice,
+        machine,
+        errors: vec![None; graph.wires.len()],
+        bases: vec![0.0; atoms],
+        gates: vec![Vec::new(); atoms],
+        sizes: vec![0.0; atoms],
+        inner: vec![0.0; atoms],
+        lost: vec![Vec::new()],
+        times: vec![Vec::new()],
+    };
+    for slot in 0..=layout.last() {
+        for atom in (0..atoms).filter(|atom| layout.atoms[*atom].slot == slot) {
+            analyst.atom(atom)?;
+        }
+        analyst.registers(slot);
+    }
+    let end = layout.last() + 1;
+    let mut output = 0.0_f64;
+    for form in outputs {
+        let reading = analyst.read(form, end);
+        let constant = machine.gamma(reading.count + 2) * reading.constant.abs();
+        output = output.max(reading.total(machine).sup() + constant + machine.tiny());
+    }
+    let Analyst { errors, bases, gates, .. } = analyst;
+    Ok(Analysis { errors, bases, gates, output: output * (1.0 + 1e-9) })
+}
+
+fn float(x: &Rat) -> f64 {
+    x.to_f64()
+}
+
+impl Analyst<'_> {
+    /// The constant of a form over atoms, their bases included.
+    fn constant(&self, form: &Form) -> f64 {
+        float(&form.constant) + form.terms.iter().map(|(atom, c)| float(c) * self.bases[*atom]).sum::<f64>()
+    }
+
+    /// The error of a form over wires, as a function of its value.
+    fn form_error(&self, form: &Form) -> Profile {
+        let range = self.graph.range(form);
+        let error = |wire: usize| self.errors[wire].clone().unwrap_or_else(|| Profile::constant(range, 0.0));
+        match form.single() {
+            Some((wire, scale)) if self.machine.subdivided => error(wire).scaled(float(scale), float(&form.constant)),
+            _ => {
+                let sum = form.terms.iter().map(|(wire, c)| float(c).abs() * error(*wire).sup()).sum();
+                Profile::constant(range, sum)
+            }
+        }
+    }
+
+    /// What is known of a form over wires that is read in a slot.
+    fn read(&self, form: &Form, slot: usize) -> Reading {
+        let lowered = self.layout.lower(form);
+        let coordinates = self.layout.coordinates(&lowered, slot);
+        let rows = &self.layout.before[slot];
+        let used: Vec<usize> = (0..rows.len()).filter(|p| !coordinates[*p].is_zero()).collect();
+        let weight = |p: usize| float(&coordinates[p]).abs();
+        let mut lost: f64 = used.iter().map(|p| weight(*p) * self.lost[slot][*p]).sum();
+        // An atom that several registers share was rounded in each of them.
+        for atom in lowered.terms.keys().chain(used.iter().flat_map(|p| rows[*p].terms.keys())) {
+            let shared: f64 =
+                used.iter().filter_map(|p| Some(weight(*p) * float(rows[*p].terms.get(atom)?).abs())).sum();
+            let own = lowered.terms.get(atom).map_or(0.0, |c| float(c).abs());
+            lost += (shared - own).max(0.0) * self.inner[*atom];
+        }
+        let alone = match used[..] {
+            [p] if rows[p].terms.len() == 1 && self.machine.subdivided && lost <= weight(p) * self.lost[slot][p] => {
+                Some(self.times[slot][p]).filter(|times| times.is_finite())
+            }
+            _ => None,
+        };
+        Reading {
+            range: self.graph.range(form),
+            value: self.form_error(form),
+            lost,
+            alone,
+            constant: self.constant(&lowered),
+            size: used.iter().map(|p| weight(*p) * self.size(&rows[*p])).sum(),
+            count: used.len(),
+        }
+    }
+
+    /// The largest value of a form over atoms, constants and bases apart.
+    fn size(&self, row: &Form) -> f64 {
+        row.terms.iter().map(|(atom, c)| float(c).abs() * self.sizes[*atom]).sum()
+    }
+
+    /// What the registers lose in a slot.
+    fn registers(&mut self, slot: usize) {
+        let (mut lost, mut times) = (self.lost[slot].clone(), self.times[slot].clone());
+        let after = &self.layout.before[slot + 1];
+        lost.resize(after.len(), 0.0);
+        times.resize(after.len(), 0.0);
+        let unit = self.machine.unit();
+        for clear in &self.layout.clears[slot] {
+            (lost[clear.register], times[clear.register]) = (0.0, 0.0);
+        }
+        for (register, addition) in &self.layout.writes[slot] {
+            let was_empty = self.layout.before[slot].get(*register).is_none_or(|row| row.terms.is_empty());
+            if slot == 0 {
+                if !self.is_exact(&after[*register]) {
+                    lost[*register] += self.machine.gamma(addition.terms.len() + 3) * self.size(&after[*register]);
+                    times[*register] += 4.0 + f64::from(u32::try_from(addition.terms.len()).unwrap_or(u32::MAX));
+                }
+            } else if !was_empty {
+                lost[*register] += unit * self.size(&after[*register]) * (1.0 + 1e-6);
+                times[*register] += 1.0 + 1e-6;
+            }
+            for clear in self.layout.clears[slot].iter().filter(|clear| clear.register == *register) {
+                let units = self.units(slot, *register);
+                lost[*register] += self.machine.gamma(units + 4) * self.size(&clear.content);
+                // The register is not alone any more: what was cleared left its rounding.
+                times[*register] = f64::INFINITY;
+            }
+        }
+        for (register, times) in times.iter_mut().enumerate() {
+            if times.is_infinite() && lost[register] == 0.0 {
+                *times = 0.0;
+            }
+        }
+        self.lost.push(lost);
+        self.times.push(times);
+    }
+
+    /// Whether a register of the embedding holds integers exactly.
+    fn is_exact(&self, row: &Form) -> bool {
+        let integer = |atom: &usize| match self.layout.atoms[*atom].source {
+            Source::Input(..) | Source::Position(_) => self.graph.wires[self.layout.atoms[*atom].wire].integer,
+            _ => false,
+        };
+        let whole = row.terms.iter().all(|(atom, c)| c.is_int() && integer(atom));
+        whole && self.size(row) < 0.25 / self.machine.unit()
+    }
+
+    /// The hidden units that write to a register in a slot.
+    fn units(&self, slot: usize, register: usize) -> usize {
+        let Some(addition) = self.layout.writes[slot].get(&register) else { return 0 };
+        addition
+            .terms
+            .keys()
+            .map(|atom| self.gates[*atom].iter().map(|(hinges, _)| hinges.units.len()).sum::<usize>())
+            .sum()
+    }
+
+    /// The units that others write, or clear, where an atom is written: they take part in its sums.
+    fn company(&self, atom: usize) -> usize {
+        let slot = self.layout.atoms[atom].slot;
+        let others = self.layout.writes[slot].values().filter(|addition| addition.terms.contains_key(&atom));
+        let count = |addition: &Form| {
+            let others = addition.terms.keys().filter(|other| **other != atom);
+            others.map(|other| self.expected_units(*other)).sum::<usize>()
+        };
+        2 + others.map(count).max().unwrap_or(0)
+    }
+
+    /// The units of a gate, before its hinges are known.
+    fn expected_units(&self, atom: usize) -> usize {
+        let wire = self.layout.atoms[atom].wire;
+        match &self.choice.hinges[wire] {
+            Some(hinges) => hinges.units.len(),
+            None => 4 * self.choice.halves[wire] + 2,
+        }
+    }
+
+    fn atom(&mut self, atom: usize) -> Result<()> {
+        let wire = self.layout.atoms[atom].wire;
+        let (range, slack) = (self.graph.wires[wire].range, self.graph.wires[wire].slack);
+        match &self.layout.atoms[atom].source {
+            Source::Input(_, middle) => {
+                let integer = self.graph.wires[wire].integer;
+                let unit = if integer { 0.0 } else { self.machine.unit() };
+                self.sizes[atom] = (range - Interval::from(middle)).mag();
+                self.errors[wire] = Some(Profile::new(range, |lo, hi| unit * lo.abs().max(hi.abs())));
+            }
+            Source::Position(_) => {
+                self.sizes[atom] = range.mag();
+                self.errors[wire] = Some(Profile::constant(range, slack));
+            }
+            Source::Gate(_) => self.gate(atom, wire)?,
+            Source::Head { .. } => self.head(atom, wire)?,
+        }
+        Ok(())
+    }
+
+    /// What the units of a gate lose between two arguments: reading, then adding up.
+    fn inside(&self, hinges: &Hinges, reading: &Reading, (lo, hi): (f64, f64), error: f64, company: usize) -> f64 {
+        let machine = self.machine;
+        let ends = [hinges.active(lo - error), hinges.active(hi + error)];
+        let most = |f: fn(&Active) -> f64| ends.iter().map(f).fold(0.0, f64::max);
+        let count = ends.iter().map(|active| active.count).max().unwrap_or(0);
+        let slopes = most(|active| active.slopes);
+        let size = reading.size(lo, hi) + error;
+        let read =
+            machine.gamma(reading.count + 3) * (slopes * (size + reading.constant.abs()) + most(|active| active.knots));
+        let add = machine.gamma(count + company + 4) * (most(|active| active.heights) + slopes * error);
+        (read + add) * (1.0 + 1e-6) + machine.tiny()
+    }
+
+    fn gate(&mut self, atom: usize, wire: usize) -> Result<()> {
+        let slot = self.layout.atoms[atom].slot;
+        let (forms, rest) = arguments(self.graph, wire);
+        let known = &self.graph.wires[wire];
+        let unit = self.machine.unit();
+        let company = self.company(atom);
+        let weight = self.choice.weight[wire];
+        match &known.kind {
+            Kind::Curve { function, of } => {
+                let Some(hinges) = self.choice.hinges[wire].clone() else {
+                    return Err(Error::declined("a curve without hinges"));
+                };
+                let reading = self.read(of, slot);
+                let mut pieces: Vec<(Interval, f64)> = Vec::new();
+                let mut inner = 0.0_f64;
+                let mut piece = |lo: f64, hi: f64, value: Interval, deviation: f64| {
+                    let error = reading.value.over(lo, hi) + reading.lost(lo, hi, unit);
+                    let reach = if self.machine.inflated { error } else { 0.0 };
+                    let steepest = hinges.steepest(lo - reach, hi + reach);
+                    let inside = self.inside(&hinges, &reading, (lo, hi), error, company);
+                    inner = inner.max(inside);
+                    pieces.push((value, steepest * error + deviation * weight + inside));
+                };
+                if hinges.integers {
+                    for (t, y) in integer_values(&hinges, reading.range) {
+                        piece(t, t, Interval::point(y), 0.0);
+                    }
+                } else {
+                    let cells = Profile::new(reading.range, |lo, hi| reading.value.over(lo, hi));
+                    for (lo, hi, _) in cells.cells() {
+                        let values = enclose(function, Interval::new(lo, hi).unwrap_or(reading.range))?;
+                        piece(lo, hi, values, hinges.deviation(lo, hi));
+                    }
+                }
+                let profile = Profile::gathered(known.range, &pieces);
+                let profile =
+                    if self.machine.subdivided { profile } else { Profile::constant(known.range, profile.sup()) };
+                self.bases[atom] = hinges.base;
+                self.sizes[atom] = (known.range - Interval::point(hinges.base)).mag() + profile.sup();
+                self.inner[atom] = inner;
+                self.errors[wire] = Some(profile);
+                self.gates[atom] = vec![(hinges, 1.0)];
+            }
+            Kind::Product(a, b) => {
+                let (left, right) = (self.read(a, slot), self.read(b, slot));
+                let (range_a, range_b) = (left.range, right.range);
+                let (lost_a, lost_b) =
+                    (left.lost(range_a.lo(), range_a.hi(), unit), right.lost(range_b.lo(), range_b.hi(), unit));
+                let readings: Vec<Reading> = forms.iter().map(|form| self.read(form, slot)).collect();
+                let (mut gates, mut inner) = (Vec::new(), 0.0_f64);
+                let mut deviation = 0.0_f64;
+                let mut tables = 0.0_f64;
+                for (reading, sign) in readings.iter().zip([1.0, -1.0]) {
+                    let (lo, hi) = (reading.range.lo(), reading.range.hi());
+                    let error = reading.value.sup() + reading.lost(lo, hi, unit);
+                    let inflation = if self.machine.inflated { error } else { 0.0 };
+                    let hinges = match &self.choice.hinges[wire] {
+                        Some(_) => quarter_squares(reading.range),
+                        None => {
+                            Hinges::square((reading.range.mag() + inflation) * (1.0 + 1e-6), self.choice.halves[wire])
+                        }
+                    };
+                    tables += hinges.steepest(lo - error, hi + error) * error;
+                    deviation = deviation.max(hinges.worst());
+                    inner += self.inside(&hinges, reading, (lo, hi), error, company + hinges.units.len());
+                    gates.push((hinges, sign));
+                }
+                let mut worst = 0.0_f64;
+                for (lo, hi, of_a) in left.value.cells() {
+                    let x = lo.abs().max(hi.abs());
+                    for (lo, hi, of_b) in right.value.cells() {
+                        let y = lo.abs().max(hi.abs());
+                        worst = worst.max(x * of_b + y * of_a + (of_a + lost_a) * (of_b + lost_b));
+                    }
+                }
+                // The registers lose before the gate reads them, and not before the rest is read.
+                worst += lost_a * range_b.width() + lost_b * range_a.width();
+                if known.integer {
+                    (worst, deviation) = (tables, 0.0);
+                }
+                let error = worst + deviation * weight + inner;
+                let reach: f64 =
+                    if known.integer { known.range.mag() } else { range_a.width() * range_b.width() / 4.0 };
+                self.sizes[atom] = reach + error;
+                self.inner[atom] = inner;
+                self.errors[wire] = Some(Profile::constant(known.range, error));
+                self.gates[atom] = gates;
+            }
+            Kind::Select { condition, value } => {
+                let reading = self.read(&forms[0], slot);
+                let (lo, hi) = (reading.range.lo(), reading.range.hi());
+                let (of_condition, of_value) = (self.form_error(condition).sup(), self.form_error(value));
+                let (floor, reach) = super::layout::selection(self.graph, value);
+                let lost = reading.lost(lo, hi, unit);
+                let hinges = Hinges::through(
+                    vec![(lo.min(-1.0), 0.0), (0.0, 0.0), (hi.max(1.0), hi.max(1.0))],
+                    vec![0.0; 2],
+                    super::hinges::Anchor::First,
+                    false,
+                );
+                let inside = self.inside(
+                    &hinges,
+                    &reading,
+                    (lo.max(0.0), hi.max(0.0)),
+                    lost + of_condition + of_value.sup(),
+                    company,
+                );
+                let fixed = of_condition * (float(&reach) + float(&floor).abs()) + lost + inside;
+                let pieces: Vec<(Interval, f64)> = of_value
+                    .cells()
+                    .filter_map(|(lo, hi, error)| Some((Interval::new(lo, hi).ok()?, error + fixed)))
+                    .chain([(Interval::ZERO, fixed)])
+                    .collect();
+                self.sizes[atom] = float(&reach);
+                self.inner[atom] = inside;
+                self.errors[wire] = Some(Profile::gathered(known.range, &pieces));
+                self.gates[atom] = vec![(hinges, 1.0)];
+            }
+            _ => {}
+        }
+        let _ = rest;
+        Ok(())
+    }
+
+    fn head(&mut self, atom: usize, wire: usize) -> Result<()> {
+        let Source::Head { scores, mask, value, scale } = &self.layout.atoms[atom].source else { return Ok(()) };
+        let (slot, machine) = (self.layout.atoms[atom].slot, self.machine);
+        let known = &self.graph.wires[wire];
+        let (Kind::Mean { of, .. } | Kind::Sink { of, .. } | Kind::Largest { of, .. } | Kind::Gather { of, .. }) =
+            &known.kind
+        else {
+            return Ok(());
+        };
+        let tokens = if mask.is_all() || machine.tokens != self.graph.tokens {
+            machine.tokens
+        } else {
+            let seen = (0..machine.tokens).map(|t| mask.keys(t, machine.tokens).positions().count());
+            seen.max().unwrap_or(1)
+        };
+        #[expect(clippy::cast_precision_loss, reason = "a number of tokens")]
+        let many = tokens as f64;
+        let reading = self.read(of, slot);
+        let factor = float(scale);
+        let linear = reading.range - Interval::point_or_entire(reading.constant);
+        let base = factor * self.constant(value);
+        // The weights: exp, their sum, the quotient; then the sum of the products.
+        let theta = 2.0 * machine.exp() * (1.0 + 1e-5) + machine.gamma(2 * tokens + 6);
+        let total = reading.total(machine);
+        let range = known.range;
+        let profile = match scores {
+            Scores::Uniform => {
+                let one_sign = linear.lo() >= 0.0 || linear.hi() <= 0.0;
+                let concave = total.concave();
+                let over = |lo: f64, hi: f64| {
+                    let (lo, hi) = (lo / factor, hi / factor);
+                    let size = (lo - reading.constant).abs().max((hi - reading.constant).abs());
+                    let size = if one_sign { size } else { linear.mag() };
+                    factor * (concave.over(lo, hi) + theta * size)
+                };
+                Profile::new(range, over)
+            }
+            Scores::Sink { query, .. } => {
+                let asked =
+                    query.single().map_or(0.0, |(asked, _)| self.graph.wires[self.layout.atoms[asked].wire].slack);
+                let score =
+                    machine.gamma(8) * many.ln().max(1.0) + asked + self.size(&query.linear()) * machine.gamma(4);
+                let theta = theta + 4.0 * score;
+                let every = total.sup() - reading.value.sup();
+                Profile::constant(
+                    range,
+                    many * (reading.value.sup() + every * 2.0) + theta * (range.mag() + many * linear.mag() * 0.0),
+                )
+            }
+            Scores::Largest => {
+                let lambda = self.choice.temperature[wire];
+                let average = (1.0 + (many - 1.0) / std::f64::consts::E).ln() / lambda;
+                self.bases[atom] = average / 2.0;
+                let register = total.sup() - reading.value.sup();
+                let rounding = 3.0 * register.max(0.0) + (theta + machine.gamma(6)) * linear.mag();
+                Profile::new(range, |_, _| {
+                    reading.value.sup() + rounding + average / 2.0 * self.choice.weight[wire] * (1.0 + 1e-9)
+                })
+            }
+            Scores::Gather { index, .. } => {
+                let lambda = self.choice.temperature[wire];
+                let position = match &known.kind {
+                    Kind::Gather { index, .. } => index,
+                    _ => of,
+                };
+                let asked = self.read(position, slot);
+                let off = asked.total(machine).sup() + machine.gamma(asked.count + 2) * asked.constant.abs();
+                if off > 0.25 {
+                    return Err(Error::declined(format!("an index is known only to within {off:.2e}"))
+                        .place(&self.graph.text, &known.span, "this index")
+                        .note("reason", "a gather needs it to within 1/4")
+                        .note("try", "--precision f64"));
+                }
+                let exact = self.graph.positional(position).is_some() && 8.0 * many * many < 1.0 / machine.unit();
+                let score = if exact { 0.0 } else { machine.gamma(10) * lambda * 4.0 * many * many };
+                let leak = 2.0 * (-lambda * (1.0 - 2.0 * off) + 2.0 * score).exp() / (1.0 - (-lambda).exp());
+                let leak = leak * (1.0 + 4.0 * machine.exp()) * (1.0 + 1e-6);
+                let lost = leak * (4.0 * many + 8.0) * linear.mag() * self.choice.weight[wire];
+                let _ = index;
+                let over = |lo: f64, hi: f64| {
+                    let size = (lo - reading.constant).abs().max((hi - reading.constant).abs());
+                    total.over(lo, hi) + machine.gamma(8) * size + lost
+                };
+                Profile::new(range, over)
+            }
+        };
+        let profile = profile.plus(|_, _| machine.tiny());
+        let profile = if machine.subdivided { profile } else { Profile::constant(range, profile.sup()) };
+        self.bases[atom] += base;
+        self.sizes[atom] = factor * linear.mag() + profile.sup();
+        if matches!(scores, Scores::Sink { .. }) {
+            self.sizes[atom] = range.mag() + profile.sup();
+        }
+        self.inner[atom] = theta * self.sizes[atom];
+        self.errors[wire] = Some(profile);
+        Ok(())
+    }
+}
+
+/// The integers of a range, with the values there.
+fn integer_values(hinges: &Hinges, range: Interval) -> Vec<(f64, f64)> {
+    let mut values = Vec::new();
+    let mut t = range.lo().ceil();
+    while t <= range.hi() {
+        values.push((t, hinges.value(t)));
+        t += 1.0;
+    }
+    values
+}
+
+/// `t²/4` at the integers of a range.
+pub fn quarter_squares(range: Interval) -> Hinges {
+    let mut nodes = Vec::new();
+    let mut t = range.lo().floor();
+    while t <= range.hi().ceil() {
+        nodes.push((t, t * t / 4.0));
+        t += 1.0;
+    }
+    let deviations = vec![0.0; nodes.len().saturating_sub(1)];
+    Hinges::through(nodes, deviations, super::hinges::Anchor::First, true)
+}

@@ -1,0 +1,322 @@
+//! The tolerance, split over the gates so that hidden units are few.
+//!
+//! A gate with deviation `ε_g` has about `c_g ε_g^{-1/2}` units and moves the output by `s_g ε_g`. Minimising `Σ c_g ε_g^{-1/2}` under
+//! `Σ s_g ε_g = ε - rounding` gives
+//!
+//! ```text
+//! ε_g ∝ (c_g / s_g)^{2/3}
+//! ```
+//!
+//! with `c_g` and `s_g` as they are found at the present split; a few rounds settle it. Temperatures cost no units: they are the smallest powers
+//! of two for which the maxima together take at most 1/32 of the tolerance, and the gathers less than rounding.
+
+use super::analysis::{Analysis, Choice, Machine, analyse};
+use super::form::Form;
+use super::graph::{Graph, Kind, of_rational};
+use super::hinges::{Anchor, Hinges, fit, piecewise, straightened};
+use super::layout::{Layout, arguments};
+use crate::error::{Error, Result};
+use crate::exact::Rat;
+use crate::interval::Interval;
+use crate::network::Precision;
+use crate::target::univariate::exact;
+
+/// Rounds of splitting.
+const ROUNDS: usize = 6;
+
+/// The share of the tolerance that all maxima together may take.
+const MAXIMA: f64 = 1.0 / 32.0;
+
+/// A circuit whose knots and temperatures are chosen.
+#[derive(Clone, Debug)]
+pub struct Tuned {
+    /// What was chosen.
+    pub choice: Choice,
+    /// What it gives.
+    pub analysis: Analysis,
+    /// The wires whose approximation has a share in the error, with that share.
+    pub shares: Vec<(usize, f64)>,
+    /// The part of the error that is rounding.
+    pub rounding: f64,
+}
+
+/// A gate that can be made finer.
+#[derive(Clone, Copy, Debug)]
+struct Tunable {
+    wire: usize,
+    product: bool,
+}
+
+/// Where hinges face outward from; tests ask what happens if they do not.
+#[derive(Clone, Copy, Debug)]
+pub struct Style {
+    /// The anchor of curves.
+    pub anchor: Anchor,
+}
+
+/// Chooses knots and temperatures for a tolerance.
+pub fn tune(
+    graph: &Graph,
+    layout: &Layout,
+    outputs: &[Form],
+    eps: f64,
+    machine: Machine,
+    style: Style,
+) -> Result<Tuned> {
+    let count = graph.wires.len();
+    let mut choice = Choice {
+        hinges: vec![None; count],
+        halves: vec![1; count],
+        temperature: vec![1.0; count],
+        weight: vec![1.0; count],
+    };
+    let mut tunable = Vec::new();
+    let mut maxima = Vec::new();
+    for wire in (0..count).filter(|wire| layout.wires[*wire].is_some()) {
+        match &graph.wires[wire].kind {
+            Kind::Curve { of, .. } => match exact_hinges(graph, wire, of) {
+                Some(hinges) => choice.hinges[wire] = Some(hinges),
+                None => tunable.push(Tunable { wire, product: false }),
+            },
+            Kind::Product(..) if graph.wires[wire].integer => {
+                // Any hinges: tables are made for the range.
+                choice.hinges[wire] = Some(super::analysis::quarter_squares(Interval::ZERO));
+            }
+            Kind::Product(..) => tunable.push(Tunable { wire, product: true }),
+            Kind::Largest { .. } => maxima.push(wire),
+            Kind::Gather { index, .. } => {
+                choice.temperature[wire] = gather_temperature(graph, index, machine);
+            }
+            _ => {}
+        }
+    }
+    let tuner = Tuner { graph, layout, outputs, eps, machine, style, tunable, maxima };
+    tuner.run(choice)
+}
+
+/// A curve that is piecewise linear itself, or asked at integers only.
+fn exact_hinges(graph: &Graph, wire: usize, of: &Form) -> Option<Hinges> {
+    let Kind::Curve { function, .. } = &graph.wires[wire].kind else { return None };
+    if let Some((lo, hi)) = graph.integers(of) {
+        let value = |k: i64| Some((Rat::from(k), exact(function, &Rat::from(k)).ok()?));
+        let nodes: Option<Vec<(Rat, Rat)>> = (lo..=hi).map(value).collect();
+        let exact = |wire: &usize| matches!(graph.wires[*wire].kind, Kind::Input(_) | Kind::Position(_));
+        let nodes = straightened(nodes?);
+        // What is not known exactly is kept away from the kinks, where that costs nothing.
+        let nodes = if of.terms.keys().all(exact) { nodes } else { steepened(nodes) };
+        return Some(Hinges::exactly(&nodes, Anchor::First, true));
+    }
+    let nodes = piecewise(function, &of_rational(graph.range(of)))?;
+    Some(Hinges::exactly(&nodes, Anchor::Best, false))
+}
+
+/// A jump between two integers, flat on both sides, is made in the middle half of the way.
+fn steepened(mut nodes: Vec<(Rat, Rat)>) -> Vec<(Rat, Rat)> {
+    let flat = |a: &(Rat, Rat), b: &(Rat, Rat)| a.1 == b.1;
+    let quarter = Rat::new(1, 4);
+    for k in 1..nodes.len().saturating_sub(2) {
+        let jump = &nodes[k + 1].0 - &nodes[k].0 == Rat::ONE && !flat(&nodes[k], &nodes[k + 1]);
+        if jump && flat(&nodes[k - 1], &nodes[k]) && flat(&nodes[k + 1], &nodes[k + 2]) {
+            nodes[k].0 += &quarter;
+            nodes[k + 1].0 -= &quarter;
+        }
+    }
+    nodes
+}
+
+/// The smallest power of two for which what leaks is below rounding, whatever the index is known to.
+fn gather_temperature(graph: &Graph, index: &Form, machine: Machine) -> f64 {
+    let off = if graph.positional(index).is_some() { 0.0 } else { 0.25 };
+    #[expect(clippy::cast_precision_loss, reason = "a number of tokens")]
+    let many = machine.tokens as f64;
+    let unit = 0.5_f64.powi(i32::try_from(machine.precision.digits()).unwrap_or(53));
+    let mut lambda = 1.0_f64;
+    while 2.0 * (-lambda * (1.0 - 2.0 * off)).exp() / (1.0 - (-lambda).exp()) * (4.0 * many + 8.0) > unit {
+        lambda *= 2.0;
+    }
+    lambda
+}
+
+struct Tuner<'a> {
+    graph: &'a Graph,
+    layout: &'a Layout,
+    outputs: &'a [Form],
+    eps: f64,
+    machine: Machine,
+    style: Style,
+    tunable: Vec<Tunable>,
+    maxima: Vec<usize>,
+}
+
+impl Tuner<'_> {
+    fn analyse(&self, choice: &Choice) -> Result<Analysis> {
+        analyse(self.graph, self.layout, self.outputs, choice, self.machine)
+    }
+
+    /// The error if the approximation of a wire counts `weight` times.
+    fn with_weight(&self, choice: &Choice, wires: &[usize], weight: f64) -> Result<f64> {
+        let mut choice = choice.clone();
+        for wire in wires {
+            choice.weight[*wire] = weight;
+        }
+        Ok(self.analyse(&choice)?.output)
+    }
+
+    /// Knots for these tolerances.
+    fn refit(&self, choice: &mut Choice, tolerances: &[f64]) -> Result<()> {
+        for (gate, tolerance) in self.tunable.iter().zip(tolerances) {
+            let wire = gate.wire;
+            if gate.product {
+                let (forms, _) = arguments(self.graph, wire);
+                let reach = forms.iter().map(|form| self.graph.range(form).mag()).fold(0.0, f64::max);
+                let half = (reach / (2.0 * tolerance.sqrt())).ceil().max(1.0);
+                if half > 4096.0 {
+                    return Err(Error::declined("a product needs more than 16384 hidden units")
+                        .place(&self.graph.text, &self.graph.wires[wire].span, "this product")
+                        .note("try", "--trade depth, or a larger --eps"));
+                }
+                #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 1 and 4096")]
+                let half = half as usize;
+                choice.halves[wire] = half;
+            } else if let Kind::Curve { function, of } = &self.graph.wires[wire].kind {
+                let range = self.graph.range(of);
+                let hinges = fit(function, range, *tolerance, self.style.anchor);
+                let place = |error: Error| error.place(&self.graph.text, &self.graph.wires[wire].span, "this curve");
+                choice.hinges[wire] = Some(hinges.map_err(place)?);
+            }
+        }
+        Ok(())
+    }
+
+    /// What each gate's deviation is now, and its units.
+    fn now(&self, choice: &Choice, analysis: &Analysis) -> Vec<(f64, f64)> {
+        let found = |gate: &Tunable| {
+            let atom = self.layout.atoms.iter().position(|atom| atom.wire == gate.wire);
+            let gates = atom.map(|atom| &analysis.gates[atom][..]).unwrap_or_default();
+            let units: usize = gates.iter().map(|(hinges, _)| hinges.units.len()).sum();
+            let worst = gates.iter().map(|(hinges, _)| hinges.worst()).fold(0.0, f64::max);
+            #[expect(clippy::cast_precision_loss, reason = "a number of units")]
+            let units = units as f64;
+            (worst, units)
+        };
+        let _ = choice;
+        self.tunable.iter().map(found).collect()
+    }
+
+    fn run(&self, mut choice: Choice) -> Result<Tuned> {
+        #[expect(clippy::cast_precision_loss, reason = "a few gates")]
+        let gates = self.tunable.len().max(1) as f64;
+        let mut tolerances = vec![self.eps / (4.0 * gates); self.tunable.len()];
+        self.temperatures(&mut choice, &vec![1.0; self.maxima.len()]);
+        let mut best: Option<(f64, Vec<f64>)> = None;
+        for round in 0..ROUNDS {
+            self.refit(&mut choice, &tolerances)?;
+            let analysis = self.analyse(&choice)?;
+            let all: Vec<usize> = self.tunable.iter().map(|gate| gate.wire).collect();
+            let plain = self.with_weight(&choice, &all, 0.0)?;
+            if !self.maxima.is_empty() && round < 2 {
+                let slopes = self.maxima.iter().map(|wire| {
+                    let without = self.with_weight(&choice, &[*wire], 0.0)?;
+                    let own = self.average() / (2.0 * choice.temperature[*wire]);
+                    Ok(((analysis.output - without) / own).max(1e-6))
+                });
+                let slopes = slopes.collect::<Result<Vec<f64>>>()?;
+                self.temperatures(&mut choice, &slopes);
+            }
+            if self.tunable.is_empty() {
+                best = Some((0.0, tolerances.clone()));
+                continue;
+            }
+            let room = (self.eps - plain).max(self.eps * 0.02) * 0.995;
+            let now = self.now(&choice, &analysis);
+            let mut sensitivities = Vec::new();
+            for (gate, (deviation, _)) in self.tunable.iter().zip(&now) {
+                let more = self.with_weight(&choice, &[gate.wire], 1.25)?;
+                sensitivities.push(((more - analysis.output) / (0.25 * deviation)).max(1e-9));
+            }
+            let units: f64 = now.iter().map(|(_, units)| units).sum();
+            if analysis.output <= self.eps && best.as_ref().is_none_or(|(fewest, _)| units < *fewest) {
+                best = Some((units, tolerances.clone()));
+            }
+            let shares: Vec<f64> = now
+                .iter()
+                .zip(&sensitivities)
+                .map(|((deviation, units), s)| (units.max(1.0) * deviation.sqrt() / s).powf(2.0 / 3.0))
+                .collect();
+            let total: f64 = shares.iter().zip(&sensitivities).map(|(share, s)| share * s).sum();
+            // What the linear model misses.
+            let spent: f64 = now.iter().zip(&sensitivities).map(|((deviation, _), s)| deviation * s).sum();
+            let missed = ((analysis.output - plain) / spent).clamp(0.5, 2.0);
+            tolerances = shares.iter().map(|share| share * room / (total * missed)).collect();
+        }
+        // The last split, if it holds; else the best that did; else a finer one.
+        for _ in 0..12 {
+            self.refit(&mut choice, &tolerances)?;
+            let analysis = self.analyse(&choice)?;
+            if analysis.output <= self.eps {
+                let units: f64 = self.now(&choice, &analysis).iter().map(|(_, units)| units).sum();
+                if best.as_ref().is_none_or(|(fewest, _)| units < *fewest) {
+                    best = Some((units, tolerances.clone()));
+                }
+                break;
+            }
+            if best.is_some() {
+                break;
+            }
+            for tolerance in &mut tolerances {
+                *tolerance *= 0.8;
+            }
+        }
+        if let Some((_, tolerances)) = best {
+            self.refit(&mut choice, &tolerances)?;
+        }
+        self.finish(choice)
+    }
+
+    fn finish(&self, choice: Choice) -> Result<Tuned> {
+        let analysis = self.analyse(&choice)?;
+        let approximations: Vec<usize> =
+            self.tunable.iter().map(|gate| gate.wire).chain(self.maxima.iter().copied()).collect();
+        let rounding = self.with_weight(&choice, &approximations, 0.0)?;
+        if analysis.output > self.eps {
+            return Err(self.not_met(&analysis, rounding));
+        }
+        let mut shares = Vec::new();
+        for wire in approximations {
+            shares.push((wire, (analysis.output - self.with_weight(&choice, &[wire], 0.0)?).max(0.0)));
+        }
+        Ok(Tuned { choice, analysis, shares, rounding })
+    }
+
+    fn not_met(&self, analysis: &Analysis, rounding: f64) -> Error {
+        let (eps, precision) = (self.eps, self.machine.precision);
+        let error =
+            Error::rejected(format!("the tolerance {eps} is not met: the certified error is {:.3e}", analysis.output));
+        let attempt = match precision {
+            Precision::F32 => "--precision f64, or a larger --eps",
+            Precision::F64 => "a larger --eps",
+        };
+        error
+            .note(
+                "rounding",
+                format!("{rounding:.3e} of it is rounding in {precision}, with {} tokens", self.machine.tokens),
+            )
+            .note("try", attempt)
+    }
+
+    /// `ln(1 + (n-1)/e)`
+    fn average(&self) -> f64 {
+        #[expect(clippy::cast_precision_loss, reason = "a number of tokens")]
+        let many = self.machine.tokens as f64;
+        (1.0 + (many - 1.0) / std::f64::consts::E).ln()
+    }
+
+    fn temperatures(&self, choice: &mut Choice, slopes: &[f64]) {
+        #[expect(clippy::cast_precision_loss, reason = "a few maxima")]
+        let each = self.eps * MAXIMA / self.maxima.len().max(1) as f64;
+        for (wire, slope) in self.maxima.iter().zip(slopes) {
+            let least = self.average() * slope / (2.0 * each);
+            choice.temperature[*wire] = 2_f64.powf(least.max(1.0).log2().ceil());
+        }
+    }
+}
