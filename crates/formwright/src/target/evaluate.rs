@@ -500,6 +500,9 @@ mod tests {
     #[test]
     fn doubles_follow_the_exact_values_and_say_nan_where_there_is_none() {
         assert!(checked("x / (x - 1)", 1).evaluate_f64(&[vec![1.0]])[0][0].is_infinite());
+        // Three times 0.1 over 3 is not 0.1.
+        let equal = checked("if var(x) > 0 then 1 else 0", 1).evaluate_f64(&[vec![0.1], vec![0.1], vec![0.1]]);
+        assert!(equal[0][0] < 0.5, "{equal:?}");
         for (text, x) in [
             ("x[i+1]", 1.0),
             ("table(x; 7) on integers 0..9", 3.0),

@@ -84,10 +84,15 @@ pub trait Number: Clone {
 
     /// The mean squared distance from the mean; at least one value.
     fn variance(values: &[Self]) -> Outcome<Self> {
-        let mean = mean(values)?;
-        let squares = values.iter().map(|value| value.sub(&mean).pow(2)).collect::<Outcome<Vec<_>>>()?;
-        self::mean(&squares)
+        centred_variance(values)
     }
+}
+
+/// The variance by its definition.
+fn centred_variance<T: Number>(values: &[T]) -> Outcome<T> {
+    let centre = mean(values)?;
+    let squares = values.iter().map(|value| value.sub(&centre).pow(2)).collect::<Outcome<Vec<_>>>()?;
+    mean(&squares)
 }
 
 /// The sum, 0 of nothing.
@@ -277,5 +282,11 @@ impl Number for f64 {
 
     fn sort(values: &mut [Self]) {
         values.sort_by(f64::total_cmp);
+    }
+
+    /// Equal values have none, although their mean may be rounded away from them.
+    fn variance(values: &[Self]) -> Outcome<Self> {
+        let equal = values.windows(2).all(|pair| pair[0].total_cmp(&pair[1]).is_eq());
+        if equal && values.iter().all(|value| value.is_finite()) { Ok(0.0) } else { centred_variance(values) }
     }
 }
