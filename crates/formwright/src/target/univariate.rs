@@ -60,9 +60,68 @@ fn at<T: Number>(function: &Expr, x: T) -> Result<T> {
     Evaluator::bare("", &x).number(function, At { i: 0, j: None, c: 0 })
 }
 
-/// The value in double precision; NaN where there is none.
-pub(crate) fn value(function: &Expr, x: f64) -> f64 {
-    at(function, x).unwrap_or(f64::NAN)
+/// A function in double precision, made ready for many evaluations; NaN where there is no value.
+#[derive(Clone, Debug)]
+pub(crate) enum Fast {
+    /// The variable.
+    Variable,
+    /// A number.
+    Number(f64),
+    /// `a ∘ b`
+    Binary(BinaryOp, Box<Self>, Box<Self>),
+    /// `a^k`
+    Power(Box<Self>, i32),
+    /// A function of one number.
+    Call(fn(f64) -> f64, Box<Self>),
+    /// Anything else.
+    Slow(Expr),
+}
+
+impl Fast {
+    /// Makes a function ready.
+    pub(crate) fn new(function: &Expr) -> Self {
+        let part = |e: &Expr| Box::new(Self::new(e));
+        let slow = || Self::Slow(function.clone());
+        match &function.node {
+            Node::Token => Self::Variable,
+            Node::Number(value) => Self::Number(value.to_f64()),
+            Node::Negate(e) => Self::Binary(BinaryOp::Sub, Box::new(Self::Number(0.0)), part(e)),
+            Node::Binary(op, a, b) if *op != BinaryOp::Mod => Self::Binary(*op, part(a), part(b)),
+            Node::Power(e, k) => i32::try_from(*k).map_or_else(|_| slow(), |k| Self::Power(part(e), k)),
+            Node::Call(function, e) => match function {
+                Function::Exp => Self::Call(f64::exp, part(&e[0])),
+                Function::Log => Self::Call(f64::ln, part(&e[0])),
+                Function::Sqrt => Self::Call(f64::sqrt, part(&e[0])),
+                Function::Tanh => Self::Call(f64::tanh, part(&e[0])),
+                Function::Sin => Self::Call(f64::sin, part(&e[0])),
+                Function::Cos => Self::Call(f64::cos, part(&e[0])),
+                Function::Abs => Self::Call(f64::abs, part(&e[0])),
+                _ => slow(),
+            },
+            _ => slow(),
+        }
+    }
+
+    /// The value.
+    pub(crate) fn at(&self, x: f64) -> f64 {
+        match self {
+            Self::Variable => x,
+            Self::Number(value) => *value,
+            Self::Binary(op, a, b) => {
+                let (a, b) = (a.at(x), b.at(x));
+                match op {
+                    BinaryOp::Add => a + b,
+                    BinaryOp::Sub => a - b,
+                    BinaryOp::Mul => a * b,
+                    BinaryOp::Div => a / b,
+                    BinaryOp::Mod => f64::NAN,
+                }
+            }
+            Self::Power(a, k) => a.at(x).powi(*k),
+            Self::Call(function, a) => function(a.at(x)),
+            Self::Slow(function) => at(function, x).unwrap_or(f64::NAN),
+        }
+    }
 }
 
 /// The value, exactly, where it is rational.

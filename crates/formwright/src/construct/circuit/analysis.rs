@@ -16,6 +16,8 @@
 //!
 //! Every bound is a sum of products of numbers `≥ 0`; the factor `1 + 2^-30` at the end covers the doubles in which it is computed.
 
+use std::collections::BTreeMap;
+
 use super::form::Form;
 use super::graph::{Graph, Kind};
 use super::hinges::{Active, Hinges};
@@ -148,6 +150,10 @@ struct Analyst<'a> {
     sizes: Vec<f64>,
     /// What an atom loses inside.
     inner: Vec<f64>,
+    /// The error of a selection that is off.
+    off: BTreeMap<usize, f64>,
+    /// Whether an atom is a multiple of a small power of two, and computed exactly.
+    exact: Vec<bool>,
     /// What each register has lost before each slot.
     lost: Vec<Vec<f64>>,
     /// How often each register was rounded before each slot.
@@ -173,6 +179,8 @@ pub fn analyse(
         gates: vec![Vec::new(); atoms],
         sizes: vec![0.0; atoms],
         inner: vec![0.0; atoms],
+        off: BTreeMap::new(),
+        exact: vec![false; atoms],
         lost: vec![Vec::new()],
         times: vec![Vec::new()],
     };
@@ -206,7 +214,10 @@ impl Analyst<'_> {
     /// The error of a form over wires, as a function of its value.
     fn form_error(&self, form: &Form) -> Profile {
         let range = self.graph.range(form);
-        let error = |wire: usize| self.errors[wire].clone().unwrap_or_else(|| Profile::constant(range, 0.0));
+        let error = |wire: usize| match &self.graph.wires[wire].kind {
+            Kind::Cases(form) => Profile::constant(self.graph.wires[wire].range, self.cases_error(form)),
+            _ => self.errors[wire].clone().unwrap_or_else(|| Profile::constant(range, 0.0)),
+        };
         match form.single() {
             Some((wire, scale)) if self.machine.subdivided => error(wire).scaled(float(scale), float(&form.constant)),
             _ => {
@@ -214,6 +225,17 @@ impl Analyst<'_> {
                 Profile::constant(range, sum)
             }
         }
+    }
+
+    /// The error of a sum of selections of which one is on.
+    fn cases_error(&self, form: &Form) -> f64 {
+        let (mut on, mut off) = (0.0_f64, 0.0);
+        for (wire, c) in &form.terms {
+            let error = self.form_error(&Form::of(*wire)).sup();
+            on = on.max(float(c).abs() * error);
+            off += float(c).abs() * self.off.get(wire).copied().unwrap_or(error);
+        }
+        on + off
     }
 
     /// What is known of a form over wires that is read in a slot.
@@ -259,24 +281,27 @@ impl Analyst<'_> {
         let after = &self.layout.before[slot + 1];
         lost.resize(after.len(), 0.0);
         times.resize(after.len(), 0.0);
-        let unit = self.machine.unit();
         for clear in &self.layout.clears[slot] {
             (lost[clear.register], times[clear.register]) = (0.0, 0.0);
         }
         for (register, addition) in &self.layout.writes[slot] {
             let was_empty = self.layout.before[slot].get(*register).is_none_or(|row| row.terms.is_empty());
+            if self.is_exact(&after[*register]) {
+                continue;
+            }
             if slot == 0 {
-                if !self.is_exact(&after[*register]) {
-                    lost[*register] += self.machine.gamma(addition.terms.len() + 3) * self.size(&after[*register]);
-                    times[*register] += 4.0 + f64::from(u32::try_from(addition.terms.len()).unwrap_or(u32::MAX));
-                }
+                lost[*register] += self.machine.gamma(addition.terms.len() + 3) * self.size(&after[*register]);
+                times[*register] += 4.0 + f64::from(u32::try_from(addition.terms.len()).unwrap_or(u32::MAX));
             } else if !was_empty {
-                lost[*register] += unit * self.size(&after[*register]) * (1.0 + 1e-6);
-                times[*register] += 1.0 + 1e-6;
+                // What was there takes part in the sum, in any order.
+                let terms = self.active(addition) + 2;
+                let before = self.layout.before[slot].get(*register).map_or(0.0, |row| self.size(row));
+                lost[*register] += self.machine.gamma(terms) * (before + self.size(&after[*register]));
+                times[*register] = f64::INFINITY;
             }
             for clear in self.layout.clears[slot].iter().filter(|clear| clear.register == *register) {
-                let units = self.units(slot, *register);
-                lost[*register] += self.machine.gamma(units + 4) * self.size(&clear.content);
+                let units = self.active(addition);
+                lost[*register] += 2.0 * self.machine.gamma(units + 4) * self.size(&clear.content);
                 // The register is not alone any more: what was cleared left its rounding.
                 times[*register] = f64::INFINITY;
             }
@@ -290,24 +315,39 @@ impl Analyst<'_> {
         self.times.push(times);
     }
 
-    /// Whether a register of the embedding holds integers exactly.
+    /// Whether a register holds multiples of a small power of two, exactly: sums and products of such numbers are not rounded.
     fn is_exact(&self, row: &Form) -> bool {
-        let integer = |atom: &usize| match self.layout.atoms[*atom].source {
-            Source::Input(..) | Source::Position(_) => self.graph.wires[self.layout.atoms[*atom].wire].integer,
-            _ => false,
-        };
-        let whole = row.terms.iter().all(|(atom, c)| c.is_int() && integer(atom));
-        whole && self.size(row) < 0.25 / self.machine.unit()
+        row.terms.iter().all(|(atom, c)| self.exact[*atom] && is_dyadic(float(c))) && self.size(row) < self.exact_reach()
     }
 
-    /// The hidden units that write to a register in a slot.
-    fn units(&self, slot: usize, register: usize) -> usize {
-        let Some(addition) = self.layout.writes[slot].get(&register) else { return 0 };
-        addition
-            .terms
-            .keys()
-            .map(|atom| self.gates[*atom].iter().map(|(hinges, _)| hinges.units.len()).sum::<usize>())
-            .sum()
+    /// Multiples of `2^-12` below this are numbers of the format, and so are their partial sums.
+    fn exact_reach(&self) -> f64 {
+        2_f64.powi(i32::try_from(self.machine.precision.digits()).unwrap_or(24) - 14)
+    }
+
+    /// Whether a gate reads exact numbers and adds them up exactly.
+    fn is_exact_gate(&self, reading: &Reading, form: &Form, slot: usize, hinges: &Hinges) -> bool {
+        let lowered = self.layout.lower(form);
+        let coordinates = self.layout.coordinates(&lowered, slot);
+        let rows = &self.layout.before[slot];
+        let exact_reads = coordinates.iter().zip(rows).enumerate().all(|(p, (c, row))| {
+            c.is_zero() || is_dyadic(float(c)) && self.lost[slot][p] == 0.0 && self.is_exact(row)
+        });
+        let exact_units = hinges.units.iter().all(|unit| is_dyadic(unit.knot) && is_dyadic(unit.slope));
+        let ends = [hinges.active(reading.range.lo()), hinges.active(reading.range.hi())];
+        let most = ends.iter().map(|active| active.heights + active.slopes + active.knots).fold(0.0, f64::max);
+        let small = most + reading.size + reading.constant.abs() + hinges.base.abs() < self.exact_reach();
+        let no_error = reading.value.sup() == 0.0 && reading.lost == 0.0;
+        exact_reads && exact_units && small && no_error && is_dyadic(reading.constant) && is_dyadic(hinges.base)
+    }
+
+    /// The terms that are not 0 when atoms are added to a register: active units, or the values of heads.
+    fn active(&self, addition: &Form) -> usize {
+        let of_hinges = |hinges: &Hinges| hinges.units.iter().filter(|unit| unit.right).count().max(
+            hinges.units.iter().filter(|unit| !unit.right).count(),
+        );
+        let of_atom = |atom: &usize| self.gates[*atom].iter().map(|(hinges, _)| of_hinges(hinges)).sum::<usize>().max(1);
+        addition.terms.keys().map(of_atom).sum()
     }
 
     /// The units that others write, or clear, where an atom is written: they take part in its sums.
@@ -338,16 +378,24 @@ impl Analyst<'_> {
                 let integer = self.graph.wires[wire].integer;
                 let unit = if integer { 0.0 } else { self.machine.unit() };
                 self.sizes[atom] = (range - Interval::from(middle)).mag();
+                self.exact[atom] = integer && self.sizes[atom] < self.exact_reach();
                 self.errors[wire] = Some(Profile::new(range, |lo, hi| unit * lo.abs().max(hi.abs())));
             }
             Source::Position(_) => {
                 self.sizes[atom] = range.mag();
+                let table = self.graph.positional(&Form::of(wire)).unwrap_or_default();
+                self.exact[atom] = slack == 0.0 && table.iter().all(|value| is_dyadic(float(value)) && is_float(value));
                 self.errors[wire] = Some(Profile::constant(range, slack));
             }
             Source::Gate(_) => self.gate(atom, wire)?,
             Source::Head { .. } => self.head(atom, wire)?,
         }
         Ok(())
+    }
+
+    /// What a sum that a unit reads loses by rounding.
+    fn reading_error(&self, reading: &Reading) -> f64 {
+        self.machine.gamma(reading.count + 3) * (reading.size + reading.constant.abs())
     }
 
     /// What the units of a gate lose between two arguments: reading, then adding up.
@@ -377,13 +425,14 @@ impl Analyst<'_> {
                     return Err(Error::declined("a curve without hinges"));
                 };
                 let reading = self.read(of, slot);
+                let exact = hinges.integers && self.is_exact_gate(&reading, of, slot, &hinges);
                 let mut pieces: Vec<(Interval, f64)> = Vec::new();
                 let mut inner = 0.0_f64;
                 let mut piece = |lo: f64, hi: f64, value: Interval, deviation: f64| {
                     let error = reading.value.over(lo, hi) + reading.lost(lo, hi, unit);
                     let reach = if self.machine.inflated { error } else { 0.0 };
                     let steepest = hinges.steepest(lo - reach, hi + reach);
-                    let inside = self.inside(&hinges, &reading, (lo, hi), error, company);
+                    let inside = if exact { 0.0 } else { self.inside(&hinges, &reading, (lo, hi), error, company) };
                     inner = inner.max(inside);
                     pieces.push((value, steepest * error + deviation * weight + inside));
                 };
@@ -401,6 +450,7 @@ impl Analyst<'_> {
                 let profile = Profile::gathered(known.range, &pieces);
                 let profile =
                     if self.machine.subdivided { profile } else { Profile::constant(known.range, profile.sup()) };
+                self.exact[atom] = exact;
                 self.bases[atom] = hinges.base;
                 self.sizes[atom] = (known.range - Interval::point(hinges.base)).mag() + profile.sup();
                 self.inner[atom] = inner;
@@ -447,7 +497,8 @@ impl Analyst<'_> {
                 let error = worst + deviation * weight + inner;
                 let reach: f64 =
                     if known.integer { known.range.mag() } else { range_a.width() * range_b.width() / 4.0 };
-                self.sizes[atom] = reach + error;
+                self.bases[atom] = gates.iter().map(|(hinges, sign)| sign * hinges.base).sum();
+                self.sizes[atom] = reach + error + self.bases[atom].abs();
                 self.inner[atom] = inner;
                 self.errors[wire] = Some(Profile::constant(known.range, error));
                 self.gates[atom] = gates;
@@ -464,6 +515,7 @@ impl Analyst<'_> {
                     super::hinges::Anchor::First,
                     false,
                 );
+                let exact = self.is_exact_gate(&reading, &forms[0], slot, &hinges);
                 let inside = self.inside(
                     &hinges,
                     &reading,
@@ -471,12 +523,20 @@ impl Analyst<'_> {
                     lost + of_condition + of_value.sup(),
                     company,
                 );
+                let inside = if exact { 0.0 } else { inside };
                 let fixed = of_condition * (float(&reach) + float(&floor).abs()) + lost + inside;
+                // Off, the argument is negative, errors included, and the unit is silent.
+                let room = float(&reach) - of_value.cells().map(|(lo, hi, _)| (hi - lo).max(0.0)).sum::<f64>();
+                let silent = of_value.sup() + of_condition * float(&reach) + lost + inside + self.reading_error(&reading);
+                if of_condition == 0.0 && (floor.is_zero() || exact) && silent < room {
+                    self.off.insert(wire, 0.0);
+                }
                 let pieces: Vec<(Interval, f64)> = of_value
                     .cells()
                     .filter_map(|(lo, hi, error)| Some((Interval::new(lo, hi).ok()?, error + fixed)))
                     .chain([(Interval::ZERO, fixed)])
                     .collect();
+                self.exact[atom] = exact;
                 self.sizes[atom] = float(&reach);
                 self.inner[atom] = inside;
                 self.errors[wire] = Some(Profile::gathered(known.range, &pieces));
@@ -585,6 +645,16 @@ impl Analyst<'_> {
         self.errors[wire] = Some(profile);
         Ok(())
     }
+}
+
+/// Whether a number is a multiple of 1/64.
+fn is_dyadic(x: f64) -> bool {
+    x.is_finite() && x.abs() < 1e12 && (x * 64.0).fract() == 0.0
+}
+
+/// Whether a number is a double.
+fn is_float(x: &Rat) -> bool {
+    Rat::from_f64(float(x)).is_some_and(|near| near == *x)
 }
 
 /// The integers of a range, with the values there.

@@ -7,7 +7,7 @@
 use super::form::Form;
 use super::hinges;
 use crate::error::{Error, Result};
-use crate::exact::Rat;
+use crate::exact::{Int, Rat};
 use crate::interval::Interval;
 use crate::network::Mask;
 use crate::target::expr::{BinaryOp, Expr, Function, Node, Span};
@@ -42,6 +42,8 @@ pub enum Kind {
         /// A number.
         value: Form,
     },
+    /// A sum of selections of which exactly one is on: it costs nothing, but its range is known better than that of a sum.
+    Cases(Form),
     /// `scale ·` the mean of the visible tokens.
     Mean {
         /// Of what.
@@ -199,8 +201,21 @@ impl Graph {
                 return (argument, affine(&Rat::ONE, sum, &form.constant));
             }
         }
-        let (normal, scale, shift) = form.normalised();
+        let (normal, scale, shift) = self.normalised(form);
         (normal, affine(&scale, variable(), &shift))
+    }
+
+    /// `(normal, scale, shift)` with `form = scale · normal + shift`: whole coefficients without a common divisor for integers, else the first
+    /// coefficient 1.
+    pub fn normalised(&self, form: &Form) -> (Form, Rat, Rat) {
+        if !self.is_integer(&form.linear()) {
+            return form.normalised();
+        }
+        let divisor = form.terms.values().fold(Int::ZERO, |divisor, c| gcd(divisor, c.floor().abs()));
+        let negative = form.terms.first_key_value().is_some_and(|(_, c)| c.is_negative());
+        let scale = if divisor == Int::ZERO { Rat::ONE } else { Rat::from(divisor) };
+        let scale = if negative { -scale } else { scale };
+        (form.linear().scaled(&(Rat::ONE / scale.clone())), scale, form.constant.clone())
     }
 
     /// `function(form)`; `span` is its place in the text.
@@ -388,6 +403,10 @@ fn affinely(table: &[Rat], other: &[Rat]) -> Option<(Rat, Rat)> {
     let scale = (&table[differs] - &table[0]) / (&other[differs] - &other[0]);
     let shift = &table[0] - &(&scale * &other[0]);
     table.iter().zip(other).all(|(a, b)| *a == &scale * b + shift.clone()).then_some((scale, shift))
+}
+
+fn gcd(a: Int, b: Int) -> Int {
+    if b == Int::ZERO { a } else { gcd(b.clone(), a.div_rem(&b).1) }
 }
 
 fn expr_power(base: Expr, exponent: u32) -> Expr {

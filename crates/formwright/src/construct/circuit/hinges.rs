@@ -18,7 +18,7 @@ use crate::error::Result;
 use crate::exact::Rat;
 use crate::interval::Interval;
 use crate::target::expr::{BinaryOp, Expr, Function, Node};
-use crate::target::univariate::{curvature, enclose, value};
+use crate::target::univariate::{Fast, curvature, enclose};
 
 /// One ReLU: `slope · R(x - knot)`, or `slope · R(knot - x)` if it faces left.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -281,7 +281,8 @@ const SAMPLES: [f64; 9] = [0.03, 0.12, 0.25, 0.38, 0.5, 0.62, 0.75, 0.88, 0.97];
 /// A piecewise-linear function within about `eps` of a curve; its deviations are proved.
 pub fn fit(function: &Expr, range: Interval, eps: f64, anchor: Anchor) -> Result<Hinges> {
     let (lo, hi) = (range.lo(), range.hi());
-    let f = |t: f64| value(function, t.clamp(lo, hi));
+    let fast = Fast::new(function);
+    let f = |t: f64| fast.at(t.clamp(lo, hi));
     let width = hi - lo;
     // Which side of the curve a node lies on: below where it is convex.
     let offset = |t: f64| {
@@ -321,7 +322,7 @@ pub fn fit(function: &Expr, range: Interval, eps: f64, anchor: Anchor) -> Result
                 good /= 2.0;
             }
         }
-        for _ in 0..12 {
+        for _ in 0..9 {
             let middle = f64::midpoint(good, bad);
             if reaches(middle) { good = middle } else { bad = middle }
         }
@@ -419,7 +420,7 @@ mod tests {
                 assert!(hinges.worst() <= eps * 1.1, "{text} {eps}: {}", hinges.worst());
                 for k in 0..=2000 {
                     let t = lo + (hi - lo) * f64::from(k) / 2000.0;
-                    let off = (hinges.value(t) - value(&f, t)).abs();
+                    let off = (hinges.value(t) - Fast::new(&f).at(t)).abs();
                     assert!(off <= hinges.deviation(t, t) + 1e-12, "{text} {eps} at {t}: {off}");
                 }
             }

@@ -120,9 +120,14 @@ pub fn selection(graph: &Graph, value: &Form) -> (Rat, Rat) {
     let range = graph.range(value);
     let end = |x: f64| Rat::from_f64(x).unwrap_or_default();
     let (lo, hi) = (end(range.lo()), end(range.hi()));
-    // A little more than needed, so that errors are swallowed where the condition is 0.
-    let room = if graph.is_integer(value) { Rat::ONE } else { (&hi - &lo) / Rat::from(8) };
-    (lo.clone(), hi - lo + room)
+    // A little more than needed, so that errors are swallowed where the condition is 0; a power of two for integers, which keeps them exact.
+    let reach = if graph.is_integer(value) {
+        let whole = (&hi - &lo).ceil();
+        Rat::from(2).pow(whole.bits().max(1))
+    } else {
+        (&hi - &lo) * Rat::new(9, 8)
+    };
+    (lo, reach)
 }
 
 /// `α ≈ √(r_y/r_x)`, to a few digits, so that both squares of a product have the same range.
@@ -266,6 +271,7 @@ impl Layout {
                 atom.plus(&Rat::ONE, &Form::constant(middle))
             }
             Kind::Position(_) => self.atom(0, wire, Source::Position(wire)),
+            Kind::Cases(form) => self.lower(form),
             Kind::Curve { .. } | Kind::Product(..) | Kind::Select { .. } => {
                 let (arguments, rest) = arguments(graph, wire);
                 let lowered = arguments.iter().map(|form| self.lower(form)).collect();
@@ -483,7 +489,7 @@ pub fn is_head(kind: &Kind) -> bool {
 pub fn inputs(kind: &Kind) -> Vec<&Form> {
     match kind {
         Kind::Input(_) | Kind::Position(_) => vec![],
-        Kind::Curve { of, .. } | Kind::Mean { of, .. } | Kind::Largest { of, .. } => vec![of],
+        Kind::Curve { of, .. } | Kind::Mean { of, .. } | Kind::Largest { of, .. } | Kind::Cases(of) => vec![of],
         Kind::Product(a, b) => vec![a, b],
         Kind::Select { condition, value } => vec![condition, value],
         Kind::Sink { of, query, key, .. } => vec![of, query, key],

@@ -112,16 +112,20 @@ pub struct Compiled {
 pub fn compile(target: &Checked, wish: &Wish) -> Result<Compiled> {
     let translated = translate(target, wish.tokens)?;
     let machine = Machine { precision: wish.precision, tokens: wish.tokens, inflated: true, subdivided: true };
-    let style = Style { anchor: Anchor::Best };
     let eps = below(&wish.eps);
     let names = Names::new(&translated.graph, target.dims());
     let mut best: Option<Compiled> = None;
     let mut failure = None;
-    for clear in [true, false] {
+    for (robust, clear) in [(false, true), (false, false), (true, true), (true, false)] {
+        if robust && best.is_some() {
+            break;
+        }
+        let style = Style { anchor: Anchor::Best, robust };
         let layout = Layout::new(&translated.graph, &translated.outputs, clear);
         let tuned = match tune(&translated.graph, &layout, &translated.outputs, eps, machine, style) {
             Ok(tuned) => tuned,
             Err(error) => {
+                if std::env::var("DBG").is_ok() { eprintln!("robust {robust} clear {clear}: {error}"); }
                 failure.get_or_insert(error);
                 continue;
             }
@@ -181,7 +185,7 @@ fn gates(graph: &Graph, layout: &Layout, tuned: &Tuned, names: &Names) -> Vec<Ga
     for (index, atom) in layout.atoms.iter().enumerate() {
         let wire = &graph.wires[atom.wire];
         let kind = match &wire.kind {
-            Kind::Input(_) | Kind::Position(_) => continue,
+            Kind::Input(_) | Kind::Position(_) | Kind::Cases(_) => continue,
             Kind::Curve { .. } => "curve",
             Kind::Product(..) => "product",
             Kind::Select { .. } => "selection",

@@ -313,7 +313,7 @@ impl Translator<'_> {
             let table = expr(Node::Table(Box::new(variable()), table));
             return self.graph.apply(&table, &position, &index.span);
         }
-        let (normal, scale, shift) = of.normalised();
+        let (normal, scale, shift) = self.graph.normalised(of);
         let (range, integer) = (self.graph.range(&normal), self.graph.is_integer(&normal));
         let kind = if let Some(place) = position.as_constant() {
             let place = place.to_int().and_then(|place| i64::try_from(place.to_u64()?).ok()).unwrap_or(0);
@@ -442,6 +442,7 @@ impl Translator<'_> {
                 .note("try", "an integer domain of few values; or --norm l2 (lattice constructions)"));
         };
         let mut sum = Form::default();
+        let (mut hull, mut whole) = (None, true);
         for value in lo..=hi {
             let number = number(Rat::from(value));
             let fixed = replaced(body, &part, &number);
@@ -449,9 +450,17 @@ impl Translator<'_> {
             let case = self.number(&Expr { node: case, span: e.span.clone() }, scope)?;
             let is_value =
                 self.compare(CompareOp::Equal, &form.plus(&-Rat::ONE, &Form::constant(Rat::from(value))), e)?;
+            let range = self.graph.range(&case);
+            hull = Some(hull.map_or(range, |hull: Interval| hull.hull(range)));
+            whole &= self.graph.is_integer(&case);
             sum = sum.plus(&Rat::ONE, &self.graph.product(&is_value, &case, &e.span)?);
         }
-        Ok(sum)
+        match hull {
+            Some(range) if sum.terms.len() > 1 && self.graph.positional(&sum).is_none() => {
+                Ok(self.graph.wire(Kind::Cases(sum), range, whole, &e.span))
+            }
+            _ => Ok(sum),
+        }
     }
 
     /// A body as a sum of products, where its form shows that it is one.
@@ -528,7 +537,7 @@ impl Translator<'_> {
     /// An aggregate of what each token has by itself.
     fn pool(&mut self, e: &Expr, aggregate: Aggregate, of: &Form, mask: Mask) -> Result<Form> {
         let (tokens, span) = (self.graph.tokens, &e.span);
-        let (normal, scale, shift) = of.normalised();
+        let (normal, scale, shift) = self.graph.normalised(of);
         match aggregate {
             Aggregate::Min => Ok(self.pool(e, Aggregate::Max, &of.scaled(&-Rat::ONE), mask)?.scaled(&-Rat::ONE)),
             _ if self.graph.positional(of).is_some() => {

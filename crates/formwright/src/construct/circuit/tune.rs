@@ -52,6 +52,8 @@ struct Tunable {
 pub struct Style {
     /// The anchor of curves.
     pub anchor: Anchor,
+    /// Whether tables at integers are flat around every integer, at twice the units: errors of their arguments are then forgotten.
+    pub robust: bool,
 }
 
 /// Chooses knots and temperatures for a tolerance.
@@ -74,7 +76,7 @@ pub fn tune(
     let mut maxima = Vec::new();
     for wire in (0..count).filter(|wire| layout.wires[*wire].is_some()) {
         match &graph.wires[wire].kind {
-            Kind::Curve { of, .. } => match exact_hinges(graph, wire, of) {
+            Kind::Curve { of, .. } => match exact_hinges(graph, wire, of, style.robust) {
                 Some(hinges) => choice.hinges[wire] = Some(hinges),
                 None => tunable.push(Tunable { wire, product: false }),
             },
@@ -95,16 +97,21 @@ pub fn tune(
 }
 
 /// A curve that is piecewise linear itself, or asked at integers only.
-fn exact_hinges(graph: &Graph, wire: usize, of: &Form) -> Option<Hinges> {
+fn exact_hinges(graph: &Graph, wire: usize, of: &Form, robust: bool) -> Option<Hinges> {
     let Kind::Curve { function, .. } = &graph.wires[wire].kind else { return None };
     if let Some((lo, hi)) = graph.integers(of) {
         let value = |k: i64| Some((Rat::from(k), exact(function, &Rat::from(k)).ok()?));
         let nodes: Option<Vec<(Rat, Rat)>> = (lo..=hi).map(value).collect();
         let exact = |wire: &usize| matches!(graph.wires[*wire].kind, Kind::Input(_) | Kind::Position(_));
-        let nodes = straightened(nodes?);
+        let nodes = if robust { nodes? } else { straightened(nodes?) };
         // What is not known exactly is kept away from the kinks, where that costs nothing.
-        let nodes = if of.terms.keys().all(exact) { nodes } else { steepened(nodes) };
-        return Some(Hinges::exactly(&nodes, Anchor::First, true));
+        let nodes = match (of.terms.keys().all(exact), robust) {
+            (true, _) => straightened(nodes),
+            (false, true) => straightened(flattened(&nodes)),
+            (false, false) => steepened(nodes),
+        };
+        let anchor = if robust { Anchor::Best } else { Anchor::First };
+        return Some(Hinges::exactly(&nodes, anchor, true));
     }
     let nodes = piecewise(function, &of_rational(graph.range(of)))?;
     Some(Hinges::exactly(&nodes, Anchor::Best, false))
@@ -122,6 +129,12 @@ fn steepened(mut nodes: Vec<(Rat, Rat)>) -> Vec<(Rat, Rat)> {
         }
     }
     nodes
+}
+
+/// Flat around every integer.
+fn flattened(nodes: &[(Rat, Rat)]) -> Vec<(Rat, Rat)> {
+    let quarter = Rat::new(1, 4);
+    nodes.iter().flat_map(|(t, y)| [(t - &quarter, y.clone()), (t + &quarter, y.clone())]).collect()
 }
 
 /// The smallest power of two for which what leaks is below rounding, whatever the index is known to.
@@ -247,7 +260,12 @@ impl Tuner<'_> {
             // What the linear model misses.
             let spent: f64 = now.iter().zip(&sensitivities).map(|((deviation, _), s)| deviation * s).sum();
             let missed = ((analysis.output - plain) / spent).clamp(0.5, 2.0);
-            tolerances = shares.iter().map(|share| share * room / (total * missed)).collect();
+            let next: Vec<f64> = shares.iter().map(|share| share * room / (total * missed)).collect();
+            let settled = next.iter().zip(&tolerances).all(|(a, b)| (a / b - 1.0).abs() < 0.02);
+            tolerances = next;
+            if settled && analysis.output <= self.eps {
+                break;
+            }
         }
         // The last split, if it holds; else the best that did; else a finer one.
         for _ in 0..12 {
@@ -275,6 +293,10 @@ impl Tuner<'_> {
 
     fn finish(&self, choice: Choice) -> Result<Tuned> {
         let analysis = self.analyse(&choice)?;
+        if std::env::var("DBG").is_ok() {
+            let names = super::names::Names::new(self.graph, 1);
+            for (w, e) in analysis.errors.iter().enumerate() { if let Some(e) = e { eprintln!("   {}: {:.3e}", names.definition(w), e.sup()); } }
+        }
         let approximations: Vec<usize> =
             self.tunable.iter().map(|gate| gate.wire).chain(self.maxima.iter().copied()).collect();
         let rounding = self.with_weight(&choice, &approximations, 0.0)?;
