@@ -298,7 +298,7 @@ impl Build {
         } else {
             (compile(&request)?, String::new())
         };
-        text.push_str(&describe(&model)?);
+        text.push_str(&describe(&model, MOST_GATES)?);
         if let Some(dir) = &self.output {
             artifact::write(&model, dir)?;
             let _ = write!(text, "\nwritten to {0}; try: formwright inspect {0}", dir.display());
@@ -339,10 +339,13 @@ next: formwright targets                                                    othe
       formwright theorems                                                   the statements behind it
 ";
 
-/// The readable summary: stages, sizes, an example, the claim.
-pub fn describe(model: &Model) -> Result<String> {
+/// The most gates that `build` shows; `inspect` shows them all.
+const MOST_GATES: usize = 20;
+
+/// The readable summary: stages, or so many gates, sizes, an example, the claim.
+pub fn describe(model: &Model, gates: usize) -> Result<String> {
     let mut text = header(model);
-    let parts = model.circuit().map_or_else(|| stage_table(model), gate_table);
+    let parts = model.circuit().map_or_else(|| stage_table(model), |circuit| gate_table(circuit, gates));
     let _ = write!(text, "\n\n{parts}\n{}\n\n", size_line(model));
     let what = if model.circuit().is_some() { "an example" } else { "what each stage does to an example" };
     let _ = write!(text, "{what}\n{}\n\n", example_table(&example(model)?));
