@@ -83,11 +83,11 @@ pub fn shown_floats(x: &[Vec<f64>]) -> Vec<Vec<String>> {
     x.iter().map(|token| token.iter().map(entry).collect()).collect()
 }
 
-/// The same, in seven digits: of numbers that are not exact anyway.
+/// The same, in six digits: of numbers that are not exact anyway.
 pub fn shown_rounded(x: &[Vec<f64>]) -> Vec<Vec<String>> {
-    let entry = |x: &f64| match format!("{x:.6e}").parse::<f64>() {
+    let entry = |x: &f64| match format!("{x:.5e}").parse::<f64>() {
         Ok(rounded) if rounded == 0.0 || (1e-4..1e7).contains(&rounded.abs()) => format!("{rounded}"),
-        _ => format!("{x:.6e}"),
+        _ => format!("{x:.5e}"),
     };
     x.iter().map(|token| token.iter().map(entry).collect()).collect()
 }

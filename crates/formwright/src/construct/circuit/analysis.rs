@@ -317,7 +317,8 @@ impl Analyst<'_> {
 
     /// Whether a register holds multiples of a small power of two, exactly: sums and products of such numbers are not rounded.
     fn is_exact(&self, row: &Form) -> bool {
-        row.terms.iter().all(|(atom, c)| self.exact[*atom] && is_dyadic(float(c))) && self.size(row) < self.exact_reach()
+        row.terms.iter().all(|(atom, c)| self.exact[*atom] && is_dyadic(float(c)))
+            && self.size(row) < self.exact_reach()
     }
 
     /// Multiples of `2^-12` below this are numbers of the format, and so are their partial sums.
@@ -330,9 +331,10 @@ impl Analyst<'_> {
         let lowered = self.layout.lower(form);
         let coordinates = self.layout.coordinates(&lowered, slot);
         let rows = &self.layout.before[slot];
-        let exact_reads = coordinates.iter().zip(rows).enumerate().all(|(p, (c, row))| {
-            c.is_zero() || is_dyadic(float(c)) && self.lost[slot][p] == 0.0 && self.is_exact(row)
-        });
+        let exact_reads =
+            coordinates.iter().zip(rows).enumerate().all(|(p, (c, row))| {
+                c.is_zero() || is_dyadic(float(c)) && self.lost[slot][p] == 0.0 && self.is_exact(row)
+            });
         let exact_units = hinges.units.iter().all(|unit| is_dyadic(unit.knot) && is_dyadic(unit.slope));
         let ends = [hinges.active(reading.range.lo()), hinges.active(reading.range.hi())];
         let most = ends.iter().map(|active| active.heights + active.slopes + active.knots).fold(0.0, f64::max);
@@ -343,10 +345,16 @@ impl Analyst<'_> {
 
     /// The terms that are not 0 when atoms are added to a register: active units, or the values of heads.
     fn active(&self, addition: &Form) -> usize {
-        let of_hinges = |hinges: &Hinges| hinges.units.iter().filter(|unit| unit.right).count().max(
-            hinges.units.iter().filter(|unit| !unit.right).count(),
-        );
-        let of_atom = |atom: &usize| self.gates[*atom].iter().map(|(hinges, _)| of_hinges(hinges)).sum::<usize>().max(1);
+        let of_hinges = |hinges: &Hinges| {
+            hinges
+                .units
+                .iter()
+                .filter(|unit| unit.right)
+                .count()
+                .max(hinges.units.iter().filter(|unit| !unit.right).count())
+        };
+        let of_atom =
+            |atom: &usize| self.gates[*atom].iter().map(|(hinges, _)| of_hinges(hinges)).sum::<usize>().max(1);
         addition.terms.keys().map(of_atom).sum()
     }
 
@@ -527,7 +535,8 @@ impl Analyst<'_> {
                 let fixed = of_condition * (float(&reach) + float(&floor).abs()) + lost + inside;
                 // Off, the argument is negative, errors included, and the unit is silent.
                 let room = float(&reach) - of_value.cells().map(|(lo, hi, _)| (hi - lo).max(0.0)).sum::<f64>();
-                let silent = of_value.sup() + of_condition * float(&reach) + lost + inside + self.reading_error(&reading);
+                let silent =
+                    of_value.sup() + of_condition * float(&reach) + lost + inside + self.reading_error(&reading);
                 if of_condition == 0.0 && (floor.is_zero() || exact) && silent < room {
                     self.off.insert(wire, 0.0);
                 }

@@ -125,7 +125,9 @@ pub fn compile(target: &Checked, wish: &Wish) -> Result<Compiled> {
         let tuned = match tune(&translated.graph, &layout, &translated.outputs, eps, machine, style) {
             Ok(tuned) => tuned,
             Err(error) => {
-                if std::env::var("DBG").is_ok() { eprintln!("robust {robust} clear {clear}: {error}"); }
+                if std::env::var("DBG").is_ok() {
+                    eprintln!("robust {robust} clear {clear}: {error}");
+                }
                 failure.get_or_insert(error);
                 continue;
             }

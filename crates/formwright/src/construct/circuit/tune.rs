@@ -295,7 +295,11 @@ impl Tuner<'_> {
         let analysis = self.analyse(&choice)?;
         if std::env::var("DBG").is_ok() {
             let names = super::names::Names::new(self.graph, 1);
-            for (w, e) in analysis.errors.iter().enumerate() { if let Some(e) = e { eprintln!("   {}: {:.3e}", names.definition(w), e.sup()); } }
+            for (w, e) in analysis.errors.iter().enumerate() {
+                if let Some(e) = e {
+                    eprintln!("   {}: {:.3e}", names.definition(w), e.sup());
+                }
+            }
         }
         let approximations: Vec<usize> =
             self.tunable.iter().map(|gate| gate.wire).chain(self.maxima.iter().copied()).collect();
