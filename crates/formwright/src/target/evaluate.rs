@@ -70,7 +70,9 @@ pub(crate) fn positional_values(
         near.of_token.clear();
         exact.number(expr, at).map(|value| (value, 0.0)).or_else(|error| {
             let near = near.number(expr, at).ok().filter(|near| near.is_bounded());
-            near.and_then(|near| Some((Rat::from_f64(near.mid())?, near.width()))).ok_or(error)
+            // An undecided condition leaves a wide interval: no number of a position.
+            let narrow = near.filter(|near| near.width() <= 1e-9 * (1.0 + near.mag()));
+            narrow.and_then(|near| Some((Rat::from_f64(near.mid())?, near.width()))).ok_or(error)
         })
     };
     (0..tokens).map(value).collect()

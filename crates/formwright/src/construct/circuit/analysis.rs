@@ -27,6 +27,7 @@ use crate::error::{Error, Result};
 use crate::exact::Rat;
 use crate::interval::Interval;
 use crate::network::Precision;
+use crate::target::expr::Node;
 use crate::target::univariate::enclose;
 
 /// The choices that are left once everything has its place.
@@ -38,6 +39,8 @@ pub struct Choice {
     pub halves: Vec<usize>,
     /// For each wire that is a maximum or a gather, the temperature.
     pub temperature: Vec<f64>,
+    /// The hinges of every gate atom, once they are built: for other numbers of tokens nothing is chosen anew.
+    pub built: Option<Vec<Vec<(Hinges, f64)>>>,
     /// For each wire, what its own approximation is multiplied by: 1, except to see what it contributes.
     pub weight: Vec<f64>,
 }
@@ -64,7 +67,9 @@ pub struct Analysis {
     pub bases: Vec<f64>,
     /// The hinges of every gate atom, one set for each argument, with its sign.
     pub gates: Vec<Vec<(Hinges, f64)>>,
-    /// The error of the outputs.
+    /// The error of each output coordinate.
+    pub outputs: Vec<f64>,
+    /// The largest of them.
     pub output: f64,
 }
 
@@ -150,6 +155,8 @@ struct Analyst<'a> {
     sizes: Vec<f64>,
     /// What an atom loses inside.
     inner: Vec<f64>,
+    /// The cells of a curve's argument, with the values there and the error.
+    cells: BTreeMap<usize, Vec<(f64, f64, Interval, f64)>>,
     /// The error of a selection that is off.
     off: BTreeMap<usize, f64>,
     /// Whether an atom is a multiple of a small power of two, and computed exactly.
@@ -179,6 +186,7 @@ pub fn analyse(
         gates: vec![Vec::new(); atoms],
         sizes: vec![0.0; atoms],
         inner: vec![0.0; atoms],
+        cells: BTreeMap::new(),
         off: BTreeMap::new(),
         exact: vec![false; atoms],
         lost: vec![Vec::new()],
@@ -191,14 +199,16 @@ pub fn analyse(
         analyst.registers(slot);
     }
     let end = layout.last() + 1;
-    let mut output = 0.0_f64;
+    let mut errors_out = Vec::new();
     for form in outputs {
         let reading = analyst.read(form, end);
         let constant = machine.gamma(reading.count + 2) * reading.constant.abs();
-        output = output.max(reading.total(machine).sup() + constant + machine.tiny());
+        errors_out.push((reading.total(machine).sup() + constant + machine.tiny()) * (1.0 + 1e-9));
     }
     let Analyst { errors, bases, gates, .. } = analyst;
-    Ok(Analysis { errors, bases, gates, output: output * (1.0 + 1e-9) })
+    let output = errors_out.iter().copied().fold(0.0, f64::max);
+    let output = if errors_out.iter().any(|error| error.is_nan()) { f64::INFINITY } else { output };
+    Ok(Analysis { errors, bases, gates, outputs: errors_out, output })
 }
 
 fn float(x: &Rat) -> f64 {
@@ -208,7 +218,7 @@ fn float(x: &Rat) -> f64 {
 impl Analyst<'_> {
     /// The constant of a form over atoms, their bases included.
     fn constant(&self, form: &Form) -> f64 {
-        float(&form.constant) + form.terms.iter().map(|(atom, c)| float(c) * self.bases[*atom]).sum::<f64>()
+        constant(form, &self.bases)
     }
 
     /// The error of a form over wires, as a function of its value.
@@ -225,6 +235,48 @@ impl Analyst<'_> {
                 Profile::constant(range, sum)
             }
         }
+    }
+
+    /// **Lemma** (deviations and variance): if `v = mean(d²)` and `mean(d) = 0`, then `d_i² ≤ (n-1) v`, since `d_i = -Σ_{j≠i} d_j`.
+    ///
+    /// If `a = c·d` and `b` is a function of `v`: the cells of `v`, and the largest `|a|` for a variance up to a given one.
+    #[expect(clippy::type_complexity, reason = "cells, and a function of their ends")]
+    fn deviation_and_variance(
+        &self,
+        a: &Form,
+        b: &Form,
+    ) -> Option<(&Vec<(f64, f64, Interval, f64)>, impl Fn(f64) -> f64 + use<>)> {
+        let wire = |form: &Form| form.single().filter(|(_, c)| **c == Rat::ONE && form.constant.is_zero()).map(|(k, _)| k);
+        let (curve, scale) = b.single().filter(|_| b.constant.is_zero()).filter(|(_, c)| **c == Rat::ONE)?;
+        let _ = scale;
+        let Kind::Curve { of: variance, .. } = &self.graph.wires[curve].kind else { return None };
+        let Kind::Mean { of: squares, mask, scale } = &self.graph.wires[wire(variance)?].kind else { return None };
+        let Kind::Curve { function, of: deviation } = &self.graph.wires[wire(squares)?].kind else { return None };
+        let square = matches!(&function.node, Node::Power(base, 2) if base.node == Node::Token);
+        if !square || !mask.is_all() || *scale != Rat::ONE || !self.is_centred(deviation) {
+            return None;
+        }
+        let (_, c) = a.terms.first_key_value()?;
+        let (_, d) = deviation.terms.first_key_value()?;
+        let factor = c / d;
+        if deviation.scaled(&factor) != *a {
+            return None;
+        }
+        #[expect(clippy::cast_precision_loss, reason = "a number of tokens")]
+        let others = (self.machine.tokens - 1) as f64;
+        let factor = float(&factor).abs();
+        Some((self.cells.get(&curve)?, move |most: f64| factor * (others * most.max(0.0)).sqrt() * (1.0 + 1e-12)))
+    }
+
+    /// Whether the mean of a form is 0 by its making: `e - mean(e)`.
+    fn is_centred(&self, form: &Form) -> bool {
+        form.constant.is_zero()
+            && form.terms.iter().any(|(wire, c)| match &self.graph.wires[*wire].kind {
+                Kind::Mean { of, mask, scale } => {
+                    mask.is_all() && *scale == Rat::ONE && form.plus(&-c.clone(), &Form::of(*wire)) == of.scaled(&-c.clone())
+                }
+                _ => false,
+            })
     }
 
     /// The error of a sum of selections of which one is on.
@@ -290,8 +342,9 @@ impl Analyst<'_> {
                 continue;
             }
             if slot == 0 {
-                lost[*register] += self.machine.gamma(addition.terms.len() + 3) * self.size(&after[*register]);
-                times[*register] += 4.0 + f64::from(u32::try_from(addition.terms.len()).unwrap_or(u32::MAX));
+                let (loss, once) = self.embedding_loss(addition);
+                lost[*register] += loss;
+                times[*register] = if once { 1.0 + 1e-6 } else { f64::INFINITY };
             } else if !was_empty {
                 // What was there takes part in the sum, in any order.
                 let terms = self.active(addition) + 2;
@@ -315,10 +368,29 @@ impl Analyst<'_> {
         self.times.push(times);
     }
 
+    /// What the embedding loses in a register, and whether it is one rounding of what the register holds: a single input, only moved.
+    fn embedding_loss(&self, row: &Form) -> (f64, bool) {
+        let sizes = row.terms.iter().map(|(atom, c)| match &self.layout.atoms[*atom].source {
+            Source::Input(_, middle) => {
+                let wire = self.layout.atoms[*atom].wire;
+                float(c).abs() * (self.graph.wires[wire].range.mag() + float(middle).abs())
+            }
+            _ => float(c).abs() * self.sizes[*atom],
+        });
+        let all = self.machine.gamma(row.terms.len() + 5) * sizes.sum::<f64>();
+        let moved = row.single().filter(|(_, c)| c.abs() == Rat::ONE).map(|(atom, _)| &self.layout.atoms[atom]);
+        match moved.map(|atom| (&atom.source, atom.wire)) {
+            // Both the input and the middle are numbers of the format.
+            Some((Source::Input(..), wire)) if is_centre(self.graph.wires[wire].range) => {
+                (self.machine.unit() * self.size(row) * (1.0 + 1e-6), true)
+            }
+            _ => (all, false),
+        }
+    }
+
     /// Whether a register holds multiples of a small power of two, exactly: sums and products of such numbers are not rounded.
     fn is_exact(&self, row: &Form) -> bool {
-        row.terms.iter().all(|(atom, c)| self.exact[*atom] && is_dyadic(float(c)))
-            && self.size(row) < self.exact_reach()
+        row.terms.iter().all(|(atom, c)| self.exact[*atom] && is_dyadic(float(c))) && self.size(row) < self.exact_reach()
     }
 
     /// Multiples of `2^-12` below this are numbers of the format, and so are their partial sums.
@@ -331,10 +403,9 @@ impl Analyst<'_> {
         let lowered = self.layout.lower(form);
         let coordinates = self.layout.coordinates(&lowered, slot);
         let rows = &self.layout.before[slot];
-        let exact_reads =
-            coordinates.iter().zip(rows).enumerate().all(|(p, (c, row))| {
-                c.is_zero() || is_dyadic(float(c)) && self.lost[slot][p] == 0.0 && self.is_exact(row)
-            });
+        let exact_reads = coordinates.iter().zip(rows).enumerate().all(|(p, (c, row))| {
+            c.is_zero() || is_dyadic(float(c)) && self.lost[slot][p] == 0.0 && self.is_exact(row)
+        });
         let exact_units = hinges.units.iter().all(|unit| is_dyadic(unit.knot) && is_dyadic(unit.slope));
         let ends = [hinges.active(reading.range.lo()), hinges.active(reading.range.hi())];
         let most = ends.iter().map(|active| active.heights + active.slopes + active.knots).fold(0.0, f64::max);
@@ -345,16 +416,10 @@ impl Analyst<'_> {
 
     /// The terms that are not 0 when atoms are added to a register: active units, or the values of heads.
     fn active(&self, addition: &Form) -> usize {
-        let of_hinges = |hinges: &Hinges| {
-            hinges
-                .units
-                .iter()
-                .filter(|unit| unit.right)
-                .count()
-                .max(hinges.units.iter().filter(|unit| !unit.right).count())
-        };
-        let of_atom =
-            |atom: &usize| self.gates[*atom].iter().map(|(hinges, _)| of_hinges(hinges)).sum::<usize>().max(1);
+        let of_hinges = |hinges: &Hinges| hinges.units.iter().filter(|unit| unit.right).count().max(
+            hinges.units.iter().filter(|unit| !unit.right).count(),
+        );
+        let of_atom = |atom: &usize| self.gates[*atom].iter().map(|(hinges, _)| of_hinges(hinges)).sum::<usize>().max(1);
         addition.terms.keys().map(of_atom).sum()
     }
 
@@ -435,6 +500,7 @@ impl Analyst<'_> {
                 let reading = self.read(of, slot);
                 let exact = hinges.integers && self.is_exact_gate(&reading, of, slot, &hinges);
                 let mut pieces: Vec<(Interval, f64)> = Vec::new();
+                let mut cells = Vec::new();
                 let mut inner = 0.0_f64;
                 let mut piece = |lo: f64, hi: f64, value: Interval, deviation: f64| {
                     let error = reading.value.over(lo, hi) + reading.lost(lo, hi, unit);
@@ -442,7 +508,9 @@ impl Analyst<'_> {
                     let steepest = hinges.steepest(lo - reach, hi + reach);
                     let inside = if exact { 0.0 } else { self.inside(&hinges, &reading, (lo, hi), error, company) };
                     inner = inner.max(inside);
-                    pieces.push((value, steepest * error + deviation * weight + inside));
+                    let error = steepest * error + deviation * weight + inside;
+                    pieces.push((value, error));
+                    cells.push((lo, hi, value, error));
                 };
                 if hinges.integers {
                     for (t, y) in integer_values(&hinges, reading.range) {
@@ -458,6 +526,7 @@ impl Analyst<'_> {
                 let profile = Profile::gathered(known.range, &pieces);
                 let profile =
                     if self.machine.subdivided { profile } else { Profile::constant(known.range, profile.sup()) };
+                self.cells.insert(wire, cells);
                 self.exact[atom] = exact;
                 self.bases[atom] = hinges.base;
                 self.sizes[atom] = (known.range - Interval::point(hinges.base)).mag() + profile.sup();
@@ -474,27 +543,45 @@ impl Analyst<'_> {
                 let (mut gates, mut inner) = (Vec::new(), 0.0_f64);
                 let mut deviation = 0.0_f64;
                 let mut tables = 0.0_f64;
-                for (reading, sign) in readings.iter().zip([1.0, -1.0]) {
+                for (side, (reading, sign)) in readings.iter().zip([1.0, -1.0]).enumerate() {
                     let (lo, hi) = (reading.range.lo(), reading.range.hi());
                     let error = reading.value.sup() + reading.lost(lo, hi, unit);
                     let inflation = if self.machine.inflated { error } else { 0.0 };
-                    let hinges = match &self.choice.hinges[wire] {
-                        Some(_) => quarter_squares(reading.range),
-                        None => {
+                    let hinges = match (&self.choice.hinges[wire], &self.choice.built) {
+                        (Some(_), _) => quarter_squares(reading.range),
+                        (None, Some(built)) => built[atom][side].0.clone(),
+                        (None, None) => {
                             Hinges::square((reading.range.mag() + inflation) * (1.0 + 1e-6), self.choice.halves[wire])
                         }
                     };
+                    if hinges.nodes.last().is_none_or(|(end, _)| reading.range.mag() + inflation > *end) && !known.integer {
+                        return Err(Error::declined("a product reaches beyond its squares"));
+                    }
                     tables += hinges.steepest(lo - error, hi + error) * error;
                     deviation = deviation.max(hinges.worst());
                     inner += self.inside(&hinges, reading, (lo, hi), error, company + hinges.units.len());
                     gates.push((hinges, sign));
                 }
                 let mut worst = 0.0_f64;
-                for (lo, hi, of_a) in left.value.cells() {
-                    let x = lo.abs().max(hi.abs());
-                    for (lo, hi, of_b) in right.value.cells() {
-                        let y = lo.abs().max(hi.abs());
-                        worst = worst.max(x * of_b + y * of_a + (of_a + lost_a) * (of_b + lost_b));
+                let mut pair = |x: f64, of_a: f64, y: f64, of_b: f64| {
+                    worst = worst.max(x * of_b + y * of_a + (of_a + lost_a) * (of_b + lost_b));
+                };
+                if let Some((cells, size)) = self.deviation_and_variance(a, b) {
+                    let of_a = left.value.sup();
+                    for (_, most, values, of_b) in cells {
+                        pair(size(*most).min(range_a.mag()), of_a, values.mag(), *of_b);
+                    }
+                } else if let Some((cells, size)) = self.deviation_and_variance(b, a) {
+                    let of_b = right.value.sup();
+                    for (_, most, values, of_a) in cells {
+                        pair(values.mag(), *of_a, size(*most).min(range_b.mag()), of_b);
+                    }
+                } else {
+                    for (lo, hi, of_a) in left.value.cells() {
+                        let x = lo.abs().max(hi.abs());
+                        for (lo, hi, of_b) in right.value.cells() {
+                            pair(x, of_a, lo.abs().max(hi.abs()), of_b);
+                        }
                     }
                 }
                 // The registers lose before the gate reads them, and not before the rest is read.
@@ -534,19 +621,18 @@ impl Analyst<'_> {
                 let inside = if exact { 0.0 } else { inside };
                 let fixed = of_condition * (float(&reach) + float(&floor).abs()) + lost + inside;
                 // Off, the argument is negative, errors included, and the unit is silent.
-                let room = float(&reach) - of_value.cells().map(|(lo, hi, _)| (hi - lo).max(0.0)).sum::<f64>();
-                let silent =
-                    of_value.sup() + of_condition * float(&reach) + lost + inside + self.reading_error(&reading);
+                let room = float(&reach) - self.graph.range(value).width();
+                let silent = of_value.sup() + of_condition * float(&reach) + lost + inside + self.reading_error(&reading);
                 if of_condition == 0.0 && (floor.is_zero() || exact) && silent < room {
                     self.off.insert(wire, 0.0);
                 }
                 let pieces: Vec<(Interval, f64)> = of_value
                     .cells()
                     .filter_map(|(lo, hi, error)| Some((Interval::new(lo, hi).ok()?, error + fixed)))
-                    .chain([(Interval::ZERO, fixed)])
+                    .chain([(Interval::ZERO, fixed + (silent - room).max(0.0))])
                     .collect();
                 self.exact[atom] = exact;
-                self.sizes[atom] = float(&reach);
+                self.sizes[atom] = float(&reach) + of_value.sup() + fixed;
                 self.inner[atom] = inside;
                 self.errors[wire] = Some(Profile::gathered(known.range, &pieces));
                 self.gates[atom] = vec![(hinges, 1.0)];
@@ -654,6 +740,19 @@ impl Analyst<'_> {
         self.errors[wire] = Some(profile);
         Ok(())
     }
+}
+
+/// The constant of a form over atoms, their bases included: summed exactly, rounded once.
+pub fn constant(form: &Form, bases: &[f64]) -> f64 {
+    let exactly = |x: f64| Rat::from_f64(x).unwrap_or_default();
+    let bases = form.terms.iter().map(|(atom, c)| c * &exactly(bases[*atom]));
+    bases.fold(form.constant.clone(), |sum, base| sum + base).to_f64()
+}
+
+/// Whether the middle of a range is a number of every format.
+fn is_centre(range: Interval) -> bool {
+    let middle = float(&super::layout::middle(range));
+    Precision::F32.round(middle) == middle
 }
 
 /// Whether a number is a multiple of 1/64.

@@ -89,7 +89,7 @@ impl Assembler<'_> {
     }
 
     fn constant(&self, form: &Form) -> f64 {
-        form.constant.to_f64() + form.terms.iter().map(|(atom, c)| c.to_f64() * self.analysis.bases[*atom]).sum::<f64>()
+        super::analysis::constant(form, &self.analysis.bases)
     }
 
     /// The registers' weights of a form over atoms that is read in a slot.

@@ -112,8 +112,9 @@ impl Graph {
     /// The range of a form.
     pub fn range(&self, form: &Form) -> Interval {
         if let Some(table) = self.positional(form) {
-            let values = table.iter().map(Interval::from);
-            return values.reduce(Interval::hull).unwrap_or(Interval::ZERO);
+            let hull = table.iter().map(Interval::from).reduce(Interval::hull).unwrap_or(Interval::ZERO);
+            let slack = self.slack(form);
+            return hull + Interval::new(-slack, slack).unwrap_or(Interval::ENTIRE);
         }
         let terms = form.terms.iter().map(|(wire, scale)| Interval::from(scale) * self.wires[*wire].range);
         terms.fold(Interval::from(&form.constant), |sum, term| sum + term)
@@ -139,6 +140,12 @@ impl Graph {
         (self.is_integer(form) && small).then(ends).filter(|(lo, hi)| hi.abs_diff(*lo) < TABLE as u64)
     }
 
+    /// How far stored values of positions may be from what is meant.
+    pub fn slack(&self, form: &Form) -> f64 {
+        let slack: f64 = form.terms.iter().map(|(wire, c)| c.to_f64().abs() * self.wires[*wire].slack).sum();
+        slack * (1.0 + 1e-12)
+    }
+
     /// The value at each position, if it depends on nothing else.
     pub fn positional(&self, form: &Form) -> Option<Vec<Rat>> {
         let mut table = vec![form.constant.clone(); self.tokens];
@@ -162,7 +169,7 @@ impl Graph {
 
     /// A number for each position; `slack` is how far it may be from what is meant.
     pub fn position(&mut self, table: Vec<Rat>, slack: f64, span: &Span) -> Form {
-        if table.iter().all(|value| *value == table[0]) {
+        if slack == 0.0 && table.iter().all(|value| *value == table[0]) {
             return Form::constant(table[0].clone());
         }
         if slack == 0.0
@@ -175,7 +182,8 @@ impl Graph {
             return Form::constant(shift).plus(&scale, &Form::of(wire));
         }
         let range = table.iter().map(Interval::from).reduce(Interval::hull).unwrap_or(Interval::ZERO);
-        let integer = table.iter().all(Rat::is_int);
+        let integer = slack == 0.0 && table.iter().all(Rat::is_int);
+        let range = range + Interval::new(-slack, slack).unwrap_or(Interval::ENTIRE);
         let form = self.wire(Kind::Position(table), range, integer, span);
         if let Some((wire, _)) = form.single() {
             self.wires[wire].slack = self.wires[wire].slack.max(slack);
@@ -221,7 +229,7 @@ impl Graph {
     /// `function(form)`; `span` is its place in the text.
     pub fn apply(&mut self, function: &Expr, form: &Form, span: &Span) -> Result<Form> {
         if let Some(table) = self.positional(form) {
-            return self.tabulate(function, &table, span);
+            return self.tabulate(function, &table, self.slack(form), span);
         }
         let (argument, inner) = self.argument(form);
         self.curve(compose(function, &inner), argument, span)
@@ -243,9 +251,7 @@ impl Graph {
                 let integer = values.iter().all(Rat::is_int);
                 return Ok(self.wire(Kind::Curve { function, of }, hull, integer, span));
             }
-        } else if function.any(&|node| matches!(node, Node::Compare(..) | Node::If(..)))
-            || function.any(&|node| matches!(node, Node::Call(Function::Floor, _) | Node::Binary(BinaryOp::Mod, ..)))
-        {
+        } else if jumps(&function) {
             return Err(Error::declined("a step has no continuous approximation in the supremum norm")
                 .place(&self.text, span, "this jumps")
                 .note(
@@ -297,18 +303,26 @@ impl Graph {
         Ok(hull.unwrap_or(Interval::ZERO))
     }
 
-    /// A function of positions.
-    fn tabulate(&mut self, function: &Expr, table: &[Rat], span: &Span) -> Result<Form> {
+    /// A function of positions, whose values are known to within `off`.
+    fn tabulate(&mut self, function: &Expr, table: &[Rat], off: f64, span: &Span) -> Result<Form> {
         let (mut values, mut slack) = (Vec::new(), 0.0_f64);
+        let around = Interval::new(-off, off).unwrap_or(Interval::ENTIRE);
         for value in table {
-            if let Ok(value) = exact(function, value) {
+            if off == 0.0
+                && let Ok(value) = exact(function, value)
+            {
                 values.push(value);
                 continue;
             }
-            let near = enclose(function, Interval::from(value)).ok().filter(|near| near.is_bounded());
+            let near = enclose(function, Interval::from(value) + around).ok().filter(|near| near.is_bounded());
             let near = near.ok_or_else(|| {
                 Error::declined("a function is not defined at some position").place(&self.text, span, "here")
             })?;
+            if jumps(function) && near.width() > 0.0 {
+                return Err(Error::declined("a comparison of irrational numbers is not decided")
+                    .place(&self.text, span, "here")
+                    .note("try", "rational numbers, where they are to be compared"));
+            }
             slack = slack.max(near.width());
             values.push(Rat::from_f64(near.mid()).unwrap_or_default());
         }
@@ -403,6 +417,14 @@ fn affinely(table: &[Rat], other: &[Rat]) -> Option<(Rat, Rat)> {
     let scale = (&table[differs] - &table[0]) / (&other[differs] - &other[0]);
     let shift = &table[0] - &(&scale * &other[0]);
     table.iter().zip(other).all(|(a, b)| *a == &scale * b + shift.clone()).then_some((scale, shift))
+}
+
+/// Whether a function may jump, by its form.
+fn jumps(function: &Expr) -> bool {
+    function.any(&|node| {
+        matches!(node, Node::Compare(..) | Node::If(..) | Node::Table(..) | Node::Binary(BinaryOp::Mod, ..))
+            || matches!(node, Node::Call(Function::Floor, _))
+    })
 }
 
 fn gcd(a: Int, b: Int) -> Int {

@@ -278,25 +278,51 @@ impl Hinges {
 /// Points of a segment at which a fit is tried.
 const SAMPLES: [f64; 9] = [0.03, 0.12, 0.25, 0.38, 0.5, 0.62, 0.75, 0.88, 0.97];
 
-/// A piecewise-linear function within about `eps` of a curve; its deviations are proved.
-pub fn fit(function: &Expr, range: Interval, eps: f64, anchor: Anchor) -> Result<Hinges> {
+/// A tolerance that grows with the value: `eps · (1 + growth · share)`, where the share of the range goes from 0 at one end to 1 at the other.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Tolerance {
+    /// The smallest.
+    pub eps: f64,
+    /// How much larger it is at the far end, times `eps`; negative if it is smallest at the largest value.
+    pub growth: f64,
+}
+
+impl Tolerance {
+    /// For a value in a range.
+    fn at(self, y: f64, values: Interval) -> f64 {
+        let share = ((y - values.lo()) / (values.hi() - values.lo())).clamp(0.0, 1.0);
+        if self.growth == 0.0 || share.is_nan() {
+            self.eps
+        } else if self.growth > 0.0 {
+            self.eps * (1.0 + self.growth * share)
+        } else {
+            self.eps * (1.0 - self.growth * (1.0 - share))
+        }
+    }
+}
+
+/// A piecewise-linear function about as near to a curve as the tolerance says; its deviations are proved.
+pub fn fit(function: &Expr, (range, values): (Interval, Interval), tolerance: Tolerance, anchor: Anchor) -> Result<Hinges> {
     let (lo, hi) = (range.lo(), range.hi());
     let fast = Fast::new(function);
     let f = |t: f64| fast.at(t.clamp(lo, hi));
     let width = hi - lo;
+    let allowed = |t: f64| tolerance.at(f(t), values);
     // Which side of the curve a node lies on: below where it is convex.
     let offset = |t: f64| {
         let h = (width * 1e-4).min((hi - t).max(t - lo));
         let (a, b) = ((t - h).max(lo), (t + h).min(hi));
         let middle = f64::midpoint(a, b);
         let bend = f(a) + f(b) - 2.0 * f(middle);
-        if bend.is_nan() || bend == 0.0 { 0.0 } else { -eps * bend.signum() }
+        if bend.is_nan() || bend == 0.0 { 0.0 } else { -0.985 * allowed(t) * bend.signum() }
     };
-    let tight = eps * 0.985;
     let fits = |a: f64, ya: f64, b: f64, yb: f64| {
-        SAMPLES.iter().all(|share| (ya + (yb - ya) * share - f(a + (b - a) * share)).abs() <= eps)
+        SAMPLES.iter().all(|share| {
+            let y = f(a + (b - a) * share);
+            (ya + (yb - ya) * share - y).abs() <= tolerance.at(y, values)
+        })
     };
-    let node = |t: f64| (t, f(t) + offset(t) * (tight / eps));
+    let node = |t: f64| (t, f(t) + offset(t));
     let mut nodes = vec![node(lo)];
     let mut step = width / 8.0;
     while let Some((a, ya)) = nodes.last().copied().filter(|(a, _)| *a < hi) {
@@ -344,13 +370,14 @@ pub fn fit(function: &Expr, range: Interval, eps: f64, anchor: Anchor) -> Result
     let doubles = 8.0 * f64::EPSILON * nodes.len() as f64 * (steep * width + nodes[0].1.abs());
     let mut deviations = Vec::with_capacity(nodes.len());
     for pair in nodes.windows(2) {
-        deviations.push(deviation(function, pair[0], pair[1], eps)? + doubles);
+        let enough = allowed(pair[0].0).min(allowed(pair[1].0));
+        deviations.push(deviation(function, pair[0], pair[1], enough)? + doubles);
     }
     Ok(Hinges::through(nodes, deviations, anchor, false))
 }
 
 /// Segments of a curve, at most.
-const MOST: usize = 1 << 14;
+const MOST: usize = 1 << 12;
 
 /// A bound that is within this factor of what was seen, or of what is enough, is not improved.
 const CLOSE: f64 = 1.01;
@@ -416,7 +443,9 @@ mod tests {
         ] {
             let f = function(text);
             for eps in [1e-1, 1e-2, 1e-3] {
-                let hinges = fit(&f, Interval::new(lo, hi).expect("a range"), eps, Anchor::Best).expect(text);
+                let range = Interval::new(lo, hi).expect("a range");
+                let tolerance = Tolerance { eps, growth: 0.0 };
+                let hinges = fit(&f, (range, range), tolerance, Anchor::Best).expect(text);
                 assert!(hinges.worst() <= eps * 1.1, "{text} {eps}: {}", hinges.worst());
                 for k in 0..=2000 {
                     let t = lo + (hi - lo) * f64::from(k) / 2000.0;

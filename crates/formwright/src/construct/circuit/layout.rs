@@ -14,7 +14,7 @@ use super::form::Form;
 use super::graph::{Graph, Kind};
 use crate::exact::Rat;
 use crate::interval::Interval;
-use crate::network::Mask;
+use crate::network::{Mask, Precision};
 
 /// How the scores of a head come about.
 #[derive(Clone, Debug, PartialEq)]
@@ -110,9 +110,9 @@ fn attention_after(slot: usize) -> usize {
     slot.div_ceil(2) * 2 + 1
 }
 
-/// The middle of a range, a double.
+/// About the middle of a range: a number of every format.
 pub fn middle(range: Interval) -> Rat {
-    Rat::from_f64(range.mid()).unwrap_or_default()
+    Rat::from_f64(Precision::F32.round(range.mid())).unwrap_or_default()
 }
 
 /// The floor and the reach of a selection: `condition · value = R(value - floor + reach · (condition - 1)) + floor · condition`.

@@ -120,14 +120,11 @@ pub fn compile(target: &Checked, wish: &Wish) -> Result<Compiled> {
         if robust && best.is_some() {
             break;
         }
-        let style = Style { anchor: Anchor::Best, robust };
+        let style = Style { anchor: Anchor::Best, shaped: true, robust };
         let layout = Layout::new(&translated.graph, &translated.outputs, clear);
         let tuned = match tune(&translated.graph, &layout, &translated.outputs, eps, machine, style) {
             Ok(tuned) => tuned,
             Err(error) => {
-                if std::env::var("DBG").is_ok() {
-                    eprintln!("robust {robust} clear {clear}: {error}");
-                }
                 failure.get_or_insert(error);
                 continue;
             }
@@ -163,21 +160,25 @@ fn finish(
     let graph = &translated.graph;
     let lengths = lengths(translated, layout, tuned, machine, eps);
     let network = assemble::assemble(graph, layout, tuned, machine.precision, (target.dims(), lengths), names);
-    let bound = tuned.analysis.output;
+    // What is claimed is claimed for all these numbers of tokens.
+    let at_most = Machine { tokens: lengths.1, ..machine };
+    let found = analyse(graph, layout, &translated.outputs, &tuned.built(), at_most);
+    let bound = found.map_or(f64::INFINITY, |found| found.output).max(tuned.analysis.output);
+    let longer = bound - tuned.analysis.output;
     let mut terms: Vec<Term> = tuned
         .shares
         .iter()
         .filter(|(_, share)| *share > 0.0)
         .map(|(wire, share)| Term { name: Cow::Owned(names.definition(*wire)), bound: *share })
         .collect();
-    terms.push(Term { name: Cow::Borrowed("rounding"), bound: tuned.rounding });
+    terms.push(Term { name: Cow::Borrowed("rounding"), bound: tuned.rounding + longer });
     let sum: f64 = terms.iter().map(|term| term.bound).sum();
     if sum < bound {
         terms.push(Term { name: Cow::Borrowed("errors of errors"), bound: bound - sum });
     }
     let budget = Budget { norm: Norm::Sup, bound, terms, method: Method::GateWise, assumptions: Vec::new() };
     let whole = translated.outputs.iter().all(|form| graph.is_integer(form));
-    let margin = whole.then(|| 1.0 - bound);
+    let margin = (whole && bound < 0.5).then(|| 1.0 - bound);
     Compiled { network, budget, gates: gates(graph, layout, tuned, names), lengths, margin }
 }
 
@@ -218,9 +219,9 @@ fn lengths(translated: &Translated, layout: &Layout, tuned: &Tuned, machine: Mac
     let wires = || graph.wires.iter().zip(&layout.wires).filter(|(_, form)| form.is_some()).map(|(wire, _)| &wire.kind);
     let fixed = translated.fixed
         || wires().any(|kind| match kind {
-            Kind::Mean { scale, mask, .. } => *scale != Rat::ONE || mask.blind((1, tokens)).is_some(),
+            Kind::Mean { scale, mask, .. } => *scale != Rat::ONE || mask.blind((1, MOST_TOKENS)).is_some(),
             Kind::Sink { .. } | Kind::Gather { .. } | Kind::Position(_) => true,
-            Kind::Largest { mask, .. } => mask.blind((1, tokens)).is_some(),
+            Kind::Largest { mask, .. } => mask.blind((1, MOST_TOKENS)).is_some(),
             _ => false,
         });
     if fixed {
@@ -230,9 +231,10 @@ fn lengths(translated: &Translated, layout: &Layout, tuned: &Tuned, machine: Mac
     if wires().any(|kind| matches!(kind, Kind::Largest { .. })) {
         return (1, tokens);
     }
+    let built = tuned.built();
     let holds = |tokens: usize| {
         let machine = Machine { tokens, ..machine };
-        analyse(graph, layout, &translated.outputs, &tuned.choice, machine).is_ok_and(|found| found.output <= eps)
+        analyse(graph, layout, &translated.outputs, &built, machine).is_ok_and(|found| found.output <= eps)
     };
     let (mut good, mut bad) = (tokens, tokens * 2);
     while bad <= MOST_TOKENS && holds(bad) {

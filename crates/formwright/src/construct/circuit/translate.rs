@@ -50,8 +50,9 @@ pub fn translate(target: &Checked, tokens: usize) -> Result<Translated> {
     let mut translator = Translator { target, graph, lets: Vec::new(), fixed: false };
     let scope = |c| Scope { c, running: false, live: vec![true; tokens] };
     for binding in &form.lets {
+        // One that cannot be had matters only to those who use it.
         let coordinates = (0..target.dims()).map(|c| translator.number(&binding.value, &scope(c)));
-        let coordinates = coordinates.collect::<Result<Vec<_>>>()?;
+        let coordinates = coordinates.collect::<Vec<_>>();
         translator.lets.push(coordinates);
     }
     let outputs = target.outputs(form).into_iter();
@@ -63,7 +64,7 @@ struct Translator<'t> {
     target: &'t Checked,
     graph: Graph,
     /// The coordinates of each bound name.
-    lets: Vec<Vec<Form>>,
+    lets: Vec<Vec<Result<Form>>>,
     fixed: bool,
 }
 
@@ -96,12 +97,12 @@ impl Translator<'_> {
             Node::Token => Ok(self.input(scope.c, span)),
             Node::Coordinate(token, k) => self.number(token, &Scope { c: *k, ..scope.clone() }),
             Node::Index | Node::Running | Node::Length => self.position(e, scope),
-            Node::Bound(bound) => Ok(self.lets[bound.index][scope.c].clone()),
+            Node::Bound(bound) => self.lets[bound.index][scope.c].clone(),
             Node::Gather(index) => {
                 let of = self.input(scope.c, span);
                 self.gather(of, index, scope)
             }
-            Node::GatherBound(bound, index) => self.gather(self.lets[bound.index][scope.c].clone(), index, scope),
+            Node::GatherBound(bound, index) => self.gather(self.lets[bound.index][scope.c].clone()?, index, scope),
             Node::Table(index, entries) => {
                 let index = self.number(index, scope)?;
                 let table = expr(Node::Table(Box::new(variable()), entries.clone()));
@@ -193,11 +194,32 @@ impl Translator<'_> {
                     let modulo = binary(BinaryOp::Mod, variable(), number(divisor.clone()));
                     self.graph.apply(&modulo, a, &e.span)
                 }
+                None if self.graph.positional(b).is_some_and(|table| table.iter().all(Rat::is_int)) => {
+                    self.by_divisor(a, b, e)
+                }
                 None => Err(self
                     .decline("the divisor of `mod` is not a constant", e, "this remainder")
                     .note("try", "a constant divisor, or one case for each: `if b == 2 then a mod 2 else …`")),
             },
         }
+    }
+
+    /// `a mod b(i)`, a case for each divisor.
+    fn by_divisor(&mut self, a: &Form, b: &Form, e: &Expr) -> Result<Form> {
+        let mut divisors = self.graph.positional(b).unwrap_or_default();
+        divisors.sort();
+        divisors.dedup();
+        let (mut sum, mut hull) = (Form::default(), Interval::ZERO);
+        for divisor in divisors {
+            let is_divisor = self.compare(CompareOp::Equal, &b.plus(&-Rat::ONE, &Form::constant(divisor.clone())), e)?;
+            let case = self.binary(BinaryOp::Mod, a, &Form::constant(divisor), e)?;
+            hull = hull.hull(self.graph.range(&case));
+            sum = sum.plus(&Rat::ONE, &self.graph.product(&is_divisor, &case, &e.span)?);
+        }
+        if sum.terms.len() > 1 && self.graph.positional(&sum).is_none() {
+            return Ok(self.graph.wire(Kind::Cases(sum), hull, true, &e.span));
+        }
+        Ok(sum)
     }
 
     fn call(&mut self, function: Function, arguments: &[Form], span: &Span) -> Result<Form> {
@@ -308,7 +330,11 @@ impl Translator<'_> {
         if let Some(table) = self.graph.positional(of) {
             if let Some(positions) = self.graph.positional(&position) {
                 let pick = |p: &Rat| table[p.floor().to_usize().unwrap_or(0)].clone();
-                return Ok(self.graph.position(positions.iter().map(pick).collect(), 0.0, &index.span));
+                let slack = self.graph.slack(of);
+                return Ok(self.graph.position(positions.iter().map(pick).collect(), slack, &index.span));
+            }
+            if self.graph.slack(of) > 0.0 {
+                return Err(self.decline("irrational numbers of positions, gathered by values", index, "this index"));
             }
             let table = expr(Node::Table(Box::new(variable()), table));
             return self.graph.apply(&table, &position, &index.span);
@@ -504,6 +530,22 @@ impl Translator<'_> {
                 }
                 (power.len() <= 32).then_some(power)
             }
+            Node::If(c, a, b) if !runs(c) || !c.depends_on_output() => {
+                let one = Form::constant(Rat::ONE);
+                let condition = if runs(c) {
+                    (one.clone(), self.condition(c, run)?)
+                } else {
+                    (self.condition(c, out)?, one.clone())
+                };
+                let not = |form: &Form| if form.as_constant().is_some() { form.clone() } else { one.plus(&-Rat::ONE, form) };
+                let otherwise = if runs(c) { (one.clone(), not(&condition.1)) } else { (not(&condition.0), one.clone()) };
+                if condition.0.as_constant().is_some() && condition.1.as_constant().is_some() {
+                    return Ok(None);
+                }
+                let (a, b) = (parts!(a), parts!(b));
+                let taken = self.products(&a, &[condition], &body.span)?;
+                Some([taken, self.products(&b, &[otherwise], &body.span)?].concat())
+            }
             Node::Call(Function::Exp, e) => {
                 let (mut p, mut q) = (Form::default(), Form::default());
                 for (a, b) in parts!(&e[0]) {
@@ -541,6 +583,8 @@ impl Translator<'_> {
         match aggregate {
             Aggregate::Min => Ok(self.pool(e, Aggregate::Max, &of.scaled(&-Rat::ONE), mask)?.scaled(&-Rat::ONE)),
             _ if self.graph.positional(of).is_some() => {
+                // The sum of a constant knows the number of tokens.
+                self.fixed |= of.as_constant().is_none() || aggregate == Aggregate::Sum;
                 let table = self.graph.positional(of).unwrap_or_default();
                 let pooled = |t: usize| {
                     let seen: Vec<&Rat> = mask.keys(t, tokens).positions().map(|j| &table[j]).collect();
@@ -557,7 +601,14 @@ impl Translator<'_> {
                         Aggregate::Max | Aggregate::Min => seen.into_iter().max().cloned().unwrap_or_default(),
                     }
                 };
-                Ok(self.graph.position((0..tokens).map(pooled).collect(), 0.0, span))
+                // A variance moves by as much as the numbers do, times their range.
+                let slack = self.graph.slack(of);
+                let slack = match aggregate {
+                    Aggregate::Sum | Aggregate::Count => slack * Rat::from(tokens).to_f64(),
+                    Aggregate::Var => 4.0 * slack * (self.graph.range(of).width() + slack),
+                    _ => slack,
+                };
+                Ok(self.graph.position((0..tokens).map(pooled).collect(), slack, span))
             }
             Aggregate::Mean => {
                 let range = self.graph.range(&normal);
@@ -600,6 +651,7 @@ impl Translator<'_> {
     /// `Σ (scale · normal + shift)` over the visible tokens.
     fn sum(&mut self, normal: &Form, scale: &Rat, shift: &Rat, mask: Mask, span: &Span) -> Result<Form> {
         let tokens = self.graph.tokens;
+        self.fixed = true;
         let counts: Vec<usize> = (0..tokens).map(|t| mask.keys(t, tokens).range.len()).collect();
         let (range, integer) = (self.graph.range(normal), self.graph.is_integer(normal));
         let whole = |count: usize| Interval::from(&Rat::from(count));
@@ -723,7 +775,12 @@ fn outer_parts(e: &Expr) -> Vec<&Expr> {
 
 /// `e` with every occurrence of a part replaced.
 fn replaced(e: &Expr, part: &Expr, by: &Expr) -> Expr {
-    if e == part { by.clone() } else { e.map_parts(|inner| replaced(inner, part, by)) }
+    match &e.node {
+        _ if e == part => by.clone(),
+        // A coordinate of the part is another number.
+        Node::Coordinate(token, _) if **token == *part => e.clone(),
+        _ => e.map_parts(|inner| replaced(inner, part, by)),
+    }
 }
 
 fn mirrored(op: CompareOp) -> CompareOp {

@@ -13,7 +13,7 @@
 use super::analysis::{Analysis, Choice, Machine, analyse};
 use super::form::Form;
 use super::graph::{Graph, Kind, of_rational};
-use super::hinges::{Anchor, Hinges, fit, piecewise, straightened};
+use super::hinges::{Anchor, Hinges, Tolerance, fit, piecewise, straightened};
 use super::layout::{Layout, arguments};
 use crate::error::{Error, Result};
 use crate::exact::Rat;
@@ -22,7 +22,19 @@ use crate::network::Precision;
 use crate::target::univariate::exact;
 
 /// Rounds of splitting.
-const ROUNDS: usize = 6;
+const ROUNDS: usize = 5;
+
+/// Steps towards a finer split, each by a factor 1.6.
+const STEPS: usize = 16;
+
+/// The slope that a maximum is taken to have before it is known.
+const COLD: f64 = 1024.0;
+
+/// How tolerances may grow over the range of the values, upwards and downwards.
+const GROWTHS: [f64; 13] = [0.0, 4.0, 16.0, 64.0, 256.0, 1024.0, 4096.0, -4.0, -16.0, -64.0, -256.0, -1024.0, -4096.0];
+
+/// Units of which fewer are not worth shaping.
+const FEW: usize = 12;
 
 /// The share of the tolerance that all maxima together may take.
 const MAXIMA: f64 = 1.0 / 32.0;
@@ -40,11 +52,20 @@ pub struct Tuned {
     pub rounding: f64,
 }
 
+impl Tuned {
+    /// What was chosen, with the gates as they are built.
+    pub fn built(&self) -> Choice {
+        Choice { built: Some(self.analysis.gates.clone()), ..self.choice.clone() }
+    }
+}
+
 /// A gate that can be made finer.
 #[derive(Clone, Copy, Debug)]
 struct Tunable {
     wire: usize,
     product: bool,
+    /// How its tolerance grows with its value.
+    growth: f64,
 }
 
 /// Where hinges face outward from; tests ask what happens if they do not.
@@ -52,6 +73,8 @@ struct Tunable {
 pub struct Style {
     /// The anchor of curves.
     pub anchor: Anchor,
+    /// Whether tolerances may grow with the values.
+    pub shaped: bool,
     /// Whether tables at integers are flat around every integer, at twice the units: errors of their arguments are then forgotten.
     pub robust: bool,
 }
@@ -71,6 +94,7 @@ pub fn tune(
         halves: vec![1; count],
         temperature: vec![1.0; count],
         weight: vec![1.0; count],
+        built: None,
     };
     let mut tunable = Vec::new();
     let mut maxima = Vec::new();
@@ -78,13 +102,13 @@ pub fn tune(
         match &graph.wires[wire].kind {
             Kind::Curve { of, .. } => match exact_hinges(graph, wire, of, style.robust) {
                 Some(hinges) => choice.hinges[wire] = Some(hinges),
-                None => tunable.push(Tunable { wire, product: false }),
+                None => tunable.push(Tunable { wire, product: false, growth: 0.0 }),
             },
             Kind::Product(..) if graph.wires[wire].integer => {
                 // Any hinges: tables are made for the range.
                 choice.hinges[wire] = Some(super::analysis::quarter_squares(Interval::ZERO));
             }
-            Kind::Product(..) => tunable.push(Tunable { wire, product: true }),
+            Kind::Product(..) => tunable.push(Tunable { wire, product: true, growth: 0.0 }),
             Kind::Largest { .. } => maxima.push(wire),
             Kind::Gather { index, .. } => {
                 choice.temperature[wire] = gather_temperature(graph, index, machine);
@@ -92,7 +116,7 @@ pub fn tune(
             _ => {}
         }
     }
-    let tuner = Tuner { graph, layout, outputs, eps, machine, style, tunable, maxima };
+    let mut tuner = Tuner { graph, layout, outputs, eps, machine, style, tunable, maxima };
     tuner.run(choice)
 }
 
@@ -166,43 +190,56 @@ impl Tuner<'_> {
         analyse(self.graph, self.layout, self.outputs, choice, self.machine)
     }
 
-    /// The error if the approximation of a wire counts `weight` times.
-    fn with_weight(&self, choice: &Choice, wires: &[usize], weight: f64) -> Result<f64> {
+    /// The analysis if the approximations of some wires count `weight` times.
+    fn weighted(&self, choice: &Choice, wires: &[usize], weight: f64) -> Result<Analysis> {
         let mut choice = choice.clone();
         for wire in wires {
             choice.weight[*wire] = weight;
         }
-        Ok(self.analyse(&choice)?.output)
+        self.analyse(&choice)
+    }
+
+    /// The error then.
+    fn with_weight(&self, choice: &Choice, wires: &[usize], weight: f64) -> Result<f64> {
+        Ok(self.weighted(choice, wires, weight)?.output)
     }
 
     /// Knots for these tolerances.
     fn refit(&self, choice: &mut Choice, tolerances: &[f64]) -> Result<()> {
-        for (gate, tolerance) in self.tunable.iter().zip(tolerances) {
-            let wire = gate.wire;
-            if gate.product {
-                let (forms, _) = arguments(self.graph, wire);
-                let reach = forms.iter().map(|form| self.graph.range(form).mag()).fold(0.0, f64::max);
-                let half = (reach / (2.0 * tolerance.sqrt())).ceil().max(1.0);
-                if half > 4096.0 {
-                    return Err(Error::declined("a product needs more than 16384 hidden units")
-                        .place(&self.graph.text, &self.graph.wires[wire].span, "this product")
-                        .note("try", "--trade depth, or a larger --eps"));
-                }
-                #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 1 and 4096")]
-                let half = half as usize;
-                choice.halves[wire] = half;
-            } else if let Kind::Curve { function, of } = &self.graph.wires[wire].kind {
-                let range = self.graph.range(of);
-                let hinges = fit(function, range, *tolerance, self.style.anchor);
-                let place = |error: Error| error.place(&self.graph.text, &self.graph.wires[wire].span, "this curve");
-                choice.hinges[wire] = Some(hinges.map_err(place)?);
+        for (gate, tolerance) in tolerances.iter().enumerate() {
+            self.refit_one(choice, gate, *tolerance)?;
+        }
+        Ok(())
+    }
+
+    /// Knots for one gate.
+    fn refit_one(&self, choice: &mut Choice, gate: usize, tolerance: f64) -> Result<()> {
+        let gate = &self.tunable[gate];
+        let wire = gate.wire;
+        if gate.product {
+            let (forms, _) = arguments(self.graph, wire);
+            let reach = forms.iter().map(|form| self.graph.range(form).mag()).fold(0.0, f64::max);
+            let half = (reach / (2.0 * tolerance.sqrt())).ceil().max(1.0);
+            if half > 4096.0 {
+                return Err(Error::declined("a product needs more than 16384 hidden units")
+                    .place(&self.graph.text, &self.graph.wires[wire].span, "this product")
+                    .note("try", "--trade depth, or a larger --eps"));
             }
+            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 1 and 4096")]
+            let half = half as usize;
+            choice.halves[wire] = half;
+        } else if let Kind::Curve { function, of } = &self.graph.wires[wire].kind {
+            let ranges = (self.graph.range(of), self.graph.wires[wire].range);
+            let tolerance = Tolerance { eps: tolerance, growth: gate.growth };
+            let hinges = fit(function, ranges, tolerance, self.style.anchor);
+            let place = |error: Error| error.place(&self.graph.text, &self.graph.wires[wire].span, "this curve");
+            choice.hinges[wire] = Some(hinges.map_err(place)?);
         }
         Ok(())
     }
 
     /// What each gate's deviation is now, and its units.
-    fn now(&self, choice: &Choice, analysis: &Analysis) -> Vec<(f64, f64)> {
+    fn now(&self, analysis: &Analysis) -> Vec<(f64, f64)> {
         let found = |gate: &Tunable| {
             let atom = self.layout.atoms.iter().position(|atom| atom.wire == gate.wire);
             let gates = atom.map(|atom| &analysis.gates[atom][..]).unwrap_or_default();
@@ -212,95 +249,155 @@ impl Tuner<'_> {
             let units = units as f64;
             (worst, units)
         };
-        let _ = choice;
         self.tunable.iter().map(found).collect()
     }
 
-    fn run(&self, mut choice: Choice) -> Result<Tuned> {
+    fn run(&mut self, mut choice: Choice) -> Result<Tuned> {
         #[expect(clippy::cast_precision_loss, reason = "a few gates")]
         let gates = self.tunable.len().max(1) as f64;
         let mut tolerances = vec![self.eps / (4.0 * gates); self.tunable.len()];
-        self.temperatures(&mut choice, &vec![1.0; self.maxima.len()]);
-        let mut best: Option<(f64, Vec<f64>)> = None;
+        // Hot at first, so that what is seen is not the maxima's.
+        self.temperatures(&mut choice, &vec![COLD; self.maxima.len()]);
+        let mut best: Option<(usize, Choice)> = None;
         for round in 0..ROUNDS {
             self.refit(&mut choice, &tolerances)?;
-            let analysis = self.analyse(&choice)?;
-            let all: Vec<usize> = self.tunable.iter().map(|gate| gate.wire).collect();
-            let plain = self.with_weight(&choice, &all, 0.0)?;
-            if !self.maxima.is_empty() && round < 2 {
-                let slopes = self.maxima.iter().map(|wire| {
-                    let without = self.with_weight(&choice, &[*wire], 0.0)?;
-                    let own = self.average() / (2.0 * choice.temperature[*wire]);
-                    Ok(((analysis.output - without) / own).max(1e-6))
-                });
-                let slopes = slopes.collect::<Result<Vec<f64>>>()?;
-                self.temperatures(&mut choice, &slopes);
-            }
+            self.cool(&mut choice)?;
             if self.tunable.is_empty() {
-                best = Some((0.0, tolerances.clone()));
+                break;
+            }
+            if round == 1 && self.style.shaped {
+                self.shape(&choice, &tolerances)?;
+                self.refit(&mut choice, &tolerances)?;
+            }
+            let analysis = self.analyse(&choice)?;
+            let shares = self.split(&choice, &analysis)?;
+            // The coarsest multiple of the split that is fine enough.
+            let scale = tolerances.iter().zip(&shares).map(|(a, b)| a / b).fold(0.0, f64::max);
+            let Some((found, chosen)) = self.coarsest(&choice, &shares, scale)? else {
+                tolerances = shares.iter().map(|share| share * scale * 0.25).collect();
+                continue;
+            };
+            let units = self.units(&self.analyse(&chosen)?);
+            tolerances = shares.iter().map(|share| share * found).collect();
+            if best.as_ref().is_none_or(|(fewest, _)| units < *fewest) {
+                let settled = best.as_ref().is_some_and(|(fewest, _)| units * 50 > *fewest * 49);
+                best = Some((units, chosen));
+                if settled {
+                    break;
+                }
+            } else if round > 1 {
+                break;
+            }
+        }
+        let choice = best.map_or(choice, |(_, choice)| choice);
+        self.finish(choice)
+    }
+
+    /// The hidden units of the gates that can be made finer.
+    fn units(&self, analysis: &Analysis) -> usize {
+        analysis.gates.iter().flatten().map(|(hinges, _)| hinges.units.len()).sum()
+    }
+
+    /// The split that the model asks for, up to a factor.
+    fn split(&self, choice: &Choice, analysis: &Analysis) -> Result<Vec<f64>> {
+        let mut shares = Vec::new();
+        for (gate, (deviation, units)) in self.tunable.iter().zip(self.now(analysis)) {
+            let more = self.weighted(choice, &[gate.wire], 1.25)?;
+            let moved = more.outputs.iter().zip(&analysis.outputs).map(|(a, b)| a - b).fold(0.0, f64::max);
+            let sensitivity = (moved / (0.25 * deviation)).max(1e-9);
+            shares.push((units.max(1.0) * deviation.sqrt() / sensitivity).powf(2.0 / 3.0));
+        }
+        Ok(shares)
+    }
+
+    /// The largest multiple of a split for which the tolerance is met, and what is chosen then.
+    fn coarsest(&self, choice: &Choice, shares: &[f64], start: f64) -> Result<Option<(f64, Choice)>> {
+        let attempt = |scale: f64| -> Result<Option<Choice>> {
+            let mut tried = choice.clone();
+            let tolerances: Vec<f64> = shares.iter().map(|share| share * scale).collect();
+            self.refit(&mut tried, &tolerances)?;
+            let met = self.analyse(&tried)?.output <= self.eps;
+            Ok(met.then_some(tried))
+        };
+        let mut scale = start;
+        let mut found = attempt(scale)?;
+        if found.is_some() {
+            while let Some(coarser) = attempt(scale * 1.6)?.filter(|_| scale < start * 1e6) {
+                scale *= 1.6;
+                found = Some(coarser);
+            }
+        } else {
+            for _ in 0..STEPS {
+                scale /= 1.6;
+                // Finer than this, there is no room for more units.
+                match attempt(scale) {
+                    Ok(tried) => found = tried,
+                    Err(_) => break,
+                }
+                if found.is_some() {
+                    break;
+                }
+            }
+        }
+        let Some(mut chosen) = found else { return Ok(None) };
+        let (mut good, mut bad) = (scale, scale * 1.6);
+        for _ in 0..4 {
+            let middle = (good * bad).sqrt();
+            match attempt(middle)? {
+                Some(tried) => (good, chosen) = (middle, tried),
+                None => bad = middle,
+            }
+        }
+        Ok(Some((good, chosen)))
+    }
+
+    /// Temperatures as low as they may be.
+    fn cool(&self, choice: &mut Choice) -> Result<()> {
+        if self.maxima.is_empty() {
+            return Ok(());
+        }
+        let all = self.analyse(choice)?;
+        let slopes = self.maxima.iter().map(|wire| {
+            let without = self.weighted(choice, &[*wire], 0.0)?;
+            let own = self.average() / (2.0 * choice.temperature[*wire]);
+            let moved = all.outputs.iter().zip(&without.outputs).map(|(a, b)| a - b).fold(0.0, f64::max);
+            Ok((moved / own).max(1.0 / COLD))
+        });
+        let slopes = slopes.collect::<Result<Vec<f64>>>()?;
+        self.temperatures(choice, &slopes);
+        Ok(())
+    }
+
+    /// Lets tolerances grow with the values where that saves units: `units² · share` is what counts.
+    fn shape(&mut self, choice: &Choice, tolerances: &[f64]) -> Result<()> {
+        for gate in 0..self.tunable.len() {
+            if self.tunable[gate].product {
                 continue;
             }
-            let room = (self.eps - plain).max(self.eps * 0.02) * 0.995;
-            let now = self.now(&choice, &analysis);
-            let mut sensitivities = Vec::new();
-            for (gate, (deviation, _)) in self.tunable.iter().zip(&now) {
-                let more = self.with_weight(&choice, &[gate.wire], 1.25)?;
-                sensitivities.push(((more - analysis.output) / (0.25 * deviation)).max(1e-9));
-            }
-            let units: f64 = now.iter().map(|(_, units)| units).sum();
-            if analysis.output <= self.eps && best.as_ref().is_none_or(|(fewest, _)| units < *fewest) {
-                best = Some((units, tolerances.clone()));
-            }
-            let shares: Vec<f64> = now
-                .iter()
-                .zip(&sensitivities)
-                .map(|((deviation, units), s)| (units.max(1.0) * deviation.sqrt() / s).powf(2.0 / 3.0))
-                .collect();
-            let total: f64 = shares.iter().zip(&sensitivities).map(|(share, s)| share * s).sum();
-            // What the linear model misses.
-            let spent: f64 = now.iter().zip(&sensitivities).map(|((deviation, _), s)| deviation * s).sum();
-            let missed = ((analysis.output - plain) / spent).clamp(0.5, 2.0);
-            let next: Vec<f64> = shares.iter().map(|share| share * room / (total * missed)).collect();
-            let settled = next.iter().zip(&tolerances).all(|(a, b)| (a / b - 1.0).abs() < 0.02);
-            tolerances = next;
-            if settled && analysis.output <= self.eps {
-                break;
-            }
-        }
-        // The last split, if it holds; else the best that did; else a finer one.
-        for _ in 0..12 {
-            self.refit(&mut choice, &tolerances)?;
-            let analysis = self.analyse(&choice)?;
-            if analysis.output <= self.eps {
-                let units: f64 = self.now(&choice, &analysis).iter().map(|(_, units)| units).sum();
-                if best.as_ref().is_none_or(|(fewest, _)| units < *fewest) {
-                    best = Some((units, tolerances.clone()));
+            let mut best = (f64::INFINITY, 0.0);
+            for growth in GROWTHS {
+                self.tunable[gate].growth = growth;
+                let mut tried = choice.clone();
+                self.refit_one(&mut tried, gate, tolerances[gate])?;
+                let wire = self.tunable[gate].wire;
+                let units = tried.hinges[wire].as_ref().map_or(0, |hinges| hinges.units.len());
+                if units < FEW {
+                    break;
                 }
-                break;
+                let share = self.analyse(&tried)?.output - self.with_weight(&tried, &[wire], 0.0)?;
+                #[expect(clippy::cast_precision_loss, reason = "a number of units")]
+                let cost = (units as f64).powi(2) * share.max(0.0);
+                if cost < best.0 * 0.98 {
+                    best = (cost, growth);
+                }
             }
-            if best.is_some() {
-                break;
-            }
-            for tolerance in &mut tolerances {
-                *tolerance *= 0.8;
-            }
+            self.tunable[gate].growth = best.1;
         }
-        if let Some((_, tolerances)) = best {
-            self.refit(&mut choice, &tolerances)?;
-        }
-        self.finish(choice)
+        Ok(())
     }
 
     fn finish(&self, choice: Choice) -> Result<Tuned> {
         let analysis = self.analyse(&choice)?;
-        if std::env::var("DBG").is_ok() {
-            let names = super::names::Names::new(self.graph, 1);
-            for (w, e) in analysis.errors.iter().enumerate() {
-                if let Some(e) = e {
-                    eprintln!("   {}: {:.3e}", names.definition(w), e.sup());
-                }
-            }
-        }
         let approximations: Vec<usize> =
             self.tunable.iter().map(|gate| gate.wire).chain(self.maxima.iter().copied()).collect();
         let rounding = self.with_weight(&choice, &approximations, 0.0)?;
