@@ -12,14 +12,13 @@
 
 use super::analysis::{Analysis, Choice, Machine, analyse};
 use super::form::Form;
-use super::graph::{Graph, Kind, of_rational};
+use super::graph::{Graph, Kind, is_table_product, of_rational, table_of};
 use super::hinges::{Anchor, Hinges, Tolerance, fit, piecewise, straightened};
 use super::layout::{Layout, arguments};
 use crate::error::{Error, Result};
 use crate::exact::Rat;
 use crate::interval::Interval;
 use crate::network::Precision;
-use crate::target::univariate::exact;
 
 /// Rounds of splitting.
 const ROUNDS: usize = 5;
@@ -50,13 +49,6 @@ pub struct Tuned {
     pub shares: Vec<(usize, f64)>,
     /// The part of the error that is rounding.
     pub rounding: f64,
-}
-
-impl Tuned {
-    /// What was chosen, with the gates as they are built.
-    pub fn built(&self) -> Choice {
-        Choice { built: Some(self.analysis.gates.clone()), ..self.choice.clone() }
-    }
 }
 
 /// A gate that can be made finer.
@@ -94,29 +86,30 @@ pub fn tune(
         halves: vec![1; count],
         temperature: vec![1.0; count],
         weight: vec![1.0; count],
-        built: None,
     };
     let mut tunable = Vec::new();
     let mut maxima = Vec::new();
+    let mut fixed = Vec::new();
     for wire in (0..count).filter(|wire| layout.wires[*wire].is_some()) {
         match &graph.wires[wire].kind {
             Kind::Curve { of, .. } => match exact_hinges(graph, wire, of, style.robust) {
                 Some(hinges) => choice.hinges[wire] = Some(hinges),
                 None => tunable.push(Tunable { wire, product: false, growth: 0.0 }),
             },
-            Kind::Product(..) if graph.wires[wire].integer => {
+            Kind::Product(..) if is_table_product(graph, wire) => {
                 // Any hinges: tables are made for the range.
                 choice.hinges[wire] = Some(super::analysis::quarter_squares(Interval::ZERO));
             }
             Kind::Product(..) => tunable.push(Tunable { wire, product: true, growth: 0.0 }),
             Kind::Largest { .. } => maxima.push(wire),
+            Kind::Alias { .. } => fixed.push(wire),
             Kind::Gather { index, .. } => {
                 choice.temperature[wire] = gather_temperature(graph, index, machine);
             }
             _ => {}
         }
     }
-    let mut tuner = Tuner { graph, layout, outputs, eps, machine, style, tunable, maxima };
+    let mut tuner = Tuner { graph, layout, outputs, eps, machine, style, tunable, maxima, fixed };
     tuner.run(choice)
 }
 
@@ -124,10 +117,10 @@ pub fn tune(
 fn exact_hinges(graph: &Graph, wire: usize, of: &Form, robust: bool) -> Option<Hinges> {
     let Kind::Curve { function, .. } = &graph.wires[wire].kind else { return None };
     if let Some((lo, hi)) = graph.integers(of) {
-        let value = |k: i64| Some((Rat::from(k), exact(function, &Rat::from(k)).ok()?));
-        let nodes: Option<Vec<(Rat, Rat)>> = (lo..=hi).map(value).collect();
+        let (values, off) = table_of(function, lo, hi)?;
+        let nodes: Vec<(Rat, Rat)> = (lo..=hi).map(Rat::from).zip(values).collect();
         let exact = |wire: &usize| matches!(graph.wires[*wire].kind, Kind::Input(_) | Kind::Position(_));
-        let nodes = if robust { nodes? } else { straightened(nodes?) };
+        let nodes = if robust { nodes } else { straightened(nodes) };
         // What is not known exactly is kept away from the kinks, where that costs nothing.
         let nodes = match (of.terms.keys().all(exact), robust) {
             (true, _) => straightened(nodes),
@@ -135,7 +128,11 @@ fn exact_hinges(graph: &Graph, wire: usize, of: &Form, robust: bool) -> Option<H
             (false, false) => steepened(nodes),
         };
         let anchor = if robust { Anchor::Best } else { Anchor::First };
-        return Some(Hinges::exactly(&nodes, anchor, true));
+        let mut hinges = Hinges::exactly(&nodes, anchor, true);
+        for deviation in &mut hinges.deviations {
+            *deviation += off;
+        }
+        return Some(hinges);
     }
     let nodes = piecewise(function, &of_rational(graph.range(of)))?;
     Some(Hinges::exactly(&nodes, Anchor::Best, false))
@@ -183,6 +180,8 @@ struct Tuner<'a> {
     style: Style,
     tunable: Vec<Tunable>,
     maxima: Vec<usize>,
+    /// Wires with a deviation that is not chosen here.
+    fixed: Vec<usize>,
 }
 
 impl Tuner<'_> {
@@ -238,16 +237,15 @@ impl Tuner<'_> {
         Ok(())
     }
 
-    /// What each gate's deviation is now, and its units.
-    fn now(&self, analysis: &Analysis) -> Vec<(f64, f64)> {
+    /// The units of each gate.
+    fn now(&self, analysis: &Analysis) -> Vec<f64> {
         let found = |gate: &Tunable| {
             let atom = self.layout.atoms.iter().position(|atom| atom.wire == gate.wire);
             let gates = atom.map(|atom| &analysis.gates[atom][..]).unwrap_or_default();
             let units: usize = gates.iter().map(|(hinges, _)| hinges.units.len()).sum();
-            let worst = gates.iter().map(|(hinges, _)| hinges.worst()).fold(0.0, f64::max);
             #[expect(clippy::cast_precision_loss, reason = "a number of units")]
             let units = units as f64;
-            (worst, units)
+            units
         };
         self.tunable.iter().map(found).collect()
     }
@@ -259,6 +257,7 @@ impl Tuner<'_> {
         // Hot at first, so that what is seen is not the maxima's.
         self.temperatures(&mut choice, &vec![COLD; self.maxima.len()]);
         let mut best: Option<(usize, Choice)> = None;
+        self.soften(&mut choice, &mut tolerances)?;
         for round in 0..ROUNDS {
             self.refit(&mut choice, &tolerances)?;
             self.cool(&mut choice)?;
@@ -270,7 +269,7 @@ impl Tuner<'_> {
                 self.refit(&mut choice, &tolerances)?;
             }
             let analysis = self.analyse(&choice)?;
-            let shares = self.split(&choice, &analysis)?;
+            let shares = self.split(&choice, &analysis, &tolerances)?;
             // The coarsest multiple of the split that is fine enough.
             let scale = tolerances.iter().zip(&shares).map(|(a, b)| a / b).fold(0.0, f64::max);
             let Some((found, chosen)) = self.coarsest(&choice, &shares, scale)? else {
@@ -293,15 +292,40 @@ impl Tuner<'_> {
         self.finish(choice)
     }
 
+    /// Makes those gates finer that take too much, until errors are small enough to be split.
+    fn soften(&self, choice: &mut Choice, tolerances: &mut [f64]) -> Result<()> {
+        #[expect(clippy::cast_precision_loss, reason = "a few gates")]
+        let fair = self.eps / self.tunable.len().max(1) as f64;
+        for _ in 0..STEPS {
+            self.refit(choice, tolerances)?;
+            let all = self.analyse(choice)?;
+            if all.output <= 2.0 * self.eps {
+                break;
+            }
+            let mut moved = false;
+            for (gate, tolerance) in self.tunable.iter().zip(&mut *tolerances) {
+                let own = all.output - self.with_weight(choice, &[gate.wire], 0.0)?;
+                if own > fair {
+                    *tolerance *= (0.5 * fair / own).max(1.0 / 64.0);
+                    moved = true;
+                }
+            }
+            if !moved {
+                break;
+            }
+        }
+        Ok(())
+    }
+
     /// The hidden units of the gates that can be made finer.
     fn units(&self, analysis: &Analysis) -> usize {
         analysis.gates.iter().flatten().map(|(hinges, _)| hinges.units.len()).sum()
     }
 
     /// The split that the model asks for, up to a factor.
-    fn split(&self, choice: &Choice, analysis: &Analysis) -> Result<Vec<f64>> {
+    fn split(&self, choice: &Choice, analysis: &Analysis, tolerances: &[f64]) -> Result<Vec<f64>> {
         let mut shares = Vec::new();
-        for (gate, (deviation, units)) in self.tunable.iter().zip(self.now(analysis)) {
+        for ((gate, units), deviation) in self.tunable.iter().zip(self.now(analysis)).zip(tolerances) {
             let more = self.weighted(choice, &[gate.wire], 1.25)?;
             let moved = more.outputs.iter().zip(&analysis.outputs).map(|(a, b)| a - b).fold(0.0, f64::max);
             let sensitivity = (moved / (0.25 * deviation)).max(1e-9);
@@ -320,9 +344,9 @@ impl Tuner<'_> {
             Ok(met.then_some(tried))
         };
         let mut scale = start;
-        let mut found = attempt(scale)?;
+        let mut found = attempt(scale).ok().flatten();
         if found.is_some() {
-            while let Some(coarser) = attempt(scale * 1.6)?.filter(|_| scale < start * 1e6) {
+            while let Some(coarser) = attempt(scale * 1.6).ok().flatten().filter(|_| scale < start * 1e6) {
                 scale *= 1.6;
                 found = Some(coarser);
             }
@@ -364,7 +388,12 @@ impl Tuner<'_> {
             Ok((moved / own).max(1.0 / COLD))
         });
         let slopes = slopes.collect::<Result<Vec<f64>>>()?;
+        let hot = choice.temperature.clone();
         self.temperatures(choice, &slopes);
+        // A step may hide what a maximum would do if it were hotter.
+        if self.analyse(choice)?.output > all.output + 2.0 * MAXIMA * self.eps {
+            choice.temperature = hot;
+        }
         Ok(())
     }
 
@@ -399,7 +428,7 @@ impl Tuner<'_> {
     fn finish(&self, choice: Choice) -> Result<Tuned> {
         let analysis = self.analyse(&choice)?;
         let approximations: Vec<usize> =
-            self.tunable.iter().map(|gate| gate.wire).chain(self.maxima.iter().copied()).collect();
+            self.tunable.iter().map(|gate| gate.wire).chain(self.maxima.iter().chain(&self.fixed).copied()).collect();
         let rounding = self.with_weight(&choice, &approximations, 0.0)?;
         if analysis.output > self.eps {
             return Err(self.not_met(&analysis, rounding));
