@@ -14,12 +14,13 @@
 //! within `η = 2^-20` (f32) or `2^-49` (f64). What a register loses when something is added to it (`u·|z|`) is charged to those who read it;
 //! what a gate loses inside, to the gate. A register that was empty loses nothing.
 //!
-//! Every bound is a sum of products of numbers `≥ 0`; the factor `1 + 2^-30` at the end covers the doubles in which it is computed.
+//! Every bound is a sum of products of numbers `≥ 0`; the factor `1 + 10^-9` at the end covers the doubles in which it is computed.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use super::form::Form;
-use super::graph::{Graph, Kind};
+use super::graph::{Graph, Kind, is_table_product};
 use super::hinges::{Active, Hinges};
 use super::layout::{Layout, Scores, Source, arguments};
 use super::profile::Profile;
@@ -39,8 +40,6 @@ pub struct Choice {
     pub halves: Vec<usize>,
     /// For each wire that is a maximum or a gather, the temperature.
     pub temperature: Vec<f64>,
-    /// The hinges of every gate atom, once they are built: for other numbers of tokens nothing is chosen anew.
-    pub built: Option<Vec<Vec<(Hinges, f64)>>>,
     /// For each wire, what its own approximation is multiplied by: 1, except to see what it contributes.
     pub weight: Vec<f64>,
 }
@@ -122,7 +121,17 @@ struct Reading {
 impl Reading {
     /// `Σ |c_p| |z_p|` where the number lies between `lo` and `hi`.
     fn size(&self, lo: f64, hi: f64) -> f64 {
-        if self.alone.is_some() { (lo - self.constant).abs().max((hi - self.constant).abs()) } else { self.size }
+        if self.alone.is_some() {
+            (lo - self.constant).abs().max((hi - self.constant).abs()) + self.value.over(lo, hi)
+        } else {
+            self.size
+        }
+    }
+
+    /// What the registers lost and the sum loses, at most.
+    fn rounding(&self, machine: Machine) -> f64 {
+        let (lo, hi) = (self.range.lo(), self.range.hi());
+        self.lost(lo, hi, machine.unit()) + machine.gamma(self.count + 2) * self.size(lo, hi)
     }
 
     /// What the registers have lost.
@@ -155,6 +164,8 @@ struct Analyst<'a> {
     sizes: Vec<f64>,
     /// What an atom loses inside.
     inner: Vec<f64>,
+    /// The largest number that turns up.
+    largest: Cell<f64>,
     /// The cells of a curve's argument, with the values there and the error.
     cells: BTreeMap<usize, Vec<(f64, f64, Interval, f64)>>,
     /// The error of a selection that is off.
@@ -186,6 +197,7 @@ pub fn analyse(
         gates: vec![Vec::new(); atoms],
         sizes: vec![0.0; atoms],
         inner: vec![0.0; atoms],
+        largest: Cell::new(0.0),
         cells: BTreeMap::new(),
         off: BTreeMap::new(),
         exact: vec![false; atoms],
@@ -204,6 +216,14 @@ pub fn analyse(
         let reading = analyst.read(form, end);
         let constant = machine.gamma(reading.count + 2) * reading.constant.abs();
         errors_out.push((reading.total(machine).sup() + constant + machine.tiny()) * (1.0 + 1e-9));
+    }
+    let limit = match machine.precision {
+        Precision::F32 => 2_f64.powi(110),
+        Precision::F64 => 2_f64.powi(950),
+    };
+    if analyst.largest.get() > limit {
+        return Err(Error::declined(format!("numbers up to {:.1e} are out of the reach of {}", analyst.largest.get(), machine.precision))
+            .note("try", "another unit for the domain or for the values"));
     }
     let Analyst { errors, bases, gates, .. } = analyst;
     let output = errors_out.iter().copied().fold(0.0, f64::max);
@@ -311,13 +331,15 @@ impl Analyst<'_> {
             }
             _ => None,
         };
+        let size: f64 = used.iter().map(|p| weight(*p) * self.size(&rows[*p])).sum();
+        self.note_size(size + self.constant(&lowered).abs());
         Reading {
             range: self.graph.range(form),
             value: self.form_error(form),
             lost,
             alone,
             constant: self.constant(&lowered),
-            size: used.iter().map(|p| weight(*p) * self.size(&rows[*p])).sum(),
+            size,
             count: used.len(),
         }
     }
@@ -352,6 +374,11 @@ impl Analyst<'_> {
                 lost[*register] += self.machine.gamma(terms) * (before + self.size(&after[*register]));
                 times[*register] = f64::INFINITY;
             }
+            if slot % 2 == 1 && addition.terms.len() > 1 {
+                // Several heads add up before they reach the register.
+                lost[*register] += self.machine.gamma(addition.terms.len() + 1) * self.size(addition);
+                times[*register] = f64::INFINITY;
+            }
             for clear in self.layout.clears[slot].iter().filter(|clear| clear.register == *register) {
                 let units = self.active(addition);
                 lost[*register] += 2.0 * self.machine.gamma(units + 4) * self.size(&clear.content);
@@ -359,10 +386,13 @@ impl Analyst<'_> {
                 times[*register] = f64::INFINITY;
             }
         }
-        for (register, times) in times.iter_mut().enumerate() {
-            if times.is_infinite() && lost[register] == 0.0 {
+        for (times, lost) in times.iter_mut().zip(&lost) {
+            if times.is_infinite() && *lost == 0.0 {
                 *times = 0.0;
             }
+        }
+        for row in after {
+            self.note_size(self.size(row));
         }
         self.lost.push(lost);
         self.times.push(times);
@@ -398,14 +428,29 @@ impl Analyst<'_> {
         2_f64.powi(i32::try_from(self.machine.precision.digits()).unwrap_or(24) - 14)
     }
 
+    /// What the atoms of a form that are in several registers lose inside.
+    fn spread(&self, form: &Form, slot: usize) -> f64 {
+        let lowered = self.layout.lower(form);
+        let several = |atom: usize| self.layout.before[slot].iter().filter(|row| row.terms.contains_key(&atom)).count() > 1;
+        lowered.terms.iter().filter(|(atom, _)| several(**atom)).map(|(atom, c)| float(c).abs() * self.inner[*atom]).sum()
+    }
+
+    /// Whether a form is read exactly: from registers that are exact, with weights that are.
+    fn reads_exactly(&self, form: &Form, slot: usize) -> bool {
+        let coordinates = self.layout.coordinates(&self.layout.lower(form), slot);
+        coordinates.iter().zip(&self.layout.before[slot]).enumerate().all(|(p, (c, row))| {
+            c.is_zero() || is_dyadic(float(c)) && self.lost[slot][p] == 0.0 && self.is_exact(row)
+        })
+    }
+
+    /// Remembers how large numbers get.
+    fn note_size(&self, size: f64) {
+        self.largest.set(self.largest.get().max(if size.is_nan() { f64::INFINITY } else { size }));
+    }
+
     /// Whether a gate reads exact numbers and adds them up exactly.
     fn is_exact_gate(&self, reading: &Reading, form: &Form, slot: usize, hinges: &Hinges) -> bool {
-        let lowered = self.layout.lower(form);
-        let coordinates = self.layout.coordinates(&lowered, slot);
-        let rows = &self.layout.before[slot];
-        let exact_reads = coordinates.iter().zip(rows).enumerate().all(|(p, (c, row))| {
-            c.is_zero() || is_dyadic(float(c)) && self.lost[slot][p] == 0.0 && self.is_exact(row)
-        });
+        let exact_reads = self.reads_exactly(form, slot);
         let exact_units = hinges.units.iter().all(|unit| is_dyadic(unit.knot) && is_dyadic(unit.slope));
         let ends = [hinges.active(reading.range.lo()), hinges.active(reading.range.hi())];
         let most = ends.iter().map(|active| active.heights + active.slopes + active.knots).fold(0.0, f64::max);
@@ -437,6 +482,11 @@ impl Analyst<'_> {
     /// The units of a gate, before its hinges are known.
     fn expected_units(&self, atom: usize) -> usize {
         let wire = self.layout.atoms[atom].wire;
+        if is_table_product(self.graph, wire) {
+            let widths = arguments(self.graph, wire).0.iter().map(|form| self.graph.range(form).width()).sum::<f64>();
+            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a few thousand")]
+            return widths as usize + 4;
+        }
         match &self.choice.hinges[wire] {
             Some(hinges) => hinges.units.len(),
             None => 4 * self.choice.halves[wire] + 2,
@@ -474,14 +524,17 @@ impl Analyst<'_> {
     /// What the units of a gate lose between two arguments: reading, then adding up.
     fn inside(&self, hinges: &Hinges, reading: &Reading, (lo, hi): (f64, f64), error: f64, company: usize) -> f64 {
         let machine = self.machine;
-        let ends = [hinges.active(lo - error), hinges.active(hi + error)];
+        let knots = hinges.units.iter().map(|unit| unit.knot.abs()).fold(0.0, f64::max);
+        let reach = error + machine.gamma(reading.count + 3) * (reading.size + reading.constant.abs() + knots);
+        let ends = [hinges.active(lo - reach), hinges.active(hi + reach)];
         let most = |f: fn(&Active) -> f64| ends.iter().map(f).fold(0.0, f64::max);
         let count = ends.iter().map(|active| active.count).max().unwrap_or(0);
         let slopes = most(|active| active.slopes);
         let size = reading.size(lo, hi) + error;
         let read =
             machine.gamma(reading.count + 3) * (slopes * (size + reading.constant.abs()) + most(|active| active.knots));
-        let add = machine.gamma(count + company + 4) * (most(|active| active.heights) + slopes * error);
+        let add = machine.gamma(count + company + 4) * most(|active| active.heights);
+        self.note_size(most(|active| active.heights) + slopes * size);
         (read + add) * (1.0 + 1e-6) + machine.tiny()
     }
 
@@ -514,13 +567,17 @@ impl Analyst<'_> {
                 };
                 if hinges.integers {
                     for (t, y) in integer_values(&hinges, reading.range) {
-                        piece(t, t, Interval::point(y), 0.0);
+                        piece(t, t, Interval::point(y), hinges.worst());
                     }
                 } else {
-                    let cells = Profile::new(reading.range, |lo, hi| reading.value.over(lo, hi));
-                    for (lo, hi, _) in cells.cells() {
-                        let values = enclose(function, Interval::new(lo, hi).unwrap_or(reading.range))?;
-                        piece(lo, hi, values, hinges.deviation(lo, hi));
+                    let known = self.layout.cells[wire].get_or_init(|| {
+                        let values = |lo, hi| enclose(function, Interval::new(lo, hi).unwrap_or(reading.range));
+                        let cells = super::profile::edges(reading.range);
+                        let cells = cells.windows(2).map(|cell| (cell[0], cell[1]));
+                        cells.map(|(lo, hi)| (lo, hi, values(lo, hi).unwrap_or(Interval::ENTIRE))).collect()
+                    });
+                    for (lo, hi, values) in known {
+                        piece(*lo, *hi, *values, hinges.deviation(*lo, *hi));
                     }
                 }
                 let profile = Profile::gathered(known.range, &pieces);
@@ -543,23 +600,19 @@ impl Analyst<'_> {
                 let (mut gates, mut inner) = (Vec::new(), 0.0_f64);
                 let mut deviation = 0.0_f64;
                 let mut tables = 0.0_f64;
-                for (side, (reading, sign)) in readings.iter().zip([1.0, -1.0]).enumerate() {
+                for (reading, sign) in readings.iter().zip([1.0, -1.0]) {
                     let (lo, hi) = (reading.range.lo(), reading.range.hi());
                     let error = reading.value.sup() + reading.lost(lo, hi, unit);
                     let inflation = if self.machine.inflated { error } else { 0.0 };
-                    let hinges = match (&self.choice.hinges[wire], &self.choice.built) {
-                        (Some(_), _) => quarter_squares(reading.range),
-                        (None, Some(built)) => built[atom][side].0.clone(),
-                        (None, None) => {
+                    let hinges = match &self.choice.hinges[wire] {
+                        Some(_) => quarter_squares(reading.range),
+                        None => {
                             Hinges::square((reading.range.mag() + inflation) * (1.0 + 1e-6), self.choice.halves[wire])
                         }
                     };
-                    if hinges.nodes.last().is_none_or(|(end, _)| reading.range.mag() + inflation > *end) && !known.integer {
-                        return Err(Error::declined("a product reaches beyond its squares"));
-                    }
                     tables += hinges.steepest(lo - error, hi + error) * error;
                     deviation = deviation.max(hinges.worst());
-                    inner += self.inside(&hinges, reading, (lo, hi), error, company + hinges.units.len());
+                    inner += self.inside(&hinges, reading, (lo, hi), error, company + self.expected_units(atom));
                     gates.push((hinges, sign));
                 }
                 let mut worst = 0.0_f64;
@@ -586,12 +639,14 @@ impl Analyst<'_> {
                 }
                 // The registers lose before the gate reads them, and not before the rest is read.
                 worst += lost_a * range_b.width() + lost_b * range_a.width();
-                if known.integer {
+                // What several registers hold is not rounded alike in all of them.
+                worst += 2.0 * (self.spread(a, slot) * range_b.mag() + self.spread(b, slot) * range_a.mag());
+                if is_table_product(self.graph, wire) {
                     (worst, deviation) = (tables, 0.0);
                 }
                 let error = worst + deviation * weight + inner;
                 let reach: f64 =
-                    if known.integer { known.range.mag() } else { range_a.width() * range_b.width() / 4.0 };
+                    if is_table_product(self.graph, wire) { known.range.mag() } else { range_a.width() * range_b.width() / 4.0 };
                 self.bases[atom] = gates.iter().map(|(hinges, sign)| sign * hinges.base).sum();
                 self.sizes[atom] = reach + error + self.bases[atom].abs();
                 self.inner[atom] = inner;
@@ -676,28 +731,30 @@ impl Analyst<'_> {
                     let (lo, hi) = (lo / factor, hi / factor);
                     let size = (lo - reading.constant).abs().max((hi - reading.constant).abs());
                     let size = if one_sign { size } else { linear.mag() };
-                    factor * (concave.over(lo, hi) + theta * size)
+                    factor * (concave.over(lo, hi) * (1.0 + theta) + theta * size)
                 };
                 Profile::new(range, over)
             }
-            Scores::Sink { query, .. } => {
-                let asked =
-                    query.single().map_or(0.0, |(asked, _)| self.graph.wires[self.layout.atoms[asked].wire].slack);
-                let score =
-                    machine.gamma(8) * many.ln().max(1.0) + asked + self.size(&query.linear()) * machine.gamma(4);
-                let theta = theta + 4.0 * score;
-                let every = total.sup() - reading.value.sup();
-                Profile::constant(
-                    range,
-                    many * (reading.value.sup() + every * 2.0) + theta * (range.mag() + many * linear.mag() * 0.0),
-                )
+            Scores::Sink { .. } => {
+                let Kind::Sink { query, key, .. } = &known.kind else { return Ok(()) };
+                let (query_read, key_read) = (self.read(query, slot), self.read(key, slot));
+                let (asked, held) = (query_read.size + query_read.constant.abs(), key_read.size + key_read.constant.abs());
+                let off = query_read.value.sup() + query_read.rounding(machine);
+                let score = machine.gamma(10) * asked * held + off * held + asked * key_read.rounding(machine);
+                let theta = theta + 4.0 * score.min(1.0);
+                #[expect(clippy::cast_precision_loss, reason = "a number of tokens")]
+                let all = self.graph.tokens as f64;
+                // The sink weighs up to n, and its value is 0 but for rounding.
+                let own = reading.rounding(machine);
+                Profile::constant(range, (many * reading.value.sup() + 2.0 * all * own) * (1.0 + theta) + theta * range.mag())
             }
             Scores::Largest => {
                 let lambda = self.choice.temperature[wire];
                 let average = (1.0 + (many - 1.0) / std::f64::consts::E).ln() / lambda;
                 self.bases[atom] = average / 2.0;
-                let register = total.sup() - reading.value.sup();
-                let rounding = 3.0 * register.max(0.0) + (theta + machine.gamma(6)) * linear.mag();
+                self.note_size(lambda * (linear.mag() + reading.value.sup()));
+                let sizes = linear.mag() + reading.value.sup();
+                let rounding = 3.0 * reading.rounding(machine) + (theta + machine.gamma(6)) * sizes;
                 Profile::new(range, |_, _| {
                     reading.value.sup() + rounding + average / 2.0 * self.choice.weight[wire] * (1.0 + 1e-9)
                 })
@@ -716,15 +773,23 @@ impl Analyst<'_> {
                         .note("reason", "a gather needs it to within 1/4")
                         .note("try", "--precision f64"));
                 }
-                let exact = self.graph.positional(position).is_some() && 8.0 * many * many < 1.0 / machine.unit();
-                let score = if exact { 0.0 } else { machine.gamma(10) * lambda * 4.0 * many * many };
+                let Kind::Gather { keys, .. } = &known.kind else { return Ok(()) };
+                let (place, square) = (self.read(&keys.0, slot), self.read(&keys.1, slot));
+                let asked_size = asked.size + asked.constant.abs();
+                let sizes = 2.0 * asked_size * (place.size + place.constant.abs()) + square.size + square.constant.abs();
+                self.note_size(lambda * sizes);
+                let exact = [position, &keys.0, &keys.1].iter().all(|form| self.reads_exactly(form, slot))
+                    && is_dyadic(asked.constant)
+                    && 4096.0 * sizes < 1.0 / machine.unit();
+                let lost = 2.0 * (asked_size + 1.0) * place.rounding(machine) + square.rounding(machine);
+                let score = if exact { 0.0 } else { lambda * (machine.gamma(14) * sizes + 2.0 * lost) };
                 let leak = 2.0 * (-lambda * (1.0 - 2.0 * off) + 2.0 * score).exp() / (1.0 - (-lambda).exp());
                 let leak = leak * (1.0 + 4.0 * machine.exp()) * (1.0 + 1e-6);
-                let lost = leak * (4.0 * many + 8.0) * linear.mag() * self.choice.weight[wire];
+                let lost = leak * (4.0 * many + 8.0) * (linear.mag() + total.sup()) * self.choice.weight[wire];
                 let _ = index;
                 let over = |lo: f64, hi: f64| {
                     let size = (lo - reading.constant).abs().max((hi - reading.constant).abs());
-                    total.over(lo, hi) + machine.gamma(8) * size + lost
+                    total.over(lo, hi) * (1.0 + theta) + machine.gamma(8) * size + lost
                 };
                 Profile::new(range, over)
             }

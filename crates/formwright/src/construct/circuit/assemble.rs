@@ -63,7 +63,9 @@ pub fn assemble(
         if feed_forward.is_some() {
             stages.push(assembler.stage("gates", block, 2 * block + 2, names));
         }
-        runs.push(Run { blocks: 1, attention, feed_forward });
+        if attention.is_some() || feed_forward.is_some() {
+            runs.push(Run { blocks: 1, attention, feed_forward });
+        }
     }
     FloatNetwork {
         precision,

@@ -106,6 +106,8 @@ pub struct Graph {
     pub text: std::sync::Arc<str>,
     /// The wires.
     pub wires: Vec<Wire>,
+    /// The positions at which what is being made is needed; elsewhere it may have no value.
+    pub live: Vec<bool>,
 }
 
 impl Graph {
@@ -174,7 +176,12 @@ impl Graph {
         }
         if slack == 0.0
             && let Some(known) = self.wires.iter().enumerate().find_map(|(wire, known)| match &known.kind {
-                Kind::Position(other) if known.slack == 0.0 => Some((wire, affinely(&table, other)?)),
+                Kind::Position(other) if known.slack == 0.0 => {
+                    // Shifted by much, it would be rounded by as much.
+                    let (scale, shift) = affinely(&table, other)?;
+                    let near = scale.abs() == Rat::ONE && shift.abs() <= Rat::from(self.tokens);
+                    near.then_some((wire, (scale, shift)))
+                }
                 _ => None,
             })
         {
@@ -239,8 +246,7 @@ impl Graph {
     fn curve(&mut self, function: Expr, of: Form, span: &Span) -> Result<Form> {
         let range = self.range(&of);
         if let Some((lo, hi)) = self.integers(&of) {
-            let values: Option<Vec<Rat>> = (lo..=hi).map(|k| exact(&function, &Rat::from(k)).ok()).collect();
-            if let Some(values) = values {
+            if let Some((values, _)) = table_of(&function, lo, hi) {
                 let steps: Vec<Rat> = values.windows(2).map(|pair| &pair[1] - &pair[0]).collect();
                 if steps.iter().all(|step| *step == steps[0]) {
                     let slope = steps.first().cloned().unwrap_or_default();
@@ -307,7 +313,7 @@ impl Graph {
     fn tabulate(&mut self, function: &Expr, table: &[Rat], off: f64, span: &Span) -> Result<Form> {
         let (mut values, mut slack) = (Vec::new(), 0.0_f64);
         let around = Interval::new(-off, off).unwrap_or(Interval::ENTIRE);
-        for value in table {
+        for (t, value) in table.iter().enumerate() {
             if off == 0.0
                 && let Ok(value) = exact(function, value)
             {
@@ -315,7 +321,7 @@ impl Graph {
                 continue;
             }
             let near = enclose(function, Interval::from(value) + around).ok().filter(|near| near.is_bounded());
-            let near = near.ok_or_else(|| {
+            let near = near.or_else(|| (!self.live[t]).then_some(Interval::ZERO)).ok_or_else(|| {
                 Error::declined("a function is not defined at some position").place(&self.text, span, "here")
             })?;
             if jumps(function) && near.width() > 0.0 {
@@ -417,6 +423,27 @@ fn affinely(table: &[Rat], other: &[Rat]) -> Option<(Rat, Rat)> {
     let scale = (&table[differs] - &table[0]) / (&other[differs] - &other[0]);
     let shift = &table[0] - &(&scale * &other[0]);
     table.iter().zip(other).all(|(a, b)| *a == &scale * b + shift.clone()).then_some((scale, shift))
+}
+
+/// The values of a function at the integers from `lo` to `hi`, and how far they may be from what is meant.
+pub fn table_of(function: &Expr, lo: i64, hi: i64) -> Option<(Vec<Rat>, f64)> {
+    let mut off = 0.0_f64;
+    let value = |k: i64| {
+        exact(function, &Rat::from(k)).ok().or_else(|| {
+            let near = enclose(function, Interval::from(&Rat::from(k))).ok().filter(|near| near.is_bounded())?;
+            off = off.max(near.width());
+            Rat::from_f64(near.mid())
+        })
+    };
+    let values: Option<Vec<Rat>> = (lo..=hi).map(value).collect();
+    values.filter(|_| off < 1e-6).map(|values| (values, off))
+}
+
+/// Whether a product is one of integers, of which there are not too many.
+pub fn is_table_product(graph: &Graph, wire: usize) -> bool {
+    let Kind::Product(a, b) = &graph.wires[wire].kind else { return false };
+    let small = |form: &Form| graph.range(form).width() < TABLE as f64;
+    graph.wires[wire].integer && small(&a.plus(&Rat::ONE, b)) && small(&a.plus(&-Rat::ONE, b))
 }
 
 /// Whether a function may jump, by its form.

@@ -203,8 +203,13 @@ impl Hinges {
 
     /// A function that is piecewise linear itself.
     pub fn exactly(nodes: &Nodes, anchor: Anchor, integers: bool) -> Self {
+        let is_float = |x: &Rat| Rat::from_f64(x.to_f64()).is_some_and(|near| near == *x);
+        let exact = nodes.iter().all(|(t, y)| is_float(t) && is_float(y));
         let nodes: Vec<(f64, f64)> = nodes.iter().map(|(t, y)| (t.to_f64(), y.to_f64())).collect();
-        let deviations = vec![0.0; nodes.len().saturating_sub(1)];
+        // Nodes that are no doubles are rounded.
+        let size = nodes.iter().map(|(_, y)| y.abs()).fold(0.0, f64::max);
+        let off = if exact { 0.0 } else { 8.0 * f64::EPSILON * size };
+        let deviations = vec![off; nodes.len().saturating_sub(1)];
         Self::through(nodes, deviations, anchor, integers)
     }
 

@@ -9,9 +9,11 @@
 //! register, or one whose content nobody needs, cleared by one ReLU if its sign is known and by two if it is not.
 
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 
 use super::form::Form;
-use super::graph::{Graph, Kind};
+use super::graph::{Graph, Kind, is_table_product};
+use crate::error::{Error, Result};
 use crate::exact::Rat;
 use crate::interval::Interval;
 use crate::network::{Mask, Precision};
@@ -98,6 +100,8 @@ pub struct Layout {
     pub clears: Vec<Vec<Clear>>,
     /// The number of registers.
     pub width: usize,
+    /// The cells of the argument of each curve, with the values there: computed once.
+    pub cells: Vec<OnceLock<Vec<(f64, f64, Interval)>>>,
 }
 
 /// The first feed-forward slot after another.
@@ -151,7 +155,7 @@ pub fn arguments(graph: &Graph, wire: usize) -> (Vec<Form>, Form) {
     let minus = -Rat::ONE;
     match &graph.wires[wire].kind {
         Kind::Curve { of, .. } => (vec![of.clone()], Form::default()),
-        Kind::Product(a, b) if graph.wires[wire].integer => {
+        Kind::Product(a, b) if is_table_product(graph, wire) => {
             (vec![a.plus(&Rat::ONE, b), a.plus(&minus, b)], Form::default())
         }
         Kind::Product(a, b) => {
@@ -177,7 +181,9 @@ pub fn arguments(graph: &Graph, wire: usize) -> (Vec<Form>, Form) {
 
 impl Layout {
     /// Puts a circuit into slots and registers; with `clear`, registers are emptied and used again.
-    pub fn new(graph: &Graph, outputs: &[Form], clear: bool) -> Self {
+    ///
+    /// Fails if something that is read is not in the registers, which would be an error of this program.
+    pub fn new(graph: &Graph, outputs: &[Form], clear: bool) -> Result<Self> {
         let mut layout = Self {
             atoms: Vec::new(),
             wires: vec![None; graph.wires.len()],
@@ -186,11 +192,18 @@ impl Layout {
             writes: Vec::new(),
             clears: Vec::new(),
             width: 0,
+            cells: vec![OnceLock::new(); graph.wires.len()],
         };
         layout.place(graph, outputs);
         layout.outputs = outputs.iter().map(|form| layout.lower(form)).collect();
         layout.allocate(graph, clear);
-        layout
+        for (slot, form) in layout.reads() {
+            let rows = &layout.before[slot];
+            if Echelon::new(rows).solve(&form, rows.len()).is_none() {
+                return Err(Error::declined(format!("a form that slot {slot} reads is in no register")));
+            }
+        }
+        Ok(layout)
     }
 
     /// A form over wires as a form over atoms.

@@ -25,7 +25,7 @@ pub mod tune;
 
 use std::borrow::Cow;
 
-use analysis::{Machine, analyse};
+use analysis::Machine;
 use graph::{Graph, Kind};
 use hinges::Anchor;
 use layout::{Layout, is_head};
@@ -121,7 +121,7 @@ pub fn compile(target: &Checked, wish: &Wish) -> Result<Compiled> {
             break;
         }
         let style = Style { anchor: Anchor::Best, shaped: true, robust };
-        let layout = Layout::new(&translated.graph, &translated.outputs, clear);
+        let layout = Layout::new(&translated.graph, &translated.outputs, clear)?;
         let tuned = match tune(&translated.graph, &layout, &translated.outputs, eps, machine, style) {
             Ok(tuned) => tuned,
             Err(error) => {
@@ -129,7 +129,7 @@ pub fn compile(target: &Checked, wish: &Wish) -> Result<Compiled> {
                 continue;
             }
         };
-        let compiled = finish(target, &translated, &layout, &tuned, machine, eps, &names);
+        let compiled = finish(target, &translated, &layout, &tuned, machine, &names);
         let parameters = |compiled: &Compiled| compiled.network.size().parameters;
         if best.as_ref().is_none_or(|best| parameters(&compiled) < parameters(best)) {
             best = Some(compiled);
@@ -154,24 +154,19 @@ fn finish(
     layout: &Layout,
     tuned: &Tuned,
     machine: Machine,
-    eps: f64,
     names: &Names,
 ) -> Compiled {
     let graph = &translated.graph;
-    let lengths = lengths(translated, layout, tuned, machine, eps);
+    let lengths = lengths(translated, layout);
     let network = assemble::assemble(graph, layout, tuned, machine.precision, (target.dims(), lengths), names);
-    // What is claimed is claimed for all these numbers of tokens.
-    let at_most = Machine { tokens: lengths.1, ..machine };
-    let found = analyse(graph, layout, &translated.outputs, &tuned.built(), at_most);
-    let bound = found.map_or(f64::INFINITY, |found| found.output).max(tuned.analysis.output);
-    let longer = bound - tuned.analysis.output;
+    let bound = tuned.analysis.output;
     let mut terms: Vec<Term> = tuned
         .shares
         .iter()
         .filter(|(_, share)| *share > 0.0)
         .map(|(wire, share)| Term { name: Cow::Owned(names.definition(*wire)), bound: *share })
         .collect();
-    terms.push(Term { name: Cow::Borrowed("rounding"), bound: tuned.rounding + longer });
+    terms.push(Term { name: Cow::Borrowed("rounding"), bound: tuned.rounding });
     let sum: f64 = terms.iter().map(|term| term.bound).sum();
     if sum < bound {
         terms.push(Term { name: Cow::Borrowed("errors of errors"), bound: bound - sum });
@@ -213,42 +208,20 @@ fn gates(graph: &Graph, layout: &Layout, tuned: &Tuned, names: &Names) -> Vec<Ga
 }
 
 /// The numbers of tokens for which the bound holds with these weights.
-fn lengths(translated: &Translated, layout: &Layout, tuned: &Tuned, machine: Machine, eps: f64) -> (usize, usize) {
+fn lengths(translated: &Translated, layout: &Layout) -> (usize, usize) {
     let graph = &translated.graph;
     let tokens = graph.tokens;
     let wires = || graph.wires.iter().zip(&layout.wires).filter(|(_, form)| form.is_some()).map(|(wire, _)| &wire.kind);
     let fixed = translated.fixed
         || wires().any(|kind| match kind {
-            Kind::Mean { scale, mask, .. } => *scale != Rat::ONE || mask.blind((1, MOST_TOKENS)).is_some(),
+            Kind::Mean { scale, mask, .. } => *scale != Rat::ONE || mask.blind((1, tokens)).is_some(),
             Kind::Sink { .. } | Kind::Gather { .. } | Kind::Position(_) => true,
-            Kind::Largest { mask, .. } => mask.blind((1, MOST_TOKENS)).is_some(),
+            Kind::Largest { mask, .. } => mask.blind((1, tokens)).is_some(),
             _ => false,
         });
     if fixed {
         return (tokens, tokens);
     }
-    // The temperature of a maximum is made for so many tokens and no more.
-    if wires().any(|kind| matches!(kind, Kind::Largest { .. })) {
-        return (1, tokens);
-    }
-    let built = tuned.built();
-    let holds = |tokens: usize| {
-        let machine = Machine { tokens, ..machine };
-        analyse(graph, layout, &translated.outputs, &built, machine).is_ok_and(|found| found.output <= eps)
-    };
-    let (mut good, mut bad) = (tokens, tokens * 2);
-    while bad <= MOST_TOKENS && holds(bad) {
-        (good, bad) = (bad, bad * 2);
-    }
-    if bad > MOST_TOKENS {
-        return (1, good);
-    }
-    while bad - good > good / 64 + 1 {
-        let middle = usize::midpoint(good, bad);
-        if holds(middle) { good = middle } else { bad = middle }
-    }
-    (1, good)
+    // What is lost grows with the number of tokens: shorter sequences are no worse.
+    (1, tokens)
 }
-
-/// Longer sequences are not looked at.
-const MOST_TOKENS: usize = 1 << 20;

@@ -46,7 +46,7 @@ pub struct Translated {
 /// Translates a target for sequences of `tokens` tokens.
 pub fn translate(target: &Checked, tokens: usize) -> Result<Translated> {
     let form = target.simplified();
-    let graph = Graph { tokens, text: target.expression().source.text.clone(), wires: Vec::new() };
+    let graph = Graph { tokens, text: target.expression().source.text.clone(), wires: Vec::new(), live: vec![true; tokens] };
     let mut translator = Translator { target, graph, lets: Vec::new(), fixed: false };
     let scope = |c| Scope { c, running: false, live: vec![true; tokens] };
     for binding in &form.lets {
@@ -137,7 +137,8 @@ impl Translator<'_> {
                     Some(value) if value.is_zero() => self.number(b, scope),
                     Some(_) => self.number(a, scope),
                     None => {
-                        let (a, b) = (self.number(a, &live(true))?, self.number(b, &live(false))?);
+                        let a = self.branch(a, &live(true))?;
+                        let b = self.branch(b, &live(false))?;
                         let chosen = self.graph.product(&condition, &a.plus(&-Rat::ONE, &b), span)?;
                         Ok(b.plus(&Rat::ONE, &chosen))
                     }
@@ -149,6 +150,14 @@ impl Translator<'_> {
                 Err(self.decline("a condition is not a number", e, "here"))
             }
         }
+    }
+
+    /// A branch of a conditional, needed at some positions only.
+    fn branch(&mut self, e: &Expr, scope: &Scope) -> Result<Form> {
+        let before = std::mem::replace(&mut self.graph.live, scope.live.clone());
+        let form = self.number(e, scope);
+        self.graph.live = before;
+        form
     }
 
     /// An input coordinate. Those of an interval are centred by whoever stores them.
@@ -409,7 +418,7 @@ impl Translator<'_> {
             aggregate => (aggregate, body),
         };
         if !body.depends_on_output() {
-            let of = self.number(body, &inside)?;
+            let of = self.branch(body, &inside)?;
             return self.pool(e, aggregate, &of, mask);
         }
         if !runs(body) && matches!(aggregate, Aggregate::Mean | Aggregate::Max | Aggregate::Min) {
@@ -635,7 +644,10 @@ impl Translator<'_> {
                 let squares = self.graph.apply(&square, &normal, span)?;
                 let mean_square = self.pool(e, Aggregate::Mean, &squares, mask)?;
                 let square_mean = self.graph.apply(&square, &mean, span)?;
-                Ok(mean_square.plus(&-Rat::ONE, &square_mean).scaled(&(&scale * &scale)))
+                let variance = mean_square.plus(&-Rat::ONE, &square_mean);
+                let width = self.graph.range(&normal).width();
+                let most = Interval::ZERO.hull(Interval::point(width).sqr() * Interval::point(0.25));
+                Ok(self.graph.wire(Kind::Cases(variance), most, false, span).scaled(&(&scale * &scale)))
             }
             Aggregate::Max => {
                 // The sign matters: a maximum of -e is a minimum of e.

@@ -12,14 +12,13 @@
 
 use super::analysis::{Analysis, Choice, Machine, analyse};
 use super::form::Form;
-use super::graph::{Graph, Kind, of_rational};
+use super::graph::{Graph, Kind, is_table_product, of_rational, table_of};
 use super::hinges::{Anchor, Hinges, Tolerance, fit, piecewise, straightened};
 use super::layout::{Layout, arguments};
 use crate::error::{Error, Result};
 use crate::exact::Rat;
 use crate::interval::Interval;
 use crate::network::Precision;
-use crate::target::univariate::exact;
 
 /// Rounds of splitting.
 const ROUNDS: usize = 5;
@@ -50,13 +49,6 @@ pub struct Tuned {
     pub shares: Vec<(usize, f64)>,
     /// The part of the error that is rounding.
     pub rounding: f64,
-}
-
-impl Tuned {
-    /// What was chosen, with the gates as they are built.
-    pub fn built(&self) -> Choice {
-        Choice { built: Some(self.analysis.gates.clone()), ..self.choice.clone() }
-    }
 }
 
 /// A gate that can be made finer.
@@ -94,7 +86,6 @@ pub fn tune(
         halves: vec![1; count],
         temperature: vec![1.0; count],
         weight: vec![1.0; count],
-        built: None,
     };
     let mut tunable = Vec::new();
     let mut maxima = Vec::new();
@@ -104,7 +95,7 @@ pub fn tune(
                 Some(hinges) => choice.hinges[wire] = Some(hinges),
                 None => tunable.push(Tunable { wire, product: false, growth: 0.0 }),
             },
-            Kind::Product(..) if graph.wires[wire].integer => {
+            Kind::Product(..) if is_table_product(graph, wire) => {
                 // Any hinges: tables are made for the range.
                 choice.hinges[wire] = Some(super::analysis::quarter_squares(Interval::ZERO));
             }
@@ -124,10 +115,10 @@ pub fn tune(
 fn exact_hinges(graph: &Graph, wire: usize, of: &Form, robust: bool) -> Option<Hinges> {
     let Kind::Curve { function, .. } = &graph.wires[wire].kind else { return None };
     if let Some((lo, hi)) = graph.integers(of) {
-        let value = |k: i64| Some((Rat::from(k), exact(function, &Rat::from(k)).ok()?));
-        let nodes: Option<Vec<(Rat, Rat)>> = (lo..=hi).map(value).collect();
+        let (values, off) = table_of(function, lo, hi)?;
+        let nodes: Vec<(Rat, Rat)> = (lo..=hi).map(Rat::from).zip(values).collect();
         let exact = |wire: &usize| matches!(graph.wires[*wire].kind, Kind::Input(_) | Kind::Position(_));
-        let nodes = if robust { nodes? } else { straightened(nodes?) };
+        let nodes = if robust { nodes } else { straightened(nodes) };
         // What is not known exactly is kept away from the kinks, where that costs nothing.
         let nodes = match (of.terms.keys().all(exact), robust) {
             (true, _) => straightened(nodes),
@@ -135,7 +126,11 @@ fn exact_hinges(graph: &Graph, wire: usize, of: &Form, robust: bool) -> Option<H
             (false, false) => steepened(nodes),
         };
         let anchor = if robust { Anchor::Best } else { Anchor::First };
-        return Some(Hinges::exactly(&nodes, anchor, true));
+        let mut hinges = Hinges::exactly(&nodes, anchor, true);
+        for deviation in &mut hinges.deviations {
+            *deviation += off;
+        }
+        return Some(hinges);
     }
     let nodes = piecewise(function, &of_rational(graph.range(of)))?;
     Some(Hinges::exactly(&nodes, Anchor::Best, false))
@@ -259,6 +254,18 @@ impl Tuner<'_> {
         // Hot at first, so that what is seen is not the maxima's.
         self.temperatures(&mut choice, &vec![COLD; self.maxima.len()]);
         let mut best: Option<(usize, Choice)> = None;
+        // Not so coarse that errors are no longer small.
+        for _ in 0..STEPS {
+            self.refit(&mut choice, &tolerances)?;
+            if self.analyse(&choice)?.output <= 4.0 * self.eps {
+                break;
+            }
+            let finer: Vec<f64> = tolerances.iter().map(|tolerance| tolerance / 4.0).collect();
+            if self.refit(&mut choice, &finer).is_err() {
+                break;
+            }
+            tolerances = finer;
+        }
         for round in 0..ROUNDS {
             self.refit(&mut choice, &tolerances)?;
             self.cool(&mut choice)?;
@@ -320,9 +327,9 @@ impl Tuner<'_> {
             Ok(met.then_some(tried))
         };
         let mut scale = start;
-        let mut found = attempt(scale)?;
+        let mut found = attempt(scale).ok().flatten();
         if found.is_some() {
-            while let Some(coarser) = attempt(scale * 1.6)?.filter(|_| scale < start * 1e6) {
+            while let Some(coarser) = attempt(scale * 1.6).ok().flatten().filter(|_| scale < start * 1e6) {
                 scale *= 1.6;
                 found = Some(coarser);
             }
@@ -364,7 +371,12 @@ impl Tuner<'_> {
             Ok((moved / own).max(1.0 / COLD))
         });
         let slopes = slopes.collect::<Result<Vec<f64>>>()?;
+        let hot = choice.temperature.clone();
         self.temperatures(choice, &slopes);
+        // A step may hide what a maximum would do if it were hotter.
+        if self.analyse(choice)?.output > all.output + 2.0 * MAXIMA * self.eps {
+            choice.temperature = hot;
+        }
         Ok(())
     }
 
