@@ -5,18 +5,23 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use formwright::artifact;
-use formwright::compile::{Arithmetic, Model, Request, Tolerance, compile};
+use formwright::bound::Norm;
+use formwright::compile::{self, Arithmetic, Built, Model, Request, Tolerance, compile};
+use formwright::construct::circuit;
 use formwright::construct::yun::{AsPrinted, Options};
 use formwright::error::{Error, Result};
 use formwright::eval::float::Engine;
 use formwright::eval::indexed;
 use formwright::exact::Rat;
 use formwright::lower::{Format, Hidden, Temperature};
-use formwright::network;
+use formwright::network::{self, Sequence};
 use formwright::plan::compile_first;
 
 use crate::Answer;
-use crate::show::{Row, badge, document, example_table, header, shown, shown_floats, size_line, stage_table, working};
+use crate::show::{
+    Row, badge, document, example_table, gate_table, header, shown, shown_floats, shown_rounded, size_line,
+    stage_table, working,
+};
 
 /// The target of the demonstration.
 const DEMONSTRATION: (&str, u64) = ("mean-centring", 4);
@@ -25,10 +30,8 @@ const DEMONSTRATION: (&str, u64) = ("mean-centring", 4);
 pub struct Build {
     #[command(flatten)]
     wish: Wish,
-    /// The construction. Without it, and with a tolerance, the first row of `plan` is taken; else it is yun.
-    #[arg(long, value_enum)]
-    construction: Option<Construction>,
-    /// With a positional encoding (Theorem 3): for targets that are not equivariant, and for sequences with equal tokens.
+    /// With a positional encoding (yun, Theorem 3): for targets that are not equivariant, and for sequences with equal tokens. A circuit has
+    /// positions where its target needs them.
     #[arg(long)]
     positional: bool,
     /// Take a step of the proof as printed instead of repaired: lemma7-order, theorem3-positions or flag-sign.
@@ -46,19 +49,25 @@ pub struct Wish {
     /// table.
     #[arg(allow_hyphen_values = true)]
     target: Option<String>,
+    /// The construction. Without it the first row of `plan` is taken; with a grid and no tolerance, or with a table, it is yun.
+    #[arg(long, value_enum)]
+    construction: Option<Construction>,
+    /// What a circuit's hidden units are traded for; without it, what is smaller.
+    #[arg(long, value_enum)]
+    trade: Option<Trade>,
     /// The number of tokens; 3 unless the target fixes it.
     #[arg(long, value_name = "T")]
     tokens: Option<usize>,
     /// The coordinates of a token; 1 unless the target fixes it.
     #[arg(long, value_name = "K")]
     dims: Option<usize>,
-    /// The number of cells a side of the grid; a table and an integer domain fix it, and a tolerance finds it.
+    /// The number of cells a side of the grid, instead of a tolerance (yun); a table and an integer domain fix it.
     #[arg(long, value_name = "N")]
     resolution: Option<u64>,
-    /// The error that is allowed, an exact decimal or fraction.
+    /// The error that is allowed, an exact decimal or fraction; 1/100 unless a grid is named.
     #[arg(long, value_name = "E", allow_hyphen_values = true)]
     eps: Option<String>,
-    /// The norm of the error: sup, l1, l2 or lp:P. With a tolerance and no norm it is sup.
+    /// The norm of the error: sup, l1, l2 or lp:P; sup unless named, which lattice networks (yun) do not have.
     #[arg(long, value_name = "NORM")]
     norm: Option<String>,
     /// State a Lipschitz constant: every output entry changes by at most L times the largest change of an input. An assumption.
@@ -94,10 +103,38 @@ impl Wish {
         if self.lipschitz.is_some() && self.norm.is_none() && self.eps.is_none() {
             return Err(Error::input("--lipschitz serves a bound, and none was asked for").note("try", "add --norm l2"));
         }
+        let construction = match self.construction {
+            // Theorems and printed steps are Yun's.
+            None if options.positional || !options.as_printed.is_empty() => Some(compile::Construction::Yun),
+            None => None,
+            Some(Construction::Yun) => Some(compile::Construction::Yun),
+            Some(Construction::Circuit) => Some(compile::Construction::Circuit),
+        };
+        let trade = self.trade.map(|trade| match trade {
+            Trade::Width => circuit::Trade::Width,
+            Trade::Depth => circuit::Trade::Depth,
+        });
+        if construction == Some(compile::Construction::Circuit) && options.positional {
+            return Err(Error::input("--positional is for yun: a circuit has positions where its target needs them")
+                .note("try", "leave out --positional, or --construction yun"));
+        }
+        if construction == Some(compile::Construction::Yun) && trade.is_some() {
+            return Err(Error::input("--trade is for circuits: a lattice network has the paper's blocks")
+                .note("try", "leave out --trade, or --construction circuit"));
+        }
+        let source = artifact::read_target(target)?;
+        // With a grid and no tolerance, nothing is asked of the error, and exact numbers are the plainest network.
+        let grid = match construction {
+            Some(compile::Construction::Circuit) => false,
+            Some(compile::Construction::Yun) => resolution.or(source.resolution()).is_some(),
+            None => resolution.is_some() || source.text().is_none(),
+        };
         Ok(Request {
             options: Options { everywhere: self.domain == Domain::All, ..options },
-            source: artifact::read_target(target)?,
-            arithmetic: self.arithmetic(self.eps.is_some())?,
+            source,
+            construction,
+            trade,
+            arithmetic: self.arithmetic(self.eps.is_some() || !grid)?,
             tokens: self.tokens,
             dims: self.dims,
             resolution,
@@ -168,10 +205,7 @@ impl Wish {
             Error::input("there is nothing to plan: no target is named")
                 .note("try", "formwright plan mean-centring --eps 0.1 --norm l2")
         })?;
-        let request = self.request(target, self.resolution, Options::default())?;
-        // A plan has a tolerance unless the grid is fixed.
-        let fixed = self.eps.is_none() && request.resolution.or(request.source.resolution()).is_some();
-        Ok(Request { arithmetic: self.arithmetic(!fixed)?, ..request })
+        self.request(target, self.resolution, Options::default())
     }
 }
 
@@ -187,8 +221,18 @@ fn positive(option: &str, text: Option<&str>) -> Result<Option<Rat>> {
 
 #[derive(Clone, Copy, ValueEnum)]
 enum Construction {
-    /// Yun et al. 2020, Theorem 2, and with --positional Theorem 3.
+    /// Yun et al. 2020, Theorem 2, and with --positional Theorem 3: any continuous function, cell by cell.
     Yun,
+    /// The target's own expression, gate by gate, certified in the supremum norm.
+    Circuit,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Trade {
+    /// Wide feed-forward blocks, as few as possible.
+    Width,
+    /// Narrow blocks, many of them.
+    Depth,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -245,16 +289,11 @@ impl Build {
         let resolution = self.wish.resolution.or(demonstration.then_some(DEMONSTRATION.1));
         let target = self.wish.target.as_deref().unwrap_or(DEMONSTRATION.0);
         let request = self.wish.request(target, resolution, options)?;
-        let _working = working("proving a bound, cell by cell; finer grids until the tolerance is met");
-        let open = self.construction.is_none() && !self.positional && self.as_printed.is_empty();
-        let (model, mut text) = if open && request.tolerance.eps.is_some() {
+        let _working = working("proving a bound; finer grids until the tolerance is met");
+        let by_plan = request.construction.is_none() && (request.tolerance.eps.is_some() || request.is_open());
+        let (model, mut text) = if by_plan {
             let model = compile_first(&request)?;
-            let (chosen, other) =
-                if model.options.positional { ("yun --positional", "yun") } else { ("yun", "yun --positional") };
-            let precision = model.precision();
-            let text = format!(
-                "chosen: {chosen} in {precision}, the first row of formwright plan; --construction {other} takes the other theorem\n\n"
-            );
+            let text = chosen(&model);
             (model, text)
         } else {
             (compile(&request)?, String::new())
@@ -271,6 +310,25 @@ impl Build {
     }
 }
 
+/// What was chosen, why, and how to get something else.
+fn chosen(model: &Model) -> String {
+    let (chosen, other) = match (&model.built, model.norm()) {
+        (Built::Circuit(circuit), norm) => {
+            let in_sup = norm == Some(Norm::Sup) && !model.target.is_discrete();
+            let literal = if in_sup { "--construction yun --norm l2" } else { "--construction yun" };
+            (format!("circuit --trade {}", circuit.wish.trade.name()), format!("{literal} takes the literal theorem"))
+        }
+        (Built::Lattice(lattice), _) if lattice.options.positional => {
+            ("yun --positional".to_owned(), "--construction yun takes the other theorem".to_owned())
+        }
+        (Built::Lattice(_), _) => {
+            ("yun".to_owned(), "--construction yun --positional takes the other theorem".to_owned())
+        }
+    };
+    let precision = model.precision();
+    format!("chosen: {chosen} in {precision}, the first row of formwright plan; {other}\n\n")
+}
+
 /// What a newcomer might do next.
 const NEXT: &str = "
 next: formwright targets                                                    other functions
@@ -284,35 +342,50 @@ next: formwright targets                                                    othe
 /// The readable summary: stages, sizes, an example, the claim.
 pub fn describe(model: &Model) -> Result<String> {
     let mut text = header(model);
-    let _ = write!(text, "\n\n{}\n{}\n\n", stage_table(model), size_line(model));
-    let _ = write!(text, "what each stage does to an example\n{}\n\n", example_table(&example(model)?));
+    let parts = model.circuit().map_or_else(|| stage_table(model), gate_table);
+    let _ = write!(text, "\n\n{parts}\n{}\n\n", size_line(model));
+    let what = if model.circuit().is_some() { "an example" } else { "what each stage does to an example" };
+    let _ = write!(text, "{what}\n{}\n\n", example_table(&example(model)?));
     let _ = writeln!(text, "{}", badge(model)?);
     Ok(text)
 }
 
-/// An input, its state after each stage, the output, and what the target says.
+/// An input, its state after each stage, the output, and what the target says. A circuit has too many registers for a line, and its
+/// numbers are not exact.
 fn example(model: &Model) -> Result<Vec<Row>> {
     let x = model.example();
     let expected = model.expected(&x)?;
-    let mut rows = vec![("input".to_owned(), shown(&x), String::new())];
+    let floats = |x: &Sequence| -> Vec<Vec<f64>> { x.iter().map(|t| t.iter().map(Rat::to_f64).collect()).collect() };
+    let row = |name: &str, numbers: Vec<Vec<String>>| (name.to_owned(), numbers, String::new());
+    let mut rows = vec![row("input", shown(&x))];
+    let mut target = shown(&expected);
     let verdict;
-    if let Some(lowered) = &model.lowered {
-        let floats: Vec<Vec<f64>> = x.iter().map(|token| token.iter().map(Rat::to_f64).collect()).collect();
-        let engine = Engine::new(&lowered.network)?;
-        let trace = engine.trace(&floats)?;
-        rows.extend(trace.iter().map(|(name, state)| (name.clone(), shown_floats(state), String::new())));
-        let output = engine.run(&[floats])?.remove(0);
+    if let Some(network) = model.float() {
+        let engine = Engine::new(network)?;
+        let output = engine.run(&[floats(&x)])?.remove(0);
         let entries = output.iter().flatten().zip(expected.iter().flatten());
         let off = entries.map(|(y, f)| (y - f.to_f64()).abs()).fold(0.0, f64::max);
-        rows.push(("output".to_owned(), shown_floats(&output), String::new()));
         verdict = if off == 0.0 { "equal".to_owned() } else { format!("off by {off:.1e}") };
+        if model.circuit().is_some() {
+            rows.push(row("output", shown_rounded(&output)));
+            target = shown_rounded(&floats(&expected));
+        } else {
+            rows.extend(engine.trace(&floats(&x))?.iter().map(|(name, state)| row(name, shown_floats(state))));
+            rows.push(row("output", shown_floats(&output)));
+        }
     } else {
-        let trace = indexed::trace(&model.network, &x)?;
-        rows.extend(trace.iter().map(|(name, state)| ((*name).to_owned(), shown(state), String::new())));
-        let output = indexed::run(&model.network, &x)?;
-        rows.push(("output".to_owned(), shown(&output), String::new()));
+        let network = exact(model)?;
+        rows.extend(indexed::trace(network, &x)?.iter().map(|(name, state)| row(name, shown(state))));
+        let output = indexed::run(network, &x)?;
+        rows.push(row("output", shown(&output)));
         verdict = if output == expected { "equal" } else { "NOT EQUAL" }.to_owned();
     }
-    rows.push(("target".to_owned(), shown(&expected), verdict));
+    rows.push(("target".to_owned(), target, verdict));
     Ok(rows)
+}
+
+/// The exact network of a model that has no floats.
+pub fn exact(model: &Model) -> Result<&network::Network> {
+    let network = model.lattice().map(|lattice| &lattice.network);
+    network.ok_or_else(|| Error::declined("a circuit has no exact network"))
 }

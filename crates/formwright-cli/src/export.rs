@@ -37,7 +37,7 @@ impl Export {
     pub fn execute(&self) -> Result<Answer> {
         let model = artifact::read(&self.dir)?;
         let Format::Onnx = self.format;
-        let Some(lowered) = &model.lowered else {
+        let Some(network) = model.float() else {
             return Err(Error::declined("an exact model is not exported: ONNX has floats, and no rational numbers")
                 .note("model", self.dir.display().to_string())
                 .note("reason", "its layers jump, and its ids may have more digits than any float")
@@ -50,9 +50,9 @@ impl Export {
         artifact::check_new(&file)?;
         let _working = working("computing the bound anew");
         let properties = metadata(&model)?;
-        let bytes = onnx::to_bytes(&lowered.network, &properties, self.stages)?;
+        let bytes = onnx::to_bytes(network, &properties, self.stages)?;
         artifact::write_new(&file, &bytes)?;
-        let (name, network) = (file.display().to_string(), &lowered.network);
+        let name = file.display().to_string();
         let mut text = format!("written to {name}: {} bytes\n\n", bytes.len());
         let sides = |dims: usize| match network.lengths {
             (least, most) if least == most => format!("[batch, {most}, {dims}]"),

@@ -6,14 +6,13 @@ use std::path::PathBuf;
 
 use clap::Args;
 use formwright::artifact;
-use formwright::compile::Lowered;
 use formwright::error::{Error, Result};
 use formwright::exact::Int;
 use formwright::network::{FloatLayer, Mask};
 use serde_json::{Value, json};
 
 use crate::Answer;
-use crate::build::describe;
+use crate::build::{describe, exact};
 use crate::show::{document, lines, table, working};
 use crate::{flush, write_line};
 
@@ -37,14 +36,14 @@ impl Inspect {
         let model = artifact::read(&self.dir)?;
         let _working = working("computing the bound anew");
         let mut coordinates = table(&["coordinate", "meaning"]);
-        for coordinate in &model.network.coordinates {
+        for coordinate in model.coordinates() {
             coordinates.add_row([&coordinate.name, &coordinate.meaning]);
         }
         let mut text = describe(&model)?;
         let _ = write!(text, "\n{}\n", lines(&coordinates));
         let mut json = document(&model, Some(&self.dir))?;
         json["coordinates"] =
-            model.network.coordinates.iter().map(|c| json!({"name": c.name, "meaning": c.meaning})).collect();
+            model.coordinates().iter().map(|c| json!({"name": c.name, "meaning": c.meaning})).collect();
         Ok(Answer { text, json })
     }
 
@@ -66,7 +65,7 @@ impl Inspect {
         let mut write = |stage: &str, index: usize, layer: Value| {
             write_line(&mut out, &json!({"stage": stage, "index": index, "layer": layer}).to_string())
         };
-        if let Some(Lowered { network, .. }) = &model.lowered {
+        if let Some(network) = model.float() {
             let mut written = vec![0; network.stages.len()];
             for layer in network.layers() {
                 let index = written[layer.stage];
@@ -76,7 +75,7 @@ impl Inspect {
                 }
             }
         } else {
-            for stage in &model.network.stages {
+            for stage in &exact(&model)?.stages {
                 for (index, layer) in stage.generator.layers().take(most).enumerate() {
                     if !write(stage.name, index, json!(layer?))? {
                         return Ok(());

@@ -5,11 +5,11 @@ use std::fmt::Write as _;
 use clap::Args;
 use formwright::bound::norm::upward;
 use formwright::error::Result;
-use formwright::plan::{Plan as Sketches, plan};
+use formwright::plan::{Candidate, Cells, Plan as Sketches, Sketch, plan};
 
 use crate::Answer;
 use crate::build::Wish;
-use crate::show::{lines, short_int, table, working};
+use crate::show::{best_constant, lines, short_int, table, working};
 
 #[derive(Args)]
 pub struct Plan {
@@ -47,15 +47,16 @@ fn tell(plan: &Sketches) -> String {
     for candidate in &plan.candidates {
         match &candidate.outcome {
             Ok(sketch) => {
+                let of_cells = |tell: fn(&Cells) -> String| sketch.cells().map_or_else(String::new, tell);
                 rows.add_row([
-                    candidate.construction(),
-                    candidate.precision(),
-                    &sketch.resolution.to_string(),
+                    candidate.way.construction().as_str(),
+                    candidate.way.precision(),
+                    &of_cells(|cells| cells.resolution.to_string()),
                     &short_int(&sketch.size.blocks),
                     &short_int(&sketch.size.parameters),
-                    &sketch.id_bits.to_string(),
+                    &of_cells(|cells| cells.id_bits.to_string()),
                     &upward(sketch.budget.bound, 3),
-                    &format!("{:.1}", sketch.ratio()),
+                    &sketch.ratio().map_or_else(String::new, |ratio| format!("{ratio:.1}")),
                     if sketch.why_not.is_none() { "yes" } else { "no" },
                 ]);
                 if let Some(reason) = &sketch.why_not {
@@ -63,30 +64,28 @@ fn tell(plan: &Sketches) -> String {
                 }
             }
             Err(error) => {
-                rows.add_row([candidate.construction(), candidate.precision(), "", "", "", "", "", "", "no"]);
+                let way = candidate.way;
+                rows.add_row([way.construction().as_str(), way.precision(), "", "", "", "", "", "", "no"]);
                 tell(candidate.name(), error.to_string());
             }
         }
     }
     let asked = plan.eps.as_ref().map_or_else(|| "no tolerance,".to_owned(), |eps| format!("tolerance {eps}"));
     let mut text = format!("{asked} in {}\n\n{}\n", plan.norm, lines(&rows));
-    if let Some(baseline) = plan.baseline {
-        let _ = writeln!(
-            text,
-            "\nthe best constant is off by about {:.3e} (± {:.1e})",
-            baseline.best_constant, baseline.within
-        );
+    if let Some(baseline) = &plan.baseline {
+        let _ = writeln!(text, "\n{}", best_constant(baseline, &plan.norm));
     }
-    let sketches = || plan.candidates.iter().filter_map(|c| Some((c, c.outcome.as_ref().ok()?)));
-    let none_serves = sketches().all(|(_, sketch)| sketch.why_not.is_some());
-    for (candidate, sketch) in sketches().filter(|(_, sketch)| none_serves || sketch.why_not.is_none()) {
-        let _ = writeln!(
-            text,
-            "{}: any approximation by these cells remembers {} numbers, a residual network about {}",
-            candidate.name(),
-            short_int(&sketch.to_remember),
-            short_int(&sketch.residual_network)
-        );
+    let none_serves = plan.chosen().is_none();
+    for candidate in plan.candidates.iter().filter(|candidate| none_serves || candidate.serves()) {
+        if let Some(cells) = candidate.outcome.as_ref().ok().and_then(Sketch::cells) {
+            let _ = writeln!(
+                text,
+                "{}: any approximation by these cells remembers {} numbers, a residual network about {}",
+                candidate.name(),
+                short_int(&cells.to_remember),
+                short_int(&cells.residual_network)
+            );
+        }
     }
     let mut assumed: Vec<&String> =
         plan.candidates.iter().filter_map(|c| c.outcome.as_ref().ok()).flat_map(|s| &s.assumptions).collect();
@@ -95,11 +94,7 @@ fn tell(plan: &Sketches) -> String {
         let _ = writeln!(text, "assuming that {assumption}");
     }
     for (reason, names) in reasons {
-        let _ = writeln!(
-            text,
-            "\n{}: {reason}",
-            if names.len() == plan.candidates.len() { "all of them".to_owned() } else { names.join("; ") }
-        );
+        let _ = writeln!(text, "\n{}: {reason}", together(plan, &names));
     }
     match plan.chosen() {
         Some(candidate) => {
@@ -109,4 +104,23 @@ fn tell(plan: &Sketches) -> String {
         None => text.push_str("\nno construction serves this request\n"),
     }
     text
+}
+
+/// The names of candidates; where they are all of a family, or of the plan, that says it.
+fn together(plan: &Sketches, names: &[String]) -> String {
+    if names.len() == plan.candidates.len() {
+        return "all of them".to_owned();
+    }
+    let mut left: Vec<&str> = names.iter().map(String::as_str).collect();
+    let mut told: Vec<String> = Vec::new();
+    for family in ["circuit", "yun"] {
+        let all: Vec<String> =
+            plan.candidates.iter().filter(|c| c.way.family() == family).map(Candidate::name).collect();
+        if all.len() > 1 && all.iter().all(|name| names.contains(name)) {
+            left.retain(|name| !all.iter().any(|other| other == name));
+            told.push(format!("every {family}"));
+        }
+    }
+    told.extend(left.into_iter().map(str::to_owned));
+    told.join("; ")
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use formwright::artifact;
-use formwright::compile::Model;
+use formwright::compile::{Built, Lattice, Model};
 use formwright::error::{Error, Result};
 use formwright::eval::float::Engine as FloatEngine;
 use formwright::eval::reference::{self, Enclosure};
@@ -19,6 +19,7 @@ use formwright::network::{FloatNetwork, Precision, Sequence};
 use serde_json::{Value, json};
 
 use crate::Answer;
+use crate::build::exact as exact_network;
 use crate::show::{example_table, sequence, short, shown, shown_floats};
 
 /// The longest input that is read.
@@ -65,25 +66,24 @@ enum Engine {
 impl Run {
     pub fn execute(&self) -> Result<Answer> {
         let model = artifact::read(&self.dir)?;
-        let network = &model.network;
         let (text, name) = read_input(&self.input)?;
-        let batch = input::batch(&input::parse_json(&text, &name)?, network.tokens, network.dims())?;
-        if self.without_skips && model.lowered.is_some() {
+        let batch = input::batch(&input::parse_json(&text, &name)?, model.accepted(), model.grid.dims())?;
+        if self.without_skips && model.float().is_some() {
             return Err(Error::input("--without-skips is for exact models")
                 .note("try", "leave it out, or build with --precision exact"));
         }
-        let answer = match (&model.lowered, self.engine) {
+        let answer = match (model.float(), self.engine) {
             (None, None | Some(Engine::Exact)) => self.run_exact(&model, &batch),
             (None, Some(_)) => Err(Error::input("an exact model has no float weights")
                 .note("try", "leave out --engine, or build with --precision f64")),
-            (Some(lowered), Some(Engine::Exact)) => self.enclose(&lowered.network, &batch),
-            (Some(lowered), engine) => {
+            (Some(network), Some(Engine::Exact)) => self.enclose(network, &batch),
+            (Some(network), engine) => {
                 let precision = match engine {
                     Some(Engine::F32) => Precision::F32,
                     Some(Engine::F64) => Precision::F64,
-                    _ => lowered.network.precision,
+                    _ => network.precision,
                 };
-                self.run_floats(&lowered.network, precision, &batch)
+                self.run_floats(network, precision, &batch)
             }
         }?;
         warn(&model, &batch);
@@ -144,7 +144,7 @@ impl Run {
 
     /// Runs an exact network.
     fn run_exact(&self, model: &Model, batch: &[Sequence]) -> Result<Answer> {
-        let network = &model.network;
+        let network = exact_network(model)?;
         let layers = network.layer_count();
         if (self.layer_by_layer || self.without_skips) && layers > Int::from(MOST_LAYERS) {
             return Err(Error::declined(format!("the network has {layers} layers, too many to execute one by one"))
@@ -210,14 +210,21 @@ fn read_input(path: &Path) -> Result<(String, String)> {
 
 /// Says on standard error which sequences lie outside of what is claimed.
 fn warn(model: &Model, batch: &[Sequence]) {
-    let tied = match model.default_value() {
-        Some(value) => format!("two tokens in one cell, where Theorem 2 gives {}", short(&value)),
-        None => "two tokens in one cell, where nothing is claimed".to_owned(),
+    let tied = match model.lattice().map(Lattice::default_value) {
+        Some(Some(value)) => format!("two tokens in one cell, where Theorem 2 gives {}", short(&value)),
+        _ => "two tokens in one cell, where nothing is claimed".to_owned(),
     };
-    let remark = |x: &Sequence| match model.grid.cell(x) {
-        None => Some("outside of the box"),
-        Some(point) if !model.options.positional && !has_distinct_columns(&point) => Some(tied.as_str()),
-        Some(_) => None,
+    let (least, most) = model.circuit().map_or((0, usize::MAX), |circuit| circuit.compiled.lengths);
+    let remark = |x: &Sequence| match (&model.built, model.grid.cell(x)) {
+        (Built::Circuit(_), _) if !model.is_in_domain(x) => Some("outside of the domain, where nothing is claimed"),
+        (Built::Circuit(_), _) if !(least..=most).contains(&x.len()) => {
+            Some("of a length for which nothing is claimed")
+        }
+        (Built::Lattice(_), None) => Some("outside of the box"),
+        (Built::Lattice(lattice), Some(point)) if !lattice.options.positional && !has_distinct_columns(&point) => {
+            Some(tied.as_str())
+        }
+        _ => None,
     };
     let remarks: Vec<(usize, &str)> = batch.iter().enumerate().filter_map(|(b, x)| Some((b, remark(x)?))).collect();
     for (b, remark) in remarks.iter().take(3) {

@@ -4,8 +4,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use comfy_table::{Table, presets};
+use formwright::bound::measured::Measured;
 use formwright::bound::norm::upward;
-use formwright::compile::{Certified, Lowered, Model};
+use formwright::bound::{Baseline, Budget, Norm, Term};
+use formwright::compile::{Built, Certified, Circuit, Lowered, Model};
 use formwright::construct::yun::AsPrinted;
 use formwright::error::Result;
 use formwright::exact::{Int, Rat};
@@ -81,6 +83,15 @@ pub fn shown_floats(x: &[Vec<f64>]) -> Vec<Vec<String>> {
     x.iter().map(|token| token.iter().map(entry).collect()).collect()
 }
 
+/// The same, in seven digits: of numbers that are not exact anyway.
+pub fn shown_rounded(x: &[Vec<f64>]) -> Vec<Vec<String>> {
+    let entry = |x: &f64| match format!("{x:.6e}").parse::<f64>() {
+        Ok(rounded) if rounded == 0.0 || (1e-4..1e7).contains(&rounded.abs()) => format!("{rounded}"),
+        _ => format!("{x:.6e}"),
+    };
+    x.iter().map(|token| token.iter().map(entry).collect()).collect()
+}
+
 /// A sequence on one line.
 pub fn sequence(x: &[Vec<String>]) -> String {
     let tokens: Vec<String> = x.iter().map(|t| token(t)).collect();
@@ -95,24 +106,64 @@ fn plural(count: usize, one: &str) -> String {
 pub fn header(model: &Model) -> String {
     let name = &model.target.name;
     let text = model.source.text().filter(|text| text != name).map_or_else(String::new, |text| format!(": {text}"));
-    let theorem = if model.options.positional { "Theorem 3" } else { "Theorem 2" };
-    let printed: Vec<&str> = model.options.as_printed.iter().map(|step| AsPrinted::name(*step)).collect();
-    let printed = if printed.is_empty() { String::new() } else { format!(", as printed: {}", printed.join(", ")) };
     let grid = &model.grid;
-    let arithmetic = match &model.lowered {
-        None => "exact".to_owned(),
-        Some(Lowered { lowering, network }) => {
-            format!("{}, softmax at temperature 2^{}", network.precision, lowering.temperature)
+    let by = match &model.built {
+        Built::Lattice(lattice) => {
+            let theorem = if lattice.options.positional { "Theorem 3" } else { "Theorem 2" };
+            let printed: Vec<&str> = lattice.options.as_printed.iter().map(|step| AsPrinted::name(*step)).collect();
+            let printed =
+                if printed.is_empty() { String::new() } else { format!(", as printed: {}", printed.join(", ")) };
+            let arithmetic = match &lattice.lowered {
+                None => "exact".to_owned(),
+                Some(Lowered { lowering, network }) => {
+                    format!("{}, softmax at temperature 2^{}", network.precision, lowering.temperature)
+                }
+            };
+            format!("yun ({theorem}{printed}), {arithmetic}")
         }
+        Built::Circuit(circuit) => format!("circuit (--trade {}), {}", circuit.wish.trade.name(), model.precision()),
     };
-    format!(
-        "{name}{text}\nby yun ({theorem}{printed}), {arithmetic}, for {} of {}, {} cells a side on [{}, {})",
-        plural(grid.tokens(), "token"),
-        plural(grid.dims(), "coordinate"),
-        grid.resolution(),
-        grid.low(),
-        grid.high()
-    )
+    let shape = format!("{} of {}", plural(grid.tokens(), "token"), plural(grid.dims(), "coordinate"));
+    let place = match model.built {
+        Built::Lattice(_) => format!("{} cells a side on [{}, {})", grid.resolution(), grid.low(), grid.high()),
+        Built::Circuit(_) => format!("on {}", model.domain_name()),
+    };
+    format!("{name}{text}\nby {by}, for {shape}, {place}")
+}
+
+/// The gates of a circuit, in the order of execution.
+pub fn gate_table(circuit: &Circuit) -> String {
+    if circuit.compiled.gates.is_empty() {
+        return "no gates: every output is an affine function of its token".to_owned();
+    }
+    let mut table = table(&["gate", "formula", "kind", "block", "units", "heads", "range", "share"]);
+    let count = |count: usize| if count == 0 { String::new() } else { count.to_string() };
+    for gate in &circuit.compiled.gates {
+        let (low, high) = gate.range;
+        let share = if gate.share == 0.0 { "0".to_owned() } else { upward(gate.share, 1) };
+        table.add_row([
+            gate.name.clone(),
+            gate.formula.clone(),
+            gate.kind.to_owned(),
+            gate.block.to_string(),
+            count(gate.units),
+            count(gate.heads),
+            format!("[{}, {}]", brief(low), brief(high)),
+            share,
+        ]);
+    }
+    for column in 3..6 {
+        if let Some(column) = table.column_mut(column) {
+            column.set_cell_alignment(comfy_table::CellAlignment::Right);
+        }
+    }
+    lines(&table)
+}
+
+/// A number in a few digits, for people.
+fn brief(x: f64) -> String {
+    let short = format!("{}", (x * 1000.0).round() / 1000.0);
+    if x.abs() >= 1e6 || (x != 0.0 && x.abs() < 1e-2) { format!("{x:.2e}") } else { short }
 }
 
 /// Stages, their layers and what they do.
@@ -131,16 +182,26 @@ pub fn stage_table(model: &Model) -> String {
 /// Counts on one line.
 pub fn size_line(model: &Model) -> String {
     let size = model.size();
+    let layers = |count: &Int, one: &str, shape: String| {
+        let plural = if *count == Int::ONE { "" } else { "s" };
+        let shape = if *count == Int::ZERO { String::new() } else { format!(" ({shape})") };
+        format!("{} {one}{plural}{shape}", short_int(count))
+    };
+    let ends = match (model.id_bits(), model.coordinates().len()) {
+        (Some(bits), _) => format!("ids of {bits} bits"),
+        (None, width) => format!("width {width}"),
+    };
     format!(
-        "{} blocks: {} attention layers ({}, size {}), {} feed-forward layers (hidden {}); {} parameters; ids of {} bits",
+        "{} block{}: {}, {}; {} parameters; {ends}",
         short_int(&size.blocks),
-        short_int(&size.attention_layers),
-        plural(size.heads, "head"),
-        size.head_size,
-        short_int(&size.feed_forward_layers),
-        size.hidden,
+        if size.blocks == Int::ONE { "" } else { "s" },
+        layers(
+            &size.attention_layers,
+            "attention layer",
+            format!("{}, size {}", plural(size.heads, "head"), size.head_size)
+        ),
+        layers(&size.feed_forward_layers, "feed-forward layer", format!("hidden {}", size.hidden)),
         short_int(&size.parameters),
-        model.id_bits()
     )
 }
 
@@ -170,50 +231,83 @@ pub fn badge(model: &Model) -> Result<String> {
     let Some(domain) = model.claim() else {
         return Ok(if model.is_edited() {
             "no claim: these stages are not the ones that the construction builds".to_owned()
-        } else if model.lowered.is_some() {
+        } else if model.float().is_some() {
             "no claim: the proofs for floats need every step repaired and a derived temperature".to_owned()
         } else {
             "no claim: the values reach into the windows, and as printed nothing keeps them out (see formwright theorems lemma7)"
                 .to_owned()
         });
     };
-    let mut lines = vec![match &model.lowered {
-        None => format!("exact-on-grid: equal to the target at {domain}"),
-        Some(_) => format!("certified: on the grid, at {domain}"),
+    let mut lines = vec![match (&model.built, model.float()) {
+        (Built::Circuit(circuit), _) => {
+            let budget = &circuit.compiled.budget;
+            format!("certified: {domain}; {}{}", budget.method.name(), terms(budget))
+        }
+        (Built::Lattice(_), None) => format!("exact-on-grid: equal to the target at {domain}"),
+        (Built::Lattice(_), Some(_)) => format!("certified: on the grid, at {domain}"),
     }];
     let mut assumptions = model.assumptions.clone();
     if let Some(Certified { budget, baseline }) = model.certified()? {
-        let terms: Vec<String> =
-            budget.terms.iter().map(|term| format!("{} {}", term.name, upward(term.bound, 3))).collect();
-        lines.push(format!(
-            "certified: {} error on {} at most {}, {} ({})",
-            budget.norm,
-            model.domain_name(),
-            upward(budget.bound, 4),
-            budget.method.name(),
-            terms.join(", ")
-        ));
+        let bound =
+            format!("certified: {} error on {} at most {}", budget.norm, model.domain_name(), upward(budget.bound, 4));
+        match (&model.built, &budget.norm) {
+            // That is what the claim says.
+            (Built::Circuit(_), Norm::Sup) => {}
+            (Built::Circuit(_), Norm::Lp(_)) => lines.push(bound),
+            (Built::Lattice(_), _) => lines.push(format!("{bound}, {}{}", budget.method.name(), terms(budget))),
+        }
         if let Some(measured) = model.measured()? {
-            lines.push(format!(
-                "measured: {} error about {:.4e} (95 %: {:.4e} to {:.4e}; {} quasi-random points, seed {})",
-                measured.norm,
-                measured.value,
-                measured.confidence.0,
-                measured.confidence.1,
-                measured.points,
-                measured.seed
-            ));
+            lines.push(found(measured));
         }
         if let Some(baseline) = baseline {
-            lines.push(format!(
-                "baseline: the best constant is off by about {:.4e} (± {:.1e})",
-                baseline.best_constant, baseline.within
-            ));
+            lines.push(format!("baseline: {}", best_constant(baseline, &budget.norm)));
         }
         assumptions.extend(budget.assumptions.iter().cloned());
     }
     lines.extend(assumptions.iter().map(|text| format!("assuming that {text}")));
     Ok(lines.join("\n"))
+}
+
+/// The most terms that are told.
+const MOST_TERMS: usize = 5;
+
+/// The terms of a bound in brackets, the largest if there are many.
+fn terms(budget: &Budget) -> String {
+    let mut terms: Vec<&Term> = budget.terms.iter().collect();
+    if terms.is_empty() {
+        return String::new();
+    }
+    let left_out = terms.len().saturating_sub(MOST_TERMS);
+    if left_out > 0 {
+        terms.sort_by(|a, b| b.bound.total_cmp(&a.bound));
+        terms.truncate(MOST_TERMS);
+    }
+    let mut told: Vec<String> = terms.iter().map(|term| format!("{} {}", term.name, upward(term.bound, 3))).collect();
+    if left_out > 0 {
+        told.push(format!("{left_out} smaller ones"));
+    }
+    format!(" ({})", told.join(", "))
+}
+
+/// The error of the best constant: in an integral an estimate, as a supremum what was found.
+pub fn best_constant(baseline: &Baseline, norm: &Norm) -> String {
+    let Baseline { best_constant, within } = baseline;
+    match norm {
+        Norm::Sup => format!("the best constant is off by at least {best_constant:.3e}"),
+        Norm::Lp(_) => format!("the best constant is off by about {best_constant:.3e} (± {within:.1e})"),
+    }
+}
+
+/// What was measured.
+fn found(measured: &Measured) -> String {
+    let Measured { norm, points, seed, value, confidence, exhaustive } = measured;
+    match confidence {
+        _ if *exhaustive => format!("measured: {norm} error {value:.4e} (all {points} points)"),
+        Some((low, high)) => format!(
+            "measured: {norm} error about {value:.4e} (95 %: {low:.4e} to {high:.4e}; {points} quasi-random points, seed {seed})"
+        ),
+        None => format!("measured: {norm} error at least {value:.4e} (found by ascent; {points} points, seed {seed})"),
+    }
 }
 
 /// The JSON of `build` and `inspect`: where the model lies, and its summary.

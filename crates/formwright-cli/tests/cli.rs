@@ -215,6 +215,22 @@ fn float_tampered(file: &'static str, from: &'static str, to: &'static str) -> i
     }
 }
 
+/// A circuit.
+fn circuit(scratch: &Scratch) {
+    scratch.done(&["build", "mean-centring", "-o", "model"]);
+}
+
+/// A circuit with one text in its `model.json` replaced.
+fn circuit_tampered(from: &'static str, to: &'static str) -> impl Fn(&Scratch) {
+    move |scratch| {
+        circuit(scratch);
+        let path = scratch.path("model/model.json");
+        let content = fs::read_to_string(&path).expect("a file");
+        assert!(content.contains(from), "{content}");
+        fs::write(path, content.replacen(from, to, 1)).expect("a file");
+    }
+}
+
 fn doubles(scratch: &Scratch) {
     let arguments =
         ["build", "mean-centring", "--tokens", "2", "--resolution", "4", "--precision", "f64", "-o", "model"];
@@ -231,7 +247,7 @@ refusals! {
     tokens_negative: 3 nothing, ["build", "x", "--tokens=-1", "--resolution", "4"], "";
     dims_0: 3 nothing, ["build", "x", "--dims", "0", "--resolution", "4"], "";
     resolution_1: 3 nothing, ["build", "x", "--resolution", "1"], "";
-    resolution_missing: 3 nothing, ["build", "x"], "";
+    lattice_without_grid_or_norm: 2 nothing, ["build", "x", "--construction", "yun"], "";
     too_few_columns: 2 nothing, ["build", "x", "--tokens", "5", "--resolution", "4", "-o", "model"], "";
     too_few_columns_in_two_dimensions: 2 nothing, ["build", "x", "--tokens", "10", "--dims", "2", "--resolution", "3"], "";
     ids_too_long: 2 nothing, ["build", "x", "--tokens", "100000", "--dims", "3", "--resolution", "16", "-o", "model"], "";
@@ -284,14 +300,14 @@ refusals! {
     eps_zero: 3 nothing, ["build", "x", "--eps", "0", "--norm", "l2"], "";
     eps_negative: 3 nothing, ["build", "x", "--eps", "-1/10", "--norm", "l2"], "";
     lipschitz_without_norm: 3 nothing, ["build", "x", "--resolution", "4", "--lipschitz", "1"], "";
-    too_many_inputs_to_bound: 2 nothing, ["build", "x", "--tokens", "101", "--dims", "10", "--eps", "1", "--norm", "l2"], "";
-    too_many_tokens_to_plan: 2 nothing, ["build", "x", "--tokens", "100000", "--eps", "1", "--norm", "l2"], "";
+    too_many_inputs_to_bound: 2 nothing, ["build", "x", "--construction", "yun", "--tokens", "101", "--dims", "10", "--eps", "1", "--norm", "l2"], "";
+    too_many_tokens_to_plan: 2 nothing, ["build", "x", "--construction", "yun", "--tokens", "100000", "--eps", "1", "--norm", "l2"], "";
     current_folder: 3 nothing, ["build", "x", "--resolution", "4", "-o", "."], "";
     eps_no_number: 3 nothing, ["build", "x", "--eps", "small", "--norm", "l2"], "";
     lipschitz_no_number: 3 nothing, ["build", "x", "--eps", "1", "--norm", "l2", "--lipschitz", "1/0"], "";
     unknown_norm: 3 nothing, ["build", "x", "--eps", "0.1", "--norm", "l3"], "";
     no_norm: 3 nothing, ["build", "x", "--eps", "0.1", "--norm", "lp:0.5"], "";
-    lattice_in_sup: 2 nothing, ["build", "x", "--eps", "0.1", "-o", "model"], "";
+    lattice_in_sup: 2 nothing, ["build", "x", "--construction", "yun", "--eps", "0.1", "-o", "model"], "";
     tolerance_missed_at_this_resolution: 1 nothing, ["build", "x", "--eps", "0.1", "--norm", "l2", "--resolution", "4", "-o", "model"], "";
     tolerance_out_of_reach: 1 nothing, ["build", "x", "--tokens", "2", "--construction", "yun", "--eps", "1e-9", "--norm", "l2", "-o", "model"], "";
     tolerance_on_integers: 2 nothing, ["build", "x on integers 0..4", "--norm", "l2"], "";
@@ -380,6 +396,33 @@ refusals! {
     export_into_no_folder: 3 floats, ["export", "model", "-o", "nowhere/model.onnx"], "";
     export_of_nothing: 3 nothing, ["export", "model"], "";
     export_to_an_unknown_format: 3 floats, ["export", "model", "--format", "onxx"], "";
+    // Circuits.
+    circuit_of_a_table: 2 table("[[0],[0]]", "[[0],[0]]"), ["build", "table.json", "--construction", "circuit"], "";
+    circuit_with_resolution: 2 nothing, ["build", "x", "--construction", "circuit", "--resolution", "4", "-o", "model"], "";
+    circuit_as_printed: 2 nothing, ["build", "x", "--construction", "circuit", "--as-printed", "flag-sign"], "";
+    circuit_everywhere: 2 nothing, ["build", "x", "--construction", "circuit", "--domain", "all"], "";
+    circuit_with_lipschitz: 2 nothing, ["build", "x", "--construction", "circuit", "--eps", "1/10", "--lipschitz", "1"], "";
+    circuit_packed: 2 nothing, ["build", "x", "--construction", "circuit", "--pack"], "";
+    circuit_with_temperature: 2 nothing, ["build", "x", "--construction", "circuit", "--temperature", "saturate"], "";
+    circuit_in_exact_numbers: 2 nothing, ["build", "x", "--construction", "circuit", "--precision", "exact"], "";
+    circuit_with_hardmax: 2 nothing, ["build", "x", "--construction", "circuit", "--attention", "hardmax"], "";
+    circuit_with_positional: 3 nothing, ["build", "x", "--construction", "circuit", "--positional"], "";
+    circuit_on_integers_in_l2: 2 nothing, ["build", "x on integers 0..4", "--construction", "circuit", "--norm", "l2"], "";
+    circuit_below_floats: 1 nothing, ["build", "x - mean(x)", "--construction", "circuit", "--eps", "1e-30", "-o", "model"], "";
+    trade_of_a_lattice: 3 nothing, ["build", "x", "--construction", "yun", "--trade", "depth"], "";
+    unknown_trade: 3 nothing, ["build", "x", "--trade", "height"], "";
+    unknown_construction: 3 nothing, ["build", "x", "--construction", "yuen"], "";
+    exact_in_sup: 2 nothing, ["build", "x", "--precision", "exact"], "";
+    circuit_of_no_tokens: 3 circuit, RUN, "[[]]";
+    circuit_of_two_coordinates: 3 circuit, RUN, "[[[0, 1], [0, 1]]]";
+    circuit_without_skips: 3 circuit, ["run", "model", "--input", "-", "--without-skips"], "[[[0],[0.5]]]";
+    circuit_traced_twice: 3 circuit, ["run", "model", "--input", "-", "--trace"], "[[[0],[0.5]],[[0],[1],[1]]]";
+    circuit_traded_for_nothing: 3 circuit_tampered("\"trade\": \"width\"", "\"trade\": \"nothing\""), RUN, "";
+    circuit_of_another_construction: 3 circuit_tampered("\"construction\": \"circuit\"", "\"construction\": \"curcuit\""), RUN, "";
+    circuit_called_yun: 3 circuit_tampered("\"construction\": \"circuit\"", "\"construction\": \"yun\""), RUN, "";
+    circuit_without_tolerance: 3 circuit_tampered("\"eps\": \"1/100\"", "\"eps\": null"), RUN, "";
+    circuit_of_other_tokens: 3 circuit_tampered("\"grid\": {\n    \"tokens\": 3", "\"grid\": {\n    \"tokens\": 4"), RUN, "";
+    circuit_of_another_precision: 3 circuit_tampered("\"precision\": \"f32\"", "\"precision\": \"f64\""), RUN, "";
     // Sizes.
     too_many_layers_to_list: 2 |scratch: &Scratch| { scratch.done(&["build", "x", "--tokens", "4", "--resolution", "100", "-o", "large"]); },
         ["inspect", "large", "--layers"], "";
@@ -544,6 +587,8 @@ fn a_tolerance_finds_its_grid() {
     let built = scratch.json(&[
         "build",
         "mean-centring",
+        "--construction",
+        "yun",
         "--tokens",
         "2",
         "--eps",
@@ -674,6 +719,79 @@ fn an_edited_model_runs_and_claims_nothing() {
     let other = Scratch::new();
     compiled(&other);
     assert_ne!(run(&scratch, &[]), run(&other, &[]));
+}
+
+#[test]
+fn a_circuit_is_written_read_run_and_exported() {
+    let scratch = Scratch::new();
+    let built = scratch.json(&["build", "mean-centring", "-o", "model", "--json"]);
+    insta::assert_snapshot!("circuit_json", format!("{built:#}"));
+    let inspected = scratch.json(&["inspect", "model", "--json"]);
+    for (field, value) in built.as_object().expect("an object") {
+        assert_eq!(inspected[field], *value, "{field}");
+    }
+    insta::assert_snapshot!("circuit_inspect", scratch.done(&["inspect", "model"]));
+    let layers = scratch.done(&["inspect", "model", "--layers"]);
+    assert_eq!(layers.lines().count(), 1, "{layers}");
+    // One network for every length.
+    let input = r#"[[["1/2"]],[[0],[1]],[["1/8"],["5/8"],["3/8"],[0],[1]]]"#;
+    for engine in [&[][..], &["--engine", "f64"], &["--engine", "exact"]] {
+        let run = scratch.run(&[&["run", "model", "--input", "-", "--json"], engine].concat(), input);
+        assert_eq!(run.code, 0, "{}", run.stderr);
+        let outputs = numbers(&serde_json::from_str::<Value>(&run.stdout).expect("JSON")["outputs"]);
+        for (found, expected) in outputs.iter().zip([0.0, -0.5, 0.5, -0.3, 0.2, -0.05, -0.425, 0.575]) {
+            assert!((found - expected).abs() < 1e-6, "{engine:?}: {outputs:?}");
+        }
+    }
+    let trace = scratch.run(&["run", "model", "--input", "-", "--trace"], "[[[0],[1]]]");
+    insta::assert_snapshot!("circuit_trace", trace.stdout);
+    let outside = scratch.run(&RUN, "[[[0],[1]],[[0],[2]]]");
+    assert_eq!(outside.stderr, "note: sequence 1: outside of the domain, where nothing is claimed\n");
+    insta::assert_snapshot!("circuit_export", scratch.done(&["export", "model", "--stages"]));
+    weights(|file| file.set("read_out.bias", 0, 0.25))(&scratch);
+    let text = scratch.done(&["inspect", "model"]);
+    assert!(text.contains("no claim") && !text.contains("certified:"), "{text}");
+    assert_eq!(scratch.json(&["inspect", "model", "--json"])["error"]["badge"], Value::Null);
+    assert!(scratch.done(&["export", "model", "-o", "edited.onnx"]).contains("no claim"));
+}
+
+#[test]
+fn build_takes_the_first_row_of_the_plan() {
+    let scratch = Scratch::new();
+    for wish in [
+        &["x - mean(x)"][..],
+        &["x - mean(x)", "--norm", "l2"],
+        &["x - mean(x)", "--trade", "depth"],
+        &["x - mean(x)", "--precision", "f64", "--eps", "1e-9"],
+        &["x - mean(x)", "--construction", "yun", "--eps", "1/10", "--norm", "l2", "--tokens", "2"],
+        &["x on integers 0..3", "--tokens", "2"],
+        &["x on integers 0..3", "--construction", "yun", "--eps", "1/10", "--tokens", "2"],
+    ] {
+        let plan = scratch.json(&[&["plan", "--json"], wish].concat());
+        let chosen = &plan["chosen"];
+        let positional: &[&str] =
+            if chosen["construction"] == "yun" && chosen["positional"] == true { &["--positional"] } else { &[] };
+        let built = scratch.json(&[&["build", "--json"], wish, positional].concat());
+        for field in ["construction", "positional", "precision"] {
+            assert_eq!(built[field], chosen[field], "{wish:?}: {field}");
+        }
+        let first = &plan["candidates"][0];
+        assert_eq!((&built["size"], &built["trade"]), (&first["size"], &first["trade"]), "{wish:?}");
+        assert_eq!(built["error"]["bound"], first["error"]["bound"], "{wish:?}");
+        assert_eq!(built["error"]["domain"], first["error"]["domain"], "{wish:?}");
+    }
+}
+
+#[test]
+fn a_circuit_in_other_norms_and_on_integers_says_what_it_is() {
+    let scratch = Scratch::new();
+    insta::assert_snapshot!("circuit_in_l2", scratch.done(&["build", "mean-centring", "--norm", "l2"]));
+    insta::assert_snapshot!("circuit_on_integers", scratch.done(&["build", "x on integers 0..4"]));
+    let built = scratch.json(&["build", "x on integers 0..4", "--json"]);
+    assert!(built["margin"].as_f64().is_some_and(|margin| margin > 0.0), "{built:#}");
+    let measured = &built["error"]["measured"];
+    assert_eq!((&measured["points"], &measured["exhaustive"]), (&Value::from(64), &Value::from(true)));
+    assert!(measured["value"].as_f64() <= built["error"]["bound"].as_f64());
 }
 
 #[test]

@@ -19,6 +19,8 @@ fn model_in(tokens: usize, dims: usize, resolution: u64, positional: bool) -> Mo
         dims: Some(dims),
         resolution: Some(resolution),
         options: Options { positional, ..Options::default() },
+        construction: None,
+        trade: None,
         assume_equivariant: false,
         tolerance: formwright::compile::Tolerance::default(),
         arithmetic: formwright::compile::Arithmetic::Exact,
@@ -37,7 +39,7 @@ fn closed_form(c: &mut Criterion) {
                 let model = model(tokens, columns, positional);
                 let x = model.example();
                 group.bench_function(BenchmarkId::new(format!("n={tokens}"), format!("D={columns}")), |b| {
-                    b.iter(|| indexed::run(&model.network, &x).expect("a run"));
+                    b.iter(|| indexed::run(&model.lattice().expect("cells").network, &x).expect("a run"));
                 });
             }
         }
@@ -50,7 +52,9 @@ fn a_trillion_layers(c: &mut Criterion) {
     let x = model.example();
     let mut group = c.benchmark_group("closed form, theorem 2");
     group.throughput(Throughput::Elements(1));
-    group.bench_function("n=4, d=2, N=46", |b| b.iter(|| indexed::run(&model.network, &x).expect("a run")));
+    group.bench_function("n=4, d=2, N=46", |b| {
+        b.iter(|| indexed::run(&model.lattice().expect("cells").network, &x).expect("a run"));
+    });
 }
 
 /// Layers a second: the same network, every layer made and applied to one sequence.
@@ -59,11 +63,11 @@ fn layer_by_layer(c: &mut Criterion) {
     group.sample_size(10);
     for (tokens, columns) in [(2, 16), (2, 32), (2, 64), (3, 8), (3, 16), (4, 8), (4, 16)] {
         let model = model(tokens, columns, false);
-        let layers = model.network.layer_count().to_u64().expect("few");
+        let layers = model.lattice().expect("cells").network.layer_count().to_u64().expect("few");
         let x = model.example();
         group.throughput(Throughput::Elements(layers));
         group.bench_function(BenchmarkId::new(format!("n={tokens}"), format!("D={columns}, {layers} layers")), |b| {
-            b.iter(|| exact::run(&model.network, &x).expect("a run"));
+            b.iter(|| exact::run(&model.lattice().expect("cells").network, &x).expect("a run"));
         });
     }
 }

@@ -16,6 +16,7 @@ fn row(case: &Case, eps: Option<f64>, model: &Model, remark: &str) {
     let size = model.size();
     let budget = &model.certified().expect("a bound").expect("a norm").budget;
     let measured = model.measured().expect("a run").expect("a float network");
+    let (low, high) = measured.confidence.expect("sampled");
     let dominant = budget.dominant().expect("a term");
     let eps = eps.map_or_else(String::new, |eps| format!("{eps:.3e} | "));
     println!(
@@ -30,8 +31,8 @@ fn row(case: &Case, eps: Option<f64>, model: &Model, remark: &str) {
         size.parameters,
         upward(budget.bound, 3),
         measured.value,
-        measured.confidence.0,
-        measured.confidence.1,
+        low,
+        high,
         budget.bound / measured.value,
         dominant.name,
     );

@@ -76,21 +76,23 @@ pub fn sequence(value: &Value, tokens: usize, dims: usize, place: impl Fn() -> S
     rows.iter().enumerate().map(token).collect()
 }
 
-/// A batch of at least one sequence.
-pub fn batch(value: &Value, tokens: usize, dims: usize) -> Result<Vec<Sequence>> {
+/// A batch of at least one sequence, each with at least `tokens.0` tokens and at most `tokens.1`.
+pub fn batch(value: &Value, tokens: (usize, usize), dims: usize) -> Result<Vec<Sequence>> {
     let sequences = array(value, || "the input".to_owned())?;
     if sequences.is_empty() {
         return Err(Error::input("the input is an empty batch").note("expected", shape(tokens, dims)));
     }
-    sequences
-        .iter()
-        .enumerate()
-        .map(|(b, x)| sequence(x, tokens, dims, || format!("sequence {b}")))
-        .collect::<Result<_>>()
-        .map_err(|error| error.note("expected", shape(tokens, dims)))
+    let one = |(b, x): (usize, &Value)| {
+        // A length that is not allowed is reported against the nearest that is.
+        let found = x.as_array().map_or(tokens.0, Vec::len);
+        sequence(x, found.clamp(tokens.0, tokens.1), dims, || format!("sequence {b}"))
+    };
+    let batch = sequences.iter().enumerate().map(one).collect::<Result<_>>();
+    batch.map_err(|error| error.note("expected", shape(tokens, dims)))
 }
 
-fn shape(tokens: usize, dims: usize) -> String {
+fn shape((least, most): (usize, usize), dims: usize) -> String {
+    let tokens = if least == most { least.to_string() } else { format!("{least} to {most}") };
     format!("[batch][tokens: {tokens}][coordinates: {dims}]")
 }
 
@@ -115,7 +117,7 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Result<Vec<Sequence>> {
-        batch(&parse_json(text, "the input")?, 2, 1)
+        batch(&parse_json(text, "the input")?, (2, 2), 1)
     }
 
     #[test]
@@ -146,6 +148,16 @@ mod tests {
             let error = read(text).expect_err(text);
             assert!(error.headline().starts_with(expected), "{text}: {error}");
         }
+    }
+
+    #[test]
+    fn lengths_may_differ_within_their_range() {
+        let read = |text: &str| batch(&parse_json(text, "the input")?, (1, 3), 1);
+        assert_eq!(read("[[[0]],[[0],[1],[2]]]").expect("a batch").iter().map(Vec::len).collect::<Vec<_>>(), [1, 3]);
+        let error = read("[[[0]],[[0],[1],[2],[3]]]").expect_err("too long");
+        assert!(error.to_string().contains("sequence 1 has 4 tokens, expected 3"), "{error}");
+        assert!(error.to_string().contains("[tokens: 1 to 3]"), "{error}");
+        assert!(read("[[]]").is_err());
     }
 
     #[test]

@@ -10,7 +10,7 @@
 //! makes a [`Model`](compile::Model) of it: the network, and what is proved about it.
 //!
 //! ```
-//! use formwright::compile::{Arithmetic, Request, Tolerance, compile};
+//! use formwright::compile::{Arithmetic, Construction, Request, Tolerance, compile};
 //! use formwright::construct::yun::Options;
 //! use formwright::eval::{exact, indexed};
 //! use formwright::exact::Rat;
@@ -21,17 +21,20 @@
 //!     tokens: Some(2),
 //!     dims: Some(1),
 //!     resolution: Some(4),
+//!     construction: Some(Construction::Yun),
 //!     options: Options::default(),
+//!     trade: None,
 //!     assume_equivariant: false,
 //!     tolerance: Tolerance::default(),
 //!     arithmetic: Arithmetic::Exact,
 //! })?;
 //! let x = vec![vec![Rat::new(1, 10)], vec![Rat::new(7, 8)]];
-//! let y = indexed::run(&model.network, &x)?;
+//! let network = &model.lattice().expect("Yun et al. build a lattice network").network;
+//! let y = indexed::run(network, &x)?;
 //! // The value at the centres of the two cells, 1/8 and 7/8.
 //! assert_eq!(y, [[Rat::new(-3, 8)], [Rat::new(3, 8)]]);
 //! // Every layer of the network, one after the other, does the same.
-//! assert_eq!(exact::run(&model.network, &x)?, y);
+//! assert_eq!(exact::run(network, &x)?, y);
 //! # Ok::<(), formwright::error::Error>(())
 //! ```
 //!

@@ -12,8 +12,8 @@ use formwright::network::{Generator, Sequence, dot};
 use formwright::target::Source;
 use serde_json::{Value, json};
 use support::{
-    GENERIC, GENERIC_POSITIONAL, Random, Triple, as_printed, corners, edit, expression, extended_corners, grid,
-    positional, request, theorem2, theorem3, triples,
+    GENERIC, GENERIC_POSITIONAL, Random, Triple, as_printed, corners, edit, exact_network, expression,
+    extended_corners, grid, positional, request, theorem2, theorem3, triples,
 };
 
 /// Off-grid points of the box, and points outside of it: far, near, and exactly on edges and half-integers.
@@ -38,9 +38,10 @@ fn strays(model: &Model, count: usize) -> Vec<Sequence> {
 
 /// Asserts that both executions give the same state after every stage, and returns the states: `[stage][input]`.
 fn agree(model: &Model, inputs: &[Sequence]) -> Vec<Vec<Sequence>> {
-    let layers = exact::trace_batch(&model.network, inputs).expect("a run");
+    let layers = exact::trace_batch(exact_network(model), inputs).expect("a run");
     for (k, x) in inputs.iter().enumerate() {
-        for ((stage, states), (_, state)) in layers.iter().zip(indexed::trace(&model.network, x).expect("a run")) {
+        for ((stage, states), (_, state)) in layers.iter().zip(indexed::trace(exact_network(model), x).expect("a run"))
+        {
             assert_eq!(states[k], state, "after {stage}, input {x:?}");
         }
     }
@@ -142,7 +143,7 @@ fn layers_and_closed_form_agree_when_values_reach_into_the_windows() {
             let repaired = compile(&request(source, triple, Options::default())).expect("a model");
             let states = agree(&repaired, &corners(&grid));
             for (state, x) in states.last().expect("a stage").iter().zip(corners(&grid)) {
-                assert_eq!(repaired.network.read_out(state), repaired.expected(&x).expect("a value"));
+                assert_eq!(exact_network(&repaired).read_out(state), repaired.expected(&x).expect("a value"));
             }
         }
     }
@@ -246,7 +247,7 @@ fn ten_larger_triples_agree_on_every_grid_point() {
         inputs.extend(strays(&model, 300));
         let points = agree(&model, &inputs)[0].len();
         let (n, d, resolution) = triple;
-        let layers = model.network.layer_count();
+        let layers = exact_network(&model).layer_count();
         println!("| {theorem} | {n} | {d} | {resolution} | {} | {points} | {layers} |", model.grid.points());
     }
 }

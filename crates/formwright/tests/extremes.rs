@@ -10,7 +10,7 @@ use formwright::error::{Error, ErrorKind};
 use formwright::exact::Rat;
 use formwright::lower::{Format, Hidden, Temperature};
 use formwright::network::Precision;
-use formwright::plan::plan;
+use formwright::plan::{Way, plan};
 use shuffled::Shuffle;
 use support::expression;
 
@@ -21,6 +21,8 @@ fn request(text: &str, resolution: u64, precision: Precision, hidden: Hidden, op
         dims: Some(1),
         resolution: Some(resolution),
         options,
+        construction: None,
+        trade: None,
         assume_equivariant: false,
         tolerance: Tolerance { eps: None, norm: Some("l1".parse().expect("a norm")), lipschitz: None },
         arithmetic: Arithmetic::Float(Format { precision, temperature: Temperature::Derived, hidden }),
@@ -34,8 +36,8 @@ fn build(text: &str, resolution: u64, precision: Precision, everywhere: bool) ->
 
 /// At every centre with distinct columns, in several orders of summation: within what is stated.
 fn holds_on_the_grid(model: &Model) {
-    let lowered = model.lowered.as_ref().expect("floats");
-    for point in model.grid.all_points().filter(|point| model.options.positional || point[0] != point[1]) {
+    let lowered = model.lattice().and_then(|lattice| lattice.lowered.as_ref()).expect("floats");
+    for point in model.grid.all_points().filter(|point| model.is_positional() || point[0] != point[1]) {
         let centre = model.grid.centre(&point);
         let x: Vec<Vec<f64>> = centre.iter().map(|token| token.iter().map(Rat::to_f64).collect()).collect();
         let expected = model.expected(&centre).expect("a value");
@@ -98,7 +100,7 @@ fn outputs_on_the_ramps_are_finite_and_in_range_for_large_values() {
         [("x * 1e15", Precision::F32), ("x * 1e200", Precision::F64), ("x - mean(x)", Precision::F32)]
     {
         let model = build(text, 6, precision, false).expect(text);
-        let lowered = model.lowered.as_ref().expect("floats");
+        let lowered = model.lattice().and_then(|lattice| lattice.lowered.as_ref()).expect("floats");
         let ramp = lowered.lowering.step_ramp.to_f64() / 6.0;
         let side = Rat::from(model.grid.resolution());
         let offset = &lowered.lowering.options.tuning.offset;
@@ -153,7 +155,11 @@ fn a_plan_does_not_offer_what_build_declines() {
     let request = request("x", 12, Precision::F32, Hidden::Literal, options);
     assert!(compile(&request).is_err());
     let plan = plan(&request).expect("a plan");
-    assert!(plan.chosen().is_none_or(|chosen| chosen.positional), "{:?}", plan.chosen());
+    assert!(
+        plan.chosen().is_none_or(|chosen| matches!(chosen.way, Way::Yun { positional: true, .. })),
+        "{:?}",
+        plan.chosen()
+    );
 }
 
 #[test]

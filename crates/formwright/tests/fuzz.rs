@@ -18,11 +18,11 @@ impl Random {
     }
 }
 
-const PIECES: [&str; 58] = [
+const PIECES: [&str; 63] = [
     "x", "i", "j", "n", "0", "1", "2", "0.5", "1e9", "7", "+", "-", "*", "/", "^", "mod", "<", "<=", ">", ">=", "==",
     "!=", "and", "or", "not", "if", "then", "else", "(", ")", "(", ")", "[", "]", ",", ";", ".", "..", "on",
     "integers", "exp", "log", "sqrt", "abs", "min", "max", "clamp", "floor", "sum", "mean", "var", "count", "sort",
-    "table", "# c\n", "é", "\u{0}", "**",
+    "table", "# c\n", "é", "\u{0}", "**", "let", "let b =", "b", "b", "=",
 ];
 
 /// The examples of the page, to be broken.
@@ -95,6 +95,11 @@ fn a_million_texts_bring_no_panic() {
     assert!(longest < Duration::from_secs(2), "one text took {longest:?}");
 }
 
+/// Binding `k`'s definition: the one before it, twelve times.
+fn chain(k: usize, op: &str) -> String {
+    if k == 0 { "x + 1".into() } else { vec![format!("b{}", k - 1); 12].join(op) }
+}
+
 #[test]
 fn long_and_deep_texts_are_answered_at_once() {
     let many = 16_000;
@@ -123,6 +128,11 @@ fn long_and_deep_texts_are_answered_at_once() {
         format!("{}x", "-".repeat(192)),
         format!("x{}", " + x".repeat(192)),
         format!("x{}", " / exp(x)".repeat(150)),
+        "let ".repeat(many),
+        "let b = x; ".repeat(6_000) + "b",
+        (0..64).fold(String::new(), |text, k| text + &format!("let b{k} = {}; ", chain(k, " * "))) + "b63",
+        (0..64).fold(String::new(), |text, k| text + &format!("let b{k} = 1 / ({}); ", chain(k, " + "))) + "b63",
+        (0..64).fold(String::new(), |text, k| text + &format!("let b{k} = exp({}); ", chain(k, " + "))) + "1 / b63",
     ];
     for text in texts {
         let start = Instant::now();

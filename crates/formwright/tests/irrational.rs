@@ -18,6 +18,8 @@ fn request(text: &str, positional: bool, eps: Option<Rat>, resolution: Option<u6
         dims: Some(1),
         resolution,
         options: Options { positional, ..Options::default() },
+        construction: None,
+        trade: None,
         assume_equivariant: false,
         tolerance: Tolerance { eps, norm: Some("l1".parse().expect("a norm")), lipschitz: None },
         arithmetic,
@@ -38,9 +40,9 @@ fn float_networks_of_irrational_targets_keep_their_bounds() {
             let float = Arithmetic::Float(Format::literal(Precision::F64));
             let model = compile(&request(text, positional, Some(Rat::new(2, 5)), None, float)).expect(text);
             let certified = model.certified().expect("a bound").expect("a claim").budget.bound;
-            let measured = model.measured().expect("a run").expect("a measurement").confidence.1;
+            let measured = model.measured().expect("a run").expect("a measurement").confidence.expect("sampled").1;
             assert!(measured <= certified && certified <= 0.4, "{text}: {measured} {certified}");
-            let lowered = model.lowered.as_ref().expect("floats");
+            let lowered = model.lattice().and_then(|lattice| lattice.lowered.as_ref()).expect("floats");
             let engine = Engine::new(&lowered.network).expect("an engine");
             for point in model.grid.all_points().filter(|point| positional || point[0] != point[1]) {
                 let x: Vec<Vec<f64>> =

@@ -2,7 +2,7 @@
 
 use formwright::error::Result;
 use formwright::exact::Rat;
-use formwright::target::{Checked, Expression};
+use formwright::target::{Checked, Expression, Source};
 
 const PAGE: &str = include_str!("../../../LANGUAGE.md");
 
@@ -46,6 +46,9 @@ fn every_example_gives_what_the_page_says() {
         }
         let printed = target.expression().to_string();
         assert_eq!(Expression::parse(&printed).as_ref(), Ok(target.expression()), "{text} and {printed}");
+        let file = Source::expression("example", text).expect("a target").to_json();
+        let again = Source::from_json("target.json", &file).unwrap_or_else(|error| panic!("{text}\n{error}"));
+        assert_eq!(again.text(), Some(printed), "{text}");
     }
 }
 
@@ -66,7 +69,8 @@ fn every_name_of_the_language_has_an_example() {
     let operators = BinaryOp::ALL.iter().map(|op| op.name()).chain(CompareOp::ALL.iter().map(|op| op.name()));
     let calls = Function::ALL.iter().map(|name| name.name()).chain(Aggregate::ALL.iter().map(|name| name.name()));
     let calls = calls.chain(["sort", "table"]).map(|name| format!("{name}("));
-    let words = ["if", "and", "or", "not", "on [", "on integers", "x[", "x.", "i", "j", "n", "^"].map(String::from);
+    let words =
+        ["if", "and", "or", "not", "on [", "on integers", "x[", "x.", "i", "j", "n", "^", "let"].map(String::from);
     for name in operators.map(|op| format!(" {op} ")).chain(calls).chain(words) {
         assert!(examples.contains(&name), "no example of `{name}`");
     }

@@ -6,13 +6,13 @@ use formwright::compile::Model;
 use formwright::eval::exact;
 use formwright::exact::Rat;
 use formwright::network::Sequence;
-use support::{GENERIC, GENERIC_POSITIONAL, Random, theorem2, theorem3};
+use support::{GENERIC, GENERIC_POSITIONAL, Random, exact_network, theorem2, theorem3};
 
 /// The state after the layers of the first stage.
 fn quantised(model: &Model, x: &Sequence) -> Sequence {
-    let stage = &model.network.stages[0];
+    let stage = &exact_network(model).stages[0];
     assert_eq!(stage.name, "quantise");
-    let mut state = model.network.embed(x);
+    let mut state = exact_network(model).embed(x);
     stage.generator.layers().for_each(|layer| exact::apply(&layer.expect("a layer"), &mut state));
     state
 }

@@ -58,6 +58,22 @@ fn texts_that_cannot_be_read() {
         "1e999",
         "x $ 2",
         "x - mean(x)\n  # the scale\n  / sqrt(var x)",
+        "let b = 2 * x",
+        "let b = 2 * x b + 1",
+        "let b = 2 * x, b + 1",
+        "let b 2 * x; b",
+        "let 3 = x; x",
+        "let x = 3; x",
+        "let mean = x; x",
+        "let b = x; let b = 2; b",
+        "let b = b + 1; b",
+        "let total = sum(x); x / totl",
+        "b = x; b",
+        "x + (let b = x; b)",
+        "let b = [x, x]; b",
+        "let b = x on [0, 2]; b",
+        "let b = x; b c",
+        "let b = x; b(x)",
     ];
     insta::assert_snapshot!(messages(texts, |text| Expression::parse(text).expect_err(text)));
 }
@@ -104,6 +120,14 @@ fn targets_that_mean_nothing() {
         "x on [1, 0]",
         "x on integers 8..8",
         "sum(\n  x.0 * x.1,\n  x.0 > x.1\n)",
+        "let b = x + j; b",
+        "let b = x > 0; b",
+        "let b = x.0 / 2; x[b]",
+        "let b = mean(x.0); b.0",
+        "let b = x; b.2",
+        "let b = x; [b]",
+        "let b = x; sort(b + 1)",
+        "let b = i; sum(x, j < b)",
     ];
     insta::assert_snapshot!(messages(texts, |text| checked(text, 2).expect_err(text)));
     insta::assert_snapshot!(checked("x", 0).expect_err("no coordinates"));
@@ -122,6 +146,8 @@ fn targets_without_a_value() {
         "log(x - 1)",
         "exp(x)",
         "sqrt(x) + 1",
+        "let b = 1 / x; x",
+        "let b = 2 * x; mean(b[i + 1])",
     ];
     let x = [vec![Rat::from(2)], vec![Rat::ZERO]];
     insta::assert_snapshot!(messages(texts, |text| {
@@ -131,7 +157,13 @@ fn targets_without_a_value() {
 
 #[test]
 fn targets_without_a_range() {
-    let texts = ["1 / (x - mean(x))", "x[i - 1]", "table(x; 7, 8) on integers 0..3", "1 / exp(x)"];
+    let texts = [
+        "1 / (x - mean(x))",
+        "x[i - 1]",
+        "table(x; 7, 8) on integers 0..3",
+        "1 / exp(x)",
+        "let b = x - mean(x); 1 / b",
+    ];
     insta::assert_snapshot!(messages(texts, |text| {
         checked(text, 1).and_then(|target| target.range_exact(3)).expect_err(text)
     }));

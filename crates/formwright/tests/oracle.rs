@@ -28,6 +28,8 @@ fn model(case: &Value) -> Model {
         dims: Some(size("dims")),
         resolution: Some(number("resolution")),
         options: Options { positional: number("theorem") == 3, as_printed, ..Options::default() },
+        construction: None,
+        trade: None,
         assume_equivariant: false,
         tolerance: formwright::compile::Tolerance::default(),
         arithmetic: formwright::compile::Arithmetic::Exact,
@@ -48,16 +50,16 @@ fn every_stage_agrees_with_the_outside_implementation() {
         let model = model(case);
         let runs = case["runs"].as_array().expect("runs");
         let inputs: Vec<Sequence> = runs.iter().map(|run| sequence(&run["input"], &model)).collect();
-        let by_layers = exact::trace_batch(&model.network, &inputs).expect("a run");
+        let by_layers = exact::trace_batch(&model.lattice().expect("cells").network, &inputs).expect("a run");
         for (k, run) in runs.iter().enumerate() {
-            let closed = indexed::trace(&model.network, &inputs[k]).expect("a run");
+            let closed = indexed::trace(&model.lattice().expect("cells").network, &inputs[k]).expect("a run");
             for (stage, (name, state)) in closed.iter().enumerate().skip(1) {
                 let expected = sequence(&run["after"][name], &model);
                 assert_eq!(by_layers[stage].1[k], expected, "layer by layer, {name}, {}", run["input"]);
                 assert_eq!(*state, expected, "closed form, {name}, {}", run["input"]);
                 compared += 1;
             }
-            let output = indexed::run(&model.network, &inputs[k]).expect("a run");
+            let output = indexed::run(&model.lattice().expect("cells").network, &inputs[k]).expect("a run");
             assert_eq!(output, sequence(&run["output"], &model));
         }
     }

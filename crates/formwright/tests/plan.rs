@@ -2,10 +2,10 @@
 
 mod support;
 
-use formwright::compile::{Request, Tolerance, compile};
+use formwright::compile::{Construction, Request, Tolerance, compile};
 use formwright::construct::yun::Options;
 use formwright::exact::{Int, Rat};
-use formwright::plan::{compile_first, plan};
+use formwright::plan::{Candidate, Way, compile_first, plan};
 use support::expression;
 
 fn request(text: &str, tokens: usize, eps: Rat, norm: &str) -> Request {
@@ -15,10 +15,16 @@ fn request(text: &str, tokens: usize, eps: Rat, norm: &str) -> Request {
         dims: Some(1),
         resolution: None,
         options: Options::default(),
+        construction: Some(Construction::Yun),
+        trade: None,
         assume_equivariant: false,
         tolerance: Tolerance { eps: Some(eps), norm: Some(norm.parse().expect("a norm")), lipschitz: None },
         arithmetic: formwright::compile::Arithmetic::Exact,
     }
+}
+
+fn positional(candidate: &Candidate) -> bool {
+    matches!(candidate.way, Way::Yun { positional: true, .. })
 }
 
 #[test]
@@ -34,11 +40,12 @@ fn a_plan_is_what_would_be_built() {
         for candidate in &plan.candidates {
             let sketch = candidate.outcome.as_ref().expect("both theorems apply");
             assert_eq!(sketch.why_not, None);
-            let options = Options { positional: candidate.positional, ..Options::default() };
+            let cells = sketch.cells().expect("cells");
+            let options = Options { positional: positional(candidate), ..Options::default() };
             let model = compile(&Request { options, ..request.clone() }).expect("a model");
-            assert_eq!(model.grid.resolution(), sketch.resolution);
-            assert_eq!(model.network.size(), sketch.size);
-            assert_eq!(model.id_bits(), sketch.id_bits);
+            assert_eq!(model.grid.resolution(), cells.resolution);
+            assert_eq!(model.size(), sketch.size);
+            assert_eq!(model.id_bits(), Some(cells.id_bits));
             let certified = model.certified().expect("a bound").expect("a norm was asked for");
             assert_eq!(certified.budget, sketch.budget);
             assert!(sketch.budget.meets(&eps));
@@ -47,7 +54,7 @@ fn a_plan_is_what_would_be_built() {
             plan.candidates.iter().filter_map(|c| Some(&c.outcome.as_ref().ok()?.size.parameters)).collect();
         assert!(parameters[0] <= parameters[1], "the first row has the fewest parameters");
         let built = compile_first(&request).expect("a model");
-        assert_eq!(built.options.positional, plan.candidates[0].positional);
+        assert_eq!(built.is_positional(), positional(&plan.candidates[0]));
     }
 }
 
@@ -56,22 +63,22 @@ fn counts_of_section_5_4_stand_beside_ours() {
     let plan = plan(&request("x - mean(x)", 2, Rat::new(1, 10), "l2")).expect("a plan");
     for candidate in &plan.candidates {
         let sketch = candidate.outcome.as_ref().expect("a sketch");
-        let cells = Int::from(sketch.resolution).pow(2);
-        let all = Int::from(2) * cells;
-        assert_eq!(sketch.residual_network, all);
-        let expected = if candidate.positional { all } else { all.div_rem(&Int::from(2)).0 };
-        assert_eq!(sketch.to_remember, expected);
-        assert!(sketch.ratio() > 1.0 && sketch.ratio() < 10.0, "order-optimal: {}", sketch.ratio());
+        let cells = sketch.cells().expect("cells");
+        let all = Int::from(2) * Int::from(cells.resolution).pow(2);
+        assert_eq!(cells.residual_network, all);
+        let expected = if positional(candidate) { all } else { all.div_rem(&Int::from(2)).0 };
+        assert_eq!(cells.to_remember, expected);
+        assert!(sketch.ratio().is_some_and(|ratio| ratio > 1.0 && ratio < 10.0), "order-optimal: {:?}", sketch.ratio());
     }
 }
 
 #[test]
 fn a_construction_that_does_not_apply_says_why() {
     let plan = plan(&request("sort(x)", 3, Rat::new(1, 2), "l1")).expect("a plan");
-    assert!(plan.candidates[0].positional && plan.candidates[0].outcome.is_ok());
+    assert!(positional(&plan.candidates[0]) && plan.candidates[0].outcome.is_ok());
     let refused = plan.candidates[1].outcome.as_ref().expect_err("sort is not equivariant");
     assert!(refused.to_string().contains("witness"));
-    assert!(plan.chosen().is_some_and(|candidate| candidate.positional));
+    assert!(plan.chosen().is_some_and(positional));
 }
 
 #[test]

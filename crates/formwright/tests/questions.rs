@@ -5,13 +5,13 @@ mod support;
 use formwright::eval::{exact, indexed};
 use formwright::exact::{Int, Rat};
 use formwright::questions;
-use support::{Random, theorem2, theorem3};
+use support::{Random, exact_network, theorem2, theorem3};
 
 #[test]
 fn permuted_tokens_give_permuted_outputs() {
     let answer = questions::sharing().expect("an answer");
     assert!(answer.equivariant);
-    let size = theorem2(answer.example.expression, (3, 1, 4)).network.size();
+    let size = theorem2(answer.example.expression, (3, 1, 4)).size();
     // Embedding and read-out are the rest, two numbers each.
     assert_eq!(&answer.attention + &answer.feed_forward + Int::from(4), size.parameters);
     assert_eq!(answer.attention_unshared, Int::from(9) * &answer.attention);
@@ -30,8 +30,8 @@ fn without_skips_the_same_layers_forget_the_input() {
         let mut outputs = Vec::new();
         for _ in 0..50 {
             let x = random.sequence(&model.grid, 0, 1);
-            let bare = exact::run_without_skips(&model.network, &x).expect("an output");
-            assert_ne!(indexed::run(&model.network, &x).expect("an output").len(), 0);
+            let bare = exact::run_without_skips(exact_network(&model), &x).expect("an output");
+            assert_ne!(indexed::run(exact_network(&model), &x).expect("an output").len(), 0);
             if !outputs.contains(&bare) {
                 outputs.push(bare);
             }
@@ -45,15 +45,18 @@ fn without_skips_the_same_layers_forget_the_input() {
 fn a_trace_without_skips_is_what_the_layers_add() {
     let model = theorem2("x - mean(x)", (3, 1, 4));
     let x = vec![vec![Rat::new(1, 8)], vec![Rat::new(7, 8)], vec![Rat::new(3, 8)]];
-    let mut state = model.network.embed(&x);
-    for (_, layer) in model.network.layers() {
+    let mut state = exact_network(&model).embed(&x);
+    for (_, layer) in exact_network(&model).layers() {
         let mut after = state.clone();
         exact::apply(&layer.expect("a layer"), &mut after);
         state = after.iter().zip(&state).map(|(a, b)| a.iter().zip(b).map(|(a, b)| a - b).collect()).collect();
     }
-    let trace = exact::trace_without_skips(&model.network, &x).expect("a trace");
+    let trace = exact::trace_without_skips(exact_network(&model), &x).expect("a trace");
     assert_eq!(trace.last().expect("a state").1, state);
-    assert_eq!(exact::run_without_skips(&model.network, &x).expect("an output"), model.network.read_out(&state));
+    assert_eq!(
+        exact::run_without_skips(exact_network(&model), &x).expect("an output"),
+        exact_network(&model).read_out(&state)
+    );
 }
 
 #[test]
@@ -78,7 +81,7 @@ fn two_windows_in_one_attention_layer_make_contexts_collide() {
     let model = theorem2("x", (3, 1, 4));
     for (ids, apart) in [(&found.first, &found.first_apart), (&found.second, &found.second_apart)] {
         let x: Vec<Vec<Rat>> = ids.iter().map(|id| vec![(Rat::from(id) + Rat::new(1, 2)) / Rat::from(4)]).collect();
-        let trace = indexed::trace(&model.network, &x).expect("a trace");
+        let trace = indexed::trace(exact_network(&model), &x).expect("a trace");
         let (_, state) = trace.iter().find(|(name, _)| *name == "global").expect("the stage");
         assert_eq!(state.iter().flatten().map(Rat::floor).collect::<Vec<Int>>(), *apart);
     }

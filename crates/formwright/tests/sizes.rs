@@ -5,11 +5,13 @@ mod support;
 use formwright::compile::Model;
 use formwright::exact::Int;
 use formwright::network::{Layer, LayerKind};
-use support::{GENERIC, GENERIC_POSITIONAL, expression, grid, positional, request, theorem2, theorem3, triples};
+use support::{
+    GENERIC, GENERIC_POSITIONAL, exact_network, expression, grid, positional, request, theorem2, theorem3, triples,
+};
 
 /// Counts everything by making every layer and block.
 fn check_counts(model: &Model) {
-    let (network, size) = (&model.network, model.network.size());
+    let (network, size) = (exact_network(model), exact_network(model).size());
     let (mut attention, mut feed_forward, mut parameters, mut nonzeros) = (0, 0, 0, 0);
     let (mut heads, mut hidden) = (0, 0);
     let mut weigh = |rows: &[Vec<formwright::exact::Rat>]| {
@@ -66,7 +68,7 @@ fn formulas_equal_what_is_built() {
         let (columns, resolution) = (grid(triple).columns(), Int::from(resolution));
         let (tokens, dims) = (Int::from(n), Int::from(d));
         let layers = |model: &Model, kind: LayerKind| {
-            let stages = model.network.stages.iter().filter(|stage| stage.generator.kind() == kind);
+            let stages = exact_network(model).stages.iter().filter(|stage| stage.generator.kind() == kind);
             stages.fold(Int::ZERO, |total, stage| total + stage.generator.size().layers)
         };
         if columns >= tokens {
@@ -76,7 +78,11 @@ fn formulas_equal_what_is_built() {
             let feed_forward = &dims * (&resolution + Int::ONE) + Int::ONE + &dims + &values;
             assert_eq!(layers(&model, LayerKind::FeedForward), feed_forward, "{triple:?}");
             let blocks = &dims * (&resolution + Int::ONE) + &columns + Int::ONE + &dims + &values;
-            assert_eq!(model.network.size().blocks, blocks, "the last attention layer hosts the first one behind it");
+            assert_eq!(
+                exact_network(&model).size().blocks,
+                blocks,
+                "the last attention layer hosts the first one behind it"
+            );
             check_counts(&model);
         }
         let model = theorem3(GENERIC_POSITIONAL, triple);
@@ -92,9 +98,9 @@ fn a_network_that_scales_its_values_counts_those_layers() {
         let text = "1000000000000000000000000000000 * x";
         let with = theorem2(text, (2, dims, 2));
         let without = theorem2("x", (2, dims, 2));
-        let layers = |model: &Model| model.network.size().feed_forward_layers;
+        let layers = |model: &Model| model.size().feed_forward_layers;
         assert_eq!(layers(&with), layers(&without) + Int::from(extra));
-        assert_eq!(with.network.size().hidden, 2 * dims.min(2));
+        assert_eq!(with.size().hidden, 2 * dims.min(2));
         check_counts(&with);
     }
 }
@@ -106,7 +112,7 @@ fn theorem3_as_printed_sweeps_every_range() {
     for triple in [(2, 1, 4), (3, 1, 3), (2, 2, 2)] {
         let model = formwright::compile::compile(&request(expression("x"), triple, options.clone())).expect("a model");
         let (n, _, _) = triple;
-        assert_eq!(model.network.size().attention_layers, Int::from(n) * grid(triple).columns() + Int::ONE);
+        assert_eq!(exact_network(&model).size().attention_layers, Int::from(n) * grid(triple).columns() + Int::ONE);
         check_counts(&model);
     }
 }

@@ -2,8 +2,9 @@
 //!
 //! An exact model is two files: `target.json`, the function, closed; `model.json`, for people and for reading back: the summary, the
 //! named coordinates, embedding, positions and read-out, and each stage with the parameters that generate its layers. A float model has
-//! its weights in a third file, `model.safetensors` ([`tensors`]), and in `model.json` the shapes that these must have. A folder is written
-//! beside its place and renamed, so that nothing half-written is ever seen.
+//! its weights in a third file, `model.safetensors` ([`tensors`]), and in `model.json` the shapes that these must have. A circuit is a float
+//! model whose `model.json` lists its gates; they are for people, and are compiled anew when it is read. A folder is written beside its
+//! place and renamed, so that nothing half-written is ever seen.
 
 pub mod tensors;
 
@@ -15,14 +16,15 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use crate::compile::{self, Lowered, Model, Tolerance};
+use crate::compile::{Built, Circuit, Lattice, Lowered, Model, Tolerance, lattice};
+use crate::construct::circuit::Trade;
 use crate::construct::yun::{self, AsPrinted, Options};
 use crate::error::{Error, Result, nearest};
 use crate::exact::Rat;
 use crate::input::parse_json;
 use crate::lattice::Grid;
 use crate::lower::{Format, Hidden, Lowering, Temperature};
-use crate::network::{Affine, Coordinate, Matrix, Network};
+use crate::network::{Affine, Coordinate, FloatNetwork, Matrix, Network};
 use crate::target::{Source, Target, catalogue};
 use tensors::Skeleton;
 
@@ -99,8 +101,8 @@ pub fn write(model: &Model, dir: &Path) -> Result<()> {
     }
     let text = |content: &Value| format!("{content:#}\n").into_bytes();
     let mut contents = vec![text(&model.source.to_json()), text(&to_json(model)?)];
-    if let Some(lowered) = &model.lowered {
-        contents.push(tensors::to_bytes(&lowered.network)?);
+    if let Some(network) = model.float() {
+        contents.push(tensors::to_bytes(network)?);
     }
     let new = beside(&place, "new")?;
     let written = write_files(&contents, &new).map_err(fail).and_then(|()| {
@@ -183,11 +185,10 @@ fn write_files(contents: &[Vec<u8>], dir: &Path) -> io::Result<()> {
 
 /// `model.json`: the summary, and what is needed to run.
 fn to_json(model: &Model) -> Result<Value> {
-    let network = &model.network;
-    let affine = |map: &Affine| json!({"weight": map.weight, "bias": map.bias});
     let mut file = json!({"format": FORMAT, "version": VERSION});
     let mut summary = model.summary()?;
-    if model.lowered.is_none() {
+    let exact = model.lattice().filter(|lattice| lattice.lowered.is_none()).map(|lattice| &lattice.network);
+    if let Some(network) = exact {
         for (stage, written) in network.stages.iter().zip(summary["stages"].as_array_mut().into_iter().flatten()) {
             written["parameters"] = stage.generator.parameters();
         }
@@ -196,7 +197,7 @@ fn to_json(model: &Model) -> Result<Value> {
         file.extend(summary);
     }
     let coordinate = |c: &Coordinate| json!({"name": c.name, "meaning": c.meaning});
-    file["coordinates"] = network.coordinates.iter().map(coordinate).collect();
+    file["coordinates"] = model.coordinates().iter().map(coordinate).collect();
     let tolerance = &model.tolerance;
     file["tolerance"] = json!({
         "eps": tolerance.eps,
@@ -204,14 +205,18 @@ fn to_json(model: &Model) -> Result<Value> {
         "lipschitz": tolerance.lipschitz,
     });
     file["grid"] = json!(model.grid);
-    if let Some(Lowered { lowering, network }) = &model.lowered {
+    if let Some(Lowered { lowering, .. }) = model.lattice().and_then(|lattice| lattice.lowered.as_ref()) {
         file["format_asked"] = format_to_json(lowering.format);
-        file["network"] = json!(Skeleton::of(network));
-        return Ok(file);
     }
-    file["embed"] = affine(&network.embed);
-    file["pos"] = json!(network.positions);
-    file["read_out"] = affine(&network.read_out);
+    if let Some(network) = model.float() {
+        file["network"] = json!(Skeleton::of(network));
+    }
+    if let Some(network) = exact {
+        let affine = |map: &Affine| json!({"weight": map.weight, "bias": map.bias});
+        file["embed"] = affine(&network.embed);
+        file["pos"] = json!(network.positions);
+        file["read_out"] = affine(&network.read_out);
+    }
     Ok(file)
 }
 
@@ -251,6 +256,7 @@ fn format_from_json(file: &Value) -> Option<Format> {
 struct Common {
     format: String,
     version: u64,
+    construction: String,
     positional: bool,
     as_printed: Vec<String>,
     domain: String,
@@ -259,10 +265,17 @@ struct Common {
     precision: String,
 }
 
-/// What a float model has besides.
+/// What a float model by cells has besides.
 #[derive(Deserialize)]
 struct WrittenFloat {
     format_asked: Value,
+    network: Skeleton,
+}
+
+/// What a circuit has besides.
+#[derive(Deserialize)]
+struct WrittenCircuit {
+    trade: String,
     network: Skeleton,
 }
 
@@ -346,57 +359,98 @@ pub fn read(dir: &Path) -> Result<Model> {
         return Err(wrong("its grid is not one of its target's: target.json belongs to another model"));
     }
     let target = Arc::new(source.target(grid.dims())?);
-    let assumptions = compile::assumptions(&grid, &target, &options, true)?;
-    let (network, lowered, edited) = if common.precision == "exact" {
-        if file.get("network").is_some() {
-            return Err(wrong("it says exact, and has the shapes of a float network"));
-        }
-        let written: WrittenExact = serde_json::from_value(file).map_err(|error| wrong(&error.to_string()))?;
-        let network = read_exact(written, &grid, &target, &wrong)?;
-        let edited = describe(&yun::build(&grid, &target, &options)?) != describe(&network);
-        (network, None, OnceLock::from(edited))
-    } else {
-        let written: WrittenFloat = serde_json::from_value(file).map_err(|error| wrong(&error.to_string()))?;
-        let format = format_from_json(&written.format_asked).ok_or_else(|| wrong("format_asked is not one"))?;
+    let tolerance = Tolerance { eps, norm, lipschitz };
+    let shipped = |skeleton: &Skeleton| {
         let weights = dir.join(WEIGHTS);
         let bytes = fs::read(&weights)
             .map_err(|error| Error::input(format!("cannot read {}: {error}", weights.display())).note("try", ANEW))?;
-        let shipped = tensors::from_bytes(&bytes, &weights.display().to_string(), &written.network)?;
-        let fits = shipped.tokens == grid.tokens()
-            && shipped.dims() == grid.dims()
-            && shipped.output_dims() == target.output_dims()
-            && shipped.precision == format.precision;
+        let network = tensors::from_bytes(&bytes, &weights.display().to_string(), skeleton)?;
+        let fits = network.tokens == grid.tokens()
+            && network.dims() == grid.dims()
+            && network.output_dims() == target.output_dims();
         if !fits {
             return Err(wrong("its network is not one of its target's, or not of its precision"));
         }
-        if common.precision != shipped.precision.name() {
-            return Err(wrong(&format!("it says {}, and its network is {}", common.precision, shipped.precision)));
+        if common.precision != network.precision.name() {
+            return Err(wrong(&format!("it says {}, and its network is {}", common.precision, network.precision)));
         }
-        if format.hidden == Hidden::Literal {
-            // Whether the weights are the ones that the construction makes is looked at when something is claimed of them.
-            let lowering = Lowering::derive(&grid, &target, &options, format)?;
-            let exact = lowering.exact(&grid, &target)?;
-            (exact, Some(Lowered { lowering, network: shipped }), OnceLock::new())
-        } else {
-            // What a packed network loses is known only once it has been made.
-            let (exact, lowered) = compile::build(&grid, &target, &options, Some(format))?;
-            let edited = lowered.as_ref().is_none_or(|built| built.network != shipped);
-            (exact, lowered.map(|built| Lowered { network: shipped, ..built }), OnceLock::from(edited))
-        }
+        Ok(network)
     };
-    Ok(Model {
-        source,
-        target,
-        grid,
-        options,
-        assumptions,
-        tolerance: Tolerance { eps, norm, lipschitz },
-        edited,
-        network,
-        lowered,
-        certified: OnceLock::new(),
-        measured: OnceLock::new(),
-    })
+    let mut assumptions = Vec::new();
+    let (built, edited): (Built, OnceLock<bool>) = match (common.construction.as_str(), common.precision.as_str()) {
+        ("circuit", _) => {
+            let written: WrittenCircuit = serde_json::from_value(file).map_err(|error| wrong(&error.to_string()))?;
+            let (circuit, edited) = read_circuit(&written, shipped(&written.network)?, &grid, &target, &tolerance)
+                .map_err(|error| wrong(&format!("its circuit cannot be compiled anew: {}", error.headline())))?;
+            (circuit.into(), OnceLock::from(edited))
+        }
+        ("yun", "exact") => {
+            if file.get("network").is_some() {
+                return Err(wrong("it says exact, and has the shapes of a float network"));
+            }
+            let written: WrittenExact = serde_json::from_value(file).map_err(|error| wrong(&error.to_string()))?;
+            assumptions = lattice::assumptions(&grid, &target, &options, true)?;
+            let network = read_exact(written, &grid, &target, &wrong)?;
+            let edited = describe(&yun::build(&grid, &target, &options)?) != describe(&network);
+            (Lattice { options, network, lowered: None }.into(), OnceLock::from(edited))
+        }
+        ("yun", _) => {
+            let written: WrittenFloat = serde_json::from_value(file).map_err(|error| wrong(&error.to_string()))?;
+            let format = format_from_json(&written.format_asked).ok_or_else(|| wrong("format_asked is not one"))?;
+            assumptions = lattice::assumptions(&grid, &target, &options, true)?;
+            let network = shipped(&written.network)?;
+            if network.precision != format.precision {
+                return Err(wrong("its network is not one of its target's, or not of its precision"));
+            }
+            let (lattice, edited) = read_float(network, format, options, &grid, &target)?;
+            (lattice.into(), edited)
+        }
+        (other, _) => return Err(wrong(&format!("construction '{other}', expected yun or circuit"))),
+    };
+    let mut model = Model::new(source, target, grid, assumptions, tolerance, built);
+    model.edited = edited;
+    Ok(model)
+}
+
+/// A float network by cells, and whether its weights are not the ones that the construction makes, if that is known.
+fn read_float(
+    shipped: FloatNetwork,
+    format: Format,
+    options: Options,
+    grid: &Grid,
+    target: &Arc<Target>,
+) -> Result<(Lattice, OnceLock<bool>)> {
+    if format.hidden == Hidden::Literal {
+        // Whether the weights are the ones that the construction makes is looked at when something is claimed of them.
+        let lowering = Lowering::derive(grid, target, &options, format)?;
+        let network = lowering.exact(grid, target)?;
+        let lowered = Some(Lowered { lowering, network: shipped });
+        return Ok((Lattice { options, network, lowered }, OnceLock::new()));
+    }
+    // What a packed network loses is known only once it has been made.
+    let built = lattice::build(grid, target, &options, Some(format))?;
+    let edited = built.float() != Some(&shipped);
+    let lowered = built.lowered.map(|built| Lowered { network: shipped, ..built });
+    Ok((Lattice { lowered, ..built }, OnceLock::from(edited)))
+}
+
+/// A circuit, compiled anew, with the weights that were shipped; and whether these are not the ones that were compiled.
+fn read_circuit(
+    written: &WrittenCircuit,
+    shipped: FloatNetwork,
+    grid: &Grid,
+    target: &Target,
+    tolerance: &Tolerance,
+) -> Result<(Circuit, bool)> {
+    let (Some(eps), Some(norm)) = (&tolerance.eps, tolerance.norm()) else {
+        return Err(Error::input("it has no tolerance"));
+    };
+    let known = [Trade::Width, Trade::Depth].into_iter().find(|trade| trade.name() == written.trade);
+    let trade = known.ok_or_else(|| Error::input(format!("its trade is '{}'", written.trade)))?;
+    let mut circuit = Circuit::build(target, grid, eps, &norm, shipped.precision, trade)?;
+    let edited = circuit.compiled.network != shipped;
+    circuit.compiled.network = shipped;
+    Ok((circuit, edited))
 }
 
 /// The exact network of a file.

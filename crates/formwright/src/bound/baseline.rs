@@ -1,9 +1,12 @@
 //! The error of the best constant output: what a bound has to beat to mean anything.
 //!
 //! For each output entry the constant `c` that minimises `∫|f_ij - c|^p`. It is a number to compare with, not a claim: computed in floats for
-//! the piecewise constant `f̄` of a coarse grid. By the triangle inequality the truth is within `‖f - f̄‖_p` of it, rounding aside.
+//! the piecewise constant `f̄` of a coarse grid. By the triangle inequality the truth is within `‖f - f̄‖_p` of it, rounding aside. In the
+//! supremum norm the best constant is the middle of an entry's values, and off by half of their spread: at least what is found at some
+//! points, at most what is proved of the target's range.
 
 use super::Norm;
+use super::ascent::starts;
 use super::piecewise::{self, Question};
 use crate::exact::Rat;
 use crate::lattice::Grid;
@@ -15,16 +18,16 @@ const MOST_CELLS: u64 = 4096;
 /// The error of the best constant.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Baseline {
-    /// For the piecewise constant function.
+    /// For the piecewise constant function; in the supremum norm, at the points that were looked at.
     pub best_constant: f64,
-    /// The distance of the piecewise constant function from the target.
+    /// How far the truth can be from that.
     pub within: f64,
 }
 
-/// The baseline of a target on the box of a grid; `None` where it cannot be had: in the supremum norm, for too many inputs, for values
-/// that no float holds, or where nothing is proved on a coarse grid.
+/// The baseline of a target on the box of a grid; `None` where it cannot be had: for too many inputs, for values that no float
+/// holds, or where nothing is proved on a coarse grid.
 pub fn baseline(target: &Target, grid: &Grid, norm: &Norm) -> Option<Baseline> {
-    let Norm::Lp(p) = norm else { return None };
+    let Norm::Lp(p) = norm else { return in_sup(target, grid) };
     let inputs = u32::try_from(grid.tokens() * grid.dims()).ok()?;
     let affordable = |side: &u64| side.checked_pow(inputs).is_some_and(|cells| cells <= MOST_CELLS);
     let cells = target.grid_resolution().or_else(|| (2..=64).rev().find(affordable))?;
@@ -52,6 +55,25 @@ pub fn baseline(target: &Target, grid: &Grid, norm: &Norm) -> Option<Baseline> {
     let question = Question { target, grid: &coarse, positional: true, lipschitz: None };
     let within = piecewise::bound(question, norm).ok()?.bound;
     let best_constant = mean_root(&distances, p) * root_of_count(distances.len(), p) * volume_root;
+    (best_constant.is_finite() && within.is_finite()).then_some(Baseline { best_constant, within })
+}
+
+/// The points at which a spread is looked for.
+const SPREAD_POINTS: usize = 512;
+
+/// Half of the largest spread of an output entry.
+fn in_sup(target: &Target, grid: &Grid) -> Option<Baseline> {
+    let mut spreads: Vec<(f64, f64)> = Vec::new();
+    for x in starts(target, grid, SPREAD_POINTS) {
+        let values = target.evaluate_f64(&x).ok()?;
+        spreads.resize(values.len(), (f64::INFINITY, f64::NEG_INFINITY));
+        for (spread, value) in spreads.iter_mut().zip(values) {
+            *spread = (spread.0.min(value), spread.1.max(value));
+        }
+    }
+    let best_constant = spreads.iter().map(|(low, high)| (high - low) / 2.0).fold(0.0, f64::max);
+    let (low, high) = target.range_near(grid.tokens()).ok()?;
+    let within = ((high - low).to_f64() / 2.0 - best_constant).max(0.0);
     (best_constant.is_finite() && within.is_finite()).then_some(Baseline { best_constant, within })
 }
 
@@ -94,6 +116,21 @@ mod tests {
         assert!((best_distance(&values, 1.0) - 0.25).abs() < 1e-9, "the median");
         let far = best_distance(&[0.0, 0.1], 300.0);
         assert!((far - 0.05).abs() < 1e-9, "no underflow: {far}");
+    }
+
+    #[test]
+    fn in_the_supremum_norm_it_is_half_of_the_spread() {
+        let baseline_of = |text: &str| {
+            let target = Source::expression(text, text).and_then(|source| source.target(1)).expect(text);
+            baseline(&target, &Grid::unit(3, 1, 2).expect("a grid"), &Norm::Sup).expect(text)
+        };
+        let Baseline { best_constant, within } = baseline_of("x - mean(x)");
+        assert!(
+            (best_constant - 2.0 / 3.0).abs() < 1e-12 && (best_constant + within) < 1.01,
+            "{best_constant} ± {within}"
+        );
+        let known = baseline_of("i + x on [0, 1/2]");
+        assert!((known.best_constant - 0.5).abs() < 1e-12, "each token has a constant of its own: {known:?}");
     }
 
     #[test]

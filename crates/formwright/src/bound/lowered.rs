@@ -39,7 +39,10 @@ pub fn bound(question: Question<'_>, lowering: &Lowering, norm: &Norm) -> Result
 /// What the lowering alone loses: these terms grow with the grid.
 pub fn losses(question: Question<'_>, lowering: &Lowering, norm: &Norm) -> Vec<Term> {
     let losses = &lowering.losses;
-    let Norm::Lp(p) = norm else { return Vec::new() };
+    let Norm::Lp(p) = norm else {
+        // In the supremum norm there are bounds on integers only, where no point lies on a ramp.
+        return vec![Term::new("rounding", losses.rounding)];
+    };
     let exponent = Exponent::new(p);
     let grid = question.grid;
     let volume = Interval::from(&(grid.high() - grid.low()).pow(grid.tokens() * grid.dims())).hi();
@@ -50,6 +53,6 @@ pub fn losses(question: Question<'_>, lowering: &Lowering, norm: &Norm) -> Vec<T
         ("bad set", mul_up(exponent.root(mul_up(all, losses.bad_share)), add_up(losses.spread, losses.height))),
         ("rounding", mul_up(exponent.root(all), losses.rounding)),
     ]
-    .map(|(name, bound)| Term { name, bound })
+    .map(|(name, bound)| Term::new(name, bound))
     .to_vec()
 }

@@ -4,6 +4,8 @@
 //! shifts: each shift gives an unbiased estimate, their spread a confidence interval (Student's t with `S - 1` degrees of freedom, 95 %). The
 //! random shifts come from a seeded generator, so the same request measures the same number.
 
+use serde_json::{Value, json};
+
 use super::Norm;
 use crate::error::Result;
 use crate::lattice::Grid;
@@ -25,12 +27,31 @@ pub struct Measured {
     pub norm: Norm,
     /// How many points.
     pub points: usize,
-    /// The seed of the shifts.
+    /// The seed of what is random.
     pub seed: u64,
-    /// The estimate.
+    /// The estimate; in the supremum norm the largest that was found, which the truth may exceed.
     pub value: f64,
-    /// Where the truth lies with 95 % confidence.
-    pub confidence: (f64, f64),
+    /// Where the truth lies with 95 % confidence; of a supremum nothing of the kind is known.
+    pub confidence: Option<(f64, f64)>,
+    /// Whether these were all the points that there are.
+    pub exhaustive: bool,
+}
+
+impl Measured {
+    /// As it is written.
+    pub fn to_json(&self) -> Value {
+        let mut file = json!({
+            "norm": self.norm.to_string(),
+            "points": self.points,
+            "seed": self.seed,
+            "value": self.value,
+            "confidence": self.confidence.map(|(low, high)| json!({"level": 0.95, "low": low, "high": high})),
+        });
+        if self.exhaustive {
+            file["exhaustive"] = json!(true);
+        }
+        file
+    }
 }
 
 /// The `L^p` error of what `run` computes for a batch, `[batch][token][coordinate]`, with about `points` points.
@@ -78,7 +99,8 @@ pub fn measure(
         points: each * SHIFTS,
         seed: SEED,
         value: root(mean),
-        confidence: (root(mean - reach), root(mean + reach)),
+        confidence: Some((root(mean - reach), root(mean + reach))),
+        exhaustive: false,
     }))
 }
 
@@ -93,7 +115,7 @@ fn coordinate(index: usize, k: usize, count: usize, shift: f64) -> f64 {
 
 /// A number in `[0, 1)`: splitmix64.
 #[expect(clippy::cast_precision_loss, reason = "53 bits of a random word")]
-fn uniform(state: &mut u64) -> f64 {
+pub(super) fn uniform(state: &mut u64) -> f64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mut word = *state;
     word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

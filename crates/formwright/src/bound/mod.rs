@@ -4,17 +4,23 @@
 //! |---|---|
 //! | `norm.rs` | norms, and rounding up |
 //! | `piecewise.rs` | Lemma 8 and the duplicates of Theorem 2: cell by cell, or uniformly |
+//! | `supremum.rs` | what a bound in the supremum norm says in others |
 //! | `lowered.rs` | what softmax, ramps and rounding add in a float network |
-//! | `measured.rs` | the error as it is sampled |
+//! | `measured.rs` | the error as it is sampled, in `L^p` |
+//! | `ascent.rs` | the error as it is searched for, in the supremum norm |
 //! | `baseline.rs` | the error of the best constant, beside which every bound is read |
 //! | `resolution.rs` | the smallest grid that meets a tolerance |
 
+pub mod ascent;
 pub mod baseline;
 pub mod lowered;
 pub mod measured;
 pub mod norm;
 pub mod piecewise;
 pub mod resolution;
+pub mod supremum;
+
+use std::borrow::Cow;
 
 use serde::Serialize;
 
@@ -26,10 +32,17 @@ pub use norm::Norm;
 /// A named part of a bound.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Term {
-    /// Which loss it bounds.
-    pub name: &'static str,
+    /// Which loss it bounds; of a circuit, which gate's.
+    pub name: Cow<'static, str>,
     /// How large it can be.
     pub bound: f64,
+}
+
+impl Term {
+    /// A part with this name.
+    pub fn new(name: impl Into<Cow<'static, str>>, bound: f64) -> Self {
+        Self { name: name.into(), bound }
+    }
 }
 
 /// A proved bound on the distance between the network and its target.
@@ -66,6 +79,8 @@ pub enum Method {
     CellWise,
     /// From Lipschitz constants and a bound on the whole domain.
     Uniform,
+    /// From the error of every gate and how far it spreads.
+    GateWise,
 }
 
 impl Method {
@@ -74,6 +89,7 @@ impl Method {
         match self {
             Self::CellWise => "cell by cell",
             Self::Uniform => "uniformly",
+            Self::GateWise => "gate by gate",
         }
     }
 }

@@ -70,6 +70,9 @@ pub fn bound(question: Question<'_>, norm: &Norm) -> Result<Budget> {
 
 /// The same, for a network that gives something else than 0 on the cells that it does not serve.
 pub fn bound_around(question: Question<'_>, unserved: Unserved, norm: &Norm) -> Result<Budget> {
+    if question.target.is_discrete() && *norm == Norm::Sup {
+        return on_integers(question);
+    }
     let Norm::Lp(p) = norm else {
         return Err(Error::declined("a lattice network is certified in L^p, not in the supremum norm")
             .note("reason", "it is 0 on cells with equal columns and, once lowered to floats, far off between cells")
@@ -96,9 +99,9 @@ pub fn bound_around(question: Question<'_>, unserved: Unserved, norm: &Norm) -> 
         Some(cells) => (Method::CellWise, cell_by_cell(question, unserved, &exponent, cells)?),
         None => (Method::Uniform, uniform(question, unserved, &exponent)?),
     };
-    let mut terms = vec![Term { name: "piecewise constant", bound: exponent.root(served) }];
+    let mut terms = vec![Term::new("piecewise constant", exponent.root(served))];
     if !question.positional {
-        terms.push(Term { name: "duplicates", bound: exponent.root(other) });
+        terms.push(Term::new("duplicates", exponent.root(other)));
     }
     let assumptions = question
         .lipschitz
@@ -110,6 +113,23 @@ pub fn bound_around(question: Question<'_>, unserved: Unserved, norm: &Norm) -> 
         method,
         assumptions: assumptions.into_iter().collect(),
     })
+}
+
+/// On integers every point is the centre of a cell, where the exact network equals the target if it serves the cell.
+fn on_integers(question: Question<'_>) -> Result<Budget> {
+    if !question.positional {
+        return Err(Error::declined("without positions a lattice network is wrong at sequences with equal tokens")
+            .note("reason", "Theorem 2 gives one value for all of them")
+            .note("try", "--positional; or leave out --eps and --norm: what it serves is right"));
+    }
+    if !question.target.is_rational() {
+        return Err(Error::declined(
+            "values that are not rational are not stored exactly, and on integers nothing accounts for it",
+        )
+        .note("try", "leave out --eps and --norm"));
+    }
+    let (norm, method) = (Norm::Sup, Method::CellWise);
+    Ok(Budget { norm, bound: 0.0, terms: Vec::new(), method, assumptions: Vec::new() })
 }
 
 /// The two sums of the module comment, without their roots.

@@ -4,48 +4,66 @@ pub mod onnx;
 
 use crate::artifact::{sha256, tensors};
 use crate::bound::norm::upward;
-use crate::compile::{Lowered, Model};
+use crate::compile::{Built, Lattice, Model};
 use crate::construct::yun::AsPrinted;
 use crate::error::Result;
 
 /// What an exported file says of itself: what it was made for, and what is claimed of it. Of a network that was edited, nothing is.
 pub fn metadata(model: &Model) -> Result<Vec<(String, String)>> {
     let target = model.source.text().unwrap_or_else(|| model.target.name.clone());
-    let theorem = if model.options.positional { "yun --positional (Theorem 3)" } else { "yun (Theorem 2)" };
+    let construction = match &model.built {
+        Built::Lattice(lattice) if lattice.options.positional => "yun --positional (Theorem 3)",
+        Built::Lattice(_) => "yun (Theorem 2)",
+        Built::Circuit(_) => "circuit",
+    };
     let mut properties = vec![
         ("target", target),
-        ("construction", theorem.to_owned()),
+        ("construction", construction.to_owned()),
         ("attention", model.attention().to_owned()),
         ("precision", model.precision().to_owned()),
-        ("resolution", model.grid.resolution().to_string()),
     ];
-    if !model.options.as_printed.is_empty() {
-        let steps: Vec<&str> = model.options.as_printed.iter().map(|step| AsPrinted::name(*step)).collect();
-        properties.push(("as_printed", steps.join(", ")));
-    }
-    if let Some(Lowered { lowering, network }) = &model.lowered {
-        properties.push(("weights_sha256", sha256(&tensors::to_bytes(network)?)));
-        if let Some(claim) = model.claim() {
-            let mut assumptions = model.assumptions.clone();
-            properties.push(("badge", "certified".to_owned()));
-            if let Some(certified) = model.certified()? {
-                let budget = &certified.budget;
-                properties.push(("norm", budget.norm.to_string()));
-                properties.push(("domain", model.domain_name()));
-                properties.push(("bound", upward(budget.bound, 4)));
-                assumptions.extend(budget.assumptions.iter().cloned());
-            } else {
-                // On integers, point by point.
-                properties.push(("norm", "sup".to_owned()));
-                let cells = if model.options.positional { "" } else { " with pairwise distinct columns" };
-                properties.push(("domain", format!("the points of the grid{cells}")));
-                properties.push(("bound", upward(lowering.losses.rounding, 4)));
-            }
-            properties.push(("on_grid", claim));
-            if !assumptions.is_empty() {
-                properties.push(("assumptions", assumptions.join("; ")));
+    match &model.built {
+        Built::Lattice(lattice) => {
+            properties.push(("resolution", model.grid.resolution().to_string()));
+            if !lattice.options.as_printed.is_empty() {
+                let steps: Vec<&str> = lattice.options.as_printed.iter().map(|step| AsPrinted::name(*step)).collect();
+                properties.push(("as_printed", steps.join(", ")));
             }
         }
+        Built::Circuit(circuit) => {
+            let (least, most) = model.lengths();
+            properties.push(("trade", circuit.wish.trade.name().to_owned()));
+            properties.push(("tokens", if least == most { least.to_string() } else { format!("{least} to {most}") }));
+        }
+    }
+    if let Some(network) = model.float() {
+        properties.push(("weights_sha256", sha256(&tensors::to_bytes(network)?)));
+        properties.extend(claims(model)?);
     }
     Ok(properties.into_iter().map(|(key, value)| (key.to_owned(), value)).collect())
+}
+
+/// What is claimed of a float network.
+fn claims(model: &Model) -> Result<Vec<(&'static str, String)>> {
+    let Some(claim) = model.claim() else { return Ok(Vec::new()) };
+    let mut properties = vec![("badge", "certified".to_owned())];
+    let mut assumptions = model.assumptions.clone();
+    if let Some(certified) = model.certified()? {
+        let budget = &certified.budget;
+        properties.push(("norm", budget.norm.to_string()));
+        properties.push(("domain", model.domain_name()));
+        properties.push(("bound", upward(budget.bound, 4)));
+        assumptions.extend(budget.assumptions.iter().cloned());
+    } else if let Some(Lattice { options, lowered: Some(lowered), .. }) = model.lattice() {
+        // On integers, point by point.
+        properties.push(("norm", "sup".to_owned()));
+        let cells = if options.positional { "" } else { " with pairwise distinct columns" };
+        properties.push(("domain", format!("the points of the grid{cells}")));
+        properties.push(("bound", upward(lowered.lowering.losses.rounding, 4)));
+    }
+    properties.push((if model.circuit().is_some() { "claim" } else { "on_grid" }, claim));
+    if !assumptions.is_empty() {
+        properties.push(("assumptions", assumptions.join("; ")));
+    }
+    Ok(properties)
 }

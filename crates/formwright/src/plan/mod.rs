@@ -1,8 +1,11 @@
-//! What there is to choose from: every construction's size, bits and bound, from formulas, before anything is built.
+//! What there is to choose from: every construction's size, bits and bound.
 //!
-//! Beside the sizes stand the counts of section 5.4 of Yun et al. 2020: any method that approximates by cells has to remember one number
-//! for each output entry and cell, `d n N^{dn} / n!` for equivariant functions and `d n N^{dn}` for all; a residual network (Lin &
-//! Jegelka 2018) needs the order of `d n N^{dn}` parameters.
+//! Lattice networks are sized up by formulas, before anything is built. A circuit is compiled, which is quick; what comes of it is kept, and
+//! built if it is chosen.
+//!
+//! Beside the sizes of lattice networks stand the counts of section 5.4 of Yun et al. 2020: any method that approximates by cells has to
+//! remember one number for each output entry and cell, `d n N^{dn} / n!` for equivariant functions and `d n N^{dn}` for all; a residual
+//! network (Lin & Jegelka 2018) needs the order of `d n N^{dn}` parameters.
 
 use std::sync::Arc;
 
@@ -12,72 +15,179 @@ use crate::bound::baseline::baseline;
 use crate::bound::piecewise::{Question, bound};
 use crate::bound::resolution::Found;
 use crate::bound::{Baseline, Budget, Norm, lowered};
-use crate::compile::{
-    Arithmetic, Lowered, Model, Request, assumptions, build, coarsest, compile, domain_name, grid_for, not_met,
-};
+use crate::compile::lattice::{assumptions, build, coarsest, domain_name, grid_for, not_met};
+use crate::compile::{Arithmetic, Circuit, Construction, Lowered, Model, Request, circuit, compile};
+use crate::construct::circuit::Trade;
 use crate::construct::yun::{self, Options};
 use crate::error::{Error, ErrorKind, Result};
 use crate::exact::{Int, Rat};
 use crate::lattice::Grid;
 use crate::lower::{self, Format, Hidden, Lowering};
-use crate::network::Size;
+use crate::network::{Precision, Size};
 use crate::target::Target;
 
 /// One way to build a target.
 #[derive(Clone, Debug)]
 pub struct Candidate {
-    /// With positions: Theorem 3.
-    pub positional: bool,
-    /// The format of its floats; `None` is exact.
-    pub format: Option<Format>,
+    /// Which.
+    pub way: Way,
     /// What it would be, or why it is not to be had.
     pub outcome: std::result::Result<Sketch, Error>,
 }
 
-/// A network that was not built.
+/// A construction, and what there is to choose about it.
+#[derive(Clone, Copy, Debug)]
+pub enum Way {
+    /// Yun et al. 2020.
+    Yun {
+        /// With positions: Theorem 3.
+        positional: bool,
+        /// The format of its floats; `None` is exact.
+        format: Option<Format>,
+    },
+    /// A circuit.
+    Circuit {
+        /// The format of its floats; `None` is exact, which no circuit is.
+        precision: Option<Precision>,
+        /// What hidden units are traded for; `None` if there is no circuit at all.
+        trade: Option<Trade>,
+    },
+}
+
+/// A network that was not built, or not yet.
 #[derive(Clone, Debug)]
 pub struct Sketch {
-    /// Cells a side.
-    pub resolution: u64,
     /// Its size.
     pub size: Size,
-    /// The binary digits of the largest id.
-    pub id_bits: usize,
-    /// Its certified error.
+    /// Its certified error,
     pub budget: Budget,
+    /// and where it is certified.
+    pub domain: String,
     /// What is assumed and not proved.
     pub assumptions: Vec<String>,
+    /// What keeps it from meeting the tolerance.
+    pub why_not: Option<String>,
+    /// What only one family has.
+    pub more: More,
+}
+
+/// What there is to say of one family only.
+#[derive(Clone, Debug)]
+pub enum More {
+    /// Of a lattice network.
+    Cells(Cells),
+    /// The circuit itself.
+    Circuit(Box<Circuit>),
+}
+
+/// A lattice network by its cells.
+#[derive(Clone, Debug)]
+pub struct Cells {
+    /// Cells a side.
+    pub resolution: u64,
+    /// The binary digits of the largest id.
+    pub id_bits: usize,
     /// The numbers that any approximation by cells has to remember.
     pub to_remember: Int,
     /// The parameters of a residual network, up to a constant.
     pub residual_network: Int,
-    /// What keeps it from meeting the tolerance.
-    pub why_not: Option<String>,
 }
 
-impl Candidate {
-    /// The name on the command line.
-    pub fn construction(&self) -> &'static str {
-        if self.positional { "yun --positional" } else { "yun" }
+impl Way {
+    /// `yun` or `circuit`.
+    pub fn family(self) -> &'static str {
+        match self {
+            Self::Yun { .. } => "yun",
+            Self::Circuit { .. } => "circuit",
+        }
     }
 
-    /// Construction and precision.
-    pub fn name(&self) -> String {
-        format!("{}, {}", self.construction(), self.precision())
+    /// What one writes behind `--construction`.
+    pub fn construction(self) -> String {
+        match self {
+            Self::Yun { positional: true, .. } => "yun --positional".to_owned(),
+            Self::Circuit { trade: Some(trade), .. } => format!("circuit --trade {}", trade.name()),
+            _ => self.family().to_owned(),
+        }
     }
 
-    /// `softmax`, or `hardmax` if it is exact.
-    pub fn attention(&self) -> &'static str {
-        self.format.map_or("hardmax", |_| "softmax")
+    fn floats(self) -> Option<Precision> {
+        match self {
+            Self::Yun { format, .. } => format.map(|format| format.precision),
+            Self::Circuit { precision, .. } => precision,
+        }
+    }
+
+    /// Its place among formats: single precision before double before exact.
+    fn class(self) -> usize {
+        self.floats().map_or(2, |precision| precision as usize)
     }
 
     /// `f32`, `f64` or `exact`.
-    pub fn precision(&self) -> &'static str {
-        self.format.map_or("exact", |format| format.precision.name())
+    pub fn precision(self) -> &'static str {
+        self.floats().map_or("exact", Precision::name)
+    }
+
+    /// `softmax`, or `hardmax` if it is exact.
+    pub fn attention(self) -> &'static str {
+        self.floats().map_or("hardmax", |_| "softmax")
+    }
+}
+
+impl Candidate {
+    /// Construction and precision.
+    pub fn name(&self) -> String {
+        format!("{}, {}", self.way.construction(), self.way.precision())
+    }
+
+    /// Whether it can be had and meets the tolerance.
+    pub fn serves(&self) -> bool {
+        self.outcome.as_ref().is_ok_and(|sketch| sketch.why_not.is_none())
+    }
+
+    /// Whether it tells tokens apart by their place, as far as that is known.
+    fn positional(&self) -> Option<bool> {
+        match (&self.way, &self.outcome) {
+            (Way::Yun { positional, .. }, _) => Some(*positional),
+            (Way::Circuit { .. }, Ok(Sketch { more: More::Circuit(circuit), .. })) => {
+                Some(circuit.network().positions.is_some())
+            }
+            (Way::Circuit { .. }, _) => None,
+        }
+    }
+
+    /// What candidates are sorted by. Those that serve: single precision before double, floats before exact numbers, then the fewest
+    /// parameters. Those that do not: the nearest first. Those that are not to be had: those that miss a tolerance first, then lattice
+    /// networks, exact numbers first, whose reason is never a format.
+    fn rank(&self) -> (u8, usize, f64, Int) {
+        let class = self.way.class();
+        match &self.outcome {
+            Ok(sketch) if sketch.why_not.is_none() => (0, class, 0.0, sketch.size.parameters.clone()),
+            Ok(sketch) => (1, 0, sketch.budget.bound, sketch.size.parameters.clone()),
+            Err(error) if error.kind() == ErrorKind::Rejected => (2, 2 - class, 0.0, Int::ZERO),
+            Err(_) if matches!(self.way, Way::Circuit { .. }) => (4, 2 - class, 0.0, Int::ZERO),
+            Err(_) => (3, 2 - class, 0.0, Int::ZERO),
+        }
     }
 }
 
 impl Sketch {
+    /// The cells of a lattice network.
+    pub fn cells(&self) -> Option<&Cells> {
+        match &self.more {
+            More::Cells(cells) => Some(cells),
+            More::Circuit(_) => None,
+        }
+    }
+
+    /// Our parameters for each number that a lattice network has to remember.
+    pub fn ratio(&self) -> Option<f64> {
+        let remembered = self.cells()?.to_remember.clone().max(Int::ONE);
+        Some(Rat::new(self.size.parameters.clone(), remembered).to_f64())
+    }
+}
+
+impl Cells {
     /// The smallest precision whose mantissa holds the ids and, two digits more, the edges of their windows.
     pub fn precision_needed(&self) -> &'static str {
         match self.id_bits {
@@ -85,11 +195,6 @@ impl Sketch {
             23..=51 => "f64",
             _ => "exact",
         }
-    }
-
-    /// Our parameters for each number that has to be remembered.
-    pub fn ratio(&self) -> f64 {
-        Rat::new(self.size.parameters.clone(), self.to_remember.clone().max(Int::ONE)).to_f64()
     }
 }
 
@@ -104,59 +209,97 @@ pub struct Plan {
     pub candidates: Vec<Candidate>,
     /// The error of the best constant.
     pub baseline: Option<Baseline>,
-    /// The box, in words.
-    pub domain: String,
 }
 
 /// Compiles the first row of the plan. If no row meets the tolerance, the error is that of the first row.
 pub fn compile_first(request: &Request) -> Result<Model> {
-    let plan = plan(request)?;
-    let Some(first) = plan.candidates.first() else { return compile(request) };
-    let options = Options { positional: first.positional, ..request.options.clone() };
-    let arithmetic = first.format.map_or(Arithmetic::Exact, Arithmetic::Float);
-    let compiled = compile(&Request { options, arithmetic, ..request.clone() });
-    if first.outcome.is_err() {
-        return compiled;
+    let request = with_tolerance(request);
+    let plan = rows(&request, Rows::First)?;
+    let all = plan.candidates.len();
+    let refused = plan.candidates.iter().find_map(|candidate| match (candidate.way, &candidate.outcome) {
+        (Way::Circuit { .. }, Err(error)) => Some(error.headline().to_owned()),
+        _ => None,
+    });
+    let Some(first) = plan.candidates.into_iter().next() else { return compile(&request) };
+    let (name, serves, way) = (first.name(), first.serves(), first.way);
+    match (way, first.outcome) {
+        (Way::Circuit { .. }, Ok(Sketch { more: More::Circuit(circuit), .. })) => match circuit.meets(&request) {
+            None => {
+                let shape = request.shape()?;
+                let target = Arc::new(request.source.target(shape.dims())?);
+                Ok(circuit::model(&request, target, shape, *circuit))
+            }
+            Some(error) => Err(error.note_first("nearest", format!("{name}; formwright plan lists all {all}"))),
+        },
+        (Way::Circuit { .. }, Err(error)) => Err(error),
+        (Way::Circuit { .. }, _) => Err(Error::declined("a circuit was not made")),
+        (Way::Yun { positional, format }, outcome) => {
+            let options = Options { positional, ..request.options.clone() };
+            let arithmetic = format.map_or(Arithmetic::Exact, Arithmetic::Float);
+            let construction = Some(Construction::Yun);
+            let compiled = compile(&Request { construction, options, arithmetic, ..request.clone() });
+            compiled.map_err(|error| {
+                // Where nothing serves, the message is about the nearest, which nobody named.
+                let nearest = outcome.is_ok().then(|| format!("{name}; formwright plan lists all {all}"));
+                let error = nearest.map_or(error.clone(), |nearest| error.note_first("nearest", nearest));
+                let refused = refused.filter(|_| !serves);
+                refused.map_or(error.clone(), |reason| error.note("circuit", reason))
+            })
+        }
     }
-    // Where nothing serves, the message is about the nearest, which nobody named.
-    compiled.map_err(|error| {
-        let (name, all) = (first.name(), plan.candidates.len());
-        error.note_first("nearest", format!("{name}; formwright plan lists all {all}"))
-    })
 }
 
-/// The tolerance of a plan that does not name one.
-fn default_eps() -> Rat {
-    Rat::new(1, 100)
+/// The request with the tolerance that its plan is about: where neither a grid nor a table fixes what is built, there is one.
+fn with_tolerance(request: &Request) -> Request {
+    if request.is_open() && request.construction != Some(Construction::Yun) {
+        Request { tolerance: request.tolerance.or_default(), ..request.clone() }
+    } else {
+        Request { tolerance: request.lattice_tolerance(), ..request.clone() }
+    }
 }
 
 /// Sizes up every construction for a request.
 pub fn plan(request: &Request) -> Result<Plan> {
+    rows(&with_tolerance(request), Rows::All)
+}
+
+/// Which rows of a plan are wanted.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Rows {
+    All,
+    /// Those that may be the first: a lattice network's grid takes long to find, and where a circuit serves, all but the formats up to its
+    /// own come behind it.
+    First,
+}
+
+fn rows(request: &Request, wanted: Rows) -> Result<Plan> {
     let shape = request.shape()?;
     let target = Arc::new(request.source.target(shape.dims())?);
-    let fixed = request.resolution.or(request.source.resolution()).is_some();
-    let eps = request.tolerance.eps.clone().or_else(|| (!fixed).then(default_eps));
+    let eps = request.tolerance.eps.clone();
     // As `Model::norm`: a float network of which nothing is asked is certified in L^2.
     let asked = request.tolerance.norm.clone();
-    let float = eps.is_none() && request.arithmetic != Arithmetic::Exact;
+    let float = eps.is_none() && request.arithmetic != Arithmetic::Exact && !target.is_discrete();
     let norm = asked.unwrap_or_else(|| if float { Norm::Lp(Rat::from(2)) } else { Norm::Sup });
     let mut candidates: Vec<Candidate> = Vec::new();
-    for format in request.arithmetic.choices() {
-        for positional in [false, true] {
-            let outcome = sketch(request, &shape, &target, positional, format, &norm, eps.as_ref());
-            candidates.push(Candidate { positional, format, outcome });
+    if request.construction != Some(Construction::Yun) {
+        candidates.extend(circuits(request, &shape, &target));
+    }
+    if request.construction != Some(Construction::Circuit) {
+        let served =
+            candidates.iter().filter(|candidate| candidate.serves()).map(|candidate| candidate.way.class()).min();
+        let behind = |format: Option<Format>| {
+            let class = Way::Yun { positional: false, format }.class();
+            wanted == Rows::First && served.is_some_and(|served| served < class)
+        };
+        for format in request.arithmetic.choices().into_iter().filter(|format| !behind(*format)) {
+            for positional in [false, true] {
+                let outcome = sketch(request, &shape, &target, positional, format, &norm, eps.as_ref());
+                candidates.push(Candidate { way: Way::Yun { positional, format }, outcome });
+            }
         }
     }
-    // Those that serve: single precision before double, floats before exact numbers, then the fewest parameters. Those that do not: the
-    // nearest first. Those that are not to be had: exact numbers first, whose reason is never a format.
-    let class = |candidate: &Candidate| candidate.format.map_or(2, |format| format.precision as usize);
-    let key = |candidate: &Candidate| match &candidate.outcome {
-        Ok(sketch) if sketch.why_not.is_none() => (0, class(candidate), 0.0, sketch.size.parameters.clone()),
-        Ok(sketch) => (1, 0, sketch.budget.bound, sketch.size.parameters.clone()),
-        Err(_) => (2, 2 - class(candidate), 0.0, Int::ZERO),
-    };
     candidates.sort_by(|a, b| {
-        let (a, b) = (key(a), key(b));
+        let (a, b) = (a.rank(), b.rank());
         (a.0, a.1).cmp(&(b.0, b.1)).then(a.2.total_cmp(&b.2)).then(a.3.cmp(&b.3))
     });
     // A malformed request is malformed for every construction.
@@ -165,8 +308,35 @@ pub fn plan(request: &Request) -> Result<Plan> {
     {
         return Err(error.clone());
     }
-    let baseline = baseline(&target, &shape, &norm);
-    Ok(Plan { eps, norm, candidates, baseline, domain: domain_name(&shape, &request.options) })
+    let baseline = (wanted == Rows::All).then(|| baseline(&target, &shape, &norm)).flatten();
+    Ok(Plan { eps, norm, candidates, baseline })
+}
+
+/// Every circuit: compiled, since that is what it takes to know its size.
+fn circuits(request: &Request, shape: &Grid, target: &Target) -> Vec<Candidate> {
+    let refusal = circuit::refusal(request);
+    let mut candidates = Vec::new();
+    for precision in request.arithmetic.choices().into_iter().map(|format| format.map(|format| format.precision)) {
+        if let Some(error) = &refusal {
+            candidates.push(Candidate { way: Way::Circuit { precision, trade: None }, outcome: Err(error.clone()) });
+            continue;
+        }
+        // Where floats are asked for and exact numbers too, the latter are for lattice networks.
+        let Some(precision) = precision else { continue };
+        for trade in circuit::trades(request) {
+            let outcome = circuit::build(request, target, shape, precision, trade).map(|circuit| Sketch {
+                size: circuit.network().size(),
+                budget: circuit.budget.clone(),
+                domain: circuit.domain_name(target, shape),
+                assumptions: circuit.budget.assumptions.clone(),
+                why_not: circuit.meets(request).map(|error| error.to_string()),
+                more: More::Circuit(Box::new(circuit)),
+            });
+            candidates
+                .push(Candidate { way: Way::Circuit { precision: Some(precision), trade: Some(trade) }, outcome });
+        }
+    }
+    candidates
 }
 
 fn sketch(
@@ -179,31 +349,36 @@ fn sketch(
     eps: Option<&Rat>,
 ) -> Result<Sketch> {
     let options = Options { positional, ..request.options.clone() };
+    if *norm == Norm::Sup && !target.is_discrete() {
+        // Declined whatever else is wrong: what else is wrong is of no use to anybody.
+        bound(Question { target, grid: shape, positional, lipschitz: None }, norm)?;
+    }
     let mut assumptions = assumptions(shape, target, &options, request.assume_equivariant)?;
     let lipschitz = request.tolerance.lipschitz.as_ref();
     yun::check_size(shape)?;
-    let fixed = request.resolution.or(request.source.resolution());
+    let fixed = request.resolution();
     let coarse = match fixed {
         Some(resolution) => shape.with_resolution(resolution)?,
         None => coarsest(shape, positional)?,
     };
     let question = Question { target, grid: &coarse, positional, lipschitz };
-    let (resolution, budget) = match (fixed, format) {
-        (Some(resolution), Some(format)) => {
+    let (resolution, budget) = match (fixed, format, eps) {
+        (Some(resolution), Some(format), _) => {
             let lowering = Lowering::derive(&coarse, target, &options, format)?;
             (resolution, lowered::bound(question, &lowering, norm)?)
         }
-        (Some(resolution), None) => (resolution, bound(question, norm)?),
-        (None, format) => match grid_for(question, &options, format, norm, eps.unwrap_or(&default_eps()))? {
+        (Some(resolution), None, _) => (resolution, bound(question, norm)?),
+        (None, format, Some(eps)) => match grid_for(question, &options, format, norm, eps)? {
             Found::Enough(resolution, budget) | Found::AtBest(resolution, budget) => (resolution, budget),
         },
+        (None, _, None) => return Err(Error::input("there is no --resolution and no --eps")),
     };
     let grid = shape.with_resolution(resolution)?;
     let (size, budget) = match format {
         None => (yun::build(&grid, target, &options)?.size(), budget),
         // What a packed network weighs and loses is known only once it has been made.
         Some(format) if format.hidden != Hidden::Literal => {
-            let Some(Lowered { lowering, network }) = build(&grid, target, &options, Some(format))?.1 else {
+            let Some(Lowered { lowering, network }) = build(&grid, target, &options, Some(format))?.lowered else {
                 return Err(Error::declined("a float network was not made"));
             };
             (network.size(), lowered::bound(Question { grid: &grid, ..question }, &lowering, norm)?)
@@ -214,7 +389,7 @@ fn sketch(
         }
     };
     if budget.bound.is_infinite() {
-        let term = budget.dominant().map_or("a term", |term| term.name);
+        let term = budget.dominant().map_or("a term", |term| &term.name);
         return Err(Error::declined(format!("no finite bound on the {norm} error is proved"))
             .note("term", format!("{term}, with {resolution} cells a side"))
             .note("try", "a coarser grid, or another precision"));
@@ -226,40 +401,41 @@ fn sketch(
     let missed = eps.filter(|eps| !budget.meets(eps));
     let why_not = missed.map(|eps| not_met(eps, &budget, resolution).to_string());
     let id_bits = yun::id_bits(&grid, &options);
-    Ok(Sketch { resolution, size, id_bits, budget, assumptions, to_remember, residual_network: all, why_not })
+    let more = More::Cells(Cells { resolution, id_bits, to_remember, residual_network: all });
+    Ok(Sketch { size, budget, domain: domain_name(target, &grid, &options), assumptions, why_not, more })
 }
 
 impl Plan {
     /// The candidate that `build` would take.
     pub fn chosen(&self) -> Option<&Candidate> {
-        self.candidates
-            .first()
-            .filter(|candidate| candidate.outcome.as_ref().is_ok_and(|sketch| sketch.why_not.is_none()))
+        self.candidates.first().filter(|candidate| candidate.serves())
     }
 
     /// The plan as JSON.
     pub fn to_json(&self) -> Value {
-        let chosen = self.chosen().map(|candidate| {
-            json!({"construction": "yun", "positional": candidate.positional, "precision": candidate.precision()})
-        });
-        let candidate = |candidate: &Candidate| {
-            let mut row = json!({
-                "construction": "yun",
-                "positional": candidate.positional,
-                "attention": candidate.attention(),
-                "precision": candidate.precision(),
-            });
-            let more = match &candidate.outcome {
-                Ok(sketch) => json!({
+        json!({
+            "eps": self.eps,
+            "norm": self.norm.to_string(),
+            "candidates": self.candidates.iter().map(|candidate| self.row(candidate)).collect::<Vec<_>>(),
+            "chosen": self.chosen().map(identity),
+        })
+    }
+
+    fn row(&self, candidate: &Candidate) -> Value {
+        let mut row = identity(candidate);
+        row["attention"] = json!(candidate.way.attention());
+        let more = match &candidate.outcome {
+            Ok(sketch) => {
+                let cells = sketch.cells();
+                let mut more = json!({
                     "meets_tolerance": sketch.why_not.is_none(),
-                    "resolution": sketch.resolution,
+                    "resolution": cells.map(|cells| cells.resolution),
                     "size": sketch.size,
-                    "id_bits": sketch.id_bits,
-                    "precision_needed": sketch.precision_needed(),
+                    "id_bits": cells.map(|cells| cells.id_bits),
                     "error": {
                         "badge": "certified",
                         "norm": sketch.budget.norm.to_string(),
-                        "domain": self.domain,
+                        "domain": sketch.domain,
                         "bound": sketch.budget.bound,
                         "method": sketch.budget.method.name(),
                         "terms": sketch.budget.terms,
@@ -269,29 +445,47 @@ impl Plan {
                             "within": self.baseline.map(|baseline| baseline.within),
                         },
                     },
-                    "to_remember": sketch.to_remember,
-                    "parameters_per_number": sketch.ratio(),
-                    "residual_network": sketch.residual_network,
                     "why_not": sketch.why_not,
-                }),
-                Err(error) => json!({
-                    "meets_tolerance": false,
-                    "size": null,
-                    "id_bits": null,
-                    "error": null,
-                    "why_not": error.to_string(),
-                }),
-            };
-            if let (Some(row), Value::Object(more)) = (row.as_object_mut(), more) {
-                row.extend(more);
+                });
+                match &sketch.more {
+                    More::Cells(cells) => {
+                        more["precision_needed"] = json!(cells.precision_needed());
+                        more["to_remember"] = json!(cells.to_remember);
+                        more["parameters_per_number"] = json!(sketch.ratio());
+                        more["residual_network"] = json!(cells.residual_network);
+                    }
+                    More::Circuit(circuit) => {
+                        let (min, max) = circuit.lengths();
+                        more["tokens_certified"] = json!({"min": min, "max": max});
+                        more["margin"] = json!(circuit.compiled.margin);
+                    }
+                }
+                more
             }
-            row
+            Err(error) => json!({
+                "meets_tolerance": false,
+                "size": null,
+                "id_bits": null,
+                "error": null,
+                "why_not": error.to_string(),
+            }),
         };
-        json!({
-            "eps": self.eps,
-            "norm": self.norm.to_string(),
-            "candidates": self.candidates.iter().map(candidate).collect::<Vec<_>>(),
-            "chosen": chosen,
-        })
+        if let (Some(row), Value::Object(more)) = (row.as_object_mut(), more) {
+            row.extend(more);
+        }
+        row
     }
+}
+
+/// What tells a candidate from the others.
+fn identity(candidate: &Candidate) -> Value {
+    let mut identity = json!({
+        "construction": candidate.way.family(),
+        "positional": candidate.positional(),
+        "precision": candidate.way.precision(),
+    });
+    if let Way::Circuit { trade, .. } = candidate.way {
+        identity["trade"] = json!(trade.map(Trade::name));
+    }
+    identity
 }

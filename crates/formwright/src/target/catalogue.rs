@@ -11,6 +11,7 @@ macro_rules! catalogue {
 }
 
 catalogue![
+    // Of values alone.
     "identity",
     "complement",
     "square",
@@ -23,6 +24,13 @@ catalogue![
     "gap-to-max",
     "variance",
     "rank",
+    "z-score",
+    "softmax",
+    "log-sum-exp",
+    "attention-pooling",
+    "l2-normalise",
+    "power-mean",
+    // Of positions too.
     "sort",
     "reverse",
     "shift",
@@ -31,6 +39,21 @@ catalogue![
     "prefix-sum",
     "prefix-mean",
     "first",
+    "previous-token",
+    "moving-average",
+    // On integers.
+    "histogram",
+    "count-less",
+    "most-frequent",
+    "pair-balance",
+    "parity",
+    "modular-sum",
+    "sort-integers",
+    "sorted-place",
+    "median",
+    "fraction-of-ones",
+    "dyck-1",
+    "addition",
 ];
 
 /// The built-in target of this name.

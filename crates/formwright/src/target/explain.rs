@@ -17,8 +17,8 @@ pub const OPERATOR: &str = "an operator";
 
 /// Words that can start an expression, other than functions and aggregates.
 const NAMES: [&str; 8] = ["x", "i", "j", "n", "sort", "table", "if", "not"];
-/// Words that can only stand inside or after one.
-const KEYWORDS: [&str; 7] = ["then", "else", "and", "or", "mod", "on", "integers"];
+/// Words that cannot.
+const KEYWORDS: [&str; 8] = ["then", "else", "and", "or", "mod", "on", "integers", "let"];
 
 /// All words of the language.
 fn names() -> impl Iterator<Item = &'static str> {
@@ -67,8 +67,18 @@ pub fn explain(text: &str, tokens: &[(Token<'_>, Span)], failures: Vec<Failure<'
             if expected.iter().any(|expected| ["`)`", "`]`"].contains(&expected.as_str())) {
                 places.extend(open_bracket(&before).map(|open| (open, "opened here")));
             }
-            let before = before.last().map(|(token, _)| token);
-            unexpected(before, found.as_deref(), &expected, places.is_empty())
+            let names = tokens.windows(2).filter_map(|pair| match (&pair[0].0, &pair[1].0) {
+                (Token::Word("let"), Token::Word(name)) => Some(*name),
+                _ => None,
+            });
+            let place = Place {
+                before: before.last().map(|(token, _)| token),
+                after: tokens.iter().find(|(_, place)| place.start >= span.end).map(|(token, _)| token),
+                names: names.collect(),
+                open: open_bracket(&before).is_some(),
+                closed: places.is_empty(),
+            };
+            unexpected(&place, found.as_deref(), &expected)
         }
     };
     places.insert(0, (&span, complaint.label));
@@ -99,18 +109,48 @@ fn open_bracket<'t>(tokens: &[&'t (Token<'_>, Span)]) -> Option<&'t Span> {
     open.pop()
 }
 
-/// `found` (or the end) stands after `before`, where one of `expected` should.
-fn unexpected(before: Option<&Token<'_>>, found: Option<&Token<'_>>, expected: &[String], closed: bool) -> Complaint {
+/// What is known of the place at which a text stops being a target.
+struct Place<'t> {
+    /// The token before it.
+    before: Option<&'t Token<'t>>,
+    /// The token after what stands there.
+    after: Option<&'t Token<'t>>,
+    /// The names that are bound somewhere.
+    names: Vec<&'t str>,
+    /// Whether a bracket is open.
+    open: bool,
+    /// Whether no bracket could be closed.
+    closed: bool,
+}
+
+/// `found` (or the end) stands where one of `expected` should.
+fn unexpected(place: &Place<'_>, found: Option<&Token<'_>>, expected: &[String]) -> Complaint {
+    let before = place.before;
     let expects = |what: &str| expected.iter().any(|expected| expected == what);
     let operand = before.is_some_and(ends_operand);
     let comparison = |text: &str| CompareOp::from_name(text).is_some();
     match (before, found) {
-        (_, Some(Token::Word(name))) if is_unknown(name) && (expects(EXPRESSION) || expects(OPERATOR)) => {
+        (_, Some(Token::Word(name))) if !is_of_the_language(name) && (expects(EXPRESSION) || expects(OPERATOR)) => {
+            if place.names.contains(name) {
+                let complaint = Complaint::new(format!("`{name}` is used before it is bound"), "not bound yet");
+                return complaint.attempt("a name after the semicolon that ends its `let`, not before");
+            }
             let complaint = Complaint::new(format!("unknown name `{name}`"), "not a name of the language");
-            return match nearest(name, names()) {
+            if place.after == Some(&Token::Symbol("=")) {
+                return complaint.attempt(format!("`let {name} = e;` to bind it"));
+            }
+            let mut known: Vec<&str> = names().collect();
+            known.extend(&place.names);
+            return match nearest(name, known) {
                 Some(known) => complaint.attempt(format!("did you mean `{known}`?")),
                 None => complaint,
             };
+        }
+        (_, Some(Token::Symbol("="))) => {
+            return Complaint::new("`=` has no meaning here", "this symbol").attempt("`==` to compare");
+        }
+        (_, Some(Token::Word("let"))) => {
+            return Complaint::new("`let` has no meaning here", "this word").attempt("all bindings before the target");
         }
         (_, Some(Token::Symbol("**"))) => {
             return Complaint::new("`**` has no meaning here", "this symbol").attempt("`^` for a power");
@@ -142,8 +182,11 @@ fn unexpected(before: Option<&Token<'_>>, found: Option<&Token<'_>>, expected: &
             let example = if *name == "table" { "`table(i; 1, 2)`".into() } else { format!("`{name}(x)`") };
             return complaint.attempt(example);
         }
-        (_, Some(Token::Symbol(")" | "]"))) if closed && operand => "without it, or with a bracket that opens before",
+        (_, Some(Token::Symbol(")" | "]"))) if place.closed && operand => {
+            "without it, or with a bracket that opens before"
+        }
         _ if expects("`then`") || expects("`else`") => "`if c then a else b`",
+        _ if expects("`=`") || expects("`;`") && !place.open => "`let b = e;`, with a semicolon after the definition",
         _ if expects("`;`") => "`table(e; v0, v1)`, with a semicolon after the index",
         _ if expects("`integers`") || expects("`..`") => "`on [0, 1]` or `on integers 0..8`",
         _ if expects("the number of a coordinate") => "`x.0` for the first coordinate",
@@ -154,8 +197,9 @@ fn unexpected(before: Option<&Token<'_>>, found: Option<&Token<'_>>, expected: &
     complaint.attempt(attempt)
 }
 
-fn is_unknown(name: &str) -> bool {
-    !names().any(|known| known == name)
+/// Whether the word has a meaning of its own, and so cannot be bound.
+pub fn is_of_the_language(word: &str) -> bool {
+    names().any(|known| known == word)
 }
 
 /// Whether an operand can end with this token.
@@ -163,7 +207,7 @@ fn ends_operand(token: &Token<'_>) -> bool {
     match token {
         Token::Symbol(symbol) => matches!(*symbol, ")" | "]"),
         Token::Word(word) => !KEYWORDS.contains(word),
-        Token::Number(..) => true,
+        Token::Number(..) | Token::Name(..) => true,
     }
 }
 
@@ -172,7 +216,7 @@ fn starts_operand(token: &Token<'_>) -> bool {
     match token {
         Token::Symbol(symbol) => *symbol == "(",
         Token::Word(word) => !KEYWORDS.contains(word) && *word != "not",
-        Token::Number(..) => true,
+        Token::Number(..) | Token::Name(..) => true,
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! `x` is the token itself; inside an aggregate it is the running token (index `j`), while `x[i]` and `i` stay the
 //! output token's. Without brackets an expression acts on each coordinate; `[e0, e1, …]` sets the output coordinates.
+//! `let b = e; …` binds a name to a sequence like `x`: token `t` of `b` is what `e` gives for output token `t`.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -13,9 +14,12 @@ use crate::exact::Rat;
 /// A place in the text, in bytes.
 pub type Span = Range<usize>;
 
-/// A whole target: a body and the domain it lives on. Equality ignores the text it was read from.
+/// A whole target: bindings, a body and the domain it lives on. Equality ignores the text it was read from.
 #[derive(Clone, Debug, Serialize)]
 pub struct Expression {
+    /// `let b = e;`, each of which may use the ones before it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub lets: Vec<Binding>,
     /// What an output token is.
     pub body: Body,
     /// Where the inputs come from.
@@ -36,7 +40,39 @@ pub struct Source {
 
 impl PartialEq for Expression {
     fn eq(&self, other: &Self) -> bool {
-        self.body == other.body && self.domain == other.domain
+        self.lets == other.lets && self.body == other.body && self.domain == other.domain
+    }
+}
+
+impl Expression {
+    /// The definitions of the bindings and the expressions of the body, in order.
+    pub fn exprs(&self) -> impl Iterator<Item = &Expr> {
+        self.lets.iter().map(|binding| &binding.value).chain(self.body.exprs())
+    }
+}
+
+/// `let b = e;`: a sequence, computed from the input and the bindings before it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Binding {
+    /// `b`.
+    pub name: String,
+    /// What token `i` of the sequence is.
+    pub value: Expr,
+}
+
+/// The use of a bound name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bound {
+    /// Which of [`Expression::lets`] it is.
+    pub index: usize,
+    /// Its name there, so that a part of an expression can be printed by itself.
+    pub name: String,
+}
+
+/// The name alone: it is bound once.
+impl Serialize for Bound {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.name)
     }
 }
 
@@ -102,8 +138,9 @@ impl Expr {
     /// The direct parts, from left to right.
     pub fn parts(&self) -> Vec<&Expr> {
         match &self.node {
-            Node::Number(_) | Node::Token | Node::Index | Node::Running | Node::Length => vec![],
+            Node::Number(_) | Node::Token | Node::Bound(_) | Node::Index | Node::Running | Node::Length => vec![],
             Node::Gather(e)
+            | Node::GatherBound(_, e)
             | Node::Coordinate(e, _)
             | Node::Negate(e)
             | Node::Power(e, _)
@@ -121,8 +158,11 @@ impl Expr {
     pub fn map_parts(&self, f: impl Fn(&Expr) -> Expr) -> Expr {
         let boxed = |e: &Expr| Box::new(f(e));
         let node = match &self.node {
-            Node::Number(_) | Node::Token | Node::Index | Node::Running | Node::Length => self.node.clone(),
+            Node::Number(_) | Node::Token | Node::Bound(_) | Node::Index | Node::Running | Node::Length => {
+                self.node.clone()
+            }
             Node::Gather(e) => Node::Gather(boxed(e)),
+            Node::GatherBound(bound, e) => Node::GatherBound(bound.clone(), boxed(e)),
             Node::Coordinate(e, k) => Node::Coordinate(boxed(e), *k),
             Node::Negate(e) => Node::Negate(boxed(e)),
             Node::Power(e, k) => Node::Power(boxed(e), *k),
@@ -152,16 +192,26 @@ impl Expr {
         matches!(self.node, Node::Compare(..) | Node::And(..) | Node::Or(..) | Node::Not(_))
     }
 
-    /// Whether the value depends on the output token: on `i`, and so on `x[i]`.
+    /// Whether the value depends on the output token: on `i`, and so on `x[i]` or `b[i]`.
     ///
-    /// This is meant for an aggregate, inside which `x` and `j` belong to the running token.
+    /// This is meant for an aggregate, inside which `x`, `j` and bound names belong to the running token.
     pub fn depends_on_output(&self) -> bool {
         self.any(&|node| matches!(node, Node::Index))
     }
 
-    /// Whether the value depends on what the tokens hold, and not on their number and places alone.
+    /// Whether the value may depend on what the tokens hold, and not on their number and places alone. Of a bound name it is
+    /// taken for granted.
     pub fn depends_on_values(&self) -> bool {
-        self.any(&|node| matches!(node, Node::Token | Node::Gather(_) | Node::Sort(_)))
+        self.depends_on_values_if(&|_| true)
+    }
+
+    /// The same, where `bound` says it of each bound name.
+    pub(super) fn depends_on_values_if(&self, bound: &impl Fn(&Bound) -> bool) -> bool {
+        self.any(&|node| match node {
+            Node::Token | Node::Gather(_) => true,
+            Node::Bound(name) | Node::GatherBound(name, _) => bound(name),
+            _ => false,
+        })
     }
 }
 
@@ -175,7 +225,11 @@ pub enum Node {
     Token,
     /// `x[e]`: the token at index `e` of the input.
     Gather(Box<Expr>),
-    /// `x.k` or `x[e].k`: one coordinate of a token.
+    /// `b`, a bound name: this token's value, inside an aggregate the running token's.
+    Bound(Bound),
+    /// `b[e]`: the value of a bound name at index `e` of the sequence.
+    GatherBound(Bound, Box<Expr>),
+    /// `x.k` or `x[e].k`: one coordinate of a token; `b.k` or `b[e].k` the same of a bound name.
     Coordinate(Box<Expr>, usize),
     /// `i`, the output token's index.
     Index,
@@ -203,7 +257,7 @@ pub enum Node {
     Call(Function, Vec<Expr>),
     /// `sum(e)`, `mean(e, filter)` and the like.
     Aggregate(Aggregate, Box<Expr>, Option<Box<Expr>>),
-    /// `sort(x)`: output token `i` gets the `i`-th smallest, coordinate by coordinate.
+    /// `sort(x)` or `sort(b)`: output token `i` gets the `i`-th smallest, coordinate by coordinate.
     Sort(Box<Expr>),
     /// `table(e; v0, v1, …)`: the entry at the integer `e`.
     Table(Box<Expr>, Vec<Rat>),

@@ -6,7 +6,7 @@
 //! | file | idea |
 //! |---|---|
 //! | [`expr`] | the language's abstract syntax |
-//! | `token`, [`parse`], `place` | from text to syntax, with errors that point into the text |
+//! | `token`, `bind`, [`parse`], `place` | from text to syntax, with errors that point into the text |
 //! | [`mod@print`] | from syntax to text; reading it back gives the same syntax |
 //! | [`typing`] | scalars, vectors, conditions, integers: everything that can be refused before running |
 //! | `simplify` | the variance in disguise |
@@ -18,6 +18,7 @@
 //! | [`catalogue`] | the built-in targets, as texts |
 //! | [`table`] | functions that are constant on cells, as data |
 
+mod bind;
 pub mod catalogue;
 mod enclosure;
 pub mod evaluate;
@@ -37,6 +38,7 @@ pub mod symmetry;
 pub mod table;
 mod token;
 pub mod typing;
+pub(crate) mod univariate;
 pub mod witness;
 
 use std::sync::OnceLock;
@@ -342,6 +344,14 @@ impl Target {
         match &self.function {
             Function::Expression(checked) => matches!(checked.expression().domain, Domain::Integers(..)),
             Function::Table(_) => false,
+        }
+    }
+
+    /// The integers that it lives on, in words, if it does.
+    pub fn integers(&self) -> Option<String> {
+        match self.expression().map(|checked| &checked.expression().domain) {
+            Some(Domain::Integers(from, to)) => Some(format!("{{{from}, …, {}}}", to - 1)),
+            _ => None,
         }
     }
 

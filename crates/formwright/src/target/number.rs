@@ -10,6 +10,8 @@ use crate::exact::{Int, Rat};
 
 /// Exact powers of more than so many binary digits are refused.
 const MAX_BITS: usize = 1 << 20;
+/// Bound numbers of more than so many binary digits are refused: each binding could double what the ones before it hold.
+pub const MAX_BOUND_BITS: usize = 1 << 16;
 
 /// Why an operation has no result; the evaluator adds where. Boxed, because results are many and faults are few.
 pub type Fault = Box<Error>;
@@ -40,6 +42,11 @@ pub trait Number: Clone {
     /// What stands for a value that does not exist, in kinds of number that have such a thing.
     fn undefined() -> Option<Self> {
         None
+    }
+
+    /// Whether it has more than [`MAX_BOUND_BITS`].
+    fn is_too_long(&self) -> bool {
+        false
     }
 
     /// `self + other`
@@ -77,10 +84,15 @@ pub trait Number: Clone {
 
     /// The mean squared distance from the mean; at least one value.
     fn variance(values: &[Self]) -> Outcome<Self> {
-        let mean = mean(values)?;
-        let squares = values.iter().map(|value| value.sub(&mean).pow(2)).collect::<Outcome<Vec<_>>>()?;
-        self::mean(&squares)
+        centred_variance(values)
     }
+}
+
+/// The variance by its definition.
+fn centred_variance<T: Number>(values: &[T]) -> Outcome<T> {
+    let centre = mean(values)?;
+    let squares = values.iter().map(|value| value.sub(&centre).pow(2)).collect::<Outcome<Vec<_>>>()?;
+    mean(&squares)
 }
 
 /// The sum, 0 of nothing.
@@ -113,6 +125,10 @@ pub fn exact_power(value: &Rat, exponent: u32) -> Outcome<Rat> {
 impl Number for Rat {
     fn constant(value: &Rat) -> Self {
         value.clone()
+    }
+
+    fn is_too_long(&self) -> bool {
+        self.numerator().bits() + self.denominator().bits() > MAX_BOUND_BITS
     }
 
     fn add(&self, other: &Self) -> Self {
@@ -266,5 +282,11 @@ impl Number for f64 {
 
     fn sort(values: &mut [Self]) {
         values.sort_by(f64::total_cmp);
+    }
+
+    /// Equal values have none, although their mean may be rounded away from them.
+    fn variance(values: &[Self]) -> Outcome<Self> {
+        let equal = values.windows(2).all(|pair| pair[0].total_cmp(&pair[1]).is_eq());
+        if equal && values.iter().all(|value| value.is_finite()) { Ok(0.0) } else { centred_variance(values) }
     }
 }

@@ -1,7 +1,7 @@
 //! From text to syntax.
 //!
 //! ```text
-//! target    = ( "[" or {"," or} "]" | or ) [ "on" domain ]
+//! target    = {"let" name "=" or ";"} ( "[" or {"," or} "]" | or ) [ "on" domain ]
 //! domain    = "[" rational "," rational "]" | "integers" integer ".." integer
 //! or        = and {"or" and}                       weakest
 //! and       = not {"and" not}
@@ -11,7 +11,7 @@
 //! product   = minus {("*" | "/" | "mod") minus}
 //! minus     = "-" minus | power
 //! power     = atom ["^" whole]                     strongest
-//! atom      = number | "i" | "j" | "n" | "x" ["[" or "]"] ["." whole] | "(" or ")"
+//! atom      = number | "i" | "j" | "n" | ("x" | name) ["[" or "]"] ["." whole] | "(" or ")"
 //!           | "if" or "then" or "else" or | name "(" or {"," or} ")" | "table" "(" or ";" rational {"," rational} ")"
 //! rational  = ["-"] number ["/" number]
 //! ```
@@ -24,8 +24,11 @@ use chumsky::pratt::{infix, left, none, prefix};
 use chumsky::prelude::*;
 use chumsky::primitive::select;
 
+use super::bind::bind;
 use super::explain::{Complaint, EXPRESSION, Failure, OPERATOR, explain};
-use super::expr::{Aggregate, BinaryOp, Body, CompareOp, Domain, Expr, Expression, Function, Node, Source, Span};
+use super::expr::{
+    Aggregate, BinaryOp, Binding, Body, Bound, CompareOp, Domain, Expr, Expression, Function, Node, Source, Span,
+};
 use super::print::{MAX_NUMBER, literal};
 use super::token::{Token, tokens};
 use crate::error::{Error, Result};
@@ -37,16 +40,17 @@ type Extra<'t> = extra::Err<Failure<'t>>;
 impl Expression {
     /// Reads a target; the errors point into the text.
     pub fn parse(text: &str) -> Result<Self> {
-        let tokens = tokens(text)?;
+        let mut tokens = tokens(text)?;
+        bind(text, &mut tokens)?;
         if tokens.is_empty() {
             return Err(Error::input("the target is empty").note("try", "`x - mean(x)`, for example"));
         }
         let spanned: Vec<_> = tokens.iter().map(|(token, span)| (token.clone(), span.clone().into())).collect();
         let end = text.trim_end().len();
         let read = target().parse(spanned.as_slice().split_token_span((end..end).into())).into_result();
-        let (body, domain) = read.map_err(|failures| explain(text, &tokens, failures))?;
+        let ((lets, body), domain) = read.map_err(|failures| explain(text, &tokens, failures))?;
         let (domain, place) = domain.unwrap_or((Domain::default(), end..end));
-        Ok(Self { body, domain, source: Source { text: text.into(), domain: place } })
+        Ok(Self { lets, body, domain, source: Source { text: text.into(), domain: place } })
     }
 }
 
@@ -105,11 +109,18 @@ fn rational<'t>() -> impl Parser<'t, Input<'t>, Rat, Extra<'t>> + Clone {
     value.labelled("a number")
 }
 
-fn target<'t>() -> impl Parser<'t, Input<'t>, (Body, Option<(Domain, Span)>), Extra<'t>> {
+/// Bindings and body, and the domain with its place.
+type Parsed = ((Vec<Binding>, Body), Option<(Domain, Span)>);
+
+fn target<'t>() -> impl Parser<'t, Input<'t>, Parsed, Extra<'t>> {
     let expr = expr();
+    let name = select! { Token::Word(name) => name }.labelled("a name");
+    let binding = word("let").labelled(EXPRESSION).ignore_then(name).then_ignore(symbol("="));
+    let binding = binding.then(expr.clone()).then_ignore(symbol(";"));
+    let lets = binding.map(|(name, value)| Binding { name: name.into(), value }).repeated().collect();
     let list = expr.clone().separated_by(symbol(",")).at_least(1).collect();
     let coordinates = list.delimited_by(symbol("[").labelled(EXPRESSION), symbol("]")).map(Body::Coordinates);
-    coordinates.or(expr.map(Body::Each)).then(domain().or_not()).then_ignore(end())
+    lets.then(coordinates.or(expr.map(Body::Each))).then(domain().or_not()).then_ignore(end())
 }
 
 fn domain<'t>() -> impl Parser<'t, Input<'t>, (Domain, Span), Extra<'t>> {
@@ -157,7 +168,7 @@ fn operator<'t, T: 't>(
 ) -> impl Parser<'t, Input<'t>, T, Extra<'t>> + Clone {
     select(move |token: Token<'t>, _| match token {
         Token::Word(text) | Token::Symbol(text) => meaning(text),
-        Token::Number(..) => None,
+        Token::Number(..) | Token::Name(..) => None,
     })
     .labelled(OPERATOR)
 }
@@ -172,9 +183,17 @@ fn atom<'t>(
 ) -> impl Parser<'t, Input<'t>, Expr, Extra<'t>> + Clone {
     let gathered = expr.clone().delimited_by(symbol("[").labelled(OPERATOR), symbol("]"));
     let coordinate = converted("the number of a coordinate", "`x.0`", whole::<usize>);
+    let bound = select! { Token::Name(index, name) => Bound { index, name: name.into() } };
     let token = word("x")
-        .ignore_then(gathered.map(|index| Node::Gather(Box::new(index))).or_not())
-        .map_with(|gathered, e| spanned(gathered.unwrap_or(Node::Token), e))
+        .to(None)
+        .or(bound.map(Some))
+        .then(gathered.map(Box::new).or_not())
+        .map_with(|sequence, e| match sequence {
+            (None, None) => spanned(Node::Token, e),
+            (None, Some(index)) => spanned(Node::Gather(index), e),
+            (Some(bound), None) => spanned(Node::Bound(bound), e),
+            (Some(bound), Some(index)) => spanned(Node::GatherBound(bound, index), e),
+        })
         .then(symbol(".").labelled(OPERATOR).ignore_then(coordinate).or_not())
         .map_with(|(token, coordinate), e| match coordinate {
             Some(k) => spanned(Node::Coordinate(Box::new(token), k), e),

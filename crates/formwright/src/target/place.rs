@@ -12,12 +12,12 @@ impl Error {
     /// Adds the line of the text in which `span` lies, the span underlined and labelled.
     ///
     /// A span that does not lie in the text adds nothing: an expression built by a program has no text.
-    pub(super) fn place(self, text: &str, span: &Span, label: &str) -> Self {
+    pub(crate) fn place(self, text: &str, span: &Span, label: &str) -> Self {
         self.places(text, &[(span, label)])
     }
 
     /// Adds the lines of several places; the first is the one that matters most.
-    pub(super) fn places(self, text: &str, places: &[(&Span, &str)]) -> Self {
+    pub(crate) fn places(self, text: &str, places: &[(&Span, &str)]) -> Self {
         if text.trim().is_empty() || places.iter().any(|(span, _)| text.get((*span).clone()).is_none()) {
             return self;
         }

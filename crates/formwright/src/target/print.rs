@@ -88,6 +88,8 @@ impl Display for Expr {
             Node::Number(value) => Constant(value).fmt(f),
             Node::Token => f.write_str("x"),
             Node::Gather(index) => write!(f, "x[{index}]"),
+            Node::Bound(bound) => f.write_str(&bound.name),
+            Node::GatherBound(bound, index) => write!(f, "{}[{index}]", bound.name),
             Node::Coordinate(token, k) => write!(f, "{token}.{k}"),
             Node::Index => f.write_str("i"),
             Node::Running => f.write_str("j"),
@@ -115,6 +117,9 @@ impl Display for Expr {
 
 impl Display for Expression {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        for binding in &self.lets {
+            write!(f, "let {} = {}; ", binding.name, binding.value)?;
+        }
         match &self.body {
             Body::Each(expr) => expr.fmt(f)?,
             Body::Coordinates(exprs) => write!(f, "[{}]", List(exprs))?,
@@ -185,7 +190,7 @@ pub(super) fn literal(value: &Rat) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::random::{Features, Random, expr, syntax, target};
+    use super::super::random::{Features, Random, any_target, expr, target};
     use super::*;
 
     fn reread(text: &str) -> Option<Expression> {
@@ -196,17 +201,12 @@ mod tests {
     fn reading_what_was_printed_gives_the_same_syntax() {
         for seed in 0..20_000 {
             let random = &mut Random::new(seed);
-            let depth = random.below(6);
-            let body = match random.below(3) {
-                0 => Body::Coordinates((0..=random.below(3)).map(|_| syntax(random, depth)).collect()),
-                _ => Body::Each(syntax(random, depth)),
-            };
             let domain = match random.below(3) {
                 0 => Domain::default(),
                 1 => Domain::Integers(-5, 10),
                 _ => Domain::Interval(Rat::new(-1, 3), Rat::new(5, 2)),
             };
-            let printed = Expression { body, domain, source: super::super::expr::Source::default() };
+            let printed = any_target(random, domain);
             assert_eq!(reread(&printed.to_string()), Some(printed.clone()), "seed {seed}: {printed}");
         }
     }
@@ -282,6 +282,7 @@ mod tests {
             "if i == 0 or not (x < 1/2 and x > 1/4) then table(i; 1, -1/3) else x[n - 1 - i] on integers 0..8",
             "2 * (x mod 3) mod 2 on integers -3..8",
             "max(x, j <= i and j >= i - 2) + max(x, 1/2)",
+            "let b = sum(2 * x - 1, j <= i); let c2 = b[0].0 - b; if min(b) < 0 then c2 else b.0 on integers 0..2",
         ] {
             assert_eq!(reread(text).expect("a target").to_string(), text);
         }

@@ -1,6 +1,8 @@
 //! Random targets for tests, from a seed: any syntax, or only targets that pass the check.
 
-use super::expr::{Aggregate, BinaryOp, Body, CompareOp, Domain, Expr, Expression, Function, Node, Source};
+use super::expr::{
+    Aggregate, BinaryOp, Binding, Body, Bound, CompareOp, Domain, Expr, Expression, Function, Node, Source,
+};
 use crate::exact::Rat;
 
 /// A small generator of numbers (xorshift).
@@ -48,22 +50,51 @@ fn not_zero(e: Expr) -> Expr {
     if e.node == Node::Number(Rat::ZERO) { expr(Node::Number(Rat::from(3))) } else { e }
 }
 
-/// Any syntax that a text can say, whether it means something or not.
-pub fn syntax(random: &mut Random, depth: usize) -> Expr {
-    let token = |random: &mut Random| match random.below(2) {
+/// The use of binding `index`, by its name.
+fn bound(index: usize) -> Bound {
+    Bound { index, name: ["b", "c1", "δ_"][index].into() }
+}
+
+/// Some bindings, whose definitions `value` makes; it is told how many there are before.
+fn lets(random: &mut Random, mut value: impl FnMut(&mut Random, usize) -> Expr) -> Vec<Binding> {
+    let number = [0, 0, 1, 1, 2, 3][random.below(6)];
+    (0..number).map(|index| Binding { name: bound(index).name, value: value(random, index) }).collect()
+}
+
+/// Any target that a text can say, whether it means something or not.
+pub fn any_target(random: &mut Random, domain: Domain) -> Expression {
+    let depth = random.below(6);
+    let lets = lets(random, |random, bound| syntax(random, depth.min(3), bound));
+    let body = match random.below(3) {
+        0 => Body::Coordinates((0..=random.below(3)).map(|_| syntax(random, depth, lets.len())).collect()),
+        _ => Body::Each(syntax(random, depth, lets.len())),
+    };
+    Expression { lets, body, domain, source: Source::default() }
+}
+
+/// Any syntax that a text can say after so many bindings, whether it means something or not.
+pub fn syntax(random: &mut Random, depth: usize, bindings: usize) -> Expr {
+    let token = |random: &mut Random| match random.below(4) {
         0 => Node::Token,
-        _ => Node::Gather(Box::new(syntax(random, depth.saturating_sub(1)))),
+        1 => Node::Gather(Box::new(syntax(random, depth.saturating_sub(1), bindings))),
+        _ if bindings == 0 => Node::Token,
+        2 => Node::Bound(bound(random.below(bindings))),
+        _ => {
+            let index = Box::new(syntax(random, depth.saturating_sub(1), bindings));
+            Node::GatherBound(bound(random.below(bindings)), index)
+        }
     };
     if depth == 0 {
-        return expr(match random.below(5) {
+        return expr(match random.below(6) {
             0 => Node::Number(random.literal()),
-            1 => Node::Token,
+            5 if bindings > 0 => Node::Bound(bound(random.below(bindings))),
+            1 | 5 => Node::Token,
             2 => Node::Index,
             3 => Node::Running,
             _ => Node::Length,
         });
     }
-    let mut part = || Box::new(syntax(random, depth - 1));
+    let mut part = || Box::new(syntax(random, depth - 1, bindings));
     let (a, b, c) = (part(), part(), part());
     let filtered = |e: &Expr| e.is_condition();
     expr(match random.below(16) {
@@ -109,7 +140,8 @@ pub struct Features {
 /// A target that passes the check and has rational values where it has values.
 pub fn target(random: &mut Random, kind: Features) -> Expression {
     let depth = random.below(5);
-    let mut writer = Writer { random, kind, vector: true, running: false };
+    let mut writer = Writer { random, kind, vector: true, running: false, lets: Vec::new() };
+    let lets = writer.lets(depth.min(2));
     let body = if writer.random.below(2) == 0 {
         Body::Each(writer.number(depth))
     } else {
@@ -117,7 +149,14 @@ pub fn target(random: &mut Random, kind: Features) -> Expression {
         Body::Coordinates((0..=writer.random.below(3)).map(|_| writer.number(depth)).collect())
     };
     let domain = if kind.integers { Domain::Integers(-1, 3) } else { Domain::Interval(Rat::from(-1), Rat::new(1, 2)) };
-    Expression { body, domain, source: Source::default() }
+    Expression { lets, body, domain, source: Source::default() }
+}
+
+/// What is known of a binding.
+#[derive(Clone, Copy)]
+struct Shape {
+    vector: bool,
+    integer: bool,
 }
 
 struct Writer<'r> {
@@ -127,20 +166,72 @@ struct Writer<'r> {
     vector: bool,
     /// Whether this is inside of an aggregate.
     running: bool,
+    /// The bindings so far.
+    lets: Vec<Shape>,
 }
 
 impl Writer<'_> {
+    /// Some bindings: integers, scalars and whole tokens.
+    fn lets(&mut self, depth: usize) -> Vec<Binding> {
+        let number = [0, 0, 1, 1, 2, 3][self.random.below(6)];
+        let binding = |index| {
+            let (integer, whole) = (self.random.below(3) == 0, self.random.below(2) == 0);
+            let vector = std::mem::replace(&mut self.vector, self.kind.dims == 1 || whole && !integer);
+            let value = match (integer, whole) {
+                (true, _) => self.integer(depth),
+                (false, false) => self.number(depth),
+                (false, true) => {
+                    let op = self.random.pick(&[BinaryOp::Add, BinaryOp::Mul]);
+                    expr(Node::Binary(op, boxed(Node::Token), Box::new(self.number(depth))))
+                }
+            };
+            self.vector = vector;
+            self.lets.push(Shape { vector: whole && !integer && self.kind.dims > 1, integer });
+            Binding { name: bound(index).name, value }
+        };
+        (0..number).map(binding).collect()
+    }
+
+    /// The index of a gather.
+    fn index(&mut self) -> Expr {
+        if !self.kind.positions || self.random.below(2) == 0 {
+            return expr(Node::Index);
+        }
+        let vector = std::mem::replace(&mut self.vector, self.kind.dims == 1);
+        let index = self.integer(1);
+        self.vector = vector;
+        index
+    }
+
+    /// A bound name that fits, if there is one.
+    fn bound(&mut self, integer: bool) -> Option<Expr> {
+        let index = self.random.below(self.lets.len().max(1));
+        let shape = *self.lets.get(index).filter(|shape| shape.integer || !integer)?;
+        let name = if self.random.below(3) > 0 {
+            Node::Bound(bound(index))
+        } else {
+            Node::GatherBound(bound(index), Box::new(self.index()))
+        };
+        let whole = !shape.vector || self.vector && self.random.below(2) == 0;
+        Some(expr(if whole { name } else { Node::Coordinate(boxed(name), self.random.below(self.kind.dims)) }))
+    }
+
     fn token(&mut self) -> Expr {
+        if self.random.below(3) == 0
+            && let Some(bound) = self.bound(false)
+        {
+            return bound;
+        }
+        self.input()
+    }
+
+    /// A token of the input.
+    fn input(&mut self) -> Expr {
         let gathers = if self.kind.positions { 3 } else { 2 };
         let token = match self.random.below(gathers) {
             0 => Node::Token,
             1 => Node::Gather(boxed(Node::Index)),
-            _ => {
-                let vector = std::mem::replace(&mut self.vector, self.kind.dims == 1);
-                let index = self.integer(1);
-                self.vector = vector;
-                Node::Gather(Box::new(index))
-            }
+            _ => Node::Gather(Box::new(self.index())),
         };
         if self.vector && self.random.below(2) == 0 {
             return expr(token);
@@ -192,7 +283,10 @@ impl Writer<'_> {
                 let of = self.inside(|writer| writer.number(depth));
                 Node::Aggregate(aggregate, Box::new(of), self.filter())
             }
-            9 if self.kind.positions && !self.running && self.vector => Node::Sort(boxed(Node::Token)),
+            9 if self.kind.positions && !self.running && self.vector => {
+                let index = self.random.below(2 * self.lets.len() + 1);
+                Node::Sort(boxed(if index < self.lets.len() { Node::Bound(bound(index)) } else { Node::Token }))
+            }
             9 | 10 => return self.integer(depth),
             _ => return self.token(),
         })
@@ -220,7 +314,8 @@ impl Writer<'_> {
                 Node::Aggregate(Aggregate::Count, Box::new(of), self.filter())
             }
             3 => Node::Table(Box::new(self.integer(depth)), (0..4).map(|k| Rat::from(k * k - 3)).collect()),
-            4 if self.kind.integers => return self.token(),
+            4 if self.kind.integers => return self.input(),
+            5 => return self.bound(true).unwrap_or_else(|| expr(Node::Length)),
             _ => return self.integer(depth),
         })
     }

@@ -6,7 +6,7 @@
 //! from the mean is at most that from the middle of the range); the `i`-th smallest of intervals lies between the
 //! `i`-th smallest of their lower ends and that of their upper ends.
 
-use super::evaluate::{At, Evaluator, evaluate};
+use super::evaluate::{Evaluator, evaluate};
 use super::expr::{CompareOp, Domain, Expr, Function};
 use super::number::{Number, Outcome, declined, exact_power, position, undefined};
 use super::typing::Checked;
@@ -15,7 +15,7 @@ use crate::exact::{Int, Rat};
 
 /// The numbers from `low` to `high`, exact: unlike the intervals of floats, also where no float reaches.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Bounds {
+pub(crate) struct Bounds {
     pub low: Rat,
     pub high: Rat,
 }
@@ -31,31 +31,40 @@ impl Checked {
     }
 
     /// The range of a part of the target, over all tokens and, `inside` of an aggregate, all running tokens.
-    pub(super) fn range_of(&self, part: &Expr, inside: bool, tokens: usize) -> Result<Bounds> {
+    ///
+    /// The part may be one of the target as written or simplified, or be made of such. For many parts, [`Checked::ranges`].
+    #[allow(dead_code, reason = "for compilers that ask for a single part")]
+    pub(crate) fn range_of(&self, part: &Expr, inside: bool, tokens: usize) -> Result<Bounds> {
         let x = self.box_of(tokens);
-        let mut range: Option<Bounds> = None;
-        for i in 0..tokens {
-            let mut evaluator = Evaluator::new(&self.expression().source.text, &x);
-            for j in if inside { 0..tokens } else { 0..1 } {
-                for c in 0..self.dims() {
-                    let value = evaluator.number(part, At { i, j: inside.then_some(j), c })?;
-                    range = Some(match range {
-                        Some(range) => range.either(value),
-                        None => value,
-                    });
-                }
-            }
-        }
-        range.ok_or_else(|| Error::input("a sequence of 0 tokens has no values"))
+        self.ranges(&x).of(part, inside)
+    }
+
+    /// The ranges of parts, on a box of inputs of any kind of enclosure: exact ones, or outward-rounded floats.
+    pub(crate) fn ranges<'e, T: Number>(&'e self, x: &'e [Vec<T>]) -> Ranges<'e, T> {
+        Ranges { evaluator: Evaluator::new(self, self.simplified(), x), dims: self.dims() }
     }
 
     /// All inputs at once.
-    fn box_of(&self, tokens: usize) -> Vec<Vec<Bounds>> {
+    pub(crate) fn box_of(&self, tokens: usize) -> Vec<Vec<Bounds>> {
         let side = match &self.expression().domain {
             Domain::Interval(low, high) => Bounds { low: low.clone(), high: high.clone() },
             Domain::Integers(from, to) => Bounds { low: Rat::from(*from), high: Rat::from(*to) - Rat::ONE },
         };
         vec![vec![side; self.dims()]; tokens]
+    }
+}
+
+/// The ranges of the parts of a target; its bindings are computed once. A binding without a range matters only to parts that
+/// use it.
+pub(crate) struct Ranges<'e, T> {
+    evaluator: Evaluator<'e, T>,
+    dims: usize,
+}
+
+impl<T: Number> Ranges<'_, T> {
+    /// The range of a part, over all tokens and, `inside` of an aggregate, all running tokens.
+    pub(crate) fn of(&mut self, part: &Expr, inside: bool) -> Result<T> {
+        self.evaluator.hull_of(part, inside, self.dims)
     }
 }
 
@@ -89,6 +98,10 @@ impl std::fmt::Display for Bounds {
 impl Number for Bounds {
     fn constant(value: &Rat) -> Self {
         Self::point(value.clone())
+    }
+
+    fn is_too_long(&self) -> bool {
+        self.low.is_too_long() || self.high.is_too_long()
     }
 
     fn add(&self, other: &Self) -> Self {

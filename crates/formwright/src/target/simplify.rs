@@ -11,7 +11,7 @@
 //!
 //! in any order and with any other terms around them. Values are the same; only enclosures are taken of the simplified form.
 
-use super::expr::{Aggregate, BinaryOp, Body, Expr, Expression, Node};
+use super::expr::{Aggregate, BinaryOp, Binding, Body, Expr, Expression, Node};
 
 /// The same target with its variances written as such.
 pub(super) fn simplify(target: &Expression) -> Expression {
@@ -19,7 +19,8 @@ pub(super) fn simplify(target: &Expression) -> Expression {
         Body::Each(expr) => Body::Each(simplified(expr)),
         Body::Coordinates(exprs) => Body::Coordinates(exprs.iter().map(simplified).collect()),
     };
-    Expression { body, ..target.clone() }
+    let lets = target.lets.iter().map(|binding| Binding { value: simplified(&binding.value), ..binding.clone() });
+    Expression { lets: lets.collect(), body, ..target.clone() }
 }
 
 fn simplified(expr: &Expr) -> Expr {
@@ -115,6 +116,7 @@ mod tests {
             ("mean(x^2, j <= i) - mean(x, j <= i)^2", "var(x, j <= i)"),
             ("mean(x^2) - mean(x)^2 + (mean(x.0^2) - mean(x.0)^2)", "var(x) + var(x.0)"),
             ("max(mean(x^2) - mean(x)^2)", "max(var(x))"),
+            ("let v = mean(x^2) - mean(x)^2; mean(v^2) - mean(v)^2", "let v = var(x); var(v)"),
         ] {
             assert_eq!(simple(text), Expression::parse(expected).expect(expected).to_string(), "{text}");
         }

@@ -2,7 +2,8 @@
 //!
 //! **Equivariance.** If the text has no `i`, no `j`, no `sort`, no gather other than `x[i]` and no filter, then every
 //! part is a function of the token (or of the running token) and of the multiset of all tokens: a permutation of the
-//! input permutes the output. Otherwise nothing is said.
+//! input permutes the output. Otherwise nothing is said. A bound name is a sequence that is permuted with the input if its
+//! definition has none of these, and then it counts as more coordinates of the tokens.
 //!
 //! **Continuity.** On an integer domain every function is continuous. On an interval, a composition of continuous parts
 //! is continuous; not continuous by form are a comparison of values (in `if` or `count`) and `floor`, `mod` and `table`
@@ -13,6 +14,7 @@
 
 use super::expr::{Aggregate, BinaryOp, Domain, Expr, Function, Node};
 use super::number::Number;
+use super::range::{Bounds, Ranges};
 use super::typing::Checked;
 use crate::error::Error;
 use crate::exact::Rat;
@@ -36,7 +38,7 @@ impl Proof {
 impl Checked {
     /// Whether permuting the input tokens permutes the output tokens.
     pub fn equivariance(&self) -> Proof {
-        let found = self.expression().body.exprs().iter().find_map(|expr| positional(expr));
+        let found = self.expression().exprs().find_map(positional);
         match found {
             None => Proof::Proved("neither `i`, `j`, `sort`, a filter, nor a gather other than `x[i]` occurs"),
             Some((part, what)) => self.not_shown("equivariance is not shown by the syntax", part, what),
@@ -49,8 +51,9 @@ impl Checked {
             return Proof::Proved("every function on an integer domain is continuous");
         }
         let defined = self.range_exact(tokens).is_ok();
-        let search = Search { target: self, tokens, defined };
-        match self.expression().body.exprs().iter().find_map(|expr| search.jump(expr, false)) {
+        let x = self.box_of(tokens);
+        let mut search = Search::new(self, &x, defined);
+        match self.expression().exprs().find_map(|expr| search.jump(expr, false)) {
             None => Proof::Proved("a composition of continuous parts, each of them defined everywhere"),
             Some((part, what)) => self.not_shown("continuity is not shown by the syntax", part, what),
         }
@@ -70,44 +73,65 @@ fn positional(expr: &Expr) -> Option<Finding<'_>> {
         Node::Index => Some((expr, "the output token's index")),
         Node::Running => Some((expr, "the running token's index")),
         Node::Sort(_) => Some((expr, "the order of positions")),
-        Node::Gather(index) if matches!(index.node, Node::Index) => None,
-        Node::Gather(_) => Some((expr, "a token at a given position")),
+        Node::Gather(index) | Node::GatherBound(_, index) if matches!(index.node, Node::Index) => None,
+        Node::Gather(_) | Node::GatherBound(..) => Some((expr, "a token at a given position")),
         Node::Aggregate(_, e, Some(filter)) => positional(e).or(Some((filter, "a filter of positions"))),
         _ => expr.parts().into_iter().find_map(positional),
     }
 }
 
-/// What may jump in this part itself.
-fn jumps(expr: &Expr) -> Option<Finding<'_>> {
-    let what = match &expr.node {
-        Node::Compare(..) => "a comparison of values",
-        Node::Table(..) => "a table of values",
-        Node::Call(Function::Floor, _) => "a floor of values",
-        Node::Binary(BinaryOp::Mod, ..) => "a remainder of values",
-        _ => return None,
-    };
-    expr.depends_on_values().then_some((expr, what))
-}
-
 /// The search for what may not be continuous.
 struct Search<'e> {
-    target: &'e Checked,
+    ranges: Ranges<'e, Bounds>,
     tokens: usize,
     /// Whether the target is known to be defined everywhere, from its range.
     defined: bool,
+    /// Which bindings depend on what the tokens hold.
+    varying: Vec<bool>,
+    /// The signs of the bindings, where they may matter.
+    signs: Vec<Sign>,
 }
 
-impl Search<'_> {
-    /// The first part that may jump or be undefined, `inside` of an aggregate or not.
-    fn jump<'e>(&self, expr: &'e Expr, inside: bool) -> Option<Finding<'e>> {
+impl<'e> Search<'e> {
+    fn new(target: &'e Checked, x: &'e [Vec<Bounds>], defined: bool) -> Self {
+        let ranges = target.ranges(x);
+        let mut search = Self { ranges, tokens: x.len(), defined, varying: Vec::new(), signs: Vec::new() };
+        for binding in &target.expression().lets {
+            let varying = search.varies(&binding.value);
+            search.varying.push(varying);
+            let sign = if defined { Sign::Unknown } else { search.sign(&binding.value, false) };
+            search.signs.push(sign);
+        }
+        search
+    }
+
+    fn varies(&self, expr: &Expr) -> bool {
+        expr.depends_on_values_if(&|bound| self.varying[bound.index])
+    }
+
+    /// What may jump in this part itself.
+    fn jumps<'p>(&self, expr: &'p Expr) -> Option<Finding<'p>> {
+        let what = match &expr.node {
+            Node::Compare(..) => "a comparison of values",
+            Node::Table(..) => "a table of values",
+            Node::Call(Function::Floor, _) => "a floor of values",
+            Node::Binary(BinaryOp::Mod, ..) => "a remainder of values",
+            _ => return None,
+        };
+        self.varies(expr).then_some((expr, what))
+    }
+
+    /// The first part that may jump or be undefined, `inside` of an aggregate or not. A bound name may do what its definition
+    /// does, which is searched by itself.
+    fn jump<'p>(&mut self, expr: &'p Expr, inside: bool) -> Option<Finding<'p>> {
         let within = inside || matches!(expr.node, Node::Aggregate(..));
-        let in_parts = || expr.parts().into_iter().find_map(|part| self.jump(part, within));
-        let undefined = || if self.defined { None } else { self.undefined(expr, inside) };
-        in_parts().or_else(|| jumps(expr)).or_else(undefined)
+        let in_parts = expr.parts().into_iter().find_map(|part| self.jump(part, within));
+        let found = in_parts.or_else(|| self.jumps(expr));
+        if found.is_some() || self.defined { found } else { self.undefined(expr, inside) }
     }
 
     /// What may have no value in this part itself.
-    fn undefined<'e>(&self, expr: &'e Expr, inside: bool) -> Option<Finding<'e>> {
+    fn undefined<'p>(&mut self, expr: &'p Expr, inside: bool) -> Option<Finding<'p>> {
         match &expr.node {
             Node::Binary(BinaryOp::Div | BinaryOp::Mod, _, b) if !self.nonzero(b, inside) => {
                 Some((b, "not shown to differ from 0"))
@@ -118,7 +142,7 @@ impl Search<'_> {
             Node::Call(Function::Sqrt, e) if self.sign(&e[0], inside) < Sign::NotNegative => {
                 Some((&e[0], "not shown to be at least 0"))
             }
-            Node::Gather(index) if !self.names_one_of(self.tokens, index, inside) => {
+            Node::Gather(index) | Node::GatherBound(_, index) if !self.names_one_of(self.tokens, index, inside) => {
                 Some((index, "not shown to lie in the sequence"))
             }
             Node::Table(index, entries) if !self.names_one_of(entries.len(), index, inside) => {
@@ -133,34 +157,35 @@ impl Search<'_> {
     }
 
     /// Whether the index is one of `0..size`.
-    fn names_one_of(&self, size: usize, index: &Expr, inside: bool) -> bool {
-        self.target.range_of(index, inside, self.tokens).is_ok_and(|range| range.positions(size).is_ok())
+    fn names_one_of(&mut self, size: usize, index: &Expr, inside: bool) -> bool {
+        self.ranges.of(index, inside).is_ok_and(|range| range.positions(size).is_ok())
     }
 
     /// Whether some running token passes the filter, for every output token.
-    fn passes(&self, filter: &Expr) -> bool {
+    fn passes(&mut self, filter: &Expr) -> bool {
         let number = Expr { node: Node::Aggregate(Aggregate::Count, Box::new(filter.clone()), None), span: 0..0 };
         self.sign(&number, false) == Sign::Positive
     }
 
-    fn nonzero(&self, expr: &Expr, inside: bool) -> bool {
-        let range = self.target.range_of(expr, inside, self.tokens);
+    fn nonzero(&mut self, expr: &Expr, inside: bool) -> bool {
+        let range = self.ranges.of(expr, inside);
         range.is_ok_and(|range| range.high.is_negative()) || self.sign(expr, inside) == Sign::Positive
     }
 
     /// What is known of the sign: from the signs of the parts, or else from the range.
-    fn sign(&self, expr: &Expr, inside: bool) -> Sign {
-        let of = |e: &Expr| self.sign(e, inside);
-        let running = |e: &Expr| self.sign(e, true);
+    fn sign(&mut self, expr: &Expr, inside: bool) -> Sign {
+        let mut of = |e: &Expr| self.sign(e, inside);
         let by_parts = match &expr.node {
+            Node::Bound(bound) | Node::GatherBound(bound, _) => self.signs[bound.index],
+            Node::Coordinate(token, _) => of(token),
             Node::Call(Function::Exp, _) => Sign::Positive,
             Node::Call(Function::Sqrt, e) => of(&e[0]).max(Sign::NotNegative),
             Node::Call(Function::Abs | Function::Relu, _) | Node::Aggregate(Aggregate::Var | Aggregate::Count, ..) => {
                 Sign::NotNegative
             }
             Node::Power(_, exponent) if exponent.is_multiple_of(2) => Sign::NotNegative,
-            Node::Aggregate(Aggregate::Sum, e, Some(_)) => running(e).min(Sign::NotNegative),
-            Node::Aggregate(_, e, _) => running(e),
+            Node::Aggregate(Aggregate::Sum, e, Some(_)) => self.sign(e, true).min(Sign::NotNegative),
+            Node::Aggregate(_, e, _) => self.sign(e, true),
             Node::Binary(BinaryOp::Add, a, b) => match (of(a), of(b)) {
                 (Sign::Unknown, _) | (_, Sign::Unknown) => Sign::Unknown,
                 (a, b) => a.max(b),
@@ -172,7 +197,7 @@ impl Search<'_> {
         if by_parts == Sign::Positive {
             return by_parts;
         }
-        match self.target.range_of(expr, inside, self.tokens) {
+        match self.ranges.of(expr, inside) {
             Ok(range) if range.low > Rat::ZERO => Sign::Positive,
             Ok(range) if range.low == Rat::ZERO => Sign::NotNegative,
             _ => by_parts,
@@ -202,7 +227,8 @@ mod tests {
     fn targets_without_positions_are_equivariant() {
         for text in "x | x[i] | x - mean(x) | (x - mean(x)) / sqrt(var(x) + 1/10) | exp(x) / sum(exp(x)) | n * x | \
              max(x) - min(x) | count(x < x[i]) | count(x == x[i]) on integers 0..10 | sum(x * x[i]) | \
-             if x > mean(x) then 1 else 0 | table(x; 1, 2) on integers 0..2"
+             if x > mean(x) then 1 else 0 | table(x; 1, 2) on integers 0..2 | \
+             let b = x - mean(x); b / sqrt(var(b) + 1/10) | let r = count(x < x[i]); count(r == r[i])"
             .split(" | ")
         {
             assert!(checked(text).equivariance().is_proved(), "{text}");
@@ -221,6 +247,10 @@ mod tests {
             ("sum(x, j <= i)", "j <= i", "a filter of positions"),
             ("sum(x, j < 9)", "j < 9", "a filter of positions"),
             ("if i == 0 then x else x", "i", "the output token's index"),
+            ("let b = x + i; mean(b)", "i", "the output token's index"),
+            ("let b = x; sort(b)", "sort(b)", "the order of positions"),
+            ("let b = x; b[0]", "b[0]", "a token at a given position"),
+            ("let b = x; sum(b, j < 2)", "j < 2", "a filter of positions"),
         ] {
             let Proof::NotShown(error) = checked(text).equivariance() else {
                 panic!("{text} is not equivariant by form")
@@ -261,7 +291,9 @@ mod tests {
              x * count(j < i) | x * table(i; 1, 2, 3, 4) | x * floor(i / 2) | log(x + 1) | log(exp(x)) | sqrt(x) | \
              sqrt(sum((x - x[i])^2)) | tanh(sin(x)) + cos(x) | x / (1 + exp(-x)) | mean(x / (1 + exp(x[i]))) | \
              count(x == x[i]) on integers 0..4 | 1 / (sqrt(x) + 1) | exp(x[n-1-i]) | exp(mean(x, j <= i)) | exp(sum(x, j < i)) | \
-             exp(x) * table(i; 1, 2, 3, 4) | exp(x) * (n mod (i + 1)) | exp(x) / (exp(x) * exp(mean(x)))"
+             exp(x) * table(i; 1, 2, 3, 4) | exp(x) * (n mod (i + 1)) | exp(x) / (exp(x) * exp(mean(x))) | \
+             let b = exp(x); b / sum(b) | let p = i mod 2; if p == 0 then exp(x) else x[p] | let b = exp(x); sort(b) | \
+             let b = exp(x); let c = b * b; let d = c / b[0]; log(d + c[i])"
             .split(" | ")
         {
             assert!(checked(text).continuity(4).is_proved(), "{text}: {:?}", checked(text).continuity(4));
@@ -276,6 +308,10 @@ mod tests {
             ("count(x > x[i])", "a comparison of values"),
             ("sum(if x > 0 then 1 else 0)", "a comparison of values"),
             ("floor(x)", "a floor of values"),
+            ("let b = floor(x); 1", "a floor of values"),
+            ("let b = mean(x); if b < 1/2 then 0 else 1", "a comparison of values"),
+            ("let b = sin(x); 1 / b", "not shown to differ from 0"),
+            ("let b = exp(x); b[i + 1]", "not shown to lie in the sequence"),
             ("x[floor(x)]", "a floor of values"),
             ("floor(3 * x) mod 2", "a floor of values"),
             ("1 / x", "not shown to differ from 0"),

@@ -26,6 +26,8 @@ pub enum Token<'t> {
     Number(Rat, &'t str),
     /// `x`, `mean`, `if`
     Word(&'t str),
+    /// A bound name, and which binding it is of; [`super::bind`] makes it of a word.
+    Name(usize, &'t str),
     /// `+`, `<=`, `..`
     Symbol(&'static str),
 }
@@ -33,19 +35,18 @@ pub enum Token<'t> {
 impl fmt::Display for Token<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Number(_, text) | Self::Word(text) => write!(f, "`{text}`"),
+            Self::Number(_, text) | Self::Word(text) | Self::Name(_, text) => write!(f, "`{text}`"),
             Self::Symbol(symbol) => write!(f, "`{symbol}`"),
         }
     }
 }
 
 /// The symbols, longer ones before their prefixes.
-const SYMBOLS: [&str; 20] =
-    ["<=", ">=", "==", "!=", "..", "**", "+", "-", "*", "/", "^", "<", ">", "(", ")", "[", "]", ",", ";", "."];
+const SYMBOLS: [&str; 21] =
+    ["<=", ">=", "==", "!=", "..", "**", "=", "+", "-", "*", "/", "^", "<", ">", "(", ")", "[", "]", ",", ";", "."];
 
 /// What to write instead of characters that other notations use.
-const FOREIGN: [(char, &str); 14] = [
-    ('=', "`==` to compare"),
+const FOREIGN: [(char, &str); 13] = [
     ('≤', "`<=`"),
     ('≥', "`>=`"),
     ('≠', "`!=`"),
@@ -160,8 +161,9 @@ fn check_depth(text: &str, tokens: &[(Token<'_>, Span)], limit: usize) -> Result
             }
             Token::Symbol("," | ";") => here = Bracket { done: here.depth(), ..Bracket::default() },
             Token::Word("if") => here.operators += BRACKET,
-            Token::Symbol(_) | Token::Word("and" | "or" | "not" | "mod") => here.operators += 1,
-            Token::Word(_) | Token::Number(..) => {}
+            Token::Word("and" | "or" | "not" | "mod") => here.operators += 1,
+            Token::Symbol("=") | Token::Word(_) | Token::Name(..) | Token::Number(..) => {}
+            Token::Symbol(_) => here.operators += 1,
         }
         if here.depth().max(open.len() * BRACKET) > limit {
             return Err(Error::input("the target is nested too deeply")
@@ -250,7 +252,7 @@ mod tests {
         for seed in 0..500 {
             let random = &mut Random::new(seed);
             let size = random.below(7);
-            let text = syntax(random, size).to_string();
+            let text = syntax(random, size, 0).to_string();
             let read = Expression::parse(&text).expect("a target");
             assert!(depth(&read.body.exprs()[0]) <= bound(&text), "{text}");
         }

@@ -3,9 +3,11 @@
 //! A value is a number or a condition. It is a vector if it mentions a whole token (`x`, `x[e]`, `sort(x)`) of more
 //! than one coordinate, and then it acts on each of them; otherwise it is a scalar and goes with every coordinate. A
 //! number is *known to be an integer* if it is built from `i`, `j`, `n`, integer literals, counts, floors and, on an
-//! integer domain, tokens, by operations that keep integers; `==`, `!=`, `mod`, `table` and indices ask for that.
+//! integer domain, tokens, by operations that keep integers; `==`, `!=`, `mod`, `table` and indices ask for that. A bound
+//! name is what its definition is.
 
-use super::expr::{Aggregate, BinaryOp, Body, CompareOp, Domain, Expr, Expression, Function, Node, Span};
+use super::explain::is_of_the_language;
+use super::expr::{Aggregate, BinaryOp, Body, Bound, CompareOp, Domain, Expr, Expression, Function, Node, Span};
 use super::simplify::simplify;
 use crate::error::{Error, Result};
 
@@ -31,7 +33,7 @@ impl Checked {
     pub fn is_rational(&self) -> bool {
         use super::expr::Function::{Cos, Exp, Log, Sin, Sqrt, Tanh};
         let irrational = |node: &Node| matches!(node, Node::Call(Exp | Log | Sqrt | Tanh | Sin | Cos, _));
-        !self.expression.body.exprs().iter().any(|expr| expr.any(&irrational))
+        !self.expression.exprs().any(|expr| expr.any(&irrational))
     }
 
     /// The number of coordinates of an input token.
@@ -48,12 +50,12 @@ impl Checked {
     }
 
     /// The form of which enclosures are taken: the same values, better ranges.
-    pub(super) fn simplified(&self) -> &Expression {
+    pub(crate) fn simplified(&self) -> &Expression {
         &self.simplified
     }
 
     /// For each output coordinate the expression that gives it, and the coordinate that `x` stands for in it.
-    pub(super) fn outputs<'e>(&self, form: &'e Expression) -> Vec<(&'e Expr, usize)> {
+    pub(crate) fn outputs<'e>(&self, form: &'e Expression) -> Vec<(&'e Expr, usize)> {
         match &form.body {
             Body::Each(expr) => (0..self.dims).map(|c| (expr, c)).collect(),
             Body::Coordinates(exprs) => exprs.iter().map(|expr| (expr, 0)).collect(),
@@ -67,8 +69,15 @@ impl Expression {
         if dims == 0 {
             return Err(Error::input("a token has no coordinates").note("expected", "at least 1 coordinate"));
         }
-        let checker = Checker { text: &self.source.text, domain: &self.domain, dims };
+        let mut checker = Checker { text: &self.source.text, domain: &self.domain, dims, lets: Vec::new() };
         checker.domain(&self.source.domain)?;
+        for binding in &self.lets {
+            if is_of_the_language(&binding.name) || checker.lets.iter().any(|(name, _)| *name == &*binding.name) {
+                return Err(Error::input(format!("`{}` is not free to be bound", binding.name)));
+            }
+            let found = checker.number(&binding.value, Scope::Token)?;
+            checker.lets.push((&binding.name, found));
+        }
         for expr in self.body.exprs() {
             let found = checker.number(expr, Scope::Token)?;
             if found.vector && matches!(self.body, Body::Coordinates(_)) {
@@ -122,6 +131,8 @@ struct Checker<'e> {
     text: &'e str,
     domain: &'e Domain,
     dims: usize,
+    /// The bindings so far.
+    lets: Vec<(&'e str, Type)>,
 }
 
 impl Checker<'_> {
@@ -186,15 +197,9 @@ impl Checker<'_> {
             Node::Running => Err(self
                 .complain("`j` stands outside of an aggregate", expr, "no running token here")
                 .note("try", "`i` for the output token's index")),
-            Node::Gather(index) => {
-                let found = self.integer(index, scope, "an index is an integer")?;
-                if found.vector {
-                    return Err(self
-                        .complain("an index is one number, and this is a whole token", index, "a vector")
-                        .note("try", "one of its coordinates, such as `x.0`"));
-                }
-                Ok(self.token())
-            }
+            Node::Bound(bound) => self.bound(expr, bound),
+            Node::Gather(index) => self.index(index, scope).map(|()| self.token()),
+            Node::GatherBound(bound, index) => self.index(index, scope).and_then(|()| self.bound(expr, bound)),
             Node::Coordinate(token, k) => self.coordinate(expr, token, *k, scope),
             Node::Negate(e) => self.number(e, scope),
             Node::Power(e, k) => self.power(expr, e, *k, scope),
@@ -222,6 +227,23 @@ impl Checker<'_> {
         }
     }
 
+    fn index(&self, index: &Expr, scope: Scope) -> Result<()> {
+        if self.integer(index, scope, "an index is an integer")?.vector {
+            return Err(self
+                .complain("an index is one number, and this is a whole token", index, "a vector")
+                .note("try", "one of its coordinates, such as `x.0`"));
+        }
+        Ok(())
+    }
+
+    /// What the definition of a bound name is. Only a target that was built by a program can miss it.
+    fn bound(&self, expr: &Expr, bound: &Bound) -> Result<Type> {
+        let found = self.lets.get(bound.index).filter(|(name, _)| *name == &*bound.name);
+        found.map(|(_, found)| *found).ok_or_else(|| {
+            self.complain(format!("unknown name `{}`", bound.name), expr, "not bound by a `let` before it")
+        })
+    }
+
     /// A whole token; with one coordinate it is a scalar.
     fn token(&self) -> Type {
         let kind = if matches!(self.domain, Domain::Integers(..)) { Kind::Integer } else { Kind::Real };
@@ -230,8 +252,13 @@ impl Checker<'_> {
 
     fn coordinate(&self, expr: &Expr, token: &Expr, k: usize, scope: Scope) -> Result<Type> {
         let found = self.number(token, scope)?;
-        if !matches!(token.node, Node::Token | Node::Gather(_)) {
-            return Err(self.complain("only a token has coordinates", token, "not `x` or `x[e]`"));
+        match &token.node {
+            Node::Bound(bound) | Node::GatherBound(bound, _) if !found.vector && self.dims > 1 => {
+                let headline = format!("`{}` is one number and has no coordinates", bound.name);
+                return Err(self.complain(headline, expr, "a scalar").note("try", format!("`{}` itself", bound.name)));
+            }
+            Node::Token | Node::Gather(_) | Node::Bound(_) | Node::GatherBound(..) => {}
+            _ => return Err(self.complain("only a token has coordinates", token, "not `x` or `x[e]`")),
         }
         if k >= self.dims {
             let dims = self.dims;
@@ -330,13 +357,15 @@ impl Checker<'_> {
     }
 
     fn sort(&self, expr: &Expr, of: &Expr, scope: Scope) -> Result<Type> {
-        let plain = |expr: &Expr| matches!(expr.node, Node::Token);
+        let plain = |expr: &Expr| matches!(expr.node, Node::Token | Node::Bound(_));
         if !plain(of) && !matches!(&of.node, Node::Coordinate(token, _) if plain(token)) {
-            return Err(self.complain("`sort` takes `x` or `x.k`", of, "neither of them"));
+            return Err(self
+                .complain("`sort` takes `x`, `x.k` or a bound name", of, "none of them")
+                .note("try", format!("a name for it, `let s = {of};`, and `sort(s)`")));
         }
         if scope == Scope::Aggregate {
             let error = self.complain("`sort` stands inside of an aggregate", expr, "which token's place?");
-            return Err(error.note("try", "the aggregate of `x` itself: sorting does not change it"));
+            return Err(error.note("try", "`let b = sort(x);` at the start, and `b` here"));
         }
         self.number(of, scope)
     }

@@ -119,6 +119,8 @@ impl Case {
             dims: Some(self.setting.dims),
             resolution,
             options: self.options(),
+            construction: None,
+            trade: None,
             assume_equivariant: false,
             tolerance: Tolerance { eps, norm: Some(self.norm()), lipschitz: None },
             arithmetic: Arithmetic::Float(Format::literal(precision)),

@@ -15,6 +15,7 @@ use crate::support::Random;
 
 /// What a random target may contain.
 #[derive(Clone, Copy, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "what may occur, each by itself")]
 pub struct Kind {
     /// The coordinates of a token.
     pub dims: usize,
@@ -24,12 +25,14 @@ pub struct Kind {
     pub rational: bool,
     /// Neither kinks nor jumps: no value is compared, rounded or sorted.
     pub smooth: bool,
+    /// Only what is seen to have a value everywhere; otherwise there are some slips.
+    pub total: bool,
 }
 
 impl Kind {
     pub fn random(random: &mut Random) -> Self {
         let integers = random.below(4) == 0;
-        Self { dims: one_or_two(random), integers, rational: random.below(3) == 0, smooth: false }
+        Self { dims: one_or_two(random), integers, rational: random.below(3) == 0, smooth: false, total: false }
     }
 }
 
@@ -44,7 +47,41 @@ const TO: i64 = 5;
 /// The text of a random target.
 pub fn text(random: &mut Random, kind: Kind) -> String {
     let depth = 2 + random.below(4);
-    let mut writer = Writer { random, kind, vector: true, running: false };
+    let target = body(random, kind, depth);
+    if kind.integers { format!("{target} on integers {FROM}..{TO}") } else { target }
+}
+
+/// A random target as a user could have written it, of moderate size and with values on its whole domain.
+#[derive(Clone, Debug)]
+pub struct Program {
+    /// Bindings, body and domain.
+    pub text: String,
+    /// The coordinates of a token.
+    pub dims: usize,
+}
+
+/// The program of a seed: every construct of the language, on intervals and on integers. One in three is smooth.
+pub fn random_program(seed: u64) -> Program {
+    let random = &mut Random::new(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    let integers = random.below(3) == 0;
+    let smooth = !integers && random.below(2) == 0;
+    let rational = integers && random.below(4) > 0 || random.below(3) == 0;
+    let kind = Kind { dims: one_or_two(random), integers, rational, smooth, total: true };
+    let depth = 1 + random.below(3);
+    let target = body(random, kind, depth);
+    let domains = if integers {
+        [" on integers 0..2", " on integers 0..4", " on integers 0..10", " on integers -3..5"]
+    } else {
+        ["", "", " on [-1, 1]", " on [-1/2, 2]"]
+    };
+    let domain = domains[usize::try_from(random.below(4)).expect("small")];
+    Program { text: format!("{target}{domain}"), dims: kind.dims }
+}
+
+/// Bindings and body of a random target.
+fn body(random: &mut Random, kind: Kind, depth: u64) -> String {
+    let mut writer = Writer { random, kind, vector: true, running: false, lets: Vec::new() };
+    let lets = writer.lets();
     let body = if writer.random.below(3) > 0 {
         writer.number(depth)
     } else {
@@ -52,7 +89,7 @@ pub fn text(random: &mut Random, kind: Kind) -> String {
         let coordinates: Vec<String> = (0..=writer.random.below(2)).map(|_| writer.number(depth)).collect();
         format!("[{}]", coordinates.join(", "))
     };
-    if kind.integers { format!("{body} on integers {FROM}..{TO}") } else { body }
+    format!("{lets}{body}")
 }
 
 /// Reads and checks a text that must be a target.
@@ -72,9 +109,14 @@ pub fn constructs(target: &Checked) -> BTreeSet<String> {
                 format!("{}{}", aggregate.name(), if filter.is_some() { ", filtered" } else { "" })
             }
             Node::Power(..) => "^".to_owned(),
-            Node::Gather(index) if index.depends_on_values() => "gather by value".to_owned(),
+            Node::Gather(index) | Node::GatherBound(_, index) if index.depends_on_values() => {
+                "gather by value".to_owned()
+            }
             Node::Gather(_) => "gather".to_owned(),
+            Node::Bound(_) => "bound name".to_owned(),
+            Node::GatherBound(..) => "gather of a bound name".to_owned(),
             Node::Table(..) => "table".to_owned(),
+            Node::Sort(of) if matches!(of.node, Node::Bound(_)) => "sort of a bound name".to_owned(),
             Node::Sort(_) => "sort".to_owned(),
             Node::If(..) => "if".to_owned(),
             Node::And(..) => "and".to_owned(),
@@ -86,7 +128,7 @@ pub fn constructs(target: &Checked) -> BTreeSet<String> {
         expr.parts().into_iter().for_each(|part| collect(part, found));
     }
     let mut found = BTreeSet::new();
-    target.expression().body.exprs().iter().for_each(|expr| collect(expr, &mut found));
+    target.expression().exprs().for_each(|expr| collect(expr, &mut found));
     found
 }
 
@@ -97,15 +139,65 @@ struct Writer<'r> {
     vector: bool,
     /// Whether this is inside of an aggregate.
     running: bool,
+    /// The bindings so far.
+    lets: Vec<Shape>,
+}
+
+/// What is known of a binding.
+#[derive(Clone, Copy)]
+struct Shape {
+    name: &'static str,
+    vector: bool,
+    integer: bool,
 }
 
 impl Writer<'_> {
+    /// Mostly none, else a few bindings: integers, numbers and whole tokens.
+    fn lets(&mut self) -> String {
+        let mut text = Vec::new();
+        let number = self.random.below(6).saturating_sub(2);
+        for name in ["b", "c1", "d_e"].into_iter().take(usize::try_from(number).expect("small")) {
+            let depth = 1 + self.random.below(2);
+            let shape = match self.random.below(4) {
+                0 if !self.kind.smooth => Shape { name, vector: false, integer: true },
+                1 | 2 => Shape { name, vector: self.kind.dims > 1, integer: false },
+                _ => Shape { name, vector: false, integer: false },
+            };
+            let value = match shape {
+                Shape { integer: true, .. } => self.scalar(|writer| writer.integer(depth)),
+                Shape { vector: true, .. } => format!("x + {}", self.number(depth)),
+                _ => self.scalar(|writer| writer.number(depth)),
+            };
+            text.push(format!("let {name} = {value}; "));
+            self.lets.push(shape);
+        }
+        text.concat()
+    }
+
+    /// A bound name that fits, if there is one.
+    fn bound(&mut self, integer: bool) -> Option<String> {
+        let at = usize::try_from(self.random.below(self.lets.len().max(1) as u64)).expect("small");
+        let shape = *self.lets.get(at).filter(|shape| shape.integer || !integer)?;
+        let name = match self.random.below(4) {
+            0 => format!("{}[{}]", shape.name, self.scalar(Self::index)),
+            1 => format!("{}[i]", shape.name),
+            _ => shape.name.to_owned(),
+        };
+        let whole = !shape.vector || self.vector && !self.chance(3);
+        Some(if whole { name } else { format!("{name}.{}", self.random.below(self.kind.dims as u64)) })
+    }
+
     fn pick(&mut self, from: &[&'static str]) -> &'static str {
         from[usize::try_from(self.random.below(from.len() as u64)).expect("small")]
     }
 
     fn chance(&mut self, of: u64) -> bool {
         self.random.below(of) == 0
+    }
+
+    /// Now and then, unless the target must have a value everywhere.
+    fn slips(&mut self, of: u64) -> bool {
+        !self.kind.total && self.chance(of)
     }
 
     fn inside<T>(&mut self, write: impl FnOnce(&mut Self) -> T) -> T {
@@ -129,7 +221,18 @@ impl Writer<'_> {
         self.pick(&literals).to_owned()
     }
 
+    /// A token, or what is bound.
     fn token(&mut self) -> String {
+        if self.chance(2)
+            && let Some(bound) = self.bound(false)
+        {
+            return bound;
+        }
+        self.input()
+    }
+
+    /// A token of the input.
+    fn input(&mut self) -> String {
         let token = match self.random.below(4) {
             0 | 1 => "x".to_owned(),
             2 => "x[i]".to_owned(),
@@ -152,7 +255,7 @@ impl Writer<'_> {
             4 => format!("clamp({}, 0, n - 1)", self.integer(1)),
             5 => format!("{} mod n", self.integer(1)),
             _ if self.running => "j".to_owned(),
-            _ if self.chance(8) => format!("i + {shift}"),
+            _ if self.slips(8) => format!("i + {shift}"),
             _ => "floor(i / 2)".to_owned(),
         }
     }
@@ -163,7 +266,7 @@ impl Writer<'_> {
             return String::new();
         }
         let safe = ["j <= i", "j >= i", "j == i", "j < 1", "j >= i - 1 and j <= i + 1", "i >= j", "j <= i + 2"];
-        if needs_one && !self.chance(12) {
+        if needs_one && !self.slips(12) {
             return format!(", {}", self.pick(&safe));
         }
         let shift = self.random.below(3);
@@ -182,6 +285,10 @@ impl Writer<'_> {
                 1 => self.pick(if self.running { &["i", "j", "n"] } else { &["i", "n"] }).to_owned(),
                 _ => self.token(),
             };
+        }
+        // Programs on integers are about integers: they count, compare and look things up.
+        if self.kind.total && self.kind.integers && self.chance(2) {
+            return self.integer(depth);
         }
         let depth = depth - 1;
         match self.random.below(20) {
@@ -209,6 +316,12 @@ impl Writer<'_> {
             }
             17 if !self.kind.smooth && !self.running => {
                 let k = self.random.below(self.kind.dims as u64);
+                let bound = self.lets.iter().find(|shape| !shape.vector || self.vector).map(|shape| shape.name);
+                if let Some(bound) = bound
+                    && self.chance(2)
+                {
+                    return format!("sort({bound})");
+                }
                 if self.vector { "sort(x)".to_owned() } else { format!("sort(x.{k})") }
             }
             18 if !self.kind.smooth => match self.random.below(3) {
@@ -229,6 +342,7 @@ impl Writer<'_> {
             0 => "n".to_owned(),
             1 => "(i + 1)".to_owned(),
             2 => format!("({}^2 + 1/10)", self.bracketed(depth)),
+            3 if self.kind.total => "2".to_owned(),
             3 if self.chance(3) => self.bracketed(depth).replace("(0)", "(1)"),
             3 => format!("({} + 3)", self.number(depth)),
             4 => format!("(abs({}) + 1/4)", self.number(depth)),
@@ -239,10 +353,13 @@ impl Writer<'_> {
     fn transcendental(&mut self, depth: u64) -> String {
         let e = self.number(depth);
         match self.random.below(14) {
+            // What grows like this out of something large is beyond every float.
+            0 if self.kind.total && depth > 0 => format!("exp(tanh({e}))"),
             0 => format!("exp({e})"),
             1 => format!("exp(-({e})^2)"),
             2 => format!("exp({e} / 8)"),
             3 => format!("log(({e})^2 + 1/10)"),
+            4 | 7 if self.kind.total => format!("sqrt(exp({e} / 8) + 1)"),
             4 => format!("log({e} + 4)"),
             5 => format!("log(exp({e}) + 1)"),
             6 => format!("sqrt(({e})^2 + 1/5)"),
@@ -272,8 +389,8 @@ impl Writer<'_> {
     fn integer(&mut self, depth: u64) -> String {
         if depth == 0 {
             return match self.random.below(4) {
-                0 if self.kind.integers => self.token(),
-                1 => self.random.below(5).to_string(),
+                0 if self.kind.integers => self.input(),
+                1 => self.bound(true).unwrap_or_else(|| self.random.below(5).to_string()),
                 _ => self.pick(if self.running { &["i", "j", "n"] } else { &["i", "n"] }).to_owned(),
             };
         }

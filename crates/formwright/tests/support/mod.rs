@@ -2,13 +2,13 @@
 
 #![allow(dead_code)]
 
-use formwright::compile::{Model, Request, compile};
+use formwright::compile::{Built, Model, Request, compile};
 pub use formwright::construct::yun::Options;
 use formwright::construct::yun::{AsPrinted, read_stage};
 use formwright::exact::Rat;
 use formwright::lattice::{Extended, Grid};
-use formwright::network::Sequence;
-use formwright::target::{Source, Table};
+use formwright::network::{Network, Sequence};
+use formwright::target::{Source, Table, catalogue};
 use serde_json::Value;
 
 /// An equivariant target without accidental coincidences.
@@ -16,6 +16,35 @@ pub const GENERIC: &str = "x^2 * mean(x) + max(x) / 3 - 1/7";
 
 /// The same, made dependent on the order of the tokens.
 pub const GENERIC_POSITIONAL: &str = "x^2 * mean(x) + sum(x, j <= i) / 3 - x[n - 1 - i] / 7 + i / 11";
+
+/// The built-in targets that lattice constructions are tried on: rational, on the unit box.
+pub const ON_THE_UNIT_BOX: [&str; 20] = [
+    "identity",
+    "complement",
+    "square",
+    "mean-centring",
+    "max-broadcast",
+    "range-broadcast",
+    "pairwise-means",
+    "distance",
+    "times-mean",
+    "gap-to-max",
+    "variance",
+    "rank",
+    "sort",
+    "reverse",
+    "shift",
+    "rotate",
+    "difference",
+    "prefix-sum",
+    "prefix-mean",
+    "first",
+];
+
+/// A built-in target.
+pub fn built_in(name: &str) -> Source {
+    catalogue::find(name).expect("a built-in name").expect("a target")
+}
 
 /// (n, d, N)
 pub type Triple = (usize, usize, u64);
@@ -31,6 +60,8 @@ pub fn request(source: Source, (n, d, resolution): Triple, options: Options) -> 
         dims: Some(d),
         resolution: Some(resolution),
         options,
+        construction: None,
+        trade: None,
         assume_equivariant: false,
         tolerance: formwright::compile::Tolerance::default(),
         arithmetic: formwright::compile::Arithmetic::Exact,
@@ -55,6 +86,11 @@ pub fn positional() -> Options {
 
 pub fn as_printed(step: AsPrinted, positional: bool) -> Options {
     Options { positional, as_printed: vec![step], ..Options::default() }
+}
+
+/// The exact network of a model by cells.
+pub fn exact_network(model: &Model) -> &Network {
+    &model.lattice().expect("a model by cells").network
 }
 
 /// Every (n, d, N) with `N^{dn} ≤ most`.
@@ -150,7 +186,8 @@ pub fn extended_corners(grid: &Grid) -> Vec<Sequence> {
 /// Replaces one stage by the same stage with edited parameters.
 pub fn edit(model: &mut Model, stage: &str, change: impl Fn(&mut Value)) {
     let target = model.target.clone();
-    let place = model.network.stages.iter_mut().find(|other| other.name == stage).expect("the stage");
+    let Built::Lattice(lattice) = &mut model.built else { panic!("not a model by cells") };
+    let place = lattice.network.stages.iter_mut().find(|other| other.name == stage).expect("the stage");
     let mut parameters = place.generator.parameters();
     change(&mut parameters);
     *place = read_stage(stage, parameters, &model.grid, &target).expect("a stage");

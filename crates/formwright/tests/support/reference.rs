@@ -23,7 +23,14 @@ pub enum Gap {
 
 /// The output entries at `x`, token by token, and whether they are exact.
 pub fn evaluate(target: &Checked, x: &[Vec<Rat>]) -> Result<(Vec<Rat>, bool), Gap> {
-    let evaluator = Evaluator { x, exact: Cell::new(true) };
+    let lets: Vec<&Expr> = target.expression().lets.iter().map(|binding| &binding.value).collect();
+    let evaluator = Evaluator { x, lets: &lets, exact: Cell::new(true) };
+    // A name stands for its definition; but a binding must have a value at every token, also where nobody asks for it.
+    for definition in &lets {
+        for (i, c) in (0..x.len()).flat_map(|i| (0..target.dims()).map(move |c| (i, c))) {
+            evaluator.number(definition, At { i, running: None, c })?;
+        }
+    }
     let outputs: Vec<(&Expr, usize)> = match &target.expression().body {
         Body::Each(expr) => (0..target.dims()).map(|c| (expr, c)).collect(),
         Body::Coordinates(exprs) => exprs.iter().map(|expr| (expr, 0)).collect(),
@@ -43,6 +50,8 @@ struct At {
 
 struct Evaluator<'x> {
     x: &'x [Vec<Rat>],
+    /// The definitions of the bound names.
+    lets: &'x [&'x Expr],
     /// Whether nothing was rounded so far.
     exact: Cell<bool>,
 }
@@ -60,6 +69,14 @@ impl Evaluator<'_> {
             Node::Running => Rat::from(at.running.ok_or(Gap::Undefined)?),
             Node::Length => Rat::from(self.x.len()),
             Node::Gather(index) => self.x[one_of(&of(index)?, self.x.len())?][at.c].clone(),
+            Node::Bound(bound) => {
+                let t = at.running.unwrap_or(at.i);
+                self.number(self.lets[bound.index], At { i: t, running: None, ..at })?
+            }
+            Node::GatherBound(bound, index) => {
+                let t = one_of(&of(index)?, self.x.len())?;
+                self.number(self.lets[bound.index], At { i: t, running: None, ..at })?
+            }
             Node::Table(index, entries) => entries[one_of(&of(index)?, entries.len())?].clone(),
             Node::Negate(e) => -of(e)?,
             Node::Power(e, k) => {
@@ -89,8 +106,8 @@ impl Evaluator<'_> {
             }
             Node::Aggregate(aggregate, e, filter) => self.aggregate(*aggregate, e, filter.as_deref(), at)?,
             Node::Sort(of) => {
-                let c = if let Node::Coordinate(_, k) = of.node { k } else { at.c };
-                let mut column: Vec<Rat> = self.x.iter().map(|token| token[c].clone()).collect();
+                let whole = |t: usize| self.number(of, At { i: t, running: None, ..at });
+                let mut column = (0..self.x.len()).map(whole).collect::<Result<Vec<_>, _>>()?;
                 column.sort();
                 column.swap_remove(at.i)
             }

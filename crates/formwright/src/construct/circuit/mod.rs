@@ -1,7 +1,40 @@
 //! The circuit construction: any expression, any length, certified in the supremum norm.
+//!
+//! | file | idea |
+//! |---|---|
+//! | [`form`] | affine forms: what costs nothing |
+//! | [`graph`] | wires: what costs; the same wire once, functions of one argument fused |
+//! | [`translate`] | from expressions to wires; aggregates that mix two tokens are separated |
+//! | [`hinges`] | curves as sums of ReLUs, with proved deviations |
+//! | [`layout`] | slots, atoms, registers |
+//! | [`profile`], [`analysis`] | errors as functions of the value; approximation and rounding together |
+//! | [`tune`] | the tolerance split over the gates |
+//! | [`assemble`] | tensors |
+//! | [`names`] | what people call it all |
 
-use crate::bound::Budget;
-use crate::error::{Error, Result};
+pub mod analysis;
+pub mod assemble;
+pub mod form;
+pub mod graph;
+pub mod hinges;
+pub mod layout;
+pub mod names;
+pub mod profile;
+pub mod translate;
+pub mod tune;
+
+use std::borrow::Cow;
+
+use analysis::{Machine, analyse};
+use graph::{Graph, Kind};
+use hinges::Anchor;
+use layout::{Layout, is_head};
+use names::Names;
+use translate::{Translated, translate};
+use tune::{Style, Tuned, tune};
+
+use crate::bound::{Budget, Method, Norm, Term};
+use crate::error::Result;
 use crate::exact::Rat;
 use crate::network::{FloatNetwork, Precision};
 use crate::target::Checked;
@@ -77,6 +110,145 @@ pub struct Compiled {
 
 /// Compiles a target into a circuit, or says why not.
 pub fn compile(target: &Checked, wish: &Wish) -> Result<Compiled> {
-    let _ = (target, wish);
-    Err(Error::declined("circuits are not built yet"))
+    let translated = translate(target, wish.tokens)?;
+    let machine = Machine { precision: wish.precision, tokens: wish.tokens, inflated: true, subdivided: true };
+    let eps = below(&wish.eps);
+    let names = Names::new(&translated.graph, target.dims());
+    let mut best: Option<Compiled> = None;
+    let mut failure = None;
+    for (robust, clear) in [(false, true), (false, false), (true, true), (true, false)] {
+        if robust && best.is_some() {
+            break;
+        }
+        let style = Style { anchor: Anchor::Best, shaped: true, robust };
+        let layout = Layout::new(&translated.graph, &translated.outputs, clear);
+        let tuned = match tune(&translated.graph, &layout, &translated.outputs, eps, machine, style) {
+            Ok(tuned) => tuned,
+            Err(error) => {
+                failure.get_or_insert(error);
+                continue;
+            }
+        };
+        let compiled = finish(target, &translated, &layout, &tuned, machine, eps, &names);
+        let parameters = |compiled: &Compiled| compiled.network.size().parameters;
+        if best.as_ref().is_none_or(|best| parameters(&compiled) < parameters(best)) {
+            best = Some(compiled);
+        }
+    }
+    match (best, failure) {
+        (Some(best), _) => Ok(best),
+        (None, Some(error)) => Err(error),
+        (None, None) => Err(crate::error::Error::declined("no circuit was made")),
+    }
 }
+
+/// The largest double that is not above a tolerance.
+fn below(eps: &Rat) -> f64 {
+    let near = eps.to_f64();
+    if Rat::from_f64(near).is_some_and(|near| near > *eps) { near.next_down() } else { near }
+}
+
+fn finish(
+    target: &Checked,
+    translated: &Translated,
+    layout: &Layout,
+    tuned: &Tuned,
+    machine: Machine,
+    eps: f64,
+    names: &Names,
+) -> Compiled {
+    let graph = &translated.graph;
+    let lengths = lengths(translated, layout, tuned, machine, eps);
+    let network = assemble::assemble(graph, layout, tuned, machine.precision, (target.dims(), lengths), names);
+    // What is claimed is claimed for all these numbers of tokens.
+    let at_most = Machine { tokens: lengths.1, ..machine };
+    let found = analyse(graph, layout, &translated.outputs, &tuned.built(), at_most);
+    let bound = found.map_or(f64::INFINITY, |found| found.output).max(tuned.analysis.output);
+    let longer = bound - tuned.analysis.output;
+    let mut terms: Vec<Term> = tuned
+        .shares
+        .iter()
+        .filter(|(_, share)| *share > 0.0)
+        .map(|(wire, share)| Term { name: Cow::Owned(names.definition(*wire)), bound: *share })
+        .collect();
+    terms.push(Term { name: Cow::Borrowed("rounding"), bound: tuned.rounding + longer });
+    let sum: f64 = terms.iter().map(|term| term.bound).sum();
+    if sum < bound {
+        terms.push(Term { name: Cow::Borrowed("errors of errors"), bound: bound - sum });
+    }
+    let budget = Budget { norm: Norm::Sup, bound, terms, method: Method::GateWise, assumptions: Vec::new() };
+    let whole = translated.outputs.iter().all(|form| graph.is_integer(form));
+    let margin = (whole && bound < 0.5).then(|| 1.0 - bound);
+    Compiled { network, budget, gates: gates(graph, layout, tuned, names), lengths, margin }
+}
+
+/// The circuit for people.
+fn gates(graph: &Graph, layout: &Layout, tuned: &Tuned, names: &Names) -> Vec<Gate> {
+    let mut gates = Vec::new();
+    for (index, atom) in layout.atoms.iter().enumerate() {
+        let wire = &graph.wires[atom.wire];
+        let kind = match &wire.kind {
+            Kind::Input(_) | Kind::Position(_) | Kind::Cases(_) => continue,
+            Kind::Curve { .. } => "curve",
+            Kind::Product(..) => "product",
+            Kind::Select { .. } => "selection",
+            Kind::Mean { scale, .. } if *scale == Rat::ONE => "mean",
+            Kind::Mean { .. } | Kind::Sink { .. } => "sum",
+            Kind::Largest { .. } => "maximum",
+            Kind::Gather { .. } => "gather",
+        };
+        let share = tuned.shares.iter().find(|(wire, _)| *wire == atom.wire).map_or(0.0, |(_, share)| *share);
+        gates.push(Gate {
+            name: names.name(atom.wire).to_owned(),
+            formula: names.formula(atom.wire).to_owned(),
+            kind,
+            block: atom.slot.saturating_sub(1) / 2,
+            units: tuned.analysis.gates[index].iter().map(|(hinges, _)| hinges.units.len()).sum(),
+            heads: usize::from(is_head(&wire.kind)),
+            range: (wire.range.lo(), wire.range.hi()),
+            share,
+        });
+    }
+    gates
+}
+
+/// The numbers of tokens for which the bound holds with these weights.
+fn lengths(translated: &Translated, layout: &Layout, tuned: &Tuned, machine: Machine, eps: f64) -> (usize, usize) {
+    let graph = &translated.graph;
+    let tokens = graph.tokens;
+    let wires = || graph.wires.iter().zip(&layout.wires).filter(|(_, form)| form.is_some()).map(|(wire, _)| &wire.kind);
+    let fixed = translated.fixed
+        || wires().any(|kind| match kind {
+            Kind::Mean { scale, mask, .. } => *scale != Rat::ONE || mask.blind((1, MOST_TOKENS)).is_some(),
+            Kind::Sink { .. } | Kind::Gather { .. } | Kind::Position(_) => true,
+            Kind::Largest { mask, .. } => mask.blind((1, MOST_TOKENS)).is_some(),
+            _ => false,
+        });
+    if fixed {
+        return (tokens, tokens);
+    }
+    // The temperature of a maximum is made for so many tokens and no more.
+    if wires().any(|kind| matches!(kind, Kind::Largest { .. })) {
+        return (1, tokens);
+    }
+    let built = tuned.built();
+    let holds = |tokens: usize| {
+        let machine = Machine { tokens, ..machine };
+        analyse(graph, layout, &translated.outputs, &built, machine).is_ok_and(|found| found.output <= eps)
+    };
+    let (mut good, mut bad) = (tokens, tokens * 2);
+    while bad <= MOST_TOKENS && holds(bad) {
+        (good, bad) = (bad, bad * 2);
+    }
+    if bad > MOST_TOKENS {
+        return (1, good);
+    }
+    while bad - good > good / 64 + 1 {
+        let middle = usize::midpoint(good, bad);
+        if holds(middle) { good = middle } else { bad = middle }
+    }
+    (1, good)
+}
+
+/// Longer sequences are not looked at.
+const MOST_TOKENS: usize = 1 << 20;

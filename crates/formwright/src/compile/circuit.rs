@@ -1,0 +1,229 @@
+//! Models that are circuits of their target's expression.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::{Model, Request};
+use crate::bound::norm::upward;
+use crate::bound::supremum;
+use crate::bound::{Budget, Norm};
+use crate::construct::circuit::{self, Compiled, Gate, Trade, Wish};
+use crate::error::{Error, ErrorKind, Result};
+use crate::exact::Rat;
+use crate::lattice::Grid;
+use crate::lower::{Hidden, Temperature};
+use crate::network::{FloatNetwork, Precision};
+use crate::target::Target;
+
+/// What the circuit construction makes.
+#[derive(Clone, Debug)]
+pub struct Circuit {
+    /// What was asked of the compiler.
+    pub wish: Wish,
+    /// The network, its bound and its gates.
+    pub compiled: Compiled,
+    /// The bound in the norm that was asked for.
+    pub budget: Budget,
+}
+
+/// The smallest circuit that meets the tolerance, single precision before double; else why there is none.
+pub(super) fn compile(request: &Request) -> Result<Model> {
+    let shape = request.shape()?;
+    let target = Arc::new(request.source.target(shape.dims())?);
+    let (mut missed, mut smallest): (Option<Error>, Option<Circuit>) = (None, None);
+    if let Some(refusal) = refusal(request) {
+        return Err(refusal);
+    }
+    for format in request.arithmetic.choices().into_iter().flatten() {
+        for trade in trades(request) {
+            match build(request, &target, &shape, format.precision, trade) {
+                Ok(circuit) if circuit.meets(request).is_none() => {
+                    let fewer = |best: &Circuit| circuit.network().size().parameters < best.network().size().parameters;
+                    if smallest.as_ref().is_none_or(fewer) {
+                        smallest = Some(circuit);
+                    }
+                }
+                Ok(circuit) => missed = circuit.meets(request),
+                // By how much a tolerance is missed says more than what a format cannot do at all.
+                Err(error) if missed.as_ref().is_some_and(|missed| missed.kind() == ErrorKind::Rejected) => drop(error),
+                Err(error) => missed = Some(error),
+            }
+        }
+        if let Some(circuit) = smallest {
+            return Ok(model(request, target, shape, circuit));
+        }
+    }
+    Err(missed.unwrap_or_else(|| Error::input("no arithmetic was asked for")))
+}
+
+/// The trades that are tried.
+pub(crate) fn trades(request: &Request) -> Vec<Trade> {
+    request.trade.map_or_else(|| vec![Trade::Width, Trade::Depth], |trade| vec![trade])
+}
+
+/// The model of a circuit that was compiled for a request.
+pub(crate) fn model(request: &Request, target: Arc<Target>, shape: Grid, circuit: Circuit) -> Model {
+    let tolerance = request.tolerance.or_default();
+    Model::new(request.source.clone(), target, shape, Vec::new(), tolerance, circuit.into())
+}
+
+/// Why there can be no circuit for a request, before its expression is looked at.
+pub(crate) fn refusal(request: &Request) -> Option<Error> {
+    let out = |what: &str, reason: &str, way_out: &str| {
+        Some(Error::declined(what).note("reason", reason).note("try", way_out))
+    };
+    let format = request.arithmetic.choices().into_iter().flatten().next();
+    if request.source.text().is_none() {
+        let reason = "its gates come from an expression, and a table has none";
+        return out("a circuit computes an expression", reason, "--construction yun");
+    }
+    if request.resolution.is_some() {
+        let reason = "it is as precise as --eps says, between the points of any grid";
+        return out("a circuit has no --resolution", reason, "leave out --resolution, or --construction yun");
+    }
+    if !request.options.as_printed.is_empty() {
+        let reason = "the steps that are printed are those of Yun et al. 2020";
+        return out("a circuit has no steps --as-printed", reason, "--construction yun");
+    }
+    if request.options.everywhere {
+        let reason = "its gates are right on the ranges that the box gives them, and on nothing else";
+        return out("a circuit is certified on its box only", reason, "leave out --domain all, or --construction yun");
+    }
+    if request.tolerance.lipschitz.is_some() {
+        let reason = "its bound comes from its gates, which are known";
+        return out("a circuit has no use for --lipschitz", reason, "leave out --lipschitz, or --construction yun");
+    }
+    if format.is_some_and(|format| format.hidden != Hidden::Literal) {
+        let reason = "they are about the layers of a lattice network; hidden units of a circuit are traded by --trade";
+        return out("--pack and --hidden are not for circuits", reason, "leave them out, or --construction yun");
+    }
+    if format.is_some_and(|format| format.temperature != Temperature::Derived) {
+        let reason = "its temperatures follow from the tolerance";
+        return out("--temperature is not for circuits", reason, "leave out --temperature, or --construction yun");
+    }
+    if request.arithmetic.choices().iter().all(Option::is_none) {
+        let reason = "softmax and approximate gates are not rational";
+        return out("a circuit computes in floats", reason, "--precision f32, f64 or auto; or --construction yun");
+    }
+    None
+}
+
+/// Compiles one circuit for a request that is not refused.
+pub(crate) fn build(
+    request: &Request,
+    target: &Target,
+    shape: &Grid,
+    precision: Precision,
+    trade: Trade,
+) -> Result<Circuit> {
+    let tolerance = request.tolerance.or_default();
+    let (Some(eps), Some(norm)) = (&tolerance.eps, tolerance.norm()) else {
+        return Err(Error::input("a circuit needs a tolerance").note("try", "--eps 1/100"));
+    };
+    Circuit::build(target, shape, eps, &norm, precision, trade)
+}
+
+impl Circuit {
+    /// Compiles the circuit whose error is at most `eps` in a norm.
+    pub(crate) fn build(
+        target: &Target,
+        shape: &Grid,
+        eps: &Rat,
+        norm: &Norm,
+        precision: Precision,
+        trade: Trade,
+    ) -> Result<Self> {
+        let Some(checked) = target.expression() else {
+            return Err(Error::declined("a circuit computes an expression, and a table has none"));
+        };
+        let factor = supremum::factor(norm, shape, target)?;
+        let eps = supremum::allowed(eps, factor)?;
+        let wish = Wish { tokens: shape.tokens(), eps, precision, trade };
+        let compiled = circuit::compile(checked, &wish)?;
+        let budget = supremum::in_norm(&compiled.budget, norm, factor);
+        Ok(Self { wish, compiled, budget })
+    }
+
+    /// The network.
+    pub fn network(&self) -> &FloatNetwork {
+        &self.compiled.network
+    }
+
+    /// Why it does not meet what a request asks for, if it does not.
+    pub(crate) fn meets(&self, request: &Request) -> Option<Error> {
+        let eps = request.tolerance.or_default().eps.filter(|eps| !self.budget.meets(eps))?;
+        let (norm, precision) = (&self.budget.norm, self.wish.precision);
+        let error = Error::rejected(format!("the tolerance {eps} in {norm} is not met in {precision}"))
+            .note("bound", upward(self.budget.bound, 3));
+        let error = match self.budget.dominant() {
+            Some(term) => error.note("term", format!("the largest is {}: {}", term.name, upward(term.bound, 3))),
+            None => error,
+        };
+        let reachable = format!("--eps {}", upward(self.budget.bound, 3));
+        Some(match precision {
+            Precision::F32 => error.note("try", format!("{reachable}, or --precision f64")),
+            Precision::F64 => error.note("try", reachable),
+        })
+    }
+
+    /// The fewest and the most tokens for which the bound holds in the norm that was asked for: integrals are over one length.
+    pub fn lengths(&self) -> (usize, usize) {
+        match self.budget.norm {
+            Norm::Sup => self.compiled.lengths,
+            Norm::Lp(_) => (self.wish.tokens, self.wish.tokens),
+        }
+    }
+
+    /// What is known of its outputs, in words.
+    pub(super) fn claim(&self, target: &Target, shape: &Grid) -> String {
+        let domain = domain_name(target, shape, self.compiled.lengths);
+        let bound = upward(self.compiled.budget.bound, 4);
+        match self.compiled.margin {
+            Some(margin) => format!(
+                "every output is within {bound} of the right integer at every point of {domain}, so that rounding to \
+                 nearest is exact; the nearest wrong answer is at least {} away",
+                downward(margin)
+            ),
+            None => format!("every output is within {bound} of the target at every point of {domain}"),
+        }
+    }
+
+    /// The gates, as they are written.
+    pub(super) fn gates_to_json(&self) -> Value {
+        let gate = |gate: &Gate| {
+            json!({
+                "name": gate.name,
+                "formula": gate.formula,
+                "kind": gate.kind,
+                "block": gate.block,
+                "units": gate.units,
+                "heads": gate.heads,
+                "range": [gate.range.0, gate.range.1],
+                "share": gate.share,
+            })
+        };
+        self.compiled.gates.iter().map(gate).collect()
+    }
+
+    /// Where its error is certified, in the norm that was asked for.
+    pub(crate) fn domain_name(&self, target: &Target, shape: &Grid) -> String {
+        domain_name(target, shape, self.lengths())
+    }
+}
+
+/// The box, or the integers, of some lengths.
+fn domain_name(target: &Target, shape: &Grid, (least, most): (usize, usize)) -> String {
+    let side = target.integers().unwrap_or_else(|| format!("[{}, {}]", shape.low(), shape.high()));
+    let dims = shape.dims();
+    if least == most {
+        format!("{side}^({dims}×{least})")
+    } else {
+        format!("{side}^({dims}×n), n from {least} to {most}")
+    }
+}
+
+/// A positive number with five digits, rounded down: a margin that is printed is one too.
+fn downward(x: f64) -> String {
+    upward(-x, 4).trim_start_matches('-').to_owned()
+}

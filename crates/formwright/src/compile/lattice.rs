@@ -1,0 +1,369 @@
+//! Models by cells: an exact network of Theorem 2 or 3, and the float network that it may be lowered to.
+
+use std::sync::Arc;
+
+use super::{Certified, Model, Request, StageSummary, Tolerance};
+use crate::bound::norm::upward;
+use crate::bound::piecewise::{Question, bound};
+use crate::bound::resolution::{Found, search, smallest};
+use crate::bound::{Budget, Norm, lowered, resolution};
+use crate::construct::yun::{self, AsPrinted, Options};
+use crate::error::{Error, ErrorKind, Result};
+use crate::exact::{Int, Rat};
+use crate::lattice::{Grid, has_distinct_columns};
+use crate::lower::{self, Format, Hidden, Lowering, Temperature};
+use crate::network::{FloatNetwork, Network, Precision, Sequence};
+use crate::target::{Symmetry, Target};
+
+/// What a lattice construction makes.
+#[derive(Debug)]
+pub struct Lattice {
+    /// Which theorem, and which steps as printed.
+    pub options: Options,
+    /// The exact network.
+    pub network: Network,
+    /// The float network that it was lowered to.
+    pub lowered: Option<Lowered>,
+}
+
+/// A float network, and how it came about.
+#[derive(Debug)]
+pub struct Lowered {
+    /// Temperature, ramps and losses.
+    pub lowering: Lowering,
+    /// The network.
+    pub network: FloatNetwork,
+}
+
+/// Compiles a target to the network of Theorem 2 or 3, in the first arithmetic that serves.
+pub(super) fn compile(request: &Request) -> Result<Model> {
+    let mut missed = None;
+    for format in request.arithmetic.choices() {
+        match compile_in(request, format) {
+            // What is malformed is so in every format.
+            Err(error) if error.kind() != ErrorKind::Input => {
+                // By how much a tolerance is missed says more than what another format cannot do at all.
+                let says_less = error.kind() == ErrorKind::Declined
+                    && missed.as_ref().is_some_and(|missed: &Error| missed.kind() == ErrorKind::Rejected);
+                if !says_less {
+                    missed = Some(error);
+                }
+            }
+            compiled => return compiled,
+        }
+    }
+    Err(missed.unwrap_or_else(|| Error::input("no arithmetic was asked for")))
+}
+
+/// Compiles in one format; `None` is exact.
+fn compile_in(request: &Request, format: Option<Format>) -> Result<Model> {
+    let source = &request.source;
+    let shape = request.shape()?;
+    let target = Arc::new(source.target(shape.dims())?);
+    // Whether the theorem applies at all does not depend on how fine the grid is: it is asked first.
+    let assumptions = assumptions(&shape, &target, &request.options, request.assume_equivariant)?;
+    if format.is_none() {
+        yun::value_range(&shape, &target)?;
+    }
+    let tolerance = request.lattice_tolerance();
+    let grid = match request.resolution() {
+        Some(_) => shape,
+        None => smallest_grid(&tolerance, &request.options, &target, &shape, format)?,
+    };
+    let built = build(&grid, &target, &request.options, format);
+    let lattice = built.map_err(|error| too_wide(error, &tolerance, format, &grid))?;
+    let model = Model::new(source.clone(), target, grid, assumptions, tolerance, lattice.into());
+    model.check_tolerance()?;
+    Ok(model)
+}
+
+/// The exact network, and what it is lowered to.
+pub(crate) fn build(grid: &Grid, target: &Arc<Target>, options: &Options, format: Option<Format>) -> Result<Lattice> {
+    let options = options.clone();
+    let Some(format) = format else {
+        return Ok(Lattice { network: yun::build(grid, target, &options)?, options, lowered: None });
+    };
+    let mut lowering = Lowering::derive(grid, target, &options, format)?;
+    let exact = lowering.exact(grid, target)?;
+    let network;
+    (network, lowering.losses) = lowering.finish(&exact, grid)?;
+    Ok(Lattice { options, network: exact, lowered: Some(Lowered { lowering, network }) })
+}
+
+/// What a network that cannot be made says of a tolerance: its grid would do, its wide blocks do not hold the values.
+fn too_wide(error: Error, tolerance: &Tolerance, format: Option<Format>, grid: &Grid) -> Error {
+    match (&tolerance.eps, format) {
+        (Some(eps), Some(Format { precision, hidden, .. })) if hidden != Hidden::Literal => {
+            Error::rejected(format!("the tolerance {eps} is not met in {precision} with blocks this wide"))
+                .note("grid", format!("{} cells a side would do", grid.resolution()))
+                .note("reason", error.headline())
+                .note("try", "fewer --hidden units, or neither --pack nor --hidden")
+        }
+        _ => error,
+    }
+}
+
+/// The coarsest grid that meets the tolerance.
+fn smallest_grid(
+    tolerance: &Tolerance,
+    options: &Options,
+    target: &Target,
+    shape: &Grid,
+    format: Option<Format>,
+) -> Result<Grid> {
+    yun::check_size(shape)?;
+    let (Some(eps), Some(norm)) = (&tolerance.eps, tolerance.norm()) else {
+        return Err(Error::input("how fine the grid is must be said: there is no --resolution and no --eps")
+            .note("try", "--resolution 4, or a tolerance such as --eps 0.1 --norm l2"));
+    };
+    let positional = options.positional;
+    let shape = coarsest(shape, positional)?;
+    let lipschitz = tolerance.lipschitz.as_ref();
+    let question = Question { target, grid: &shape, positional, lipschitz };
+    match grid_for(question, options, format, &norm, eps)? {
+        Found::Enough(resolution, _) => shape.with_resolution(resolution),
+        Found::AtBest(resolution, budget) => {
+            let reachable = upward(budget.bound, 3);
+            let error = not_met(eps, &budget, resolution);
+            let way_out = match format {
+                Some(Format { precision: Precision::F32, .. }) => {
+                    format!("--eps {reachable}, the smallest reachable in f32, or --precision f64")
+                }
+                Some(_) if target.range(shape.tokens()).is_err() => {
+                    format!("--eps {reachable}, the smallest reachable")
+                }
+                Some(_) => format!("--eps {reachable}, the smallest reachable in floats, or --precision exact"),
+                None if positional => format!("--eps {reachable}, the smallest reachable"),
+                None => format!("--eps {reachable}, the smallest reachable, or --positional (no duplicates)"),
+            };
+            Err(error.note("try", way_out))
+        }
+    }
+}
+
+/// The grid that a tolerance needs: by the bound of the exact network, or of the float network in a format.
+pub(crate) fn grid_for(
+    question: Question<'_>,
+    options: &Options,
+    format: Option<Format>,
+    norm: &Norm,
+    eps: &Rat,
+) -> Result<Found> {
+    if *norm == Norm::Sup {
+        // What is declined on one grid is declined on all of them.
+        bound(question, norm)?;
+    }
+    let Some(format) = format else { return smallest(question, norm, eps) };
+    let lowering = |grid: &Grid| Lowering::derive(grid, question.target, options, format);
+    let budget = |grid: &Grid| lowered::bound(Question { grid, ..question }, &lowering(grid)?, norm);
+    // Finer grids lose less to their cells and more to floats: no further than where floats alone take half of what is allowed.
+    let half = eps / &Rat::from(2);
+    let cheap = |side: u64| {
+        let grid = question.grid.with_resolution(side).ok()?;
+        let losses = lowered::losses(Question { grid: &grid, ..question }, &lowering(&grid).ok()?, norm);
+        Some(losses.iter().filter_map(|term| Rat::from_f64(term.bound)).fold(Rat::ZERO, |sum, term| sum + term) <= half)
+    };
+    let fits = lower::finest(question.grid, options, format.precision)?;
+    let finest = resolution::last(question.grid.resolution(), fits, |side| cheap(side).unwrap_or(false));
+    if let Some(finest) = finest
+        && let Ok(Found::Enough(resolution, budget)) = search(question.grid, finest, eps, budget)
+    {
+        return Ok(Found::Enough(resolution, budget));
+    }
+    resolution::least(question.grid, fits, eps, budget)
+}
+
+/// The coarsest grid of this shape that serves any cell: without positions, one with as many columns as tokens.
+pub(crate) fn coarsest(shape: &Grid, positional: bool) -> Result<Grid> {
+    let tokens = Int::from(shape.tokens());
+    let serves = |cells: &u64| positional || Int::from(*cells).pow(shape.dims()) >= tokens;
+    let least = (2..=shape.tokens().max(2) as u64).find(serves).unwrap_or(2);
+    shape.with_resolution(least)
+}
+
+/// The error that says by how much a tolerance is missed.
+pub(crate) fn not_met(eps: &Rat, budget: &Budget, resolution: u64) -> Error {
+    let error = Error::rejected(format!("the tolerance {eps} in {} is not met", budget.norm))
+        .note("bound", format!("{} with {resolution} cells a side", upward(budget.bound, 3)));
+    match budget.dominant() {
+        Some(term) => error.note("term", format!("the largest is {}: {}", term.name, upward(term.bound, 3))),
+        None => error,
+    }
+}
+
+/// What has to be assumed; declined if it is not allowed to be, or known to be false.
+pub(crate) fn assumptions(grid: &Grid, target: &Target, options: &Options, allowed: bool) -> Result<Vec<String>> {
+    if options.positional {
+        return Ok(Vec::new());
+    }
+    match target.symmetry(grid) {
+        Symmetry::Proved => Ok(Vec::new()),
+        Symmetry::Unknown if allowed => Ok(vec!["the target is permutation-equivariant".to_owned()]),
+        symmetry => Err(not_equivariant(&symmetry)),
+    }
+}
+
+fn not_equivariant(symmetry: &Symmetry) -> Error {
+    let theorem = "yun (Theorem 2) needs f(XP) = f(X)P for every permutation P";
+    match symmetry {
+        Symmetry::Refuted(witness) => witness
+            .explain(Error::declined(
+                "the target is not permutation-equivariant, and no positional encoding was asked for",
+            ))
+            .note("theorem", theorem)
+            .note("try", "--positional (Theorem 3), or an equivariant target"),
+        _ => Error::declined(
+            "the target could not be proved permutation-equivariant, and no positional encoding was asked for",
+        )
+        .note("reason", "it mentions i, j, sort, a gather or a position filter; no witness against it was found either")
+        .note("theorem", theorem)
+        .note("try", "--positional (Theorem 3), or --assume equivariant if you know it is"),
+    }
+}
+
+/// Where an error is certified: the box, all of space, the integers.
+pub(crate) fn domain_name(target: &Target, grid: &Grid, options: &Options) -> String {
+    if let Some(integers) = target.integers() {
+        return format!("{integers}^({}×{})", grid.dims(), grid.tokens());
+    }
+    let name = grid.box_name();
+    if options.everywhere { format!("all of space, the target being 0 outside of {name}") } else { name }
+}
+
+impl Lattice {
+    /// The float network, if it was lowered.
+    pub fn float(&self) -> Option<&FloatNetwork> {
+        self.lowered.as_ref().map(|lowered| &lowered.network)
+    }
+
+    /// The stages of the exact network.
+    pub(super) fn exact_stages(&self) -> Vec<StageSummary> {
+        let stages = self.network.stages.iter();
+        stages
+            .map(|stage| StageSummary {
+                name: stage.name.to_owned(),
+                statement: stage.statement.to_owned(),
+                layers: stage.generator.size().layers,
+                kind: stage.generator.kind(),
+                meaning: stage.meaning.clone(),
+            })
+            .collect()
+    }
+
+    /// What its error is certified to be.
+    pub(super) fn bound(&self, question: Question<'_>, norm: &Norm) -> Result<Budget> {
+        match &self.lowered {
+            Some(lowered) => lowered::bound(question, &lowered.lowering, norm),
+            None => bound(question, norm),
+        }
+    }
+
+    /// Why no finite bound is proved.
+    pub(super) fn unbounded(&self, grid: &Grid, norm: &Norm) -> Error {
+        let error = Error::declined(format!("no finite bound on the {norm} error is proved"));
+        match &self.lowered {
+            Some(Lowered { lowering, network }) if lowering.losses.height.is_infinite() => {
+                let (bits, precision) = (self.id_bits(grid), network.precision);
+                error
+                    .note("reason", format!("on the ramps ids of {bits} bits may leave what {precision} holds"))
+                    .note("grid", format!("{} cells a side", grid.resolution()))
+                    .note(
+                        "try",
+                        match precision {
+                            Precision::F32 => "--precision f64, or a coarser --resolution",
+                            Precision::F64 => "a coarser --resolution, or --precision exact",
+                        },
+                    )
+            }
+            _ => error
+                .note("reason", "the target jumps, or its slope or its values are not bounded on some cell")
+                .note("try", "--lipschitz L, if you know a constant; or leave out --norm"),
+        }
+    }
+
+    /// Where the network is known to be right, in words.
+    pub(super) fn claim(&self, grid: &Grid) -> String {
+        let positional = self.options.positional;
+        if let Some(Lowered { lowering, .. }) = &self.lowered {
+            let within = upward(lowering.losses.rounding, 3);
+            let cells = if positional { "all cells" } else { "the cells with pairwise distinct columns" };
+            let elsewhere = match self.default_value() {
+                _ if positional => String::new(),
+                Some(offset) => format!("; {} on the others", offset.to_f64()),
+                None => "; nothing is claimed on the others".to_owned(),
+            };
+            return format!("the centres of {cells}, within {within}{elsewhere}");
+        }
+        if positional {
+            return format!("the centres of all {} cells; nothing is claimed outside of the box", grid.points());
+        }
+        let good = grid.contexts() * Int::factorial(grid.tokens());
+        let zero = if self.options.prints(AsPrinted::FlagSign) {
+            "0 on cells with equal columns; nothing is claimed outside of the box"
+        } else {
+            "0 on cells with equal columns and outside of the box"
+        };
+        format!("the centres of the {good} cells with pairwise distinct columns; {zero}")
+    }
+
+    /// What Theorem 2 gives where two tokens are in one cell: 0, in floats the middle of the target's range; `None` if that is not proved.
+    pub fn default_value(&self) -> Option<Rat> {
+        match &self.lowered {
+            None => Some(Rat::ZERO),
+            Some(Lowered { lowering, .. }) => {
+                lowering.losses.ties_cleared.then(|| lowering.options.tuning.offset.clone())
+            }
+        }
+    }
+
+    /// Whether something was asked for that the proofs do not cover: a printed step that fails, in floats any printed step, or a temperature
+    /// that was not derived.
+    pub(super) fn is_broken(&self, grid: &Grid, target: &Target) -> bool {
+        match &self.lowered {
+            Some(Lowered { lowering, .. }) => {
+                !self.options.as_printed.is_empty() || matches!(lowering.format.temperature, Temperature::Exponent(_))
+            }
+            None => {
+                self.options.prints(AsPrinted::Lemma7Order)
+                    && !yun::values_stay_below_windows(grid, target, &self.options).unwrap_or(false)
+            }
+        }
+    }
+
+    /// Whether the float network is not the one that the construction builds.
+    pub(super) fn is_edited(&self, grid: &Grid, target: &Arc<Target>) -> bool {
+        let format = self.lowered.as_ref().map(|lowered| lowered.lowering.format);
+        let built = build(grid, target, &self.options, format);
+        !built.is_ok_and(|built| built.float().is_some() && built.float() == self.float())
+    }
+
+    /// The largest number of binary digits of an id.
+    pub(super) fn id_bits(&self, grid: &Grid) -> usize {
+        yun::id_bits(grid, &self.options)
+    }
+
+    /// What the target says of a sequence: its value at the cell's centre, unless the network is to give 0 there, or its offset.
+    pub(super) fn expected(&self, grid: &Grid, target: &Target, x: &[Vec<Rat>]) -> Result<Sequence> {
+        let offset = self.lowered.as_ref().map(|lowered| lowered.lowering.options.tuning.offset.clone());
+        let zero = vec![vec![offset.unwrap_or_default(); target.output_dims()]; grid.tokens()];
+        let Some(point) = grid.cell(x) else { return Ok(zero) };
+        if self.options.positional || has_distinct_columns(&point) {
+            yun::centres::value_at_centre(target, grid, &point, self.lowered.is_some())
+        } else {
+            Ok(zero)
+        }
+    }
+
+    /// Why a bound is above a tolerance, and what to do.
+    pub(super) fn missed(&self, eps: &Rat, certified: &Certified, grid: &Grid, fixed: bool) -> Error {
+        let packed = self.lowered.as_ref().is_some_and(|lowered| lowered.lowering.format.hidden != Hidden::Literal);
+        let way_out = if fixed {
+            "a larger --eps: the target fixes the grid"
+        } else if packed {
+            "a smaller --hidden, or none: what is packed keeps fewer digits of the values"
+        } else {
+            "leave out --resolution: one that is enough is found"
+        };
+        not_met(eps, &certified.budget, grid.resolution()).note("try", way_out)
+    }
+}

@@ -1,0 +1,508 @@
+//! From a request to a [`Model`]: the one way in for every front end.
+//!
+//! | file | what |
+//! |---|---|
+//! | `request.rs` | what is asked for, and what is filled in |
+//! | `lattice.rs` | models by cells: exact networks, and what they are lowered to |
+//! | `circuit.rs` | models that are circuits of their target's expression |
+//!
+//! A [`Model`] is what both have in common; what only one of them has is in its [`Built`].
+
+pub(crate) mod circuit;
+pub(crate) mod lattice;
+mod request;
+
+use std::sync::{Arc, OnceLock};
+
+use serde_json::{Value, json};
+
+use crate::bound::ascent::ascend;
+use crate::bound::baseline::baseline;
+use crate::bound::measured::{Measured, measure};
+use crate::bound::piecewise::Question;
+use crate::bound::{Baseline, Budget, Norm};
+use crate::error::{Error, Result};
+use crate::eval::float::Engine;
+use crate::exact::{Int, Rat};
+use crate::lattice::Grid;
+use crate::lower;
+use crate::network::{Coordinate, FloatNetwork, LayerKind, Sequence, Size};
+use crate::target::{Source, Symmetry, Target};
+
+pub use circuit::Circuit;
+pub use lattice::{Lattice, Lowered};
+pub use request::{Arithmetic, Construction, Request, Tolerance};
+
+/// A proved error, and what it is to be read beside.
+#[derive(Clone, Debug)]
+pub struct Certified {
+    /// The bound and its terms.
+    pub budget: Budget,
+    /// The error of the best constant.
+    pub baseline: Option<Baseline>,
+}
+
+/// A compiled target: the network and everything that was decided on the way.
+#[derive(Debug)]
+pub struct Model {
+    /// The function as it was written.
+    pub source: Source,
+    /// The function on tokens of this network's dimension.
+    pub target: Arc<Target>,
+    /// Tokens, coordinates and the box; its cells are a lattice network's, and mean nothing to a circuit.
+    pub grid: Grid,
+    /// What was assumed and not proved, besides what a budget lists.
+    pub assumptions: Vec<String>,
+    /// What was asked of the error.
+    pub tolerance: Tolerance,
+    /// What was built.
+    pub built: Built,
+    /// Whether the network is not the one that the construction builds, once this has been looked at.
+    pub(crate) edited: OnceLock<bool>,
+    /// The proved error, once it has been computed.
+    certified: OnceLock<Certified>,
+    /// The measured error, once it has been measured.
+    measured: OnceLock<Option<Measured>>,
+}
+
+/// What a construction makes.
+#[derive(Debug)]
+pub enum Built {
+    /// Cells, and a value for each.
+    Lattice(Box<Lattice>),
+    /// Gates.
+    Circuit(Box<Circuit>),
+}
+
+impl From<Lattice> for Built {
+    fn from(lattice: Lattice) -> Self {
+        Self::Lattice(Box::new(lattice))
+    }
+}
+
+impl From<Circuit> for Built {
+    fn from(circuit: Circuit) -> Self {
+        Self::Circuit(Box::new(circuit))
+    }
+}
+
+/// A stage in a few words.
+#[derive(Clone, Debug)]
+pub struct StageSummary {
+    /// Its name.
+    pub name: String,
+    /// The statement's id.
+    pub statement: String,
+    /// How many layers.
+    pub layers: Int,
+    /// Of which kind.
+    pub kind: LayerKind,
+    /// What it does.
+    pub meaning: String,
+}
+
+/// Compiles a target by the construction that the request names, the one of Yun et al. if it names none.
+pub fn compile(request: &Request) -> Result<Model> {
+    match request.construction {
+        Some(Construction::Circuit) => circuit::compile(request),
+        Some(Construction::Yun) | None => lattice::compile(request),
+    }
+}
+
+/// A count as a JSON number of any size.
+fn json_number(count: &Int) -> Value {
+    count.to_string().parse().map_or(Value::Null, Value::Number)
+}
+
+/// How many operations a measurement may take: a second or two.
+const MEASURED_OPERATIONS: usize = 1_000_000_000;
+
+impl Model {
+    /// A model as its construction built it.
+    pub(crate) fn new(
+        source: Source,
+        target: Arc<Target>,
+        grid: Grid,
+        assumptions: Vec<String>,
+        tolerance: Tolerance,
+        built: Built,
+    ) -> Self {
+        Self {
+            source,
+            target,
+            grid,
+            assumptions,
+            tolerance,
+            built,
+            edited: OnceLock::from(false),
+            certified: OnceLock::new(),
+            measured: OnceLock::new(),
+        }
+    }
+
+    /// What a lattice construction made, if one did.
+    pub fn lattice(&self) -> Option<&Lattice> {
+        match &self.built {
+            Built::Lattice(lattice) => Some(lattice),
+            Built::Circuit(_) => None,
+        }
+    }
+
+    /// The circuit, if it is one.
+    pub fn circuit(&self) -> Option<&Circuit> {
+        match &self.built {
+            Built::Lattice(_) => None,
+            Built::Circuit(circuit) => Some(circuit),
+        }
+    }
+
+    /// The float network; `None` if the model is exact.
+    pub fn float(&self) -> Option<&FloatNetwork> {
+        match &self.built {
+            Built::Lattice(lattice) => lattice.float(),
+            Built::Circuit(circuit) => Some(circuit.network()),
+        }
+    }
+
+    /// The residual stream, coordinate by coordinate.
+    pub fn coordinates(&self) -> &[Coordinate] {
+        match &self.built {
+            Built::Lattice(lattice) => &lattice.network.coordinates,
+            Built::Circuit(circuit) => &circuit.network().coordinates,
+        }
+    }
+
+    /// The construction as one names it on the command line.
+    pub fn construction(&self) -> &'static str {
+        match &self.built {
+            Built::Lattice(lattice) if lattice.options.positional => "yun --positional",
+            Built::Lattice(_) => "yun",
+            Built::Circuit(_) => "circuit",
+        }
+    }
+
+    /// Whether it tells tokens apart by their place.
+    pub fn is_positional(&self) -> bool {
+        match &self.built {
+            Built::Lattice(lattice) => lattice.options.positional,
+            Built::Circuit(circuit) => circuit.network().positions.is_some(),
+        }
+    }
+
+    /// The fewest and the most tokens that its claim is about.
+    pub fn lengths(&self) -> (usize, usize) {
+        self.circuit().map_or((self.grid.tokens(), self.grid.tokens()), Circuit::lengths)
+    }
+
+    /// The fewest and the most tokens that it runs on.
+    pub fn accepted(&self) -> (usize, usize) {
+        self.float().map_or((self.grid.tokens(), self.grid.tokens()), |network| network.lengths)
+    }
+
+    /// The norm in which the error is certified: the one that was asked for, and `L^2` for a float network over a box, which has no other claim.
+    pub fn norm(&self) -> Option<Norm> {
+        let float = self.float().is_some() && !self.target.is_discrete();
+        self.tolerance.norm().or_else(|| float.then(|| Norm::Lp(Rat::from(2))))
+    }
+
+    /// `softmax`, or `hardmax` if the network is exact.
+    pub fn attention(&self) -> &'static str {
+        self.float().map_or("hardmax", |_| "softmax")
+    }
+
+    /// `f32`, `f64` or `exact`.
+    pub fn precision(&self) -> &'static str {
+        self.float().map_or("exact", |network| network.precision.name())
+    }
+
+    /// The size of the network that is shipped.
+    pub fn size(&self) -> Size {
+        match &self.built {
+            Built::Lattice(lattice) => lattice.float().map_or_else(|| lattice.network.size(), FloatNetwork::size),
+            Built::Circuit(circuit) => circuit.network().size(),
+        }
+    }
+
+    /// The layers of the network that is shipped, of all stages.
+    pub fn layer_count(&self) -> Int {
+        self.stages().into_iter().fold(Int::ZERO, |sum, stage| sum + stage.layers)
+    }
+
+    /// The stages: name, statement, layers, whether they attend, meaning.
+    pub fn stages(&self) -> Vec<StageSummary> {
+        match &self.built {
+            Built::Lattice(lattice) => lattice.float().map_or_else(|| lattice.exact_stages(), float_stages),
+            Built::Circuit(circuit) => float_stages(circuit.network()),
+        }
+    }
+
+    /// The error as it is measured, for a float network whose error is certified: sampled in an `L^p` norm, searched for in the supremum.
+    pub fn measured(&self) -> Result<Option<&Measured>> {
+        let (Some(network), Some(norm)) = (self.float(), self.norm()) else { return Ok(None) };
+        if let Some(known) = self.measured.get() {
+            return Ok(known.as_ref());
+        }
+        let engine = Engine::new(network)?;
+        let tokens = self.grid.tokens();
+        let mut work = network.size().parameters.to_usize().unwrap_or(usize::MAX).saturating_mul(2 * tokens);
+        if self.circuit().is_some() {
+            // Few layers on many tokens: what costs is every token's look at every other.
+            work = work.saturating_add(pairs(network).saturating_mul(tokens * tokens));
+        }
+        let points = (MEASURED_OPERATIONS / work.max(1)).clamp(256, 65_536);
+        let run = |batch: &[Vec<Vec<f64>>]| engine.run(batch);
+        let found = match norm {
+            Norm::Sup => Some(ascend(&self.target, &self.grid, points, run)?),
+            Norm::Lp(_) => measure(&self.target, &self.grid, &norm, 1 << points.ilog2(), run)?,
+        };
+        Ok(self.measured.get_or_init(|| found).as_ref())
+    }
+
+    /// Whether anything is claimed of the network.
+    pub fn is_claimed(&self) -> bool {
+        self.claim().is_some()
+    }
+
+    /// The proved error with its baseline, if a norm was asked for and something is claimed of the network.
+    pub fn certified(&self) -> Result<Option<&Certified>> {
+        let Some(norm) = self.norm().filter(|_| self.is_claimed()) else { return Ok(None) };
+        // A bound that nobody asked for is left out if it is infinite: what is claimed on the grid stands.
+        let asked = self.tolerance.norm().is_some();
+        let finite = |known: &Certified| known.budget.bound.is_finite();
+        if let Some(known) = self.certified.get() {
+            return Ok(Some(known).filter(|known| finite(known)));
+        }
+        let budget = match &self.built {
+            Built::Lattice(lattice) => {
+                let lipschitz = self.tolerance.lipschitz.as_ref();
+                let (target, grid, positional) = (&self.target, &self.grid, lattice.options.positional);
+                let budget = lattice.bound(Question { target, grid, positional, lipschitz }, &norm)?;
+                if budget.bound.is_infinite() && asked {
+                    return Err(lattice.unbounded(grid, &norm));
+                }
+                budget
+            }
+            Built::Circuit(circuit) => circuit.budget.clone(),
+        };
+        let baseline = baseline(&self.target, &self.grid, &norm);
+        Ok(Some(self.certified.get_or_init(|| Certified { budget, baseline })).filter(|known| finite(known)))
+    }
+
+    fn check_tolerance(&self) -> Result<()> {
+        let certified = self.certified()?;
+        let Some(eps) = &self.tolerance.eps else { return Ok(()) };
+        let Some(certified) = certified else {
+            return Err(Error::rejected(format!("the tolerance {eps} is not met: nothing is claimed of this network"))
+                .note("reason", "the values reach into the windows, and as printed nothing keeps them out")
+                .note("try", "leave out --as-printed lemma7-order"));
+        };
+        match self.lattice().filter(|_| !certified.budget.meets(eps)) {
+            Some(lattice) => Err(lattice.missed(eps, certified, &self.grid, self.source.resolution().is_some())),
+            None => Ok(()),
+        }
+    }
+
+    /// What the network is known to do, in words; empty if nothing is claimed.
+    pub fn claim(&self) -> Option<String> {
+        let claim = || match &self.built {
+            Built::Lattice(lattice) => lattice.claim(&self.grid),
+            Built::Circuit(circuit) => circuit.claim(&self.target, &self.grid),
+        };
+        (!self.is_broken() && !self.is_edited()).then(claim)
+    }
+
+    /// Whether something was asked for that the proofs do not cover: a printed step that fails, in floats any printed step, or a temperature
+    /// that was not derived.
+    pub fn is_broken(&self) -> bool {
+        self.lattice().is_some_and(|lattice| lattice.is_broken(&self.grid, &self.target))
+    }
+
+    /// Whether the network is not the one that the construction builds: somebody edited its files. Nothing is claimed of it.
+    pub fn is_edited(&self) -> bool {
+        *self.edited.get_or_init(|| match &self.built {
+            Built::Lattice(lattice) => lattice.is_edited(&self.grid, &self.target),
+            // A circuit is compiled anew when it is read, and compared then.
+            Built::Circuit(_) => false,
+        })
+    }
+
+    /// The largest number of binary digits of an id; a circuit has none.
+    pub fn id_bits(&self) -> Option<usize> {
+        self.lattice().map(|lattice| lattice.id_bits(&self.grid))
+    }
+
+    /// Whether a sequence is one that the target is about: every number in the box, on integers one of them.
+    pub fn is_in_domain(&self, x: &[Vec<Rat>]) -> bool {
+        let inside = |x: &Rat| *self.grid.low() <= *x && *x <= *self.grid.high();
+        let allowed = |x: &Rat| inside(x) && (!self.target.is_discrete() || x.to_int().is_some());
+        x.iter().flatten().all(allowed)
+    }
+
+    /// A sequence of cell centres with distinct columns (where the grid has enough of them), to show what the network does.
+    pub fn example(&self) -> Sequence {
+        let n = self.grid.tokens();
+        // A circuit on a box has no cells: as many as there are tokens, if these are many.
+        let finer = self.grid.with_resolution(self.grid.resolution().max(n as u64));
+        let open = self.circuit().is_some() && !self.target.is_discrete();
+        let grid = finer.ok().filter(|_| open).unwrap_or_else(|| self.grid.clone());
+        let columns = grid.columns();
+        let rank = |token: usize| if token.is_multiple_of(2) { token / 2 } else { n - 1 - token / 2 };
+        let id = |token: usize| (Int::from(rank(token)) * &columns).div_rem(&Int::from(n)).0;
+        let point: Vec<Vec<u64>> = (0..n).map(|token| grid.column(&id(token))).collect();
+        grid.centre(&point)
+    }
+
+    /// What the network is to give for a sequence: of a circuit the target's value; of a lattice network the value at the cell's centre,
+    /// unless it is to give 0 there, or its offset.
+    pub fn expected(&self, x: &[Vec<Rat>]) -> Result<Sequence> {
+        match &self.built {
+            Built::Lattice(lattice) => lattice.expected(&self.grid, &self.target, x),
+            Built::Circuit(_) => self.target.evaluate_near(x),
+        }
+    }
+
+    /// The claim with its badge: certified in a norm if one was asked for, else exact on the grid.
+    fn error_summary(&self) -> Result<Value> {
+        let claim = self.claim();
+        let mut assumptions = self.assumptions.clone();
+        let Some(Certified { budget, baseline }) = self.certified()? else {
+            // On integers, point by point.
+            let lowered = self.lattice().and_then(|lattice| lattice.lowered.as_ref());
+            let rounding = lowered.map(|lowered| lowered.lowering.losses.rounding);
+            let badge = if self.float().is_some() { "certified" } else { "exact-on-grid" };
+            return Ok(json!({
+                "badge": claim.as_ref().map(|_| badge),
+                "norm": self.float().map(|_| "sup"),
+                "bound": claim.as_ref().map(|_| rounding.map_or_else(|| json!(0), |bound| json!(bound))),
+                "domain": claim,
+                "terms": [],
+                "assumptions": assumptions,
+                "baseline": {"best_constant": null},
+                "measured": null,
+                "checked": "not-run",
+            }));
+        };
+        assumptions.extend(budget.assumptions.iter().cloned());
+        Ok(json!({
+            "badge": "certified",
+            "norm": budget.norm.to_string(),
+            "domain": self.domain_name(),
+            "bound": budget.bound,
+            "method": budget.method.name(),
+            "terms": budget.terms,
+            "assumptions": assumptions,
+            "baseline": {
+                "best_constant": baseline.map(|baseline| baseline.best_constant),
+                "within": baseline.map(|baseline| baseline.within),
+            },
+            "measured": self.measured()?.map(Measured::to_json),
+            "checked": "not-run",
+        }))
+    }
+
+    /// Where the error is certified: the box, all of space, the integers.
+    pub fn domain_name(&self) -> String {
+        match &self.built {
+            Built::Lattice(lattice) => lattice::domain_name(&self.target, &self.grid, &lattice.options),
+            Built::Circuit(circuit) => circuit.domain_name(&self.target, &self.grid),
+        }
+    }
+
+    /// `equivariant` if this is proved, else `none`.
+    fn symmetry_name(&self) -> &'static str {
+        if self.target.symmetry(&self.grid) == Symmetry::Proved { "equivariant" } else { "none" }
+    }
+
+    /// The summary that `build` and `inspect` print, `dir` aside.
+    pub fn summary(&self) -> Result<Value> {
+        let tokens = self.grid.tokens();
+        let stages: Vec<Value> = self
+            .stages()
+            .iter()
+            .map(|stage| {
+                json!({
+                    "name": stage.name,
+                    "statement": stage.statement,
+                    "layers": json_number(&stage.layers),
+                    "meaning": stage.meaning,
+                })
+            })
+            .collect();
+        let options = self.lattice().map(|lattice| &lattice.options);
+        let mut summary = json!({
+            "construction": options.map_or("circuit", |_| "yun"),
+            "positional": self.is_positional(),
+            "attention": self.attention(),
+            "precision": self.precision(),
+            "domain": if options.is_some_and(|options| options.everywhere) { "all" } else { "box" },
+            "as_printed": options.iter().flat_map(|options| &options.as_printed).map(|step| step.name()).collect::<Vec<_>>(),
+            "tokens": tokens,
+            "tokens_certified": {"min": self.lengths().0, "max": self.lengths().1},
+            "dims": self.grid.dims(),
+            "output_dims": self.target.output_dims(),
+            "width": self.coordinates().len(),
+            "resolution": options.map(|_| self.grid.resolution()),
+            "box": [self.grid.low(), self.grid.high()],
+            "size": self.size(),
+            "id_bits": self.id_bits(),
+            "stages": stages,
+            "error": self.error_summary()?,
+            "target": {
+                "name": self.target.name,
+                "expression": self.source.text(),
+                "symmetry": self.symmetry_name(),
+                "continuous": self.target.is_continuous(tokens),
+            },
+        });
+        match &self.built {
+            Built::Lattice(lattice) => {
+                if let Some(Lowered { lowering, .. }) = &lattice.lowered {
+                    summary["lowering"] = json!({
+                        "temperature": 1_u64 << lowering.temperature,
+                        "step_ramp": lowering.step_ramp,
+                        "id_ramp": lower::to_float::id_ramp(),
+                        "offset": lowering.options.tuning.offset,
+                        "clip": lowering.clip,
+                    });
+                }
+            }
+            Built::Circuit(circuit) => {
+                summary["trade"] = json!(circuit.wish.trade.name());
+                summary["margin"] = json!(circuit.compiled.margin);
+                summary["circuit"] = circuit.gates_to_json();
+            }
+        }
+        Ok(summary)
+    }
+}
+
+/// What one token's look at another costs, in all heads: scores, values, and about four operations' worth of time for an exponential.
+fn pairs(network: &FloatNetwork) -> usize {
+    let attention = network.runs.iter().filter_map(|run| Some((run.blocks, run.attention.as_ref()?)));
+    attention.map(|(blocks, part)| blocks * part.heads * (part.head_size + part.value_size + 4)).sum()
+}
+
+/// The stages of a float network, with the layers that belong to each.
+fn float_stages(network: &FloatNetwork) -> Vec<StageSummary> {
+    let count = |index: usize| {
+        let mut layers = (0, 0);
+        for run in &network.runs {
+            layers.0 += run.attention.as_ref().map_or(0, |part| usize::from(part.stage == index) * run.blocks);
+            layers.1 += run.feed_forward.as_ref().map_or(0, |part| usize::from(part.stage == index) * run.blocks);
+        }
+        layers
+    };
+    let stages = network.stages.iter().enumerate();
+    stages
+        .map(|(index, stage)| {
+            let (attention, feed_forward) = count(index);
+            StageSummary {
+                name: stage.name.clone(),
+                statement: stage.statement.clone(),
+                layers: Int::from(attention + feed_forward),
+                kind: if attention > 0 { LayerKind::Attention } else { LayerKind::FeedForward },
+                meaning: stage.meaning.clone(),
+            }
+        })
+        .collect()
+}

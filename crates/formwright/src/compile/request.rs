@@ -1,0 +1,149 @@
+//! What is asked for, and what is filled in where nothing was said.
+
+use crate::bound::Norm;
+use crate::construct::circuit::Trade;
+use crate::construct::yun::Options;
+use crate::error::{Error, Result};
+use crate::exact::Rat;
+use crate::lattice::Grid;
+use crate::lower::Format;
+use crate::network::Precision;
+use crate::target::Source;
+
+/// What a user asks for; what is left open is filled in from the target, else from the defaults.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The function.
+    pub source: Source,
+    /// The family of constructions; `None` leaves it to the plan.
+    pub construction: Option<Construction>,
+    /// The number of tokens; 3 unless the target fixes it.
+    pub tokens: Option<usize>,
+    /// The coordinates of a token; 1 unless the target fixes it.
+    pub dims: Option<usize>,
+    /// Cells a side; there is no default, but a table and an integer domain fix it, and a tolerance finds it. A circuit has none.
+    pub resolution: Option<u64>,
+    /// Which theorem of Yun et al., and which steps as printed.
+    pub options: Options,
+    /// What a circuit's hidden units are traded for; `None` takes what is smaller.
+    pub trade: Option<Trade>,
+    /// Take the target for equivariant, as an assumption.
+    pub assume_equivariant: bool,
+    /// The error that is asked for.
+    pub tolerance: Tolerance,
+    /// The arithmetic of the network.
+    pub arithmetic: Arithmetic,
+}
+
+/// A family of constructions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Construction {
+    /// Yun et al. 2020: any continuous function, cell by cell.
+    Yun,
+    /// A circuit of the target's own expression.
+    Circuit,
+}
+
+/// The arithmetic of a network.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Arithmetic {
+    /// Rational numbers, hardmax.
+    #[default]
+    Exact,
+    /// Floats and softmax, in this format.
+    Float(Format),
+    /// Floats and softmax: single precision if that meets the tolerance, else double; the format's own precision is not read.
+    AnyFloat(Format),
+    /// The same, and exact if neither serves.
+    Auto(Format),
+}
+
+impl Arithmetic {
+    /// What to try, in order; `None` is exact.
+    pub fn choices(self) -> Vec<Option<Format>> {
+        match self {
+            Self::Exact => vec![None],
+            Self::Float(format) => vec![Some(format)],
+            Self::AnyFloat(format) => {
+                [Precision::F32, Precision::F64].map(|precision| Some(Format { precision, ..format })).to_vec()
+            }
+            Self::Auto(format) => [Self::AnyFloat(format).choices(), vec![None]].concat(),
+        }
+    }
+}
+
+/// What is asked of the error.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tolerance {
+    /// It must be at most this; `None` asks for nothing where the grid is fixed, and for 1/100 elsewhere.
+    pub eps: Option<Rat>,
+    /// In this norm; with a tolerance and no norm, the supremum.
+    pub norm: Option<Norm>,
+    /// A Lipschitz constant that is stated and not proved.
+    pub lipschitz: Option<Rat>,
+}
+
+impl Tolerance {
+    /// The norm in which an error is certified, if one is.
+    pub fn norm(&self) -> Option<Norm> {
+        self.norm.clone().or_else(|| self.eps.as_ref().map(|_| Norm::Sup))
+    }
+
+    /// The same, with the tolerance that is meant where nobody names one.
+    pub fn or_default(&self) -> Self {
+        Self { eps: self.eps.clone().or_else(|| Some(Rat::new(1, 100))), ..self.clone() }
+    }
+}
+
+const DEFAULT_TOKENS: usize = 3;
+const DEFAULT_DIMS: usize = 1;
+
+/// The cells a side of the grid on which a witness is looked for while the grid is still open.
+const PROVISIONAL: u64 = 4;
+
+impl Request {
+    /// The grid that was asked for; its resolution is provisional if neither the request nor the target names one.
+    pub(crate) fn shape(&self) -> Result<Grid> {
+        let source = &self.source;
+        let tokens = fixed("--tokens", self.tokens, source.tokens(), &source.name)?.unwrap_or(DEFAULT_TOKENS);
+        let dims = fixed("--dims", self.dims, source.dims(), &source.name)?.unwrap_or(DEFAULT_DIMS);
+        let resolution = fixed("--resolution", self.resolution, source.resolution(), &source.name)?;
+        if source.resolution().is_some_and(|cells| cells < 2) {
+            return Err(Error::input(format!("the domain of {} has a single value", source.name))
+                .note("try", "a domain of at least two integers, such as `on integers 0..2`"));
+        }
+        let (low, high) = source.cube();
+        Grid::new(tokens, dims, resolution.unwrap_or(PROVISIONAL), low, high)
+    }
+
+    /// Whether somebody has to choose how the target is approximated: no grid was named, and the target is no table.
+    pub fn is_open(&self) -> bool {
+        self.resolution.is_none() && self.source.text().is_some()
+    }
+
+    /// The cells a side that the request or the target names.
+    pub(crate) fn resolution(&self) -> Option<u64> {
+        self.resolution.or(self.source.resolution())
+    }
+
+    /// What is asked of a lattice network: nothing, if its grid is fixed and no tolerance is named.
+    pub(crate) fn lattice_tolerance(&self) -> Tolerance {
+        if self.resolution().is_some() { self.tolerance.clone() } else { self.tolerance.or_default() }
+    }
+}
+
+/// What the user says and what the target fixes must agree.
+fn fixed<T: PartialEq + std::fmt::Display>(
+    option: &str,
+    asked: Option<T>,
+    fixed: Option<T>,
+    name: &str,
+) -> Result<Option<T>> {
+    match (asked, fixed) {
+        (Some(asked), Some(fixed)) if asked != fixed => {
+            Err(Error::input(format!("{option} is {asked}, but the target {name} fixes it to {fixed}"))
+                .note("try", format!("leave out {option}")))
+        }
+        (asked, fixed) => Ok(fixed.or(asked)),
+    }
+}

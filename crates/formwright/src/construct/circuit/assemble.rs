@@ -1,0 +1,362 @@
+//! From registers, knots and temperatures to tensors.
+
+use std::collections::HashMap;
+
+use super::analysis::Analysis;
+use super::form::Form;
+use super::graph::{Graph, Kind};
+use super::layout::{Atom, Layout, Scores, Source};
+use super::names::Names;
+use super::tune::Tuned;
+use crate::exact::Rat;
+use crate::network::{
+    AttentionRun, Coordinate, FeedForwardRun, FloatAffine, FloatNetwork, FloatStage, Mask, Precision, Run,
+};
+
+/// The statement that circuits realise.
+const STATEMENT: &str = "circuit";
+
+struct Assembler<'a> {
+    graph: &'a Graph,
+    layout: &'a Layout,
+    tuned: &'a Tuned,
+    analysis: &'a Analysis,
+    precision: Precision,
+    width: usize,
+}
+
+/// A head with the atoms that are its values.
+struct Group {
+    scores: Scores,
+    mask: Mask,
+    temperature: f64,
+    atoms: Vec<usize>,
+}
+
+/// A hidden unit: what it reads, and what it adds to each register.
+struct Unit {
+    read: Vec<f64>,
+    bias: f64,
+    writes: Vec<f64>,
+}
+
+/// The network.
+pub fn assemble(
+    graph: &Graph,
+    layout: &Layout,
+    tuned: &Tuned,
+    precision: Precision,
+    (dims, lengths): (usize, (usize, usize)),
+    names: &Names,
+) -> FloatNetwork {
+    let width = layout.width.max(1);
+    let assembler = Assembler { graph, layout, tuned, analysis: &tuned.analysis, precision, width };
+    let mut stages = Vec::new();
+    let mut runs = Vec::new();
+    let blocks = layout.last().div_ceil(2);
+    for block in 0..blocks {
+        let attention = assembler.attention(2 * block + 1, stages.len());
+        if attention.is_some() {
+            stages.push(assembler.stage("attend", block, 2 * block + 1, names));
+        }
+        let feed_forward = assembler.feed_forward(2 * block + 2, stages.len());
+        if feed_forward.is_some() {
+            stages.push(assembler.stage("gates", block, 2 * block + 2, names));
+        }
+        runs.push(Run { blocks: 1, attention, feed_forward });
+    }
+    FloatNetwork {
+        precision,
+        tokens: graph.tokens,
+        lengths,
+        coordinates: assembler.coordinates(names),
+        embed: assembler.embed(dims),
+        positions: assembler.positions(),
+        stages,
+        runs,
+        read_out: assembler.read_out(),
+    }
+}
+
+impl Assembler<'_> {
+    fn round(&self, x: f64) -> f64 {
+        // Without a negative zero: files are compared by their bytes.
+        self.precision.round(x) + 0.0
+    }
+
+    fn rounded(&self, entries: impl IntoIterator<Item = f64>) -> Vec<f64> {
+        entries.into_iter().map(|entry| self.round(entry)).collect()
+    }
+
+    fn constant(&self, form: &Form) -> f64 {
+        super::analysis::constant(form, &self.analysis.bases)
+    }
+
+    /// The registers' weights of a form over atoms that is read in a slot.
+    fn weights(&self, form: &Form, slot: usize) -> Vec<f64> {
+        let mut weights: Vec<f64> = self.layout.coordinates(form, slot).iter().map(Rat::to_f64).collect();
+        weights.resize(self.width, 0.0);
+        weights
+    }
+
+    fn atoms(&self, slot: usize) -> impl Iterator<Item = (usize, &Atom)> {
+        self.layout.atoms.iter().enumerate().filter(move |(_, atom)| atom.slot == slot)
+    }
+
+    /// How much of an atom a slot adds to a register.
+    fn written(&self, slot: usize, register: usize, atom: usize) -> f64 {
+        let addition = self.layout.writes.get(slot).and_then(|writes| writes.get(&register));
+        addition.and_then(|addition| addition.terms.get(&atom)).map_or(0.0, Rat::to_f64)
+    }
+
+    fn embed(&self, dims: usize) -> FloatAffine {
+        let mut weight = vec![0.0; self.width * dims];
+        let mut bias = vec![0.0; self.width];
+        for (index, atom) in self.atoms(0) {
+            if let Source::Input(c, middle) = &atom.source {
+                for register in 0..self.width {
+                    let written = self.written(0, register, index);
+                    weight[register * dims + c] += written;
+                    bias[register] -= written * middle.to_f64();
+                }
+            }
+        }
+        FloatAffine { inputs: dims, outputs: self.width, weight: self.rounded(weight), bias: self.rounded(bias) }
+    }
+
+    fn positions(&self) -> Option<Vec<f64>> {
+        let mut positions = vec![0.0; self.graph.tokens * self.width];
+        let mut any = false;
+        for (index, atom) in self.atoms(0) {
+            let Kind::Position(table) = &self.graph.wires[atom.wire].kind else { continue };
+            any = true;
+            for (t, value) in table.iter().enumerate() {
+                for register in 0..self.width {
+                    positions[t * self.width + register] += self.written(0, register, index) * value.to_f64();
+                }
+            }
+        }
+        any.then(|| self.rounded(positions))
+    }
+
+    fn read_out(&self) -> FloatAffine {
+        let end = self.layout.last() + 1;
+        let outputs = &self.layout.outputs;
+        let weight = outputs.iter().flat_map(|form| self.weights(form, end));
+        let bias = outputs.iter().map(|form| self.constant(form));
+        FloatAffine {
+            inputs: self.width,
+            outputs: outputs.len(),
+            weight: self.rounded(weight),
+            bias: self.rounded(bias),
+        }
+    }
+
+    /// The heads of a slot, those of the same scores together.
+    fn groups(&self, slot: usize) -> Vec<Group> {
+        let mut groups: Vec<Group> = Vec::new();
+        for (index, atom) in self.atoms(slot) {
+            let Source::Head { scores, mask, .. } = &atom.source else { continue };
+            let temperature = self.tuned.choice.temperature[atom.wire];
+            let shared = groups
+                .iter_mut()
+                .find(|group| group.scores == *scores && group.mask == *mask && *scores != Scores::Largest);
+            match shared {
+                Some(group) => group.atoms.push(index),
+                None => groups.push(Group { scores: scores.clone(), mask: *mask, temperature, atoms: vec![index] }),
+            }
+        }
+        groups
+    }
+
+    fn attention(&self, slot: usize, stage: usize) -> Option<AttentionRun> {
+        let groups = self.groups(slot);
+        if groups.is_empty() {
+            return None;
+        }
+        let width = self.width;
+        let gathers = groups.iter().any(|group| matches!(group.scores, Scores::Gather { .. }));
+        let head_size = if gathers { 2 } else { 1 };
+        let value_size = groups.iter().map(|group| group.atoms.len()).max().unwrap_or(1);
+        let (mut q, mut q_bias, mut k, mut v, mut o) = (vec![], vec![], vec![], vec![], vec![]);
+        let scaled = |weights: Vec<f64>, scale: f64| weights.into_iter().map(|w| w * scale).collect::<Vec<f64>>();
+        for group in &groups {
+            let none = || vec![0.0; width];
+            let lambda = group.temperature;
+            let rows = match &group.scores {
+                Scores::Uniform => vec![(none(), 0.0, none())],
+                Scores::Sink { query, key } => {
+                    vec![(self.weights(query, slot), self.constant(query), self.weights(key, slot))]
+                }
+                Scores::Largest => {
+                    let Source::Head { value, .. } = &self.layout.atoms[group.atoms[0]].source else { continue };
+                    vec![(none(), lambda, self.weights(value, slot))]
+                }
+                Scores::Gather { index, keys } => vec![
+                    (
+                        scaled(self.weights(index, slot), 2.0 * lambda),
+                        2.0 * lambda * self.constant(index),
+                        self.weights(&keys.0, slot),
+                    ),
+                    (none(), -lambda, self.weights(&keys.1, slot)),
+                ],
+            };
+            for row in 0..head_size {
+                let (query, bias, key) = rows.get(row).cloned().unwrap_or_else(|| (none(), 0.0, none()));
+                q.extend(query);
+                q_bias.push(bias);
+                k.extend(key);
+            }
+            for row in 0..value_size {
+                let atom = group.atoms.get(row).map(|atom| &self.layout.atoms[*atom].source);
+                match atom {
+                    Some(Source::Head { value, scale, .. }) => {
+                        v.extend(scaled(self.weights(value, slot), scale.to_f64()))
+                    }
+                    _ => v.extend(none()),
+                }
+            }
+            for register in 0..width {
+                for row in 0..value_size {
+                    o.push(group.atoms.get(row).map_or(0.0, |atom| self.written(slot, register, *atom)));
+                }
+            }
+        }
+        Some(AttentionRun {
+            stage,
+            heads: groups.len(),
+            head_size,
+            value_size,
+            masks: groups.iter().map(|group| group.mask).collect(),
+            q: self.rounded(q),
+            q_bias: self.rounded(q_bias),
+            k: self.rounded(k),
+            v: self.rounded(v),
+            o: self.rounded(o),
+        })
+    }
+
+    /// The hidden units of a slot, equal ones once.
+    fn units(&self, slot: usize) -> Vec<Unit> {
+        let mut units: Vec<Unit> = Vec::new();
+        let mut known: HashMap<Vec<u64>, usize> = HashMap::new();
+        let width = self.width;
+        let mut add = |read: Vec<f64>, bias: f64, writes: &dyn Fn(usize) -> f64| {
+            let (read, bias) = (self.rounded(read), self.round(bias));
+            let key: Vec<u64> = read.iter().chain([&bias]).map(|x| x.to_bits()).collect();
+            let unit = *known.entry(key).or_insert_with(|| {
+                units.push(Unit { read, bias, writes: vec![0.0; width] });
+                units.len() - 1
+            });
+            for register in 0..width {
+                units[unit].writes[register] += writes(register);
+            }
+        };
+        let minus = |weights: &[f64]| weights.iter().map(|w| -w).collect::<Vec<f64>>();
+        for (index, atom) in self.atoms(slot) {
+            let Source::Gate(arguments) = &atom.source else { continue };
+            for (argument, (hinges, sign)) in arguments.iter().zip(&self.analysis.gates[index]) {
+                let (weights, constant) = (self.weights(argument, slot), self.constant(argument));
+                for hinge in &hinges.units {
+                    let writes = |register: usize| sign * hinge.slope * self.written(slot, register, index);
+                    if hinge.right {
+                        add(weights.clone(), constant - hinge.knot, &writes);
+                    } else {
+                        add(minus(&weights), hinge.knot - constant, &writes);
+                    }
+                }
+            }
+        }
+        for clear in self.layout.clears.get(slot).into_iter().flatten() {
+            let mut read = vec![0.0; width];
+            read[clear.register] = 1.0;
+            let sign = self.sign(&clear.content);
+            let only = |register: usize, value: f64| if register == clear.register { value } else { 0.0 };
+            if sign >= 0 {
+                add(read.clone(), 0.0, &|register| only(register, -1.0));
+            }
+            if sign <= 0 {
+                add(minus(&read), 0.0, &|register| only(register, 1.0));
+            }
+        }
+        units
+    }
+
+    /// 1 or -1 if what a register holds is never of the other sign, as computed; else 0.
+    fn sign(&self, content: &Form) -> i32 {
+        let Some((atom, scale)) = content.single() else { return 0 };
+        let positive = match &self.layout.atoms[atom].source {
+            Source::Gate(_) => self.analysis.gates[atom]
+                .iter()
+                .all(|(hinges, sign)| hinges.units.iter().all(|hinge| hinge.slope * sign >= 0.0)),
+            // What is exact is of its own sign.
+            Source::Input(_, middle) => {
+                let wire = &self.graph.wires[self.layout.atoms[atom].wire];
+                wire.integer && middle.is_zero() && wire.range.lo() >= 0.0
+            }
+            Source::Position(wire) => self.graph.wires[*wire].range.lo() >= 0.0,
+            Source::Head { .. } => false,
+        };
+        match (positive, scale.is_negative()) {
+            (false, _) => 0,
+            (true, false) => 1,
+            (true, true) => -1,
+        }
+    }
+
+    fn feed_forward(&self, slot: usize, stage: usize) -> Option<FeedForwardRun> {
+        let units = self.units(slot);
+        if units.is_empty() {
+            return None;
+        }
+        let hidden = units.len();
+        let w2 = (0..self.width).flat_map(|register| units.iter().map(move |unit| unit.writes[register]));
+        let w2 = self.rounded(w2);
+        Some(FeedForwardRun {
+            stage,
+            hidden,
+            w1: units.iter().flat_map(|unit| unit.read.iter().copied()).collect(),
+            b1: units.iter().map(|unit| unit.bias).collect(),
+            w2,
+            b2: vec![0.0; self.width],
+        })
+    }
+
+    fn stage(&self, what: &str, block: usize, slot: usize, names: &Names) -> FloatStage {
+        let made = self.atoms(slot).map(|(_, atom)| names.definition(atom.wire));
+        let mut made: Vec<String> = made.collect();
+        made.dedup();
+        let clears = self.layout.clears.get(slot).map_or(0, Vec::len);
+        if clears > 0 {
+            made.push(format!("{clears} registers emptied"));
+        }
+        FloatStage { name: format!("{what}-{block}"), statement: STATEMENT.to_owned(), meaning: made.join("; ") }
+    }
+
+    /// What each register holds, slot by slot.
+    fn coordinates(&self, names: &Names) -> Vec<Coordinate> {
+        let place = |slot: usize| match slot {
+            0 => "embedding".to_owned(),
+            slot if slot % 2 == 1 => format!("attention of block {}", slot / 2),
+            slot => format!("feed-forward of block {}", slot / 2 - 1),
+        };
+        let held = |register: usize| {
+            let mut meanings: Vec<String> = Vec::new();
+            let mut last = Form::default();
+            for (slot, rows) in self.layout.before.iter().enumerate().skip(1) {
+                let Some(row) = rows.get(register) else { continue };
+                if *row != last && !row.terms.is_empty() {
+                    meanings.push(format!("{} (from the {})", names.row(self.layout, row), place(slot - 1)));
+                }
+                last = row.clone();
+            }
+            meanings.join(", then ")
+        };
+        let coordinate = |register: usize| {
+            let meaning = held(register);
+            let meaning = if meaning.is_empty() { "nothing".to_owned() } else { meaning };
+            Coordinate { name: format!("r{register}"), meaning }
+        };
+        (0..self.width).map(coordinate).collect()
+    }
+}

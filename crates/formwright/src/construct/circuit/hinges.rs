@@ -1,0 +1,478 @@
+//! Piecewise-linear functions of one number as sums of ReLUs, and how far they are from a curve.
+//!
+//! Through nodes `(t_k, y_k)` with slopes `s_k` on `[t_k, t_{k+1}]`, hinged **outward** from an anchor `m`:
+//!
+//! ```text
+//! P(x) = y_m + s_m R(x - t_m) + Σ_{k>m} (s_k - s_{k-1}) R(x - t_k) - s_{m-1} R(t_m - x) + Σ_{0<k<m} (s_k - s_{k-1}) R(t_k - x)
+//! ```
+//!
+//! Hinges between the anchor and `x` alone are active, so that rounding is relative to `P(x) - y_m`.
+//!
+//! **Knots.** Each segment reaches as far as the tolerance allows. A node is moved off a convex curve by `-ε`, off a concave one by `+ε`, so
+//! that a segment may leave the curve by `2ε` one-sidedly: `h²/8 · |f''| ≤ 2ε`.
+//!
+//! **Proof.** On `[a, b]`, a line `ℓ` and a curve `f`: `ℓ - f = (ℓ - chord) + ½ f''(ξ)(t - a)(b - t)`, the first part linear. Where `f''` is not
+//! bounded, the values of `f` on the piece speak, and pieces are halved until that is enough.
+
+use crate::error::Result;
+use crate::exact::Rat;
+use crate::interval::Interval;
+use crate::target::expr::{BinaryOp, Expr, Function, Node};
+use crate::target::univariate::{Fast, curvature, enclose};
+
+/// One ReLU: `slope · R(x - knot)`, or `slope · R(knot - x)` if it faces left.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Hinge {
+    /// Where it begins.
+    pub knot: f64,
+    /// Whether it is active above the knot.
+    pub right: bool,
+    /// Its slope.
+    pub slope: f64,
+}
+
+/// A piecewise-linear function.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Hinges {
+    /// The value at the anchor.
+    pub base: f64,
+    /// The ReLUs: those to the right by increasing, then those to the left by decreasing knot.
+    pub units: Vec<Hinge>,
+    /// The nodes.
+    pub nodes: Vec<(f64, f64)>,
+    /// For each segment, how far it may be from the curve.
+    pub deviations: Vec<f64>,
+    /// Whether only integers are asked of it.
+    pub integers: bool,
+}
+
+/// What is active at some point, summed.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Active {
+    /// How many units.
+    pub count: usize,
+    /// `Σ |slope|`
+    pub slopes: f64,
+    /// `Σ |slope| · |knot|`
+    pub knots: f64,
+    /// `Σ |slope| · |x - knot|`
+    pub heights: f64,
+}
+
+/// Nodes with rational coordinates.
+pub type Nodes = Vec<(Rat, Rat)>;
+
+/// The nodes of a function that is piecewise linear by its form, on a range.
+pub fn piecewise(function: &Expr, range: &(Rat, Rat)) -> Option<Nodes> {
+    let (lo, hi) = range;
+    let part = |e: &Expr| piecewise(e, range);
+    let constant = |value: &Rat| vec![(lo.clone(), value.clone()), (hi.clone(), value.clone())];
+    let zero = || constant(&Rat::ZERO);
+    let scaled = |nodes: Nodes, scale: &Rat| nodes.into_iter().map(|(t, y)| (t, y * scale)).collect::<Nodes>();
+    let level = |nodes: &Nodes| nodes.iter().all(|(_, y)| *y == nodes[0].1).then(|| nodes[0].1.clone());
+    Some(match &function.node {
+        Node::Token => vec![(lo.clone(), lo.clone()), (hi.clone(), hi.clone())],
+        Node::Number(value) => constant(value),
+        Node::Negate(e) => scaled(part(e)?, &-Rat::ONE),
+        Node::Binary(BinaryOp::Add, a, b) => combine(&part(a)?, &part(b)?, &Rat::ONE),
+        Node::Binary(BinaryOp::Sub, a, b) => combine(&part(a)?, &part(b)?, &-Rat::ONE),
+        Node::Binary(BinaryOp::Mul, a, b) => {
+            let (a, b) = (part(a)?, part(b)?);
+            match (level(&a), level(&b)) {
+                (Some(scale), _) => scaled(b, &scale),
+                (_, Some(scale)) => scaled(a, &scale),
+                _ => return None,
+            }
+        }
+        Node::Binary(BinaryOp::Div, a, b) => scaled(part(a)?, &level(&part(b)?)?.recip()?),
+        Node::Power(e, 1) => part(e)?,
+        Node::Call(Function::Abs, e) => {
+            let e = part(&e[0])?;
+            larger(&e, &scaled(e.clone(), &-Rat::ONE))
+        }
+        Node::Call(Function::Relu, e) => larger(&part(&e[0])?, &zero()),
+        Node::Call(Function::Max, e) => larger(&part(&e[0])?, &part(&e[1])?),
+        Node::Call(Function::Min, e) => smaller(part(&e[0])?, part(&e[1])?),
+        Node::Call(Function::Clamp, e) => smaller(larger(&part(&e[0])?, &part(&e[1])?), part(&e[2])?),
+        _ => return None,
+    })
+}
+
+/// The value of a piecewise-linear function.
+fn interpolate(nodes: &Nodes, t: &Rat) -> Rat {
+    let next = nodes.partition_point(|(knot, _)| knot < t).clamp(1, nodes.len() - 1);
+    let ((a, ya), (b, yb)) = (&nodes[next - 1], &nodes[next]);
+    if a == b { ya.clone() } else { ya + &((yb - ya) * ((t - a) / (b - a))) }
+}
+
+/// `a + scale · b`
+fn combine(a: &Nodes, b: &Nodes, scale: &Rat) -> Nodes {
+    let mut knots: Vec<Rat> = a.iter().chain(b).map(|(t, _)| t.clone()).collect();
+    knots.sort();
+    knots.dedup();
+    if knots.len() == 1 {
+        knots.push(knots[0].clone());
+    }
+    straightened(knots.into_iter().map(|t| (t.clone(), interpolate(a, &t) + interpolate(b, &t) * scale)).collect())
+}
+
+/// `max(a, b) = b + R(a - b)`
+fn larger(a: &Nodes, b: &Nodes) -> Nodes {
+    let difference = combine(a, b, &-Rat::ONE);
+    let mut positive: Nodes = Vec::new();
+    for (t, y) in difference {
+        if let Some((s, z)) = positive.last().cloned() {
+            let before = interpolate(&combine(a, b, &-Rat::ONE), &s);
+            if (before.is_negative() && y > Rat::ZERO) || (before > Rat::ZERO && y.is_negative()) {
+                let root = &s + &((&t - &s) * (before.clone() / (before - y.clone())));
+                positive.push((root, Rat::ZERO));
+            }
+            drop(z);
+        }
+        positive.push((t, y.max(Rat::ZERO)));
+    }
+    combine(b, &positive, &Rat::ONE)
+}
+
+fn smaller(a: Nodes, b: Nodes) -> Nodes {
+    let negative = |nodes: Nodes| nodes.into_iter().map(|(t, y)| (t, -y)).collect::<Nodes>();
+    negative(larger(&negative(a), &negative(b)))
+}
+
+/// Without nodes on a straight line.
+pub fn straightened(nodes: Nodes) -> Nodes {
+    let mut kept: Nodes = Vec::new();
+    for node in nodes {
+        if let [.., (a, ya), (b, yb)] = &kept[..]
+            && (yb - ya) * (&node.0 - b) == (&node.1 - yb) * (b - a)
+        {
+            kept.pop();
+        }
+        kept.push(node);
+    }
+    kept
+}
+
+/// Where the hinges of a function face outward from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Anchor {
+    /// The node that keeps what is active small.
+    Best,
+    /// The first node: hinges of functions of the same argument are then the same.
+    First,
+}
+
+impl Hinges {
+    /// The function through nodes, with what is proved of each segment.
+    pub fn through(nodes: Vec<(f64, f64)>, deviations: Vec<f64>, anchor: Anchor, integers: bool) -> Self {
+        let slope = |k: usize| {
+            let ((a, ya), (b, yb)) = (nodes[k], nodes[k + 1]);
+            if b > a { (yb - ya) / (b - a) } else { 0.0 }
+        };
+        let segments = nodes.len().saturating_sub(1);
+        let hinged = |m: usize| {
+            let mut units = Vec::new();
+            for k in m..segments {
+                let change = if k == m { slope(k) } else { slope(k) - slope(k - 1) };
+                units.push(Hinge { knot: nodes[k].0, right: true, slope: change });
+            }
+            for k in (1..=m).rev() {
+                let change = if k == m { -slope(k - 1) } else { slope(k) - slope(k - 1) };
+                units.push(Hinge { knot: nodes[k].0, right: false, slope: change });
+            }
+            units.retain(|unit| unit.slope != 0.0);
+            Self { base: nodes[m].1, units, nodes: nodes.clone(), deviations: deviations.clone(), integers }
+        };
+        let flattest = (0..segments).min_by(|a, b| slope(*a).abs().total_cmp(&slope(*b).abs())).unwrap_or(0);
+        let smallest = (0..nodes.len()).min_by(|a, b| nodes[*a].1.abs().total_cmp(&nodes[*b].1.abs())).unwrap_or(0);
+        let candidates = match anchor {
+            Anchor::First => vec![0],
+            Anchor::Best => vec![smallest, flattest, flattest + 1, segments / 2, segments, 0],
+        };
+        let cost = |hinges: &Self| {
+            let ends = [nodes[0].0, nodes[segments].0].map(|end| hinges.active(end));
+            let worst = ends.iter().map(|active| active.heights + active.knots + active.slopes).fold(0.0, f64::max);
+            worst + hinges.base.abs()
+        };
+        let best = candidates
+            .into_iter()
+            .map(hinged)
+            .min_by(|a, b| a.units.len().cmp(&b.units.len()).then(cost(a).total_cmp(&cost(b))));
+        best.unwrap_or_else(|| hinged(0))
+    }
+
+    /// A function that is piecewise linear itself.
+    pub fn exactly(nodes: &Nodes, anchor: Anchor, integers: bool) -> Self {
+        let nodes: Vec<(f64, f64)> = nodes.iter().map(|(t, y)| (t.to_f64(), y.to_f64())).collect();
+        let deviations = vec![0.0; nodes.len().saturating_sub(1)];
+        Self::through(nodes, deviations, anchor, integers)
+    }
+
+    /// `t²` on `[-reach, reach]` by `2·half` equal segments: too large by `reach²/(2·half)²` at most.
+    #[expect(clippy::cast_precision_loss, reason = "numbers of segments")]
+    pub fn square(reach: f64, half: usize) -> Self {
+        let step = reach / half as f64;
+        let knot = |k: usize| (k as f64 - half as f64) * step;
+        let nodes: Vec<(f64, f64)> = (0..=2 * half).map(|k| (knot(k), knot(k) * knot(k))).collect();
+        // Rounding of the nodes themselves: a few units in the last place of a double.
+        let deviation = step * step * 0.25 * (1.0 + 1e-9) + reach * reach * 1e-14;
+        Self::through(nodes, vec![deviation; 2 * half], Anchor::Best, false)
+    }
+
+    /// The largest slope between two points, in absolute value.
+    pub fn steepest(&self, lo: f64, hi: f64) -> f64 {
+        let last = self.nodes.len() - 2;
+        let first = self.nodes.partition_point(|(t, _)| *t <= lo).saturating_sub(1).min(last);
+        let mut worst = 0.0_f64;
+        for k in first..=last {
+            let ((a, ya), (b, yb)) = (self.nodes[k], self.nodes[k + 1]);
+            if k > first && a > hi {
+                break;
+            }
+            worst = worst.max(if b > a { ((yb - ya) / (b - a)).abs() } else { 0.0 });
+        }
+        worst
+    }
+
+    /// How far it may be from the curve between two points.
+    pub fn deviation(&self, lo: f64, hi: f64) -> f64 {
+        let last = self.nodes.len() - 2;
+        let first = self.nodes.partition_point(|(t, _)| *t <= lo).saturating_sub(1).min(last);
+        let mut worst = 0.0_f64;
+        for k in first..=last {
+            if k > first && self.nodes[k].0 > hi {
+                break;
+            }
+            worst = worst.max(self.deviations[k]);
+        }
+        worst
+    }
+
+    /// The largest deviation.
+    pub fn worst(&self) -> f64 {
+        self.deviations.iter().fold(0.0, |a, b| a.max(*b))
+    }
+
+    /// What is active at a point.
+    pub fn active(&self, x: f64) -> Active {
+        let mut active = Active::default();
+        for unit in &self.units {
+            let height = if unit.right { x - unit.knot } else { unit.knot - x };
+            if height >= 0.0 {
+                active.count += 1;
+                active.slopes += unit.slope.abs();
+                active.knots += unit.slope.abs() * unit.knot.abs();
+                active.heights += unit.slope.abs() * height;
+            }
+        }
+        active
+    }
+
+    /// Its value, in doubles.
+    pub fn value(&self, x: f64) -> f64 {
+        let height = |unit: &Hinge| if unit.right { x - unit.knot } else { unit.knot - x };
+        self.base + self.units.iter().map(|unit| unit.slope * height(unit).max(0.0)).sum::<f64>()
+    }
+}
+
+/// Points of a segment at which a fit is tried.
+const SAMPLES: [f64; 9] = [0.03, 0.12, 0.25, 0.38, 0.5, 0.62, 0.75, 0.88, 0.97];
+
+/// A tolerance that grows with the value: `eps · (1 + growth · share)`, where the share of the range goes from 0 at one end to 1 at the other.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Tolerance {
+    /// The smallest.
+    pub eps: f64,
+    /// How much larger it is at the far end, times `eps`; negative if it is smallest at the largest value.
+    pub growth: f64,
+}
+
+impl Tolerance {
+    /// For a value in a range.
+    fn at(self, y: f64, values: Interval) -> f64 {
+        let share = ((y - values.lo()) / (values.hi() - values.lo())).clamp(0.0, 1.0);
+        if self.growth == 0.0 || share.is_nan() {
+            self.eps
+        } else if self.growth > 0.0 {
+            self.eps * (1.0 + self.growth * share)
+        } else {
+            self.eps * (1.0 - self.growth * (1.0 - share))
+        }
+    }
+}
+
+/// A piecewise-linear function about as near to a curve as the tolerance says; its deviations are proved.
+pub fn fit(function: &Expr, (range, values): (Interval, Interval), tolerance: Tolerance, anchor: Anchor) -> Result<Hinges> {
+    let (lo, hi) = (range.lo(), range.hi());
+    let fast = Fast::new(function);
+    let f = |t: f64| fast.at(t.clamp(lo, hi));
+    let width = hi - lo;
+    let allowed = |t: f64| tolerance.at(f(t), values);
+    // Which side of the curve a node lies on: below where it is convex.
+    let offset = |t: f64| {
+        let h = (width * 1e-4).min((hi - t).max(t - lo));
+        let (a, b) = ((t - h).max(lo), (t + h).min(hi));
+        let middle = f64::midpoint(a, b);
+        let bend = f(a) + f(b) - 2.0 * f(middle);
+        if bend.is_nan() || bend == 0.0 { 0.0 } else { -0.985 * allowed(t) * bend.signum() }
+    };
+    let fits = |a: f64, ya: f64, b: f64, yb: f64| {
+        SAMPLES.iter().all(|share| {
+            let y = f(a + (b - a) * share);
+            (ya + (yb - ya) * share - y).abs() <= tolerance.at(y, values)
+        })
+    };
+    let node = |t: f64| (t, f(t) + offset(t));
+    let mut nodes = vec![node(lo)];
+    let mut step = width / 8.0;
+    while let Some((a, ya)) = nodes.last().copied().filter(|(a, _)| *a < hi) {
+        let reaches = |step: f64| {
+            let (b, yb) = node((a + step).min(hi));
+            fits(a, ya, b, yb)
+        };
+        // The longest step, by doubling or halving and then bisection.
+        let (mut good, mut bad);
+        if reaches(step) {
+            (good, bad) = (step, step);
+            while reaches(bad) && a + bad < hi {
+                good = bad;
+                bad *= 2.0;
+            }
+            if reaches(bad) {
+                good = bad;
+            }
+        } else {
+            (good, bad) = (step, step);
+            while !reaches(good) && good > width * 1e-12 {
+                bad = good;
+                good /= 2.0;
+            }
+        }
+        for _ in 0..9 {
+            let middle = f64::midpoint(good, bad);
+            if reaches(middle) { good = middle } else { bad = middle }
+        }
+        step = good.max(width * 1e-12);
+        let end = a + step;
+        // A crumb at the end is left to the last segment but one.
+        nodes.push(node(if hi - end < width * 1e-9 { hi } else { end }));
+        if nodes.len() > MOST {
+            return Err(crate::error::Error::declined(format!("a curve needs more than {MOST} segments"))
+                .note("try", "a larger --eps"));
+        }
+    }
+    if nodes.len() < 2 {
+        nodes.push((hi, nodes[0].1));
+    }
+    let steep = nodes.windows(2).map(|pair| ((pair[1].1 - pair[0].1) / (pair[1].0 - pair[0].0)).abs());
+    let steep = steep.filter(|slope| slope.is_finite()).fold(0.0, f64::max);
+    #[expect(clippy::cast_precision_loss, reason = "a number of nodes")]
+    let doubles = 8.0 * f64::EPSILON * nodes.len() as f64 * (steep * width + nodes[0].1.abs());
+    let mut deviations = Vec::with_capacity(nodes.len());
+    for pair in nodes.windows(2) {
+        let enough = allowed(pair[0].0).min(allowed(pair[1].0));
+        deviations.push(deviation(function, pair[0], pair[1], enough)? + doubles);
+    }
+    Ok(Hinges::through(nodes, deviations, anchor, false))
+}
+
+/// Segments of a curve, at most.
+const MOST: usize = 1 << 12;
+
+/// A bound that is within this factor of what was seen, or of what is enough, is not improved.
+const CLOSE: f64 = 1.01;
+
+/// How far a segment may be from the curve: proved, and not above `enough` if that is easily shown.
+pub fn deviation(function: &Expr, a: (f64, f64), b: (f64, f64), enough: f64) -> Result<f64> {
+    if a.0 >= b.0 {
+        let at = enclose(function, Interval::point(a.0))?;
+        return Ok((Interval::point(a.1) - at).mag());
+    }
+    let (rise, run) = (Interval::point(b.1) - Interval::point(a.1), Interval::point(b.0) - Interval::point(a.0));
+    let line = |t: f64| Interval::point(a.1) + (Interval::point(t) - Interval::point(a.0)) * div(rise, run);
+    let mut stack = vec![(a.0, b.0, 0)];
+    // What is proved, and what was seen: there is no use in proving much less than that.
+    let (mut worst, mut seen) = (0.0_f64, enough);
+    while let Some((lo, hi, depth)) = stack.pop() {
+        let piece = Interval::new(lo, hi).unwrap_or(Interval::ENTIRE);
+        let (values, bend) = curvature(function, piece)?;
+        let ends = line(lo).hull(line(hi));
+        let mut bound = (ends - values).mag();
+        if let Some(bend) = bend.filter(|bend| bend.is_bounded()) {
+            let at = |t: f64| enclose(function, Interval::point(t));
+            let linear = (line(lo) - at(lo)?).hull(line(hi) - at(hi)?);
+            let half = Interval::point(0.125) * (Interval::point(hi) - Interval::point(lo)).sqr();
+            bound = bound.min((linear + (bend * half).hull(Interval::ZERO)).mag());
+        }
+        let middle = f64::midpoint(lo, hi);
+        if bound > seen * CLOSE {
+            seen = seen.max((line(middle) - enclose(function, Interval::point(middle))?).mig());
+        }
+        if bound <= seen * CLOSE || depth >= 40 || bound <= worst {
+            worst = worst.max(bound);
+        } else {
+            stack.extend([(lo, middle, depth + 1), (middle, hi, depth + 1)]);
+        }
+    }
+    Ok(worst)
+}
+
+fn div(a: Interval, b: Interval) -> Interval {
+    a.checked_div(b).unwrap_or(Interval::ENTIRE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::target::Expression;
+
+    fn function(text: &str) -> Expr {
+        Expression::parse(text).expect(text).body.exprs()[0].clone()
+    }
+
+    #[test]
+    fn fits_are_within_what_is_proved_and_about_what_is_asked() {
+        for (text, lo, hi) in [
+            ("exp(x)", 0.0, 1.0),
+            ("1/sqrt(x + 1/100)", 0.0, 0.25),
+            ("sqrt(x)", 0.0, 1.0),
+            ("x^3 - x", -1.0, 1.0),
+            ("sin(3*x)", -2.0, 2.0),
+            ("tanh(5*x)", -1.0, 1.0),
+            ("abs(x) + exp(x)", -1.0, 1.0),
+        ] {
+            let f = function(text);
+            for eps in [1e-1, 1e-2, 1e-3] {
+                let range = Interval::new(lo, hi).expect("a range");
+                let tolerance = Tolerance { eps, growth: 0.0 };
+                let hinges = fit(&f, (range, range), tolerance, Anchor::Best).expect(text);
+                assert!(hinges.worst() <= eps * 1.1, "{text} {eps}: {}", hinges.worst());
+                for k in 0..=2000 {
+                    let t = lo + (hi - lo) * f64::from(k) / 2000.0;
+                    let off = (hinges.value(t) - Fast::new(&f).at(t)).abs();
+                    assert!(off <= hinges.deviation(t, t) + 1e-12, "{text} {eps} at {t}: {off}");
+                }
+            }
+            let count =
+                |eps| fit(&f, Interval::new(lo, hi).expect("a range"), eps, Anchor::Best).expect(text).units.len();
+            println!("{text}: {} {} {}", count(1e-2), count(1e-3), count(1e-4));
+        }
+    }
+
+    #[test]
+    fn piecewise_linear_functions_are_exact() {
+        let range = (Rat::from(-2), Rat::from(3));
+        for (text, knots) in
+            [("x", 2), ("abs(x)", 3), ("relu(x - 1)", 3), ("clamp(x, 0, 1)", 4), ("max(x, 1 - x) + 2*min(x, 0)", 4)]
+        {
+            let nodes = piecewise(&function(text), &range).expect(text);
+            assert_eq!(nodes.len(), knots, "{text} {nodes:?}");
+            for k in -20..=30 {
+                let t = Rat::new(k, 10);
+                let expected = crate::target::univariate::exact(&function(text), &t).expect(text);
+                assert_eq!(interpolate(&nodes, &t), expected, "{text} at {t}");
+            }
+        }
+        assert!(piecewise(&function("x^2"), &range).is_none());
+    }
+}

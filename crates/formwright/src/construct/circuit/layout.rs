@@ -1,0 +1,524 @@
+//! Where everything is computed and kept: slots, atoms, registers.
+//!
+//! Slot 0 is the embedding; block `b` has attention in slot `2b+1` and feed-forward in slot `2b+2`. An **atom** is what one slot adds to the
+//! residual stream: an input, a number of the positions, a gate (a sum of ReLUs), a value of a head. A wire is an affine form over atoms.
+//!
+//! **Registers.** What is read after slot `s` are forms; of these only the parts over the atoms of slots `≤ s` are needed then, and only their
+//! *span*: `x - mean(x)` needs one register, because the mean is added to the one that holds `x`. Registers are a basis of that span, adapted
+//! slot by slot: `z ← z + W·new`, with `W` solved for so that every form is still a combination of registers. A new direction takes a fresh
+//! register, or one whose content nobody needs, cleared by one ReLU if its sign is known and by two if it is not.
+
+use std::collections::BTreeMap;
+
+use super::form::Form;
+use super::graph::{Graph, Kind};
+use crate::exact::Rat;
+use crate::interval::Interval;
+use crate::network::{Mask, Precision};
+
+/// How the scores of a head come about.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Scores {
+    /// All equal.
+    Uniform,
+    /// The first token weighs as many as are missing.
+    Sink {
+        /// The logarithm of its weight.
+        query: Form,
+        /// 1 at the first token.
+        key: Form,
+    },
+    /// Proportional to the value.
+    Largest,
+    /// `λ(2tp - p²)`.
+    Gather {
+        /// `t`
+        index: Form,
+        /// `p` and `p²`
+        keys: (Form, Form),
+    },
+}
+
+/// What an atom is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Source {
+    /// An input coordinate, minus the middle of the domain unless it is an integer.
+    Input(usize, Rat),
+    /// A number for each position.
+    Position(usize),
+    /// The sum of ReLU functions of these arguments; the hinges are chosen later.
+    Gate(Vec<Form>),
+    /// A head.
+    Head {
+        /// Its scores.
+        scores: Scores,
+        /// What it sees.
+        mask: Mask,
+        /// What it averages.
+        value: Form,
+        /// The factor.
+        scale: Rat,
+    },
+}
+
+/// What one slot adds.
+#[derive(Clone, Debug)]
+pub struct Atom {
+    /// The slot.
+    pub slot: usize,
+    /// The wire that it belongs to.
+    pub wire: usize,
+    /// What it is.
+    pub source: Source,
+}
+
+/// A register that is emptied.
+#[derive(Clone, Debug)]
+pub struct Clear {
+    /// Which.
+    pub register: usize,
+    /// What it holds, over atoms.
+    pub content: Form,
+}
+
+/// Everything in its place.
+#[derive(Clone, Debug)]
+pub struct Layout {
+    /// The atoms, by slot.
+    pub atoms: Vec<Atom>,
+    /// The wires as forms over atoms; empty for wires that nobody needs. Every atom counts with its base.
+    pub wires: Vec<Option<Form>>,
+    /// The outputs, as forms over atoms.
+    pub outputs: Vec<Form>,
+    /// What each register holds before each slot, over atoms.
+    pub before: Vec<Vec<Form>>,
+    /// What each slot adds to each register, over the atoms of that slot.
+    pub writes: Vec<BTreeMap<usize, Form>>,
+    /// The registers that a slot empties.
+    pub clears: Vec<Vec<Clear>>,
+    /// The number of registers.
+    pub width: usize,
+}
+
+/// The first feed-forward slot after another.
+fn feed_forward_after(slot: usize) -> usize {
+    (slot / 2 + 1) * 2
+}
+
+/// The first attention slot after another.
+fn attention_after(slot: usize) -> usize {
+    slot.div_ceil(2) * 2 + 1
+}
+
+/// About the middle of a range: a number of every format.
+pub fn middle(range: Interval) -> Rat {
+    Rat::from_f64(Precision::F32.round(range.mid())).unwrap_or_default()
+}
+
+/// The floor and the reach of a selection: `condition · value = R(value - floor + reach · (condition - 1)) + floor · condition`.
+pub fn selection(graph: &Graph, value: &Form) -> (Rat, Rat) {
+    let range = graph.range(value);
+    let end = |x: f64| Rat::from_f64(x).unwrap_or_default();
+    let (lo, hi) = (end(range.lo()), end(range.hi()));
+    // A little more than needed, so that errors are swallowed where the condition is 0; a power of two for integers, which keeps them exact.
+    let reach = if graph.is_integer(value) {
+        let whole = (&hi - &lo).ceil();
+        Rat::from(2).pow(whole.bits().max(1))
+    } else {
+        (&hi - &lo) * Rat::new(9, 8)
+    };
+    (lo, reach)
+}
+
+/// `α ≈ √(r_y/r_x)`, to a few digits, so that both squares of a product have the same range.
+pub fn balance(x: Interval, y: Interval) -> Rat {
+    let ratio = (y.width() / x.width()).sqrt();
+    if !ratio.is_finite() || ratio <= 0.0 {
+        return Rat::ONE;
+    }
+    let scale = 2_f64.powi(ratio.log2().floor().clamp(-60.0, 60.0) as i32 - 4);
+    Rat::from_f64((ratio / scale).round() * scale).unwrap_or(Rat::ONE)
+}
+
+/// The arguments of the ReLU functions of a gate, over wires, and what is added to their sum.
+///
+/// ```text
+/// product      a b = S(u) - S(v) + m_b a + m_a b - m_a m_b,  u, v = (α(a - m_a) ± (b - m_b)/α)/2,  S(t) = t²,  m the middle of the range
+/// of integers  a b = S(a + b) - S(a - b),                    S(t) = t²/4
+/// selection    c a = R(a - floor + reach (c - 1)) + floor c
+/// ```
+pub fn arguments(graph: &Graph, wire: usize) -> (Vec<Form>, Form) {
+    let minus = -Rat::ONE;
+    match &graph.wires[wire].kind {
+        Kind::Curve { of, .. } => (vec![of.clone()], Form::default()),
+        Kind::Product(a, b) if graph.wires[wire].integer => {
+            (vec![a.plus(&Rat::ONE, b), a.plus(&minus, b)], Form::default())
+        }
+        Kind::Product(a, b) => {
+            let (range_a, range_b) = (graph.range(a), graph.range(b));
+            let (mid_a, mid_b) = (middle(range_a), middle(range_b));
+            let alpha = balance(range_a, range_b);
+            let half = Rat::new(1, 2);
+            let centred = |form: &Form, mid: &Rat| form.plus(&minus, &Form::constant(mid.clone()));
+            let left = centred(a, &mid_a).scaled(&(&alpha * &half));
+            let right = centred(b, &mid_b).scaled(&(half / alpha));
+            let rest = Form::constant(-(&mid_a * &mid_b)).plus(&mid_a, b).plus(&mid_b, a);
+            (vec![left.plus(&Rat::ONE, &right), left.plus(&minus, &right)], rest)
+        }
+        Kind::Select { condition, value } => {
+            let (floor, reach) = selection(graph, value);
+            let shift = Form::constant(-(&floor + &reach));
+            let argument = value.plus(&reach, condition).plus(&Rat::ONE, &shift);
+            (vec![argument], condition.scaled(&floor))
+        }
+        _ => (vec![], Form::default()),
+    }
+}
+
+impl Layout {
+    /// Puts a circuit into slots and registers; with `clear`, registers are emptied and used again.
+    pub fn new(graph: &Graph, outputs: &[Form], clear: bool) -> Self {
+        let mut layout = Self {
+            atoms: Vec::new(),
+            wires: vec![None; graph.wires.len()],
+            outputs: Vec::new(),
+            before: Vec::new(),
+            writes: Vec::new(),
+            clears: Vec::new(),
+            width: 0,
+        };
+        layout.place(graph, outputs);
+        layout.outputs = outputs.iter().map(|form| layout.lower(form)).collect();
+        layout.allocate(graph, clear);
+        layout
+    }
+
+    /// A form over wires as a form over atoms.
+    pub fn lower(&self, form: &Form) -> Form {
+        let mut lowered = Form::constant(form.constant.clone());
+        for (wire, scale) in &form.terms {
+            if let Some(known) = &self.wires[*wire] {
+                lowered = lowered.plus(scale, known);
+            }
+        }
+        lowered
+    }
+
+    fn slot_of(&self, form: &Form) -> usize {
+        form.terms.keys().map(|atom| self.atoms[*atom].slot).max().unwrap_or(0)
+    }
+
+    /// The last slot.
+    pub fn last(&self) -> usize {
+        self.atoms.iter().map(|atom| atom.slot).max().unwrap_or(0)
+    }
+
+    /// Atoms and their slots, one level of attention after the other.
+    fn place(&mut self, graph: &Graph, outputs: &[Form]) {
+        let needed = needed(graph, outputs);
+        let levels = levels(graph);
+        let mut attention = 0;
+        for level in 0..=levels.iter().copied().max().unwrap_or(0) {
+            let of_level = |wire: &usize| needed[*wire] && levels[*wire] == level;
+            let wires: Vec<usize> = (0..graph.wires.len()).filter(of_level).collect();
+            let heads: Vec<usize> = wires.iter().copied().filter(|wire| is_head(&graph.wires[*wire].kind)).collect();
+            let ready = heads.iter().flat_map(|wire| inputs(&graph.wires[*wire].kind));
+            let ready = ready.map(|form| self.slot_of(&self.lower(form))).max().unwrap_or(0);
+            if !heads.is_empty() {
+                attention = attention_after(ready.max(attention));
+            }
+            for wire in heads {
+                self.place_head(graph, wire, attention);
+            }
+            for wire in wires {
+                if !is_head(&graph.wires[wire].kind) {
+                    self.place_gate(graph, wire);
+                }
+            }
+        }
+    }
+
+    fn atom(&mut self, slot: usize, wire: usize, source: Source) -> Form {
+        self.atoms.push(Atom { slot, wire, source });
+        Form::of(self.atoms.len() - 1)
+    }
+
+    fn place_head(&mut self, graph: &Graph, wire: usize, slot: usize) {
+        let (scores, mask, of, scale) = match &graph.wires[wire].kind {
+            Kind::Mean { of, mask, scale } => (Scores::Uniform, *mask, of, scale.clone()),
+            Kind::Sink { of, mask, query, key } => {
+                let scores = Scores::Sink { query: self.lower(query), key: self.lower(key) };
+                (scores, *mask, of, Rat::from(graph.tokens))
+            }
+            Kind::Largest { of, mask } => (Scores::Largest, *mask, of, Rat::ONE),
+            Kind::Gather { index, of, keys } => {
+                let keys = (self.lower(&keys.0), self.lower(&keys.1));
+                (Scores::Gather { index: self.lower(index), keys }, Mask::ALL, of, Rat::ONE)
+            }
+            _ => return,
+        };
+        let value = self.lower(of);
+        let form = self.atom(slot, wire, Source::Head { scores, mask, value, scale });
+        self.wires[wire] = Some(form);
+    }
+
+    fn place_gate(&mut self, graph: &Graph, wire: usize) {
+        let form = match &graph.wires[wire].kind {
+            Kind::Input(c) => {
+                let known = &graph.wires[wire];
+                let middle = if known.integer { Rat::ZERO } else { middle(known.range) };
+                let atom = self.atom(0, wire, Source::Input(*c, middle.clone()));
+                atom.plus(&Rat::ONE, &Form::constant(middle))
+            }
+            Kind::Position(_) => self.atom(0, wire, Source::Position(wire)),
+            Kind::Cases(form) => self.lower(form),
+            Kind::Curve { .. } | Kind::Product(..) | Kind::Select { .. } => {
+                let (arguments, rest) = arguments(graph, wire);
+                let lowered = arguments.iter().map(|form| self.lower(form)).collect();
+                self.gate(wire, lowered).plus(&Rat::ONE, &self.lower(&rest))
+            }
+            _ => return,
+        };
+        self.wires[wire] = Some(form);
+    }
+
+    fn gate(&mut self, wire: usize, arguments: Vec<Form>) -> Form {
+        let ready = arguments.iter().map(|form| self.slot_of(form)).max().unwrap_or(0);
+        self.atom(feed_forward_after(ready), wire, Source::Gate(arguments))
+    }
+
+    /// Everything that is read, with the slot that reads it.
+    pub fn reads(&self) -> Vec<(usize, Form)> {
+        let mut reads = Vec::new();
+        for atom in &self.atoms {
+            match &atom.source {
+                Source::Input(..) | Source::Position(_) => {}
+                Source::Gate(arguments) => reads.extend(arguments.iter().map(|form| (atom.slot, form.linear()))),
+                Source::Head { scores, value, .. } => {
+                    reads.push((atom.slot, value.linear()));
+                    match scores {
+                        Scores::Uniform | Scores::Largest => {}
+                        Scores::Sink { query, key } => {
+                            reads.extend([(atom.slot, query.linear()), (atom.slot, key.linear())]);
+                        }
+                        Scores::Gather { index, keys } => {
+                            reads.extend([index, &keys.0, &keys.1].map(|form| (atom.slot, form.linear())));
+                        }
+                    }
+                }
+            }
+        }
+        let end = self.last() + 1;
+        reads.extend(self.outputs.iter().map(|form| (end, form.linear())));
+        reads
+    }
+
+    fn allocate(&mut self, graph: &Graph, clear: bool) {
+        let reads = self.reads();
+        let last = self.last();
+        let mut rows: Vec<Form> = Vec::new();
+        let mut idle: Vec<bool> = Vec::new();
+        for slot in 0..=last {
+            self.before.push(rows.clone());
+            self.writes.push(BTreeMap::new());
+            self.clears.push(Vec::new());
+            let old = |form: &Form| self.part(form, |s| s < slot);
+            let new = |form: &Form| self.part(form, |s| s == slot);
+            let mut demands: Vec<(Vec<Rat>, Form)> = Vec::new();
+            let echelon = Echelon::new(&rows);
+            for (_, form) in reads.iter().filter(|(at, _)| *at > slot) {
+                let coordinates = echelon.solve(&old(form), rows.len()).unwrap_or_else(|| vec![Rat::ZERO; rows.len()]);
+                let demand = (coordinates, new(form));
+                if !demands.contains(&demand) {
+                    demands.push(demand);
+                }
+            }
+            let weight =
+                |demand: &(Vec<Rat>, Form)| (demand.0.iter().filter(|c| !c.is_zero()).count(), demand.1.terms.len());
+            demands.sort_by_key(weight);
+            let (pivots, fresh) = eliminate(demands);
+            for (register, _, addition) in &pivots {
+                if !addition.terms.is_empty() {
+                    self.writes[slot].insert(*register, addition.clone());
+                }
+            }
+            let used = |register: usize| pivots.iter().any(|(_, row, _)| !row[register].is_zero());
+            let now_idle: Vec<bool> = (0..rows.len()).map(|register| !used(register)).collect();
+            let mut taken = Vec::new();
+            for addition in fresh {
+                let feed_forward = slot > 0 && slot % 2 == 0;
+                let spare = (0..rows.len()).find(|register| {
+                    now_idle.get(*register) == Some(&true)
+                        && !taken.contains(register)
+                        && (rows[*register].terms.is_empty()
+                            || clear && (feed_forward || slot > 2 && idle.get(*register) == Some(&true)))
+                });
+                let register = spare.unwrap_or_else(|| {
+                    rows.push(Form::default());
+                    rows.len() - 1
+                });
+                if !rows[register].terms.is_empty() {
+                    // In this slot, or in the feed-forward slot just before.
+                    let at = if feed_forward { slot } else { slot - 1 };
+                    let content = std::mem::take(&mut rows[register]);
+                    if !feed_forward {
+                        self.before[slot][register] = Form::default();
+                    }
+                    self.clears[at].push(Clear { register, content });
+                }
+                taken.push(register);
+                self.writes[slot].insert(register, addition);
+            }
+            for (register, addition) in &self.writes[slot] {
+                rows[*register] = rows[*register].plus(&Rat::ONE, addition);
+            }
+            idle = (0..rows.len())
+                .map(|register| now_idle.get(register).copied().unwrap_or(false) && !taken.contains(&register))
+                .collect();
+        }
+        self.width = rows.len();
+        self.before.push(rows);
+        let _ = graph;
+    }
+
+    /// The part of a form over the atoms of some slots.
+    fn part(&self, form: &Form, slots: impl Fn(usize) -> bool) -> Form {
+        let terms = form.terms.iter().filter(|(atom, _)| slots(self.atoms[**atom].slot));
+        Form { terms: terms.map(|(atom, c)| (*atom, c.clone())).collect(), constant: Rat::ZERO }
+    }
+
+    /// A form as a combination of registers before a slot.
+    pub fn coordinates(&self, form: &Form, slot: usize) -> Vec<Rat> {
+        let rows = &self.before[slot];
+        Echelon::new(rows).solve(&form.linear(), rows.len()).unwrap_or_else(|| vec![Rat::ZERO; rows.len()])
+    }
+}
+
+/// A register, its row, and what is added to it.
+type Pivot = (usize, Vec<Rat>, Form);
+
+/// Gauss-Jordan on demands `(c, f)`: registers with what is added to each, and what needs fresh registers.
+fn eliminate(demands: Vec<(Vec<Rat>, Form)>) -> (Vec<Pivot>, Vec<Form>) {
+    let mut pivots: Vec<Pivot> = Vec::new();
+    let mut fresh: Vec<Form> = Vec::new();
+    for (mut row, mut addition) in demands {
+        for (register, pivot, known) in &pivots {
+            let factor = row[*register].clone();
+            if !factor.is_zero() {
+                for (entry, other) in row.iter_mut().zip(pivot) {
+                    *entry -= &(&factor * other);
+                }
+                addition = addition.plus(&-factor, known);
+            }
+        }
+        let largest = (0..row.len())
+            .filter(|k| !row[*k].is_zero())
+            .max_by(|a, b| row[*a].abs().cmp(&row[*b].abs()).then(b.cmp(a)));
+        let Some(register) = largest else {
+            // Nothing of what is there is needed for it.
+            if !addition.terms.is_empty() && Echelon::new(&fresh).solve(&addition, fresh.len()).is_none() {
+                fresh.push(addition);
+            }
+            continue;
+        };
+        let scale = Rat::ONE / row[register].clone();
+        for entry in &mut row {
+            *entry = &*entry * &scale;
+        }
+        addition = addition.scaled(&scale);
+        for (_, other, known) in &mut pivots {
+            let factor = other[register].clone();
+            if !factor.is_zero() {
+                for (entry, new) in other.iter_mut().zip(&row) {
+                    *entry -= &(&factor * new);
+                }
+                *known = known.plus(&-factor, &addition);
+            }
+        }
+        pivots.push((register, row, addition));
+    }
+    (pivots, fresh)
+}
+
+/// Rows brought into echelon form, with how they came about.
+struct Echelon {
+    rows: Vec<(usize, Form, Vec<Rat>)>,
+}
+
+impl Echelon {
+    fn new(rows: &[Form]) -> Self {
+        let mut echelon = Self { rows: Vec::new() };
+        for (k, row) in rows.iter().enumerate() {
+            let mut unit = vec![Rat::ZERO; rows.len()];
+            unit[k] = Rat::ONE;
+            let (rest, combination) = echelon.reduce(row.clone(), unit);
+            if let Some((atom, scale)) = rest.terms.first_key_value() {
+                let (atom, inverse) = (*atom, Rat::ONE / scale.clone());
+                let combination = combination.iter().map(|c| c * &inverse).collect();
+                echelon.rows.push((atom, rest.scaled(&inverse), combination));
+            }
+        }
+        echelon
+    }
+
+    fn reduce(&self, mut form: Form, mut combination: Vec<Rat>) -> (Form, Vec<Rat>) {
+        for (atom, row, made) in &self.rows {
+            if let Some(factor) = form.terms.get(atom).cloned() {
+                form = form.plus(&-factor.clone(), row);
+                for (entry, other) in combination.iter_mut().zip(made) {
+                    *entry -= &(&factor * other);
+                }
+            }
+        }
+        (form, combination)
+    }
+
+    /// The combination of rows that a form is.
+    fn solve(&self, form: &Form, count: usize) -> Option<Vec<Rat>> {
+        let (rest, combination) = self.reduce(form.clone(), vec![Rat::ZERO; count]);
+        rest.terms.is_empty().then(|| combination.into_iter().map(|c| -c).collect())
+    }
+}
+
+/// Whether a wire is a head.
+pub fn is_head(kind: &Kind) -> bool {
+    matches!(kind, Kind::Mean { .. } | Kind::Sink { .. } | Kind::Largest { .. } | Kind::Gather { .. })
+}
+
+/// What a wire is made of.
+pub fn inputs(kind: &Kind) -> Vec<&Form> {
+    match kind {
+        Kind::Input(_) | Kind::Position(_) => vec![],
+        Kind::Curve { of, .. } | Kind::Mean { of, .. } | Kind::Largest { of, .. } | Kind::Cases(of) => vec![of],
+        Kind::Product(a, b) => vec![a, b],
+        Kind::Select { condition, value } => vec![condition, value],
+        Kind::Sink { of, query, key, .. } => vec![of, query, key],
+        Kind::Gather { index, of, keys } => vec![index, of, &keys.0, &keys.1],
+    }
+}
+
+/// Which wires the outputs are made of.
+fn needed(graph: &Graph, outputs: &[Form]) -> Vec<bool> {
+    let mut needed = vec![false; graph.wires.len()];
+    for wire in outputs.iter().flat_map(|form| form.terms.keys()) {
+        needed[*wire] = true;
+    }
+    for wire in (0..graph.wires.len()).rev() {
+        if needed[wire] {
+            for input in inputs(&graph.wires[wire].kind).iter().flat_map(|form| form.terms.keys()) {
+                needed[*input] = true;
+            }
+        }
+    }
+    needed
+}
+
+/// How many heads one after the other lead to a wire.
+fn levels(graph: &Graph) -> Vec<usize> {
+    let mut levels: Vec<usize> = Vec::new();
+    for wire in &graph.wires {
+        let below = inputs(&wire.kind).iter().flat_map(|form| form.terms.keys()).map(|k| levels[*k]).max().unwrap_or(0);
+        levels.push(below + usize::from(is_head(&wire.kind)));
+    }
+    levels
+}

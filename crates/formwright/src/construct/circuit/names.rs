@@ -1,0 +1,168 @@
+//! What people call the wires of a circuit.
+
+use super::form::Form;
+use super::graph::{Graph, Kind};
+use super::layout::{Layout, Source};
+use crate::exact::Rat;
+use crate::network::Mask;
+
+/// Names and definitions of all wires.
+pub struct Names {
+    names: Vec<String>,
+    definitions: Vec<String>,
+}
+
+impl Names {
+    /// Names in the order of the wires: inputs by their coordinate, everything else by a number.
+    pub fn new(graph: &Graph, dims: usize) -> Self {
+        let mut names: Vec<String> = Vec::new();
+        let mut definitions = Vec::new();
+        let mut counts = (0, 0);
+        for wire in &graph.wires {
+            let name = match &wire.kind {
+                Kind::Input(_) if dims == 1 => "x".to_owned(),
+                Kind::Input(c) => format!("x.{c}"),
+                Kind::Position(table) if is_index(table) => "i".to_owned(),
+                Kind::Position(_) => {
+                    counts.0 += 1;
+                    format!("p{}", counts.0)
+                }
+                _ => {
+                    counts.1 += 1;
+                    format!("g{}", counts.1)
+                }
+            };
+            let text = |form: &Form| show(form, &names);
+            let definition = match &wire.kind {
+                Kind::Input(_) => "input".to_owned(),
+                Kind::Position(table) => position(table),
+                Kind::Curve { function, of } => replace_variable(&function.to_string(), &text(of)),
+                Kind::Cases(form) => text(form),
+                Kind::Product(a, b) => format!("({}) * ({})", text(a), text(b)),
+                Kind::Select { condition, value } => format!("({}) * ({})", text(condition), text(value)),
+                Kind::Mean { of, mask, scale } => {
+                    let what = if *scale == Rat::ONE { "mean" } else { "sum" };
+                    format!("{what}({}{})", text(of), filter(mask))
+                }
+                Kind::Sink { of, mask, .. } => format!("sum({}{})", text(of), filter(mask)),
+                Kind::Largest { of, mask } => format!("max({}{})", text(of), filter(mask)),
+                Kind::Gather { index, of, .. } => format!("({})[{}]", text(of), text(index)),
+            };
+            names.push(name);
+            definitions.push(definition);
+        }
+        Self { names, definitions }
+    }
+
+    /// A wire's name.
+    pub fn name(&self, wire: usize) -> &str {
+        &self.names[wire]
+    }
+
+    /// What a wire is.
+    pub fn formula(&self, wire: usize) -> &str {
+        &self.definitions[wire]
+    }
+
+    /// `name = formula`
+    pub fn definition(&self, wire: usize) -> String {
+        format!("{} = {}", self.names[wire], self.definitions[wire])
+    }
+
+    /// What a register holds.
+    pub fn row(&self, layout: &Layout, row: &Form) -> String {
+        let part = |atom: &usize| {
+            let name = &self.names[layout.atoms[*atom].wire];
+            match &layout.atoms[*atom].source {
+                Source::Input(_, middle) if !middle.is_zero() => format!("({name} - {middle})"),
+                Source::Gate(arguments) if arguments.len() > 1 => format!("[{name}]"),
+                _ => name.clone(),
+            }
+        };
+        let mut text = String::new();
+        for (atom, scale) in &row.terms {
+            term(&mut text, scale, &part(atom));
+        }
+        text
+    }
+}
+
+fn is_index(table: &[Rat]) -> bool {
+    table.iter().enumerate().all(|(t, value)| *value == Rat::from(t))
+}
+
+fn position(table: &[Rat]) -> String {
+    let shown: Vec<String> = table.iter().take(4).map(brief).collect();
+    format!("{}{} by position", shown.join(", "), if table.len() > 4 { ", …" } else { "" })
+}
+
+/// A number in few characters.
+fn brief(value: &Rat) -> String {
+    let text = value.to_string();
+    if text.len() <= 12 { text } else { format!("{:.6}", value.to_f64()) }
+}
+
+/// Adds `scale · name` to a sum.
+fn term(sum: &mut String, scale: &Rat, name: &str) {
+    let size = scale.abs();
+    let factor = if size == Rat::ONE { String::new() } else { format!("{} ", brief(&size)) };
+    let sign = match (sum.is_empty(), scale.is_negative()) {
+        (true, true) => "-",
+        (true, false) => "",
+        (false, true) => " - ",
+        (false, false) => " + ",
+    };
+    sum.push_str(&format!("{sign}{factor}{name}"));
+}
+
+/// A form over wires, in words.
+fn show(form: &Form, names: &[String]) -> String {
+    let mut text = String::new();
+    for (wire, scale) in &form.terms {
+        term(&mut text, scale, &names[*wire]);
+    }
+    if text.is_empty() {
+        return brief(&form.constant);
+    }
+    if !form.constant.is_zero() {
+        let sign = if form.constant.is_negative() { "-" } else { "+" };
+        text.push_str(&format!(" {sign} {}", brief(&form.constant.abs())));
+    }
+    text
+}
+
+fn filter(mask: &Mask) -> String {
+    let mut parts = Vec::new();
+    let mut limit = |op: &str, from: &str, place: Option<i64>| match place {
+        Some(0) if from == "i" => parts.push(format!("j {op} i")),
+        Some(place) if from == "i" => {
+            parts.push(format!("j {op} i {} {}", if place < 0 { "-" } else { "+" }, place.abs()));
+        }
+        Some(place) => parts.push(format!("j {op} {place}")),
+        None => {}
+    };
+    limit(">=", "i", mask.relative.0);
+    limit("<=", "i", mask.relative.1);
+    limit(">=", "", mask.absolute.0);
+    limit("<=", "", mask.absolute.1);
+    if parts.is_empty() { String::new() } else { format!(", {}", parts.join(" and ")) }
+}
+
+/// A function's text with the word `x` replaced.
+fn replace_variable(text: &str, by: &str) -> String {
+    let by = if by.contains(' ') { format!("({by})") } else { by.to_owned() };
+    let mut out = String::new();
+    let mut word = String::new();
+    for c in text.chars().chain(['\0']) {
+        if c.is_alphanumeric() || c == '_' {
+            word.push(c);
+            continue;
+        }
+        out.push_str(if word == "x" { &by } else { &word });
+        word.clear();
+        if c != '\0' {
+            out.push(c);
+        }
+    }
+    out
+}
