@@ -120,5 +120,70 @@ fn shapes(c: &mut Criterion) {
     }
 }
 
-criterion_group!(benches, deep, shapes);
+/// What circuits are: few blocks, one of them wide, sequences of any length. The elements of the throughput are tokens; the heads take
+/// means (their queries are 0) of all or of those before, or weigh softly, every exponential a different one.
+fn circuits(c: &mut Criterion) {
+    let (width, hidden) = (3, 330);
+    for precision in [Precision::F64, Precision::F32] {
+        let mut group =
+            c.benchmark_group(format!("circuit, {precision}, width {width}, hidden {hidden}, 2 attention layers"));
+        for (kind, scale, mask) in
+            [("means", 0.0, Mask::ALL), ("prefix means", 0.0, Mask::CAUSAL), ("soft", 1.0, Mask::ALL)]
+        {
+            let attention = || AttentionRun {
+                masks: vec![mask],
+                q: noise(precision, width).iter().map(|q| q * scale).collect(),
+                q_bias: vec![scale],
+                k: noise(precision, width),
+                v: noise(precision, width),
+                o: noise(precision, width),
+                ..attention(precision, 1)
+            };
+            let mean = Run { blocks: 1, attention: Some(attention()), feed_forward: None };
+            let wide = Run { feed_forward: Some(feed_forward(precision, 1, width, hidden)), ..mean.clone() };
+            let network = network(precision, width, hidden, vec![mean, wide]);
+            let engine = Engine::new(&FloatNetwork { lengths: (1, 4096), ..network }).expect("a network");
+            for (sequences, tokens) in [(256, 16), (1, 16), (8, 512), (1, 512), (1, 4096)] {
+                let numbers = noise(Precision::F64, sequences * tokens);
+                let batch: Vec<Vec<Vec<f64>>> =
+                    numbers.chunks(tokens).map(|x| x.iter().map(|entry| vec![*entry]).collect()).collect();
+                group.sample_size(10).throughput(Throughput::Elements((sequences * tokens) as u64));
+                group.bench_function(format!("{kind}, {sequences} of {tokens} tokens"), |b| {
+                    b.iter(|| engine.run(&batch).expect("a run"));
+                });
+            }
+        }
+    }
+}
+
+/// Exhaustive checks: very many short sequences. The elements are sequences.
+fn exhaustive(c: &mut Criterion) {
+    let (tokens, width, hidden, sequences) = (8, 8, 21, 1 << 14);
+    for precision in [Precision::F64, Precision::F32] {
+        let mut group =
+            c.benchmark_group(format!("exhaustive, {precision}, {tokens} tokens, width {width}, hidden {hidden}"));
+        let attention = AttentionRun {
+            q: vec![0.0; width],
+            q_bias: vec![0.0],
+            k: noise(precision, width),
+            value_size: width,
+            v: noise(precision, width * width),
+            o: noise(precision, width * width),
+            ..attention(precision, 1)
+        };
+        let first = Run { blocks: 1, attention: None, feed_forward: Some(feed_forward(precision, 1, width, hidden)) };
+        let second = Run { attention: Some(attention), ..first.clone() };
+        let network = network(precision, width, hidden, vec![first, second]);
+        let engine = Engine::new(&FloatNetwork { tokens, lengths: (tokens, tokens), ..network }).expect("a network");
+        let numbers = noise(Precision::F64, sequences * tokens);
+        let batch: Vec<Vec<Vec<f64>>> =
+            numbers.chunks(tokens).map(|x| x.iter().map(|entry| vec![*entry]).collect()).collect();
+        group.sample_size(10).throughput(Throughput::Elements(sequences as u64));
+        group.bench_function("run", |b| b.iter(|| engine.run(&batch).expect("a run")));
+        let mut out = vec![0.0; numbers.len()];
+        group.bench_function("run_flat", |b| b.iter(|| engine.run_flat(tokens, &numbers, &mut out).expect("a run")));
+    }
+}
+
+criterion_group!(benches, deep, shapes, circuits, exhaustive);
 criterion_main!(benches);

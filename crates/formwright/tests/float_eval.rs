@@ -789,7 +789,7 @@ fn refusals(network: &FloatNetwork) -> [String; 2] {
 #[test]
 fn tensors_that_are_no_tensors_are_refused_with_the_place() {
     type Edit = fn(&mut FloatNetwork);
-    let edits: [(Edit, &str); 12] = [
+    let edits: [(Edit, &str); 14] = [
         (|n| n.embed.weight[0] = f64::NAN, "embed.weight[0, 0] is NaN: not a finite number"),
         (|n| n.read_out.bias[0] = f64::INFINITY, "read_out.bias[0] is inf: not a finite number"),
         (|n| attention_of(n).k[1] = f64::NEG_INFINITY, "0.attn.k[1, 0, 0, 0] is -inf: not a finite number"),
@@ -800,6 +800,17 @@ fn tensors_that_are_no_tensors_are_refused_with_the_place() {
         (|n| feed_forward_of(n).b1.truncate(5), "0.ff.b1 of shape [2, 3] has 5 entries"),
         (|n| attention_of(n).heads = 2, "0.attn.q of shape [2, 2, 1, 1] has 2 entries"),
         (|n| n.embed.outputs = 2, "embed.weight is for 2 coordinates, the residual stream has 1"),
+        (
+            |n| (n.embed.inputs, n.embed.weight) = (0, Vec::new()),
+            "an input token has no coordinates, expected 1 or more",
+        ),
+        (
+            |n| {
+                let a = attention_of(n);
+                (a.value_size, a.v, a.o) = (0, Vec::new(), Vec::new());
+            },
+            "this is no network: value_size of block 0 is 0, expected 1 or more",
+        ),
         (|n| (attention_of(n).stage, feed_forward_of(n).stage) = (1, 1), "block 0 belongs to stage 1"),
         (
             |n| n.runs[0].feed_forward.as_mut().expect("one").stage = 1,

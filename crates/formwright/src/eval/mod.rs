@@ -80,6 +80,11 @@ pub fn check_network(network: &FloatNetwork) -> Result<()> {
     let mut first = 0;
     for run in &network.runs {
         if let Some(attention) = &run.attention {
+            let AttentionRun { heads, head_size, value_size, .. } = attention;
+            let sizes = [("heads", heads), ("head_size", head_size), ("value_size", value_size)];
+            if let Some((name, _)) = sizes.into_iter().find(|(_, size)| **size == 0) {
+                return Err(no_network(format!("{name} of block {first} is 0, expected 1 or more")));
+            }
             mask::check(&attention.masks, attention.heads, first, network.lengths).map_err(no_network)?;
         }
         first += run.blocks;

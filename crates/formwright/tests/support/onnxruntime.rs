@@ -15,6 +15,7 @@ pub type Batch = Vec<Vec<Vec<f64>>>;
 /// What came out of one case.
 #[derive(Deserialize)]
 pub struct Outputs {
+    #[allow(dead_code)]
     pub properties: BTreeMap<String, String>,
     /// By the way of running, then by the name of the output.
     pub runs: BTreeMap<String, BTreeMap<String, Batch>>,

@@ -1,0 +1,91 @@
+//! The tables of `measurements/circuits.md`, and the plot beside it.
+//!
+//! ```sh
+//! cargo run --release -p formwright --example circuits            # all of them, written to measurements/
+//! cargo run --release -p formwright --example circuits yardstick  # one of them, printed
+//! ```
+
+#[path = "../../tests/support/circuits.rs"]
+mod circuits;
+mod exhaustive;
+mod lengths;
+mod plot;
+mod programs;
+#[path = "../../tests/support/report.rs"]
+mod report;
+mod tolerance;
+mod yardstick;
+
+use std::fs;
+
+use formwright::construct::circuit::{Compiled, Trade};
+use formwright::exact::Rat;
+use formwright::network::Precision;
+use report::{duration, grouped};
+
+/// A part of the file: its name, and what writes it.
+type Section = (&'static str, fn() -> String);
+
+const SECTIONS: [Section; 6] = [
+    ("programs", programs::section),
+    ("yardstick", yardstick::section),
+    ("tracr", yardstick::tracr),
+    ("lengths", lengths::section),
+    ("tolerance", tolerance::section),
+    ("exhaustive", exhaustive::section),
+];
+
+fn main() {
+    let asked: Vec<String> = std::env::args().skip(1).collect();
+    if !asked.is_empty() {
+        let sections = SECTIONS.iter().filter(|(name, _)| asked.iter().any(|asked| asked == name));
+        sections.for_each(|(_, section)| println!("{}", section()));
+        return;
+    }
+    let mut text = format!(
+        "# Circuits\n\n{}, {}.\n\n    cargo run --release -p formwright --example circuits\n\n\
+         *Certified* is the proved bound in the supremum norm, rounding in any order of summation included. *Measured* is the largest error that was found \
+         in the executed network: structured starts, then ascent (`bound/ascent.rs`), seeded; on integers, all inputs where they are few.\n\
+         *Parameters* are all entries of all weights and biases, zeros included; *uniform*, those of the same network padded to equal blocks.\n",
+        report::today(),
+        report::machine()
+    );
+    for (name, section) in SECTIONS {
+        eprintln!("{name}");
+        text.push('\n');
+        text.push_str(&section());
+    }
+    fs::write(report::measurements("circuits.md"), text).expect("measurements/circuits.md");
+}
+
+/// `10^-k`
+fn power(k: u32) -> Rat {
+    Rat::new(1, 10_i64.pow(k))
+}
+
+/// What a table shows of a circuit.
+fn sizes(compiled: &Compiled) -> Vec<String> {
+    let size = compiled.network.size();
+    vec![
+        compiled.network.precision.to_string(),
+        size.blocks.to_string(),
+        compiled.network.width().to_string(),
+        size.hidden.to_string(),
+        grouped(&size.parameters),
+    ]
+}
+
+/// The number of parameters.
+fn parameters(compiled: &Compiled) -> f64 {
+    compiled.network.size().parameters.to_string().parse().expect("a number")
+}
+
+fn seconds(time: f64) -> String {
+    duration(time)
+}
+
+/// Single before double precision.
+const PRECISIONS: [Precision; 2] = [Precision::F32, Precision::F64];
+
+/// Both ways to spend hidden units.
+const TRADES: [Trade; 2] = [Trade::Width, Trade::Depth];

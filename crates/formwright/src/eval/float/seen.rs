@@ -1,0 +1,77 @@
+//! What a tile of queries sees. Where its lanes are tokens, a mask may show each of them another interval: the keys that all of them see, which are
+//! the most, stand in one interval, and those at its ends, which some see, in others.
+
+use std::ops::Range;
+
+use crate::network::Keys;
+
+/// The keys that the lanes of a tile see: a few intervals, one behind the other.
+pub struct Seen<const S: usize> {
+    intervals: [(Range<usize>, Shown); 4],
+    /// How many of these there are.
+    count: usize,
+    /// Where the lanes differ: of each, whether position 0 stands apart, and the interval.
+    lanes: Option<([bool; S], [Range<usize>; S])>,
+}
+
+/// To which lanes the keys of an interval are shown.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Shown {
+    /// To all.
+    All,
+    /// To those for which position 0 stands apart.
+    First,
+    /// To those whose interval holds the key.
+    Within,
+}
+
+impl<const S: usize> Seen<S> {
+    /// All lanes see what one token sees.
+    pub fn by_one(Keys { first, range }: Keys) -> Self {
+        Self::new([(0..usize::from(first), Shown::All), (range, Shown::All)], None)
+    }
+
+    /// Each lane sees what its token sees.
+    pub fn by_each(keys: impl Fn(usize) -> Keys) -> Self {
+        let (first, ranges): ([bool; S], [Range<usize>; S]) =
+            (std::array::from_fn(|lane| keys(lane).first), std::array::from_fn(|lane| keys(lane).range));
+        let ends = |end: fn(&Range<usize>) -> usize| {
+            ranges.iter().map(end).fold((usize::MAX, 0), |(least, most), end| (least.min(end), most.max(end)))
+        };
+        let ((low, all_low), (all_high, high)) = (ends(|range| range.start), ends(|range| range.end));
+        let sink = (0..usize::from(first.contains(&true)), Shown::First);
+        let lanes = Some((first, ranges));
+        if all_low < all_high {
+            let all = (all_low..all_high, Shown::All);
+            Self::new([sink, (low..all_low, Shown::Within), all, (all_high..high, Shown::Within)], lanes)
+        } else {
+            Self::new([sink, (low..high, Shown::Within)], lanes)
+        }
+    }
+
+    fn new<const N: usize>(
+        intervals: [(Range<usize>, Shown); N],
+        lanes: Option<([bool; S], [Range<usize>; S])>,
+    ) -> Self {
+        let mut seen = Self { intervals: [const { (0..0, Shown::All) }; 4], count: 0, lanes };
+        for interval in intervals.into_iter().filter(|(keys, _)| !keys.is_empty()) {
+            seen.intervals[seen.count] = interval;
+            seen.count += 1;
+        }
+        seen
+    }
+
+    /// The intervals, none of them empty.
+    pub fn intervals(&self) -> &[(Range<usize>, Shown)] {
+        &self.intervals[..self.count]
+    }
+
+    /// Which lanes see a key of an interval.
+    pub fn lanes(&self, shown: Shown, j: usize) -> [bool; S] {
+        match (shown, &self.lanes) {
+            (Shown::First, Some((first, _))) => *first,
+            (Shown::Within, Some((_, ranges))) => ranges.each_ref().map(|range| range.contains(&j)),
+            _ => [true; S],
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! Circuits do what is certified of them: every program of the catalogue, exhaustively on integers, at every length that is claimed, in any
+//! order of summation, and random programs of every construct.
+
+#[path = "support/circuits.rs"]
+mod circuits;
+#[path = "support/expressions.rs"]
+mod expressions;
+#[path = "support/shuffled.rs"]
+mod shuffled;
+mod support;
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use circuits::{DECLINED, Found, Subject, programs, reason};
+use expressions::random_program;
+use formwright::bound::ascent::starts;
+use formwright::construct::circuit::{Compiled, Trade};
+use formwright::error::ErrorKind;
+use formwright::eval::float::Engine;
+use formwright::exact::Rat;
+use formwright::network::Precision;
+use formwright::target::Source;
+use rayon::prelude::*;
+use shuffled::Shuffle;
+
+/// The tolerance of all circuits of the catalogue.
+fn hundredth() -> Rat {
+    Rat::new(1, 100)
+}
+
+fn compiled(subject: &Subject, precision: Precision) -> Compiled {
+    let (name, tokens) = (&subject.source.name, subject.tokens);
+    subject
+        .compile(&hundredth(), precision, Trade::Width)
+        .unwrap_or_else(|error| panic!("{name}, {tokens} tokens, {precision}: {error}"))
+}
+
+/// Every program of the catalogue for eight tokens in single precision.
+static CATALOGUE: LazyLock<Vec<(Subject, Compiled)>> = LazyLock::new(|| {
+    let names: Vec<&str> = programs().collect();
+    let made = |name: &&str| {
+        let subject = Subject::of(name, 8);
+        let compiled = compiled(&subject, Precision::F32);
+        (subject, compiled)
+    };
+    names.par_iter().map(made).collect()
+});
+
+/// What was found is no more than what is certified, and that no more than the tolerance.
+fn holds(subject: &Subject, compiled: &Compiled, found: &Found) {
+    let (name, tokens, bound) = (&subject.source.name, subject.tokens, compiled.budget.bound);
+    assert!(compiled.budget.meets(&hundredth()), "{name}, {tokens} tokens: {bound:e} is certified");
+    assert!(found.error <= bound, "{name}, {tokens} tokens: {:e} at {:?}, certified {bound:e}", found.error, found.at);
+}
+
+#[test]
+fn every_program_keeps_what_is_certified() {
+    CATALOGUE.par_iter().for_each(|(subject, in_single)| {
+        for compiled in [in_single, &compiled(subject, Precision::F64)] {
+            let found = subject.search(compiled, 20_000);
+            let (name, precision, bound) = (&subject.source.name, compiled.network.precision, compiled.budget.bound);
+            println!("{name}, {precision}: {:.3e} of {bound:.3e} certified, {} points", found.error, found.points);
+            holds(subject, compiled, &found);
+        }
+    });
+}
+
+#[test]
+fn what_compares_real_numbers_is_declined_with_a_way_out() {
+    for name in DECLINED {
+        let error = Subject::of(name, 8).compile(&hundredth(), Precision::F32, Trade::Width).expect_err(name);
+        assert_eq!(error.kind(), ErrorKind::Declined, "{name}: {error}");
+        let labels: Vec<&str> = error.notes().iter().map(|(label, _)| *label).collect();
+        assert!(labels.contains(&"at") && labels.contains(&"try"), "{name}: {error}");
+    }
+}
+
+/// Inputs of an exhaustive run, at most.
+const EXHAUSTIVE: usize = 1 << 16;
+
+#[test]
+fn on_integers_every_answer_is_right() {
+    let on_integers: Vec<(&str, i64)> =
+        programs().filter_map(|name| Subject::of(name, 2).integers().map(|(from, to)| (name, to - from))).collect();
+    assert_eq!(on_integers.len(), 12);
+    on_integers.par_iter().for_each(|(name, values)| {
+        let values = usize::try_from(*values).expect("some");
+        let tokens = (1..).take_while(|n| values.pow(*n) <= EXHAUSTIVE).last().expect("a length") as usize;
+        let subject = Subject::of(name, tokens);
+        let compiled = compiled(&subject, Precision::F32);
+        let found = subject.exhaust(&compiled);
+        println!(
+            "{name}, {tokens} tokens: {} inputs, {:.3e} of {:.3e}",
+            found.points, found.error, compiled.budget.bound
+        );
+        holds(&subject, &compiled, &found);
+        // Within less than 1/2 of an integer: it is the nearest one.
+        assert!(found.error < 0.5, "{name}");
+        let fractions = ["pair-balance", "fraction-of-ones"].contains(name);
+        assert_eq!(compiled.margin.is_some(), !fractions, "{name}");
+        assert!(compiled.margin.is_none_or(|margin| margin <= 1.0 - found.error && margin > 0.5), "{name}");
+    });
+}
+
+/// The bound is claimed for a range of lengths: the same weights, at the ends of the range and between.
+#[test]
+fn the_bound_holds_at_every_length_that_is_claimed() {
+    let mut several = 0;
+    for (subject, compiled) in &*CATALOGUE {
+        let (name, (least, most)) = (&subject.source.name, compiled.lengths);
+        assert!(least <= 8 && 8 <= most && compiled.network.lengths == compiled.lengths, "{name}: {least} to {most}");
+        several += usize::from(least < most);
+        for (tokens, points) in [(2, 4_000), (5, 4_000), (64, 2_000), (512, 500), (most.min(2048), 64)] {
+            if least <= tokens && tokens <= most && least < most {
+                let subject = subject.with_tokens(tokens);
+                holds(&subject, compiled, &subject.search(compiled, points));
+            }
+        }
+    }
+    assert!(several >= 14, "only {several} programs are for several lengths");
+}
+
+/// The certificate is about every execution that the model allows: sums in an order of their own, fused or not.
+#[test]
+fn the_bound_holds_in_any_order_of_summation() {
+    CATALOGUE.par_iter().for_each(|(subject, compiled)| {
+        let name = &subject.source.name;
+        let engine = Engine::new(&compiled.network).expect("an engine");
+        let points = starts(&subject.target, &subject.grid(), 400);
+        let outputs = engine.run(&points).expect("outputs");
+        // Where rounding may decide: the points at which the engine is furthest off.
+        let mut worst: Vec<(f64, &Vec<Vec<f64>>)> =
+            points.iter().zip(&outputs).map(|(x, y)| (subject.error(x, y, f64::INFINITY), x)).collect();
+        worst.sort_by(|a, b| b.0.total_cmp(&a.0));
+        for (k, (_, x)) in worst.iter().take(40).enumerate() {
+            for seed in 1..6 {
+                let mut shuffle = Shuffle::new(u64::try_from(k).expect("small") * 8 + seed);
+                let (_, y) = shuffled::trace(&compiled.network, x, &mut shuffle).pop().expect("the output");
+                let error = subject.error(x, &y, compiled.budget.bound);
+                let bound = compiled.budget.bound;
+                assert!(error <= bound, "{name}, order {seed}: {error:e} at {x:?}, certified {bound:e}");
+            }
+        }
+    });
+}
+
+/// Random programs that are compiled.
+const RANDOM: u64 = 600;
+
+#[test]
+fn random_programs_are_compiled_and_keep_it_or_are_declined_with_a_reason() {
+    let outcomes: Vec<Option<String>> = (0..RANDOM)
+        .into_par_iter()
+        .map(|seed| {
+            let program = random_program(seed);
+            let source = Source::expression(&program.text, &program.text).expect("a program");
+            let subject = Subject::new(source, 2 + usize::try_from(seed % 7).expect("small"), program.dims);
+            let (tokens, text) = (subject.tokens, &program.text);
+            match subject.compile_in_either(&hundredth(), Trade::Width) {
+                Ok(compiled) => {
+                    holds(&subject, &compiled, &subject.search(&compiled, 2_000));
+                    None
+                }
+                Err(error) => {
+                    assert!(!error.headline().is_empty() && !error.notes().is_empty(), "{text}, {tokens}: {error}");
+                    Some(reason(error.headline()))
+                }
+            }
+        })
+        .collect();
+    let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
+    for reason in outcomes.iter().flatten() {
+        *reasons.entry(reason).or_default() += 1;
+    }
+    let compiled = outcomes.iter().filter(|outcome| outcome.is_none()).count();
+    println!("{compiled} of {RANDOM} compiled; declined: {reasons:#?}");
+    assert!(3 * compiled >= outcomes.len(), "only {compiled} of {RANDOM} are compiled");
+}
