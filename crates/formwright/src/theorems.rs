@@ -338,6 +338,30 @@ pub const STATEMENTS: &[Statement] = &[
         checked: &["plan::counts_of_section_5_4_stand_beside_ours", "plan::a_plan_is_what_would_be_built"],
         departures: &[],
     },
+    Statement {
+        id: "circuit",
+        source: "ours",
+        statement: "A target that is an expression is computed within ε, in the supremum norm, by a Transformer with one attention layer for each \
+                    level of aggregation; width and depth do not depend on the number of tokens, except where a table over a count does.",
+        module: "crates/formwright/src/construct/circuit/mod.rs",
+        checked: &[
+            "circuits::every_program_keeps_what_is_certified",
+            "circuits::on_integers_every_answer_is_right",
+            "circuits::the_bound_holds_at_every_length_that_is_claimed",
+            "circuits::the_bound_holds_in_any_order_of_summation",
+            "circuits::random_programs_are_compiled_and_keep_it_or_are_declined_with_a_reason",
+        ],
+        departures: &[
+            remark(
+                "Lemma (deviations and variance): if v = mean(d²) and mean(d) = 0, then d_i² ≤ (n-1) v. Lemma (Jensen): errors e(t_j) of the tokens \
+                 give a mean that is off by ê(mean), ê the least concave function above e.",
+            ),
+            remark(
+                "Squares and products by sawtooth gates (Yarotsky) with --trade depth; a gather is attention as an interpolator (Hu et al. 2025) with \
+                 keys p, p².",
+            ),
+        ],
+    },
 ];
 
 /// The statement with this id.

@@ -28,7 +28,7 @@ use crate::error::{Error, Result};
 use crate::exact::Rat;
 use crate::interval::Interval;
 use crate::network::Precision;
-use crate::target::expr::Node;
+use crate::target::expr::{Expr, Node};
 use crate::target::univariate::enclose;
 
 /// The choices that are left once everything has its place.
@@ -224,8 +224,12 @@ pub fn analyse(
         Precision::F64 => 2_f64.powi(950),
     };
     if analyst.largest.get() > limit {
-        return Err(Error::declined(format!("numbers up to {:.1e} are out of the reach of {}", analyst.largest.get(), machine.precision))
-            .note("try", "another unit for the domain or for the values"));
+        return Err(Error::declined(format!(
+            "numbers up to {:.1e} are out of the reach of {}",
+            analyst.largest.get(),
+            machine.precision
+        ))
+        .note("try", "another unit for the domain or for the values"));
     }
     let Analyst { errors, bases, gates, .. } = analyst;
     let output = errors_out.iter().copied().fold(0.0, f64::max);
@@ -272,7 +276,8 @@ impl Analyst<'_> {
         a: &Form,
         b: &Form,
     ) -> Option<(&Vec<(f64, f64, Interval, f64)>, impl Fn(f64) -> f64 + use<>)> {
-        let wire = |form: &Form| form.single().filter(|(_, c)| **c == Rat::ONE && form.constant.is_zero()).map(|(k, _)| k);
+        let wire =
+            |form: &Form| form.single().filter(|(_, c)| **c == Rat::ONE && form.constant.is_zero()).map(|(k, _)| k);
         let (curve, scale) = b.single().filter(|_| b.constant.is_zero()).filter(|(_, c)| **c == Rat::ONE)?;
         let _ = scale;
         let Kind::Curve { of: variance, .. } = &self.graph.wires[curve].kind else { return None };
@@ -299,7 +304,9 @@ impl Analyst<'_> {
         form.constant.is_zero()
             && form.terms.iter().any(|(wire, c)| match &self.graph.wires[*wire].kind {
                 Kind::Mean { of, mask, scale } => {
-                    mask.is_all() && *scale == Rat::ONE && form.plus(&-c.clone(), &Form::of(*wire)) == of.scaled(&-c.clone())
+                    mask.is_all()
+                        && *scale == Rat::ONE
+                        && form.plus(&-c.clone(), &Form::of(*wire)) == of.scaled(&-c.clone())
                 }
                 _ => false,
             })
@@ -427,7 +434,8 @@ impl Analyst<'_> {
 
     /// Whether a register holds multiples of a small power of two, exactly: sums and products of such numbers are not rounded.
     fn is_exact(&self, row: &Form) -> bool {
-        row.terms.iter().all(|(atom, c)| self.exact[*atom] && is_dyadic(float(c))) && self.size(row) < self.exact_reach()
+        row.terms.iter().all(|(atom, c)| self.exact[*atom] && is_dyadic(float(c)))
+            && self.size(row) < self.exact_reach()
     }
 
     /// Multiples of `2^-12` below this are numbers of the format, and so are their partial sums.
@@ -438,16 +446,24 @@ impl Analyst<'_> {
     /// What the atoms of a form that are in several registers lose inside.
     fn spread(&self, form: &Form, slot: usize) -> f64 {
         let lowered = self.layout.lower(form);
-        let several = |atom: usize| self.layout.before[slot].iter().filter(|row| row.terms.contains_key(&atom)).count() > 1;
-        lowered.terms.iter().filter(|(atom, _)| several(**atom)).map(|(atom, c)| float(c).abs() * self.inner[*atom]).sum()
+        let several =
+            |atom: usize| self.layout.before[slot].iter().filter(|row| row.terms.contains_key(&atom)).count() > 1;
+        lowered
+            .terms
+            .iter()
+            .filter(|(atom, _)| several(**atom))
+            .map(|(atom, c)| float(c).abs() * self.inner[*atom])
+            .sum()
     }
 
     /// Whether a form is read exactly: from registers that are exact, with weights that are.
     fn reads_exactly(&self, form: &Form, slot: usize) -> bool {
         let coordinates = self.layout.coordinates(&self.layout.lower(form), slot);
-        coordinates.iter().zip(&self.layout.before[slot]).enumerate().all(|(p, (c, row))| {
-            c.is_zero() || is_dyadic(float(c)) && self.lost[slot][p] == 0.0 && self.is_exact(row)
-        })
+        coordinates
+            .iter()
+            .zip(&self.layout.before[slot])
+            .enumerate()
+            .all(|(p, (c, row))| c.is_zero() || is_dyadic(float(c)) && self.lost[slot][p] == 0.0 && self.is_exact(row))
     }
 
     /// Remembers how large numbers get.
@@ -468,10 +484,16 @@ impl Analyst<'_> {
 
     /// The terms that are not 0 when atoms are added to a register: active units, or the values of heads.
     fn active(&self, addition: &Form) -> usize {
-        let of_hinges = |hinges: &Hinges| hinges.units.iter().filter(|unit| unit.right).count().max(
-            hinges.units.iter().filter(|unit| !unit.right).count(),
-        );
-        let of_atom = |atom: &usize| self.gates[*atom].iter().map(|(hinges, _)| of_hinges(hinges)).sum::<usize>().max(1);
+        let of_hinges = |hinges: &Hinges| {
+            hinges
+                .units
+                .iter()
+                .filter(|unit| unit.right)
+                .count()
+                .max(hinges.units.iter().filter(|unit| !unit.right).count())
+        };
+        let of_atom =
+            |atom: &usize| self.gates[*atom].iter().map(|(hinges, _)| of_hinges(hinges)).sum::<usize>().max(1);
         addition.terms.keys().map(of_atom).sum()
     }
 
@@ -553,163 +575,191 @@ impl Analyst<'_> {
     }
 
     fn gate(&mut self, atom: usize, wire: usize) -> Result<()> {
-        let slot = self.layout.atoms[atom].slot;
-        let (forms, rest) = arguments(self.graph, wire);
-        let known = &self.graph.wires[wire];
-        let unit = self.machine.unit();
-        let company = self.company(atom);
-        let weight = self.choice.weight[wire];
-        match &known.kind {
-            Kind::Curve { function, of } => {
-                let Some(hinges) = self.choice.hinges[wire].clone() else {
-                    return Err(Error::declined("a curve without hinges"));
-                };
-                let reading = self.read(of, slot);
-                let exact = hinges.integers && self.is_exact_gate(&reading, of, slot, &hinges);
-                let mut pieces: Vec<(Interval, f64)> = Vec::new();
-                let mut cells = Vec::new();
-                let mut inner = 0.0_f64;
-                let mut piece = |lo: f64, hi: f64, value: Interval, deviation: f64| {
-                    let error = reading.value.over(lo, hi) + reading.lost(lo, hi, unit);
-                    let reach = if self.machine.inflated { error } else { 0.0 };
-                    let steepest = hinges.steepest(lo - reach, hi + reach);
-                    let inside = if exact { 0.0 } else { self.inside(&hinges, &reading, (lo, hi), error, company) };
-                    inner = inner.max(inside);
-                    let error = steepest * error + deviation * weight + inside;
-                    pieces.push((value, error));
-                    cells.push((lo, hi, value, error));
-                };
-                if hinges.integers {
-                    for (t, y) in integer_values(&hinges, reading.range) {
-                        piece(t, t, Interval::point(y), hinges.worst());
-                    }
-                } else {
-                    let known = self.layout.cells[wire].get_or_init(|| {
-                        let values = |lo, hi| enclose(function, Interval::new(lo, hi).unwrap_or(reading.range));
-                        let cells = super::profile::edges(reading.range);
-                        let cells = cells.windows(2).map(|cell| (cell[0], cell[1]));
-                        cells.map(|(lo, hi)| (lo, hi, values(lo, hi).unwrap_or(Interval::ENTIRE))).collect()
-                    });
-                    for (lo, hi, values) in known {
-                        piece(*lo, *hi, *values, hinges.deviation(*lo, *hi));
-                    }
-                }
-                let profile = Profile::gathered(known.range, &pieces);
-                let profile =
-                    if self.machine.subdivided { profile } else { Profile::constant(known.range, profile.sup()) };
-                self.cells.insert(wire, cells);
-                self.exact[atom] = exact;
-                self.bases[atom] = hinges.base;
-                self.sizes[atom] = (known.range - Interval::point(hinges.base)).mag() + profile.sup();
-                self.inner[atom] = inner;
-                self.errors[wire] = Some(profile);
-                self.gates[atom] = vec![(hinges, 1.0)];
-            }
+        match &self.graph.wires[wire].kind {
+            Kind::Curve { function, of } => self.curve(atom, wire, function, of),
             Kind::Product(a, b) => {
-                let (left, right) = (self.read(a, slot), self.read(b, slot));
-                let (range_a, range_b) = (left.range, right.range);
-                let (lost_a, lost_b) =
-                    (left.lost(range_a.lo(), range_a.hi(), unit), right.lost(range_b.lo(), range_b.hi(), unit));
-                let readings: Vec<Reading> = forms.iter().map(|form| self.read(form, slot)).collect();
-                let (mut gates, mut inner) = (Vec::new(), 0.0_f64);
-                let mut deviation = 0.0_f64;
-                let mut tables = 0.0_f64;
-                for (reading, sign) in readings.iter().zip([1.0, -1.0]) {
-                    let (lo, hi) = (reading.range.lo(), reading.range.hi());
-                    let error = reading.value.sup() + reading.lost(lo, hi, unit);
-                    let inflation = if self.machine.inflated { error } else { 0.0 };
-                    let hinges = match &self.choice.hinges[wire] {
-                        Some(_) => quarter_squares(reading.range),
-                        None => {
-                            Hinges::square((reading.range.mag() + inflation) * (1.0 + 1e-6), self.choice.halves[wire])
-                        }
-                    };
-                    tables += hinges.steepest(lo - error, hi + error) * error;
-                    deviation = deviation.max(hinges.worst());
-                    inner += self.inside(&hinges, reading, (lo, hi), error, company + self.expected_units(atom));
-                    gates.push((hinges, sign));
-                }
-                let mut worst = 0.0_f64;
-                let mut pair = |x: f64, of_a: f64, y: f64, of_b: f64| {
-                    worst = worst.max(x * of_b + y * of_a + (of_a + lost_a) * (of_b + lost_b));
-                };
-                if let Some((cells, size)) = self.deviation_and_variance(a, b) {
-                    let of_a = left.value.sup();
-                    for (_, most, values, of_b) in cells {
-                        pair(size(*most).min(range_a.mag()), of_a, values.mag(), *of_b);
-                    }
-                } else if let Some((cells, size)) = self.deviation_and_variance(b, a) {
-                    let of_b = right.value.sup();
-                    for (_, most, values, of_a) in cells {
-                        pair(values.mag(), *of_a, size(*most).min(range_b.mag()), of_b);
-                    }
-                } else {
-                    for (lo, hi, of_a) in left.value.cells() {
-                        let x = lo.abs().max(hi.abs());
-                        for (lo, hi, of_b) in right.value.cells() {
-                            pair(x, of_a, lo.abs().max(hi.abs()), of_b);
-                        }
-                    }
-                }
-                // The registers lose before the gate reads them, and not before the rest is read.
-                worst += lost_a * range_b.width() + lost_b * range_a.width();
-                // What several registers hold is not rounded alike in all of them.
-                worst += 2.0 * (self.spread(a, slot) * range_b.mag() + self.spread(b, slot) * range_a.mag());
-                if is_table_product(self.graph, wire) {
-                    (worst, deviation) = (tables, 0.0);
-                }
-                let error = worst + deviation * weight + inner;
-                let reach: f64 =
-                    if is_table_product(self.graph, wire) { known.range.mag() } else { range_a.width() * range_b.width() / 4.0 };
-                self.bases[atom] = gates.iter().map(|(hinges, sign)| sign * hinges.base).sum();
-                self.sizes[atom] = reach + error + self.bases[atom].abs();
-                self.inner[atom] = inner;
-                self.errors[wire] = Some(Profile::constant(known.range, error));
-                self.gates[atom] = gates;
+                self.product(atom, wire, a, b);
+                Ok(())
             }
             Kind::Select { condition, value } => {
-                let reading = self.read(&forms[0], slot);
-                let (lo, hi) = (reading.range.lo(), reading.range.hi());
-                let (of_condition, of_value) = (self.form_error(condition).sup(), self.form_error(value));
-                let (floor, reach) = super::layout::selection(self.graph, value);
-                let lost = reading.lost(lo, hi, unit);
-                let hinges = Hinges::through(
-                    vec![(lo.min(-1.0), 0.0), (0.0, 0.0), (hi.max(1.0), hi.max(1.0))],
-                    vec![0.0; 2],
-                    super::hinges::Anchor::First,
-                    false,
-                );
-                let exact = self.is_exact_gate(&reading, &forms[0], slot, &hinges);
-                let inside = self.inside(
-                    &hinges,
-                    &reading,
-                    (lo.max(0.0), hi.max(0.0)),
-                    lost + of_condition + of_value.sup(),
-                    company,
-                );
-                let inside = if exact { 0.0 } else { inside };
-                let fixed = of_condition * (float(&reach) + float(&floor).abs()) + lost + inside;
-                // Off, the argument is negative, errors included, and the unit is silent.
-                let room = float(&reach) - self.graph.range(value).width();
-                let silent = of_value.sup() + of_condition * float(&reach) + lost + inside + self.reading_error(&reading);
-                if of_condition == 0.0 && (floor.is_zero() || exact) && silent < room {
-                    self.off.insert(wire, 0.0);
-                }
-                let pieces: Vec<(Interval, f64)> = of_value
-                    .cells()
-                    .filter_map(|(lo, hi, error)| Some((Interval::new(lo, hi).ok()?, error + fixed)))
-                    .chain([(Interval::ZERO, fixed + (silent - room).max(0.0))])
-                    .collect();
-                self.exact[atom] = exact;
-                self.sizes[atom] = float(&reach) + of_value.sup() + fixed;
-                self.inner[atom] = inside;
-                self.errors[wire] = Some(Profile::gathered(known.range, &pieces));
-                self.gates[atom] = vec![(hinges, 1.0)];
+                self.selection(atom, wire, condition, value);
+                Ok(())
             }
-            _ => {}
+            _ => Ok(()),
         }
-        let _ = rest;
+    }
+
+    /// `|P(t̃) - f(t)| ≤ sup|P'| · e + |P(t) - f(t)|`, cell by cell of the argument.
+    fn curve(&mut self, atom: usize, wire: usize, function: &Expr, of: &Form) -> Result<()> {
+        let slot = self.layout.atoms[atom].slot;
+        let known = &self.graph.wires[wire];
+        let (unit, company, weight) = (self.machine.unit(), self.company(atom), self.choice.weight[wire]);
+        let Some(hinges) = self.choice.hinges[wire].clone() else {
+            return Err(Error::declined("a curve without hinges"));
+        };
+        let reading = self.read(of, slot);
+        let exact = hinges.integers && self.is_exact_gate(&reading, of, slot, &hinges);
+        let mut pieces: Vec<(Interval, f64)> = Vec::new();
+        let mut cells = Vec::new();
+        let mut inner = 0.0_f64;
+        let mut piece = |lo: f64, hi: f64, value: Interval, deviation: f64| {
+            let error = reading.value.over(lo, hi) + reading.lost(lo, hi, unit);
+            let reach = if self.machine.inflated { error } else { 0.0 };
+            let steepest = hinges.steepest(lo - reach, hi + reach);
+            let inside = if exact { 0.0 } else { self.inside(&hinges, &reading, (lo, hi), error, company) };
+            inner = inner.max(inside);
+            let error = steepest * error + deviation * weight + inside;
+            pieces.push((value, error));
+            cells.push((lo, hi, value, error));
+        };
+        if hinges.integers {
+            for (t, y) in integer_values(&hinges, reading.range) {
+                piece(t, t, Interval::point(y), hinges.worst());
+            }
+        } else {
+            let known = self.layout.cells[wire].get_or_init(|| {
+                let values = |lo, hi| enclose(function, Interval::new(lo, hi).unwrap_or(reading.range));
+                let cells = super::profile::edges(reading.range);
+                let cells = cells.windows(2).map(|cell| (cell[0], cell[1]));
+                cells.map(|(lo, hi)| (lo, hi, values(lo, hi).unwrap_or(Interval::ENTIRE))).collect()
+            });
+            for (lo, hi, values) in known {
+                piece(*lo, *hi, *values, hinges.deviation(*lo, *hi));
+            }
+        }
+        let profile = Profile::gathered(known.range, &pieces);
+        let profile = if self.machine.subdivided { profile } else { Profile::constant(known.range, profile.sup()) };
+        self.cells.insert(wire, cells);
+        self.exact[atom] = exact;
+        self.bases[atom] = hinges.base;
+        self.sizes[atom] = (known.range - Interval::point(hinges.base)).mag() + profile.sup();
+        self.inner[atom] = inner;
+        self.errors[wire] = Some(profile);
+        self.gates[atom] = vec![(hinges, 1.0)];
         Ok(())
+    }
+
+    /// The two squares of a product, with signs; their deviation, what they lose inside, and how far errors of their arguments move them.
+    fn squares(&self, atom: usize, wire: usize) -> Squares {
+        let slot = self.layout.atoms[atom].slot;
+        let (unit, company) = (self.machine.unit(), self.company(atom) + self.expected_units(atom));
+        let (forms, _) = arguments(self.graph, wire);
+        let readings: Vec<Reading> = forms.iter().map(|form| self.read(form, slot)).collect();
+        let (mut gates, mut inner) = (Vec::new(), 0.0_f64);
+        let mut deviation = 0.0_f64;
+        let mut tables = 0.0_f64;
+        for (reading, sign) in readings.iter().zip([1.0, -1.0]) {
+            let (lo, hi) = (reading.range.lo(), reading.range.hi());
+            let error = reading.value.sup() + reading.lost(lo, hi, unit);
+            let inflation = if self.machine.inflated { error } else { 0.0 };
+            let hinges = match &self.choice.hinges[wire] {
+                Some(_) => quarter_squares(reading.range),
+                None => Hinges::square((reading.range.mag() + inflation) * (1.0 + 1e-6), self.choice.halves[wire]),
+            };
+            tables += hinges.steepest(lo - error, hi + error) * error;
+            deviation = deviation.max(hinges.worst());
+            inner += self.inside(&hinges, reading, (lo, hi), error, company);
+            gates.push((hinges, sign));
+        }
+        Squares { gates, deviation, inner, moved: tables }
+    }
+
+    /// `|a| e_b + |b| e_a + e_a e_b`, the errors of registers apart where they enter only once.
+    fn pairs(&self, (a, left): (&Form, &Reading), (b, right): (&Form, &Reading), (lost_a, lost_b): (f64, f64)) -> f64 {
+        let (range_a, range_b) = (left.range, right.range);
+        let mut worst = 0.0_f64;
+        let mut pair = |x: f64, of_a: f64, y: f64, of_b: f64| {
+            worst = worst.max(x * of_b + y * of_a + (of_a + lost_a) * (of_b + lost_b));
+        };
+        if let Some((cells, size)) = self.deviation_and_variance(a, b) {
+            let of_a = left.value.sup();
+            for (_, most, values, of_b) in cells {
+                pair(size(*most).min(range_a.mag()), of_a, values.mag(), *of_b);
+            }
+        } else if let Some((cells, size)) = self.deviation_and_variance(b, a) {
+            let of_b = right.value.sup();
+            for (_, most, values, of_a) in cells {
+                pair(values.mag(), *of_a, size(*most).min(range_b.mag()), of_b);
+            }
+        } else {
+            for (lo, hi, of_a) in left.value.cells() {
+                let x = lo.abs().max(hi.abs());
+                for (lo, hi, of_b) in right.value.cells() {
+                    pair(x, of_a, lo.abs().max(hi.abs()), of_b);
+                }
+            }
+        }
+        worst
+    }
+
+    fn product(&mut self, atom: usize, wire: usize, a: &Form, b: &Form) {
+        let slot = self.layout.atoms[atom].slot;
+        let (left, right) = (self.read(a, slot), self.read(b, slot));
+        let (range_a, range_b) = (left.range, right.range);
+        let unit = self.machine.unit();
+        let (lost_a, lost_b) =
+            (left.lost(range_a.lo(), range_a.hi(), unit), right.lost(range_b.lo(), range_b.hi(), unit));
+        let Squares { gates, mut deviation, inner, moved } = self.squares(atom, wire);
+        let mut worst = self.pairs((a, &left), (b, &right), (lost_a, lost_b));
+        let known = &self.graph.wires[wire];
+        // The registers lose before the gate reads them, and not before the rest is read.
+        worst += lost_a * range_b.width() + lost_b * range_a.width();
+        // What several registers hold is not rounded alike in all of them.
+        worst += 2.0 * (self.spread(a, slot) * range_b.mag() + self.spread(b, slot) * range_a.mag());
+        if is_table_product(self.graph, wire) {
+            (worst, deviation) = (moved, 0.0);
+        }
+        let error = worst + deviation * self.choice.weight[wire] + inner;
+        let reach: f64 = if is_table_product(self.graph, wire) {
+            known.range.mag()
+        } else {
+            range_a.width() * range_b.width() / 4.0
+        };
+        self.bases[atom] = gates.iter().map(|(hinges, sign)| sign * hinges.base).sum();
+        self.sizes[atom] = reach + error + self.bases[atom].abs();
+        self.inner[atom] = inner;
+        self.errors[wire] = Some(Profile::constant(known.range, error));
+        self.gates[atom] = gates;
+    }
+
+    /// `condition · value = R(value - floor + reach · (condition - 1)) + floor · condition`
+    fn selection(&mut self, atom: usize, wire: usize, condition: &Form, value: &Form) {
+        let slot = self.layout.atoms[atom].slot;
+        let (forms, _) = arguments(self.graph, wire);
+        let known = &self.graph.wires[wire];
+        let (unit, company) = (self.machine.unit(), self.company(atom));
+        let reading = self.read(&forms[0], slot);
+        let (lo, hi) = (reading.range.lo(), reading.range.hi());
+        let (of_condition, of_value) = (self.form_error(condition).sup(), self.form_error(value));
+        let (floor, reach) = super::layout::selection(self.graph, value);
+        let lost = reading.lost(lo, hi, unit);
+        let hinges = Hinges::through(
+            &[(lo.min(-1.0), 0.0), (0.0, 0.0), (hi.max(1.0), hi.max(1.0))],
+            &[0.0; 2],
+            super::hinges::Anchor::First,
+            false,
+        );
+        let exact = self.is_exact_gate(&reading, &forms[0], slot, &hinges);
+        let inside =
+            self.inside(&hinges, &reading, (lo.max(0.0), hi.max(0.0)), lost + of_condition + of_value.sup(), company);
+        let inside = if exact { 0.0 } else { inside };
+        let fixed = of_condition * (float(&reach) + float(&floor).abs()) + lost + inside;
+        // Off, the argument is negative, errors included, and the unit is silent.
+        let room = float(&reach) - self.graph.range(value).width();
+        let silent = of_value.sup() + of_condition * float(&reach) + lost + inside + self.reading_error(&reading);
+        if of_condition == 0.0 && (floor.is_zero() || exact) && silent < room {
+            self.off.insert(wire, 0.0);
+        }
+        let pieces: Vec<(Interval, f64)> = of_value
+            .cells()
+            .filter_map(|(lo, hi, error)| Some((Interval::new(lo, hi).ok()?, error + fixed)))
+            .chain([(Interval::ZERO, fixed + (silent - room).max(0.0))])
+            .collect();
+        self.exact[atom] = exact;
+        self.sizes[atom] = float(&reach) + of_value.sup() + fixed;
+        self.inner[atom] = inside;
+        self.errors[wire] = Some(Profile::gathered(known.range, &pieces));
+        self.gates[atom] = vec![(hinges, 1.0)];
     }
 
     fn head(&mut self, atom: usize, wire: usize) -> Result<()> {
@@ -727,98 +777,151 @@ impl Analyst<'_> {
             let seen = (0..machine.tokens).map(|t| mask.keys(t, machine.tokens).positions().count());
             seen.max().unwrap_or(1)
         };
-        #[expect(clippy::cast_precision_loss, reason = "a number of tokens")]
-        let many = tokens as f64;
         let reading = self.read(of, slot);
-        let factor = float(scale);
         let linear = reading.range - Interval::point_or_entire(reading.constant);
-        let base = factor * self.constant(value);
         // The weights: exp, their sum, the quotient; then the sum of the products.
         let theta = 2.0 * machine.exp() * (1.0 + 1e-5) + machine.gamma(2 * tokens + 6);
         let total = reading.total(machine);
-        let range = known.range;
+        #[expect(clippy::cast_precision_loss, reason = "a number of tokens")]
+        let seen = Seen { many: tokens as f64, theta, linear, total, factor: float(scale), reading };
         let profile = match scores {
-            Scores::Uniform => {
-                let one_sign = linear.lo() >= 0.0 || linear.hi() <= 0.0;
-                let concave = total.concave();
-                let over = |lo: f64, hi: f64| {
-                    let (lo, hi) = (lo / factor, hi / factor);
-                    let size = (lo - reading.constant).abs().max((hi - reading.constant).abs());
-                    let size = if one_sign { size } else { linear.mag() };
-                    factor * (concave.over(lo, hi) * (1.0 + theta) + theta * size)
-                };
-                Profile::new(range, over)
-            }
-            Scores::Sink { .. } => {
-                let Kind::Sink { query, key, .. } = &known.kind else { return Ok(()) };
-                let (query_read, key_read) = (self.read(query, slot), self.read(key, slot));
-                let (asked, held) = (query_read.size + query_read.constant.abs(), key_read.size + key_read.constant.abs());
-                let off = query_read.value.sup() + query_read.rounding(machine);
-                let score = machine.gamma(10) * asked * held + off * held + asked * key_read.rounding(machine);
-                let theta = theta + 4.0 * score.min(1.0);
-                #[expect(clippy::cast_precision_loss, reason = "a number of tokens")]
-                let all = self.graph.tokens as f64;
-                // The sink weighs up to n, and its value is 0 but for rounding.
-                let own = reading.rounding(machine);
-                Profile::constant(range, (many * reading.value.sup() + 2.0 * all * own) * (1.0 + theta) + theta * range.mag())
-            }
-            Scores::Largest => {
-                let lambda = self.choice.temperature[wire];
-                let average = (1.0 + (many - 1.0) / std::f64::consts::E).ln() / lambda;
-                self.bases[atom] = average / 2.0;
-                self.note_size(lambda * (linear.mag() + reading.value.sup()));
-                let sizes = linear.mag() + reading.value.sup();
-                let rounding = 3.0 * reading.rounding(machine) + (theta + machine.gamma(6)) * sizes;
-                Profile::new(range, |_, _| {
-                    reading.value.sup() + rounding + average / 2.0 * self.choice.weight[wire] * (1.0 + 1e-9)
-                })
-            }
-            Scores::Gather { index, .. } => {
-                let lambda = self.choice.temperature[wire];
-                let position = match &known.kind {
-                    Kind::Gather { index, .. } => index,
-                    _ => of,
-                };
-                let asked = self.read(position, slot);
-                let off = asked.total(machine).sup() + machine.gamma(asked.count + 2) * asked.constant.abs();
-                if off > 0.25 {
-                    return Err(Error::declined(format!("an index is known only to within {off:.2e}"))
-                        .place(&self.graph.text, &known.span, "this index")
-                        .note("reason", "a gather needs it to within 1/4")
-                        .note("try", "--precision f64"));
-                }
-                let Kind::Gather { keys, .. } = &known.kind else { return Ok(()) };
-                let (place, square) = (self.read(&keys.0, slot), self.read(&keys.1, slot));
-                let asked_size = asked.size + asked.constant.abs();
-                let sizes = 2.0 * asked_size * (place.size + place.constant.abs()) + square.size + square.constant.abs();
-                self.note_size(lambda * sizes);
-                let exact = [position, &keys.0, &keys.1].iter().all(|form| self.reads_exactly(form, slot))
-                    && is_dyadic(asked.constant)
-                    && 4096.0 * sizes < 1.0 / machine.unit();
-                let lost = 2.0 * (asked_size + 1.0) * place.rounding(machine) + square.rounding(machine);
-                let score = if exact { 0.0 } else { lambda * (machine.gamma(14) * sizes + 2.0 * lost) };
-                let leak = 2.0 * (-lambda * (1.0 - 2.0 * off) + 2.0 * score).exp() / (1.0 - (-lambda).exp());
-                let leak = leak * (1.0 + 4.0 * machine.exp()) * (1.0 + 1e-6);
-                let lost = leak * (4.0 * many + 8.0) * (linear.mag() + total.sup()) * self.choice.weight[wire];
-                let _ = index;
-                let over = |lo: f64, hi: f64| {
-                    let size = (lo - reading.constant).abs().max((hi - reading.constant).abs());
-                    total.over(lo, hi) * (1.0 + theta) + machine.gamma(8) * size + lost
-                };
-                Profile::new(range, over)
-            }
+            Scores::Uniform => Self::mean(known.range, &seen),
+            Scores::Sink { .. } => self.sink(wire, slot, &seen),
+            Scores::Largest => self.largest(atom, wire, &seen),
+            Scores::Gather { .. } => self.gather(wire, slot, &seen)?,
         };
         let profile = profile.plus(|_, _| machine.tiny());
-        let profile = if machine.subdivided { profile } else { Profile::constant(range, profile.sup()) };
-        self.bases[atom] += base;
-        self.sizes[atom] = factor * linear.mag() + profile.sup();
-        if matches!(scores, Scores::Sink { .. }) {
-            self.sizes[atom] = range.mag() + profile.sup();
-        }
+        let profile = if machine.subdivided { profile } else { Profile::constant(known.range, profile.sup()) };
+        self.bases[atom] += seen.factor * self.constant(value);
+        self.sizes[atom] = match scores {
+            Scores::Sink { .. } => known.range.mag(),
+            _ => seen.factor * linear.mag(),
+        } + profile.sup();
         self.inner[atom] = theta * self.sizes[atom];
         self.errors[wire] = Some(profile);
         Ok(())
     }
+
+    /// `ê(t) + θ · mean|v|` (Jensen).
+    fn mean(range: Interval, seen: &Seen) -> Profile {
+        let Seen { theta, linear, total, factor, reading, .. } = seen;
+        let one_sign = linear.lo() >= 0.0 || linear.hi() <= 0.0;
+        let concave = total.concave();
+        let over = |lo: f64, hi: f64| {
+            let (lo, hi) = (lo / factor, hi / factor);
+            let size = (lo - reading.constant).abs().max((hi - reading.constant).abs());
+            let size = if one_sign { size } else { linear.mag() };
+            factor * (concave.over(lo, hi) * (1.0 + theta) + theta * size)
+        };
+        Profile::new(range, over)
+    }
+
+    /// A sum with a sink: every token weighs `1/n`, the sink what is left.
+    fn sink(&self, wire: usize, slot: usize, seen: &Seen) -> Profile {
+        let Kind::Sink { query, key, .. } = &self.graph.wires[wire].kind else {
+            return Profile::constant(Interval::ENTIRE, f64::INFINITY);
+        };
+        let (machine, range) = (self.machine, self.graph.wires[wire].range);
+        let Seen { many, theta, reading, .. } = seen;
+        let (query_read, key_read) = (self.read(query, slot), self.read(key, slot));
+        let (asked, held) = (query_read.size + query_read.constant.abs(), key_read.size + key_read.constant.abs());
+        let off = query_read.value.sup() + query_read.rounding(machine);
+        let score = machine.gamma(10) * asked * held + off * held + asked * key_read.rounding(machine);
+        let theta = theta + 4.0 * score.min(1.0);
+        #[expect(clippy::cast_precision_loss, reason = "a number of tokens")]
+        let all = self.graph.tokens as f64;
+        // The sink weighs up to n, and its value is 0 but for rounding.
+        let own = reading.rounding(machine);
+        Profile::constant(range, (many * reading.value.sup() + 2.0 * all * own) * (1.0 + theta) + theta * range.mag())
+    }
+
+    /// A maximum: below by what the average loses, half of which is added.
+    fn largest(&mut self, atom: usize, wire: usize, seen: &Seen) -> Profile {
+        let (machine, range) = (self.machine, self.graph.wires[wire].range);
+        let Seen { many, theta, linear, reading, .. } = seen;
+        let lambda = self.choice.temperature[wire];
+        let average = (1.0 + (many - 1.0) / std::f64::consts::E).ln() / lambda;
+        self.bases[atom] = average / 2.0;
+        self.note_size(lambda * (linear.mag() + reading.value.sup()));
+        let sizes = linear.mag() + reading.value.sup();
+        let rounding = 3.0 * reading.rounding(machine) + (theta + machine.gamma(6)) * sizes;
+        Profile::new(range, |_, _| {
+            reading.value.sup() + rounding + average / 2.0 * self.choice.weight[wire] * (1.0 + 1e-5)
+        })
+    }
+
+    /// The value at another position: what leaks from the others.
+    fn gather(&self, wire: usize, slot: usize, seen: &Seen) -> Result<Profile> {
+        let known = &self.graph.wires[wire];
+        let Kind::Gather { index: position, keys, .. } = &known.kind else {
+            return Err(Error::declined("a gather without keys"));
+        };
+        let (machine, range) = (self.machine, known.range);
+        let Seen { many, theta, linear, total, reading, .. } = seen;
+        let lambda = self.choice.temperature[wire];
+        let asked = self.read(position, slot);
+        let off = asked.total(machine).sup() + machine.gamma(asked.count + 2) * asked.constant.abs();
+        if off > 0.25 {
+            return Err(Error::declined(format!("an index is known only to within {off:.2e}"))
+                .place(&self.graph.text, &known.span, "this index")
+                .note("reason", "a gather needs it to within 1/4")
+                .note("try", "--precision f64"));
+        }
+        let (place, square) = (self.read(&keys.0, slot), self.read(&keys.1, slot));
+        let asked_size = asked.size + asked.constant.abs();
+        let sizes = 2.0 * asked_size * (place.size + place.constant.abs()) + square.size + square.constant.abs();
+        self.note_size(lambda * sizes);
+        let exact = [position, &keys.0, &keys.1].iter().all(|form| self.reads_exactly(form, slot))
+            && is_dyadic(asked.constant)
+            && self.grain(&[position, &keys.0, &keys.1], slot) * sizes < 0.25 / machine.unit();
+        let lost = 2.0 * (asked_size + 1.0) * place.rounding(machine) + square.rounding(machine);
+        let score = if exact { 0.0 } else { lambda * (machine.gamma(14) * sizes + 2.0 * lost) };
+        let leak = 2.0 * (-lambda * (1.0 - 2.0 * off) + 2.0 * score).exp() / (1.0 - (-lambda).exp());
+        let leak = leak * (1.0 + 4.0 * machine.exp()) * (1.0 + 1e-6);
+        let lost = leak * (4.0 * many + 8.0) * (linear.mag() + total.sup()) * self.choice.weight[wire];
+        let over = |lo: f64, hi: f64| {
+            let size = (lo - reading.constant).abs().max((hi - reading.constant).abs());
+            total.over(lo, hi) * (1.0 + theta) + machine.gamma(8) * size + lost
+        };
+        Ok(Profile::new(range, over))
+    }
+
+    /// One over a power of two that all products of two of these, as read, are multiples of: 1 for integers.
+    fn grain(&self, forms: &[&Form], slot: usize) -> f64 {
+        let integer = |form: &Form| {
+            let coordinates = self.layout.coordinates(&self.layout.lower(form), slot);
+            let whole = |row: &Form| {
+                let known = |atom: usize| self.graph.wires[self.layout.atoms[atom].wire].integer;
+                row.terms.iter().all(|(atom, c)| c.is_int() && known(*atom))
+            };
+            coordinates.iter().zip(&self.layout.before[slot]).all(|(c, row)| c.is_zero() || c.is_int() && whole(row))
+        };
+        if forms.iter().all(|form| integer(form)) { 1.0 } else { 4096.0 }
+    }
+}
+
+/// The two squares of a product.
+struct Squares {
+    gates: Vec<(Hinges, f64)>,
+    deviation: f64,
+    inner: f64,
+    moved: f64,
+}
+
+/// What a head sees.
+struct Seen {
+    /// How many tokens, at most.
+    many: f64,
+    /// The relative error of weights and sums.
+    theta: f64,
+    /// The values, their constant apart.
+    linear: Interval,
+    /// Their errors, as read.
+    total: Profile,
+    /// What the result is multiplied by.
+    factor: f64,
+    /// What is read.
+    reading: Reading,
 }
 
 /// The constant of a form over atoms, their bases included: summed exactly, rounded once.
@@ -828,19 +931,25 @@ pub fn constant(form: &Form, bases: &[f64]) -> f64 {
     bases.fold(form.constant.clone(), |sum, base| sum + base).to_f64()
 }
 
+/// Whether a double is a number of the format.
+#[expect(clippy::float_cmp, reason = "equality is what is asked for")]
+fn is_number_of(x: f64, precision: Precision) -> bool {
+    precision.round(x) == x
+}
+
 /// Whether `a - b` is a number of the format.
 fn is_difference(a: f64, b: f64, precision: Precision) -> bool {
     let difference = a - b;
     // The rounding of the difference itself, without rounding.
     let back = difference - a;
     let rest = (a - (difference - back)) - (b + back);
-    rest == 0.0 && precision.round(difference) == difference
+    rest == 0.0 && is_number_of(difference, precision)
 }
 
 /// Whether the middle of a range is a number of every format.
 fn is_centre(range: Interval) -> bool {
     let middle = float(&super::layout::middle(range));
-    Precision::F32.round(middle) == middle
+    is_number_of(middle, Precision::F32)
 }
 
 /// Whether a number is a multiple of 1/64.
@@ -873,5 +982,5 @@ pub fn quarter_squares(range: Interval) -> Hinges {
         t += 1.0;
     }
     let deviations = vec![0.0; nodes.len().saturating_sub(1)];
-    Hinges::through(nodes, deviations, super::hinges::Anchor::First, true)
+    Hinges::through(&nodes, &deviations, super::hinges::Anchor::First, true)
 }

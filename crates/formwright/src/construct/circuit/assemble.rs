@@ -213,7 +213,7 @@ impl Assembler<'_> {
                 let atom = group.atoms.get(row).map(|atom| &self.layout.atoms[*atom].source);
                 match atom {
                     Some(Source::Head { value, scale, .. }) => {
-                        v.extend(scaled(self.weights(value, slot), scale.to_f64()))
+                        v.extend(scaled(self.weights(value, slot), scale.to_f64()));
                     }
                     _ => v.extend(none()),
                 }

@@ -128,9 +128,7 @@ impl Kind {
             Self::Cases(form) => Self::Cases(f(form)),
             Self::Alias { form, deviation } => Self::Alias { form: f(form), deviation: *deviation },
             Self::Mean { of, mask, scale } => Self::Mean { of: f(of), mask: *mask, scale: scale.clone() },
-            Self::Sink { of, mask, query, key } => {
-                Self::Sink { of: f(of), mask: *mask, query: f(query), key: f(key) }
-            }
+            Self::Sink { of, mask, query, key } => Self::Sink { of: f(of), mask: *mask, query: f(query), key: f(key) },
             Self::Largest { of, mask } => Self::Largest { of: f(of), mask: *mask },
             Self::Gather { index, of, keys } => {
                 Self::Gather { index: f(index), of: f(of), keys: (f(&keys.0), f(&keys.1)) }
@@ -255,7 +253,7 @@ impl Graph {
         if !self.is_integer(&form.linear()) {
             return form.normalised();
         }
-        let divisor = form.terms.values().fold(Int::ZERO, |divisor, c| gcd(divisor, c.floor().abs()));
+        let divisor = form.terms.values().fold(Int::ZERO, |divisor, c| gcd(divisor, &c.floor().abs()));
         let negative = form.terms.first_key_value().is_some_and(|(_, c)| c.is_negative());
         let scale = if divisor == Int::ZERO { Rat::ONE } else { Rat::from(divisor) };
         let scale = if negative { -scale } else { scale };
@@ -471,6 +469,7 @@ pub fn table_of(function: &Expr, lo: i64, hi: i64) -> Option<(Vec<Rat>, f64)> {
 /// Whether a product is one of integers, of which there are not too many.
 pub fn is_table_product(graph: &Graph, wire: usize) -> bool {
     let Kind::Product(a, b) = &graph.wires[wire].kind else { return false };
+    #[expect(clippy::cast_precision_loss, reason = "2^13")]
     let small = |form: &Form| graph.range(form).width() < TABLE as f64;
     graph.wires[wire].integer && small(&a.plus(&Rat::ONE, b)) && small(&a.plus(&-Rat::ONE, b))
 }
@@ -483,8 +482,8 @@ fn jumps(function: &Expr) -> bool {
     })
 }
 
-fn gcd(a: Int, b: Int) -> Int {
-    if b == Int::ZERO { a } else { gcd(b.clone(), a.div_rem(&b).1) }
+fn gcd(a: Int, b: &Int) -> Int {
+    if *b == Int::ZERO { a } else { gcd(b.clone(), &a.div_rem(b).1) }
 }
 
 fn expr_power(base: Expr, exponent: u32) -> Expr {

@@ -44,6 +44,7 @@ pub enum Scores {
 
 /// What an atom is.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "a few dozen of them")]
 pub enum Source {
     /// An input coordinate, minus the middle of the domain unless it is an integer.
     Input(usize, Rat),
@@ -143,6 +144,7 @@ pub fn balance(x: Interval, y: Interval) -> Rat {
     if !ratio.is_finite() || ratio <= 0.0 {
         return Rat::ONE;
     }
+    #[expect(clippy::cast_possible_truncation, reason = "between -60 and 60")]
     let scale = 2_f64.powi(ratio.log2().floor().clamp(-60.0, 60.0) as i32 - 4);
     Rat::from_f64((ratio / scale).round() * scale).unwrap_or(Rat::ONE)
 }
@@ -200,7 +202,7 @@ impl Layout {
         };
         layout.place(graph, outputs);
         layout.outputs = outputs.iter().map(|form| layout.lower(form)).collect();
-        layout.allocate(graph, clear);
+        layout.allocate(clear);
         for (slot, form) in layout.reads() {
             let rows = &layout.before[slot];
             if Echelon::new(rows).solve(&form, rows.len()).is_none() {
@@ -330,7 +332,7 @@ impl Layout {
         reads
     }
 
-    fn allocate(&mut self, graph: &Graph, clear: bool) {
+    fn allocate(&mut self, clear: bool) {
         let reads = self.reads();
         let last = self.last();
         let mut rows: Vec<Form> = Vec::new();
@@ -395,7 +397,6 @@ impl Layout {
         }
         self.width = rows.len();
         self.before.push(rows);
-        let _ = graph;
     }
 
     /// The part of a form over the atoms of some slots.

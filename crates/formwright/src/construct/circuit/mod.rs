@@ -160,8 +160,9 @@ const LEVELS: usize = 24;
 fn deep(target: &Checked, translated: &Translated, wish: &Wish) -> Result<Compiled> {
     let graph = &translated.graph;
     if !(0..graph.wires.len()).any(|wire| is_deep(graph, wire)) {
-        return Err(Error::declined("there is nothing to make deep: no product, no square")
-            .note("try", "--trade width"));
+        return Err(
+            Error::declined("there is nothing to make deep: no product, no square").note("try", "--trade width")
+        );
     }
     // The split is one of approximations: it is found in double precision, where rounding does not interfere.
     let machine = Machine { precision: Precision::F64, tokens: wish.tokens, inflated: true, subdivided: true };
@@ -174,7 +175,9 @@ fn deep(target: &Checked, translated: &Translated, wish: &Wish) -> Result<Compil
             let smallest = |hinges: &Hinges| hinges.deviations.iter().copied().fold(f64::INFINITY, f64::min);
             let allowed = gates.iter().map(|(hinges, _)| smallest(hinges)).fold(f64::INFINITY, f64::min);
             let square = reach(graph, atom.wire).powi(2);
-            depths[atom.wire] = (1..LEVELS).find(|m| square * 0.25_f64.powi(i32::try_from(*m).unwrap_or(i32::MAX)) <= allowed).unwrap_or(LEVELS);
+            depths[atom.wire] = (1..LEVELS)
+                .find(|m| square * 0.25_f64.powi(i32::try_from(*m).unwrap_or(i32::MAX)) <= allowed)
+                .unwrap_or(LEVELS);
         }
     }
     let mut failure = None;
@@ -223,7 +226,7 @@ fn finish(
     }
     let budget = Budget { norm: Norm::Sup, bound, terms, method: Method::GateWise, assumptions: Vec::new() };
     let whole = translated.outputs.iter().all(|form| graph.is_integer(form));
-    let margin = (whole && bound < 0.5).then(|| 1.0 - bound);
+    let margin = (whole && bound < 0.5).then_some(1.0 - bound);
     Compiled { network, budget, gates: gates(graph, layout, tuned, names), lengths, margin }
 }
 
@@ -274,4 +277,67 @@ fn lengths(translated: &Translated, layout: &Layout) -> (usize, usize) {
     }
     // What is lost grows with the number of tokens: shorter sequences are no worse.
     (1, tokens)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::target::Expression;
+
+    /// What single precision adds to the certified error of the z-score, on some machine and in some style, with 512 tokens.
+    fn z_score(machine: impl Fn(Machine) -> Machine, anchor: Anchor) -> f64 {
+        let text = "(x - mean(x)) / sqrt(var(x) + 1/100)";
+        let target = Expression::parse(text).and_then(|text| text.check(1)).expect("a target");
+        let translated = translate(&target, 512).expect("a circuit");
+        let (graph, outputs) = (&translated.graph, &translated.outputs);
+        let layout = Layout::new(graph, outputs, true).expect("registers");
+        let double = Machine { precision: Precision::F64, tokens: 512, inflated: true, subdivided: true };
+        let style = Style { anchor, shaped: false, robust: false };
+        let tuned = tune(graph, &layout, outputs, 0.01, double, style).expect("knots");
+        let bound = |precision| {
+            let machine = machine(Machine { precision, ..double });
+            analysis::analyse(graph, &layout, outputs, &tuned.choice, machine).expect("a bound").output
+        };
+        bound(Precision::F32) - bound(Precision::F64)
+    }
+
+    #[test]
+    fn hinges_that_do_not_face_outward_lose_more() {
+        let outward = z_score(|machine| machine, Anchor::Best);
+        let rightward = z_score(|machine| machine, Anchor::First);
+        assert!(outward < 0.005, "{outward}");
+        assert!(rightward > 1.5 * outward, "{rightward} against {outward}");
+    }
+
+    #[test]
+    fn rounding_that_does_not_depend_on_the_value_loses_more_than_the_tolerance() {
+        let subdivided = z_score(|machine| machine, Anchor::Best);
+        let uniform = z_score(|machine| Machine { subdivided: false, ..machine }, Anchor::Best);
+        assert!(subdivided < 0.005 && uniform > 0.01, "{uniform} against {subdivided}");
+    }
+
+    #[test]
+    fn squares_reach_as_far_as_the_errors_of_the_factors() {
+        let factor = Expression::parse("mean(x) * max(x)").and_then(|text| text.check(1)).expect("a target");
+        let translated = translate(&factor, 4).expect("a circuit");
+        let (graph, outputs) = (&translated.graph, &translated.outputs);
+        let layout = Layout::new(graph, outputs, true).expect("registers");
+        let machine = Machine { precision: Precision::F32, tokens: 4, inflated: true, subdivided: true };
+        let style = Style { anchor: Anchor::Best, shaped: true, robust: false };
+        let tuned = tune(graph, &layout, outputs, 0.1, machine, style).expect("knots");
+        // Two factors that are each off by δ give a product that is off by |a|δ + |b|δ + δ², and squares must reach that far.
+        let mut warm = tuned.choice.clone();
+        for temperature in &mut warm.temperature {
+            *temperature = 1.0;
+        }
+        let reach = |machine: Machine| {
+            let found = analysis::analyse(graph, &layout, outputs, &warm, machine).expect("a bound");
+            let squares = found.gates.iter().flatten().filter_map(|(hinges, _)| Some(hinges.nodes.last()?.0));
+            (found.output, squares.fold(0.0, f64::max))
+        };
+        let (_, inflated) = reach(machine);
+        let (_, exact) = reach(Machine { inflated: false, ..machine });
+        let average = (1.0_f64 + 3.0 / std::f64::consts::E).ln() / 2.0;
+        assert!(inflated >= exact + average / 4.0, "{inflated} against {exact}");
+    }
 }

@@ -112,7 +112,9 @@ fn term(sum: &mut String, scale: &Rat, name: &str) {
         (false, true) => " - ",
         (false, false) => " + ",
     };
-    sum.push_str(&format!("{sign}{factor}{name}"));
+    for part in [sign, &factor, name] {
+        sum.push_str(part);
+    }
 }
 
 /// A form over wires, in words.
@@ -126,7 +128,9 @@ fn show(form: &Form, names: &[String]) -> String {
     }
     if !form.constant.is_zero() {
         let sign = if form.constant.is_negative() { "-" } else { "+" };
-        text.push_str(&format!(" {sign} {}", brief(&form.constant.abs())));
+        for part in [" ", sign, " ", &brief(&form.constant.abs())] {
+            text.push_str(part);
+        }
     }
     text
 }

@@ -149,9 +149,9 @@ impl Profile {
         for pair in hull.windows(2) {
             let [a, b] = [pair[0], pair[1]];
             let width = self.edges[b] - self.edges[a];
-            for k in a..=b {
+            for (k, at) in at.iter_mut().enumerate().take(b + 1).skip(a) {
                 let share = if width > 0.0 { (self.edges[k] - self.edges[a]) / width } else { 0.0 };
-                at[k] = at[k].max(height(a) * (1.0 - share) + height(b) * share).max(height(k));
+                *at = at.max(height(a) * (1.0 - share) + height(b) * share).max(height(k));
             }
         }
         let errors = (0..count - 1).map(|k| at[k].max(at[k + 1])).collect();

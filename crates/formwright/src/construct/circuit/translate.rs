@@ -46,7 +46,8 @@ pub struct Translated {
 /// Translates a target for sequences of `tokens` tokens.
 pub fn translate(target: &Checked, tokens: usize) -> Result<Translated> {
     let form = target.simplified();
-    let graph = Graph { tokens, text: target.expression().source.text.clone(), wires: Vec::new(), live: vec![true; tokens] };
+    let graph =
+        Graph { tokens, text: target.expression().source.text.clone(), wires: Vec::new(), live: vec![true; tokens] };
     let mut translator = Translator { target, graph, lets: Vec::new(), fixed: false };
     let scope = |c| Scope { c, running: false, live: vec![true; tokens] };
     for binding in &form.lets {
@@ -220,7 +221,8 @@ impl Translator<'_> {
         divisors.dedup();
         let (mut sum, mut hull) = (Form::default(), Interval::ZERO);
         for divisor in divisors {
-            let is_divisor = self.compare(CompareOp::Equal, &b.plus(&-Rat::ONE, &Form::constant(divisor.clone())), e)?;
+            let is_divisor =
+                self.compare(CompareOp::Equal, &b.plus(&-Rat::ONE, &Form::constant(divisor.clone())), e)?;
             let case = self.binary(BinaryOp::Mod, a, &Form::constant(divisor), e)?;
             hull = hull.hull(self.graph.range(&case));
             sum = sum.plus(&Rat::ONE, &self.graph.product(&is_divisor, &case, &e.span)?);
@@ -546,8 +548,10 @@ impl Translator<'_> {
                 } else {
                     (self.condition(c, out)?, one.clone())
                 };
-                let not = |form: &Form| if form.as_constant().is_some() { form.clone() } else { one.plus(&-Rat::ONE, form) };
-                let otherwise = if runs(c) { (one.clone(), not(&condition.1)) } else { (not(&condition.0), one.clone()) };
+                let not =
+                    |form: &Form| if form.as_constant().is_some() { form.clone() } else { one.plus(&-Rat::ONE, form) };
+                let otherwise =
+                    if runs(c) { (one.clone(), not(&condition.1)) } else { (not(&condition.0), one.clone()) };
                 if condition.0.as_constant().is_some() && condition.1.as_constant().is_some() {
                     return Ok(None);
                 }

@@ -278,7 +278,7 @@ impl Tuner<'_> {
                 }
                 continue;
             };
-            let units = self.units(&self.analyse(&chosen)?);
+            let units = Self::units(&self.analyse(&chosen)?);
             tolerances = shares.iter().map(|share| share * found).collect();
             if best.as_ref().is_none_or(|(fewest, _)| units < *fewest) {
                 let settled = best.as_ref().is_some_and(|(fewest, _)| units * 50 > *fewest * 49);
@@ -322,7 +322,7 @@ impl Tuner<'_> {
     }
 
     /// The hidden units of the gates that can be made finer.
-    fn units(&self, analysis: &Analysis) -> usize {
+    fn units(analysis: &Analysis) -> usize {
         analysis.gates.iter().flatten().map(|(hinges, _)| hinges.units.len()).sum()
     }
 
@@ -407,7 +407,7 @@ impl Tuner<'_> {
 
     /// Lets tolerances grow with the values where that saves units: `units² · share` is what counts.
     fn shape(&mut self, choice: &Choice, tolerances: &[f64]) -> Result<()> {
-        for gate in 0..self.tunable.len() {
+        for (gate, tolerance) in tolerances.iter().enumerate() {
             if self.tunable[gate].product {
                 continue;
             }
@@ -415,7 +415,7 @@ impl Tuner<'_> {
             for growth in GROWTHS {
                 self.tunable[gate].growth = growth;
                 let mut tried = choice.clone();
-                self.refit_one(&mut tried, gate, tolerances[gate])?;
+                self.refit_one(&mut tried, gate, *tolerance)?;
                 let wire = self.tunable[gate].wire;
                 let units = tried.hinges[wire].as_ref().map_or(0, |hinges| hinges.units.len());
                 if units < FEW {
