@@ -298,7 +298,7 @@ impl Build {
         } else {
             (compile(&request)?, String::new())
         };
-        text.push_str(&describe(&model)?);
+        text.push_str(&describe(&model, MOST_GATES)?);
         if let Some(dir) = &self.output {
             artifact::write(&model, dir)?;
             let _ = write!(text, "\nwritten to {0}; try: formwright inspect {0}", dir.display());
@@ -332,17 +332,20 @@ fn chosen(model: &Model) -> String {
 /// What a newcomer might do next.
 const NEXT: &str = "
 next: formwright targets                                                    other functions
-      formwright build sort --positional --tokens 4 --resolution 8          one that depends on the order of the tokens
-      formwright build max-broadcast --tokens 2 --eps 0.1 --norm l1         by tolerance: softmax, ReLU, floats, a proved error
-      formwright plan max-broadcast --tokens 2 --eps 0.1 --norm l1          every construction's size and proved error
+      formwright build z-score --tokens 16                                  by tolerance: a circuit in floats, with a proved error
+      formwright plan z-score --tokens 2 --eps 0.1 --norm l2                every construction's size and proved error
+      formwright build sort --positional --tokens 4 --resolution 8          Theorem 3, for what depends on the order of the tokens
       formwright build mean-centring --resolution 4 -o DIR                  write it; then formwright run DIR --input FILE
       formwright theorems                                                   the statements behind it
 ";
 
-/// The readable summary: stages, sizes, an example, the claim.
-pub fn describe(model: &Model) -> Result<String> {
+/// The most gates that `build` shows; `inspect` shows them all.
+const MOST_GATES: usize = 20;
+
+/// The readable summary: stages, or so many gates, sizes, an example, the claim.
+pub fn describe(model: &Model, gates: usize) -> Result<String> {
     let mut text = header(model);
-    let parts = model.circuit().map_or_else(|| stage_table(model), gate_table);
+    let parts = model.circuit().map_or_else(|| stage_table(model), |circuit| gate_table(circuit, gates));
     let _ = write!(text, "\n\n{parts}\n{}\n\n", size_line(model));
     let what = if model.circuit().is_some() { "an example" } else { "what each stage does to an example" };
     let _ = write!(text, "{what}\n{}\n\n", example_table(&example(model)?));

@@ -39,7 +39,7 @@ impl Inspect {
         for coordinate in model.coordinates() {
             coordinates.add_row([&coordinate.name, &coordinate.meaning]);
         }
-        let mut text = describe(&model)?;
+        let mut text = describe(&model, usize::MAX)?;
         let _ = write!(text, "\n{}\n", lines(&coordinates));
         let mut json = document(&model, Some(&self.dir))?;
         json["coordinates"] =

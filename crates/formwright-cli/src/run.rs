@@ -214,12 +214,8 @@ fn warn(model: &Model, batch: &[Sequence]) {
         Some(Some(value)) => format!("two tokens in one cell, where Theorem 2 gives {}", short(&value)),
         _ => "two tokens in one cell, where nothing is claimed".to_owned(),
     };
-    let (least, most) = model.circuit().map_or((0, usize::MAX), |circuit| circuit.compiled.lengths);
     let remark = |x: &Sequence| match (&model.built, model.grid.cell(x)) {
         (Built::Circuit(_), _) if !model.is_in_domain(x) => Some("outside of the domain, where nothing is claimed"),
-        (Built::Circuit(_), _) if !(least..=most).contains(&x.len()) => {
-            Some("of a length for which nothing is claimed")
-        }
         (Built::Lattice(_), None) => Some("outside of the box"),
         (Built::Lattice(lattice), Some(point)) if !lattice.options.positional && !has_distinct_columns(&point) => {
             Some(tied.as_str())

@@ -7,7 +7,7 @@ use comfy_table::{Table, presets};
 use formwright::bound::measured::Measured;
 use formwright::bound::norm::upward;
 use formwright::bound::{Baseline, Budget, Norm, Term};
-use formwright::compile::{Built, Certified, Circuit, Lowered, Model};
+use formwright::compile::{Built, Certified, Circuit, Lowered, Model, Proof};
 use formwright::construct::yun::AsPrinted;
 use formwright::error::Result;
 use formwright::exact::{Int, Rat};
@@ -83,11 +83,11 @@ pub fn shown_floats(x: &[Vec<f64>]) -> Vec<Vec<String>> {
     x.iter().map(|token| token.iter().map(entry).collect()).collect()
 }
 
-/// The same, in seven digits: of numbers that are not exact anyway.
+/// The same, in six digits: of numbers that are not exact anyway.
 pub fn shown_rounded(x: &[Vec<f64>]) -> Vec<Vec<String>> {
-    let entry = |x: &f64| match format!("{x:.6e}").parse::<f64>() {
+    let entry = |x: &f64| match format!("{x:.5e}").parse::<f64>() {
         Ok(rounded) if rounded == 0.0 || (1e-4..1e7).contains(&rounded.abs()) => format!("{rounded}"),
-        _ => format!("{x:.6e}"),
+        _ => format!("{x:.5e}"),
     };
     x.iter().map(|token| token.iter().map(entry).collect()).collect()
 }
@@ -131,14 +131,17 @@ pub fn header(model: &Model) -> String {
     format!("{name}{text}\nby {by}, for {shape}, {place}")
 }
 
-/// The gates of a circuit, in the order of execution.
-pub fn gate_table(circuit: &Circuit) -> String {
-    if circuit.compiled.gates.is_empty() {
+/// The first gates of a circuit, in the order of execution.
+pub fn gate_table(circuit: &Circuit, most: usize) -> String {
+    let Some(Proof { gates, .. }) = circuit.proof() else {
+        return "no gates are shown: these weights are not the ones that are compiled".to_owned();
+    };
+    if gates.is_empty() {
         return "no gates: every output is an affine function of its token".to_owned();
     }
     let mut table = table(&["gate", "formula", "kind", "block", "units", "heads", "range", "share"]);
     let count = |count: usize| if count == 0 { String::new() } else { count.to_string() };
-    for gate in &circuit.compiled.gates {
+    for gate in gates.iter().take(most) {
         let (low, high) = gate.range;
         let share = if gate.share == 0.0 { "0".to_owned() } else { upward(gate.share, 1) };
         table.add_row([
@@ -157,7 +160,9 @@ pub fn gate_table(circuit: &Circuit) -> String {
             column.set_cell_alignment(comfy_table::CellAlignment::Right);
         }
     }
-    lines(&table)
+    let left_out = gates.len().saturating_sub(most);
+    let more = if left_out == 0 { String::new() } else { format!("\n … and {}", plural(left_out, "more gate")) };
+    format!("{}{more}", lines(&table))
 }
 
 /// A number in a few digits, for people.
@@ -240,8 +245,8 @@ pub fn badge(model: &Model) -> Result<String> {
     };
     let mut lines = vec![match (&model.built, model.float()) {
         (Built::Circuit(circuit), _) => {
-            let budget = &circuit.compiled.budget;
-            format!("certified: {domain}; {}{}", budget.method.name(), terms(budget))
+            let how = |proof: &Proof| format!("; {}{}", proof.sup.method.name(), terms(&proof.sup));
+            format!("certified: {domain}{}", circuit.proof().map(how).unwrap_or_default())
         }
         (Built::Lattice(_), None) => format!("exact-on-grid: equal to the target at {domain}"),
         (Built::Lattice(_), Some(_)) => format!("certified: on the grid, at {domain}"),

@@ -14,7 +14,13 @@ pub fn execute() -> Result<Answer> {
         let source = Source::expression(name, text)?;
         let expression = source.text().unwrap_or_default();
         let (symmetry, continuous) = source.properties()?;
-        rows.add_row([*name, &expression, symmetry, if continuous { "yes" } else { "no" }, catalogue::about(text)]);
+        rows.add_row([
+            *name,
+            &shortened(&expression),
+            symmetry,
+            if continuous { "yes" } else { "no" },
+            catalogue::about(text),
+        ]);
         targets.push(json!({
             "name": name,
             "expression": expression,
@@ -25,8 +31,20 @@ pub fn execute() -> Result<Answer> {
         }));
     }
     let text = format!(
-        "{}\n\nAll of them take any number of tokens and coordinates. Those with symmetry none need --positional.",
+        "{}\n\nAll of them take any number of tokens and coordinates. Those with symmetry none need --positional in lattice \
+         networks (yun);\ncircuits have positions where they need them. What ends in … is told in full by --json.",
         lines(&rows)
     );
     Ok(Answer { text, json: json!({"targets": targets}) })
+}
+
+/// The longest expression that the table shows whole.
+const MOST_CHARACTERS: usize = 64;
+
+/// An expression on a line that is not too long.
+fn shortened(expression: &str) -> String {
+    match expression.char_indices().nth(MOST_CHARACTERS) {
+        Some(_) => format!("{}…", expression.chars().take(MOST_CHARACTERS - 1).collect::<String>()),
+        None => expression.to_owned(),
+    }
 }

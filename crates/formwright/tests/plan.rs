@@ -2,9 +2,11 @@
 
 mod support;
 
-use formwright::compile::{Construction, Request, Tolerance, compile};
+use formwright::compile::{Arithmetic, Construction, Request, Tolerance, compile};
 use formwright::construct::yun::Options;
 use formwright::exact::{Int, Rat};
+use formwright::lower::Format;
+use formwright::network::Precision;
 use formwright::plan::{Candidate, Way, compile_first, plan};
 use support::expression;
 
@@ -19,7 +21,7 @@ fn request(text: &str, tokens: usize, eps: Rat, norm: &str) -> Request {
         trade: None,
         assume_equivariant: false,
         tolerance: Tolerance { eps: Some(eps), norm: Some(norm.parse().expect("a norm")), lipschitz: None },
-        arithmetic: formwright::compile::Arithmetic::Exact,
+        arithmetic: Arithmetic::Exact,
     }
 }
 
@@ -98,4 +100,22 @@ fn in_the_supremum_norm_a_lattice_is_declined() {
     let plan = plan(&request("x - mean(x)", 2, Rat::new(1, 10), "sup")).expect("a plan");
     assert!(plan.chosen().is_none());
     assert!(plan.candidates.iter().all(|candidate| candidate.outcome.is_err()));
+}
+
+#[test]
+fn on_integers_a_lattice_with_positions_is_certified_point_by_point() {
+    let request = Request {
+        arithmetic: Arithmetic::Auto(Format::literal(Precision::F64)),
+        ..request("max(x) - x on integers 0..3", 3, Rat::new(1, 10), "sup")
+    };
+    let plan = plan(&request).expect("a plan");
+    assert_eq!(plan.candidates.iter().filter(|candidate| candidate.serves()).count(), 3, "f32, f64, exact");
+    for candidate in &plan.candidates {
+        assert_eq!(candidate.serves(), positional(candidate), "{}", candidate.name());
+    }
+    let model = compile_first(&request).expect("a model");
+    let certified = model.certified().expect("a bound").expect("in sup");
+    assert!(certified.budget.bound > 0.0 && model.domain_name() == "{0, …, 2}^(1×3)");
+    let measured = model.measured().expect("a run").expect("floats");
+    assert!(measured.exhaustive && measured.points == 27 && measured.value <= certified.budget.bound);
 }

@@ -3,7 +3,7 @@
 //! An exact model is two files: `target.json`, the function, closed; `model.json`, for people and for reading back: the summary, the
 //! named coordinates, embedding, positions and read-out, and each stage with the parameters that generate its layers. A float model has
 //! its weights in a third file, `model.safetensors` ([`tensors`]), and in `model.json` the shapes that these must have. A circuit is a float
-//! model whose `model.json` lists its gates; they are for people, and are compiled anew when it is read. A folder is written beside its
+//! model whose `model.json` lists its gates; they are for people, and compiled anew when something is claimed. A folder is written beside its
 //! place and renamed, so that nothing half-written is ever seen.
 
 pub mod tensors;
@@ -380,9 +380,8 @@ pub fn read(dir: &Path) -> Result<Model> {
     let (built, edited): (Built, OnceLock<bool>) = match (common.construction.as_str(), common.precision.as_str()) {
         ("circuit", _) => {
             let written: WrittenCircuit = serde_json::from_value(file).map_err(|error| wrong(&error.to_string()))?;
-            let (circuit, edited) = read_circuit(&written, shipped(&written.network)?, &grid, &target, &tolerance)
-                .map_err(|error| wrong(&format!("its circuit cannot be compiled anew: {}", error.headline())))?;
-            (circuit.into(), OnceLock::from(edited))
+            let circuit = read_circuit(&written.trade, shipped(&written.network)?, &grid, &target, &tolerance);
+            (circuit.map_err(|error| wrong(error.headline()))?.into(), OnceLock::new())
         }
         ("yun", "exact") => {
             if file.get("network").is_some() {
@@ -434,23 +433,20 @@ fn read_float(
     Ok((Lattice { lowered, ..built }, OnceLock::from(edited)))
 }
 
-/// A circuit, compiled anew, with the weights that were shipped; and whether these are not the ones that were compiled.
+/// A circuit with the weights that were shipped. Whether they are the ones that are compiled is looked at when something is claimed.
 fn read_circuit(
-    written: &WrittenCircuit,
+    trade: &str,
     shipped: FloatNetwork,
     grid: &Grid,
-    target: &Target,
+    target: &Arc<Target>,
     tolerance: &Tolerance,
-) -> Result<(Circuit, bool)> {
+) -> Result<Circuit> {
     let (Some(eps), Some(norm)) = (&tolerance.eps, tolerance.norm()) else {
         return Err(Error::input("it has no tolerance"));
     };
-    let known = [Trade::Width, Trade::Depth].into_iter().find(|trade| trade.name() == written.trade);
-    let trade = known.ok_or_else(|| Error::input(format!("its trade is '{}'", written.trade)))?;
-    let mut circuit = Circuit::build(target, grid, eps, &norm, shipped.precision, trade)?;
-    let edited = circuit.compiled.network != shipped;
-    circuit.compiled.network = shipped;
-    Ok((circuit, edited))
+    let known = [Trade::Width, Trade::Depth].into_iter().find(|known| known.name() == trade);
+    let trade = known.ok_or_else(|| Error::input(format!("its trade is '{trade}'")))?;
+    Circuit::read(shipped, target, grid, eps, &norm, trade)
 }
 
 /// The exact network of a file.

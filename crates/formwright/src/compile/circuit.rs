@@ -1,6 +1,6 @@
 //! Models that are circuits of their target's expression.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use serde_json::{Value, json};
 
@@ -16,15 +16,33 @@ use crate::lower::{Hidden, Temperature};
 use crate::network::{FloatNetwork, Precision};
 use crate::target::Target;
 
-/// What the circuit construction makes.
+/// What the circuit construction makes: the network that is shipped, and what is proved of it.
 #[derive(Clone, Debug)]
 pub struct Circuit {
     /// What was asked of the compiler.
     pub wish: Wish,
-    /// The network, its bound and its gates.
-    pub compiled: Compiled,
+    /// The network.
+    pub network: FloatNetwork,
+    target: Arc<Target>,
+    shape: Grid,
+    norm: Norm,
+    /// What is proved, once this has been looked at; `None` if the network is not the one that is compiled.
+    proof: OnceLock<Option<Proof>>,
+}
+
+/// What is proved of a circuit.
+#[derive(Clone, Debug)]
+pub struct Proof {
+    /// The bound in the supremum norm.
+    pub sup: Budget,
     /// The bound in the norm that was asked for.
     pub budget: Budget,
+    /// The gates, in the order of execution.
+    pub gates: Vec<Gate>,
+    /// The numbers of tokens for which the bound in the supremum norm holds.
+    pub lengths: (usize, usize),
+    /// On integers: the distance from a computed value to the nearest wrong answer, at least.
+    pub margin: Option<f64>,
 }
 
 /// The smallest circuit that meets the tolerance, single precision before double; else why there is none.
@@ -38,15 +56,15 @@ pub(super) fn compile(request: &Request) -> Result<Model> {
     for format in request.arithmetic.choices().into_iter().flatten() {
         for trade in trades(request) {
             match build(request, &target, &shape, format.precision, trade) {
-                Ok(circuit) if circuit.meets(request).is_none() => {
-                    let fewer = |best: &Circuit| circuit.network().size().parameters < best.network().size().parameters;
+                Ok(circuit) if circuit.misses(request).is_none() => {
+                    let fewer = |best: &Circuit| circuit.network.size().parameters < best.network.size().parameters;
                     if smallest.as_ref().is_none_or(fewer) {
                         smallest = Some(circuit);
                     }
                 }
-                Ok(circuit) => missed = circuit.meets(request),
+                Ok(circuit) => missed = circuit.misses(request),
                 // By how much a tolerance is missed says more than what a format cannot do at all.
-                Err(error) if missed.as_ref().is_some_and(|missed| missed.kind() == ErrorKind::Rejected) => drop(error),
+                Err(error) if error.kind() == ErrorKind::Declined && missed.is_some() => {}
                 Err(error) => missed = Some(error),
             }
         }
@@ -112,7 +130,7 @@ pub(crate) fn refusal(request: &Request) -> Option<Error> {
 /// Compiles one circuit for a request that is not refused.
 pub(crate) fn build(
     request: &Request,
-    target: &Target,
+    target: &Arc<Target>,
     shape: &Grid,
     precision: Precision,
     trade: Trade,
@@ -126,41 +144,70 @@ pub(crate) fn build(
 
 impl Circuit {
     /// Compiles the circuit whose error is at most `eps` in a norm.
-    pub(crate) fn build(
-        target: &Target,
+    fn build(
+        target: &Arc<Target>,
         shape: &Grid,
         eps: &Rat,
         norm: &Norm,
         precision: Precision,
         trade: Trade,
     ) -> Result<Self> {
-        let Some(checked) = target.expression() else {
-            return Err(Error::declined("a circuit computes an expression, and a table has none"));
-        };
-        let factor = supremum::factor(norm, shape, target)?;
-        let eps = supremum::allowed(eps, factor)?;
-        let wish = Wish { tokens: shape.tokens(), eps, precision, trade };
-        let compiled = circuit::compile(checked, &wish)?;
-        let budget = supremum::in_norm(&compiled.budget, norm, factor);
-        Ok(Self { wish, compiled, budget })
+        let wish = wish(target, shape, eps, norm, precision, trade)?;
+        let compiled = compiled(target, &wish)?;
+        let circuit = Self::shipped(compiled.network.clone(), wish, target, shape, norm);
+        let proof = circuit.proof_of(compiled);
+        Ok(Self { proof: OnceLock::from(Some(proof)), ..circuit })
     }
 
-    /// The network.
-    pub fn network(&self) -> &FloatNetwork {
-        &self.compiled.network
+    /// A circuit that was read from a file: nothing is proved of it until somebody asks.
+    pub(crate) fn read(
+        network: FloatNetwork,
+        target: &Arc<Target>,
+        shape: &Grid,
+        eps: &Rat,
+        norm: &Norm,
+        trade: Trade,
+    ) -> Result<Self> {
+        let wish = wish(target, shape, eps, norm, network.precision, trade)?;
+        Ok(Self::shipped(network, wish, target, shape, norm))
+    }
+
+    fn shipped(network: FloatNetwork, wish: Wish, target: &Arc<Target>, shape: &Grid, norm: &Norm) -> Self {
+        let (target, shape, norm) = (Arc::clone(target), shape.clone(), norm.clone());
+        Self { wish, network, target, shape, norm, proof: OnceLock::new() }
+    }
+
+    /// What is proved; `None` if the network is not the one that is compiled for its target: somebody edited its files.
+    pub fn proof(&self) -> Option<&Proof> {
+        let anew = || {
+            let compiled = compiled(&self.target, &self.wish).ok()?;
+            (compiled.network == self.network).then(|| self.proof_of(compiled))
+        };
+        self.proof.get_or_init(anew).as_ref()
+    }
+
+    fn proof_of(&self, compiled: Compiled) -> Proof {
+        let Compiled { budget: sup, gates, lengths, margin, .. } = compiled;
+        // What has no factor was not compiled.
+        let factor = supremum::factor(&self.norm, &self.shape, &self.target).unwrap_or(f64::INFINITY);
+        Proof { budget: supremum::in_norm(&sup, &self.norm, factor), sup, gates, lengths, margin }
     }
 
     /// Why it does not meet what a request asks for, if it does not.
-    pub(crate) fn meets(&self, request: &Request) -> Option<Error> {
-        let eps = request.tolerance.or_default().eps.filter(|eps| !self.budget.meets(eps))?;
-        let (norm, precision) = (&self.budget.norm, self.wish.precision);
+    pub(crate) fn misses(&self, request: &Request) -> Option<Error> {
+        let eps = request.tolerance.or_default().eps?;
+        let budget = &self.proof()?.budget;
+        if budget.meets(&eps) {
+            return None;
+        }
+        let (norm, precision) = (&budget.norm, self.wish.precision);
         let error = Error::rejected(format!("the tolerance {eps} in {norm} is not met in {precision}"))
-            .note("bound", upward(self.budget.bound, 3));
-        let error = match self.budget.dominant() {
+            .note("bound", upward(budget.bound, 3));
+        let error = match budget.dominant() {
             Some(term) => error.note("term", format!("the largest is {}: {}", term.name, upward(term.bound, 3))),
             None => error,
         };
-        let reachable = format!("--eps {}", upward(self.budget.bound, 3));
+        let reachable = format!("--eps {}", upward(budget.bound, 3));
         Some(match precision {
             Precision::F32 => error.note("try", format!("{reachable}, or --precision f64")),
             Precision::F64 => error.note("try", reachable),
@@ -169,27 +216,29 @@ impl Circuit {
 
     /// The fewest and the most tokens for which the bound holds in the norm that was asked for: integrals are over one length.
     pub fn lengths(&self) -> (usize, usize) {
-        match self.budget.norm {
-            Norm::Sup => self.compiled.lengths,
-            Norm::Lp(_) => (self.wish.tokens, self.wish.tokens),
+        match (&self.norm, self.proof()) {
+            (Norm::Sup, Some(proof)) => proof.lengths,
+            (Norm::Sup, None) => self.network.lengths,
+            (Norm::Lp(_), _) => (self.wish.tokens, self.wish.tokens),
         }
     }
 
     /// What is known of its outputs, in words.
-    pub(super) fn claim(&self, target: &Target, shape: &Grid) -> String {
-        let domain = domain_name(target, shape, self.compiled.lengths);
-        let bound = upward(self.compiled.budget.bound, 4);
-        match self.compiled.margin {
-            Some(margin) => format!(
+    pub(super) fn claim(&self) -> Option<String> {
+        let proof = self.proof()?;
+        let domain = domain_name(&self.target, &self.shape, proof.lengths);
+        let bound = upward(proof.sup.bound, 4);
+        Some(match proof.margin {
+            Some(margin) if proof.sup.bound < 0.5 => format!(
                 "every output is within {bound} of the right integer at every point of {domain}, so that rounding to \
                  nearest is exact; the nearest wrong answer is at least {} away",
                 downward(margin)
             ),
-            None => format!("every output is within {bound} of the target at every point of {domain}"),
-        }
+            _ => format!("every output is within {bound} of the target at every point of {domain}"),
+        })
     }
 
-    /// The gates, as they are written.
+    /// The gates, as they are written; none if nothing is proved.
     pub(super) fn gates_to_json(&self) -> Value {
         let gate = |gate: &Gate| {
             json!({
@@ -203,13 +252,26 @@ impl Circuit {
                 "share": gate.share,
             })
         };
-        self.compiled.gates.iter().map(gate).collect()
+        self.proof().map(|proof| proof.gates.iter().map(gate).collect()).unwrap_or_default()
     }
 
     /// Where its error is certified, in the norm that was asked for.
-    pub(crate) fn domain_name(&self, target: &Target, shape: &Grid) -> String {
-        domain_name(target, shape, self.lengths())
+    pub(crate) fn domain_name(&self) -> String {
+        domain_name(&self.target, &self.shape, self.lengths())
     }
+}
+
+/// What is asked of the compiler for an error of `eps` in a norm.
+fn wish(target: &Target, shape: &Grid, eps: &Rat, norm: &Norm, precision: Precision, trade: Trade) -> Result<Wish> {
+    let factor = supremum::factor(norm, shape, target)?;
+    Ok(Wish { tokens: shape.tokens(), eps: supremum::allowed(eps, factor)?, precision, trade })
+}
+
+fn compiled(target: &Target, wish: &Wish) -> Result<Compiled> {
+    let expression = target.expression();
+    let expression =
+        expression.ok_or_else(|| Error::declined("a circuit computes an expression, and a table has none"))?;
+    circuit::compile(expression, wish)
 }
 
 /// The box, or the integers, of some lengths.

@@ -29,7 +29,7 @@ use crate::lower;
 use crate::network::{Coordinate, FloatNetwork, LayerKind, Sequence, Size};
 use crate::target::{Source, Symmetry, Target};
 
-pub use circuit::Circuit;
+pub use circuit::{Circuit, Proof};
 pub use lattice::{Lattice, Lowered};
 pub use request::{Arithmetic, Construction, Request, Tolerance};
 
@@ -160,7 +160,7 @@ impl Model {
     pub fn float(&self) -> Option<&FloatNetwork> {
         match &self.built {
             Built::Lattice(lattice) => lattice.float(),
-            Built::Circuit(circuit) => Some(circuit.network()),
+            Built::Circuit(circuit) => Some(&circuit.network),
         }
     }
 
@@ -168,7 +168,7 @@ impl Model {
     pub fn coordinates(&self) -> &[Coordinate] {
         match &self.built {
             Built::Lattice(lattice) => &lattice.network.coordinates,
-            Built::Circuit(circuit) => &circuit.network().coordinates,
+            Built::Circuit(circuit) => &circuit.network.coordinates,
         }
     }
 
@@ -185,7 +185,7 @@ impl Model {
     pub fn is_positional(&self) -> bool {
         match &self.built {
             Built::Lattice(lattice) => lattice.options.positional,
-            Built::Circuit(circuit) => circuit.network().positions.is_some(),
+            Built::Circuit(circuit) => circuit.network.positions.is_some(),
         }
     }
 
@@ -219,7 +219,7 @@ impl Model {
     pub fn size(&self) -> Size {
         match &self.built {
             Built::Lattice(lattice) => lattice.float().map_or_else(|| lattice.network.size(), FloatNetwork::size),
-            Built::Circuit(circuit) => circuit.network().size(),
+            Built::Circuit(circuit) => circuit.network.size(),
         }
     }
 
@@ -232,7 +232,7 @@ impl Model {
     pub fn stages(&self) -> Vec<StageSummary> {
         match &self.built {
             Built::Lattice(lattice) => lattice.float().map_or_else(|| lattice.exact_stages(), float_stages),
-            Built::Circuit(circuit) => float_stages(circuit.network()),
+            Built::Circuit(circuit) => float_stages(&circuit.network),
         }
     }
 
@@ -282,7 +282,10 @@ impl Model {
                 }
                 budget
             }
-            Built::Circuit(circuit) => circuit.budget.clone(),
+            Built::Circuit(circuit) => match circuit.proof() {
+                Some(proof) => proof.budget.clone(),
+                None => return Ok(None),
+            },
         };
         let baseline = baseline(&self.target, &self.grid, &norm);
         Ok(Some(self.certified.get_or_init(|| Certified { budget, baseline })).filter(|known| finite(known)))
@@ -304,11 +307,10 @@ impl Model {
 
     /// What the network is known to do, in words; empty if nothing is claimed.
     pub fn claim(&self) -> Option<String> {
-        let claim = || match &self.built {
-            Built::Lattice(lattice) => lattice.claim(&self.grid),
-            Built::Circuit(circuit) => circuit.claim(&self.target, &self.grid),
-        };
-        (!self.is_broken() && !self.is_edited()).then(claim)
+        match &self.built {
+            Built::Lattice(lattice) => (!self.is_broken() && !self.is_edited()).then(|| lattice.claim(&self.grid)),
+            Built::Circuit(circuit) => circuit.claim(),
+        }
     }
 
     /// Whether something was asked for that the proofs do not cover: a printed step that fails, in floats any printed step, or a temperature
@@ -321,8 +323,7 @@ impl Model {
     pub fn is_edited(&self) -> bool {
         *self.edited.get_or_init(|| match &self.built {
             Built::Lattice(lattice) => lattice.is_edited(&self.grid, &self.target),
-            // A circuit is compiled anew when it is read, and compared then.
-            Built::Circuit(_) => false,
+            Built::Circuit(circuit) => circuit.proof().is_none(),
         })
     }
 
@@ -404,7 +405,7 @@ impl Model {
     pub fn domain_name(&self) -> String {
         match &self.built {
             Built::Lattice(lattice) => lattice::domain_name(&self.target, &self.grid, &lattice.options),
-            Built::Circuit(circuit) => circuit.domain_name(&self.target, &self.grid),
+            Built::Circuit(circuit) => circuit.domain_name(),
         }
     }
 
@@ -468,7 +469,7 @@ impl Model {
             }
             Built::Circuit(circuit) => {
                 summary["trade"] = json!(circuit.wish.trade.name());
-                summary["margin"] = json!(circuit.compiled.margin);
+                summary["margin"] = json!(circuit.proof().and_then(|proof| proof.margin));
                 summary["circuit"] = circuit.gates_to_json();
             }
         }

@@ -150,7 +150,7 @@ impl Candidate {
         match (&self.way, &self.outcome) {
             (Way::Yun { positional, .. }, _) => Some(*positional),
             (Way::Circuit { .. }, Ok(Sketch { more: More::Circuit(circuit), .. })) => {
-                Some(circuit.network().positions.is_some())
+                Some(circuit.network.positions.is_some())
             }
             (Way::Circuit { .. }, _) => None,
         }
@@ -223,7 +223,7 @@ pub fn compile_first(request: &Request) -> Result<Model> {
     let Some(first) = plan.candidates.into_iter().next() else { return compile(&request) };
     let (name, serves, way) = (first.name(), first.serves(), first.way);
     match (way, first.outcome) {
-        (Way::Circuit { .. }, Ok(Sketch { more: More::Circuit(circuit), .. })) => match circuit.meets(&request) {
+        (Way::Circuit { .. }, Ok(Sketch { more: More::Circuit(circuit), .. })) => match circuit.misses(&request) {
             None => {
                 let shape = request.shape()?;
                 let target = Arc::new(request.source.target(shape.dims())?);
@@ -237,14 +237,16 @@ pub fn compile_first(request: &Request) -> Result<Model> {
             let options = Options { positional, ..request.options.clone() };
             let arithmetic = format.map_or(Arithmetic::Exact, Arithmetic::Float);
             let construction = Some(Construction::Yun);
-            let compiled = compile(&Request { construction, options, arithmetic, ..request.clone() });
-            compiled.map_err(|error| {
-                // Where nothing serves, the message is about the nearest, which nobody named.
-                let nearest = outcome.is_ok().then(|| format!("{name}; formwright plan lists all {all}"));
-                let error = nearest.map_or(error.clone(), |nearest| error.note_first("nearest", nearest));
-                let refused = refused.filter(|_| !serves);
-                refused.map_or(error.clone(), |reason| error.note("circuit", reason))
-            })
+            let compiled = match outcome {
+                Ok(_) => compile(&Request { construction, options, arithmetic, ..request.clone() })
+                    // Where nothing serves, the message is about the nearest, which nobody named.
+                    .map_err(|error| error.note_first("nearest", format!("{name}; formwright plan lists all {all}"))),
+                Err(error) => Err(error),
+            };
+            match refused.filter(|_| !serves) {
+                Some(reason) => compiled.map_err(|error| error.note("circuit", reason)),
+                None => compiled,
+            }
         }
     }
 }
@@ -313,7 +315,7 @@ fn rows(request: &Request, wanted: Rows) -> Result<Plan> {
 }
 
 /// Every circuit: compiled, since that is what it takes to know its size.
-fn circuits(request: &Request, shape: &Grid, target: &Target) -> Vec<Candidate> {
+fn circuits(request: &Request, shape: &Grid, target: &Arc<Target>) -> Vec<Candidate> {
     let refusal = circuit::refusal(request);
     let mut candidates = Vec::new();
     for precision in request.arithmetic.choices().into_iter().map(|format| format.map(|format| format.precision)) {
@@ -324,13 +326,17 @@ fn circuits(request: &Request, shape: &Grid, target: &Target) -> Vec<Candidate> 
         // Where floats are asked for and exact numbers too, the latter are for lattice networks.
         let Some(precision) = precision else { continue };
         for trade in circuit::trades(request) {
-            let outcome = circuit::build(request, target, shape, precision, trade).map(|circuit| Sketch {
-                size: circuit.network().size(),
-                budget: circuit.budget.clone(),
-                domain: circuit.domain_name(target, shape),
-                assumptions: circuit.budget.assumptions.clone(),
-                why_not: circuit.meets(request).map(|error| error.to_string()),
-                more: More::Circuit(Box::new(circuit)),
+            let compiled = circuit::build(request, target, shape, precision, trade);
+            let outcome = compiled.and_then(|circuit| {
+                let proof = circuit.proof().ok_or_else(|| Error::declined("nothing is proved of this circuit"))?;
+                Ok(Sketch {
+                    size: circuit.network.size(),
+                    budget: proof.budget.clone(),
+                    domain: circuit.domain_name(),
+                    assumptions: proof.budget.assumptions.clone(),
+                    why_not: circuit.misses(request).map(|error| error.to_string()),
+                    more: More::Circuit(Box::new(circuit)),
+                })
             });
             candidates
                 .push(Candidate { way: Way::Circuit { precision: Some(precision), trade: Some(trade) }, outcome });
@@ -457,7 +463,7 @@ impl Plan {
                     More::Circuit(circuit) => {
                         let (min, max) = circuit.lengths();
                         more["tokens_certified"] = json!({"min": min, "max": max});
-                        more["margin"] = json!(circuit.compiled.margin);
+                        more["margin"] = json!(circuit.proof().and_then(|proof| proof.margin));
                     }
                 }
                 more

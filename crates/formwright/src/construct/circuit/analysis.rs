@@ -116,6 +116,8 @@ struct Reading {
     size: f64,
     /// The number of registers.
     count: usize,
+    /// Whether it is one register times a power of two: nothing is lost before something is added.
+    single: bool,
 }
 
 impl Reading {
@@ -246,6 +248,10 @@ impl Analyst<'_> {
         let range = self.graph.range(form);
         let error = |wire: usize| match &self.graph.wires[wire].kind {
             Kind::Cases(form) => Profile::constant(self.graph.wires[wire].range, self.cases_error(form)),
+            Kind::Alias { form, deviation } => {
+                let error = self.form_error(form).sup() + deviation * self.choice.weight[wire];
+                Profile::constant(self.graph.wires[wire].range, error)
+            }
             _ => self.errors[wire].clone().unwrap_or_else(|| Profile::constant(range, 0.0)),
         };
         match form.single() {
@@ -341,6 +347,7 @@ impl Analyst<'_> {
             constant: self.constant(&lowered),
             size,
             count: used.len(),
+            single: matches!(used[..], [p] if weight(p).log2().fract() == 0.0),
         }
     }
 
@@ -531,10 +538,17 @@ impl Analyst<'_> {
         let count = ends.iter().map(|active| active.count).max().unwrap_or(0);
         let slopes = most(|active| active.slopes);
         let size = reading.size(lo, hi) + error;
-        let read =
-            machine.gamma(reading.count + 3) * (slopes * (size + reading.constant.abs()) + most(|active| active.knots));
-        let add = machine.gamma(count + company + 4) * most(|active| active.heights);
-        self.note_size(most(|active| active.heights) + slopes * size);
+        let heights = most(|active| active.heights);
+        let read = if reading.single {
+            // One rounding of the sum, which is the height, and one of the bias, unless it is a number of the format.
+            let exact = hinges.units.iter().all(|unit| is_difference(reading.constant, unit.knot, machine.precision));
+            let biases = slopes * reading.constant.abs() + most(|active| active.knots);
+            2.0 * machine.unit() * heights + if exact { 0.0 } else { 2.0 * machine.unit() * biases }
+        } else {
+            machine.gamma(reading.count + 3) * (slopes * (size + reading.constant.abs()) + most(|active| active.knots))
+        };
+        let add = machine.gamma(count + company + 4) * heights;
+        self.note_size(heights + slopes * size);
         (read + add) * (1.0 + 1e-6) + machine.tiny()
     }
 
@@ -812,6 +826,15 @@ pub fn constant(form: &Form, bases: &[f64]) -> f64 {
     let exactly = |x: f64| Rat::from_f64(x).unwrap_or_default();
     let bases = form.terms.iter().map(|(atom, c)| c * &exactly(bases[*atom]));
     bases.fold(form.constant.clone(), |sum, base| sum + base).to_f64()
+}
+
+/// Whether `a - b` is a number of the format.
+fn is_difference(a: f64, b: f64, precision: Precision) -> bool {
+    let difference = a - b;
+    // The rounding of the difference itself, without rounding.
+    let back = difference - a;
+    let rest = (a - (difference - back)) - (b + back);
+    rest == 0.0 && precision.round(difference) == difference
 }
 
 /// Whether the middle of a range is a number of every format.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::exact::Rat;
 
 /// `Σ terms[k] · v_k + constant`; no term is zero.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Form {
     /// The coefficient of each value.
     pub terms: BTreeMap<usize, Rat>,

@@ -44,6 +44,13 @@ pub enum Kind {
     },
     /// A sum of selections of which exactly one is on: it costs nothing, but its range is known better than that of a sum.
     Cases(Form),
+    /// A form that stands for something else, off by no more than this.
+    Alias {
+        /// What is computed.
+        form: Form,
+        /// How far it may be from what is meant.
+        deviation: f64,
+    },
     /// `scale ·` the mean of the visible tokens.
     Mean {
         /// Of what.
@@ -108,6 +115,28 @@ pub struct Graph {
     pub wires: Vec<Wire>,
     /// The positions at which what is being made is needed; elsewhere it may have no value.
     pub live: Vec<bool>,
+}
+
+impl Kind {
+    /// The same with other forms.
+    pub fn with_forms(&self, f: impl Fn(&Form) -> Form) -> Self {
+        match self {
+            Self::Input(_) | Self::Position(_) => self.clone(),
+            Self::Curve { function, of } => Self::Curve { function: function.clone(), of: f(of) },
+            Self::Product(a, b) => Self::Product(f(a), f(b)),
+            Self::Select { condition, value } => Self::Select { condition: f(condition), value: f(value) },
+            Self::Cases(form) => Self::Cases(f(form)),
+            Self::Alias { form, deviation } => Self::Alias { form: f(form), deviation: *deviation },
+            Self::Mean { of, mask, scale } => Self::Mean { of: f(of), mask: *mask, scale: scale.clone() },
+            Self::Sink { of, mask, query, key } => {
+                Self::Sink { of: f(of), mask: *mask, query: f(query), key: f(key) }
+            }
+            Self::Largest { of, mask } => Self::Largest { of: f(of), mask: *mask },
+            Self::Gather { index, of, keys } => {
+                Self::Gather { index: f(index), of: f(of), keys: (f(&keys.0), f(&keys.1)) }
+            }
+        }
+    }
 }
 
 impl Graph {

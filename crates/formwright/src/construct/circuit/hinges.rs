@@ -17,6 +17,7 @@
 use crate::error::Result;
 use crate::exact::Rat;
 use crate::interval::Interval;
+use crate::network::Precision;
 use crate::target::expr::{BinaryOp, Expr, Function, Node};
 use crate::target::univariate::{Fast, curvature, enclose};
 
@@ -327,7 +328,12 @@ pub fn fit(function: &Expr, (range, values): (Interval, Interval), tolerance: To
             (ya + (yb - ya) * share - y).abs() <= tolerance.at(y, values)
         })
     };
-    let node = |t: f64| (t, f(t) + offset(t));
+    // Knots inside are numbers of every format: as biases they are not rounded.
+    let node = |t: f64| {
+        let near = Precision::F32.round(t);
+        let t = if near > lo && near < hi { near } else { t };
+        (t, f(t) + offset(t))
+    };
     let mut nodes = vec![node(lo)];
     let mut step = width / 8.0;
     while let Some((a, ya)) = nodes.last().copied().filter(|(a, _)| *a < hi) {
@@ -357,7 +363,7 @@ pub fn fit(function: &Expr, (range, values): (Interval, Interval), tolerance: To
             let middle = f64::midpoint(good, bad);
             if reaches(middle) { good = middle } else { bad = middle }
         }
-        step = good.max(width * 1e-12);
+        step = good.max((width * 1e-12).max(a.abs() * 1e-6));
         let end = a + step;
         // A crumb at the end is left to the last segment but one.
         nodes.push(node(if hi - end < width * 1e-9 { hi } else { end }));

@@ -8,7 +8,8 @@
 //! slot by slot: `z ← z + W·new`, with `W` solved for so that every form is still a combination of registers. A new direction takes a fresh
 //! register, or one whose content nobody needs, cleared by one ReLU if its sign is known and by two if it is not.
 
-use std::collections::BTreeMap;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::OnceLock;
 
 use super::form::Form;
@@ -100,6 +101,8 @@ pub struct Layout {
     pub clears: Vec<Vec<Clear>>,
     /// The number of registers.
     pub width: usize,
+    /// The combinations of registers that were asked for.
+    known: RefCell<HashMap<(usize, Form), Vec<Rat>>>,
     /// The cells of the argument of each curve, with the values there: computed once.
     pub cells: Vec<OnceLock<Vec<(f64, f64, Interval)>>>,
 }
@@ -192,6 +195,7 @@ impl Layout {
             writes: Vec::new(),
             clears: Vec::new(),
             width: 0,
+            known: RefCell::default(),
             cells: vec![OnceLock::new(); graph.wires.len()],
         };
         layout.place(graph, outputs);
@@ -284,7 +288,7 @@ impl Layout {
                 atom.plus(&Rat::ONE, &Form::constant(middle))
             }
             Kind::Position(_) => self.atom(0, wire, Source::Position(wire)),
-            Kind::Cases(form) => self.lower(form),
+            Kind::Cases(form) | Kind::Alias { form, .. } => self.lower(form),
             Kind::Curve { .. } | Kind::Product(..) | Kind::Select { .. } => {
                 let (arguments, rest) = arguments(graph, wire);
                 let lowered = arguments.iter().map(|form| self.lower(form)).collect();
@@ -402,8 +406,14 @@ impl Layout {
 
     /// A form as a combination of registers before a slot.
     pub fn coordinates(&self, form: &Form, slot: usize) -> Vec<Rat> {
+        let key = (slot, form.linear());
+        if let Some(known) = self.known.borrow().get(&key) {
+            return known.clone();
+        }
         let rows = &self.before[slot];
-        Echelon::new(rows).solve(&form.linear(), rows.len()).unwrap_or_else(|| vec![Rat::ZERO; rows.len()])
+        let found = Echelon::new(rows).solve(&key.1, rows.len()).unwrap_or_else(|| vec![Rat::ZERO; rows.len()]);
+        self.known.borrow_mut().insert(key, found.clone());
+        found
     }
 }
 
@@ -502,7 +512,11 @@ pub fn is_head(kind: &Kind) -> bool {
 pub fn inputs(kind: &Kind) -> Vec<&Form> {
     match kind {
         Kind::Input(_) | Kind::Position(_) => vec![],
-        Kind::Curve { of, .. } | Kind::Mean { of, .. } | Kind::Largest { of, .. } | Kind::Cases(of) => vec![of],
+        Kind::Curve { of, .. }
+        | Kind::Mean { of, .. }
+        | Kind::Largest { of, .. }
+        | Kind::Cases(of)
+        | Kind::Alias { form: of, .. } => vec![of],
         Kind::Product(a, b) => vec![a, b],
         Kind::Select { condition, value } => vec![condition, value],
         Kind::Sink { of, query, key, .. } => vec![of, query, key],

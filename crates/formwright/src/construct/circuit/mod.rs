@@ -9,11 +9,13 @@
 //! | [`layout`] | slots, atoms, registers |
 //! | [`profile`], [`analysis`] | errors as functions of the value; approximation and rounding together |
 //! | [`tune`] | the tolerance split over the gates |
+//! | [`deepen`] | squares and products by sawtooth gates: depth for width |
 //! | [`assemble`] | tensors |
 //! | [`names`] | what people call it all |
 
 pub mod analysis;
 pub mod assemble;
+pub mod deepen;
 pub mod form;
 pub mod graph;
 pub mod hinges;
@@ -26,15 +28,16 @@ pub mod tune;
 use std::borrow::Cow;
 
 use analysis::Machine;
+use deepen::{deepen, is_deep, reach};
 use graph::{Graph, Kind};
-use hinges::Anchor;
+use hinges::{Anchor, Hinges};
 use layout::{Layout, is_head};
 use names::Names;
 use translate::{Translated, translate};
 use tune::{Style, Tuned, tune};
 
 use crate::bound::{Budget, Method, Norm, Term};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::exact::Rat;
 use crate::network::{FloatNetwork, Precision};
 use crate::target::Checked;
@@ -111,6 +114,14 @@ pub struct Compiled {
 /// Compiles a target into a circuit, or says why not.
 pub fn compile(target: &Checked, wish: &Wish) -> Result<Compiled> {
     let translated = translate(target, wish.tokens)?;
+    match wish.trade {
+        Trade::Width => wide(target, &translated, wish),
+        Trade::Depth => deep(target, &translated, wish),
+    }
+}
+
+/// As few blocks as possible.
+fn wide(target: &Checked, translated: &Translated, wish: &Wish) -> Result<Compiled> {
     let machine = Machine { precision: wish.precision, tokens: wish.tokens, inflated: true, subdivided: true };
     let eps = below(&wish.eps);
     let names = Names::new(&translated.graph, target.dims());
@@ -129,7 +140,7 @@ pub fn compile(target: &Checked, wish: &Wish) -> Result<Compiled> {
                 continue;
             }
         };
-        let compiled = finish(target, &translated, &layout, &tuned, machine, &names);
+        let compiled = finish(target, translated, &layout, &tuned, machine, &names);
         let parameters = |compiled: &Compiled| compiled.network.size().parameters;
         if best.as_ref().is_none_or(|best| parameters(&compiled) < parameters(best)) {
             best = Some(compiled);
@@ -138,8 +149,47 @@ pub fn compile(target: &Checked, wish: &Wish) -> Result<Compiled> {
     match (best, failure) {
         (Some(best), _) => Ok(best),
         (None, Some(error)) => Err(error),
-        (None, None) => Err(crate::error::Error::declined("no circuit was made")),
+        (None, None) => Err(Error::declined("no circuit was made")),
     }
+}
+
+/// Levels of a sawtooth gate, at most.
+const LEVELS: usize = 24;
+
+/// Squares and products by sawtooth gates, as deep as the split of the wide circuit asks for; deeper if that is not enough.
+fn deep(target: &Checked, translated: &Translated, wish: &Wish) -> Result<Compiled> {
+    let graph = &translated.graph;
+    if !(0..graph.wires.len()).any(|wire| is_deep(graph, wire)) {
+        return Err(Error::declined("there is nothing to make deep: no product, no square")
+            .note("try", "--trade width"));
+    }
+    // The split is one of approximations: it is found in double precision, where rounding does not interfere.
+    let machine = Machine { precision: Precision::F64, tokens: wish.tokens, inflated: true, subdivided: true };
+    let layout = Layout::new(graph, &translated.outputs, true)?;
+    let style = Style { anchor: Anchor::Best, shaped: true, robust: false };
+    let split = tune(graph, &layout, &translated.outputs, 0.5 * below(&wish.eps), machine, style)?;
+    let mut depths = vec![0; graph.wires.len()];
+    for (atom, gates) in layout.atoms.iter().zip(&split.analysis.gates) {
+        if is_deep(graph, atom.wire) {
+            let smallest = |hinges: &Hinges| hinges.deviations.iter().copied().fold(f64::INFINITY, f64::min);
+            let allowed = gates.iter().map(|(hinges, _)| smallest(hinges)).fold(f64::INFINITY, f64::min);
+            let square = reach(graph, atom.wire).powi(2);
+            depths[atom.wire] = (1..LEVELS).find(|m| square * 0.25_f64.powi(i32::try_from(*m).unwrap_or(i32::MAX)) <= allowed).unwrap_or(LEVELS);
+        }
+    }
+    let mut failure = None;
+    for _ in 0..4 {
+        let (graph, outputs) = deepen(graph, &translated.outputs, &depths);
+        let deeper = Translated { graph, outputs, fixed: translated.fixed };
+        match wide(target, &deeper, wish) {
+            Ok(compiled) => return Ok(compiled),
+            Err(error) => failure = Some(error),
+        }
+        for depth in depths.iter_mut().filter(|depth| **depth > 0) {
+            *depth += 1;
+        }
+    }
+    Err(failure.unwrap_or_else(|| Error::declined("no circuit was made")))
 }
 
 /// The largest double that is not above a tolerance.
@@ -183,7 +233,7 @@ fn gates(graph: &Graph, layout: &Layout, tuned: &Tuned, names: &Names) -> Vec<Ga
     for (index, atom) in layout.atoms.iter().enumerate() {
         let wire = &graph.wires[atom.wire];
         let kind = match &wire.kind {
-            Kind::Input(_) | Kind::Position(_) | Kind::Cases(_) => continue,
+            Kind::Input(_) | Kind::Position(_) | Kind::Cases(_) | Kind::Alias { .. } => continue,
             Kind::Curve { .. } => "curve",
             Kind::Product(..) => "product",
             Kind::Select { .. } => "selection",

@@ -37,7 +37,7 @@ impl Names {
                 Kind::Input(_) => "input".to_owned(),
                 Kind::Position(table) => position(table),
                 Kind::Curve { function, of } => replace_variable(&function.to_string(), &text(of)),
-                Kind::Cases(form) => text(form),
+                Kind::Cases(form) | Kind::Alias { form, .. } => text(form),
                 Kind::Product(a, b) => format!("({}) * ({})", text(a), text(b)),
                 Kind::Select { condition, value } => format!("({}) * ({})", text(condition), text(value)),
                 Kind::Mean { of, mask, scale } => {

@@ -89,6 +89,7 @@ pub fn tune(
     };
     let mut tunable = Vec::new();
     let mut maxima = Vec::new();
+    let mut fixed = Vec::new();
     for wire in (0..count).filter(|wire| layout.wires[*wire].is_some()) {
         match &graph.wires[wire].kind {
             Kind::Curve { of, .. } => match exact_hinges(graph, wire, of, style.robust) {
@@ -101,13 +102,14 @@ pub fn tune(
             }
             Kind::Product(..) => tunable.push(Tunable { wire, product: true, growth: 0.0 }),
             Kind::Largest { .. } => maxima.push(wire),
+            Kind::Alias { .. } => fixed.push(wire),
             Kind::Gather { index, .. } => {
                 choice.temperature[wire] = gather_temperature(graph, index, machine);
             }
             _ => {}
         }
     }
-    let mut tuner = Tuner { graph, layout, outputs, eps, machine, style, tunable, maxima };
+    let mut tuner = Tuner { graph, layout, outputs, eps, machine, style, tunable, maxima, fixed };
     tuner.run(choice)
 }
 
@@ -178,6 +180,8 @@ struct Tuner<'a> {
     style: Style,
     tunable: Vec<Tunable>,
     maxima: Vec<usize>,
+    /// Wires with a deviation that is not chosen here.
+    fixed: Vec<usize>,
 }
 
 impl Tuner<'_> {
@@ -233,16 +237,15 @@ impl Tuner<'_> {
         Ok(())
     }
 
-    /// What each gate's deviation is now, and its units.
-    fn now(&self, analysis: &Analysis) -> Vec<(f64, f64)> {
+    /// The units of each gate.
+    fn now(&self, analysis: &Analysis) -> Vec<f64> {
         let found = |gate: &Tunable| {
             let atom = self.layout.atoms.iter().position(|atom| atom.wire == gate.wire);
             let gates = atom.map(|atom| &analysis.gates[atom][..]).unwrap_or_default();
             let units: usize = gates.iter().map(|(hinges, _)| hinges.units.len()).sum();
-            let worst = gates.iter().map(|(hinges, _)| hinges.worst()).fold(0.0, f64::max);
             #[expect(clippy::cast_precision_loss, reason = "a number of units")]
             let units = units as f64;
-            (worst, units)
+            units
         };
         self.tunable.iter().map(found).collect()
     }
@@ -254,18 +257,7 @@ impl Tuner<'_> {
         // Hot at first, so that what is seen is not the maxima's.
         self.temperatures(&mut choice, &vec![COLD; self.maxima.len()]);
         let mut best: Option<(usize, Choice)> = None;
-        // Not so coarse that errors are no longer small.
-        for _ in 0..STEPS {
-            self.refit(&mut choice, &tolerances)?;
-            if self.analyse(&choice)?.output <= 4.0 * self.eps {
-                break;
-            }
-            let finer: Vec<f64> = tolerances.iter().map(|tolerance| tolerance / 4.0).collect();
-            if self.refit(&mut choice, &finer).is_err() {
-                break;
-            }
-            tolerances = finer;
-        }
+        self.soften(&mut choice, &mut tolerances)?;
         for round in 0..ROUNDS {
             self.refit(&mut choice, &tolerances)?;
             self.cool(&mut choice)?;
@@ -277,11 +269,13 @@ impl Tuner<'_> {
                 self.refit(&mut choice, &tolerances)?;
             }
             let analysis = self.analyse(&choice)?;
-            let shares = self.split(&choice, &analysis)?;
+            let shares = self.split(&choice, &analysis, &tolerances)?;
             // The coarsest multiple of the split that is fine enough.
             let scale = tolerances.iter().zip(&shares).map(|(a, b)| a / b).fold(0.0, f64::max);
             let Some((found, chosen)) = self.coarsest(&choice, &shares, scale)? else {
-                tolerances = shares.iter().map(|share| share * scale * 0.25).collect();
+                if round > 0 {
+                    break;
+                }
                 continue;
             };
             let units = self.units(&self.analyse(&chosen)?);
@@ -300,15 +294,42 @@ impl Tuner<'_> {
         self.finish(choice)
     }
 
+    /// Makes those gates finer that take too much, until errors are small enough to be split.
+    fn soften(&self, choice: &mut Choice, tolerances: &mut [f64]) -> Result<()> {
+        #[expect(clippy::cast_precision_loss, reason = "a few gates")]
+        let fair = self.eps / self.tunable.len().max(1) as f64;
+        for _ in 0..STEPS {
+            self.refit(choice, tolerances)?;
+            let all = self.analyse(choice)?;
+            // What is left without the gates does not get less by finer knots.
+            let wires: Vec<usize> = self.tunable.iter().map(|gate| gate.wire).collect();
+            if all.output <= 2.0 * self.eps || self.with_weight(choice, &wires, 0.0)? > self.eps {
+                break;
+            }
+            let mut moved = false;
+            for (gate, tolerance) in self.tunable.iter().zip(&mut *tolerances) {
+                let own = all.output - self.with_weight(choice, &[gate.wire], 0.0)?;
+                if own > fair {
+                    *tolerance *= (0.5 * fair / own).max(1.0 / 64.0);
+                    moved = true;
+                }
+            }
+            if !moved {
+                break;
+            }
+        }
+        Ok(())
+    }
+
     /// The hidden units of the gates that can be made finer.
     fn units(&self, analysis: &Analysis) -> usize {
         analysis.gates.iter().flatten().map(|(hinges, _)| hinges.units.len()).sum()
     }
 
     /// The split that the model asks for, up to a factor.
-    fn split(&self, choice: &Choice, analysis: &Analysis) -> Result<Vec<f64>> {
+    fn split(&self, choice: &Choice, analysis: &Analysis, tolerances: &[f64]) -> Result<Vec<f64>> {
         let mut shares = Vec::new();
-        for (gate, (deviation, units)) in self.tunable.iter().zip(self.now(analysis)) {
+        for ((gate, units), deviation) in self.tunable.iter().zip(self.now(analysis)).zip(tolerances) {
             let more = self.weighted(choice, &[gate.wire], 1.25)?;
             let moved = more.outputs.iter().zip(&analysis.outputs).map(|(a, b)| a - b).fold(0.0, f64::max);
             let sensitivity = (moved / (0.25 * deviation)).max(1e-9);
@@ -326,6 +347,10 @@ impl Tuner<'_> {
             let met = self.analyse(&tried)?.output <= self.eps;
             Ok(met.then_some(tried))
         };
+        let wires: Vec<usize> = self.tunable.iter().map(|gate| gate.wire).collect();
+        if self.with_weight(choice, &wires, 0.0)? > self.eps {
+            return Ok(None);
+        }
         let mut scale = start;
         let mut found = attempt(scale).ok().flatten();
         if found.is_some() {
@@ -411,7 +436,7 @@ impl Tuner<'_> {
     fn finish(&self, choice: Choice) -> Result<Tuned> {
         let analysis = self.analyse(&choice)?;
         let approximations: Vec<usize> =
-            self.tunable.iter().map(|gate| gate.wire).chain(self.maxima.iter().copied()).collect();
+            self.tunable.iter().map(|gate| gate.wire).chain(self.maxima.iter().chain(&self.fixed).copied()).collect();
         let rounding = self.with_weight(&choice, &approximations, 0.0)?;
         if analysis.output > self.eps {
             return Err(self.not_met(&analysis, rounding));

@@ -1,0 +1,149 @@
+//! Circuits as models: what is planned is what is built, written, read back, run and claimed.
+
+mod support;
+
+use formwright::artifact;
+use formwright::bound::Norm;
+use formwright::compile::{Arithmetic, Construction, Model, Request, Tolerance, compile};
+use formwright::construct::circuit::Trade;
+use formwright::construct::yun::Options;
+use formwright::error::ErrorKind;
+use formwright::eval::float::Engine;
+use formwright::exact::Rat;
+use formwright::lower::Format;
+use formwright::network::Precision;
+use formwright::plan::{Way, compile_first, plan};
+use formwright::target::{Source, catalogue};
+use support::expression;
+
+fn request(source: Source, tokens: usize, norm: Option<Norm>) -> Request {
+    Request {
+        source,
+        construction: None,
+        tokens: Some(tokens),
+        dims: None,
+        resolution: None,
+        options: Options::default(),
+        trade: None,
+        assume_equivariant: false,
+        tolerance: Tolerance { eps: None, norm, lipschitz: None },
+        arithmetic: Arithmetic::Auto(Format::literal(Precision::F64)),
+    }
+}
+
+/// Targets of every kind: of values, of positions, on integers.
+fn models() -> Vec<Model> {
+    ["z-score", "softmax", "gap-to-max", "reverse", "prefix-sum", "parity", "sort-integers"]
+        .map(|name| {
+            let source = catalogue::find(name).expect(name).expect(name);
+            compile_first(&request(source, 5, None)).expect(name)
+        })
+        .into()
+}
+
+fn bound(model: &Model) -> f64 {
+    model.certified().expect("a bound").expect("a claim").budget.bound
+}
+
+#[test]
+fn what_is_found_stays_below_what_is_certified() {
+    for model in models() {
+        let name = &model.target.name;
+        assert_eq!((model.construction(), model.norm()), ("circuit", Some(Norm::Sup)), "{name}");
+        let (bound, measured) = (bound(&model), model.measured().expect("a run").expect("floats"));
+        assert!(measured.value <= bound && bound <= 0.01, "{name}: {measured:?} {bound}");
+        assert!(measured.confidence.is_none() && measured.points >= 32, "{name}: {measured:?}");
+        let proof = model.circuit().and_then(|circuit| circuit.proof()).expect(name);
+        assert_eq!(proof.margin.is_some(), model.target.is_discrete(), "{name}");
+        assert!(proof.gates.iter().all(|gate| gate.share <= bound && gate.range.0 <= gate.range.1), "{name}");
+        assert_eq!(model.example().len(), 5);
+    }
+}
+
+#[test]
+fn a_folder_gives_back_the_network_and_the_claim() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for model in models() {
+        let name = &model.target.name;
+        let dir = folder.path().join(name);
+        artifact::write(&model, &dir).expect(name);
+        let read = artifact::read(&dir).expect(name);
+        assert_eq!(read.float(), model.float(), "{name}");
+        assert!(!read.is_edited() && read.claim() == model.claim(), "{name}");
+        assert_eq!(read.summary().expect(name), model.summary().expect(name), "{name}");
+        // Another tolerance is another network: that of the folder is none of it.
+        let file = std::fs::read_to_string(dir.join("model.json")).expect(name);
+        std::fs::write(dir.join("model.json"), file.replacen("\"eps\": \"1/100\"", "\"eps\": \"1/7\"", 1)).expect(name);
+        let edited = artifact::read(&dir).expect(name);
+        let same = compile_first(&Request {
+            tolerance: Tolerance { eps: Some(Rat::new(1, 7)), ..Tolerance::default() },
+            ..request(model.source.clone(), 5, None)
+        });
+        assert_eq!(edited.is_claimed(), same.is_ok_and(|same| same.float() == model.float()), "{name}");
+        assert!(Engine::new(edited.float().expect(name)).is_ok(), "it runs all the same");
+    }
+}
+
+#[test]
+fn the_first_row_is_built_and_every_row_is_what_it_says() {
+    for (text, norm) in [("x * max(x)", "sup"), ("x * max(x)", "l2"), ("exp(x) - mean(x)^2", "lp:3/2")] {
+        // Lattices are slow to size up, and in the supremum norm not to be had.
+        let construction = (norm != "sup").then_some(Construction::Circuit);
+        let request = request(expression(text), 2, Some(norm.parse().expect("a norm")));
+        let request = Request { construction, ..request };
+        let plan = plan(&request).expect("a plan");
+        assert_eq!(plan.eps, Some(Rat::new(1, 100)), "the default");
+        let rows = plan.candidates.iter().filter(|candidate| matches!(candidate.way, Way::Circuit { .. }));
+        assert_eq!(rows.clone().count(), 4, "two formats, two trades");
+        for row in rows {
+            let Way::Circuit { precision: Some(precision), trade } = row.way else { panic!("a circuit in floats") };
+            let sketch = row.outcome.as_ref().expect("a circuit");
+            let model = compile(&Request {
+                construction: Some(Construction::Circuit),
+                trade,
+                arithmetic: Arithmetic::Float(Format::literal(precision)),
+                ..request.clone()
+            });
+            let model = model.expect("a model");
+            assert_eq!((model.size(), bound(&model)), (sketch.size.clone(), sketch.budget.bound));
+            assert_eq!(model.domain_name(), sketch.domain);
+            assert!(sketch.budget.norm.to_string() == norm && sketch.budget.meets(&Rat::new(1, 100)));
+        }
+        let built = compile_first(&request).expect("a model");
+        assert_eq!(built.size(), plan.candidates[0].outcome.as_ref().expect("a row").size);
+    }
+}
+
+#[test]
+fn integrals_are_over_one_length_and_suprema_over_many() {
+    let lengths = |norm: &str| {
+        let request = request(expression("x - mean(x)"), 3, Some(norm.parse().expect("a norm")));
+        let model = compile_first(&request).expect("a model");
+        (model.lengths(), model.accepted(), model.domain_name())
+    };
+    let (certified, accepted, _) = lengths("sup");
+    assert!(certified == accepted && certified.0 == 1 && certified.1 > 1000);
+    let (certified, accepted, domain) = lengths("l2");
+    assert!(certified == (3, 3) && accepted.1 > 1000 && domain == "[0, 1]^(1×3)", "{domain}");
+}
+
+#[test]
+fn what_only_lattices_have_is_refused_with_a_reason() {
+    let base = Request { construction: Some(Construction::Circuit), ..request(expression("x"), 2, None) };
+    let options = |everywhere, as_printed| Options { everywhere, as_printed, ..Options::default() };
+    let refused = [
+        Request { resolution: Some(4), ..base.clone() },
+        Request { options: options(true, Vec::new()), ..base.clone() },
+        Request { options: options(false, vec!["flag-sign".parse().expect("a step")]), ..base.clone() },
+        Request { arithmetic: Arithmetic::Exact, ..base.clone() },
+        Request { tolerance: Tolerance { lipschitz: Some(Rat::ONE), ..Tolerance::default() }, ..base.clone() },
+    ];
+    for request in refused {
+        let error = compile(&request).expect_err("no circuit");
+        assert_eq!(error.kind(), ErrorKind::Declined);
+        assert_eq!(error.notes().iter().map(|(label, _)| *label).collect::<Vec<_>>(), ["reason", "try"], "{error}");
+        let plan = plan(&request).expect("a plan");
+        assert!(plan.chosen().is_none() && plan.candidates.iter().all(|row| row.outcome.is_err()));
+    }
+    assert!(compile(&Request { trade: Some(Trade::Depth), ..base }).is_ok());
+}
