@@ -127,22 +127,22 @@ fn row(run: &Run) -> Vec<String> {
             return row;
         }
     };
-    let engine = Engine::new(&compiled.network).expect("an engine");
+    // The chunks are shared among the threads.
+    let engine = Engine::new(&compiled.network).and_then(|engine| engine.with_threads(1)).expect("an engine");
     let bound = compiled.budget.bound;
     let start = Instant::now();
     let chunk = |chunk: u64| {
         let codes = chunk * CHUNK..inputs.min((chunk + 1) * CHUNK);
         let digit = |digit: u64| u8::try_from(digit).expect("a small integer");
         let tokens: Vec<u8> = codes.flat_map(|code| digits(code, run.values).take(run.tokens).map(digit)).collect();
-        let batch: Vec<Vec<Vec<f64>>> =
-            tokens.chunks(run.tokens).map(|x| x.iter().map(|x| vec![whole(*x)]).collect()).collect();
-        let outputs = engine.run(&batch).expect("outputs");
+        let batch: Vec<f64> = tokens.iter().map(|x| whole(*x)).collect();
+        let mut outputs = vec![0.0; batch.len()];
+        engine.run_flat(run.tokens, &batch, &mut outputs).expect("outputs");
         let mut worst = (0_u64, 0.0_f64);
-        for (x, y) in tokens.chunks(run.tokens).zip(&outputs) {
+        for (x, y) in tokens.chunks(run.tokens).zip(outputs.chunks(run.tokens)) {
             let wanted = (run.reference)(x);
-            let off = wanted.iter().zip(y.iter().flatten()).map(|(f, g)| (f - g).abs()).fold(0.0, f64::max);
-            let rounded = compiled.margin.is_none()
-                || wanted.iter().zip(y.iter().flatten()).all(|(f, g)| (f - g.round()).abs() < 1e-9);
+            let off = wanted.iter().zip(y).map(|(f, g)| (f - g).abs()).fold(0.0, f64::max);
+            let rounded = compiled.margin.is_none() || wanted.iter().zip(y).all(|(f, g)| (f - g.round()).abs() < 1e-9);
             worst = (worst.0 + u64::from(!(rounded && off <= bound + 1e-12)), worst.1.max(off));
         }
         worst

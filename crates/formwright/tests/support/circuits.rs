@@ -108,7 +108,7 @@ impl Subject {
     /// Runs a circuit on every input of an integer domain.
     pub fn exhaust(&self, compiled: &Compiled) -> Found {
         let (from, to) = self.integers().expect("an integer domain");
-        let engine = Engine::new(&compiled.network).unwrap_or_else(|error| panic!("{}: {error}", self.source.name));
+        let engine = Engine::new(&compiled.network).and_then(|engine| engine.with_threads(1)).expect("an engine");
         let (values, inputs) = (to.abs_diff(from), self.tokens * self.dims);
         let points = usize::try_from(values.pow(u32::try_from(inputs).expect("few"))).expect("few");
         let input = |code: usize| -> Vec<Vec<f64>> {
