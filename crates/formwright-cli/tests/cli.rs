@@ -724,7 +724,7 @@ fn an_edited_model_runs_and_claims_nothing() {
 #[test]
 fn a_circuit_is_written_read_run_and_exported() {
     let scratch = Scratch::new();
-    let built = scratch.json(&["build", "mean-centring", "-o", "model", "--json"]);
+    let built = scratch.json(&["build", "mean-centring", "--tokens", "8", "-o", "model", "--json"]);
     insta::assert_snapshot!("circuit_json", format!("{built:#}"));
     let inspected = scratch.json(&["inspect", "model", "--json"]);
     for (field, value) in built.as_object().expect("an object") {
@@ -761,7 +761,7 @@ fn build_takes_the_first_row_of_the_plan() {
     for wish in [
         &["x - mean(x)"][..],
         &["x - mean(x)", "--norm", "l2"],
-        &["x - mean(x)", "--trade", "depth"],
+        &["x * mean(x)", "--trade", "depth", "--eps", "1/1000"],
         &["x - mean(x)", "--precision", "f64", "--eps", "1e-9"],
         &["x - mean(x)", "--construction", "yun", "--eps", "1/10", "--norm", "l2", "--tokens", "2"],
         &["x on integers 0..3", "--tokens", "2"],

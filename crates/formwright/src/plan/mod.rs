@@ -216,10 +216,10 @@ pub fn compile_first(request: &Request) -> Result<Model> {
     let request = with_tolerance(request);
     let plan = rows(&request, Rows::First)?;
     let all = plan.candidates.len();
-    let refused = plan.candidates.iter().find_map(|candidate| match (candidate.way, &candidate.outcome) {
-        (Way::Circuit { .. }, Err(error)) => Some(error.headline().to_owned()),
-        _ => None,
-    });
+    let circuits = || plan.candidates.iter().filter(|candidate| matches!(candidate.way, Way::Circuit { .. }));
+    let refused = circuits().find_map(|candidate| candidate.outcome.as_ref().err());
+    let refused = refused.filter(|_| circuits().all(|candidate| candidate.outcome.is_err()));
+    let refused = refused.map(|error| error.headline().to_owned());
     let Some(first) = plan.candidates.into_iter().next() else { return compile(&request) };
     let (name, serves, way) = (first.name(), first.serves(), first.way);
     match (way, first.outcome) {
