@@ -149,7 +149,9 @@ fn multiply_and_add(threads: usize) -> f64 {
         let (mut x, a, b) = (black_box([1.0_f32; LANES]), black_box(0.999_f32), black_box(0.001_f32));
         let seconds = fastest(|| {
             for _ in 0..TIMES {
-                x.iter_mut().for_each(|x| *x = *x * a + b);
+                for x in &mut x {
+                    *x = *x * a + b;
+                }
             }
             black_box(&x);
         });

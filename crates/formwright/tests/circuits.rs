@@ -57,10 +57,14 @@ fn holds(subject: &Subject, compiled: &Compiled, found: &Found) {
 #[test]
 fn every_program_keeps_what_is_certified() {
     CATALOGUE.par_iter().for_each(|(subject, in_single)| {
-        for compiled in [in_single, &compiled(subject, Precision::F64)] {
+        let (name, in_double) = (&subject.source.name, compiled(subject, Precision::F64));
+        let deep =
+            subject.compile_deep(&hundredth()).map(|deep| deep.unwrap_or_else(|error| panic!("{name}: {error}")));
+        for compiled in [in_single, &in_double].into_iter().chain(&deep) {
             let found = subject.search(compiled, 20_000);
-            let (name, precision, bound) = (&subject.source.name, compiled.network.precision, compiled.budget.bound);
-            println!("{name}, {precision}: {:.3e} of {bound:.3e} certified, {} points", found.error, found.points);
+            let (network, bound) = (&compiled.network, compiled.budget.bound);
+            let shape = format!("{}, {} blocks", network.precision, network.size().blocks);
+            println!("{name}, {shape}: {:.3e} of {bound:.3e} certified, {} points", found.error, found.points);
             holds(subject, compiled, &found);
         }
     });
@@ -86,7 +90,7 @@ fn on_integers_every_answer_is_right() {
     assert_eq!(on_integers.len(), 12);
     on_integers.par_iter().for_each(|(name, values)| {
         let values = usize::try_from(*values).expect("some");
-        let tokens = (1..).take_while(|n| values.pow(*n) <= EXHAUSTIVE).last().expect("a length") as usize;
+        let tokens = (1..=16).take_while(|n| values.pow(*n) <= EXHAUSTIVE).last().expect("a length") as usize;
         let subject = Subject::of(name, tokens);
         let compiled = compiled(&subject, Precision::F32);
         let found = subject.exhaust(&compiled);
@@ -157,7 +161,8 @@ fn random_programs_are_compiled_and_keep_it_or_are_declined_with_a_reason() {
             let source = Source::expression(&program.text, &program.text).expect("a program");
             let subject = Subject::new(source, 2 + usize::try_from(seed % 7).expect("small"), program.dims);
             let (tokens, text) = (subject.tokens, &program.text);
-            match subject.compile_in_either(&hundredth(), Trade::Width) {
+            let deep = if seed % 4 == 3 { subject.compile_deep(&hundredth()) } else { None };
+            match deep.unwrap_or_else(|| subject.compile_in_either(&hundredth(), Trade::Width)) {
                 Ok(compiled) => {
                     holds(&subject, &compiled, &subject.search(&compiled, 2_000));
                     None

@@ -75,6 +75,12 @@ fn sizes(compiled: &Compiled) -> Vec<String> {
     ]
 }
 
+/// The hidden units of all blocks together.
+fn units(compiled: &Compiled) -> usize {
+    let layers = compiled.network.runs.iter().filter_map(|run| Some(run.blocks * run.feed_forward.as_ref()?.hidden));
+    layers.sum()
+}
+
 /// The number of parameters.
 fn parameters(compiled: &Compiled) -> f64 {
     compiled.network.size().parameters.to_string().parse().expect("a number")

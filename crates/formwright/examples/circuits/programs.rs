@@ -1,5 +1,7 @@
 //! Every program of the catalogue, at one tolerance.
 
+use formwright::construct::circuit::Trade;
+
 use crate::circuits::{DECLINED, Subject, programs};
 use crate::report::{fastest, grouped, table};
 use crate::{TRADES, power, seconds, sizes};
@@ -24,14 +26,14 @@ pub fn section() -> String {
         "measured",
         "compiled in",
     ];
-    let (eps, mut rows, mut ratios) = (power(2), Vec::new(), Vec::new());
+    let (eps, mut rows) = (power(2), Vec::new());
     for name in programs() {
         let subject = Subject::of(name, TOKENS);
-        let mut wide = None;
         for trade in TRADES {
             let (compiled, time) = fastest(3, || subject.compile_in_either(&eps, trade));
             let compiled = match compiled {
                 Ok(compiled) => compiled,
+                Err(_) if trade == Trade::Depth && subject.compile_deep(&eps).is_none() => continue,
                 Err(error) => {
                     let mut row = vec![format!("`{name}`"), trade.name().to_owned(), error.headline().to_owned()];
                     row.resize(columns.len(), String::new());
@@ -39,27 +41,21 @@ pub fn section() -> String {
                     continue;
                 }
             };
-            // Where there is nothing to trade, both are the same network.
-            if wide.as_ref() == Some(&compiled.network) {
-                continue;
-            }
             let found = subject.search(&compiled, POINTS);
             let (bound, error) = (compiled.budget.bound, found.error);
             assert!(error <= bound && compiled.budget.meets(&eps), "{name}: {error} of {bound}");
-            ratios.push(bound / error);
             let mut row = vec![format!("`{name}`"), trade.name().to_owned()];
             row.extend(sizes(&compiled));
             row.push(grouped(compiled.network.size().parameters_uniform));
             let all = if found.exhaustive { ", all inputs" } else { "" };
             row.extend([format!("{bound:.3e}"), format!("{error:.3e}{all}"), seconds(time)]);
             rows.push(row);
-            wide.get_or_insert(compiled.network);
         }
     }
     let declined = DECLINED.map(|name| format!("`{name}`")).join(", ");
     format!(
         "## All programs\n\nEvery built-in target but {declined}, which compare real numbers and are declined; {TOKENS} tokens of one coordinate, tolerance 1/100, \
-         {} points. Both trades where they differ. Compile times are the fastest of three, one thread.\n\n{}",
+         {} points. Both trades, where there is something to make deep. Compile times are the fastest of three, one thread.\n\n{}",
         grouped(POINTS),
         table(&columns, &rows)
     )

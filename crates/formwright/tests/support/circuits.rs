@@ -71,6 +71,13 @@ impl Subject {
         self.compile(eps, Precision::F32, trade).or_else(|_| self.compile(eps, Precision::F64, trade))
     }
 
+    /// The deep variant; `None` if there is nothing to make deep.
+    pub fn compile_deep(&self, eps: &Rat) -> Option<Result<Compiled>> {
+        let deep = self.compile_in_either(eps, Trade::Depth);
+        let nothing = deep.as_ref().is_err_and(|error| error.headline().starts_with("there is nothing to make deep"));
+        (!nothing).then_some(deep)
+    }
+
     pub fn grid(&self) -> Grid {
         let (low, high) = self.source.cube();
         let cells = self.source.resolution().unwrap_or(2).max(2);

@@ -59,7 +59,7 @@ pub fn grouped(count: impl Display) -> String {
 pub fn table(columns: &[&str], rows: &[Vec<String>]) -> String {
     let line = |cells: Vec<&str>| format!("| {} |\n", cells.join(" | "));
     let mut text = line(columns.to_vec());
-    text.push_str(&format!("|{}\n", "---|".repeat(columns.len())));
+    text.extend(["|", &"---|".repeat(columns.len()), "\n"]);
     for row in rows {
         assert_eq!(row.len(), columns.len(), "{row:?}");
         text.push_str(&line(row.iter().map(String::as_str).collect()));
