@@ -4,13 +4,13 @@
 //! |---|---|
 //! | [`form`] | affine forms: what costs nothing |
 //! | [`graph`] | wires: what costs; the same wire once, functions of one argument fused |
-//! | [`translate`] | from expressions to wires; aggregates that mix two tokens are separated |
+//! | [`mod@translate`] | from expressions to wires; aggregates that mix two tokens are separated |
 //! | [`hinges`] | curves as sums of ReLUs, with proved deviations |
 //! | [`layout`] | slots, atoms, registers |
 //! | [`profile`], [`analysis`] | errors as functions of the value; approximation and rounding together |
-//! | [`tune`] | the tolerance split over the gates |
-//! | [`deepen`] | squares and products by sawtooth gates: depth for width |
-//! | [`assemble`] | tensors |
+//! | [`mod@tune`] | the tolerance split over the gates |
+//! | [`mod@deepen`] | squares and products by sawtooth gates: depth for width |
+//! | [`mod@assemble`] | tensors |
 //! | [`names`] | what people call it all |
 
 pub mod analysis;

@@ -463,7 +463,9 @@ impl Tuner<'_> {
     }
 
     fn not_met(&self, analysis: &Analysis, rounding: f64) -> Error {
-        let (eps, precision) = (self.eps, self.machine.precision);
+        // The tolerance as it was asked for: what is here was rounded down.
+        let shorter = |a: f64, b: f64| if a.to_string().len() < b.to_string().len() { a } else { b };
+        let (eps, precision) = (shorter(self.eps.next_up(), self.eps), self.machine.precision);
         let error =
             Error::rejected(format!("the tolerance {eps} is not met: the certified error is {:.3e}", analysis.output));
         let attempt = match precision {
