@@ -109,7 +109,7 @@ pub fn tune(
             _ => {}
         }
     }
-    let mut tuner = Tuner { graph, layout, outputs, eps, machine, style, tunable, maxima, fixed };
+    let mut tuner = Tuner { graph, layout, outputs, eps, machine, style, tunable, maxima, fixed, prove: false };
     tuner.run(choice)
 }
 
@@ -182,6 +182,8 @@ struct Tuner<'a> {
     maxima: Vec<usize>,
     /// Wires with a deviation that is not chosen here.
     fixed: Vec<usize>,
+    /// Whether deviations are proved: not while there is much to try.
+    prove: bool,
 }
 
 impl Tuner<'_> {
@@ -230,7 +232,7 @@ impl Tuner<'_> {
         } else if let Kind::Curve { function, of } = &self.graph.wires[wire].kind {
             let ranges = (self.graph.range(of), self.graph.wires[wire].range);
             let tolerance = Tolerance { eps: tolerance, growth: gate.growth };
-            let hinges = fit(function, ranges, tolerance, self.style.anchor);
+            let hinges = fit(function, ranges, tolerance, self.style.anchor, self.prove);
             let place = |error: Error| error.place(&self.graph.text, &self.graph.wires[wire].span, "this curve");
             choice.hinges[wire] = Some(hinges.map_err(place)?);
         }
@@ -256,7 +258,7 @@ impl Tuner<'_> {
         let mut tolerances = vec![self.eps / (4.0 * gates); self.tunable.len()];
         // Hot at first, so that what is seen is not the maxima's.
         self.temperatures(&mut choice, &vec![COLD; self.maxima.len()]);
-        let mut best: Option<(usize, Choice)> = None;
+        let mut best: Option<(usize, Vec<f64>, Choice)> = None;
         self.soften(&mut choice, &mut tolerances)?;
         for round in 0..ROUNDS {
             self.refit(&mut choice, &tolerances)?;
@@ -280,9 +282,9 @@ impl Tuner<'_> {
             };
             let units = Self::units(&self.analyse(&chosen)?);
             tolerances = shares.iter().map(|share| share * found).collect();
-            if best.as_ref().is_none_or(|(fewest, _)| units < *fewest) {
-                let settled = best.as_ref().is_some_and(|(fewest, _)| units * 50 > *fewest * 49);
-                best = Some((units, chosen));
+            if best.as_ref().is_none_or(|(fewest, ..)| units < *fewest) {
+                let settled = best.as_ref().is_some_and(|(fewest, ..)| units * 50 > *fewest * 49);
+                best = Some((units, tolerances.clone(), chosen));
                 if settled {
                     break;
                 }
@@ -290,7 +292,19 @@ impl Tuner<'_> {
                 break;
             }
         }
-        let choice = best.map_or(choice, |(_, choice)| choice);
+        // Now with proofs; what they show may be a little more than what was expected.
+        self.prove = true;
+        let (mut tolerances, mut choice) =
+            best.map_or((tolerances, choice), |(_, tolerances, choice)| (tolerances, choice));
+        for _ in 0..STEPS {
+            self.refit(&mut choice, &tolerances)?;
+            if self.tunable.is_empty() || self.analyse(&choice)?.output <= self.eps {
+                break;
+            }
+            for tolerance in &mut tolerances {
+                *tolerance *= 0.98;
+            }
+        }
         self.finish(choice)
     }
 
