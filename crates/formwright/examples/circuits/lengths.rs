@@ -18,10 +18,7 @@ pub fn section() -> String {
     let subject = Subject::of("z-score", MOST);
     let (mut rows, mut least) = (Vec::new(), Vec::new());
     for trade in TRADES {
-        let compiled = match subject.compile(&power(2), Precision::F32, trade) {
-            Ok(compiled) => compiled,
-            Err(error) => return format!("## Lengths\n\n{error}\n"),
-        };
+        let compiled = subject.compile_in_either(&power(2), trade).expect("a circuit");
         let (from, to) = compiled.lengths;
         for tokens in [16, 64, MOST] {
             assert!(from <= tokens && tokens <= to, "{tokens} is not among {from} to {to}");
@@ -50,7 +47,7 @@ pub fn section() -> String {
     ];
     let smallest = ["trade", "ε", "parameters", "certified", "largest term", "of it", "rounding"];
     format!(
-        "## One set of weights, any length\n\n`z-score` made for {MOST} tokens at tolerance 1/100, the same weights run at three lengths:\n\n{}\n\
+        "## One set of weights, any length\n\n`z-score` made for {MOST} tokens at tolerance 1/100, single precision if that is enough, the same weights run at three lengths:\n\n{}\n\
          The smallest tolerance that f32 meets at n = {MOST} ({HALVINGS} bisections), and what is largest in its bound:\n\n{}",
         table(&columns, &rows),
         table(&smallest, &least)

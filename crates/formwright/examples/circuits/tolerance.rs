@@ -35,6 +35,12 @@ pub fn section() -> String {
                 row.push(format!("{}{mark}", grouped(compiled.network.size().parameters)));
                 points.push((1.0 / f64::from(k), parameters(&compiled)));
             }
+            if points.is_empty() {
+                row.splice(2.., vec![String::new(); TOLERANCES.len() + 1]);
+                row[2] = "nothing to make deep".to_owned();
+                rows.push(row);
+                continue;
+            }
             row.push(exponent(&points).map_or_else(|| "–".to_owned(), |exponent| format!("{exponent:.2}")));
             rows.push(row);
             curves.push(Curve { name: name.to_owned(), dashed: trade == TRADES[1], points });
