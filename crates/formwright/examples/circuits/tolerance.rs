@@ -37,7 +37,7 @@ pub fn section() -> String {
             }
             if points.is_empty() {
                 row.splice(2.., vec![String::new(); TOLERANCES.len() + 1]);
-                row[2] = "nothing to make deep".to_owned();
+                "nothing to make deep".clone_into(&mut row[2]);
                 rows.push(row);
                 continue;
             }
