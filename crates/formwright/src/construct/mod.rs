@@ -2,4 +2,5 @@
 
 pub mod circuit;
 pub mod sumcode;
+pub mod sumformer;
 pub mod yun;
