@@ -217,7 +217,7 @@ fn what_does_not_fit_a_format_is_declined() {
     };
     for values in Values::ALL {
         refuse((2, 1, 100), options(Family::SumCode, values, false), Precision::F32);
-        refuse((4, 1, 90), options(Family::SumCode, values, false), Precision::F64);
+        refuse((3, 1, 300), options(Family::SumCode, values, false), Precision::F64);
         refuse((3, 1, 40), options(Family::Sumformer, values, false), Precision::F64);
     }
 }

@@ -16,8 +16,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use crate::compile::{Built, Circuit, Lattice, Lowered, Model, Tolerance, lattice};
+use crate::compile::{Built, Circuit, Lattice, Lowered, Model, SumCodeFloats, SumCoded, Tolerance, lattice, sum_code};
 use crate::construct::circuit::Trade;
+use crate::construct::sumcode::{self, Family};
 use crate::construct::yun::{self, AsPrinted, Options};
 use crate::error::{Error, Result, nearest};
 use crate::exact::Rat;
@@ -187,7 +188,7 @@ fn write_files(contents: &[Vec<u8>], dir: &Path) -> io::Result<()> {
 fn to_json(model: &Model) -> Result<Value> {
     let mut file = json!({"format": FORMAT, "version": VERSION});
     let mut summary = model.summary()?;
-    let exact = model.lattice().filter(|lattice| lattice.lowered.is_none()).map(|lattice| &lattice.network);
+    let exact = model.exact().filter(|_| model.float().is_none());
     if let Some(network) = exact {
         for (stage, written) in network.stages.iter().zip(summary["stages"].as_array_mut().into_iter().flatten()) {
             written["parameters"] = stage.generator.parameters();
@@ -277,6 +278,14 @@ struct WrittenFloat {
 struct WrittenCircuit {
     trade: String,
     network: Skeleton,
+}
+
+/// What a sum of codes has besides.
+#[derive(Deserialize)]
+struct WrittenSumCode {
+    code: Option<String>,
+    values: String,
+    network: Option<Skeleton>,
 }
 
 /// What an exact model has besides.
@@ -404,7 +413,30 @@ pub fn read(dir: &Path) -> Result<Model> {
             let (lattice, edited) = read_float(network, format, options, &grid, &target)?;
             (lattice.into(), edited)
         }
-        (other, _) => return Err(wrong(&format!("construction '{other}', expected yun or circuit"))),
+        ("sum-code" | "sumformer-discrete", _) => {
+            let written: WrittenSumCode =
+                serde_json::from_value(file.clone()).map_err(|error| wrong(&error.to_string()))?;
+            let family =
+                [Family::SumCode, Family::Sumformer].into_iter().find(|family| family.name() == common.construction);
+            let coded = sumcode::Options {
+                family: family.unwrap_or(Family::SumCode),
+                code: written.code.as_deref().map(str::parse).transpose()?,
+                values: written.values.parse()?,
+                positional: options.positional,
+            };
+            assumptions = sum_code::assumptions(&grid, &target, &coded, true)?;
+            let shipped = written.network.as_ref().map(shipped).transpose()?;
+            if shipped.is_none() && common.precision != "exact" {
+                return Err(wrong("it is a float model, and has no shapes of its tensors"));
+            }
+            let (coded, edited) =
+                read_sum_code(&file, shipped, &coded, &grid, &target).map_err(|error| wrong(error.headline()))?;
+            (coded.into(), OnceLock::from(edited))
+        }
+        (other, _) => {
+            let known = "expected yun, circuit, sum-code or sumformer-discrete";
+            return Err(wrong(&format!("construction '{other}', {known}")));
+        }
     };
     let mut model = Model::new(source, target, grid, assumptions, tolerance, built);
     model.edited = edited;
@@ -431,6 +463,37 @@ fn read_float(
     let edited = built.float() != Some(&shipped);
     let lowered = built.lowered.map(|built| Lowered { network: shipped, ..built });
     Ok((Lattice { lowered, ..built }, OnceLock::from(edited)))
+}
+
+/// A sum of codes, and whether its weights are not the ones that the construction makes. The stages of an exact one must be: there is no other way
+/// to run them.
+fn read_sum_code(
+    file: &Value,
+    shipped: Option<FloatNetwork>,
+    options: &sumcode::Options,
+    grid: &Grid,
+    target: &Arc<Target>,
+) -> Result<(SumCoded, bool)> {
+    let built = sum_code::build(grid, target, options, shipped.as_ref().map(|network| network.precision))?;
+    let Some(shipped) = shipped else {
+        let written: Option<WrittenExact> = serde_json::from_value(file.clone()).ok();
+        let stages = |written: &WrittenExact| -> Vec<Value> {
+            written.stages.iter().map(|stage| json!([stage.name, stage.parameters])).collect()
+        };
+        let own = describe(&built.network);
+        let same = written.is_some_and(|written| {
+            let affine = |map: &WrittenAffine| json!([map.weight, map.bias]);
+            own == json!([stages(&written), affine(&written.embed), written.pos, affine(&written.read_out)])
+        });
+        return if same {
+            Ok((built, false))
+        } else {
+            Err(Error::input("its stages are not those that the construction builds"))
+        };
+    };
+    let edited = built.float() != Some(&shipped);
+    let lowered = built.lowered.map(|floats| SumCodeFloats { network: shipped, ..floats });
+    Ok((SumCoded { lowered, ..built }, edited))
 }
 
 /// A circuit with the weights that were shipped. Whether they are the ones that are compiled is looked at when something is claimed.

@@ -8,8 +8,8 @@
 //! | values | one block on a grid (`values_on_grid.rs`), or layers of two ReLUs | weights are multiples of a power of two |
 //!
 //! **The sum.** Equal scores are equal floats; less their maximum they are 0, and `exp(0) = 1`. So the weights are all `w = fl(1/n) = (1+δ)/n`, and what is added up,
-//! `w·(n c) = c + cδ`, is rounded to `c`, fused into the sum or not, whenever `|cδ|` is less than half a unit in the last place of `c`: it is so for every code of this
-//! network, or the network is declined. Then the sum of codes is exact in any order, and so is `S` times it.
+//! `w·(n c) = c + cδ`, is rounded to `c`, fused into the sum or not, whenever `|cδ|` is less than half a unit in the last place of `c` (at a power of two, at most half of the unit below, a tie going
+//! to the power): it is so for every code of this network, or the network is declined. Then the sum of codes is exact in any order, and so is `S` times it.
 //!
 //! **Layers.** `R(t-c+¾)` and `R(t-c+½)` with the weights `±4A` and `∓4W`: at its own id a token holds `¾` and `½`, `y = 3A - 2A` and `id = c - 3W + 2W < 0`, exactly if `3A` has at most
 //! `μ` digits and the ids four less. Every window above has left it alone, every window below finds a negative id.
@@ -29,7 +29,7 @@ use crate::error::{Error, Result};
 use crate::exact::{Int, Rat};
 use crate::interval::Interval;
 use crate::lattice::Grid;
-use crate::network::{Activation, Affine, FeedForward, FloatAffine, FloatNetwork, FloatStage, Layer, Precision, Stage};
+use crate::network::{Activation, FeedForward, FloatNetwork, FloatStage, Layer, Precision, Stage};
 use crate::target::Target;
 
 /// What a float network loses against the target's values at cell centres.
@@ -109,9 +109,11 @@ fn check_shares(parts: &Parts, precision: Precision) -> Result<()> {
     let share = Rat::from_f64(to_float::nearest(&Rat::new(1, codes.tokens), precision)).unwrap_or_default();
     let off = (share * tokens - Rat::ONE).abs();
     let safe = |code: &&Int| {
-        // Half a unit in the last place; at a power of two, of the numbers below.
-        let digits = (*code - Int::ONE).bits().max(1);
-        Rat::from(*code) * &off < to_float::grid_step(digits, precision) / Rat::from(2)
+        // Half a unit in the last place; at a power of two, of the numbers below, and there a tie goes to the power, which is even.
+        let below = *code - Int::ONE;
+        let half = to_float::grid_step(below.bits(), precision) / Rat::from(2);
+        let moved = Rat::from(*code) * &off;
+        if below.bits() < code.bits() { moved <= half } else { moved < half }
     };
     match codes.values.iter().find(|code| !safe(code)) {
         None => Ok(()),
@@ -225,25 +227,8 @@ impl SumCodeLowering {
                 }
             }
         }
-        let flat = |matrix: &[Vec<Rat>]| matrix.iter().flatten().map(|x| to_float::nearest(x, precision)).collect();
-        let affine = |map: &Affine| FloatAffine {
-            inputs: map.weight.first().map_or(0, Vec::len),
-            outputs: map.weight.len(),
-            weight: flat(&map.weight),
-            bias: flat(std::slice::from_ref(&map.bias)),
-        };
-        let tokens = parts.nodes.grid.tokens();
-        Ok(FloatNetwork {
-            precision,
-            tokens,
-            lengths: (tokens, tokens),
-            coordinates: parts.coordinates(),
-            embed: affine(&parts.embed()),
-            positions: parts.positions().as_deref().map(flat),
-            stages: stages.into_iter().map(|(stage, _)| stage).collect(),
-            runs: assembly.runs,
-            read_out: affine(&parts.read_out()),
-        })
+        let stages = stages.into_iter().map(|(stage, _)| stage).collect();
+        Ok(assembly.network(&parts.network(), stages))
     }
 }
 
@@ -273,7 +258,7 @@ fn height(
     let (nodes, grid) = (&parts.nodes, &parts.nodes.grid);
     let exact = |value: &Rat| Interval::from(value);
     let gamma = |k: usize| gamma(k, precision);
-    // A cell is at most N on a ramp, up to what rounding adds: less than 1, since all terms of the quantiser together are at most 2^μ ulps of a ramp.
+    // What the digits take away from a snapped coordinate they add to its cell, exactly on ramps too: a cell is at most N.
     let side = Rat::from(quantiser.cells) + Rat::ONE;
     let columns = grid.radix().iter().map(Rat::from).sum::<Rat>() * side;
     let top = columns + Rat::from(nodes.symbols());
