@@ -280,14 +280,6 @@ struct WrittenCircuit {
     network: Skeleton,
 }
 
-/// What a sum of codes has besides.
-#[derive(Deserialize)]
-struct WrittenSumCode {
-    code: Option<String>,
-    values: String,
-    network: Option<Skeleton>,
-}
-
 /// What an exact model has besides.
 #[derive(Deserialize)]
 struct WrittenExact {
@@ -413,24 +405,18 @@ pub fn read(dir: &Path) -> Result<Model> {
             let (lattice, edited) = read_float(network, format, options, &grid, &target)?;
             (lattice.into(), edited)
         }
-        ("sum-code" | "sumformer-discrete", _) => {
-            let written: WrittenSumCode =
-                serde_json::from_value(file.clone()).map_err(|error| wrong(&error.to_string()))?;
-            let family =
-                [Family::SumCode, Family::Sumformer].into_iter().find(|family| family.name() == common.construction);
-            let coded = sumcode::Options {
-                family: family.unwrap_or(Family::SumCode),
-                code: written.code.as_deref().map(str::parse).transpose()?,
-                values: written.values.parse()?,
-                positional: options.positional,
-            };
-            assumptions = sum_code::assumptions(&grid, &target, &coded, true)?;
-            let shipped = written.network.as_ref().map(shipped).transpose()?;
-            if shipped.is_none() && common.precision != "exact" {
+        ("sum-code" | "sumformer-discrete", precision) => {
+            let options =
+                sum_code_options(&common.construction, &file, options.positional).map_err(|what| wrong(what))?;
+            assumptions = sum_code::assumptions(&grid, &target, &options, true)?;
+            let skeleton: Option<Skeleton> =
+                file.get("network").and_then(|part| serde_json::from_value(part.clone()).ok());
+            let shipped = skeleton.as_ref().map(shipped).transpose()?;
+            if shipped.is_none() && precision != "exact" {
                 return Err(wrong("it is a float model, and has no shapes of its tensors"));
             }
-            let (coded, edited) =
-                read_sum_code(&file, shipped, &coded, &grid, &target).map_err(|error| wrong(error.headline()))?;
+            let read = read_sum_code(&file, shipped, &options, &grid, &target);
+            let (coded, edited) = read.map_err(|error| wrong(error.headline()))?;
             (coded.into(), OnceLock::from(edited))
         }
         (other, _) => {
@@ -463,6 +449,23 @@ fn read_float(
     let edited = built.float() != Some(&shipped);
     let lowered = built.lowered.map(|built| Lowered { network: shipped, ..built });
     Ok((Lattice { lowered, ..built }, OnceLock::from(edited)))
+}
+
+/// What of `model.json` says which sum of codes it is.
+fn sum_code_options(
+    family: &str,
+    file: &Value,
+    positional: bool,
+) -> std::result::Result<sumcode::Options, &'static str> {
+    let code = match &file["code"] {
+        Value::Null => None,
+        Value::String(name) => Some(name.parse().map_err(|_| "its code is not one")?),
+        _ => return Err("its code is not one"),
+    };
+    let values = file["values"].as_str().and_then(|name| name.parse().ok()).ok_or("its value map is not one")?;
+    let families = [Family::SumCode, Family::Sumformer];
+    let family = families.into_iter().find(|known| known.name() == family).ok_or("its construction is not one")?;
+    Ok(sumcode::Options { family, code, values, positional })
 }
 
 /// A sum of codes, and whether its weights are not the ones that the construction makes. The stages of an exact one must be: there is no other way

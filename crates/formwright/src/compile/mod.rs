@@ -361,7 +361,7 @@ impl Model {
         match &self.built {
             _ if certified.budget.meets(eps) => Ok(()),
             Built::Lattice(lattice) => Err(lattice.missed(eps, certified, &self.grid, fixed)),
-            Built::SumCode(coded) => Err(coded.missed(eps, certified, &self.grid, fixed)),
+            Built::SumCode(_) => Err(sum_code::missed(eps, certified, &self.grid, fixed)),
             Built::Circuit(_) => Ok(()),
         }
     }

@@ -252,6 +252,16 @@ pub(crate) fn grid_for(
     search(&first, finest, eps, budget)
 }
 
+/// Why a bound is above a tolerance, and what to do.
+pub(super) fn missed(eps: &Rat, certified: &Certified, grid: &Grid, fixed: bool) -> Error {
+    let way_out = if fixed {
+        "a larger --eps: the target fixes the grid"
+    } else {
+        "leave out --resolution: one that is enough is found"
+    };
+    not_met(eps, &certified.budget, grid.resolution()).note("try", way_out)
+}
+
 impl SumCoded {
     fn of(parts: &Parts, lowered: Option<SumCodeFloats>) -> Self {
         Self {
@@ -310,16 +320,6 @@ impl SumCoded {
             Some(point) => value_at_centre(target, grid, &point, self.lowered.is_some()),
             None => Ok(vec![vec![Rat::ZERO; target.output_dims()]; grid.tokens()]),
         }
-    }
-
-    /// Why a bound is above a tolerance, and what to do.
-    pub(super) fn missed(&self, eps: &Rat, certified: &Certified, grid: &Grid, fixed: bool) -> Error {
-        let way_out = if fixed {
-            "a larger --eps: the target fixes the grid"
-        } else {
-            "leave out --resolution: one that is enough is found"
-        };
-        not_met(eps, &certified.budget, grid.resolution()).note("try", way_out)
     }
 
     /// Why no finite bound is proved.

@@ -143,15 +143,11 @@ impl SumCodeLowering {
             Values::Layered => None,
             Values::OneBlock | Values::Rank => Some(on_grid(&parts.nodes, precision)?),
         };
-        let rounding = match &curve {
-            Some(gridded) => gridded.loss.clone(),
-            None => {
-                let mut loss = Rat::ZERO;
-                for value in parts.nodes.listed()?.iter().flat_map(|node| &node.value) {
-                    loss = loss.max((on_short_grid(value, precision) - value).abs());
-                }
-                loss
-            }
+        let rounding = if let Some(gridded) = &curve {
+            gridded.loss.clone()
+        } else {
+            let values = parts.nodes.listed()?.iter().flat_map(|node| &node.value);
+            values.map(|value| (on_short_grid(value, precision) - value).abs()).fold(Rat::ZERO, Rat::max)
         };
         let exact = |value: &Rat| Interval::from(value);
         let shift = embedding_shift(grid, &Int::from(grid.resolution()), precision)
@@ -288,10 +284,9 @@ fn height(
     };
     let (constant, hinges) = gridded.curve.hinges();
     let units = hinges.len() + parts.layout.width + 6;
-    let outputs = constant.len();
     let mut worst = Interval::ZERO;
-    for output in 0..outputs {
-        let (mut left, mut right) = (constant[output].abs(), constant[output].abs());
+    for (output, constant) in constant.iter().enumerate() {
+        let (mut left, mut right) = (constant.abs(), constant.abs());
         for hinge in &hinges {
             let knot = Rat::from(hinge.knot);
             if hinge.facing < 0 {

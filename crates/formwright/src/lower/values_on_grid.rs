@@ -56,14 +56,12 @@ fn gridded(nodes: &Nodes, precision: Precision, steep: bool) -> Result<Option<Gr
         rises.push(knots.len() - 1);
         knots.push(node.id.clone());
     }
-    let mut slopes = vec![vec![Rat::ZERO; outputs]; knots.len() - 1];
+    let mut slopes = vec![Vec::with_capacity(outputs); knots.len() - 1];
     let mut loss = Rat::ZERO;
     for output in 0..outputs {
         let values = || listed.iter().map(|node| &node.value[output]);
         let Some((column, lost)) = column(&knots, &rises, &nodes.lowest(), values, precision) else { return Ok(None) };
-        for (place, slope) in column.into_iter().enumerate() {
-            slopes[place][output] = slope;
-        }
+        slopes.iter_mut().zip(column).for_each(|(entries, slope)| entries.push(slope));
         loss = loss.max(lost);
     }
     let curve = Curve { knots, start: vec![Rat::ZERO; outputs], slopes };

@@ -251,9 +251,8 @@ pub fn compile_first(request: &Request) -> Result<Model> {
             }
             Some(error) => Err(error.note_first("nearest", format!("{name}; formwright plan lists all {all}"))),
         },
-        (Way::Circuit { .. }, Err(error)) => Err(error),
+        (Way::Circuit { .. } | Way::SumCode { .. }, Err(error)) => Err(error),
         (Way::Circuit { .. }, _) => Err(Error::declined("a circuit was not made")),
-        (Way::SumCode { .. }, Err(error)) => Err(error),
         (Way::SumCode { options, format }, Ok(_)) => {
             let arithmetic = format.map_or(Arithmetic::Exact, Arithmetic::Float);
             compile(&Request { construction: Some(Construction::SumCode(options)), arithmetic, ..request.clone() })

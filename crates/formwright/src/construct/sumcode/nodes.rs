@@ -132,24 +132,15 @@ impl Nodes {
         }))
     }
 
-    fn check(&self, count: &Int, what: &str) -> Result<()> {
-        if *count <= Int::from(MOST_NODES) {
-            return Ok(());
-        }
-        Err(Error::declined(format!("the value map has {count} {what}, too many to write down"))
-            .note("limit", MOST_NODES.to_string())
-            .note("try", "a coarser --resolution, or fewer --tokens"))
-    }
-
     /// Declines more ids than can be listed, before any is.
     pub fn check_count(&self) -> Result<()> {
-        self.check(&self.count(), "ids")
+        check(&self.count(), "ids")
     }
 
     /// The sums of all multisets, increasing.
     pub fn sums(&self) -> Result<&[Int]> {
         let list = || {
-            self.check(&self.multisets(), "sums")?;
+            check(&self.multisets(), "sums")?;
             let sum = |places: Vec<usize>| places.iter().fold(Int::ZERO, |sum, place| sum + &self.codes.values[*place]);
             let mut sums: Vec<Int> = self.places().map(sum).collect();
             sums.sort_unstable();
@@ -225,4 +216,14 @@ impl Nodes {
             "ranked": self.ranked,
         })
     }
+}
+
+/// Declines what is too much to list.
+fn check(count: &Int, what: &str) -> Result<()> {
+    if *count <= Int::from(MOST_NODES) {
+        return Ok(());
+    }
+    Err(Error::declined(format!("the value map has {count} {what}, too many to write down"))
+        .note("limit", MOST_NODES.to_string())
+        .note("try", "a coarser --resolution, or fewer --tokens"))
 }

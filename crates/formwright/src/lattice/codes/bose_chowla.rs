@@ -26,14 +26,14 @@ pub(super) fn field(asked: Option<u64>, ids: u64) -> Result<u64> {
             .note("try", format!("--code bose-chowla:{}, or --code bose-chowla", next_prime(ids))));
         }
         if q > MOST_STEPS {
-            return Err(too_large(Int::from(q), 1));
+            return Err(too_large(q, 1));
         }
     }
     Ok(next_prime(asked.unwrap_or(ids)))
 }
 
-fn too_large(q: Int, tokens: usize) -> Error {
-    let steps = q.pow(tokens);
+fn too_large(q: u64, tokens: usize) -> Error {
+    let steps = Int::from(q).pow(tokens);
     Error::declined(format!("the codes would take a walk through {q}^{tokens} = {steps} powers"))
         .note(
             "reason",
@@ -44,7 +44,12 @@ fn too_large(q: Int, tokens: usize) -> Error {
 }
 
 fn next_prime(from: u64) -> u64 {
-    (from.max(2)..).find(|&q| prime_factors(q) == [q]).unwrap_or(2)
+    let mut prime = from.max(2);
+    // There is one below twice the number.
+    while prime_factors(prime) != [prime] {
+        prime += 1;
+    }
+    prime
 }
 
 /// The distinct prime factors, increasing.
@@ -68,7 +73,7 @@ fn prime_factors(mut number: u64) -> Vec<u64> {
 
 pub(super) fn codes(tokens: usize, ids: u64, q: u64) -> Result<Vec<Int>> {
     let Some(size) = Int::from(q).pow(tokens).to_u64().filter(|size| *size <= MOST_STEPS) else {
-        return Err(too_large(Int::from(q), tokens));
+        return Err(too_large(q, tokens));
     };
     let ring = Ring::primitive(q, tokens, size - 1)
         .ok_or_else(|| Error::declined(format!("GF({q}^{tokens}) has no generator")).note("try", "--code histogram"))?;
