@@ -59,7 +59,7 @@ pub struct Wish {
     /// The code of a sum of codes: histogram, bose-chowla, bose-chowla:q with a prime q, or mian-chowla.
     #[arg(long, value_name = "CODE")]
     code: Option<String>,
-    /// How a sum of codes looks its values up: one-block, layered or rank.
+    /// How a sum of codes looks its values up: one-block, staircase, layered or rank.
     #[arg(long, value_name = "MAP")]
     values: Option<String>,
     /// The number of tokens; 3 unless the target fixes it.

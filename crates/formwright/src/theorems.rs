@@ -421,8 +421,7 @@ pub const STATEMENTS: &[Statement] = &[
                 "Average attention does the same: Yun et al. 2020, section 6, find it weak in practice, which is no matter of what it can express.",
             ),
             remark(
-                "In floats the quantiser takes a block for each binary digit, and two layers in front of it snap coordinates to a grid: without \
-                 them its sums are not exact in every order.",
+                "In floats the quantiser takes two layers for each binary digit: with one, its sums are not exact in every order.",
             ),
         ],
     },

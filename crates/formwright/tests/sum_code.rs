@@ -146,7 +146,7 @@ fn outside_of_the_box_the_output_is_zero_however_far() {
 fn sizes_are_formulas_and_blocks_are_three() {
     for triple in triples(130) {
         let grid = grid(triple);
-        for options in equivariant().into_iter().take(6).chain([options(Family::SumCode, Values::OneBlock, None, true)])
+        for options in equivariant().into_iter().take(8).chain([options(Family::SumCode, Values::OneBlock, None, true)])
         {
             let text = if options.positional { GENERIC_POSITIONAL } else { GENERIC };
             let network = build(&grid, &target(&expression(text), &grid), &options).expect("a network");

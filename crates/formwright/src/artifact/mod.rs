@@ -352,11 +352,7 @@ pub fn read(dir: &Path) -> Result<Model> {
         return Err(wrong("a Lipschitz constant that is not positive"));
     }
     let grid = common.grid;
-    let belongs = source.tokens().is_none_or(|tokens| tokens == grid.tokens())
-        && source.dims().is_none_or(|dims| dims == grid.dims())
-        && source.resolution().is_none_or(|resolution| resolution == grid.resolution())
-        && source.cube() == (grid.low().clone(), grid.high().clone());
-    if !belongs {
+    if !belongs(&grid, &source) {
         return Err(wrong("its grid is not one of its target's: target.json belongs to another model"));
     }
     let target = Arc::new(source.target(grid.dims())?);
@@ -406,8 +402,7 @@ pub fn read(dir: &Path) -> Result<Model> {
             (lattice.into(), edited)
         }
         ("sum-code" | "sumformer-discrete", precision) => {
-            let options =
-                sum_code_options(&common.construction, &file, options.positional).map_err(|what| wrong(what))?;
+            let options = sum_code_options(&common.construction, &file, options.positional).map_err(&wrong)?;
             assumptions = sum_code::assumptions(&grid, &target, &options, true)?;
             let skeleton: Option<Skeleton> =
                 file.get("network").and_then(|part| serde_json::from_value(part.clone()).ok());
@@ -427,6 +422,14 @@ pub fn read(dir: &Path) -> Result<Model> {
     let mut model = Model::new(source, target, grid, assumptions, tolerance, built);
     model.edited = edited;
     Ok(model)
+}
+
+/// Whether a grid is one of a target's.
+fn belongs(grid: &Grid, source: &Source) -> bool {
+    source.tokens().is_none_or(|tokens| tokens == grid.tokens())
+        && source.dims().is_none_or(|dims| dims == grid.dims())
+        && source.resolution().is_none_or(|resolution| resolution == grid.resolution())
+        && source.cube() == (grid.low().clone(), grid.high().clone())
 }
 
 /// A float network by cells, and whether its weights are not the ones that the construction makes, if that is known.

@@ -96,7 +96,11 @@ pub(crate) fn refusal(request: &Request, options: &Options) -> Option<Error> {
     }
     if format.is_some_and(|format| format.hidden != Hidden::Literal) {
         let reason = "its values are in one block already, or in layers";
-        return out(format!("--pack and --hidden are not for {name}"), reason, "--values one-block, layered or rank");
+        return out(
+            format!("--pack and --hidden are not for {name}"),
+            reason,
+            "--values one-block, staircase, layered or rank",
+        );
     }
     if format.is_some_and(|format| format.temperature != Temperature::Derived) {
         let reason = "its scores are all equal, at any temperature";

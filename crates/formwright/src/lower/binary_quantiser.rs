@@ -1,33 +1,28 @@
 //! The quantiser of a sum of codes in floats: cell numbers, binary digit by binary digit.
 //!
-//! On the registers `x` (in cells) and `cell`, for `b = 2^{J-1}, …, 2, 1` with `2^J ≥ N`, one block of two ReLUs a coordinate:
+//! On the registers `x` (in cells), `cell` and a free one, `p = 0`, for `b = 2^{J-1}, …, 2, 1` with `2^J ≥ N`, two layers:
 //!
 //! ```text
-//! h = (R(x-b+ε) - R(x-b)) / ε,      x ← x - b h,      cell ← cell + b h
+//! p ← p + R(b - x)
+//! x ← x - b h,    cell ← cell + b h,    p ← p - R(p),        h = R(1 - p/ε)
 //! ```
 //!
-//! Off the ramps `[k-ε, k)` this leaves `cell = ⌊x⌋`. One block before them sends what is outside of `[0, N)` below every id, by two ReLUs that do not saturate,
+//! `h` is 1 for `x ≥ b` and 0 for `x ≤ b - ε`, so that off the ramps `(k-ε, k)` this leaves `cell = ⌊x⌋`. One layer before them sends what is outside of `[0, N)`
+//! below every id, by two ReLUs that do not saturate,
 //!
 //! ```text
-//! cell ← cell - (F/ε) (R(-x) + R(x-N+ε)).
+//! cell ← cell - (F/ε) (R(-x) + R(x-N+ε)),          F = a power of two ≥ Q + 2^J + 2
 //! ```
 //!
-//! **Exact, in any order.** As it comes, `x` has all its digits, and `x - (b/ε)R(…) + (b/ε)R(…)` does not keep them if the large terms are added last. So two
-//! layers in front *snap* `x` to a multiple of `2^-m`, by adding `C = 2^{μ-1-m}` and subtracting it again. With ramps `ε = 2^-m` all terms are then
-//! multiples of `2^-m` below `b²/ε + 4·2^J + Q`, and every sum is exact as long as
+//! **Exact, in any order, for every float.** For `x ≥ b` the first unit rests, `p = 0` and `h = 1` exactly, and `x - b` is exact because `b ≤ x < 2b`. For `x ≤ b - ε` rounding
+//! keeps `p ≥ ε`, the second unit rests, and nothing changes. `p - R(p) = 0`. No sum has a term that is larger than its result, so that `ε` may be the distance of floats below
+//! `2^J`, `ε = 2^{J-μ}`: at `N` no float lies on the ramp. (With both kinks in one layer, `h = (R(x-b+ε) - R(x-b))/ε`, there are terms of `b²/ε` in the sums, which are
+//! exact in one order and not in others.)
 //!
-//! ```text
-//! (2^{2(J-1)+m} + 2^{J+2} + Q) · 2^m ≤ 2^μ           Q bounds what else is in `cell`
-//! ```
+//! **Outside.** For `x ≥ N`, however large, all digits are 1 or fewer, exactly; they add at most `2^J - 1`, and the flag takes at least `F(1-u)`. For `x ≤ -ε` they are 0. So the cell is below `-Q`.
 //!
-//! The ramps are as narrow as that allows. (Without snapping the any-order claim fails; measured in the order in which it is written, it does not show.)
-//!
-//! **Outside.** For `x ≥ N`, however large, the digits sum to at most `2^J` and rounding errors, at most `g x` with `g = γ_8·2^{J+2}/ε`; the flag is at least `F(x-N+ε)/ε`.
-//! With `F ≥ 2(Q + 2^J + 2gN + 4)`, a power of two, `cell ≤ -(Q+2)` for `x ≤ 2N`, and beyond the flag grows faster. For `x ≤ -ε` the digits are 0.
-//!
-//! *Loss*: a coordinate on a ramp, or snapped across an edge: `ε + 2·2^{-m-1}` of every cell.
+//! *Size*: `2J + 1` layers, of two ReLUs a coordinate at most (more layers if there are fewer free registers than coordinates). *Loss*: coordinates on ramps.
 
-use super::to_float::gamma;
 use crate::exact::{Int, Rat};
 use crate::network::{Activation, FeedForward, Precision};
 
@@ -42,23 +37,15 @@ pub struct BinaryQuantiser {
     pub ramp: usize,
     /// `F`.
     pub flag: Rat,
-    precision: Precision,
 }
 
 impl BinaryQuantiser {
-    /// The narrowest ramps; `None` if there are none below a whole cell.
+    /// The quantiser for `cells` cells and `symbols` codes; `None` if floats are no finer than cells.
     pub fn derive(cells: u64, symbols: usize, precision: Precision) -> Option<Self> {
-        let two = Rat::from(2);
         let digits = (64 - (cells - 1).leading_zeros()) as usize;
-        let others = two.pow(digits + 2) + Rat::from(symbols);
-        let exact = |m: usize| (two.pow(2 * (digits - 1) + m) + &others) * two.pow(m) <= two.pow(precision.digits());
-        let ramp = (1..precision.digits()).take_while(|m| exact(*m)).last()?;
-        let rounding = Rat::from_f64(gamma(8, precision).hi())? * two.pow(digits + 2 + ramp);
-        let least =
-            (Rat::from(symbols) + two.pow(digits) + two.clone() * rounding.clone() * Rat::from(cells) + Rat::from(4))
-                * &two;
-        let flag = two.pow((least.max(Rat::from(8) * rounding).ceil() - Int::ONE).bits());
-        Some(Self { cells, digits, ramp, flag, precision })
+        let ramp = precision.digits().checked_sub(digits).filter(|ramp| *ramp > 1)?;
+        let least = Int::from(symbols) + (Int::ONE << digits) + Int::ONE;
+        Some(Self { cells, digits, ramp, flag: Rat::from(2).pow(least.bits()) })
     }
 
     /// `ε`.
@@ -66,61 +53,62 @@ impl BinaryQuantiser {
         Rat::ONE / Rat::from(2).pow(self.ramp)
     }
 
-    /// The blocks, for coordinates in the registers `0..rows` and their cells in the next `rows`.
-    pub fn layers(&self, rows: usize, width: usize) -> Vec<FeedForward> {
+    /// The layers, for coordinates in the registers `0..rows`, their cells in the next `rows`, and registers from `free` on that are 0 before and behind.
+    pub fn layers(&self, rows: usize, free: usize, width: usize) -> Vec<FeedForward> {
         let (ramp, per_ramp) = (self.width(), Rat::from(2).pow(self.ramp));
-        let constant = Rat::from(2).pow(self.precision.digits() - 1 - self.ramp);
-        let snap = |constant: Rat| {
-            let mut b2 = vec![Rat::ZERO; width];
-            b2[..rows].fill(constant);
-            // A layer has at least one hidden unit; this one's does nothing.
-            FeedForward {
-                w1: vec![vec![Rat::ZERO; width]],
-                b1: vec![Rat::ZERO],
-                activations: vec![Activation::Relu],
-                w2: vec![vec![Rat::ZERO]; width],
-                b2,
-            }
-        };
-        let mut layers = vec![snap(constant.clone()), snap(-constant)];
         let flag = -(&self.flag * &per_ramp);
-        let end = Rat::from(self.cells);
-        layers.push(pairs(
-            rows,
-            width,
-            &[(-Rat::ONE, Rat::ZERO, Rat::ZERO, flag.clone()), (Rat::ONE, &ramp - end, Rat::ZERO, flag)],
-        ));
-        for digit in (0..self.digits).rev() {
-            let b = Rat::from(2).pow(digit);
-            let height = &b * &per_ramp;
-            layers.push(pairs(
-                rows,
-                width,
-                &[(Rat::ONE, &ramp - &b, -height.clone(), height.clone()), (Rat::ONE, -b, height.clone(), -height)],
-            ));
+        let mut outside = Block::new(width);
+        for row in 0..rows {
+            outside.unit(row, -Rat::ONE, Rat::ZERO, &[(rows + row, flag.clone())]);
+            outside.unit(row, Rat::ONE, &ramp - Rat::from(self.cells), &[(rows + row, flag.clone())]);
+        }
+        let mut layers = vec![outside.layer];
+        let all: Vec<usize> = (0..rows).collect();
+        for rows_at_once in all.chunks(width - free) {
+            for digit in (0..self.digits).rev() {
+                let b = Rat::from(2).pow(digit);
+                let (mut below, mut taken) = (Block::new(width), Block::new(width));
+                for (place, &row) in rows_at_once.iter().enumerate() {
+                    let scratch = free + place;
+                    below.unit(row, -Rat::ONE, b.clone(), &[(scratch, Rat::ONE)]);
+                    taken.unit(scratch, -per_ramp.clone(), Rat::ONE, &[(row, -b.clone()), (rows + row, b.clone())]);
+                    taken.unit(scratch, Rat::ONE, Rat::ZERO, &[(scratch, -Rat::ONE)]);
+                }
+                layers.extend([below.layer, taken.layer]);
+            }
         }
         layers
     }
 }
 
-/// The block whose units, for each coordinate, read it by `(slope, bias)` and write `(to x, to cell)`.
-fn pairs(rows: usize, width: usize, units: &[(Rat, Rat, Rat, Rat)]) -> FeedForward {
-    let hidden = rows * units.len();
-    let mut layer = FeedForward {
-        w1: vec![vec![Rat::ZERO; width]; hidden],
-        b1: Vec::with_capacity(hidden),
-        activations: vec![Activation::Relu; hidden],
-        w2: vec![vec![Rat::ZERO; hidden]; width],
-        b2: vec![Rat::ZERO; width],
-    };
-    for row in 0..rows {
-        for (slope, bias, to_x, to_cell) in units {
-            let unit = layer.b1.len();
-            layer.w1[unit][row] = slope.clone();
-            layer.b1.push(bias.clone());
-            layer.w2[row][unit] = to_x.clone();
-            layer.w2[rows + row][unit] = to_cell.clone();
+/// A layer as it is put together.
+struct Block {
+    layer: FeedForward,
+}
+
+impl Block {
+    fn new(width: usize) -> Self {
+        let layer = FeedForward {
+            w1: Vec::new(),
+            b1: Vec::new(),
+            activations: Vec::new(),
+            w2: vec![Vec::new(); width],
+            b2: vec![Rat::ZERO; width],
+        };
+        Self { layer }
+    }
+
+    /// `R(slope · register + bias)`, with these weights to other registers.
+    fn unit(&mut self, register: usize, slope: Rat, bias: Rat, to: &[(usize, Rat)]) {
+        let width = self.layer.b2.len();
+        let mut read = vec![Rat::ZERO; width];
+        read[register] = slope;
+        self.layer.w1.push(read);
+        self.layer.b1.push(bias);
+        self.layer.activations.push(Activation::Relu);
+        for (register, row) in self.layer.w2.iter_mut().enumerate() {
+            let weight = to.iter().find(|(target, _)| *target == register);
+            row.push(weight.map_or(Rat::ZERO, |(_, weight)| weight.clone()));
         }
     }
-    layer
 }

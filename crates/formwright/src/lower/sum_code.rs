@@ -2,7 +2,7 @@
 //!
 //! | stage | what becomes of it | exact on the lattice, because |
 //! |---|---|---|
-//! | quantise | binary digits (`binary_quantiser.rs`) | coordinates are snapped |
+//! | quantise | binary digits (`binary_quantiser.rs`) | no sum has terms larger than its result |
 //! | code, rank, id | as they are: integers | all terms together are at most `2^μ` |
 //! | sum | softmax of equal scores | see below |
 //! | values | one block on a grid (`values_on_grid.rs`), or layers of two ReLUs | weights are multiples of a power of two |
@@ -141,7 +141,7 @@ impl SumCodeLowering {
         to_float::check_magnitude("the target's largest value", &spread, precision)?;
         let curve = match options.values {
             Values::Layered => None,
-            Values::OneBlock | Values::Rank => Some(on_grid(&parts.nodes, precision)?),
+            values => Some(on_grid(&parts.nodes, values == Values::Staircase, precision)?),
         };
         let rounding = if let Some(gridded) = &curve {
             gridded.loss.clone()
@@ -150,8 +150,7 @@ impl SumCodeLowering {
             values.map(|value| (on_short_grid(value, precision) - value).abs()).fold(Rat::ZERO, Rat::max)
         };
         let exact = |value: &Rat| Interval::from(value);
-        let shift = embedding_shift(grid, &Int::from(grid.resolution()), precision)
-            + exact(&(quantiser.width() / Rat::from(2)));
+        let shift = embedding_shift(grid, &Int::from(grid.resolution()), precision);
         let good = Interval::ONE - exact(&quantiser.width()) - Interval::point(2.0) * shift;
         let coordinates = u32::try_from(grid.tokens() * grid.dims()).unwrap_or(u32::MAX);
         let bad_share = if good.lo() > 0.0 { (Interval::ONE - good.powi(coordinates)).hi() } else { 1.0 };
@@ -196,11 +195,13 @@ impl SumCodeLowering {
         };
         let forward = |layers: Vec<FeedForward>| layers.into_iter().map(Layer::FeedForward).collect();
         let meaning = "every coordinate to its cell, digit by digit; outside of the box below every id".to_owned();
-        push("quantise", "sum-code", meaning, forward(self.quantiser.layers(layout.dims, layout.width)));
+        push("quantise", "sum-code", meaning, forward(self.quantiser.layers(layout.dims, layout.code, layout.width)));
         for Stage { name, statement, meaning, generator } in parts.middle() {
             push(name, statement, meaning, generator.layers().collect::<Result<_>>()?);
         }
-        if parts.options.family == Family::SumCode && parts.options.values == Values::OneBlock {
+        if parts.options.family == Family::SumCode
+            && matches!(parts.options.values, Values::OneBlock | Values::Staircase)
+        {
             let mut read = vec![Rat::ZERO; layout.width];
             read[layout.code] = -Rat::ONE;
             let direction = read.iter().map(|entry| -entry).collect();
@@ -254,7 +255,7 @@ fn height(
     let (nodes, grid) = (&parts.nodes, &parts.nodes.grid);
     let exact = |value: &Rat| Interval::from(value);
     let gamma = |k: usize| gamma(k, precision);
-    // What the digits take away from a snapped coordinate they add to its cell, exactly on ramps too: a cell is at most N.
+    // What the digits take away from a coordinate they add to its cell, on ramps too, up to rounding: a cell is at most N, and less than 1.
     let side = Rat::from(quantiser.cells) + Rat::ONE;
     let columns = grid.radix().iter().map(Rat::from).sum::<Rat>() * side;
     let top = columns + Rat::from(nodes.symbols());

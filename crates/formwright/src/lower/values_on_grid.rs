@@ -9,12 +9,13 @@
 //! ```
 //!
 //! where the curve rises over the last `ℓ` before an id and is flat elsewhere. What is left of a slope is made up at the next id. Rising over the whole gap
-//! (interpolation, a ReLU an id) makes slopes small, and with them `h`, but multiplies `h` by the largest gap; rising over `ℓ = 1` (a staircase, two ReLUs an id) does not.
-//! Which of the two loses less depends on the ids: the better one is taken, and its loss is computed from its weights.
+//! (`one-block` and `rank`: a ReLU an id) makes slopes small, and with them `h`, but multiplies `h` by the largest gap; rising over `ℓ = 1` (`staircase`: two ReLUs an id)
+//! does not. The loss is computed from the weights.
 
 use super::to_float::{grid_step, sum_bits, to_multiple};
 use crate::construct::sumcode::curve::Curve;
 use crate::construct::sumcode::nodes::Nodes;
+use crate::construct::sumcode::values::knots;
 use crate::error::{Error, Result};
 use crate::exact::{Int, Rat};
 use crate::network::Precision;
@@ -31,11 +32,9 @@ pub struct Gridded {
 /// How often the grid is made coarser, at most: no format has more digits.
 const MOST_TRIES: usize = 64;
 
-/// The curve through the values of all ids.
-pub fn on_grid(nodes: &Nodes, precision: Precision) -> Result<Gridded> {
-    let curves = [false, true].into_iter().filter_map(|steep| gridded(nodes, precision, steep).transpose());
-    let curves = curves.collect::<Result<Vec<Gridded>>>()?;
-    curves.into_iter().min_by(|a, b| a.loss.cmp(&b.loss)).ok_or_else(|| {
+/// The curve through the values of all ids, on the finest grid that makes its sums exact.
+pub fn on_grid(nodes: &Nodes, steep: bool, precision: Precision) -> Result<Gridded> {
+    gridded(nodes, precision, steep)?.ok_or_else(|| {
         Error::declined(format!("the values of this network do not add up exactly in {precision}"))
             .note("try", "--values layered, a coarser --resolution, or --precision exact")
     })
@@ -45,17 +44,7 @@ pub fn on_grid(nodes: &Nodes, precision: Precision) -> Result<Gridded> {
 fn gridded(nodes: &Nodes, precision: Precision, steep: bool) -> Result<Option<Gridded>> {
     let listed = nodes.listed()?;
     let outputs = nodes.target.output_dims();
-    let mut knots = vec![nodes.floor()];
-    // Where an id's rise begins, and which knot the id is.
-    let mut rises = Vec::with_capacity(listed.len());
-    for node in listed {
-        let begins = &node.id - Int::ONE;
-        if steep && knots.last().is_some_and(|last| *last < begins) {
-            knots.push(begins);
-        }
-        rises.push(knots.len() - 1);
-        knots.push(node.id.clone());
-    }
+    let (knots, rises) = knots(nodes, steep)?;
     let mut slopes = vec![Vec::with_capacity(outputs); knots.len() - 1];
     let mut loss = Rat::ZERO;
     for output in 0..outputs {

@@ -70,9 +70,11 @@ impl Family {
 /// How ids become values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Values {
-    /// All in one block.
+    /// All in one block, by interpolation.
     #[default]
     OneBlock,
+    /// All in one block, as a staircase: more ReLUs, and fewer digits lost in floats.
+    Staircase,
     /// A layer for each.
     Layered,
     /// All in one block, by the rank of the sum.
@@ -81,12 +83,13 @@ pub enum Values {
 
 impl Values {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::OneBlock, Self::Layered, Self::Rank];
+    pub const ALL: [Self; 4] = [Self::OneBlock, Self::Staircase, Self::Layered, Self::Rank];
 
     /// The name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::OneBlock => "one-block",
+            Self::Staircase => "staircase",
             Self::Layered => "layered",
             Self::Rank => "rank",
         }
@@ -380,6 +383,7 @@ impl Parts {
         let count = self.nodes.count();
         match self.options.values {
             Values::Layered => format!("each of {count} ids to the target's value, one window an id"),
+            Values::Staircase => format!("each of {count} ids to the target's value, by a staircase"),
             Values::OneBlock | Values::Rank => format!("each of {count} ids to the target's value, by interpolation"),
         }
     }
@@ -399,9 +403,10 @@ impl Parts {
         let meaning = self.values_meaning();
         stages.push(match self.options.values {
             Values::Layered => stage("values", "sum-code", meaning, self.value_layers()),
-            Values::OneBlock | Values::Rank => {
-                let block =
-                    ValueBlock { nodes: Arc::clone(&self.nodes), read: self.layout.read(), to: self.layout.outputs };
+            values => {
+                let (read, to) = (self.layout.read(), self.layout.outputs);
+                let steep = values == Values::Staircase;
+                let block = ValueBlock { nodes: Arc::clone(&self.nodes), read, to, steep };
                 stage("values", "sum-code", meaning, block)
             }
         });

@@ -1,6 +1,7 @@
 //! From ids to values, into registers of their own: in one block, or in layers.
 //!
-//! **One block**: the piecewise linear function through `(floor, 0)` and `(id, value)` for all ids, constant outside (`curve.rs`). `M + 2` ReLUs.
+//! **One block**: the piecewise linear function through `(floor, 0)` and `(id, value)` for all ids, constant outside (`curve.rs`). `M + 2` ReLUs. As a **staircase** it is
+//! flat up to 1 before an id and rises from there: `2M + 2` ReLUs, whose terms floats add up with fewer digits lost.
 //!
 //! **Layers**, by decreasing id `c`, as in Lemma 7, one hidden unit each:
 //!
@@ -35,21 +36,38 @@ pub struct ValueBlock {
     pub read: Vec<Rat>,
     /// The first register of the values.
     pub to: usize,
+    /// Whether it is a staircase.
+    pub steep: bool,
 }
 
-/// The interpolating function.
-pub fn interpolation(nodes: &Nodes) -> Result<Curve> {
-    let listed = nodes.listed()?;
-    let zero = vec![Rat::ZERO; nodes.target.output_dims()];
-    let (mut below, mut before) = (nodes.floor(), &zero);
-    let (mut knots, mut slopes) = (vec![below.clone()], Vec::new());
-    for Node { id, value } in listed {
-        let length = Rat::from(id - &below);
-        slopes.push(value.iter().zip(before).map(|(value, before)| (value - before) / length.clone()).collect());
-        knots.push(id.clone());
-        (below, before) = (id.clone(), value);
+/// The knots of a curve through all ids, and for each id the knot at which its rise begins: the one before it.
+pub fn knots(nodes: &Nodes, steep: bool) -> Result<(Vec<Int>, Vec<usize>)> {
+    let mut knots = vec![nodes.floor()];
+    let mut rises = Vec::new();
+    for node in nodes.listed()? {
+        let begins = &node.id - Int::ONE;
+        // Where an id comes directly behind another one, two knots are in one place.
+        if steep {
+            knots.push(begins);
+        }
+        rises.push(knots.len() - 1);
+        knots.push(node.id.clone());
     }
-    Ok(Curve { knots, start: zero.clone(), slopes })
+    Ok((knots, rises))
+}
+
+/// The function through all values.
+pub fn interpolation(nodes: &Nodes, steep: bool) -> Result<Curve> {
+    let (knots, rises) = knots(nodes, steep)?;
+    let start = vec![Rat::ZERO; nodes.target.output_dims()];
+    let mut slopes = vec![start.clone(); knots.len() - 1];
+    let mut before = &start;
+    for (Node { value, .. }, place) in nodes.listed()?.iter().zip(rises) {
+        let length = Rat::from(&knots[place + 1] - &knots[place]);
+        slopes[place] = value.iter().zip(before).map(|(value, before)| (value - before) / length.clone()).collect();
+        before = value;
+    }
+    Ok(Curve { knots, start, slopes })
 }
 
 impl ValueBlock {
@@ -75,7 +93,8 @@ impl ValueBlock {
         } else {
             (listed[above - 1].id.clone(), listed[above - 1].value.clone())
         };
-        let share = (t - Rat::from(&below)) / Rat::from(&next.id - &below);
+        let begins = if self.steep { (&next.id - Int::ONE).max(below) } else { below };
+        let share = ((t - Rat::from(&begins)) / Rat::from(&next.id - &begins)).max(Rat::ZERO);
         Ok(value.iter().zip(&next.value).map(|(low, high)| low + (high - low) * &share).collect())
     }
 }
@@ -90,7 +109,9 @@ impl Generator for ValueBlock {
     }
 
     fn size(&self) -> StageSize {
-        let (units, outputs) = (self.nodes.count() + Int::from(2), self.nodes.target.output_dims());
+        let outputs = self.nodes.target.output_dims();
+        let count = self.nodes.count();
+        let units = if self.steep { Int::from(2) * count } else { count } + Int::from(2);
         let reads = self.read.iter().filter(|weight| !weight.is_zero()).count();
         let nonzeros = &units * Int::from(reads + 1 + outputs) + Int::from(outputs);
         let hidden = units.to_usize().unwrap_or(usize::MAX);
@@ -98,7 +119,7 @@ impl Generator for ValueBlock {
     }
 
     fn layers(&self) -> Box<dyn Iterator<Item = Result<Layer>> + '_> {
-        let layer = || Ok(Layer::FeedForward(interpolation(&self.nodes)?.layer(&self.read, self.to)));
+        let layer = || Ok(Layer::FeedForward(interpolation(&self.nodes, self.steep)?.layer(&self.read, self.to)));
         Box::new(std::iter::once_with(layer))
     }
 
@@ -111,7 +132,7 @@ impl Generator for ValueBlock {
     }
 
     fn parameters(&self) -> Value {
-        json!({"nodes": self.nodes.to_json(), "read": self.read, "to": self.to})
+        json!({"nodes": self.nodes.to_json(), "read": self.read, "to": self.to, "steep": self.steep})
     }
 }
 
