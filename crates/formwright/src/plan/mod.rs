@@ -326,8 +326,15 @@ fn rows(request: &Request, wanted: Rows) -> Result<Plan> {
                 }
             }
             for options in sums_of_codes(request, &shape, &target, &norm) {
-                let outcome = sketch_sum_code(request, &shape, &target, &options, format, &norm, eps.as_ref());
-                candidates.push(Candidate { way: Way::SumCode { options, format }, outcome });
+                let candidate = |options: sumcode::Options| {
+                    let outcome = sketch_sum_code(request, &shape, &target, &options, format, &norm, eps.as_ref());
+                    Candidate { way: Way::SumCode { options, format }, outcome }
+                };
+                let plain = candidate(options);
+                // In floats a staircase loses fewer digits than interpolation, for twice the hidden units.
+                let open = request.construction.is_none() && format.is_some() && !plain.serves();
+                let steep = open.then(|| candidate(sumcode::Options { values: sumcode::Values::Staircase, ..options }));
+                candidates.push(steep.filter(Candidate::serves).unwrap_or(plain));
             }
         }
     }
