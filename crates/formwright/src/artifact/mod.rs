@@ -318,6 +318,9 @@ struct WrittenStage {
 /// What to do about a folder that is not as it was written.
 pub(crate) const ANEW: &str = "build the model anew, or copy all files of its folder again";
 
+/// The constructions that a file may name.
+const KNOWN: &str = "expected yun, circuit, sum-code or sumformer-discrete";
+
 /// Reads a model's folder.
 pub fn read(dir: &Path) -> Result<Model> {
     if !dir.is_dir() {
@@ -404,20 +407,14 @@ pub fn read(dir: &Path) -> Result<Model> {
         ("sum-code" | "sumformer-discrete", precision) => {
             let options = sum_code_options(&common.construction, &file, options.positional).map_err(&wrong)?;
             assumptions = sum_code::assumptions(&grid, &target, &options, true)?;
-            let skeleton: Option<Skeleton> =
-                file.get("network").and_then(|part| serde_json::from_value(part.clone()).ok());
+            let skeleton = (precision != "exact").then(|| serde_json::from_value(file["network"].clone())).transpose();
+            let skeleton: Option<Skeleton> = skeleton.map_err(|error| wrong(&error.to_string()))?;
             let shipped = skeleton.as_ref().map(shipped).transpose()?;
-            if shipped.is_none() && precision != "exact" {
-                return Err(wrong("it is a float model, and has no shapes of its tensors"));
-            }
             let read = read_sum_code(&file, shipped, &options, &grid, &target);
             let (coded, edited) = read.map_err(|error| wrong(error.headline()))?;
             (coded.into(), OnceLock::from(edited))
         }
-        (other, _) => {
-            let known = "expected yun, circuit, sum-code or sumformer-discrete";
-            return Err(wrong(&format!("construction '{other}', {known}")));
-        }
+        (other, _) => return Err(wrong(&format!("construction '{other}', {KNOWN}"))),
     };
     let mut model = Model::new(source, target, grid, assumptions, tolerance, built);
     model.edited = edited;
