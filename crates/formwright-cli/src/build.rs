@@ -8,6 +8,7 @@ use formwright::artifact;
 use formwright::bound::Norm;
 use formwright::compile::{self, Arithmetic, Built, Model, Request, Tolerance, compile};
 use formwright::construct::circuit;
+use formwright::construct::sumcode::{self, Family};
 use formwright::construct::yun::{AsPrinted, Options};
 use formwright::error::{Error, Result};
 use formwright::eval::float::Engine;
@@ -30,7 +31,7 @@ const DEMONSTRATION: (&str, u64) = ("mean-centring", 4);
 pub struct Build {
     #[command(flatten)]
     wish: Wish,
-    /// With a positional encoding (yun, Theorem 3): for targets that are not equivariant, and for sequences with equal tokens. A circuit has
+    /// With a positional encoding (yun, Theorem 3; sum-code): for targets that are not equivariant, and for sequences with equal tokens. A circuit has
     /// positions where its target needs them.
     #[arg(long)]
     positional: bool,
@@ -55,13 +56,19 @@ pub struct Wish {
     /// What a circuit's hidden units are traded for; without it, what is smaller.
     #[arg(long, value_enum)]
     trade: Option<Trade>,
+    /// The code of a sum of codes: histogram, bose-chowla, bose-chowla:q with a prime q, or mian-chowla.
+    #[arg(long, value_name = "CODE")]
+    code: Option<String>,
+    /// How a sum of codes looks its values up: one-block, staircase, layered or rank.
+    #[arg(long, value_name = "MAP")]
+    values: Option<String>,
     /// The number of tokens; 3 unless the target fixes it.
     #[arg(long, value_name = "T")]
     tokens: Option<usize>,
     /// The coordinates of a token; 1 unless the target fixes it.
     #[arg(long, value_name = "K")]
     dims: Option<usize>,
-    /// The number of cells a side of the grid, instead of a tolerance (yun); a table and an integer domain fix it.
+    /// The number of cells a side of the grid, instead of a tolerance (all but circuits); a table and an integer domain fix it.
     #[arg(long, value_name = "N")]
     resolution: Option<u64>,
     /// The error that is allowed, an exact decimal or fraction; 1/100 unless a grid is named.
@@ -109,7 +116,15 @@ impl Wish {
             None => None,
             Some(Construction::Yun) => Some(compile::Construction::Yun),
             Some(Construction::Circuit) => Some(compile::Construction::Circuit),
+            Some(Construction::SumCode) => Some(self.sum_code(Family::SumCode)?),
+            Some(Construction::SumformerDiscrete) => Some(self.sum_code(Family::Sumformer)?),
         };
+        if (self.code.is_some() || self.values.is_some())
+            && !matches!(construction, Some(compile::Construction::SumCode(_)))
+        {
+            return Err(Error::input("--code and --values are for sum-code and sumformer-discrete")
+                .note("try", "add --construction sum-code, or leave them out"));
+        }
         let trade = self.trade.map(|trade| match trade {
             Trade::Width => circuit::Trade::Width,
             Trade::Depth => circuit::Trade::Depth,
@@ -118,7 +133,9 @@ impl Wish {
             return Err(Error::input("--positional is for yun: a circuit has positions where its target needs them")
                 .note("try", "leave out --positional, or --construction yun"));
         }
-        if construction == Some(compile::Construction::Yun) && trade.is_some() {
+        if matches!(construction, Some(compile::Construction::Yun | compile::Construction::SumCode(_)))
+            && trade.is_some()
+        {
             return Err(Error::input("--trade is for circuits: a lattice network has the paper's blocks")
                 .note("try", "leave out --trade, or --construction circuit"));
         }
@@ -126,7 +143,9 @@ impl Wish {
         // With a grid and no tolerance, nothing is asked of the error, and exact numbers are the plainest network.
         let grid = match construction {
             Some(compile::Construction::Circuit) => false,
-            Some(compile::Construction::Yun) => resolution.or(source.resolution()).is_some(),
+            Some(compile::Construction::Yun | compile::Construction::SumCode(_)) => {
+                resolution.or(source.resolution()).is_some()
+            }
             None => resolution.is_some() || source.text().is_none(),
         };
         Ok(Request {
@@ -145,6 +164,16 @@ impl Wish {
                 lipschitz: positive("--lipschitz", self.lipschitz.as_deref())?,
             },
         })
+    }
+
+    /// A sum of codes with what was asked of it.
+    fn sum_code(&self, family: Family) -> Result<compile::Construction> {
+        let options = sumcode::Options {
+            code: self.code.as_deref().map(str::parse).transpose()?,
+            values: self.values.as_deref().map_or_else(|| Ok(sumcode::Values::default()), str::parse)?,
+            ..sumcode::Options::of(family)
+        };
+        Ok(compile::Construction::SumCode(options))
     }
 
     /// The arithmetic that was asked for; what it is if nothing was depends on whether the grid is found by a tolerance.
@@ -225,6 +254,10 @@ enum Construction {
     Yun,
     /// The target's own expression, gate by gate, certified in the supremum norm.
     Circuit,
+    /// Ours: one attention layer adds up codes, duplicates included; any continuous function, cell by cell.
+    SumCode,
+    /// Alberti et al. 2023, the discontinuous proof: a Sumformer of latent dimension 1.
+    SumformerDiscrete,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -324,6 +357,9 @@ fn chosen(model: &Model) -> String {
         (Built::Lattice(_), _) => {
             ("yun".to_owned(), "--construction yun --positional takes the other theorem".to_owned())
         }
+        (Built::SumCode(coded), _) => {
+            (coded.name().to_owned(), "--construction yun takes the literal theorem".to_owned())
+        }
     };
     let precision = model.precision();
     format!("chosen: {chosen} in {precision}, the first row of formwright plan; {other}\n\n")
@@ -389,6 +425,5 @@ fn example(model: &Model) -> Result<Vec<Row>> {
 
 /// The exact network of a model that has no floats.
 pub fn exact(model: &Model) -> Result<&network::Network> {
-    let network = model.lattice().map(|lattice| &lattice.network);
-    network.ok_or_else(|| Error::declined("a circuit has no exact network"))
+    model.exact().ok_or_else(|| Error::declined("a circuit has no exact network"))
 }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use formwright::bound::norm::upward;
 use formwright::error::Result;
 use formwright::exact::Int;
-use formwright::questions::{self, Example, Sharing, Skips, Width};
+use formwright::questions::{self, Example, OneNumber, Sharing, Skips, Width};
 use serde_json::{Value, json};
 
 use crate::Answer;
@@ -22,10 +22,13 @@ struct Question {
 }
 
 pub fn execute() -> Result<Answer> {
-    let questions = [sharing(&questions::sharing()?), skips(&questions::skips()?), width(&questions::width()?)];
+    let one = questions::one_number(&questions::stepped_code()?)?;
+    let questions =
+        [sharing(&questions::sharing()?), skips(&questions::skips()?), width(&questions::width()?), one_number(&one)];
     // Writing to a String cannot fail.
-    let mut text =
-        String::from("Questions that readers of Yun et al. 2020 ask; every number is computed here and now.\n");
+    let mut text = String::from(
+        "Questions that readers of Yun et al. 2020 ask, and one about Alberti et al. 2023; every number is computed here and now.\n",
+    );
     for Question { number, asked, answer, table, commands, .. } in &questions {
         let _ = write!(text, "\n{number}. {asked}\n\n{}\n\n{table}\n", wrap(answer, "  "));
         for command in commands {
@@ -154,6 +157,34 @@ fn width(answer: &Width) -> Question {
         table: indent(&format!("{}\n\n{}", lines(&rows), lines(&collisions))),
         numbers: json!(answer),
         commands: vec![example.clone(), format!("{example} --hidden 64"), format!("{example} --pack")],
+    }
+}
+
+fn one_number(answer: &OneNumber) -> Question {
+    let OneNumber { phi, t, sequences, sums, targets, error } = answer;
+    let mut rows = table(&["sequence", "sum of φ", "|x_2 - x_3|"]);
+    for ((x, sum), target) in sequences.iter().zip(sums).zip(targets) {
+        rows.add_row([sequence(&shown(x)), sum.to_string(), target.to_string()]);
+    }
+    let knots: Vec<String> = phi.iter().map(|(x, y)| format!("({x}, {y})")).collect();
+    Question {
+        number: 6,
+        asked: "Is one number for each token enough for a Sumformer, in the supremum norm?",
+        answer: format!(
+            "Not if its code φ is continuous, as every network of ReLUs is: for three tokens and f(X)_i = |x_j - x_k|, of the other \
+             two, some t has 2φ(t) = φ(0) + φ(1). Of the φ through {}, a histogram on four cells with ramps, it is t = {t}. The two \
+             sequences below then have one sum and one first token, so that every ψ gives them one output, which is off by {error} or \
+             more at one of them. The discontinuous proof is about integrals, where ramps are as small as one likes; for the \
+             supremum more numbers are needed.",
+            knots.join(" ")
+        ),
+        table: indent(&lines(&rows)),
+        numbers: json!(answer),
+        commands: vec![
+            "formwright theorems sumformer-discrete".to_owned(),
+            "formwright build mean-centring --construction sumformer-discrete --tokens 3 --eps 1/10 --norm sup"
+                .to_owned(),
+        ],
     }
 }
 

@@ -216,7 +216,7 @@ fn warn(model: &Model, batch: &[Sequence]) {
     };
     let remark = |x: &Sequence| match (&model.built, model.grid.cell(x)) {
         (Built::Circuit(_), _) if !model.is_in_domain(x) => Some("outside of the domain, where nothing is claimed"),
-        (Built::Lattice(_), None) => Some("outside of the box"),
+        (Built::Lattice(_) | Built::SumCode(_), None) => Some("outside of the box"),
         (Built::Lattice(lattice), Some(point)) if !lattice.options.positional && !has_distinct_columns(&point) => {
             Some(tied.as_str())
         }

@@ -122,10 +122,15 @@ pub fn header(model: &Model) -> String {
             format!("yun ({theorem}{printed}), {arithmetic}")
         }
         Built::Circuit(circuit) => format!("circuit (--trade {}), {}", circuit.wish.trade.name(), model.precision()),
+        Built::SumCode(coded) => {
+            format!("{} ({}; values {}), {}", coded.name(), coded.code, coded.options.values, model.precision())
+        }
     };
     let shape = format!("{} of {}", plural(grid.tokens(), "token"), plural(grid.dims(), "coordinate"));
     let place = match model.built {
-        Built::Lattice(_) => format!("{} cells a side on [{}, {})", grid.resolution(), grid.low(), grid.high()),
+        Built::Lattice(_) | Built::SumCode(_) => {
+            format!("{} cells a side on [{}, {})", grid.resolution(), grid.low(), grid.high())
+        }
         Built::Circuit(_) => format!("on {}", model.domain_name()),
     };
     format!("{name}{text}\nby {by}, for {shape}, {place}")
@@ -248,8 +253,8 @@ pub fn badge(model: &Model) -> Result<String> {
             let how = |proof: &Proof| format!("; {}{}", proof.sup.method.name(), terms(&proof.sup));
             format!("certified: {domain}{}", circuit.proof().map(how).unwrap_or_default())
         }
-        (Built::Lattice(_), None) => format!("exact-on-grid: equal to the target at {domain}"),
-        (Built::Lattice(_), Some(_)) => format!("certified: on the grid, at {domain}"),
+        (Built::Lattice(_) | Built::SumCode(_), None) => format!("exact-on-grid: equal to the target at {domain}"),
+        (Built::Lattice(_) | Built::SumCode(_), Some(_)) => format!("certified: on the grid, at {domain}"),
     }];
     let mut assumptions = model.assumptions.clone();
     if let Some(Certified { budget, baseline }) = model.certified()? {
@@ -259,7 +264,9 @@ pub fn badge(model: &Model) -> Result<String> {
             // That is what the claim says.
             (Built::Circuit(_), Norm::Sup) => {}
             (Built::Circuit(_), Norm::Lp(_)) => lines.push(bound),
-            (Built::Lattice(_), _) => lines.push(format!("{bound}, {}{}", budget.method.name(), terms(budget))),
+            (Built::Lattice(_) | Built::SumCode(_), _) => {
+                lines.push(format!("{bound}, {}{}", budget.method.name(), terms(budget)))
+            }
         }
         if let Some(measured) = model.measured()? {
             lines.push(found(measured));

@@ -8,6 +8,12 @@
 //! | 1 | why do shared parameters make universal approximation hard? | [`sharing`]: whatever the weights are, permuted tokens give permuted outputs |
 //! | 4 | why may layers of one kind be stacked, and what do skip connections do? | [`skips`]: without them the same layers forget the input |
 //! | 5 | do larger blocks save blocks? | [`width`]: feed-forward blocks yes, at the price of digits; attention no, with a counterexample |
+//!
+//! And one about Alberti et al. 2023:
+//!
+//! | | question | answer |
+//! |---|---|---|
+//! | 6 | is one number for each token enough, in the supremum norm? | [`one_number`]: not for a continuous code of three tokens |
 
 use std::sync::Arc;
 
@@ -15,10 +21,11 @@ use serde::Serialize;
 
 use crate::construct::yun::context::{GlobalShift, selective_shift};
 use crate::construct::yun::{self, Options};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::eval::{exact, indexed};
 use crate::exact::{Int, Rat};
 use crate::lattice::Grid;
+use crate::lattice::codes::Code;
 use crate::lower::{Format, Hidden, Lowering, Temperature};
 use crate::network::{Generator as _, Layer, Network, Precision, Sequence};
 use crate::target::{Source, Target};
@@ -296,4 +303,82 @@ fn collision() -> Result<Collision> {
         first_packed,
         second_packed,
     })
+}
+
+/// Two contexts that a continuous code of one number does not tell apart.
+#[derive(Clone, Debug, Serialize)]
+pub struct OneNumber {
+    /// `φ` on `[0, 1]`, continuous and piecewise linear: its knots and its values there.
+    pub phi: Vec<(Rat, Rat)>,
+    /// A `t` with `2φ(t) = φ(0) + φ(1)`.
+    pub t: Rat,
+    /// Two sequences with the same first token,
+    pub sequences: [Sequence; 2],
+    /// the sums of `φ` over them, which are equal,
+    pub sums: [Rat; 2],
+    /// and what `f(X)_i = |x_j - x_k|`, of the other two, is at their first tokens.
+    pub targets: [Rat; 2],
+    /// So the error of every `ψ(x_1, Σ)` is at least this at one of them.
+    pub error: Rat,
+}
+
+/// Question 6: for any continuous piecewise linear `φ` on `[0, 1]`, given by its knots.
+///
+/// The mean of `φ(0)` and `φ(1)` is a value of `φ` somewhere: on the first segment whose ends it is between.
+pub fn one_number(phi: &[(Rat, Rat)]) -> Result<OneNumber> {
+    let increasing = phi.windows(2).all(|pair| pair[0].0 < pair[1].0);
+    let (Some((first, low)), Some((last, high)), true) = (phi.first(), phi.last(), increasing && phi.len() >= 2) else {
+        return Err(Error::input("a piecewise linear function has at least two knots, and they increase")
+            .note("try", "knots such as (0, 0) and (1, 1)"));
+    };
+    if !first.is_zero() || *last != Rat::ONE {
+        return Err(Error::input(format!("φ is given on [{first}, {last}], and the question is about [0, 1]"))
+            .note("try", "a first knot at 0 and a last one at 1"));
+    }
+    let middle = (low + high) / Rat::from(2);
+    let between = |pair: &&[(Rat, Rat)]| {
+        let (a, b) = (&pair[0].1, &pair[1].1);
+        (a <= &middle && middle <= *b) || (b <= &middle && middle <= *a)
+    };
+    let Some([(left, a), (right, b)]) = phi.windows(2).find(between) else {
+        return Err(Error::declined("no segment holds the mean").note("try", "a continuous φ"));
+    };
+    let rise = b - a;
+    let t = if rise.is_zero() { left.clone() } else { left + (right - left) * ((&middle - a) / rise) };
+    let value = a + (b - a) * ((&t - left) / (right - left));
+    let token = Rat::new(1, 2);
+    let at_token = evaluate(phi, &token);
+    let sequences =
+        [[token.clone(), Rat::ZERO, Rat::ONE], [token, t.clone(), t.clone()]].map(|x| x.map(|x| vec![x]).to_vec());
+    let targets = sequences.clone().map(|x| (&x[1][0] - &x[2][0]).abs());
+    let error = (&targets[0] - &targets[1]).abs() / Rat::from(2);
+    Ok(OneNumber {
+        phi: phi.to_vec(),
+        sums: [&at_token + low + high, &at_token + &value + &value],
+        t,
+        sequences,
+        targets,
+        error,
+    })
+}
+
+/// A piecewise linear function at a point between its first and its last knot.
+fn evaluate(knots: &[(Rat, Rat)], x: &Rat) -> Rat {
+    let place = knots.partition_point(|(knot, _)| knot <= x).clamp(1, knots.len() - 1);
+    let ((left, a), (right, b)) = (&knots[place - 1], &knots[place]);
+    a + (b - a) * ((x - left) / (right - left))
+}
+
+/// The `φ` of `sumformer-discrete` as ReLUs compute it: a histogram of three tokens on four cells, with ramps of an eighth of a cell.
+pub fn stepped_code() -> Result<Vec<(Rat, Rat)>> {
+    let (cells, ramp) = (4_u64, Rat::new(1, 8));
+    let codes = Code::Histogram.codes(3, &Int::from(cells))?;
+    let mut knots = Vec::new();
+    for (cell, code) in (0..cells).zip(&codes.values) {
+        let end = if cell + 1 < cells { Rat::from(cell + 1) - &ramp } else { Rat::from(cells) };
+        for at in [Rat::from(cell), end] {
+            knots.push((at / Rat::from(cells), Rat::from(code)));
+        }
+    }
+    Ok(knots)
 }

@@ -386,6 +386,69 @@ pub const STATEMENTS: &[Statement] = &[
              are 0, and no channel is needed.",
         )],
     },
+    Statement {
+        id: "codes",
+        source: "ours",
+        statement: "Give every id a number, so that the sum over n tokens names their multiset: a B_n set. By Bose and Chowla's discrete \
+                    logarithms in GF(q^n), q ≥ D prime, the numbers are below q^n: n log2 q bits, a histogram taking D log2(n+1).",
+        module: "crates/formwright/src/lattice/codes/mod.rs",
+        checked: &[
+            "codes::all_multisets_have_distinct_sums",
+            "codes::bose_chowla_codes_are_logarithms_in_a_field",
+            "codes::all_sequences_have_distinct_sums_at_their_places",
+        ],
+        departures: &[remark(
+            "Alberti et al. 2023 ask for some injective code of multisets. A field that is named and not prime is replaced by the next prime.",
+        )],
+    },
+    Statement {
+        id: "sum-code",
+        source: "ours",
+        statement: "Quantise, code, add up by one attention layer with equal weights, look up: three blocks that equal the target at the centre of \
+                    every cell, equal columns included, and are 0 outside of the box. In floats every stage is exact at lattice points, in any \
+                    order; there is no temperature and no duplicates term.",
+        module: "crates/formwright/src/construct/sumcode/mod.rs",
+        checked: &[
+            "sum_code::outputs_equal_the_target_at_every_grid_point_duplicates_included",
+            "sum_code::outside_of_the_box_the_output_is_zero_however_far",
+            "sum_code::sizes_are_formulas_and_blocks_are_three",
+            "sum_code_floats::every_grid_point_is_within_the_certified_rounding_in_any_order",
+            "sum_code_floats::outside_of_the_box_the_output_is_exactly_zero",
+            "sum_code_floats::on_the_ramps_outputs_stay_below_the_height",
+        ],
+        departures: &[
+            remark(
+                "Average attention does the same: Yun et al. 2020, section 6, find it weak in practice, which is no matter of what it can express.",
+            ),
+            remark(
+                "In floats the quantiser takes two layers for each binary digit: with one, its sums are not exact in every order.",
+            ),
+        ],
+    },
+    Statement {
+        id: "sumformer-discrete",
+        source: ALBERTI,
+        statement: "The discontinuous proof: φ = Φ∘q is an injective code of the quantised token, one number; ψ(x, Σ) decodes the other tokens from \
+                    Σ - φ(x) and looks the value up. In L^p.",
+        module: "crates/formwright/src/construct/sumcode/mod.rs",
+        checked: &[
+            "sum_code::outputs_equal_the_target_at_every_grid_point_duplicates_included",
+            "sum_code_floats::every_grid_point_is_within_the_certified_rounding_in_any_order",
+            "questions::no_continuous_code_of_one_number_serves_three_tokens_in_the_supremum_norm",
+        ],
+        departures: &[
+            Departure {
+                kind: DepartureKind::Gap,
+                text: "Theorems 4.3 to 4.5 claim the supremum norm through this proof as well. With continuous layers and one number that is false: \
+                       for three tokens and f(X)_i = |x_j - x_k| some t has 2φ(t) = φ(0) + φ(1), so that the contexts {0, 1} and {t, t} have one \
+                       sum, and the error is 1/2 or more. The proof gives L^p; the continuous proof, with more numbers, gives the supremum.",
+                show: Some("formwright theorems questions"),
+            },
+            choice(
+                "ψ looks the value up by S·Σ + φ(x), which names the other tokens and the token itself, as Σ - φ(x) and x do.",
+            ),
+        ],
+    },
 ];
 
 /// The statement with this id.

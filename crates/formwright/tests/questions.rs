@@ -86,3 +86,41 @@ fn two_windows_in_one_attention_layer_make_contexts_collide() {
         assert_eq!(state.iter().flatten().map(Rat::floor).collect::<Vec<Int>>(), *apart);
     }
 }
+
+/// Random continuous piecewise linear codes: monotone ones, oscillating ones, with flat parts.
+#[test]
+fn no_continuous_code_of_one_number_serves_three_tokens_in_the_supremum_norm() {
+    let mut random = Random::new(3);
+    for knots in 2..12_u64 {
+        for _ in 0..50 {
+            let last = knots - 1;
+            let phi: Vec<(Rat, Rat)> = (0..knots).map(|k| (Rat::new(k, last), random.rational(-5, 5))).collect();
+            let found = questions::one_number(&phi).expect("an answer");
+            // φ once more, by a formula of its own: a sum of hats.
+            let at = |x: &Rat| -> Rat {
+                let hat = |k: u64| (Rat::ONE - (x - Rat::new(k, last)).abs() * Rat::from(last)).max(Rat::ZERO);
+                (0..knots).zip(&phi).map(|(k, (_, y))| hat(k) * y).sum()
+            };
+            assert!(!found.t.is_negative() && found.t <= Rat::ONE);
+            assert_eq!(at(&found.t) * Rat::from(2), at(&Rat::ZERO) + at(&Rat::ONE));
+            for (x, sum) in found.sequences.iter().zip(&found.sums) {
+                assert_eq!(x.iter().map(|token| at(&token[0])).sum::<Rat>(), *sum);
+            }
+            assert_eq!(found.sums[0], found.sums[1]);
+            assert_eq!(found.sequences[0][0], found.sequences[1][0]);
+            assert_eq!((found.targets, found.error), ([Rat::ONE, Rat::ZERO], Rat::new(1, 2)));
+        }
+    }
+    let point = |x: i32, y: i32| (Rat::from(x), Rat::from(y));
+    for bad in [
+        vec![],
+        vec![point(0, 0)],
+        vec![point(0, 0), point(2, 1)],
+        vec![point(1, 0), point(0, 1)],
+        vec![point(0, 1); 2],
+    ] {
+        assert!(questions::one_number(&bad).is_err(), "{bad:?}");
+    }
+    let code = questions::one_number(&questions::stepped_code().expect("a code")).expect("an answer");
+    assert_eq!(code.sums[0], code.sums[1]);
+}

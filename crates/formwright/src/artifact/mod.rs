@@ -16,8 +16,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use crate::compile::{Built, Circuit, Lattice, Lowered, Model, Tolerance, lattice};
+use crate::compile::{Built, Circuit, Lattice, Lowered, Model, SumCodeFloats, SumCoded, Tolerance, lattice, sum_code};
 use crate::construct::circuit::Trade;
+use crate::construct::sumcode::{self, Family};
 use crate::construct::yun::{self, AsPrinted, Options};
 use crate::error::{Error, Result, nearest};
 use crate::exact::Rat;
@@ -187,7 +188,7 @@ fn write_files(contents: &[Vec<u8>], dir: &Path) -> io::Result<()> {
 fn to_json(model: &Model) -> Result<Value> {
     let mut file = json!({"format": FORMAT, "version": VERSION});
     let mut summary = model.summary()?;
-    let exact = model.lattice().filter(|lattice| lattice.lowered.is_none()).map(|lattice| &lattice.network);
+    let exact = model.exact().filter(|_| model.float().is_none());
     if let Some(network) = exact {
         for (stage, written) in network.stages.iter().zip(summary["stages"].as_array_mut().into_iter().flatten()) {
             written["parameters"] = stage.generator.parameters();
@@ -317,6 +318,9 @@ struct WrittenStage {
 /// What to do about a folder that is not as it was written.
 pub(crate) const ANEW: &str = "build the model anew, or copy all files of its folder again";
 
+/// The constructions that a file may name.
+const KNOWN: &str = "expected yun, circuit, sum-code or sumformer-discrete";
+
 /// Reads a model's folder.
 pub fn read(dir: &Path) -> Result<Model> {
     if !dir.is_dir() {
@@ -351,11 +355,7 @@ pub fn read(dir: &Path) -> Result<Model> {
         return Err(wrong("a Lipschitz constant that is not positive"));
     }
     let grid = common.grid;
-    let belongs = source.tokens().is_none_or(|tokens| tokens == grid.tokens())
-        && source.dims().is_none_or(|dims| dims == grid.dims())
-        && source.resolution().is_none_or(|resolution| resolution == grid.resolution())
-        && source.cube() == (grid.low().clone(), grid.high().clone());
-    if !belongs {
+    if !belongs(&grid, &source) {
         return Err(wrong("its grid is not one of its target's: target.json belongs to another model"));
     }
     let target = Arc::new(source.target(grid.dims())?);
@@ -404,11 +404,29 @@ pub fn read(dir: &Path) -> Result<Model> {
             let (lattice, edited) = read_float(network, format, options, &grid, &target)?;
             (lattice.into(), edited)
         }
-        (other, _) => return Err(wrong(&format!("construction '{other}', expected yun or circuit"))),
+        ("sum-code" | "sumformer-discrete", precision) => {
+            let options = sum_code_options(&common.construction, &file, options.positional).map_err(&wrong)?;
+            assumptions = sum_code::assumptions(&grid, &target, &options, true)?;
+            let skeleton = (precision != "exact").then(|| serde_json::from_value(file["network"].clone())).transpose();
+            let skeleton: Option<Skeleton> = skeleton.map_err(|error| wrong(&error.to_string()))?;
+            let shipped = skeleton.as_ref().map(shipped).transpose()?;
+            let read = read_sum_code(&file, shipped, &options, &grid, &target);
+            let (coded, edited) = read.map_err(|error| wrong(error.headline()))?;
+            (coded.into(), OnceLock::from(edited))
+        }
+        (other, _) => return Err(wrong(&format!("construction '{other}', {KNOWN}"))),
     };
     let mut model = Model::new(source, target, grid, assumptions, tolerance, built);
     model.edited = edited;
     Ok(model)
+}
+
+/// Whether a grid is one of a target's.
+fn belongs(grid: &Grid, source: &Source) -> bool {
+    source.tokens().is_none_or(|tokens| tokens == grid.tokens())
+        && source.dims().is_none_or(|dims| dims == grid.dims())
+        && source.resolution().is_none_or(|resolution| resolution == grid.resolution())
+        && source.cube() == (grid.low().clone(), grid.high().clone())
 }
 
 /// A float network by cells, and whether its weights are not the ones that the construction makes, if that is known.
@@ -431,6 +449,54 @@ fn read_float(
     let edited = built.float() != Some(&shipped);
     let lowered = built.lowered.map(|built| Lowered { network: shipped, ..built });
     Ok((Lattice { lowered, ..built }, OnceLock::from(edited)))
+}
+
+/// What of `model.json` says which sum of codes it is.
+fn sum_code_options(
+    family: &str,
+    file: &Value,
+    positional: bool,
+) -> std::result::Result<sumcode::Options, &'static str> {
+    let code = match &file["code"] {
+        Value::Null => None,
+        Value::String(name) => Some(name.parse().map_err(|_| "its code is not one")?),
+        _ => return Err("its code is not one"),
+    };
+    let values = file["values"].as_str().and_then(|name| name.parse().ok()).ok_or("its value map is not one")?;
+    let families = [Family::SumCode, Family::Sumformer];
+    let family = families.into_iter().find(|known| known.name() == family).ok_or("its construction is not one")?;
+    Ok(sumcode::Options { family, code, values, positional })
+}
+
+/// A sum of codes, and whether its weights are not the ones that the construction makes. The stages of an exact one must be: there is no other way
+/// to run them.
+fn read_sum_code(
+    file: &Value,
+    shipped: Option<FloatNetwork>,
+    options: &sumcode::Options,
+    grid: &Grid,
+    target: &Arc<Target>,
+) -> Result<(SumCoded, bool)> {
+    let built = sum_code::build(grid, target, options, shipped.as_ref().map(|network| network.precision))?;
+    let Some(shipped) = shipped else {
+        let written: Option<WrittenExact> = serde_json::from_value(file.clone()).ok();
+        let stages = |written: &WrittenExact| -> Vec<Value> {
+            written.stages.iter().map(|stage| json!([stage.name, stage.parameters])).collect()
+        };
+        let own = describe(&built.network);
+        let same = written.is_some_and(|written| {
+            let affine = |map: &WrittenAffine| json!([map.weight, map.bias]);
+            own == json!([stages(&written), affine(&written.embed), written.pos, affine(&written.read_out)])
+        });
+        return if same {
+            Ok((built, false))
+        } else {
+            Err(Error::input("its stages are not those that the construction builds"))
+        };
+    };
+    let edited = built.float() != Some(&shipped);
+    let lowered = built.lowered.map(|floats| SumCodeFloats { network: shipped, ..floats });
+    Ok((SumCoded { lowered, ..built }, edited))
 }
 
 /// A circuit with the weights that were shipped. Whether they are the ones that are compiled is looked at when something is claimed.

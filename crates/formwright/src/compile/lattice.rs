@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Certified, Model, Request, StageSummary, Tolerance};
+use super::{Certified, Model, Request, Tolerance};
 use crate::bound::norm::upward;
 use crate::bound::piecewise::{Question, bound};
 use crate::bound::resolution::{Found, search, smallest};
@@ -193,31 +193,43 @@ pub(crate) fn not_met(eps: &Rat, budget: &Budget, resolution: u64) -> Error {
 
 /// What has to be assumed; declined if it is not allowed to be, or known to be false.
 pub(crate) fn assumptions(grid: &Grid, target: &Target, options: &Options, allowed: bool) -> Result<Vec<String>> {
-    if options.positional {
+    let theorem = "yun (Theorem 2) needs f(XP) = f(X)P for every permutation P";
+    assumptions_of(grid, target, options.positional, allowed, theorem, "--positional (Theorem 3)")
+}
+
+/// The same for a construction whose hypothesis is put this way, and whose way out is this one.
+pub(crate) fn assumptions_of(
+    grid: &Grid,
+    target: &Target,
+    positional: bool,
+    allowed: bool,
+    theorem: &str,
+    way_out: &str,
+) -> Result<Vec<String>> {
+    if positional {
         return Ok(Vec::new());
     }
     match target.symmetry(grid) {
         Symmetry::Proved => Ok(Vec::new()),
         Symmetry::Unknown if allowed => Ok(vec!["the target is permutation-equivariant".to_owned()]),
-        symmetry => Err(not_equivariant(&symmetry)),
+        symmetry => Err(not_equivariant(&symmetry, theorem, way_out)),
     }
 }
 
-fn not_equivariant(symmetry: &Symmetry) -> Error {
-    let theorem = "yun (Theorem 2) needs f(XP) = f(X)P for every permutation P";
+fn not_equivariant(symmetry: &Symmetry, theorem: &str, way_out: &str) -> Error {
     match symmetry {
         Symmetry::Refuted(witness) => witness
             .explain(Error::declined(
                 "the target is not permutation-equivariant, and no positional encoding was asked for",
             ))
             .note("theorem", theorem)
-            .note("try", "--positional (Theorem 3), or an equivariant target"),
+            .note("try", format!("{way_out}, or an equivariant target")),
         _ => Error::declined(
             "the target could not be proved permutation-equivariant, and no positional encoding was asked for",
         )
         .note("reason", "it mentions i, j, sort, a gather or a position filter; no witness against it was found either")
         .note("theorem", theorem)
-        .note("try", "--positional (Theorem 3), or --assume equivariant if you know it is"),
+        .note("try", format!("{way_out}, or --assume equivariant if you know it is")),
     }
 }
 
@@ -234,20 +246,6 @@ impl Lattice {
     /// The float network, if it was lowered.
     pub fn float(&self) -> Option<&FloatNetwork> {
         self.lowered.as_ref().map(|lowered| &lowered.network)
-    }
-
-    /// The stages of the exact network.
-    pub(super) fn exact_stages(&self) -> Vec<StageSummary> {
-        let stages = self.network.stages.iter();
-        stages
-            .map(|stage| StageSummary {
-                name: stage.name.to_owned(),
-                statement: stage.statement.to_owned(),
-                layers: stage.generator.size().layers,
-                kind: stage.generator.kind(),
-                meaning: stage.meaning.clone(),
-            })
-            .collect()
     }
 
     /// What its error is certified to be.

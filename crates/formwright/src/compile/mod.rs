@@ -5,12 +5,14 @@
 //! | `request.rs` | what is asked for, and what is filled in |
 //! | `lattice.rs` | models by cells: exact networks, and what they are lowered to |
 //! | `circuit.rs` | models that are circuits of their target's expression |
+//! | `sum_code.rs` | models by sums of codes: cells as well, and one attention layer |
 //!
-//! A [`Model`] is what both have in common; what only one of them has is in its [`Built`].
+//! A [`Model`] is what all have in common; what only one of them has is in its [`Built`].
 
 pub(crate) mod circuit;
 pub(crate) mod lattice;
 mod request;
+pub(crate) mod sum_code;
 
 use std::sync::{Arc, OnceLock};
 
@@ -26,12 +28,13 @@ use crate::eval::float::Engine;
 use crate::exact::{Int, Rat};
 use crate::lattice::Grid;
 use crate::lower;
-use crate::network::{Coordinate, FloatNetwork, LayerKind, Sequence, Size};
+use crate::network::{Coordinate, FloatNetwork, LayerKind, Network, Sequence, Size};
 use crate::target::{Source, Symmetry, Target};
 
 pub use circuit::{Circuit, Proof};
 pub use lattice::{Lattice, Lowered};
 pub use request::{Arithmetic, Construction, Request, Tolerance};
+pub use sum_code::{SumCodeFloats, SumCoded};
 
 /// A proved error, and what it is to be read beside.
 #[derive(Clone, Debug)]
@@ -72,6 +75,8 @@ pub enum Built {
     Lattice(Box<Lattice>),
     /// Gates.
     Circuit(Box<Circuit>),
+    /// Cells, a code for each, and a value for each multiset.
+    SumCode(Box<SumCoded>),
 }
 
 impl From<Lattice> for Built {
@@ -83,6 +88,12 @@ impl From<Lattice> for Built {
 impl From<Circuit> for Built {
     fn from(circuit: Circuit) -> Self {
         Self::Circuit(Box::new(circuit))
+    }
+}
+
+impl From<SumCoded> for Built {
+    fn from(coded: SumCoded) -> Self {
+        Self::SumCode(Box::new(coded))
     }
 }
 
@@ -105,6 +116,7 @@ pub struct StageSummary {
 pub fn compile(request: &Request) -> Result<Model> {
     match request.construction {
         Some(Construction::Circuit) => circuit::compile(request),
+        Some(Construction::SumCode(options)) => sum_code::compile(request, options),
         Some(Construction::Yun) | None => lattice::compile(request),
     }
 }
@@ -140,19 +152,27 @@ impl Model {
         }
     }
 
-    /// What a lattice construction made, if one did.
+    /// What a lattice construction of Yun et al. made, if one did.
     pub fn lattice(&self) -> Option<&Lattice> {
         match &self.built {
             Built::Lattice(lattice) => Some(lattice),
-            Built::Circuit(_) => None,
+            Built::Circuit(_) | Built::SumCode(_) => None,
         }
     }
 
     /// The circuit, if it is one.
     pub fn circuit(&self) -> Option<&Circuit> {
         match &self.built {
-            Built::Lattice(_) => None,
             Built::Circuit(circuit) => Some(circuit),
+            Built::Lattice(_) | Built::SumCode(_) => None,
+        }
+    }
+
+    /// The sum of codes, if it is one.
+    pub fn sum_code(&self) -> Option<&SumCoded> {
+        match &self.built {
+            Built::SumCode(coded) => Some(coded),
+            Built::Lattice(_) | Built::Circuit(_) => None,
         }
     }
 
@@ -161,6 +181,16 @@ impl Model {
         match &self.built {
             Built::Lattice(lattice) => lattice.float(),
             Built::Circuit(circuit) => Some(&circuit.network),
+            Built::SumCode(coded) => coded.float(),
+        }
+    }
+
+    /// The exact network that a model by cells is, or was made from.
+    pub fn exact(&self) -> Option<&Network> {
+        match &self.built {
+            Built::Lattice(lattice) => Some(&lattice.network),
+            Built::Circuit(_) => None,
+            Built::SumCode(coded) => Some(&coded.network),
         }
     }
 
@@ -169,6 +199,7 @@ impl Model {
         match &self.built {
             Built::Lattice(lattice) => &lattice.network.coordinates,
             Built::Circuit(circuit) => &circuit.network.coordinates,
+            Built::SumCode(coded) => &coded.network.coordinates,
         }
     }
 
@@ -178,6 +209,16 @@ impl Model {
             Built::Lattice(lattice) if lattice.options.positional => "yun --positional",
             Built::Lattice(_) => "yun",
             Built::Circuit(_) => "circuit",
+            Built::SumCode(coded) => coded.name(),
+        }
+    }
+
+    /// The family of constructions.
+    pub fn family(&self) -> &'static str {
+        match &self.built {
+            Built::Lattice(_) => "yun",
+            Built::Circuit(_) => "circuit",
+            Built::SumCode(coded) => coded.options.family.name(),
         }
     }
 
@@ -186,6 +227,7 @@ impl Model {
         match &self.built {
             Built::Lattice(lattice) => lattice.options.positional,
             Built::Circuit(circuit) => circuit.network.positions.is_some(),
+            Built::SumCode(coded) => coded.options.positional,
         }
     }
 
@@ -217,9 +259,11 @@ impl Model {
 
     /// The size of the network that is shipped.
     pub fn size(&self) -> Size {
-        match &self.built {
-            Built::Lattice(lattice) => lattice.float().map_or_else(|| lattice.network.size(), FloatNetwork::size),
-            Built::Circuit(circuit) => circuit.network.size(),
+        match (&self.built, self.float()) {
+            (_, Some(network)) => network.size(),
+            (Built::Lattice(lattice), None) => lattice.network.size(),
+            (Built::SumCode(coded), None) => coded.network.size(),
+            (Built::Circuit(circuit), None) => circuit.network.size(),
         }
     }
 
@@ -230,10 +274,8 @@ impl Model {
 
     /// The stages: name, statement, layers, whether they attend, meaning.
     pub fn stages(&self) -> Vec<StageSummary> {
-        match &self.built {
-            Built::Lattice(lattice) => lattice.float().map_or_else(|| lattice.exact_stages(), float_stages),
-            Built::Circuit(circuit) => float_stages(&circuit.network),
-        }
+        let exact = || self.exact().map(exact_stages).unwrap_or_default();
+        self.float().map_or_else(exact, float_stages)
     }
 
     /// The error as it is measured, for a float network whose error is certified: sampled in an `L^p` norm, searched for in the supremum.
@@ -293,6 +335,15 @@ impl Model {
                 Some(proof) => proof.budget.clone(),
                 None => return Ok(None),
             },
+            Built::SumCode(coded) => {
+                let lipschitz = self.tolerance.lipschitz.as_ref();
+                let (target, grid) = (&self.target, &self.grid);
+                let budget = coded.bound(Question { target, grid, positional: true, lipschitz }, &norm)?;
+                if budget.bound.is_infinite() && asked {
+                    return Err(coded.unbounded(grid, &norm));
+                }
+                budget
+            }
         };
         let baseline = baseline(&self.target, &self.grid, &norm);
         Ok(Some(self.certified.get_or_init(|| Certified { budget, baseline })).filter(|known| finite(known)))
@@ -306,9 +357,12 @@ impl Model {
                 .note("reason", "the values reach into the windows, and as printed nothing keeps them out")
                 .note("try", "leave out --as-printed lemma7-order"));
         };
-        match self.lattice().filter(|_| !certified.budget.meets(eps)) {
-            Some(lattice) => Err(lattice.missed(eps, certified, &self.grid, self.source.resolution().is_some())),
-            None => Ok(()),
+        let fixed = self.source.resolution().is_some();
+        match &self.built {
+            _ if certified.budget.meets(eps) => Ok(()),
+            Built::Lattice(lattice) => Err(lattice.missed(eps, certified, &self.grid, fixed)),
+            Built::SumCode(_) => Err(sum_code::missed(eps, certified, &self.grid, fixed)),
+            Built::Circuit(_) => Ok(()),
         }
     }
 
@@ -317,6 +371,7 @@ impl Model {
         match &self.built {
             Built::Lattice(lattice) => (!self.is_broken() && !self.is_edited()).then(|| lattice.claim(&self.grid)),
             Built::Circuit(circuit) => circuit.claim(),
+            Built::SumCode(coded) => (!self.is_edited()).then(|| coded.claim(&self.grid)),
         }
     }
 
@@ -331,12 +386,17 @@ impl Model {
         *self.edited.get_or_init(|| match &self.built {
             Built::Lattice(lattice) => lattice.is_edited(&self.grid, &self.target),
             Built::Circuit(circuit) => circuit.proof().is_none(),
+            Built::SumCode(coded) => coded.is_edited(&self.grid, &self.target),
         })
     }
 
     /// The largest number of binary digits of an id; a circuit has none.
     pub fn id_bits(&self) -> Option<usize> {
-        self.lattice().map(|lattice| lattice.id_bits(&self.grid))
+        match &self.built {
+            Built::Lattice(lattice) => Some(lattice.id_bits(&self.grid)),
+            Built::Circuit(_) => None,
+            Built::SumCode(coded) => Some(coded.id_bits),
+        }
     }
 
     /// Whether a sequence is one that the target is about: every number in the box, on integers one of them.
@@ -366,6 +426,7 @@ impl Model {
         match &self.built {
             Built::Lattice(lattice) => lattice.expected(&self.grid, &self.target, x),
             Built::Circuit(_) => self.target.evaluate_near(x),
+            Built::SumCode(coded) => coded.expected(&self.grid, &self.target, x),
         }
     }
 
@@ -375,8 +436,11 @@ impl Model {
         let mut assumptions = self.assumptions.clone();
         let Some(Certified { budget, baseline }) = self.certified()? else {
             // On integers, point by point.
-            let lowered = self.lattice().and_then(|lattice| lattice.lowered.as_ref());
-            let rounding = lowered.map(|lowered| lowered.lowering.losses.rounding);
+            let rounding = match &self.built {
+                Built::Lattice(lattice) => lattice.lowered.as_ref().map(|lowered| lowered.lowering.losses.rounding),
+                Built::SumCode(coded) => coded.lowered.as_ref().map(|lowered| lowered.lowering.losses.rounding),
+                Built::Circuit(_) => None,
+            };
             let badge = if self.float().is_some() { "certified" } else { "exact-on-grid" };
             return Ok(json!({
                 "badge": claim.as_ref().map(|_| badge),
@@ -413,6 +477,9 @@ impl Model {
         match &self.built {
             Built::Lattice(lattice) => lattice::domain_name(&self.target, &self.grid, &lattice.options),
             Built::Circuit(circuit) => circuit.domain_name(),
+            Built::SumCode(_) => {
+                lattice::domain_name(&self.target, &self.grid, &crate::construct::yun::Options::default())
+            }
         }
     }
 
@@ -438,7 +505,7 @@ impl Model {
             .collect();
         let options = self.lattice().map(|lattice| &lattice.options);
         let mut summary = json!({
-            "construction": options.map_or("circuit", |_| "yun"),
+            "construction": self.family(),
             "positional": self.is_positional(),
             "attention": self.attention(),
             "precision": self.precision(),
@@ -449,7 +516,7 @@ impl Model {
             "dims": self.grid.dims(),
             "output_dims": self.target.output_dims(),
             "width": self.coordinates().len(),
-            "resolution": options.map(|_| self.grid.resolution()),
+            "resolution": self.circuit().is_none().then(|| self.grid.resolution()),
             "box": [self.grid.low(), self.grid.high()],
             "size": self.size(),
             "id_bits": self.id_bits(),
@@ -479,6 +546,14 @@ impl Model {
                 summary["margin"] = json!(circuit.proof().and_then(|proof| proof.margin));
                 summary["circuit"] = circuit.gates_to_json();
             }
+            Built::SumCode(coded) => {
+                summary["code"] = json!(coded.options.code.map(|code| code.to_string()));
+                summary["code_used"] = json!(coded.code);
+                summary["values"] = json!(coded.options.values.name());
+                if let Some(SumCodeFloats { lowering, .. }) = &coded.lowered {
+                    summary["lowering"] = json!({"step_ramp": lowering.quantiser.width()});
+                }
+            }
         }
         Ok(summary)
     }
@@ -488,6 +563,20 @@ impl Model {
 fn pairs(network: &FloatNetwork) -> usize {
     let attention = network.runs.iter().filter_map(|run| Some((run.blocks, run.attention.as_ref()?)));
     attention.map(|(blocks, part)| blocks * part.heads * (part.head_size + part.value_size + 4)).sum()
+}
+
+/// The stages of an exact network.
+fn exact_stages(network: &Network) -> Vec<StageSummary> {
+    let stages = network.stages.iter();
+    stages
+        .map(|stage| StageSummary {
+            name: stage.name.to_owned(),
+            statement: stage.statement.to_owned(),
+            layers: stage.generator.size().layers,
+            kind: stage.generator.kind(),
+            meaning: stage.meaning.clone(),
+        })
+        .collect()
 }
 
 /// The stages of a float network, with the layers that belong to each.

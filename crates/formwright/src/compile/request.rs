@@ -2,6 +2,7 @@
 
 use crate::bound::Norm;
 use crate::construct::circuit::Trade;
+use crate::construct::sumcode;
 use crate::construct::yun::Options;
 use crate::error::{Error, Result};
 use crate::exact::Rat;
@@ -42,6 +43,8 @@ pub enum Construction {
     Yun,
     /// A circuit of the target's own expression.
     Circuit,
+    /// A sum of codes: `sum-code`, or the discontinuous proof of Alberti et al. 2023.
+    SumCode(sumcode::Options),
 }
 
 /// The arithmetic of a network.

@@ -1,5 +1,6 @@
 //! Constructions: one folder a source, one file a lemma.
 
 pub mod circuit;
+pub mod sumcode;
 pub mod sumformer;
 pub mod yun;

@@ -4,7 +4,7 @@ pub mod onnx;
 
 use crate::artifact::{sha256, tensors};
 use crate::bound::norm::upward;
-use crate::compile::{Built, Lattice, Model};
+use crate::compile::{Built, Lattice, Model, SumCodeFloats};
 use crate::construct::yun::AsPrinted;
 use crate::error::Result;
 
@@ -15,6 +15,7 @@ pub fn metadata(model: &Model) -> Result<Vec<(String, String)>> {
         Built::Lattice(lattice) if lattice.options.positional => "yun --positional (Theorem 3)",
         Built::Lattice(_) => "yun (Theorem 2)",
         Built::Circuit(_) => "circuit",
+        Built::SumCode(coded) => coded.name(),
     };
     let mut properties = vec![
         ("target", target),
@@ -35,6 +36,12 @@ pub fn metadata(model: &Model) -> Result<Vec<(String, String)>> {
             properties.push(("trade", circuit.wish.trade.name().to_owned()));
             properties.push(("tokens", if least == most { least.to_string() } else { format!("{least} to {most}") }));
         }
+        Built::SumCode(_) => {}
+    }
+    if let Built::SumCode(coded) = &model.built {
+        properties.push(("resolution", model.grid.resolution().to_string()));
+        properties.push(("code", coded.code.clone()));
+        properties.push(("values", coded.options.values.name().to_owned()));
     }
     if let Some(network) = model.float() {
         properties.push(("weights_sha256", sha256(&tensors::to_bytes(network)?)));
@@ -60,6 +67,13 @@ fn claims(model: &Model) -> Result<Vec<(&'static str, String)>> {
         let cells = if options.positional { "" } else { " with pairwise distinct columns" };
         properties.push(("domain", format!("the points of the grid{cells}")));
         properties.push(("bound", upward(lowered.lowering.losses.rounding, 4)));
+    }
+    if let (Some(SumCodeFloats { lowering, .. }), None) =
+        (model.sum_code().and_then(|coded| coded.lowered.as_ref()), model.certified()?)
+    {
+        properties.push(("norm", "sup".to_owned()));
+        properties.push(("domain", "the points of the grid".to_owned()));
+        properties.push(("bound", upward(lowering.losses.rounding, 4)));
     }
     properties.push((if model.circuit().is_some() { "claim" } else { "on_grid" }, claim));
     if !assumptions.is_empty() {

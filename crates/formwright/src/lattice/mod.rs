@@ -6,6 +6,7 @@
 //!
 //! The *extended* grid adds a flag to every coordinate, for "outside of the box".
 
+pub mod codes;
 mod contexts;
 
 use serde::{Deserialize, Serialize};

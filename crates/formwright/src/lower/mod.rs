@@ -8,17 +8,23 @@
 //! | `guard.rs` | the numbers of the guard, for claims about all of space | a shell around the box |
 //! | `pack.rs` | several layers become one wide block | bits of the values |
 //! | `to_float.rs` | numbers of a format | the rounding of values |
+//! | `sum_code.rs` | a sum of codes: softmax of equal scores, integers | see its parts |
+//! | `binary_quantiser.rs` | its quantiser, digit by digit | everything on the ramps |
+//! | `values_on_grid.rs` | its value block, exact in any order | bits of the values |
 //!
 //! What the literal passes leave is a Transformer of `T^{2,1,4}`: every attention layer has two heads of size one, every feed-forward
 //! layer four ReLUs. [`Lowering::derive`] computes temperature, ramps and losses from the construction, without a layer being made;
 //! [`Lowering::lower`] makes the layers.
 
+pub mod binary_quantiser;
 pub mod clip;
 pub mod guard;
 pub mod hardmax_to_softmax;
 pub mod pack;
 pub mod piecewise_to_relu;
+pub mod sum_code;
 pub mod to_float;
+pub mod values_on_grid;
 
 use std::sync::Arc;
 

@@ -16,15 +16,16 @@ use crate::bound::piecewise::{Question, bound};
 use crate::bound::resolution::Found;
 use crate::bound::{Baseline, Budget, Norm, lowered};
 use crate::compile::lattice::{assumptions, build, coarsest, domain_name, grid_for, not_met};
-use crate::compile::{Arithmetic, Circuit, Construction, Lowered, Model, Request, circuit, compile};
+use crate::compile::{Arithmetic, Circuit, Construction, Lowered, Model, Request, circuit, compile, sum_code};
 use crate::construct::circuit::Trade;
+use crate::construct::sumcode::{self, Family};
 use crate::construct::yun::{self, Options};
 use crate::error::{Error, ErrorKind, Result};
 use crate::exact::{Int, Rat};
 use crate::lattice::Grid;
 use crate::lower::{self, Format, Hidden, Lowering};
-use crate::network::{Precision, Size};
-use crate::target::Target;
+use crate::network::{FloatNetwork, Precision, Size};
+use crate::target::{Symmetry, Target};
 
 /// One way to build a target.
 #[derive(Clone, Debug)]
@@ -51,6 +52,13 @@ pub enum Way {
         precision: Option<Precision>,
         /// What hidden units are traded for; `None` if there is no circuit at all.
         trade: Option<Trade>,
+    },
+    /// A sum of codes.
+    SumCode {
+        /// Which, with which code and value map.
+        options: sumcode::Options,
+        /// The format of its floats; `None` is exact.
+        format: Option<Format>,
     },
 }
 
@@ -94,11 +102,12 @@ pub struct Cells {
 }
 
 impl Way {
-    /// `yun` or `circuit`.
+    /// `yun`, `circuit`, `sum-code` or `sumformer-discrete`.
     pub fn family(self) -> &'static str {
         match self {
             Self::Yun { .. } => "yun",
             Self::Circuit { .. } => "circuit",
+            Self::SumCode { options, .. } => options.family.name(),
         }
     }
 
@@ -107,13 +116,23 @@ impl Way {
         match self {
             Self::Yun { positional: true, .. } => "yun --positional".to_owned(),
             Self::Circuit { trade: Some(trade), .. } => format!("circuit --trade {}", trade.name()),
+            Self::SumCode { options, .. } => {
+                let mut name = options.family.name().to_owned();
+                if options.positional {
+                    name.push_str(" --positional");
+                }
+                if options.values != sumcode::Values::default() {
+                    name = format!("{name} --values {}", options.values);
+                }
+                options.code.map_or(name.clone(), |code| format!("{name} --code {code}"))
+            }
             _ => self.family().to_owned(),
         }
     }
 
     fn floats(self) -> Option<Precision> {
         match self {
-            Self::Yun { format, .. } => format.map(|format| format.precision),
+            Self::Yun { format, .. } | Self::SumCode { format, .. } => format.map(|format| format.precision),
             Self::Circuit { precision, .. } => precision,
         }
     }
@@ -153,6 +172,7 @@ impl Candidate {
                 Some(circuit.network.positions.is_some())
             }
             (Way::Circuit { .. }, _) => None,
+            (Way::SumCode { options, .. }, _) => Some(options.positional),
         }
     }
 
@@ -231,8 +251,13 @@ pub fn compile_first(request: &Request) -> Result<Model> {
             }
             Some(error) => Err(error.note_first("nearest", format!("{name}; formwright plan lists all {all}"))),
         },
-        (Way::Circuit { .. }, Err(error)) => Err(error),
+        (Way::Circuit { .. } | Way::SumCode { .. }, Err(error)) => Err(error),
         (Way::Circuit { .. }, _) => Err(Error::declined("a circuit was not made")),
+        (Way::SumCode { options, format }, Ok(_)) => {
+            let arithmetic = format.map_or(Arithmetic::Exact, Arithmetic::Float);
+            compile(&Request { construction: Some(Construction::SumCode(options)), arithmetic, ..request.clone() })
+                .map_err(|error| error.note_first("nearest", format!("{name}; formwright plan lists all {all}")))
+        }
         (Way::Yun { positional, format }, outcome) => {
             let options = Options { positional, ..request.options.clone() };
             let arithmetic = format.map_or(Arithmetic::Exact, Arithmetic::Float);
@@ -253,7 +278,7 @@ pub fn compile_first(request: &Request) -> Result<Model> {
 
 /// The request with the tolerance that its plan is about: where neither a grid nor a table fixes what is built, there is one.
 fn with_tolerance(request: &Request) -> Request {
-    if request.is_open() && request.construction != Some(Construction::Yun) {
+    if request.is_open() && matches!(request.construction, None | Some(Construction::Circuit)) {
         Request { tolerance: request.tolerance.or_default(), ..request.clone() }
     } else {
         Request { tolerance: request.lattice_tolerance(), ..request.clone() }
@@ -283,7 +308,7 @@ fn rows(request: &Request, wanted: Rows) -> Result<Plan> {
     let float = eps.is_none() && request.arithmetic != Arithmetic::Exact && !target.is_discrete();
     let norm = asked.unwrap_or_else(|| if float { Norm::Lp(Rat::from(2)) } else { Norm::Sup });
     let mut candidates: Vec<Candidate> = Vec::new();
-    if request.construction != Some(Construction::Yun) {
+    if matches!(request.construction, None | Some(Construction::Circuit)) {
         candidates.extend(circuits(request, &shape, &target));
     }
     if request.construction != Some(Construction::Circuit) {
@@ -294,9 +319,22 @@ fn rows(request: &Request, wanted: Rows) -> Result<Plan> {
             wanted == Rows::First && served.is_some_and(|served| served < class)
         };
         for format in request.arithmetic.choices().into_iter().filter(|format| !behind(*format)) {
-            for positional in [false, true] {
-                let outcome = sketch(request, &shape, &target, positional, format, &norm, eps.as_ref());
-                candidates.push(Candidate { way: Way::Yun { positional, format }, outcome });
+            if matches!(request.construction, None | Some(Construction::Yun)) {
+                for positional in [false, true] {
+                    let outcome = sketch(request, &shape, &target, positional, format, &norm, eps.as_ref());
+                    candidates.push(Candidate { way: Way::Yun { positional, format }, outcome });
+                }
+            }
+            for options in sums_of_codes(request, &shape, &target, &norm) {
+                let candidate = |options: sumcode::Options| {
+                    let outcome = sketch_sum_code(request, &shape, &target, &options, format, &norm, eps.as_ref());
+                    Candidate { way: Way::SumCode { options, format }, outcome }
+                };
+                let plain = candidate(options);
+                // In floats a staircase loses fewer digits than interpolation, for twice the hidden units.
+                let open = request.construction.is_none() && format.is_some() && !plain.serves();
+                let steep = open.then(|| candidate(sumcode::Options { values: sumcode::Values::Staircase, ..options }));
+                candidates.push(steep.filter(Candidate::serves).unwrap_or(plain));
             }
         }
     }
@@ -343,6 +381,67 @@ fn circuits(request: &Request, shape: &Grid, target: &Arc<Target>) -> Vec<Candid
         }
     }
     candidates
+}
+
+/// The sums of codes to look at: the one that was asked for; else both, with positions only where the target needs them. In the supremum norm on a box
+/// there is none, for the reason that lattice networks tell.
+fn sums_of_codes(request: &Request, shape: &Grid, target: &Target, norm: &Norm) -> Vec<sumcode::Options> {
+    match request.construction {
+        Some(Construction::SumCode(asked)) => return vec![sum_code::options(request, asked)],
+        Some(_) => return Vec::new(),
+        None if *norm == Norm::Sup && !target.is_discrete() => return Vec::new(),
+        None => {}
+    }
+    let families = [Family::SumCode, Family::Sumformer].map(sumcode::Options::of);
+    if target.symmetry(shape) == Symmetry::Proved || request.assume_equivariant {
+        families.to_vec()
+    } else {
+        vec![sumcode::Options { positional: true, ..families[0] }]
+    }
+}
+
+fn sketch_sum_code(
+    request: &Request,
+    shape: &Grid,
+    target: &Arc<Target>,
+    options: &sumcode::Options,
+    format: Option<Format>,
+    norm: &Norm,
+    eps: Option<&Rat>,
+) -> Result<Sketch> {
+    if let Some(refusal) = sum_code::refusal(request, options) {
+        return Err(refusal);
+    }
+    let (lipschitz, precision) = (request.tolerance.lipschitz.as_ref(), format.map(|format| format.precision));
+    if *norm == Norm::Sup && !target.is_discrete() {
+        return Err(crate::bound::sum_code::no_supremum());
+    }
+    let mut assumptions = sum_code::assumptions(shape, target, options, request.assume_equivariant)?;
+    let resolution = match (request.resolution(), eps) {
+        (Some(resolution), _) => resolution,
+        (None, Some(eps)) => match sum_code::grid_for(target, shape, lipschitz, options, precision, norm, eps)? {
+            Found::Enough(resolution, _) | Found::AtBest(resolution, _) => resolution,
+        },
+        (None, None) => return Err(Error::input("there is no --resolution and no --eps")),
+    };
+    let grid = shape.with_resolution(resolution)?;
+    let built = sum_code::build(&grid, target, options, precision)?;
+    let question = Question { target, grid: &grid, positional: true, lipschitz };
+    let losses = built.lowered.as_ref().map(|lowered| &lowered.lowering.losses);
+    let budget = crate::bound::sum_code::bound(question, losses, norm)?;
+    if budget.bound.is_infinite() {
+        return Err(Error::declined(format!("no finite bound on the {norm} error is proved"))
+            .note("try", "a coarser grid, or another precision"));
+    }
+    let all = Int::from(grid.tokens() * target.output_dims()) * grid.points();
+    let to_remember = if options.positional { all.clone() } else { all.div_rem(&Int::factorial(grid.tokens())).0 };
+    assumptions.extend(budget.assumptions.iter().cloned());
+    let missed = eps.filter(|eps| !budget.meets(eps));
+    let why_not = missed.map(|eps| not_met(eps, &budget, resolution).to_string());
+    let more = More::Cells(Cells { resolution, id_bits: built.id_bits, to_remember, residual_network: all });
+    let size = built.float().map_or_else(|| built.network.size(), FloatNetwork::size);
+    let domain = domain_name(target, &grid, &Options::default());
+    Ok(Sketch { size, budget, domain, assumptions, why_not, more })
 }
 
 fn sketch(
@@ -490,8 +589,13 @@ fn identity(candidate: &Candidate) -> Value {
         "positional": candidate.positional(),
         "precision": candidate.way.precision(),
     });
-    if let Way::Circuit { trade, .. } = candidate.way {
-        identity["trade"] = json!(trade.map(Trade::name));
+    match candidate.way {
+        Way::Circuit { trade, .. } => identity["trade"] = json!(trade.map(Trade::name)),
+        Way::SumCode { options, .. } => {
+            identity["code"] = json!(options.code().map(|code| code.to_string()).ok());
+            identity["values"] = json!(options.values.name());
+        }
+        Way::Yun { .. } => {}
     }
     identity
 }

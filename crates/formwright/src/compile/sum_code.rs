@@ -1,0 +1,342 @@
+//! Models by sums of codes: an exact network, or the float network that is made from the same parts.
+
+use std::sync::Arc;
+
+use super::lattice::{assumptions_of, not_met};
+use super::{Certified, Model, Request, Tolerance};
+use crate::bound::norm::upward;
+use crate::bound::piecewise::Question;
+use crate::bound::resolution::{self, Found, search};
+use crate::bound::{Budget, Norm, sum_code};
+use crate::construct::sumcode::{Family, Options, Parts, Values};
+use crate::construct::yun::centres::value_at_centre;
+use crate::construct::yun::value_range;
+use crate::error::{Error, ErrorKind, Result};
+use crate::exact::{Int, Rat};
+use crate::lattice::Grid;
+use crate::lattice::codes::Code;
+use crate::lower::sum_code::{SumCodeLowering, check_fit};
+use crate::lower::{Hidden, Temperature};
+use crate::network::{FloatNetwork, Network, Precision, Sequence};
+use crate::target::Target;
+
+/// What a sum of codes is made of.
+#[derive(Debug)]
+pub struct SumCoded {
+    /// Which construction, code and value map.
+    pub options: Options,
+    /// The exact network.
+    pub network: Network,
+    /// Its code, in words, and its ids' binary digits.
+    pub code: String,
+    /// The binary digits of the largest id.
+    pub id_bits: usize,
+    /// The float network.
+    pub lowered: Option<SumCodeFloats>,
+}
+
+/// A float network, and how it came about.
+#[derive(Debug)]
+pub struct SumCodeFloats {
+    /// Ramps, grids and losses.
+    pub lowering: SumCodeLowering,
+    /// The network.
+    pub network: FloatNetwork,
+}
+
+/// The most ids of a grid that is found by a tolerance: every grid that is tried lists its ids.
+const MOST_SEARCHED: u64 = 1 << 17;
+
+/// The options of a construction for a request.
+pub(crate) fn options(request: &Request, options: Options) -> Options {
+    Options { positional: request.options.positional || options.positional, ..options }
+}
+
+/// Compiles in the first arithmetic that serves.
+pub(super) fn compile(request: &Request, asked: Options) -> Result<Model> {
+    let options = options(request, asked);
+    if let Some(refusal) = refusal(request, &options) {
+        return Err(refusal);
+    }
+    let mut missed = None;
+    for format in request.arithmetic.choices() {
+        match compile_in(request, &options, format.map(|format| format.precision)) {
+            Err(error) if error.kind() != ErrorKind::Input => {
+                // By how much a tolerance is missed says more than what another format cannot do at all.
+                let says_less = error.kind() == ErrorKind::Declined
+                    && missed.as_ref().is_some_and(|missed: &Error| missed.kind() == ErrorKind::Rejected);
+                if !says_less {
+                    missed = Some(error);
+                }
+            }
+            compiled => return compiled,
+        }
+    }
+    Err(missed.unwrap_or_else(|| Error::input("no arithmetic was asked for")))
+}
+
+/// What a sum of codes has nothing to do with.
+pub(crate) fn refusal(request: &Request, options: &Options) -> Option<Error> {
+    let name = options.family.name();
+    let out = |what: String, reason: &str, way_out: &str| {
+        Some(Error::declined(what).note("reason", reason).note("try", way_out))
+    };
+    let format = request.arithmetic.choices().into_iter().flatten().next();
+    if !request.options.as_printed.is_empty() {
+        let reason = "the steps that are printed are those of Yun et al. 2020";
+        return out(format!("{name} has no steps --as-printed"), reason, "--construction yun");
+    }
+    if request.options.everywhere {
+        let reason = "its floats are 0 outside of the box, but on the ramps around it nothing is proved yet";
+        return out(
+            format!("{name} is certified on its box only"),
+            reason,
+            "leave out --domain all, or --construction yun",
+        );
+    }
+    if format.is_some_and(|format| format.hidden != Hidden::Literal) {
+        let reason = "its values are in one block already, or in layers";
+        return out(
+            format!("--pack and --hidden are not for {name}"),
+            reason,
+            "--values one-block, staircase, layered or rank",
+        );
+    }
+    if format.is_some_and(|format| format.temperature != Temperature::Derived) {
+        let reason = "its scores are all equal, at any temperature";
+        return out(format!("--temperature is not for {name}"), reason, "leave out --temperature");
+    }
+    None
+}
+
+/// What has to be assumed; declined if it is not allowed to be, or known to be false.
+pub(crate) fn assumptions(grid: &Grid, target: &Target, options: &Options, allowed: bool) -> Result<Vec<String>> {
+    let (theorem, way_out) = match options.family {
+        Family::SumCode => ("sum-code without positions needs f(XP) = f(X)P for every permutation P", "--positional"),
+        Family::Sumformer => (
+            "a Sumformer is equivariant: f(XP) = f(X)P for every permutation P (Alberti et al. 2023)",
+            "--positional, which gives every place codes of its own",
+        ),
+    };
+    assumptions_of(grid, target, options.positional, allowed, theorem, way_out)
+}
+
+fn compile_in(request: &Request, options: &Options, precision: Option<Precision>) -> Result<Model> {
+    let shape = request.shape()?;
+    let target = Arc::new(request.source.target(shape.dims())?);
+    let tolerance = request.lattice_tolerance();
+    if tolerance.norm() == Some(Norm::Sup) && !target.is_discrete() {
+        return Err(sum_code::no_supremum());
+    }
+    let assumptions = assumptions(&shape, &target, options, request.assume_equivariant)?;
+    if precision.is_none() {
+        value_range(&shape, &target)?;
+    }
+    let grid = match request.resolution() {
+        Some(_) => shape,
+        None => smallest_grid(&tolerance, options, &target, &shape, precision)?,
+    };
+    let built = build(&grid, &target, options, precision)?;
+    let model = Model::new(request.source.clone(), target, grid, assumptions, tolerance, built.into());
+    model.check_tolerance()?;
+    Ok(model)
+}
+
+/// The exact network, or the float network besides.
+pub(crate) fn build(
+    grid: &Grid,
+    target: &Arc<Target>,
+    options: &Options,
+    precision: Option<Precision>,
+) -> Result<SumCoded> {
+    let Some(precision) = precision else {
+        value_range(grid, target)?;
+        let parts = Parts::new(grid, target, options, false)?;
+        return Ok(SumCoded::of(&parts, None));
+    };
+    let lowering = SumCodeLowering::derive(grid, target, options, precision)?;
+    let network = lowering.lower()?;
+    let parts = lowering.parts.clone();
+    Ok(SumCoded::of(&parts, Some(SumCodeFloats { lowering, network })))
+}
+
+/// The coarsest grid that meets the tolerance.
+fn smallest_grid(
+    tolerance: &Tolerance,
+    options: &Options,
+    target: &Arc<Target>,
+    shape: &Grid,
+    precision: Option<Precision>,
+) -> Result<Grid> {
+    let (Some(eps), Some(norm)) = (&tolerance.eps, tolerance.norm()) else {
+        return Err(Error::input("how fine the grid is must be said: there is no --resolution and no --eps")
+            .note("try", "--resolution 4, or a tolerance such as --eps 0.1 --norm l2"));
+    };
+    match grid_for(target, shape, tolerance.lipschitz.as_ref(), options, precision, &norm, eps)? {
+        Found::Enough(resolution, _) => shape.with_resolution(resolution),
+        Found::AtBest(resolution, budget) => {
+            let reachable = upward(budget.bound, 3);
+            let way_out = match precision {
+                Some(Precision::F32) => {
+                    format!("--eps {reachable}, about the smallest reachable in f32, or --precision f64")
+                }
+                Some(Precision::F64) => {
+                    format!("--eps {reachable}, about the smallest reachable in floats, or --precision exact")
+                }
+                None => format!("--eps {reachable}, about the smallest reachable"),
+            };
+            Err(not_met(eps, &budget, resolution).note("try", way_out))
+        }
+    }
+}
+
+/// Whether a grid is within reach: its code is quick to find, and its ids fit, by a lower bound on what any code needs.
+fn in_reach(grid: &Grid, options: &Options, precision: Option<Precision>) -> bool {
+    let (n, columns) = (grid.tokens(), grid.columns());
+    let (multisets, ids) = if options.positional {
+        (grid.points(), grid.points() * Int::from(n))
+    } else {
+        ((&columns + Int::from(n - 1)).choose(n), &columns * (&columns + Int::from(n) - Int::from(2)).choose(n - 1))
+    };
+    // There are no more multisets than sums up to n·S, and ids are n·S².
+    let scale = if options.code().ok() == Some(Code::Histogram) {
+        Int::from(n + 1).pow(columns.to_usize().map_or(1 << 16, |columns| columns.min(1 << 16)) - 1)
+    } else {
+        multisets.div_rem(&Int::from(n)).0
+    };
+    let ids_fit = ids <= Int::from(MOST_SEARCHED);
+    match precision {
+        None => ids_fit && scale.bits() <= 28,
+        Some(_) if options.values == Values::Rank => ids_fit && scale.bits() <= 28,
+        Some(precision) => ids_fit && scale.bits() * 2 + Int::from(n).bits() <= precision.digits() + 3,
+    }
+}
+
+/// The grid that a tolerance needs.
+pub(crate) fn grid_for(
+    target: &Arc<Target>,
+    shape: &Grid,
+    lipschitz: Option<&Rat>,
+    options: &Options,
+    precision: Option<Precision>,
+    norm: &Norm,
+    eps: &Rat,
+) -> Result<Found> {
+    let fits = |side: u64| {
+        let Ok(grid) = shape.with_resolution(side) else { return false };
+        in_reach(&grid, options, precision)
+            && Parts::new(&grid, target, options, true)
+                .is_ok_and(|parts| precision.is_none_or(|precision| check_fit(&parts, precision).is_ok()))
+    };
+    let first = shape.with_resolution(2)?;
+    if !fits(2) {
+        // Say why.
+        let parts = Parts::new(&first, target, options, true)?;
+        precision.map_or(Ok(()), |precision| check_fit(&parts, precision).map(|_| ()))?;
+        parts.nodes.check_count()?;
+        return Err(Error::declined("the coarsest grid has too many ids").note("try", "fewer --tokens or --dims"));
+    }
+    let mut too_fine = 4;
+    while fits(too_fine) {
+        too_fine *= 2;
+    }
+    let finest = resolution::last(too_fine / 2, too_fine - 1, fits).unwrap_or(too_fine / 2);
+    let budget = |grid: &Grid| {
+        let question = Question { target, grid, positional: true, lipschitz };
+        let cells = sum_code::bound(question, None, norm)?;
+        match precision {
+            // Where the cells alone are too much, floats do not matter.
+            Some(precision) if cells.meets(eps) => {
+                let lowering = SumCodeLowering::derive(grid, target, options, precision)?;
+                sum_code::bound(question, Some(&lowering.losses), norm)
+            }
+            _ => Ok(cells),
+        }
+    };
+    search(&first, finest, eps, budget)
+}
+
+/// Why a bound is above a tolerance, and what to do.
+pub(super) fn missed(eps: &Rat, certified: &Certified, grid: &Grid, fixed: bool) -> Error {
+    let way_out = if fixed {
+        "a larger --eps: the target fixes the grid"
+    } else {
+        "leave out --resolution: one that is enough is found"
+    };
+    not_met(eps, &certified.budget, grid.resolution()).note("try", way_out)
+}
+
+impl SumCoded {
+    fn of(parts: &Parts, lowered: Option<SumCodeFloats>) -> Self {
+        Self {
+            options: parts.options,
+            network: parts.network(),
+            code: parts.nodes.codes.describe(),
+            id_bits: parts.id_bits(),
+            lowered,
+        }
+    }
+
+    /// The float network, if there is one.
+    pub fn float(&self) -> Option<&FloatNetwork> {
+        self.lowered.as_ref().map(|lowered| &lowered.network)
+    }
+
+    /// The construction as one names it on the command line.
+    pub fn name(&self) -> &'static str {
+        match (self.options.family, self.options.positional) {
+            (Family::SumCode, false) => "sum-code",
+            (Family::SumCode, true) => "sum-code --positional",
+            (Family::Sumformer, false) => "sumformer-discrete",
+            (Family::Sumformer, true) => "sumformer-discrete --positional",
+        }
+    }
+
+    /// What its error is certified to be.
+    pub(super) fn bound(&self, question: Question<'_>, norm: &Norm) -> Result<Budget> {
+        sum_code::bound(question, self.lowered.as_ref().map(|lowered| &lowered.lowering.losses), norm)
+    }
+
+    /// Where the network is known to be right, in words.
+    pub(super) fn claim(&self, grid: &Grid) -> String {
+        let points = grid.points();
+        match &self.lowered {
+            None => format!("the centres of all {points} cells, duplicates included; 0 outside of the box"),
+            Some(SumCodeFloats { lowering, .. }) => {
+                format!(
+                    "the centres of all {points} cells, duplicates included, within {}",
+                    upward(lowering.losses.rounding, 3)
+                )
+            }
+        }
+    }
+
+    /// Whether the float network is not the one that the construction builds.
+    pub(super) fn is_edited(&self, grid: &Grid, target: &Arc<Target>) -> bool {
+        let Some(lowered) = &self.lowered else { return false };
+        let built = build(grid, target, &self.options, Some(lowered.network.precision));
+        !built.is_ok_and(|built| built.float() == self.float())
+    }
+
+    /// What the network is to give for a sequence.
+    pub(super) fn expected(&self, grid: &Grid, target: &Target, x: &[Vec<Rat>]) -> Result<Sequence> {
+        match grid.cell(x) {
+            Some(point) => value_at_centre(target, grid, &point, self.lowered.is_some()),
+            None => Ok(vec![vec![Rat::ZERO; target.output_dims()]; grid.tokens()]),
+        }
+    }
+
+    /// Why no finite bound is proved.
+    pub(super) fn unbounded(&self, grid: &Grid, norm: &Norm) -> Error {
+        let error = Error::declined(format!("no finite bound on the {norm} error is proved"));
+        if self.lowered.as_ref().is_some_and(|lowered| lowered.lowering.losses.height.is_infinite()) {
+            return error
+                .note("reason", format!("on the ramps ids of {} bits may meet several windows", self.id_bits))
+                .note("grid", format!("{} cells a side", grid.resolution()))
+                .note("try", "--values one-block, or a coarser --resolution");
+        }
+        error
+            .note("reason", "the target jumps, or its slope or its values are not bounded on some cell")
+            .note("try", "--lipschitz L, if you know a constant; or leave out --norm")
+    }
+}

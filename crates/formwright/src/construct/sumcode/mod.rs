@@ -1,0 +1,450 @@
+//! Sums of codes: one attention layer is enough.
+//!
+//! Two constructions of one kind. **`sum-code`** (ours): quantise, give every column a code whose sums are distinct for distinct multisets, add the codes up by
+//! one attention layer, look the value up. **`sumformer-discrete`**: the discontinuous proof of Alberti et al. 2023, literally, a token being
+//! `[1, x, φ(x), 0]` with `φ = Φ∘q` of latent dimension 1, `Σ = Σ_k φ(x_k)` in a register of its own and `ψ(x, Σ)` token-wise.
+//!
+//! | file | stage | what it builds |
+//! |---|---|---|
+//! | `quantise.rs` | quantise | every coordinate to its cell, one block |
+//! | `code.rs` | code | `Φ`, one block (`lattice/codes/`) |
+//! | `sum.rs` | sum | one attention layer with equal weights |
+//! | `identify.rs` | id | of a Sumformer: `S·Σ + φ(x)` |
+//! | `rank.rs` | rank | the named pass that replaces sums by their ranks |
+//! | `nodes.rs`, `curve.rs`, `values.rs` | values | ids and values; one block, or layers |
+//!
+//! Of a sum-code network these are three blocks: quantise; code; attention and values. It equals the target at the centre of *every* cell, duplicates
+//! included, and is 0 outside of the box. Positions: the code of place `j`, by `D(j-1)` that the encoding adds to the id.
+
+pub mod code;
+pub mod curve;
+pub mod identify;
+pub mod nodes;
+pub mod quantise;
+pub mod rank;
+pub mod sum;
+pub mod values;
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::construct::yun::value_range;
+use crate::error::{Error, Result, nearest};
+use crate::exact::{Int, Rat};
+use crate::lattice::Grid;
+use crate::lattice::codes::Code;
+use crate::network::{Affine, Coordinate, FeedForward, Generator, Network, Stage};
+use crate::target::Target;
+
+use code::Encode;
+use identify::Identify;
+use nodes::Nodes;
+use quantise::Quantise;
+use rank::Rank;
+use sum::Sum;
+use values::{ValueBlock, ValueLayers};
+
+/// Which of the two constructions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Family {
+    /// Ours.
+    SumCode,
+    /// Alberti et al. 2023.
+    Sumformer,
+}
+
+impl Family {
+    /// The name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::SumCode => "sum-code",
+            Self::Sumformer => "sumformer-discrete",
+        }
+    }
+}
+
+/// How ids become values.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Values {
+    /// All in one block, by interpolation.
+    #[default]
+    OneBlock,
+    /// All in one block, as a staircase: more ReLUs, and fewer digits lost in floats.
+    Staircase,
+    /// A layer for each.
+    Layered,
+    /// All in one block, by the rank of the sum.
+    Rank,
+}
+
+impl Values {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::OneBlock, Self::Staircase, Self::Layered, Self::Rank];
+
+    /// The name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::OneBlock => "one-block",
+            Self::Staircase => "staircase",
+            Self::Layered => "layered",
+            Self::Rank => "rank",
+        }
+    }
+}
+
+impl fmt::Display for Values {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Values {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self> {
+        Self::ALL.into_iter().find(|values| values.name() == name).ok_or_else(|| {
+            let names = Self::ALL.map(Self::name);
+            let error = Error::input(format!("'{name}' is no value map")).note("known", names.join(", "));
+            error.note("try", format!("--values {}", nearest(name, names).unwrap_or("one-block")))
+        })
+    }
+}
+
+/// What to build.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Which construction.
+    pub family: Family,
+    /// The code; `None` takes the construction's own, a histogram for a Sumformer and Bose–Chowla else.
+    pub code: Option<Code>,
+    /// The value map.
+    pub values: Values,
+    /// Whether tokens are told apart by their place.
+    pub positional: bool,
+}
+
+impl Options {
+    /// A construction with everything that is its own.
+    pub fn of(family: Family) -> Self {
+        Self { family, code: None, values: Values::default(), positional: false }
+    }
+
+    /// The code that is used.
+    pub fn code(&self) -> Result<Code> {
+        match (self.positional, self.code, self.family) {
+            (true, Some(code), _) if code != Code::Positional => Err(Error::input(format!(
+                "--code {code} names multisets, and --positional needs a code that names places"
+            ))
+            .note("try", "leave out --code, or --positional")),
+            (true, ..) => Ok(Code::Positional),
+            (false, Some(code), _) => Ok(code),
+            (false, None, Family::SumCode) => Ok(Code::BoseChowla { field: None }),
+            (false, None, Family::Sumformer) => Ok(Code::Histogram),
+        }
+    }
+}
+
+/// Where everything stands in the residual stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Layout {
+    /// Coordinates of a token: registers `0..dims` hold it, `dims..2·dims` its cells.
+    pub dims: usize,
+    /// The channel that is 1.
+    pub constant: Option<usize>,
+    /// The code; of a sum-code network later the id.
+    pub code: usize,
+    /// The sum, if it is kept apart.
+    pub sum: Option<usize>,
+    /// The id, if it is kept apart.
+    pub id: Option<usize>,
+    /// The place in the code and the rank, if the sum is ranked.
+    pub ranked: Option<(usize, usize)>,
+    /// The first output.
+    pub outputs: usize,
+    /// All registers.
+    pub width: usize,
+}
+
+impl Layout {
+    fn new(grid: &Grid, target: &Target, options: &Options) -> Self {
+        let dims = grid.dims();
+        let (literal, ranked) = (options.family == Family::Sumformer, options.values == Values::Rank);
+        let mut next = 2 * dims;
+        let mut take = |taken: bool| {
+            let register = next;
+            next += usize::from(taken);
+            taken.then_some(register)
+        };
+        let constant = take(literal);
+        let code = take(true).unwrap_or(2 * dims);
+        let sum = take(literal || ranked);
+        let id = take(literal && !ranked);
+        let ranked = take(ranked).zip(take(ranked));
+        Self { dims, constant, code, sum, id, ranked, outputs: next, width: next + target.output_dims() }
+    }
+
+    /// The register that value layers read and clear, unless sums are ranked.
+    pub fn identity(&self) -> usize {
+        self.id.unwrap_or(self.code)
+    }
+
+    /// What reads an id.
+    pub fn read(&self) -> Vec<Rat> {
+        match self.ranked {
+            Some((index, rank)) => {
+                let mut read = basis(self.width, index, Rat::ONE);
+                read[rank] = Rat::ONE;
+                read
+            }
+            None => basis(self.width, self.identity(), Rat::ONE),
+        }
+    }
+
+    fn coordinates(&self, positional: bool) -> Vec<Coordinate> {
+        let mut coordinates: Vec<(String, String)> = Vec::new();
+        for k in 0..self.dims {
+            coordinates.push((format!("x.{k}"), format!("the token's coordinate {k}, in cells")));
+        }
+        for k in 0..self.dims {
+            let place = if positional && k == 0 { ", and D times the token's place" } else { "" };
+            coordinates.push((format!("cell.{k}"), format!("the cell of coordinate {k}{place}")));
+        }
+        let mut name = |register: Option<usize>, name: &str, meaning: &str| {
+            if register.is_some() {
+                coordinates.push((name.to_owned(), meaning.to_owned()));
+            }
+        };
+        name(self.constant, "one", "1: queries and keys read it");
+        let code = match (self.sum, self.constant) {
+            (None, _) => {
+                ("code", "the code of the token's column; behind the attention layer the token's id, S·Σ + code")
+            }
+            (Some(_), Some(_)) => ("phi", "φ(x), the code of the token's column"),
+            (Some(_), None) => ("code", "the code of the token's column"),
+        };
+        name(Some(self.code), code.0, code.1);
+        name(self.sum, "sum", "Σ, the sum of the codes of all tokens");
+        name(self.id, "id", "S·Σ + φ(x)");
+        name(self.ranked.map(|(index, _)| index), "index", "the place of the token's column in the code");
+        name(self.ranked.map(|(_, rank)| rank), "rank", "the rank of Σ, times the number of codes");
+        for k in self.outputs..self.width {
+            coordinates.push((format!("y.{}", k - self.outputs), format!("output coordinate {}", k - self.outputs)));
+        }
+        coordinates.into_iter().map(|(name, meaning)| Coordinate { name, meaning }).collect()
+    }
+}
+
+/// A construction for a target on a grid: everything that its stages share, exact or in floats.
+#[derive(Clone, Debug)]
+pub struct Parts {
+    /// What was asked for.
+    pub options: Options,
+    /// The registers.
+    pub layout: Layout,
+    /// Ids and values.
+    pub nodes: Arc<Nodes>,
+    /// The code block.
+    pub encode: Encode,
+    /// The attention layer.
+    pub sum: Sum,
+    /// The id of a Sumformer.
+    pub identify: Option<Identify>,
+    /// The rank block.
+    pub rank: Option<Rank>,
+}
+
+impl Parts {
+    /// The parts; `near` holds irrational values as rational numbers near them, for floats.
+    pub fn new(grid: &Grid, target: &Arc<Target>, options: &Options, near: bool) -> Result<Self> {
+        let codes = options.code()?.codes(grid.tokens(), &grid.columns())?;
+        let layout = Layout::new(grid, target, options);
+        let Layout { dims, width, .. } = layout;
+        let mut read = vec![Rat::ZERO; width];
+        read[dims..2 * dims].clone_from_slice(&grid.radix().iter().map(Rat::from).collect::<Vec<_>>());
+        let encode = Encode {
+            read,
+            code: layout.code,
+            index: layout.ranked.map(|(index, _)| index),
+            values: codes.values.clone(),
+            flagged: Encode::flagged_for(&codes),
+        };
+        let nodes = Arc::new(Nodes::new(grid.clone(), Arc::clone(target), codes, options.values == Values::Rank, near));
+        let sum = Sum {
+            width,
+            from: layout.code,
+            to: layout.sum.unwrap_or(layout.code),
+            tokens: grid.tokens(),
+            scale: if layout.sum.is_some() { Int::ONE } else { nodes.scale.clone() },
+            constant: layout.constant,
+        };
+        let identify = layout.id.zip(layout.sum).map(|(to, sum)| {
+            let mut read = basis(width, sum, Rat::from(&nodes.scale));
+            read[layout.code] = Rat::ONE;
+            Identify { read, to }
+        });
+        let rank = layout.ranked.zip(layout.sum).map(|((_, rank), sum)| Rank {
+            read: basis(width, sum, Rat::ONE),
+            to: rank,
+            nodes: Arc::clone(&nodes),
+        });
+        Ok(Self { options: *options, layout, nodes, encode, sum, identify, rank })
+    }
+
+    /// The value map in layers.
+    pub fn value_layers(&self) -> ValueLayers {
+        ValueLayers {
+            nodes: Arc::clone(&self.nodes),
+            read: self.layout.read(),
+            from: self.layout.identity(),
+            clear: ValueLayers::clear_for(&self.nodes),
+            to: self.layout.outputs,
+        }
+    }
+
+    /// The binary digits of the largest id.
+    pub fn id_bits(&self) -> usize {
+        self.nodes.largest().bits()
+    }
+
+    /// The stages between the quantiser and the values: name, what it does, and the layers.
+    pub fn middle(&self) -> Vec<Stage> {
+        let codes = &self.nodes.codes;
+        let encode = format!("every column to its code, {}: sums of {} name multisets", codes.describe(), codes.tokens);
+        let encode = if self.options.positional {
+            "every column to its code, (D+1)^place (column + 1): sums name sequences".to_owned()
+        } else {
+            encode
+        };
+        let added = match self.layout.sum {
+            None => format!("every token gains {} times the sum of all codes: it now has its id", self.sum.scale),
+            Some(_) => "every token receives the sum of all codes".to_owned(),
+        };
+        let mut stages = vec![
+            stage("code", "codes", encode, self.encode.clone()),
+            stage("sum", "sum-code", added, self.sum.clone()),
+        ];
+        stages.extend(self.identify.clone().map(|identify| {
+            stage("id", "sumformer-discrete", format!("the id of a token: {}·Σ + φ(x)", self.nodes.scale), identify)
+        }));
+        stages.extend(self.rank.clone().map(|rank| {
+            let meaning = format!(
+                "the sum is replaced by its rank among {}, times {}",
+                self.nodes.multisets(),
+                self.nodes.symbols()
+            );
+            stage("rank", "sum-code", meaning, rank)
+        }));
+        stages
+    }
+
+    /// The embedding: coordinates in cells.
+    pub fn embed(&self) -> Affine {
+        let grid = &self.nodes.grid;
+        let Layout { dims, width, constant, .. } = self.layout;
+        let scale = Rat::from(grid.resolution()) / (grid.high() - grid.low());
+        let mut embed = Affine { weight: vec![vec![Rat::ZERO; dims]; width], bias: vec![Rat::ZERO; width] };
+        for row in 0..dims {
+            embed.weight[row][row] = scale.clone();
+            embed.bias[row] = -(grid.low() * &scale);
+        }
+        if let Some(constant) = constant {
+            embed.bias[constant] = Rat::ONE;
+        }
+        embed
+    }
+
+    /// The positions: `D` times the place, on the first cell.
+    pub fn positions(&self) -> Option<Vec<Vec<Rat>>> {
+        let (grid, layout) = (&self.nodes.grid, &self.layout);
+        let row = |place: usize| basis(layout.width, layout.dims, Rat::from(grid.columns()) * Rat::from(place));
+        self.options.positional.then(|| (0..grid.tokens()).map(row).collect())
+    }
+
+    /// The read-out: the output registers.
+    pub fn read_out(&self) -> Affine {
+        let Layout { width, outputs, .. } = self.layout;
+        Affine {
+            weight: (outputs..width).map(|register| basis(width, register, Rat::ONE)).collect(),
+            bias: vec![Rat::ZERO; width - outputs],
+        }
+    }
+
+    /// What each register holds.
+    pub fn coordinates(&self) -> Vec<Coordinate> {
+        self.layout.coordinates(self.options.positional)
+    }
+
+    /// What the value stage does, in words.
+    pub fn values_meaning(&self) -> String {
+        let count = self.nodes.count();
+        match self.options.values {
+            Values::Layered => format!("each of {count} ids to the target's value, one window an id"),
+            Values::Staircase => format!("each of {count} ids to the target's value, by a staircase"),
+            Values::OneBlock | Values::Rank => format!("each of {count} ids to the target's value, by interpolation"),
+        }
+    }
+
+    /// The exact network.
+    pub fn network(&self) -> Network {
+        let grid = &self.nodes.grid;
+        let quantise = Quantise {
+            width: self.layout.width,
+            rows: self.layout.dims,
+            steps: grid.resolution(),
+            flag: Int::from(self.nodes.symbols()),
+        };
+        let meaning = format!("every coordinate to its cell; outside of the box to -{}", quantise.flag);
+        let mut stages = vec![stage("quantise", "sum-code", meaning, quantise)];
+        stages.extend(self.middle());
+        let meaning = self.values_meaning();
+        stages.push(match self.options.values {
+            Values::Layered => stage("values", "sum-code", meaning, self.value_layers()),
+            values => {
+                let (read, to) = (self.layout.read(), self.layout.outputs);
+                let steep = values == Values::Staircase;
+                let block = ValueBlock { nodes: Arc::clone(&self.nodes), read, to, steep };
+                stage("values", "sum-code", meaning, block)
+            }
+        });
+        Network {
+            tokens: grid.tokens(),
+            coordinates: self.coordinates(),
+            embed: self.embed(),
+            positions: self.positions(),
+            stages,
+            read_out: self.read_out(),
+        }
+    }
+}
+
+/// The exact network for a target on a grid.
+pub fn build(grid: &Grid, target: &Arc<Target>, options: &Options) -> Result<Network> {
+    value_range(grid, target)?;
+    Ok(Parts::new(grid, target, options, false)?.network())
+}
+
+fn stage(name: &'static str, statement: &'static str, meaning: String, generator: impl Generator + 'static) -> Stage {
+    Stage { name, statement, meaning, generator: Box::new(generator) }
+}
+
+/// `value · e_row`.
+fn basis(width: usize, row: usize, value: Rat) -> Vec<Rat> {
+    let mut vector = vec![Rat::ZERO; width];
+    vector[row] = value;
+    vector
+}
+
+/// A stage's parameters as JSON; they are plain data, so this cannot fail.
+fn to_value(parameters: &impl Serialize) -> Value {
+    serde_json::to_value(parameters).expect("plain data")
+}
+
+/// The entries of a layer that are not 0.
+fn counted(layer: &FeedForward) -> Int {
+    let rows = layer.w1.iter().chain(&layer.w2).chain([&layer.b1, &layer.b2]);
+    Int::from(rows.flatten().filter(|entry| !entry.is_zero()).count())
+}

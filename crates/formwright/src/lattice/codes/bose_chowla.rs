@@ -1,0 +1,258 @@
+//! Bose and Chowla: discrete logarithms in `GF(q^n)`, `q ≥ D` prime.
+//!
+//! `θ` generates the multiplicative group; `θ + a`, `a ∈ GF(q)`, are `q` of its powers, `θ + a = θ^{φ(a)}`. If the `φ(a_k)` have the sum of the
+//! `φ(b_k)`, then `Π(θ + a_k) = Π(θ + b_k)`: the difference of two monic polynomials of degree `n`, a polynomial of degree below `n` in `θ`, is 0, so it is
+//! 0 altogether and the `a_k` are the `b_k` up to order. All `φ(a) < q^n - 1`: `n log2 q` bits, which is as few as there can be, up to `log2 n!`.
+//!
+//! Elements are polynomials in `θ` of degree below `n`, `θ = X` modulo a monic polynomial under which `X` has the order `q^n - 1` (tested by the
+//! prime factors of `q^n - 1`). Then the powers of `X` are `q^n - 1` different elements that are not 0, all of them have an inverse, and the
+//! polynomial is irreducible. The first such one in lexicographic order is taken, and `θ, θ², …` are walked until `D` of the `θ + a` have been met:
+//! the codes come out in increasing order, from `θ = θ^1` on.
+
+use crate::error::{Error, Result};
+use crate::exact::Int;
+
+/// The most steps of a walk, some ten seconds. Ids in double precision, below `n·q^{2n}`, take at most `2^26`.
+const MOST_STEPS: u64 = 1 << 30;
+
+/// The field that is used: the one that was asked for, if it is prime, else the next prime; by default the smallest that has room.
+pub(super) fn field(asked: Option<u64>, ids: u64) -> Result<u64> {
+    if let Some(q) = asked {
+        if q < ids {
+            return Err(Error::input(format!(
+                "the field of bose-chowla has {q} elements, but the grid has {ids} columns"
+            ))
+            .note("reason", "every column has an element of the field of its own")
+            .note("try", format!("--code bose-chowla:{}, or --code bose-chowla", next_prime(ids))));
+        }
+        if q > MOST_STEPS {
+            return Err(too_large(q, 1));
+        }
+    }
+    Ok(next_prime(asked.unwrap_or(ids)))
+}
+
+fn too_large(q: u64, tokens: usize) -> Error {
+    let steps = Int::from(q).pow(tokens);
+    Error::declined(format!("the codes would take a walk through {q}^{tokens} = {steps} powers"))
+        .note(
+            "reason",
+            "Bose and Chowla's codes are logarithms, and are found by listing the powers of a generator of GF(q^n)",
+        )
+        .note("limit", MOST_STEPS.to_string())
+        .note("try", "a coarser --resolution or fewer --tokens, or --code histogram")
+}
+
+fn next_prime(from: u64) -> u64 {
+    let mut prime = from.max(2);
+    // There is one below twice the number.
+    while prime_factors(prime) != [prime] {
+        prime += 1;
+    }
+    prime
+}
+
+/// The distinct prime factors, increasing.
+fn prime_factors(mut number: u64) -> Vec<u64> {
+    let mut factors = Vec::new();
+    let mut divisor = 2;
+    while divisor * divisor <= number {
+        if number.is_multiple_of(divisor) {
+            factors.push(divisor);
+            while number.is_multiple_of(divisor) {
+                number /= divisor;
+            }
+        }
+        divisor += 1;
+    }
+    if number > 1 {
+        factors.push(number);
+    }
+    factors
+}
+
+pub(super) fn codes(tokens: usize, ids: u64, q: u64) -> Result<Vec<Int>> {
+    let Some(size) = Int::from(q).pow(tokens).to_u64().filter(|size| *size <= MOST_STEPS) else {
+        return Err(too_large(q, tokens));
+    };
+    let ring = Ring::primitive(q, tokens, size - 1)
+        .ok_or_else(|| Error::declined(format!("GF({q}^{tokens}) has no generator")).note("try", "--code histogram"))?;
+    let ids = usize::try_from(ids).unwrap_or(usize::MAX);
+    let (mut codes, mut power) = (Vec::new(), ring.theta());
+    for exponent in 1..size - 1 {
+        // θ + a
+        if power[1] == 1 && power[2..].iter().all(|coefficient| *coefficient == 0) {
+            codes.push(Int::from(exponent));
+            if codes.len() == ids {
+                break;
+            }
+        }
+        ring.times_theta(&mut power);
+    }
+    Ok(codes)
+}
+
+/// Polynomials of degree below `n` over `GF(q)`, modulo `X^n = Σ_k reduction_k X^k`.
+struct Ring {
+    q: u64,
+    reduction: Vec<u64>,
+}
+
+impl Ring {
+    /// The first ring in which `X` has this order.
+    fn primitive(q: u64, n: usize, order: u64) -> Option<Self> {
+        let factors = prime_factors(order);
+        let mut reduction = vec![0; n];
+        reduction[0] = 1;
+        loop {
+            let ring = Self { q, reduction: reduction.clone() };
+            let is_one = |element: &[u64]| element[0] == 1 && element[1..].iter().all(|c| *c == 0);
+            let generates = || factors.iter().all(|p| !is_one(&ring.theta_to(order / p)));
+            if is_one(&ring.theta_to(order)) && generates() {
+                return Some(ring);
+            }
+            // The next one, by its last coefficients first.
+            let place = (0..n).rfind(|&k| reduction[k] + 1 < q)?;
+            reduction[place] += 1;
+            reduction[place + 1..].fill(0);
+        }
+    }
+
+    fn theta(&self) -> Vec<u64> {
+        let mut theta = vec![0; self.reduction.len()];
+        theta[1] = 1;
+        theta
+    }
+
+    fn times_theta(&self, element: &mut [u64]) {
+        let n = element.len();
+        let top = element[n - 1];
+        element.copy_within(0..n - 1, 1);
+        element[0] = 0;
+        if top > 0 {
+            for (coefficient, reduced) in element.iter_mut().zip(&self.reduction) {
+                *coefficient = (*coefficient + top * reduced) % self.q;
+            }
+        }
+    }
+
+    fn times(&self, a: &[u64], b: &[u64]) -> Vec<u64> {
+        // Horner: a_0 b + X(a_1 b + X(…)).
+        let mut product = vec![0; a.len()];
+        for factor in a.iter().rev() {
+            self.times_theta(&mut product);
+            for (sum, coefficient) in product.iter_mut().zip(b) {
+                *sum = (*sum + factor * coefficient) % self.q;
+            }
+        }
+        product
+    }
+
+    fn theta_to(&self, mut exponent: u64) -> Vec<u64> {
+        let mut result = vec![0; self.reduction.len()];
+        result[0] = 1;
+        let mut square = self.theta();
+        while exponent > 0 {
+            if exponent & 1 == 1 {
+                result = self.times(&result, &square);
+            }
+            square = self.times(&square, &square);
+            exponent >>= 1;
+        }
+        result
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Remainder of a polynomial, lowest coefficient first, by a monic one: long division, nothing shared with the ring.
+    fn remainder(mut dividend: Vec<u64>, monic: &[u64], q: u64) -> Vec<u64> {
+        let degree = monic.len() - 1;
+        while dividend.len() > degree {
+            let top = dividend.pop().expect("a coefficient");
+            let shift = dividend.len() - degree;
+            for (k, c) in monic[..degree].iter().enumerate() {
+                let place = &mut dividend[shift + k];
+                *place = (*place + q * q - top * c % q) % q;
+            }
+        }
+        dividend.resize(degree, 0);
+        dividend
+    }
+
+    fn product(a: &[u64], b: &[u64], q: u64) -> Vec<u64> {
+        let mut product = vec![0; a.len() + b.len() - 1];
+        for (i, x) in a.iter().enumerate() {
+            for (j, y) in b.iter().enumerate() {
+                product[i + j] = (product[i + j] + x * y) % q;
+            }
+        }
+        product
+    }
+
+    /// Every prime up to 31, with all logarithms: `θ^code = θ + a`, each `a` once, in a ring without zero divisors.
+    #[test]
+    fn codes_are_logarithms_in_a_field() {
+        for q in [2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31_u64] {
+            for n in 2..=4 {
+                let order = q.pow(u32::try_from(n).expect("few")) - 1;
+                let ring = Ring::primitive(q, n, order).expect("a generator");
+                // X^n - Σ reduction_k X^k
+                let monic: Vec<u64> = ring.reduction.iter().map(|c| (q - c) % q).chain([1]).collect();
+                // Irreducible: no monic polynomial of degree 1 to n/2 divides it.
+                for degree in 1..=n / 2 {
+                    for code in 0..q.pow(u32::try_from(degree).expect("few")) {
+                        let divisor: Vec<u64> =
+                            (0..degree).map(|k| code / q.pow(u32::try_from(k).expect("few")) % q).chain([1]).collect();
+                        assert!(remainder(monic.clone(), &divisor, q).iter().any(|c| *c != 0), "{q}^{n}: {divisor:?}");
+                    }
+                }
+                let found = codes(n, q, q).expect("codes");
+                assert_eq!(found.len() as u64, q, "{q}^{n}");
+                let mut seen: Vec<u64> = found
+                    .iter()
+                    .map(|code| {
+                        let mut exponent = code.to_u64().expect("small");
+                        let (mut power, mut square) = (vec![1], vec![0, 1]);
+                        while exponent > 0 {
+                            if exponent % 2 == 1 {
+                                power = remainder(product(&power, &square, q), &monic, q);
+                            }
+                            square = remainder(product(&square, &square, q), &monic, q);
+                            exponent /= 2;
+                        }
+                        assert_eq!(power[1], 1, "{q}^{n}: θ^{code} is {power:?}");
+                        assert!(power[2..].iter().all(|c| *c == 0));
+                        power[0]
+                    })
+                    .collect();
+                seen.sort_unstable();
+                assert_eq!(seen, (0..q).collect::<Vec<_>>(), "{q}^{n}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_generator_runs_through_every_element() {
+        for (q, n) in [(2, 2), (3, 2), (31, 2), (5, 3), (31, 3), (7, 4), (13, 4)] {
+            let order = usize::try_from(q).expect("small").pow(u32::try_from(n).expect("few")) - 1;
+            let ring = Ring::primitive(q, n, order as u64).expect("a generator");
+            let (mut seen, mut power) = (std::collections::HashSet::new(), ring.theta());
+            while seen.insert(power.clone()) {
+                ring.times_theta(&mut power);
+            }
+            assert_eq!(seen.len(), order, "{q}^{n}");
+        }
+    }
+
+    #[test]
+    fn a_field_that_is_not_prime_is_replaced_by_the_next() {
+        assert_eq!(field(Some(32), 8).expect("a field"), 37);
+        assert_eq!(field(Some(31), 8).expect("a field"), 31);
+        assert_eq!(field(None, 1).expect("a field"), 2);
+        assert_eq!(field(None, 24).expect("a field"), 29);
+        assert!(field(Some(7), 8).is_err());
+    }
+}

@@ -1,0 +1,13 @@
+//! `Φ_j(a) = (D+1)^{j-1}(a+1)` at place `j`: the sum has the ids, plus one, as its digits in base `D+1`. `n log2(D+1)` bits.
+
+use crate::exact::Int;
+
+pub(super) fn codes(tokens: usize, ids: u64) -> Vec<Int> {
+    let base = Int::from(ids) + Int::ONE;
+    (0..tokens)
+        .flat_map(|place| {
+            let power = base.pow(place);
+            (1..=ids).map(move |digit| &power * Int::from(digit))
+        })
+        .collect()
+}

@@ -1,0 +1,302 @@
+//! A sum of codes in floats.
+//!
+//! | stage | what becomes of it | exact on the lattice, because |
+//! |---|---|---|
+//! | quantise | binary digits (`binary_quantiser.rs`) | no sum has terms larger than its result |
+//! | code, rank, id | as they are: integers | all terms together are at most `2^μ` |
+//! | sum | softmax of equal scores | see below |
+//! | values | one block on a grid (`values_on_grid.rs`), or layers of two ReLUs | weights are multiples of a power of two |
+//!
+//! **The sum.** Equal scores are equal floats; less their maximum they are 0, and `exp(0) = 1`. So the weights are all `w = fl(1/n) = (1+δ)/n`, and what is added up,
+//! `w·(n c) = c + cδ`, is rounded to `c`, fused into the sum or not, whenever `|cδ|` is less than half a unit in the last place of `c` (at a power of two, at most half of the unit below, a tie going
+//! to the power): it is so for every code of this network, or the network is declined. Then the sum of codes is exact in any order, and so is `S` times it.
+//!
+//! **Layers.** `R(t-c+¾)` and `R(t-c+½)` with the weights `±4A` and `∓4W`: at its own id a token holds `¾` and `½`, `y = 3A - 2A` and `id = c - 3W + 2W < 0`, exactly if `3A` has at most
+//! `μ` digits and the ids four less. Every window above has left it alone, every window below finds a negative id.
+//!
+//! **Between lattice points** all that is needed is a bound on the outputs. A code is between `-G` and the largest one, whatever the cell, up to rounding; the curve is
+//! between its values, up to rounding, for every id. With layers, a token that lies on the ramps of several windows has `Σ θ < 2` over them, since all but the last leave an id that
+//! is not negative, and `W` is twice the largest.
+
+use std::sync::Arc;
+
+use super::binary_quantiser::BinaryQuantiser;
+use super::to_float::{self, gamma};
+use super::values_on_grid::{Gridded, on_grid};
+use super::{Assembly, MOST_LAYERS, check_box, embedding_shift};
+use crate::construct::sumcode::{Family, Options, Parts, Values};
+use crate::error::{Error, Result};
+use crate::exact::{Int, Rat};
+use crate::interval::Interval;
+use crate::lattice::Grid;
+use crate::network::{Activation, FeedForward, FloatNetwork, FloatStage, Layer, Precision, Stage};
+use crate::target::Target;
+
+/// What a float network loses against the target's values at cell centres.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Losses {
+    /// At the lattice points.
+    pub rounding: f64,
+    /// The share of the box on which a coordinate lies on a ramp.
+    pub bad_share: f64,
+    /// How large the outputs can be there.
+    pub height: f64,
+    /// How large the target can be.
+    pub spread: f64,
+}
+
+/// Everything that the float network is made from, derived and not chosen.
+#[derive(Clone, Debug)]
+pub struct SumCodeLowering {
+    /// The format.
+    pub precision: Precision,
+    /// The construction.
+    pub parts: Parts,
+    /// The quantiser.
+    pub quantiser: BinaryQuantiser,
+    /// What is lost.
+    pub losses: Losses,
+    /// The value block, unless there are layers.
+    curve: Option<Gridded>,
+}
+
+/// Declines what does not fit a format, before anything is listed.
+pub fn check_fit(parts: &Parts, precision: Precision) -> Result<BinaryQuantiser> {
+    let (grid, nodes) = (&parts.nodes.grid, &parts.nodes);
+    let room = Rat::from(2).pow(precision.digits());
+    let spare = if parts.options.values == Values::Layered { 4 } else { 0 };
+    let bits = parts.id_bits().max(nodes.largest_sum().bits());
+    let ways_out = match precision {
+        Precision::F32 => "--precision f64, or a coarser --resolution",
+        Precision::F64 => "a coarser --resolution, or --precision exact",
+    };
+    if bits + spare > precision.digits() {
+        let error = Error::declined(format!("the ids of this network have {bits} bits and do not fit {precision}"))
+            .note("grid", format!("{} cells a side, {} columns", grid.resolution(), grid.columns()));
+        let error = match spare {
+            0 => error.note("reason", format!("{precision} has {}", precision.digits())),
+            _ => error.note("reason", format!("layers need four more, and {precision} has {}", precision.digits())),
+        };
+        return Err(error.note("try", ways_out));
+    }
+    let rank_sum = parts.rank.as_ref().map(|rank| rank.sum_at(&Rat::from(nodes.largest_sum())));
+    for (what, sum) in [("code", Some(parts.encode.largest_sum())), ("rank", rank_sum)] {
+        if let Some(sum) = sum.filter(|sum| *sum > room) {
+            return Err(Error::declined(format!("the {what} block does not add up exactly in {precision}"))
+                .note(
+                    "reason",
+                    format!(
+                        "its terms add up to {:.1e}, and {precision} holds integers up to {:.1e}",
+                        sum.to_f64(),
+                        room.to_f64()
+                    ),
+                )
+                .note("try", ways_out));
+        }
+    }
+    check_shares(parts, precision)?;
+    check_box(grid, &Int::from(grid.resolution()), precision)?;
+    BinaryQuantiser::derive(grid.resolution(), nodes.symbols(), precision).ok_or_else(|| {
+        Error::declined(format!("{} cells a side do not fit the quantiser in {precision}", grid.resolution()))
+            .note("try", ways_out)
+    })
+}
+
+/// Whether `fl(1/n)·(n c)` is `c` for every code, rounded or fused into a sum.
+fn check_shares(parts: &Parts, precision: Precision) -> Result<()> {
+    let codes = &parts.nodes.codes;
+    let tokens = Rat::from(codes.tokens);
+    let share = Rat::from_f64(to_float::nearest(&Rat::new(1, codes.tokens), precision)).unwrap_or_default();
+    let off = (share * tokens - Rat::ONE).abs();
+    let safe = |code: &&Int| {
+        // Half a unit in the last place; at a power of two, of the numbers below, and there a tie goes to the power, which is even.
+        let below = *code - Int::ONE;
+        let half = to_float::grid_step(below.bits(), precision) / Rat::from(2);
+        let moved = Rat::from(*code) * &off;
+        if below.bits() < code.bits() { moved <= half } else { moved < half }
+    };
+    match codes.values.iter().find(|code| !safe(code)) {
+        None => Ok(()),
+        Some(code) => Err(Error::declined(format!("the sum over {} tokens is not exact in {precision}", codes.tokens))
+            .note(
+                "reason",
+                format!(
+                    "1/{} is rounded, and {} times it is {code} no more",
+                    codes.tokens,
+                    Rat::from(code) * Rat::from(codes.tokens)
+                ),
+            )
+            .note("try", "another number of --tokens (a power of two always serves), or --precision exact")),
+    }
+}
+
+impl SumCodeLowering {
+    /// The numbers of a float network, and its losses.
+    pub fn derive(grid: &Grid, target: &Arc<Target>, options: &Options, precision: Precision) -> Result<Self> {
+        let parts = Parts::new(grid, target, options, true)?;
+        let quantiser = check_fit(&parts, precision)?;
+        parts.nodes.check_count()?;
+        let (low, high) = target.range_near(grid.tokens())?;
+        let spread = low.abs().max(high.abs());
+        to_float::check_magnitude("the target's largest value", &spread, precision)?;
+        let curve = match options.values {
+            Values::Layered => None,
+            values => Some(on_grid(&parts.nodes, values == Values::Staircase, precision)?),
+        };
+        let rounding = if let Some(gridded) = &curve {
+            gridded.loss.clone()
+        } else {
+            let values = parts.nodes.listed()?.iter().flat_map(|node| &node.value);
+            values.map(|value| (on_short_grid(value, precision) - value).abs()).fold(Rat::ZERO, Rat::max)
+        };
+        let exact = |value: &Rat| Interval::from(value);
+        let shift = embedding_shift(grid, &Int::from(grid.resolution()), precision);
+        let good = Interval::ONE - exact(&quantiser.width()) - Interval::point(2.0) * shift;
+        let coordinates = u32::try_from(grid.tokens() * grid.dims()).unwrap_or(u32::MAX);
+        let bad_share = if good.lo() > 0.0 { (Interval::ONE - good.powi(coordinates)).hi() } else { 1.0 };
+        let losses = Losses {
+            rounding: exact(&rounding).hi(),
+            bad_share,
+            height: height(&parts, curve.as_ref(), &spread, &quantiser, precision),
+            spread: exact(&spread).hi(),
+        };
+        Ok(Self { precision, parts, quantiser, losses, curve })
+    }
+
+    /// The feed-forward layers of the value stage.
+    fn values(&self) -> Result<Vec<FeedForward>> {
+        let layout = &self.parts.layout;
+        if let Some(gridded) = &self.curve {
+            return Ok(vec![gridded.curve.layer(&layout.read(), layout.outputs)]);
+        }
+        let layers = self.parts.value_layers();
+        let four = Rat::from(4);
+        let window = |id: &Int, value: &[Rat]| {
+            let value: Vec<Rat> = value.iter().map(|value| on_short_grid(value, self.precision)).collect();
+            let direction = layers.direction(&value);
+            FeedForward {
+                w1: vec![layers.read.clone(); 2],
+                b1: vec![Rat::new(3, 4) - Rat::from(id), Rat::new(1, 2) - Rat::from(id)],
+                activations: vec![Activation::Relu; 2],
+                w2: direction.iter().map(|entry| vec![entry * &four, -(entry * &four)]).collect(),
+                b2: vec![Rat::ZERO; layout.width],
+            }
+        };
+        Ok(self.parts.nodes.listed()?.iter().rev().map(|node| window(&node.id, &node.value)).collect())
+    }
+
+    /// The float network.
+    pub fn lower(&self) -> Result<FloatNetwork> {
+        let (parts, precision) = (&self.parts, self.precision);
+        let layout = &parts.layout;
+        let mut stages: Vec<(FloatStage, Vec<Layer>)> = Vec::new();
+        let mut push = |name: &str, statement: &str, meaning: String, layers: Vec<Layer>| {
+            stages.push((FloatStage { name: name.to_owned(), statement: statement.to_owned(), meaning }, layers));
+        };
+        let forward = |layers: Vec<FeedForward>| layers.into_iter().map(Layer::FeedForward).collect();
+        let meaning = "every coordinate to its cell, digit by digit; outside of the box below every id".to_owned();
+        push("quantise", "sum-code", meaning, forward(self.quantiser.layers(layout.dims, layout.code, layout.width)));
+        for Stage { name, statement, meaning, generator } in parts.middle() {
+            push(name, statement, meaning, generator.layers().collect::<Result<_>>()?);
+        }
+        if parts.options.family == Family::SumCode
+            && matches!(parts.options.values, Values::OneBlock | Values::Staircase)
+        {
+            let mut read = vec![Rat::ZERO; layout.width];
+            read[layout.code] = -Rat::ONE;
+            let direction = read.iter().map(|entry| -entry).collect();
+            let zero = FeedForward::unit(read, Rat::ZERO, Activation::Relu, direction);
+            push("zero", "sum-code", "negative ids, outside of the box, become 0".to_owned(), forward(vec![zero]));
+        }
+        let values = self.values()?;
+        if values.len() as u64 > MOST_LAYERS {
+            return Err(Error::declined(format!("the network has {} layers, too many to write down", values.len()))
+                .note("limit", MOST_LAYERS.to_string())
+                .note("try", "--values one-block, or a coarser --resolution"));
+        }
+        push("values", "sum-code", parts.values_meaning(), forward(values));
+        let mut assembly = Assembly { precision, width: layout.width, runs: Vec::new() };
+        for (index, (_, layers)) in stages.iter().enumerate() {
+            for layer in layers {
+                match layer {
+                    Layer::Attention(layer) => assembly.attention(index, layer),
+                    Layer::FeedForward(layer) => assembly.feed_forward(index, layer),
+                }
+            }
+        }
+        let stages = stages.into_iter().map(|(stage, _)| stage).collect();
+        Ok(assembly.network(&parts.network(), stages))
+    }
+}
+
+/// A value of two digits less than the format has: three times it is a float.
+fn on_short_grid(value: &Rat, precision: Precision) -> Rat {
+    // The exponent of the nearest float, by its own digits.
+    let magnitude = value.abs();
+    if magnitude.is_zero() {
+        return Rat::ZERO;
+    }
+    let (two, half) = (Rat::from(2), Rat::new(1, 2));
+    let mut top = two.pow(magnitude.ceil().bits());
+    while &top * &half > magnitude {
+        top = top * &half;
+    }
+    to_float::to_multiple(value, &(top / two.pow(precision.digits() - 2)))
+}
+
+/// How large outputs can be where coordinates lie on ramps; infinite if that is not known.
+fn height(
+    parts: &Parts,
+    curve: Option<&Gridded>,
+    spread: &Rat,
+    quantiser: &BinaryQuantiser,
+    precision: Precision,
+) -> f64 {
+    let (nodes, grid) = (&parts.nodes, &parts.nodes.grid);
+    let exact = |value: &Rat| Interval::from(value);
+    let gamma = |k: usize| gamma(k, precision);
+    // What the digits take away from a coordinate they add to its cell, on ramps too, up to rounding: a cell is at most N, and less than 1.
+    let side = Rat::from(quantiser.cells) + Rat::ONE;
+    let columns = grid.radix().iter().map(Rat::from).sum::<Rat>() * side;
+    let top = columns + Rat::from(nodes.symbols());
+    let code = exact(&Rat::from(nodes.codes.largest()))
+        + gamma(nodes.symbols() + grid.dims() + 6) * exact(&parts.encode.sum_at(&top));
+    let sum = code * exact(&Rat::from(grid.tokens())) * (Interval::ONE + gamma(grid.tokens() + 6));
+    let id = match &parts.rank {
+        None => (exact(&Rat::from(&nodes.scale)) * sum + code) * (Interval::ONE + gamma(6)),
+        Some(rank) => {
+            let units = Int::from(2) * nodes.multisets();
+            let roundings = gamma(units.to_usize().unwrap_or(usize::MAX / 4) + 6);
+            let most =
+                Rat::from_f64(sum.hi()).map_or(Interval::ENTIRE, |sum| exact(&(Rat::from(2) * rank.sum_at(&sum))));
+            exact(&Rat::from(nodes.largest())) + roundings * most + exact(&top)
+        }
+    };
+    let Some(id) = Rat::from_f64(id.hi()) else { return f64::INFINITY };
+    let bound = exact(spread);
+    let Some(gridded) = curve else {
+        let clear = Rat::from(parts.value_layers().clear);
+        let step = gamma(8) * Interval::point(8.0) * exact(&(&id + Rat::ONE));
+        if step.hi() > 0.125 || id > clear / Rat::from(2) {
+            return f64::INFINITY;
+        }
+        let hits = exact(&(Rat::from(6) * Rat::from(nodes.count())));
+        return (bound * (Interval::point(2.0) + gamma(8) * hits)).hi();
+    };
+    let (constant, hinges) = gridded.curve.hinges();
+    let units = hinges.len() + parts.layout.width + 6;
+    let mut worst = Interval::ZERO;
+    for (output, constant) in constant.iter().enumerate() {
+        let (mut left, mut right) = (constant.abs(), constant.abs());
+        for hinge in &hinges {
+            let knot = Rat::from(hinge.knot);
+            if hinge.facing < 0 {
+                left += &(hinge.weight[output].abs() * (knot + Rat::ONE));
+            } else {
+                right += &(hinge.weight[output].abs() * (&id - knot).max(Rat::ZERO));
+            }
+        }
+        worst = worst.max(exact(&left.max(right)));
+    }
+    (bound + exact(&gridded.loss) + gamma(units) * worst).hi()
+}
