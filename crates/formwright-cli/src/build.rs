@@ -55,6 +55,9 @@ pub struct Wish {
     /// What a circuit's hidden units are traded for; without it, what is smaller.
     #[arg(long, value_enum)]
     trade: Option<Trade>,
+    /// What a Sumformer's ψ is made of: polynomial; without it, the first that serves.
+    #[arg(long, value_name = "BASIS")]
+    basis: Option<String>,
     /// The number of tokens; 3 unless the target fixes it.
     #[arg(long, value_name = "T")]
     tokens: Option<usize>,
@@ -109,14 +112,25 @@ impl Wish {
             None => None,
             Some(Construction::Yun) => Some(compile::Construction::Yun),
             Some(Construction::Circuit) => Some(compile::Construction::Circuit),
+            Some(Construction::Sumformer) => {
+                let basis = self.basis.as_deref().map(str::parse).transpose()?;
+                Some(compile::Construction::Sumformer(basis))
+            }
         };
         let trade = self.trade.map(|trade| match trade {
             Trade::Width => circuit::Trade::Width,
             Trade::Depth => circuit::Trade::Depth,
         });
+        if matches!(construction, Some(compile::Construction::Sumformer(_))) && options.positional {
+            return Err(Error::input("--positional is for yun: a Sumformer is equivariant")
+                .note("try", "leave out --positional, or --construction yun"));
+        }
         if construction == Some(compile::Construction::Circuit) && options.positional {
             return Err(Error::input("--positional is for yun: a circuit has positions where its target needs them")
                 .note("try", "leave out --positional, or --construction yun"));
+        }
+        if self.basis.is_some() && !matches!(construction, Some(compile::Construction::Sumformer(_))) {
+            return Err(Error::input("--basis is for Sumformers").note("try", "add --construction sumformer"));
         }
         if construction == Some(compile::Construction::Yun) && trade.is_some() {
             return Err(Error::input("--trade is for circuits: a lattice network has the paper's blocks")
@@ -125,7 +139,7 @@ impl Wish {
         let source = artifact::read_target(target)?;
         // With a grid and no tolerance, nothing is asked of the error, and exact numbers are the plainest network.
         let grid = match construction {
-            Some(compile::Construction::Circuit) => false,
+            Some(compile::Construction::Circuit | compile::Construction::Sumformer(_)) => false,
             Some(compile::Construction::Yun) => resolution.or(source.resolution()).is_some(),
             None => resolution.is_some() || source.text().is_none(),
         };
@@ -225,6 +239,8 @@ enum Construction {
     Yun,
     /// The target's own expression, gate by gate, certified in the supremum norm.
     Circuit,
+    /// Alberti et al. 2023: ψ of a token and a sum over all tokens, one attention layer, certified in the supremum norm.
+    Sumformer,
 }
 
 #[derive(Clone, Copy, ValueEnum)]

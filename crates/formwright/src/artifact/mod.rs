@@ -18,6 +18,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::compile::{Built, Circuit, Lattice, Lowered, Model, Tolerance, lattice};
 use crate::construct::circuit::Trade;
+use crate::construct::sumformer::Basis;
 use crate::construct::yun::{self, AsPrinted, Options};
 use crate::error::{Error, Result, nearest};
 use crate::exact::Rat;
@@ -277,6 +278,25 @@ struct WrittenFloat {
 struct WrittenCircuit {
     trade: String,
     network: Skeleton,
+    sumformer: Option<WrittenForm>,
+}
+
+/// Of a Sumformer: what its normal form is made of. The form itself is made anew.
+#[derive(Deserialize)]
+struct WrittenForm {
+    basis: String,
+}
+
+impl WrittenCircuit {
+    /// The basis of a Sumformer, and nothing of a circuit.
+    fn basis(&self, construction: &str) -> Result<Option<Basis>> {
+        match (construction, &self.sumformer) {
+            ("sumformer", Some(form)) => form.basis.parse().map(Some),
+            ("sumformer", None) => Err(Error::input("a Sumformer without a basis")),
+            (_, Some(_)) => Err(Error::input("a circuit with the basis of a Sumformer")),
+            (_, None) => Ok(None),
+        }
+    }
 }
 
 /// What an exact model has besides.
@@ -378,9 +398,11 @@ pub fn read(dir: &Path) -> Result<Model> {
     };
     let mut assumptions = Vec::new();
     let (built, edited): (Built, OnceLock<bool>) = match (common.construction.as_str(), common.precision.as_str()) {
-        ("circuit", _) => {
+        ("circuit" | "sumformer", _) => {
             let written: WrittenCircuit = serde_json::from_value(file).map_err(|error| wrong(&error.to_string()))?;
-            let circuit = read_circuit(&written.trade, shipped(&written.network)?, &grid, &target, &tolerance);
+            let basis = written.basis(&common.construction).map_err(|error| wrong(error.headline()))?;
+            let kind = (written.trade.as_str(), basis);
+            let circuit = read_circuit(kind, shipped(&written.network)?, &grid, &target, &tolerance);
             (circuit.map_err(|error| wrong(error.headline()))?.into(), OnceLock::new())
         }
         ("yun", "exact") => {
@@ -404,7 +426,7 @@ pub fn read(dir: &Path) -> Result<Model> {
             let (lattice, edited) = read_float(network, format, options, &grid, &target)?;
             (lattice.into(), edited)
         }
-        (other, _) => return Err(wrong(&format!("construction '{other}', expected yun or circuit"))),
+        (other, _) => return Err(wrong(&format!("construction '{other}', expected yun, circuit or sumformer"))),
     };
     let mut model = Model::new(source, target, grid, assumptions, tolerance, built);
     model.edited = edited;
@@ -435,7 +457,7 @@ fn read_float(
 
 /// A circuit with the weights that were shipped. Whether they are the ones that are compiled is looked at when something is claimed.
 fn read_circuit(
-    trade: &str,
+    (trade, basis): (&str, Option<Basis>),
     shipped: FloatNetwork,
     grid: &Grid,
     target: &Arc<Target>,
@@ -446,7 +468,7 @@ fn read_circuit(
     };
     let known = [Trade::Width, Trade::Depth].into_iter().find(|known| known.name() == trade);
     let trade = known.ok_or_else(|| Error::input(format!("its trade is '{trade}'")))?;
-    Circuit::read(shipped, target, grid, eps, &norm, trade)
+    Circuit::read(shipped, target, grid, eps, &norm, (trade, basis))
 }
 
 /// The exact network of a file.

@@ -104,7 +104,7 @@ pub struct StageSummary {
 /// Compiles a target by the construction that the request names, the one of Yun et al. if it names none.
 pub fn compile(request: &Request) -> Result<Model> {
     match request.construction {
-        Some(Construction::Circuit) => circuit::compile(request),
+        Some(Construction::Circuit | Construction::Sumformer(_)) => circuit::compile(request),
         Some(Construction::Yun) | None => lattice::compile(request),
     }
 }
@@ -177,7 +177,7 @@ impl Model {
         match &self.built {
             Built::Lattice(lattice) if lattice.options.positional => "yun --positional",
             Built::Lattice(_) => "yun",
-            Built::Circuit(_) => "circuit",
+            Built::Circuit(circuit) => circuit.construction(),
         }
     }
 
@@ -431,7 +431,7 @@ impl Model {
             .collect();
         let options = self.lattice().map(|lattice| &lattice.options);
         let mut summary = json!({
-            "construction": options.map_or("circuit", |_| "yun"),
+            "construction": self.circuit().map_or("yun", Circuit::construction),
             "positional": self.is_positional(),
             "attention": self.attention(),
             "precision": self.precision(),
@@ -471,6 +471,9 @@ impl Model {
                 summary["trade"] = json!(circuit.wish.trade.name());
                 summary["margin"] = json!(circuit.proof().and_then(|proof| proof.margin));
                 summary["circuit"] = circuit.gates_to_json();
+                if circuit.basis.is_some() {
+                    summary["sumformer"] = circuit.form_to_json();
+                }
             }
         }
         Ok(summary)

@@ -2,6 +2,7 @@
 
 use crate::bound::Norm;
 use crate::construct::circuit::Trade;
+use crate::construct::sumformer::Basis;
 use crate::construct::yun::Options;
 use crate::error::{Error, Result};
 use crate::exact::Rat;
@@ -42,6 +43,8 @@ pub enum Construction {
     Yun,
     /// A circuit of the target's own expression.
     Circuit,
+    /// A circuit of `ψ(x_i, Σ_k φ(x_k))`: one attention layer (Alberti et al. 2023); the basis is the first that serves if none is named.
+    Sumformer(Option<Basis>),
 }
 
 /// The arithmetic of a network.

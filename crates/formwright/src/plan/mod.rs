@@ -326,7 +326,7 @@ fn circuits(request: &Request, shape: &Grid, target: &Arc<Target>) -> Vec<Candid
         // Where floats are asked for and exact numbers too, the latter are for lattice networks.
         let Some(precision) = precision else { continue };
         for trade in circuit::trades(request) {
-            let compiled = circuit::build(request, target, shape, precision, trade);
+            let compiled = circuit::build(request, target, shape, (precision, trade), None);
             let outcome = compiled.and_then(|circuit| {
                 let proof = circuit.proof().ok_or_else(|| Error::declined("nothing is proved of this circuit"))?;
                 Ok(Sketch {
