@@ -18,7 +18,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::compile::{Built, Circuit, Lattice, Lowered, Model, Tolerance, lattice};
 use crate::construct::circuit::Trade;
-use crate::construct::sumformer::Basis;
+use crate::construct::sumformer::continuous::Basis;
 use crate::construct::yun::{self, AsPrinted, Options};
 use crate::error::{Error, Result, nearest};
 use crate::exact::Rat;

@@ -9,9 +9,11 @@ use crate::bound::norm::upward;
 use crate::bound::supremum;
 use crate::bound::{Budget, Norm};
 use crate::construct::circuit::{self, Compiled, Gate, Trade, Wish};
-use crate::construct::sumformer::{Basis, Sumformer};
+use crate::construct::sumformer::continuous::{Basis, Continuous};
 use crate::error::{Error, ErrorKind, Result};
+use crate::eval::float::Engine;
 use crate::exact::Rat;
+use crate::interval::Interval;
 use crate::lattice::Grid;
 use crate::lower::{Hidden, Temperature};
 use crate::network::{FloatNetwork, Precision};
@@ -47,7 +49,14 @@ pub struct Proof {
     /// On integers: the distance from a computed value to the nearest wrong answer, at least.
     pub margin: Option<f64>,
     /// Of a Sumformer: the normal form of the target that was compiled.
-    pub form: Option<Sumformer>,
+    pub form: Option<Continuous>,
+}
+
+impl Proof {
+    /// Whether a part of the bound was measured and not proved.
+    pub fn is_measured(&self) -> bool {
+        self.form.as_ref().is_some_and(|form| form.measured.is_some())
+    }
 }
 
 /// The smallest circuit that meets the tolerance, single precision before double; else why there is none.
@@ -144,22 +153,17 @@ pub(crate) fn build(
     target: &Arc<Target>,
     shape: &Grid,
     (precision, trade): (Precision, Trade),
-    form: Option<&Sumformer>,
+    form: Option<&Continuous>,
 ) -> Result<Circuit> {
     let (eps, norm) = asked(request)?;
-    let wish = wish(target, shape, &eps, &norm, precision, trade)?;
-    let compiled = compiled(target, &wish, form)?;
-    let basis = form.map(|form| form.basis);
-    let circuit = Circuit::shipped(compiled.network.clone(), wish, (target, shape), &norm, basis);
-    let proof = circuit.proof_of(compiled, form.cloned());
-    Ok(Circuit { proof: OnceLock::from(Some(proof)), ..circuit })
+    Circuit::build((target, shape), &eps, &norm, (precision, trade), form)
 }
 
 /// The normal form of the target of a request, in a basis.
-pub(crate) fn normal_form(request: &Request, target: &Target, shape: &Grid, basis: Option<Basis>) -> Result<Sumformer> {
+pub(crate) fn normal_form(request: &Request, target: &Target, shape: &Grid, basis: Option<Basis>) -> Result<Continuous> {
     let (eps, norm) = asked(request)?;
     let eps = supremum::allowed(&eps, supremum::factor(&norm, shape, target)?)?;
-    Sumformer::of(expression(target)?, shape.tokens(), basis, &eps)
+    Continuous::of(expression(target)?, shape.tokens(), basis, &eps)
 }
 
 /// The tolerance, and the norm that it is in.
@@ -170,6 +174,22 @@ fn asked(request: &Request) -> Result<(Rat, Norm)> {
 }
 
 impl Circuit {
+    /// Compiles the circuit whose error is at most `eps` in a norm.
+    fn build(
+        (target, shape): (&Arc<Target>, &Grid),
+        eps: &Rat,
+        norm: &Norm,
+        (precision, trade): (Precision, Trade),
+        form: Option<&Continuous>,
+    ) -> Result<Self> {
+        let wish = wish(target, shape, eps, norm, precision, trade)?;
+        let compiled = compiled(target, &wish, form)?;
+        let basis = form.map(|form| form.basis);
+        let circuit = Self::shipped(compiled.network.clone(), wish, (target, shape), norm, basis);
+        let proof = circuit.proof_of(compiled, form.cloned());
+        Ok(Self { proof: OnceLock::from(Some(proof)), ..circuit })
+    }
+
     /// A circuit that was read from a file: nothing is proved of it until somebody asks.
     pub(crate) fn read(
         network: FloatNetwork,
@@ -203,7 +223,7 @@ impl Circuit {
     pub fn proof(&self) -> Option<&Proof> {
         let anew = || {
             let form = self.basis.map(|basis| {
-                Sumformer::of(expression(&self.target)?, self.wish.tokens, Some(basis), &self.wish.eps)
+                Continuous::of(expression(&self.target)?, self.wish.tokens, Some(basis), &self.wish.eps)
             });
             let form = form.transpose().ok()?;
             let compiled = compiled(&self.target, &self.wish, form.as_ref()).ok()?;
@@ -212,7 +232,7 @@ impl Circuit {
         self.proof.get_or_init(anew).as_ref()
     }
 
-    fn proof_of(&self, compiled: Compiled, form: Option<Sumformer>) -> Proof {
+    fn proof_of(&self, compiled: Compiled, form: Option<Continuous>) -> Proof {
         let Compiled { budget: sup, gates, lengths, margin, .. } = compiled;
         // What has no factor was not compiled.
         let factor = supremum::factor(&self.norm, &self.shape, &self.target).unwrap_or(f64::INFINITY);
@@ -238,6 +258,27 @@ impl Circuit {
             Precision::F32 => error.note("try", format!("{reachable}, or --precision f64")),
             Precision::F64 => error.note("try", reachable),
         })
+    }
+
+    /// Refuses a network that is further from its target than what is proved of it, as an error that was found somewhere shows. The target is
+    /// enclosed there: what a search in floats finds is off by its own rounding.
+    pub(super) fn confirm(&self, found: f64, at: &[Vec<f64>], engine: &Engine) -> Result<()> {
+        let (Some(proof), Some(checked)) = (self.proof(), self.target.expression()) else { return Ok(()) };
+        // What is only measured may be exceeded by what is measured elsewhere.
+        if found <= proof.sup.bound || proof.is_measured() {
+            return Ok(());
+        }
+        let point = at.iter().map(|token| token.iter().map(|x| Interval::point(*x)).collect()).collect();
+        let (wanted, outputs) = (checked.enclose(&point)?.concat(), engine.run(&[at.to_vec()])?.concat().concat());
+        let off = |(wanted, y): (&Interval, &f64)| (wanted.lo() - y).max(y - wanted.hi());
+        if wanted.iter().zip(&outputs).all(|pair| off(pair) <= proof.sup.bound) {
+            return Ok(());
+        }
+        let (found, bound) = (format!("{found:.4e}"), upward(proof.sup.bound, 4));
+        Err(Error::rejected(format!("this circuit is off by {found}, and was proved to be within {bound}"))
+            .note("witness", format!("X = {at:?}"))
+            .note("reason", "a proof of formwright is wrong, or this machine does not compute as IEEE 754 says")
+            .note("try", "to report it, with this message"))
     }
 
     /// The fewest and the most tokens for which the bound holds in the norm that was asked for: integrals are over one length.
@@ -289,7 +330,7 @@ impl Circuit {
             "latent_dimension": form.map(|form| form.phi.len()),
             "latent_dimension_of_the_theorem": form.map(|form| &form.theorem),
             "phi": form.map(|form| &form.phi),
-            "psi": form.map(Sumformer::psi_text),
+            "psi": form.map(Continuous::psi_text),
             "distance": form.map(|form| form.distance),
         })
     }
@@ -306,7 +347,7 @@ fn wish(target: &Target, shape: &Grid, eps: &Rat, norm: &Norm, precision: Precis
     Ok(Wish { tokens: shape.tokens(), eps: supremum::allowed(eps, factor)?, precision, trade })
 }
 
-fn compiled(target: &Target, wish: &Wish, form: Option<&Sumformer>) -> Result<Compiled> {
+fn compiled(target: &Target, wish: &Wish, form: Option<&Continuous>) -> Result<Compiled> {
     match form {
         Some(form) => form.compile(wish),
         None => circuit::compile(expression(target)?, wish),
@@ -331,4 +372,39 @@ fn domain_name(target: &Target, shape: &Grid, (least, most): (usize, usize)) -> 
 /// A positive number with five digits, rounded down: a margin that is printed is one too.
 fn downward(x: f64) -> String {
     upward(-x, 4).trim_start_matches('-').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::Circuit;
+    use crate::bound::Norm;
+    use crate::construct::circuit::Trade;
+    use crate::eval::float::Engine;
+    use crate::exact::Rat;
+    use crate::lattice::Grid;
+    use crate::network::Precision;
+    use crate::target::Source;
+
+    /// An error above the bound is refused if it is one, and not if the search was wrong about it.
+    #[test]
+    fn a_circuit_that_breaks_its_bound_is_refused() {
+        let target =
+            Arc::new(Source::expression("t", "x - mean(x)").and_then(|source| source.target(1)).expect("a target"));
+        let shape = Grid::new(2, 1, 2, Rat::ZERO, Rat::ONE).expect("a grid");
+        let kind = (Precision::F32, Trade::Width);
+        let built = Circuit::build((&target, &shape), &Rat::new(1, 100), &Norm::Sup, kind, None);
+        let mut circuit = built.expect("a circuit");
+        let at = [vec![1.0], vec![0.0]];
+        let confirm = |circuit: &Circuit, found: f64| {
+            let engine = Engine::new(&circuit.network).expect("an engine");
+            circuit.confirm(found, &at, &engine)
+        };
+        assert_eq!(confirm(&circuit, 0.0), Ok(()));
+        assert_eq!(confirm(&circuit, 1.0), Ok(()), "there is no such error");
+        circuit.network.read_out.bias[0] += 1.0 / 1024.0;
+        let error = confirm(&circuit, 1.0 / 1024.0).expect_err("the bound is broken").to_string();
+        assert!(error.contains("off by 9.7656e-4") && error.contains("X = [[1.0], [0.0]]"), "{error}");
+    }
 }

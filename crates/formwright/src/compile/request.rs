@@ -2,7 +2,7 @@
 
 use crate::bound::Norm;
 use crate::construct::circuit::Trade;
-use crate::construct::sumformer::Basis;
+use crate::construct::sumformer::continuous::Basis;
 use crate::construct::yun::Options;
 use crate::error::{Error, Result};
 use crate::exact::Rat;

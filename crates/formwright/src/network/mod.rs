@@ -14,6 +14,7 @@ mod float;
 mod layer;
 pub(crate) mod mask;
 mod size;
+mod sumformer;
 
 use std::fmt;
 
@@ -29,6 +30,7 @@ pub use float::{
 pub use layer::{Attention, Block, FeedForward, Head, Layer, LayerKind, Normaliser};
 pub use mask::{Keys, Limits, Mask};
 pub use size::{Size, StageSize};
+pub use sumformer::{Sumformer, TokenNetwork, equivariant, semi_invariant};
 
 /// A sequence, `[token][coordinate]`.
 pub type Sequence = Vec<Vec<Rat>>;
