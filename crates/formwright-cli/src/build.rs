@@ -55,7 +55,8 @@ pub struct Wish {
     /// What a circuit's hidden units are traded for; without it, what is smaller.
     #[arg(long, value_enum)]
     trade: Option<Trade>,
-    /// What a Sumformer's ψ is made of: polynomial; without it, the first that serves.
+    /// What a Sumformer's ψ is made of: polynomial (targets that are polynomials), hats (two tokens of one coordinate) or fit:DEGREE. Without it,
+    /// the first of polynomial and hats that serves.
     #[arg(long, value_name = "BASIS")]
     basis: Option<String>,
     /// The number of tokens; 3 unless the target fixes it.
@@ -332,7 +333,8 @@ fn chosen(model: &Model) -> String {
         (Built::Circuit(circuit), norm) => {
             let in_sup = norm == Some(Norm::Sup) && !model.target.is_discrete();
             let literal = if in_sup { "--construction yun --norm l2" } else { "--construction yun" };
-            (format!("circuit --trade {}", circuit.wish.trade.name()), format!("{literal} takes the literal theorem"))
+            let chosen = format!("{} --trade {}", circuit.construction(), circuit.wish.trade.name());
+            (chosen, format!("{literal} takes the literal theorem"))
         }
         (Built::Lattice(lattice), _) if lattice.options.positional => {
             ("yun --positional".to_owned(), "--construction yun takes the other theorem".to_owned())

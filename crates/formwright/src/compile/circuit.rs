@@ -57,6 +57,11 @@ impl Proof {
     pub fn is_measured(&self) -> bool {
         self.form.as_ref().is_some_and(|form| form.measured.is_some())
     }
+
+    /// `certified`, or `measured` if a part of the bound was not proved.
+    pub fn badge(&self) -> &'static str {
+        if self.is_measured() { "measured" } else { "certified" }
+    }
 }
 
 /// The smallest circuit that meets the tolerance, single precision before double; else why there is none.
@@ -108,7 +113,11 @@ pub(crate) fn model(request: &Request, target: Arc<Target>, shape: Grid, circuit
 pub(crate) fn refusal(request: &Request) -> Option<Error> {
     let sums = matches!(request.construction, Some(Construction::Sumformer(_)));
     let out = |what: &str, reason: &str, way_out: &str| {
-        let what = if sums { what.replace("a circuit", "a Sumformer").replace("circuits", "Sumformers") } else { what.to_owned() };
+        let what = if sums {
+            what.replace("a circuit", "a Sumformer").replace("circuits", "Sumformers")
+        } else {
+            what.to_owned()
+        };
         Some(Error::declined(what).note("reason", reason).note("try", way_out))
     };
     let format = request.arithmetic.choices().into_iter().flatten().next();
@@ -160,7 +169,12 @@ pub(crate) fn build(
 }
 
 /// The normal form of the target of a request, in a basis.
-pub(crate) fn normal_form(request: &Request, target: &Target, shape: &Grid, basis: Option<Basis>) -> Result<Continuous> {
+pub(crate) fn normal_form(
+    request: &Request,
+    target: &Target,
+    shape: &Grid,
+    basis: Option<Basis>,
+) -> Result<Continuous> {
     let (eps, norm) = asked(request)?;
     let eps = supremum::allowed(&eps, supremum::factor(&norm, shape, target)?)?;
     Continuous::of(expression(target)?, shape.tokens(), basis, &eps)
@@ -222,9 +236,9 @@ impl Circuit {
     /// What is proved; `None` if the network is not the one that is compiled for its target: somebody edited its files.
     pub fn proof(&self) -> Option<&Proof> {
         let anew = || {
-            let form = self.basis.map(|basis| {
-                Continuous::of(expression(&self.target)?, self.wish.tokens, Some(basis), &self.wish.eps)
-            });
+            let form = self
+                .basis
+                .map(|basis| Continuous::of(expression(&self.target)?, self.wish.tokens, Some(basis), &self.wish.eps));
             let form = form.transpose().ok()?;
             let compiled = compiled(&self.target, &self.wish, form.as_ref()).ok()?;
             (compiled.network == self.network).then(|| self.proof_of(compiled, form))

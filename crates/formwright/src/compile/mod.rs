@@ -392,7 +392,7 @@ impl Model {
         };
         assumptions.extend(budget.assumptions.iter().cloned());
         Ok(json!({
-            "badge": "certified",
+            "badge": self.circuit().and_then(Circuit::proof).map_or("certified", Proof::badge),
             "norm": budget.norm.to_string(),
             "domain": self.domain_name(),
             "bound": budget.bound,

@@ -16,8 +16,9 @@ use crate::bound::piecewise::{Question, bound};
 use crate::bound::resolution::Found;
 use crate::bound::{Baseline, Budget, Norm, lowered};
 use crate::compile::lattice::{assumptions, build, coarsest, domain_name, grid_for, not_met};
-use crate::compile::{Arithmetic, Circuit, Construction, Lowered, Model, Request, circuit, compile};
+use crate::compile::{Arithmetic, Circuit, Construction, Lowered, Model, Proof, Request, circuit, compile};
 use crate::construct::circuit::Trade;
+use crate::construct::sumformer::continuous::{Basis, Continuous};
 use crate::construct::yun::{self, Options};
 use crate::error::{Error, ErrorKind, Result};
 use crate::exact::{Int, Rat};
@@ -51,6 +52,15 @@ pub enum Way {
         precision: Option<Precision>,
         /// What hidden units are traded for; `None` if there is no circuit at all.
         trade: Option<Trade>,
+    },
+    /// A Sumformer: a circuit of the target's normal form.
+    Sumformer {
+        /// As of a circuit.
+        precision: Option<Precision>,
+        /// As of a circuit.
+        trade: Option<Trade>,
+        /// What its ψ is made of; `None` if there is no normal form.
+        basis: Option<Basis>,
     },
 }
 
@@ -94,11 +104,12 @@ pub struct Cells {
 }
 
 impl Way {
-    /// `yun` or `circuit`.
+    /// `yun`, `circuit` or `sumformer`.
     pub fn family(self) -> &'static str {
         match self {
             Self::Yun { .. } => "yun",
             Self::Circuit { .. } => "circuit",
+            Self::Sumformer { .. } => "sumformer",
         }
     }
 
@@ -107,6 +118,12 @@ impl Way {
         match self {
             Self::Yun { positional: true, .. } => "yun --positional".to_owned(),
             Self::Circuit { trade: Some(trade), .. } => format!("circuit --trade {}", trade.name()),
+            Self::Sumformer { trade: Some(trade), basis: None | Some(Basis::Polynomial), .. } => {
+                format!("sumformer --trade {}", trade.name())
+            }
+            Self::Sumformer { trade: Some(trade), basis: Some(basis), .. } => {
+                format!("sumformer --basis {basis} --trade {}", trade.name())
+            }
             _ => self.family().to_owned(),
         }
     }
@@ -114,13 +131,18 @@ impl Way {
     fn floats(self) -> Option<Precision> {
         match self {
             Self::Yun { format, .. } => format.map(|format| format.precision),
-            Self::Circuit { precision, .. } => precision,
+            Self::Circuit { precision, .. } | Self::Sumformer { precision, .. } => precision,
         }
     }
 
     /// Its place among formats: single precision before double before exact.
     fn class(self) -> usize {
         self.floats().map_or(2, |precision| precision as usize)
+    }
+
+    /// Whether it is made of gates.
+    fn is_circuit(self) -> bool {
+        matches!(self, Self::Circuit { .. } | Self::Sumformer { .. })
     }
 
     /// `f32`, `f64` or `exact`.
@@ -149,10 +171,8 @@ impl Candidate {
     fn positional(&self) -> Option<bool> {
         match (&self.way, &self.outcome) {
             (Way::Yun { positional, .. }, _) => Some(*positional),
-            (Way::Circuit { .. }, Ok(Sketch { more: More::Circuit(circuit), .. })) => {
-                Some(circuit.network.positions.is_some())
-            }
-            (Way::Circuit { .. }, _) => None,
+            (_, Ok(Sketch { more: More::Circuit(circuit), .. })) => Some(circuit.network.positions.is_some()),
+            (Way::Circuit { .. } | Way::Sumformer { .. }, _) => None,
         }
     }
 
@@ -165,7 +185,7 @@ impl Candidate {
             Ok(sketch) if sketch.why_not.is_none() => (0, class, 0.0, sketch.size.parameters.clone()),
             Ok(sketch) => (1, 0, sketch.budget.bound, sketch.size.parameters.clone()),
             Err(error) if error.kind() == ErrorKind::Rejected => (2, 2 - class, 0.0, Int::ZERO),
-            Err(_) if matches!(self.way, Way::Circuit { .. }) => (4, 2 - class, 0.0, Int::ZERO),
+            Err(_) if self.way.is_circuit() => (4, 2 - class, 0.0, Int::ZERO),
             Err(_) => (3, 2 - class, 0.0, Int::ZERO),
         }
     }
@@ -177,6 +197,14 @@ impl Sketch {
         match &self.more {
             More::Cells(cells) => Some(cells),
             More::Circuit(_) => None,
+        }
+    }
+
+    /// `certified`, or `measured` if a part of the bound was not proved.
+    fn badge(&self) -> &'static str {
+        match &self.more {
+            More::Circuit(circuit) => circuit.proof().map_or("certified", Proof::badge),
+            More::Cells(_) => "certified",
         }
     }
 
@@ -223,16 +251,18 @@ pub fn compile_first(request: &Request) -> Result<Model> {
     let Some(first) = plan.candidates.into_iter().next() else { return compile(&request) };
     let (name, serves, way) = (first.name(), first.serves(), first.way);
     match (way, first.outcome) {
-        (Way::Circuit { .. }, Ok(Sketch { more: More::Circuit(circuit), .. })) => match circuit.misses(&request) {
-            None => {
-                let shape = request.shape()?;
-                let target = Arc::new(request.source.target(shape.dims())?);
-                Ok(circuit::model(&request, target, shape, *circuit))
+        (Way::Circuit { .. } | Way::Sumformer { .. }, Ok(Sketch { more: More::Circuit(circuit), .. })) => {
+            match circuit.misses(&request) {
+                None => {
+                    let shape = request.shape()?;
+                    let target = Arc::new(request.source.target(shape.dims())?);
+                    Ok(circuit::model(&request, target, shape, *circuit))
+                }
+                Some(error) => Err(error.note_first("nearest", format!("{name}; formwright plan lists all {all}"))),
             }
-            Some(error) => Err(error.note_first("nearest", format!("{name}; formwright plan lists all {all}"))),
-        },
-        (Way::Circuit { .. }, Err(error)) => Err(error),
-        (Way::Circuit { .. }, _) => Err(Error::declined("a circuit was not made")),
+        }
+        (Way::Circuit { .. } | Way::Sumformer { .. }, Err(error)) => Err(error),
+        (Way::Circuit { .. } | Way::Sumformer { .. }, _) => Err(Error::declined("a circuit was not made")),
         (Way::Yun { positional, format }, outcome) => {
             let options = Options { positional, ..request.options.clone() };
             let arithmetic = format.map_or(Arithmetic::Exact, Arithmetic::Float);
@@ -283,10 +313,11 @@ fn rows(request: &Request, wanted: Rows) -> Result<Plan> {
     let float = eps.is_none() && request.arithmetic != Arithmetic::Exact && !target.is_discrete();
     let norm = asked.unwrap_or_else(|| if float { Norm::Lp(Rat::from(2)) } else { Norm::Sup });
     let mut candidates: Vec<Candidate> = Vec::new();
-    if request.construction != Some(Construction::Yun) {
-        candidates.extend(circuits(request, &shape, &target));
+    if matches!(request.construction, None | Some(Construction::Circuit)) {
+        candidates.extend(circuits(request, &shape, &target, None));
     }
-    if request.construction != Some(Construction::Circuit) {
+    candidates.extend(sumformers(request, &shape, &target));
+    if matches!(request.construction, None | Some(Construction::Yun)) {
         let served =
             candidates.iter().filter(|candidate| candidate.serves()).map(|candidate| candidate.way.class()).min();
         let behind = |format: Option<Format>| {
@@ -314,19 +345,23 @@ fn rows(request: &Request, wanted: Rows) -> Result<Plan> {
     Ok(Plan { eps, norm, candidates, baseline })
 }
 
-/// Every circuit: compiled, since that is what it takes to know its size.
-fn circuits(request: &Request, shape: &Grid, target: &Arc<Target>) -> Vec<Candidate> {
+/// Every circuit of the target's expression, or of its normal form: compiled, since that is what it takes to know its size.
+fn circuits(request: &Request, shape: &Grid, target: &Arc<Target>, form: Option<&Continuous>) -> Vec<Candidate> {
+    let way = |precision, trade| match form {
+        Some(form) => Way::Sumformer { precision, trade, basis: Some(form.basis) },
+        None => Way::Circuit { precision, trade },
+    };
     let refusal = circuit::refusal(request);
     let mut candidates = Vec::new();
     for precision in request.arithmetic.choices().into_iter().map(|format| format.map(|format| format.precision)) {
         if let Some(error) = &refusal {
-            candidates.push(Candidate { way: Way::Circuit { precision, trade: None }, outcome: Err(error.clone()) });
+            candidates.push(Candidate { way: way(precision, None), outcome: Err(error.clone()) });
             continue;
         }
         // Where floats are asked for and exact numbers too, the latter are for lattice networks.
         let Some(precision) = precision else { continue };
         for trade in circuit::trades(request) {
-            let compiled = circuit::build(request, target, shape, (precision, trade), None);
+            let compiled = circuit::build(request, target, shape, (precision, trade), form);
             let outcome = compiled.and_then(|circuit| {
                 let proof = circuit.proof().ok_or_else(|| Error::declined("nothing is proved of this circuit"))?;
                 Ok(Sketch {
@@ -338,11 +373,32 @@ fn circuits(request: &Request, shape: &Grid, target: &Arc<Target>) -> Vec<Candid
                     more: More::Circuit(Box::new(circuit)),
                 })
             });
-            candidates
-                .push(Candidate { way: Way::Circuit { precision: Some(precision), trade: Some(trade) }, outcome });
+            candidates.push(Candidate { way: way(Some(precision), Some(trade)), outcome });
         }
     }
     candidates
+}
+
+/// Every Sumformer: those that are asked for, and where nothing is, those of equivariant polynomials, which have the target's own values.
+fn sumformers(request: &Request, shape: &Grid, target: &Arc<Target>) -> Vec<Candidate> {
+    let (basis, asked) = match request.construction {
+        Some(Construction::Sumformer(basis)) => (basis, true),
+        None => (Some(Basis::Polynomial), false),
+        Some(_) => return Vec::new(),
+    };
+    if !asked && circuit::refusal(request).is_some() {
+        return Vec::new();
+    }
+    match circuit::normal_form(request, target, shape, basis) {
+        // Without sums it is the target's own circuit.
+        Ok(form) if asked || !form.phi.is_empty() => circuits(request, shape, target, Some(&form)),
+        Err(error) if asked => {
+            let precisions = request.arithmetic.choices().into_iter().map(|format| format.map(|f| f.precision));
+            let way = |precision| Way::Sumformer { precision, trade: None, basis };
+            precisions.map(|precision| Candidate { way: way(precision), outcome: Err(error.clone()) }).collect()
+        }
+        _ => Vec::new(),
+    }
 }
 
 fn sketch(
@@ -439,7 +495,7 @@ impl Plan {
                     "size": sketch.size,
                     "id_bits": cells.map(|cells| cells.id_bits),
                     "error": {
-                        "badge": "certified",
+                        "badge": sketch.badge(),
                         "norm": sketch.budget.norm.to_string(),
                         "domain": sketch.domain,
                         "bound": sketch.budget.bound,
@@ -490,8 +546,11 @@ fn identity(candidate: &Candidate) -> Value {
         "positional": candidate.positional(),
         "precision": candidate.way.precision(),
     });
-    if let Way::Circuit { trade, .. } = candidate.way {
+    if let Way::Circuit { trade, .. } | Way::Sumformer { trade, .. } = candidate.way {
         identity["trade"] = json!(trade.map(Trade::name));
+    }
+    if let Way::Sumformer { basis, .. } = candidate.way {
+        identity["basis"] = json!(basis.map(|basis| basis.to_string()));
     }
     identity
 }

@@ -16,8 +16,8 @@ use super::hats::Hats;
 use super::polynomial::degree;
 use super::power_sums::{NormalForm, latent_dimension};
 
-use crate::construct::circuit::{self, Compiled, Wish};
 use crate::bound::Term;
+use crate::construct::circuit::{self, Compiled, Wish};
 use crate::error::{Error, Result};
 use crate::exact::{Int, Rat};
 use crate::interval::add_up;
@@ -112,7 +112,10 @@ impl Continuous {
             Basis::Hats => {
                 let hats = Hats::of(target, tokens, eps)?;
                 let (psi, phi) = (hats.expression()?, vec!["x".to_owned()]);
-                let short = Some(format!("Σ_k s_k(x) D_k(sum(x) - x), {} cells: steps and piecewise linear functions", hats.cells));
+                let short = Some(format!(
+                    "Σ_k s_k(x) D_k(sum(x) - x), {} cells: steps and piecewise linear functions",
+                    hats.cells
+                ));
                 Ok(Self { basis, phi, psi, theorem, distance: hats.distance, measured: None, short })
             }
         }

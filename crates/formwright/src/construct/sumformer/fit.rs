@@ -95,7 +95,8 @@ fn exponents(dims: usize, total: u32) -> Vec<Exponents> {
     if dims == 1 {
         return vec![vec![total]];
     }
-    let with = |first: u32| exponents(dims - 1, total - first).into_iter().map(move |rest| [vec![first], rest].concat());
+    let with =
+        |first: u32| exponents(dims - 1, total - first).into_iter().map(move |rest| [vec![first], rest].concat());
     (0..=total).rev().flat_map(with).collect()
 }
 
@@ -146,7 +147,8 @@ fn points(tokens: usize, dims: usize, (low, high): (f64, f64), elements: usize) 
 /// The value of an element of the basis at the first token.
 fn value(element: &Monomial<Letter>, x: &[Vec<f64>]) -> f64 {
     let power = |base: f64, exponent: u32| base.powi(i32::try_from(exponent).unwrap_or(i32::MAX));
-    let of_token = |token: &Vec<f64>, beta: &Exponents| token.iter().zip(beta).map(|(x, k)| power(*x, *k)).product::<f64>();
+    let of_token =
+        |token: &Vec<f64>, beta: &Exponents| token.iter().zip(beta).map(|(x, k)| power(*x, *k)).product::<f64>();
     let factor = |(letter, exponent): &(Letter, u32)| {
         let value = match letter {
             Letter::Own(k) | Letter::Running(k) => x[0][*k],
@@ -293,12 +295,9 @@ pub fn distance(target: &Checked, psi: &Checked, tokens: usize) -> Result<(f64, 
 
 /// A bound on a box, what is found at its centre, and the input that costs most.
 fn on_box(target: &Checked, psi: &Checked, cube: &Cube) -> Result<(f64, f64, usize)> {
-    let centre: Cube = cube.iter().map(|token| token.iter().map(|side| Interval::point(side.mid())).collect()).collect();
-    let radii: Vec<f64> = cube
-        .iter()
-        .flatten()
-        .map(|side| (*side - Interval::point(side.mid())).mag())
-        .collect();
+    let centre: Cube =
+        cube.iter().map(|token| token.iter().map(|side| Interval::point(side.mid())).collect()).collect();
+    let radii: Vec<f64> = cube.iter().flatten().map(|side| (*side - Interval::point(side.mid())).mag()).collect();
     let slopes = |of: &Checked, cube: &Cube, order| -> Result<Vec<Dual>> { Ok(of.slopes(cube, order)?.swap_remove(0)) };
     let (f, p) = (slopes(target, cube, Order::Second)?, slopes(psi, cube, Order::Second)?);
     let (f_c, p_c) = (slopes(target, &centre, Order::First)?, slopes(psi, &centre, Order::First)?);

@@ -66,7 +66,10 @@ impl Hats {
         };
         if (tokens, target.dims()) != (2, 1) {
             return Err(Error::declined("hat functions are for two tokens of one coordinate")
-                .note("reason", format!("{tokens} tokens of {} coordinates take a product of as many hats", target.dims()))
+                .note(
+                    "reason",
+                    format!("{tokens} tokens of {} coordinates take a product of as many hats", target.dims()),
+                )
                 .note("try", "--basis fit:4, or --tokens 2"));
         }
         if !target.equivariance().is_proved() {
@@ -145,7 +148,10 @@ impl Hats {
         };
         let points = || 0..=self.cells;
         let value = |values: &Vec<Vec<Rat>>| {
-            points().flat_map(|v| points().map(move |w| (v, w))).map(|(v, w)| hat(x, v) * hat(y, w) * &values[v][w]).sum()
+            points()
+                .flat_map(|v| points().map(move |w| (v, w)))
+                .map(|(v, w)| hat(x, v) * hat(y, w) * &values[v][w])
+                .sum()
         };
         self.values.iter().map(value).collect()
     }

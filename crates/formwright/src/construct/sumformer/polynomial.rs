@@ -153,9 +153,10 @@ impl<V: Ord + Clone> Polynomial<V> {
         let mut sum = Polynomial::constant(Rat::ZERO);
         for (monomial, coefficient) in &self.terms {
             let start = Polynomial::constant(coefficient.clone());
-            let product = monomial.0.iter().fold(start, |product, (variable, exponent)| {
-                product.times(&of(variable).power(*exponent))
-            });
+            let product = monomial
+                .0
+                .iter()
+                .fold(start, |product, (variable, exponent)| product.times(&of(variable).power(*exponent)));
             sum = sum.plus(&Rat::ONE, &product);
         }
         sum
@@ -235,7 +236,8 @@ impl Number for Polynomial<Entry> {
     }
 
     fn positions(&self, size: usize) -> Outcome<(usize, usize)> {
-        self.as_constant().map_or_else(|| not_polynomial("an index that depends on the tokens"), |at| at.positions(size))
+        self.as_constant()
+            .map_or_else(|| not_polynomial("an index that depends on the tokens"), |at| at.positions(size))
     }
 
     fn sort(values: &mut [Self]) {
@@ -299,7 +301,10 @@ pub fn expand(target: &Checked, tokens: usize) -> Result<Vec<Vec<Polynomial<Entr
     if monomials > Int::from(MONOMIALS) {
         return Err(Error::declined(format!("multiplied out, the target has up to {monomials} monomials"))
             .note("reason", format!("degree {degree} in {} entries; it is done for {MONOMIALS} at most", tokens * dims))
-            .note("try", "an expression without i, j and gathers, which need not be multiplied out; or fewer --tokens"));
+            .note(
+                "try",
+                "an expression without i, j and gathers, which need not be multiplied out; or fewer --tokens",
+            ));
     }
     let token = |t: usize| (0..dims).map(|k| Polynomial::variable((t, k))).collect();
     let x: Vec<Vec<Polynomial<Entry>>> = (0..tokens).map(token).collect();

@@ -25,10 +25,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::polynomial::{Entry, MONOMIALS, Monomial, Polynomial, choose, degree, expand};
 use crate::error::{Error, Result};
 use crate::exact::{Int, Rat};
+use crate::target::Checked;
 use crate::target::evaluate::positional_values;
 use crate::target::expr::{Aggregate, BinaryOp, Expr, Node};
 use crate::target::univariate::{expr, number};
-use crate::target::Checked;
 
 /// The exponents `α` of a power sum.
 pub type Exponents = Vec<u32>;
@@ -131,8 +131,9 @@ impl NormalForm {
         };
         let entries = |letter: &Letter| match letter {
             Letter::Own(k) | Letter::Running(k) => Polynomial::variable((token, *k)),
-            Letter::Sum(alpha) => (0..self.tokens)
-                .fold(Polynomial::constant(Rat::ZERO), |sum, t| sum.plus(&Rat::ONE, &power(t, alpha))),
+            Letter::Sum(alpha) => {
+                (0..self.tokens).fold(Polynomial::constant(Rat::ZERO), |sum, t| sum.plus(&Rat::ONE, &power(t, alpha)))
+            }
         };
         self.outputs.iter().map(|output| output.substituted(entries)).collect()
     }
@@ -215,7 +216,8 @@ impl Reader<'_> {
                 Ok(of(a)?.times(&Polynomial::constant(inverse)))
             }
             Node::If(condition, a, b) => {
-                let decided = expr(Node::If(condition.clone(), Box::new(number(Rat::ONE)), Box::new(number(Rat::ZERO))));
+                let decided =
+                    expr(Node::If(condition.clone(), Box::new(number(Rat::ONE)), Box::new(number(Rat::ZERO))));
                 if self.fixed(&decided)?.is_zero() { of(b) } else { of(a) }
             }
             Node::Aggregate(aggregate, body, _) => self.aggregate(*aggregate, body, c),

@@ -96,9 +96,7 @@ impl NormalForm {
     fn letter(&self, letter: &Letter) -> Expr {
         match letter {
             Letter::Own(k) | Letter::Running(k) => coordinate(*k, self.dims),
-            Letter::Sum(alpha) => {
-                expr(Node::Aggregate(Aggregate::Sum, Box::new(monomial(alpha, self.dims)), None))
-            }
+            Letter::Sum(alpha) => expr(Node::Aggregate(Aggregate::Sum, Box::new(monomial(alpha, self.dims)), None)),
         }
     }
 }
