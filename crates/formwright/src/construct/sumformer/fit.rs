@@ -213,8 +213,9 @@ fn least_squares(rows: &[Vec<f64>], wanted: &[f64], weights: &[f64]) -> Vec<f64>
         if rest <= DEPENDENT * size {
             continue;
         }
-        column.iter_mut().for_each(|a| *a /= rest);
-        combination.iter_mut().for_each(|a| *a /= rest);
+        for a in column.iter_mut().chain(&mut combination) {
+            *a /= rest;
+        }
         let share = dot(&column, &left);
         left.iter_mut().zip(&column).for_each(|(a, b)| *a -= share * b);
         coefficients.iter_mut().zip(&combination).for_each(|(a, b)| *a += share * b);
