@@ -156,6 +156,18 @@ fn the_distance_of_a_polynomial_is_bounded() {
 }
 
 #[test]
+fn what_is_only_measured_says_so() {
+    // Six tokens are too many for the boxes.
+    let (text, eps) = ("exp(-sum(x)) * x", Rat::new(1, 10));
+    let model = sumformer(text, (6, 1), eps, Some(Basis::Fit(2)), Trade::Width).expect(text);
+    let error = &model.summary().expect(text)["error"];
+    assert_eq!(error["badge"], "measured", "{error:#}");
+    let assumptions = error["assumptions"].as_array().expect("a list");
+    assert!(assumptions.iter().any(|text| text.as_str().is_some_and(|text| text.contains("centres of"))), "{error:#}");
+    assert!(error["measured"]["value"].as_f64() <= error["bound"].as_f64(), "{error:#}");
+}
+
+#[test]
 fn what_cannot_be_had_is_refused() {
     let eps = || Rat::new(1, 100);
     let refused = |text: &str, shape, eps, basis| match sumformer(text, shape, eps, basis, Trade::Width) {

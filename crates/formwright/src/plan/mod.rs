@@ -390,8 +390,11 @@ fn sumformers(request: &Request, shape: &Grid, target: &Arc<Target>) -> Vec<Cand
         return Vec::new();
     }
     match circuit::normal_form(request, target, shape, basis) {
-        // Without sums it is the target's own circuit.
-        Ok(form) if asked || !form.phi.is_empty() => circuits(request, shape, target, Some(&form)),
+        Ok(form) if asked => circuits(request, shape, target, Some(&form)),
+        // Without sums it is the target's own circuit; and nobody asked for what cannot be had.
+        Ok(form) if !form.phi.is_empty() => {
+            circuits(request, shape, target, Some(&form)).into_iter().filter(|found| found.outcome.is_ok()).collect()
+        }
         Err(error) if asked => {
             let precisions = request.arithmetic.choices().into_iter().map(|format| format.map(|f| f.precision));
             let way = |precision| Way::Sumformer { precision, trade: None, basis };

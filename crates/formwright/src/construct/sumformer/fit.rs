@@ -29,7 +29,7 @@ use crate::target::expr::Domain;
 use crate::target::modulus::Cube;
 
 /// Boxes that the domain is cut into, at most.
-pub const BOXES: usize = 1 << 15;
+pub const BOXES: usize = 1 << 13;
 
 /// Elements of the basis, at most.
 pub const MOST_ELEMENTS: usize = 400;

@@ -66,10 +66,7 @@ impl Hats {
         };
         if (tokens, target.dims()) != (2, 1) {
             return Err(Error::declined("hat functions are for two tokens of one coordinate")
-                .note(
-                    "reason",
-                    format!("{tokens} tokens of {} coordinates take a product of as many hats", target.dims()),
-                )
+                .note("reason", format!("here the interpolant takes products of {} hats", tokens * target.dims()))
                 .note("try", "--basis fit:4, or --tokens 2"));
         }
         if !target.equivariance().is_proved() {

@@ -149,7 +149,7 @@ pub fn check_size(tokens: usize, dims: usize, degree: u32) -> Result<()> {
     let sums = choose(dims as u64 + u64::from(degree), dims as u64) - Int::ONE;
     let many = monomials.map_or_else(|| "more than 10^19".to_owned(), |monomials| monomials.to_string());
     Err(Error::declined(format!("the latent dimension explodes: {sums} power sums up to degree {degree}"))
-        .note("monomials", format!("ψ may have {many}; {MONOMIALS} are the most that are multiplied out"))
+        .note("size", format!("ψ may have {many} monomials; {MONOMIALS} are the most that are multiplied out"))
         .note(
             "theorem",
             format!(
