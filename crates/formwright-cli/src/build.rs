@@ -62,6 +62,10 @@ pub struct Wish {
     /// How a sum of codes looks its values up: one-block, staircase, layered or rank.
     #[arg(long, value_name = "MAP")]
     values: Option<String>,
+    /// What a Sumformer's ψ is made of: polynomial (targets that are polynomials), hats (two tokens of one coordinate) or fit:DEGREE. Without it,
+    /// the first of polynomial and hats that serves.
+    #[arg(long, value_name = "BASIS")]
+    basis: Option<String>,
     /// The number of tokens; 3 unless the target fixes it.
     #[arg(long, value_name = "T")]
     tokens: Option<usize>,
@@ -118,6 +122,10 @@ impl Wish {
             Some(Construction::Circuit) => Some(compile::Construction::Circuit),
             Some(Construction::SumCode) => Some(self.sum_code(Family::SumCode)?),
             Some(Construction::SumformerDiscrete) => Some(self.sum_code(Family::Sumformer)?),
+            Some(Construction::Sumformer) => {
+                let basis = self.basis.as_deref().map(str::parse).transpose()?;
+                Some(compile::Construction::Sumformer(basis))
+            }
         };
         if (self.code.is_some() || self.values.is_some())
             && !matches!(construction, Some(compile::Construction::SumCode(_)))
@@ -129,9 +137,16 @@ impl Wish {
             Trade::Width => circuit::Trade::Width,
             Trade::Depth => circuit::Trade::Depth,
         });
+        if matches!(construction, Some(compile::Construction::Sumformer(_))) && options.positional {
+            return Err(Error::input("--positional is for yun: a Sumformer is equivariant")
+                .note("try", "leave out --positional, or --construction yun"));
+        }
         if construction == Some(compile::Construction::Circuit) && options.positional {
             return Err(Error::input("--positional is for yun: a circuit has positions where its target needs them")
                 .note("try", "leave out --positional, or --construction yun"));
+        }
+        if self.basis.is_some() && !matches!(construction, Some(compile::Construction::Sumformer(_))) {
+            return Err(Error::input("--basis is for Sumformers").note("try", "add --construction sumformer"));
         }
         if matches!(construction, Some(compile::Construction::Yun | compile::Construction::SumCode(_)))
             && trade.is_some()
@@ -142,7 +157,7 @@ impl Wish {
         let source = artifact::read_target(target)?;
         // With a grid and no tolerance, nothing is asked of the error, and exact numbers are the plainest network.
         let grid = match construction {
-            Some(compile::Construction::Circuit) => false,
+            Some(compile::Construction::Circuit | compile::Construction::Sumformer(_)) => false,
             Some(compile::Construction::Yun | compile::Construction::SumCode(_)) => {
                 resolution.or(source.resolution()).is_some()
             }
@@ -258,6 +273,8 @@ enum Construction {
     SumCode,
     /// Alberti et al. 2023, the discontinuous proof: a Sumformer of latent dimension 1.
     SumformerDiscrete,
+    /// Alberti et al. 2023: ψ of a token and a sum over all tokens, one attention layer, certified in the supremum norm.
+    Sumformer,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -349,7 +366,8 @@ fn chosen(model: &Model) -> String {
         (Built::Circuit(circuit), norm) => {
             let in_sup = norm == Some(Norm::Sup) && !model.target.is_discrete();
             let literal = if in_sup { "--construction yun --norm l2" } else { "--construction yun" };
-            (format!("circuit --trade {}", circuit.wish.trade.name()), format!("{literal} takes the literal theorem"))
+            let chosen = format!("{} --trade {}", circuit.construction(), circuit.wish.trade.name());
+            (chosen, format!("{literal} takes the literal theorem"))
         }
         (Built::Lattice(lattice), _) if lattice.options.positional => {
             ("yun --positional".to_owned(), "--construction yun takes the other theorem".to_owned())

@@ -113,7 +113,7 @@ fn together(plan: &Sketches, names: &[String]) -> String {
     }
     let mut left: Vec<&str> = names.iter().map(String::as_str).collect();
     let mut told: Vec<String> = Vec::new();
-    for family in ["circuit", "yun", "sum-code", "sumformer-discrete"] {
+    for family in ["circuit", "sumformer", "yun", "sum-code", "sumformer-discrete"] {
         let all: Vec<String> =
             plan.candidates.iter().filter(|c| c.way.family() == family).map(Candidate::name).collect();
         if all.len() > 1 && all.iter().all(|name| names.contains(name)) {

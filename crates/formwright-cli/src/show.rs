@@ -8,6 +8,7 @@ use formwright::bound::measured::Measured;
 use formwright::bound::norm::upward;
 use formwright::bound::{Baseline, Budget, Norm, Term};
 use formwright::compile::{Built, Certified, Circuit, Lowered, Model, Proof};
+use formwright::construct::sumformer::continuous::Continuous;
 use formwright::construct::yun::AsPrinted;
 use formwright::error::Result;
 use formwright::exact::{Int, Rat};
@@ -121,7 +122,13 @@ pub fn header(model: &Model) -> String {
             };
             format!("yun ({theorem}{printed}), {arithmetic}")
         }
-        Built::Circuit(circuit) => format!("circuit (--trade {}), {}", circuit.wish.trade.name(), model.precision()),
+        Built::Circuit(circuit) => {
+            let (trade, precision) = (circuit.wish.trade.name(), model.precision());
+            match circuit.basis {
+                Some(basis) => format!("sumformer (Theorem 4.1, --basis {basis} --trade {trade}), {precision}"),
+                None => format!("circuit (--trade {trade}), {precision}"),
+            }
+        }
         Built::SumCode(coded) => {
             format!("{} ({}; values {}), {}", coded.name(), coded.code, coded.options.values, model.precision())
         }
@@ -133,7 +140,16 @@ pub fn header(model: &Model) -> String {
         }
         Built::Circuit(_) => format!("on {}", model.domain_name()),
     };
-    format!("{name}{text}\nby {by}, for {shape}, {place}")
+    let form = model.circuit().and_then(Circuit::proof).and_then(|proof| proof.form.as_ref());
+    format!("{name}{text}\nby {by}, for {shape}, {place}{}", form.map(normal_form).unwrap_or_default())
+}
+
+/// The latent dimension of a Sumformer, its φ and its ψ.
+fn normal_form(form: &Continuous) -> String {
+    let (latent, theorem) = (form.phi.len(), &form.theorem);
+    let phi = if form.phi.is_empty() { "nothing".to_owned() } else { form.phi.join(", ") };
+    let text = format!("φ = {phi}: latent dimension {latent}, where the theorem takes C(n+d, d) - 1 = {theorem}");
+    format!("\n{}\n{}", wrap(&text, ""), wrap(&format!("ψ = {}", form.psi_text()), ""))
 }
 
 /// The first gates of a circuit, in the order of execution.
@@ -251,15 +267,17 @@ pub fn badge(model: &Model) -> Result<String> {
     let mut lines = vec![match (&model.built, model.float()) {
         (Built::Circuit(circuit), _) => {
             let how = |proof: &Proof| format!("; {}{}", proof.sup.method.name(), terms(&proof.sup));
-            format!("certified: {domain}{}", circuit.proof().map(how).unwrap_or_default())
+            let badge = circuit.proof().map_or("certified", Proof::badge);
+            format!("{badge}: {domain}{}", circuit.proof().map(how).unwrap_or_default())
         }
         (Built::Lattice(_) | Built::SumCode(_), None) => format!("exact-on-grid: equal to the target at {domain}"),
         (Built::Lattice(_) | Built::SumCode(_), Some(_)) => format!("certified: on the grid, at {domain}"),
     }];
     let mut assumptions = model.assumptions.clone();
     if let Some(Certified { budget, baseline }) = model.certified()? {
+        let badge = model.circuit().and_then(Circuit::proof).map_or("certified", Proof::badge);
         let bound =
-            format!("certified: {} error on {} at most {}", budget.norm, model.domain_name(), upward(budget.bound, 4));
+            format!("{badge}: {} error on {} at most {}", budget.norm, model.domain_name(), upward(budget.bound, 4));
         match (&model.built, &budget.norm) {
             // That is what the claim says.
             (Built::Circuit(_), Norm::Sup) => {}

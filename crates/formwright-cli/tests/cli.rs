@@ -220,6 +220,17 @@ fn circuit(scratch: &Scratch) {
     scratch.done(&["build", "mean-centring", "-o", "model"]);
 }
 
+/// A Sumformer with one text in its `model.json` replaced.
+fn sumformer_tampered(from: &'static str, to: &'static str) -> impl Fn(&Scratch) {
+    move |scratch| {
+        scratch.done(&["build", "x * mean(x)", "--construction", "sumformer", "-o", "model"]);
+        let path = scratch.path("model/model.json");
+        let content = fs::read_to_string(&path).expect("a file");
+        assert!(content.contains(from), "{content}");
+        fs::write(path, content.replacen(from, to, 1)).expect("a file");
+    }
+}
+
 /// A circuit with one text in its `model.json` replaced.
 fn circuit_tampered(from: &'static str, to: &'static str) -> impl Fn(&Scratch) {
     move |scratch| {
@@ -437,6 +448,23 @@ refusals! {
     unknown_trade: 3 nothing, ["build", "x", "--trade", "height"], "";
     unknown_construction: 3 nothing, ["build", "x", "--construction", "yuen"], "";
     exact_in_sup: 2 nothing, ["build", "x", "--precision", "exact"], "";
+    sumformer_of_a_table: 2 table("[[0],[0]]", "[[0],[0]]"), ["build", "table.json", "--construction", "sumformer"], "";
+    sumformer_with_resolution: 2 nothing, ["build", "x", "--construction", "sumformer", "--resolution", "4"], "";
+    sumformer_with_positional: 3 nothing, ["build", "x", "--construction", "sumformer", "--positional"], "";
+    sumformer_of_a_positional_target: 2 nothing, ["build", "sum(x, j <= i)", "--construction", "sumformer", "-o", "model"], "";
+    sumformer_of_no_polynomial: 2 nothing, ["build", "x + exp(mean(x))", "--construction", "sumformer", "-o", "model"], "";
+    sumformer_that_explodes: 2 nothing, ["build", "sum(x.0)^40 * sum(x.1)^40 + 0 * x.9", "--construction", "sumformer", "--tokens", "12", "--dims", "10"], "";
+    sumformer_by_a_basis_that_explodes: 2 nothing, ["build", "exp(x * mean(x))", "--construction", "sumformer", "--tokens", "8", "--dims", "12", "--basis", "fit:6"], "";
+    sumformer_beyond_hats: 1 nothing, ["build", "abs(x - mean(x))", "--tokens", "2", "--construction", "sumformer"], "";
+    sumformer_beyond_a_fit: 1 nothing, ["build", "abs(x - mean(x))", "--construction", "sumformer", "--basis", "fit:2"], "";
+    sumformer_below_floats: 1 nothing, ["build", "x - mean(x)", "--construction", "sumformer", "--eps", "1e-30"], "";
+    sumformer_of_many_hats: 2 nothing, ["build", "exp(x * mean(x))", "--construction", "sumformer", "--basis", "hats"], "";
+    sumformer_by_no_basis: 3 nothing, ["build", "x", "--construction", "sumformer", "--basis", "splines"], "";
+    sumformer_without_a_degree: 3 nothing, ["build", "x", "--construction", "sumformer", "--basis", "fit:0"], "";
+    circuit_with_a_basis: 3 nothing, ["build", "x", "--construction", "circuit", "--basis", "hats"], "";
+    sumformer_called_a_circuit: 3 sumformer_tampered("\"construction\": \"sumformer\"", "\"construction\": \"circuit\""), RUN, "";
+    circuit_called_a_sumformer: 3 circuit_tampered("\"construction\": \"circuit\"", "\"construction\": \"sumformer\""), RUN, "";
+    sumformer_of_another_basis: 3 sumformer_tampered("\"basis\": \"polynomial\"", "\"basis\": \"splines\""), RUN, "";
     circuit_of_no_tokens: 3 circuit, RUN, "[[]]";
     circuit_of_two_coordinates: 3 circuit, RUN, "[[[0, 1], [0, 1]]]";
     circuit_without_skips: 3 circuit, ["run", "model", "--input", "-", "--without-skips"], "[[[0],[0.5]]]";
@@ -845,12 +873,50 @@ fn an_edited_sum_of_codes_claims_nothing() {
 }
 
 #[test]
+fn a_sumformer_is_written_read_run_and_exported() {
+    let scratch = Scratch::new();
+    let wish = ["build", "var(x) * x", "--construction", "sumformer", "-o", "model", "--json"];
+    let built = scratch.json(&wish);
+    insta::assert_snapshot!("sumformer_json", format!("{built:#}"));
+    let inspected = scratch.json(&["inspect", "model", "--json"]);
+    for (field, value) in built.as_object().expect("an object") {
+        assert_eq!(inspected[field], *value, "{field}");
+    }
+    assert_eq!(built["size"]["attention_layers"], "1");
+    insta::assert_snapshot!("sumformer_inspect", scratch.done(&["inspect", "model"]));
+    let run = scratch.run(&[&RUN[..], &["--json"]].concat(), r#"[[["1/2"],[0],[1]]]"#);
+    let outputs = numbers(&serde_json::from_str::<Value>(&run.stdout).expect("JSON")["outputs"]);
+    for (found, expected) in outputs.iter().zip([1.0 / 12.0, 0.0, 1.0 / 6.0]) {
+        assert!((found - expected).abs() < 0.01, "{outputs:?}");
+    }
+    assert!(scratch.done(&["export", "model"]).contains("certified"));
+    weights(|file| file.set("read_out.bias", 0, 0.25))(&scratch);
+    let text = scratch.done(&["inspect", "model"]);
+    assert!(text.contains("no claim") && !text.contains("certified:"), "{text}");
+}
+
+#[test]
+fn sumformers_of_other_bases_say_what_they_are() {
+    let scratch = Scratch::new();
+    let hats = ["build", "exp(-x * mean(x))", "--tokens", "2", "--construction", "sumformer", "-o", "hats"];
+    insta::assert_snapshot!("sumformer_of_hats", scratch.done(&hats));
+    let inspected = scratch.json(&["inspect", "hats", "--json"]);
+    assert_eq!((&inspected["sumformer"]["basis"], &inspected["error"]["badge"]), (&"hats".into(), &"certified".into()));
+    let fit = |eps| ["build", "x / (1 + sum(x))", "--construction", "sumformer", "--basis", "fit:2", "--eps", eps];
+    insta::assert_snapshot!("sumformer_of_a_fit", scratch.done(&fit("1/10")));
+    let plan = scratch.done(&["plan", "var(x) * x", "--construction", "sumformer"]);
+    insta::assert_snapshot!("sumformer_plan", plan);
+}
+
+#[test]
 fn build_takes_the_first_row_of_the_plan() {
     let scratch = Scratch::new();
     for wish in [
         &["x - mean(x)"][..],
         &["x - mean(x)", "--norm", "l2"],
         &["x * mean(x)", "--trade", "depth", "--eps", "1/1000"],
+        &["var(x)", "--precision", "f64", "--eps", "1/1000"],
+        &["var(x)", "--construction", "sumformer"],
         &["x - mean(x)", "--precision", "f64", "--eps", "1e-9"],
         &["x - mean(x)", "--construction", "yun", "--eps", "1/10", "--norm", "l2", "--tokens", "2"],
         &["x on integers 0..3", "--tokens", "2"],

@@ -373,6 +373,42 @@ pub const STATEMENTS: &[Statement] = &[
         departures: &[],
     },
     Statement {
+        id: "theorem4.1",
+        source: ALBERTI,
+        statement: "Every continuous equivariant function on a box is uniformly near to Sumformers, ψ(x_i, Σ_k φ(x_k)), with \
+                    φ(x) = (x^α) for 1 ≤ |α| ≤ n, of latent dimension C(n+d, d) - 1, and ψ a polynomial (the continuous route).",
+        module: "crates/formwright/src/construct/sumformer/continuous.rs",
+        checked: &[
+            "normal_form::multiplied_out_the_normal_form_is_the_target",
+            "normal_form::random_polynomials_keep_their_values",
+            "normal_form::elementary_symmetric_polynomials_follow_newton",
+            "normal_form::what_is_not_equivariant_is_refused_with_a_witness",
+            "continuous::polynomials_are_certified_within_a_thousandth",
+            "continuous::what_is_not_a_polynomial_is_interpolated_or_fitted",
+            "continuous::hats_interpolate",
+            "continuous::the_distance_of_a_polynomial_is_bounded",
+        ],
+        departures: &[
+            choice(
+                "The paper takes a polynomial from the theorem of Stone and Weierstrass, and φ and ψ from a universal approximation theorem. Here a \
+                 polynomial target is converted exactly, any other is interpolated (two tokens) or fitted, and ReLU gates (Yarotsky) compute both, \
+                 with an error that is proved in the supremum norm.",
+            ),
+            choice(
+                "Power sums up to the degree of the polynomial are used, and only those that occur; those beyond |α| = n are polynomials of the \
+                 others, and could be replaced by them at the price of products.",
+            ),
+            remark(
+                "For two tokens the sum itself is enough, d' = 1: the other token is Σ - x_i. For three tokens and more no continuous φ with d' = 1 \
+                 serves in the supremum norm.",
+            ),
+            remark(
+                "Takeshita & Imaizumi (2025) give networks for column-symmetric polynomials of degree s with one head and a width and a depth that do \
+                 not depend on n. Neither do ours for a given ψ: n is in the coefficients only.",
+            ),
+        ],
+    },
+    Statement {
         id: "theorem4.3",
         source: ALBERTI,
         statement: "A Sumformer, ψ(x_i, Σ_k φ(x_k)), is a Transformer with one attention layer, whose scores are all equal.",

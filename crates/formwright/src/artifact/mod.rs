@@ -19,6 +19,7 @@ use sha2::{Digest as _, Sha256};
 use crate::compile::{Built, Circuit, Lattice, Lowered, Model, SumCodeFloats, SumCoded, Tolerance, lattice, sum_code};
 use crate::construct::circuit::Trade;
 use crate::construct::sumcode::{self, Family};
+use crate::construct::sumformer::continuous::Basis;
 use crate::construct::yun::{self, AsPrinted, Options};
 use crate::error::{Error, Result, nearest};
 use crate::exact::Rat;
@@ -278,6 +279,25 @@ struct WrittenFloat {
 struct WrittenCircuit {
     trade: String,
     network: Skeleton,
+    sumformer: Option<WrittenForm>,
+}
+
+/// Of a Sumformer: what its normal form is made of. The form itself is made anew.
+#[derive(Deserialize)]
+struct WrittenForm {
+    basis: String,
+}
+
+impl WrittenCircuit {
+    /// The basis of a Sumformer, and nothing of a circuit.
+    fn basis(&self, construction: &str) -> Result<Option<Basis>> {
+        match (construction, &self.sumformer) {
+            ("sumformer", Some(form)) => form.basis.parse().map(Some),
+            ("sumformer", None) => Err(Error::input("a Sumformer without a basis")),
+            (_, Some(_)) => Err(Error::input("a circuit with the basis of a Sumformer")),
+            (_, None) => Ok(None),
+        }
+    }
 }
 
 /// What an exact model has besides.
@@ -319,7 +339,7 @@ struct WrittenStage {
 pub(crate) const ANEW: &str = "build the model anew, or copy all files of its folder again";
 
 /// The constructions that a file may name.
-const KNOWN: &str = "expected yun, circuit, sum-code or sumformer-discrete";
+const KNOWN: &str = "expected yun, circuit, sumformer, sum-code or sumformer-discrete";
 
 /// Reads a model's folder.
 pub fn read(dir: &Path) -> Result<Model> {
@@ -378,9 +398,11 @@ pub fn read(dir: &Path) -> Result<Model> {
     };
     let mut assumptions = Vec::new();
     let (built, edited): (Built, OnceLock<bool>) = match (common.construction.as_str(), common.precision.as_str()) {
-        ("circuit", _) => {
+        ("circuit" | "sumformer", _) => {
             let written: WrittenCircuit = serde_json::from_value(file).map_err(|error| wrong(&error.to_string()))?;
-            let circuit = read_circuit(&written.trade, shipped(&written.network)?, &grid, &target, &tolerance);
+            let basis = written.basis(&common.construction).map_err(|error| wrong(error.headline()))?;
+            let kind = (written.trade.as_str(), basis);
+            let circuit = read_circuit(kind, shipped(&written.network)?, &grid, &target, &tolerance);
             (circuit.map_err(|error| wrong(error.headline()))?.into(), OnceLock::new())
         }
         ("yun", "exact") => {
@@ -501,7 +523,7 @@ fn read_sum_code(
 
 /// A circuit with the weights that were shipped. Whether they are the ones that are compiled is looked at when something is claimed.
 fn read_circuit(
-    trade: &str,
+    (trade, basis): (&str, Option<Basis>),
     shipped: FloatNetwork,
     grid: &Grid,
     target: &Arc<Target>,
@@ -512,7 +534,7 @@ fn read_circuit(
     };
     let known = [Trade::Width, Trade::Depth].into_iter().find(|known| known.name() == trade);
     let trade = known.ok_or_else(|| Error::input(format!("its trade is '{trade}'")))?;
-    Circuit::read(shipped, target, grid, eps, &norm, trade)
+    Circuit::read(shipped, target, grid, eps, &norm, (trade, basis))
 }
 
 /// The exact network of a file.

@@ -4,11 +4,12 @@ use std::sync::{Arc, OnceLock};
 
 use serde_json::{Value, json};
 
-use super::{Model, Request};
+use super::{Construction, Model, Request};
 use crate::bound::norm::upward;
 use crate::bound::supremum;
 use crate::bound::{Budget, Norm};
 use crate::construct::circuit::{self, Compiled, Gate, Trade, Wish};
+use crate::construct::sumformer::continuous::{Basis, Continuous};
 use crate::error::{Error, ErrorKind, Result};
 use crate::eval::float::Engine;
 use crate::exact::Rat;
@@ -16,7 +17,7 @@ use crate::interval::Interval;
 use crate::lattice::Grid;
 use crate::lower::{Hidden, Temperature};
 use crate::network::{FloatNetwork, Precision};
-use crate::target::Target;
+use crate::target::{Checked, Target};
 
 /// What the circuit construction makes: the network that is shipped, and what is proved of it.
 #[derive(Clone, Debug)]
@@ -25,6 +26,8 @@ pub struct Circuit {
     pub wish: Wish,
     /// The network.
     pub network: FloatNetwork,
+    /// Of a Sumformer: what `ψ` is made of.
+    pub basis: Option<Basis>,
     target: Arc<Target>,
     shape: Grid,
     norm: Norm,
@@ -45,6 +48,20 @@ pub struct Proof {
     pub lengths: (usize, usize),
     /// On integers: the distance from a computed value to the nearest wrong answer, at least.
     pub margin: Option<f64>,
+    /// Of a Sumformer: the normal form of the target that was compiled.
+    pub form: Option<Continuous>,
+}
+
+impl Proof {
+    /// Whether a part of the bound was measured and not proved.
+    pub fn is_measured(&self) -> bool {
+        self.form.as_ref().is_some_and(|form| form.measured.is_some())
+    }
+
+    /// `certified`, or `measured` if a part of the bound was not proved.
+    pub fn badge(&self) -> &'static str {
+        if self.is_measured() { "measured" } else { "certified" }
+    }
 }
 
 /// The smallest circuit that meets the tolerance, single precision before double; else why there is none.
@@ -55,9 +72,13 @@ pub(super) fn compile(request: &Request) -> Result<Model> {
     if let Some(refusal) = refusal(request) {
         return Err(refusal);
     }
+    let form = match request.construction {
+        Some(Construction::Sumformer(basis)) => Some(normal_form(request, &target, &shape, basis)?),
+        _ => None,
+    };
     for format in request.arithmetic.choices().into_iter().flatten() {
         for trade in trades(request) {
-            match build(request, &target, &shape, format.precision, trade) {
+            match build(request, &target, &shape, (format.precision, trade), form.as_ref()) {
                 Ok(circuit) if circuit.misses(request).is_none() => {
                     let fewer = |best: &Circuit| circuit.network.size().parameters < best.network.size().parameters;
                     if smallest.as_ref().is_none_or(fewer) {
@@ -90,7 +111,13 @@ pub(crate) fn model(request: &Request, target: Arc<Target>, shape: Grid, circuit
 
 /// Why there can be no circuit for a request, before its expression is looked at.
 pub(crate) fn refusal(request: &Request) -> Option<Error> {
+    let sums = matches!(request.construction, Some(Construction::Sumformer(_)));
     let out = |what: &str, reason: &str, way_out: &str| {
+        let what = if sums {
+            what.replace("a circuit", "a Sumformer").replace("circuits", "Sumformers")
+        } else {
+            what.to_owned()
+        };
         Some(Error::declined(what).note("reason", reason).note("try", way_out))
     };
     let format = request.arithmetic.choices().into_iter().flatten().next();
@@ -134,30 +161,46 @@ pub(crate) fn build(
     request: &Request,
     target: &Arc<Target>,
     shape: &Grid,
-    precision: Precision,
-    trade: Trade,
+    (precision, trade): (Precision, Trade),
+    form: Option<&Continuous>,
 ) -> Result<Circuit> {
+    let (eps, norm) = asked(request)?;
+    Circuit::build((target, shape), &eps, &norm, (precision, trade), form)
+}
+
+/// The normal form of the target of a request, in a basis.
+pub(crate) fn normal_form(
+    request: &Request,
+    target: &Target,
+    shape: &Grid,
+    basis: Option<Basis>,
+) -> Result<Continuous> {
+    let (eps, norm) = asked(request)?;
+    let eps = supremum::allowed(&eps, supremum::factor(&norm, shape, target)?)?;
+    Continuous::of(expression(target)?, shape.tokens(), basis, &eps)
+}
+
+/// The tolerance, and the norm that it is in.
+fn asked(request: &Request) -> Result<(Rat, Norm)> {
     let tolerance = request.tolerance.or_default();
-    let (Some(eps), Some(norm)) = (&tolerance.eps, tolerance.norm()) else {
-        return Err(Error::input("a circuit needs a tolerance").note("try", "--eps 1/100"));
-    };
-    Circuit::build(target, shape, eps, &norm, precision, trade)
+    let norm = tolerance.norm();
+    tolerance.eps.zip(norm).ok_or_else(|| Error::input("a circuit needs a tolerance").note("try", "--eps 1/100"))
 }
 
 impl Circuit {
     /// Compiles the circuit whose error is at most `eps` in a norm.
     fn build(
-        target: &Arc<Target>,
-        shape: &Grid,
+        (target, shape): (&Arc<Target>, &Grid),
         eps: &Rat,
         norm: &Norm,
-        precision: Precision,
-        trade: Trade,
+        (precision, trade): (Precision, Trade),
+        form: Option<&Continuous>,
     ) -> Result<Self> {
         let wish = wish(target, shape, eps, norm, precision, trade)?;
-        let compiled = compiled(target, &wish)?;
-        let circuit = Self::shipped(compiled.network.clone(), wish, target, shape, norm);
-        let proof = circuit.proof_of(compiled);
+        let compiled = compiled(target, &wish, form)?;
+        let basis = form.map(|form| form.basis);
+        let circuit = Self::shipped(compiled.network.clone(), wish, (target, shape), norm, basis);
+        let proof = circuit.proof_of(compiled, form.cloned());
         Ok(Self { proof: OnceLock::from(Some(proof)), ..circuit })
     }
 
@@ -168,31 +211,46 @@ impl Circuit {
         shape: &Grid,
         eps: &Rat,
         norm: &Norm,
-        trade: Trade,
+        (trade, basis): (Trade, Option<Basis>),
     ) -> Result<Self> {
         let wish = wish(target, shape, eps, norm, network.precision, trade)?;
-        Ok(Self::shipped(network, wish, target, shape, norm))
+        Ok(Self::shipped(network, wish, (target, shape), norm, basis))
     }
 
-    fn shipped(network: FloatNetwork, wish: Wish, target: &Arc<Target>, shape: &Grid, norm: &Norm) -> Self {
+    fn shipped(
+        network: FloatNetwork,
+        wish: Wish,
+        (target, shape): (&Arc<Target>, &Grid),
+        norm: &Norm,
+        basis: Option<Basis>,
+    ) -> Self {
         let (target, shape, norm) = (Arc::clone(target), shape.clone(), norm.clone());
-        Self { wish, network, target, shape, norm, proof: OnceLock::new() }
+        Self { wish, network, basis, target, shape, norm, proof: OnceLock::new() }
+    }
+
+    /// The construction as one names it on the command line.
+    pub fn construction(&self) -> &'static str {
+        if self.basis.is_some() { "sumformer" } else { "circuit" }
     }
 
     /// What is proved; `None` if the network is not the one that is compiled for its target: somebody edited its files.
     pub fn proof(&self) -> Option<&Proof> {
         let anew = || {
-            let compiled = compiled(&self.target, &self.wish).ok()?;
-            (compiled.network == self.network).then(|| self.proof_of(compiled))
+            let form = self
+                .basis
+                .map(|basis| Continuous::of(expression(&self.target)?, self.wish.tokens, Some(basis), &self.wish.eps));
+            let form = form.transpose().ok()?;
+            let compiled = compiled(&self.target, &self.wish, form.as_ref()).ok()?;
+            (compiled.network == self.network).then(|| self.proof_of(compiled, form))
         };
         self.proof.get_or_init(anew).as_ref()
     }
 
-    fn proof_of(&self, compiled: Compiled) -> Proof {
+    fn proof_of(&self, compiled: Compiled, form: Option<Continuous>) -> Proof {
         let Compiled { budget: sup, gates, lengths, margin, .. } = compiled;
         // What has no factor was not compiled.
         let factor = supremum::factor(&self.norm, &self.shape, &self.target).unwrap_or(f64::INFINITY);
-        Proof { budget: supremum::in_norm(&sup, &self.norm, factor), sup, gates, lengths, margin }
+        Proof { budget: supremum::in_norm(&sup, &self.norm, factor), sup, gates, lengths, margin, form }
     }
 
     /// Why it does not meet what a request asks for, if it does not.
@@ -220,7 +278,8 @@ impl Circuit {
     /// enclosed there: what a search in floats finds is off by its own rounding.
     pub(super) fn confirm(&self, found: f64, at: &[Vec<f64>], engine: &Engine) -> Result<()> {
         let (Some(proof), Some(checked)) = (self.proof(), self.target.expression()) else { return Ok(()) };
-        if found <= proof.sup.bound {
+        // What is only measured may be exceeded by what is measured elsewhere.
+        if found <= proof.sup.bound || proof.is_measured() {
             return Ok(());
         }
         let point = at.iter().map(|token| token.iter().map(|x| Interval::point(*x)).collect()).collect();
@@ -277,6 +336,19 @@ impl Circuit {
         self.proof().map(|proof| proof.gates.iter().map(gate).collect()).unwrap_or_default()
     }
 
+    /// `φ` and `ψ`, as they are written.
+    pub(super) fn form_to_json(&self) -> Value {
+        let form = self.proof().and_then(|proof| proof.form.as_ref());
+        json!({
+            "basis": self.basis.map(|basis| basis.to_string()),
+            "latent_dimension": form.map(|form| form.phi.len()),
+            "latent_dimension_of_the_theorem": form.map(|form| &form.theorem),
+            "phi": form.map(|form| &form.phi),
+            "psi": form.map(Continuous::psi_text),
+            "distance": form.map(|form| form.distance),
+        })
+    }
+
     /// Where its error is certified, in the norm that was asked for.
     pub(crate) fn domain_name(&self) -> String {
         domain_name(&self.target, &self.shape, self.lengths())
@@ -289,11 +361,15 @@ fn wish(target: &Target, shape: &Grid, eps: &Rat, norm: &Norm, precision: Precis
     Ok(Wish { tokens: shape.tokens(), eps: supremum::allowed(eps, factor)?, precision, trade })
 }
 
-fn compiled(target: &Target, wish: &Wish) -> Result<Compiled> {
-    let expression = target.expression();
-    let expression =
-        expression.ok_or_else(|| Error::declined("a circuit computes an expression, and a table has none"))?;
-    circuit::compile(expression, wish)
+fn compiled(target: &Target, wish: &Wish, form: Option<&Continuous>) -> Result<Compiled> {
+    match form {
+        Some(form) => form.compile(wish),
+        None => circuit::compile(expression(target)?, wish),
+    }
+}
+
+fn expression(target: &Target) -> Result<&Checked> {
+    target.expression().ok_or_else(|| Error::declined("a circuit computes an expression, and a table has none"))
 }
 
 /// The box, or the integers, of some lengths.
@@ -331,8 +407,9 @@ mod tests {
         let target =
             Arc::new(Source::expression("t", "x - mean(x)").and_then(|source| source.target(1)).expect("a target"));
         let shape = Grid::new(2, 1, 2, Rat::ZERO, Rat::ONE).expect("a grid");
-        let mut circuit = Circuit::build(&target, &shape, &Rat::new(1, 100), &Norm::Sup, Precision::F32, Trade::Width)
-            .expect("a circuit");
+        let kind = (Precision::F32, Trade::Width);
+        let built = Circuit::build((&target, &shape), &Rat::new(1, 100), &Norm::Sup, kind, None);
+        let mut circuit = built.expect("a circuit");
         let at = [vec![1.0], vec![0.0]];
         let confirm = |circuit: &Circuit, found: f64| {
             let engine = Engine::new(&circuit.network).expect("an engine");

@@ -115,7 +115,7 @@ pub struct StageSummary {
 /// Compiles a target by the construction that the request names, the one of Yun et al. if it names none.
 pub fn compile(request: &Request) -> Result<Model> {
     match request.construction {
-        Some(Construction::Circuit) => circuit::compile(request),
+        Some(Construction::Circuit | Construction::Sumformer(_)) => circuit::compile(request),
         Some(Construction::SumCode(options)) => sum_code::compile(request, options),
         Some(Construction::Yun) | None => lattice::compile(request),
     }
@@ -208,7 +208,7 @@ impl Model {
         match &self.built {
             Built::Lattice(lattice) if lattice.options.positional => "yun --positional",
             Built::Lattice(_) => "yun",
-            Built::Circuit(_) => "circuit",
+            Built::Circuit(circuit) => circuit.construction(),
             Built::SumCode(coded) => coded.name(),
         }
     }
@@ -217,7 +217,7 @@ impl Model {
     pub fn family(&self) -> &'static str {
         match &self.built {
             Built::Lattice(_) => "yun",
-            Built::Circuit(_) => "circuit",
+            Built::Circuit(circuit) => circuit.construction(),
             Built::SumCode(coded) => coded.options.family.name(),
         }
     }
@@ -456,7 +456,7 @@ impl Model {
         };
         assumptions.extend(budget.assumptions.iter().cloned());
         Ok(json!({
-            "badge": "certified",
+            "badge": self.circuit().and_then(Circuit::proof).map_or("certified", Proof::badge),
             "norm": budget.norm.to_string(),
             "domain": self.domain_name(),
             "bound": budget.bound,
@@ -545,6 +545,9 @@ impl Model {
                 summary["trade"] = json!(circuit.wish.trade.name());
                 summary["margin"] = json!(circuit.proof().and_then(|proof| proof.margin));
                 summary["circuit"] = circuit.gates_to_json();
+                if circuit.basis.is_some() {
+                    summary["sumformer"] = circuit.form_to_json();
+                }
             }
             Built::SumCode(coded) => {
                 summary["code"] = json!(coded.options.code.map(|code| code.to_string()));

@@ -3,6 +3,7 @@
 use crate::bound::Norm;
 use crate::construct::circuit::Trade;
 use crate::construct::sumcode;
+use crate::construct::sumformer::continuous::Basis;
 use crate::construct::yun::Options;
 use crate::error::{Error, Result};
 use crate::exact::Rat;
@@ -45,6 +46,8 @@ pub enum Construction {
     Circuit,
     /// A sum of codes: `sum-code`, or the discontinuous proof of Alberti et al. 2023.
     SumCode(sumcode::Options),
+    /// A circuit of `ψ(x_i, Σ_k φ(x_k))`: one attention layer (Alberti et al. 2023); the basis is the first that serves if none is named.
+    Sumformer(Option<Basis>),
 }
 
 /// The arithmetic of a network.

@@ -16,9 +16,10 @@ use crate::bound::piecewise::{Question, bound};
 use crate::bound::resolution::Found;
 use crate::bound::{Baseline, Budget, Norm, lowered};
 use crate::compile::lattice::{assumptions, build, coarsest, domain_name, grid_for, not_met};
-use crate::compile::{Arithmetic, Circuit, Construction, Lowered, Model, Request, circuit, compile, sum_code};
+use crate::compile::{Arithmetic, Circuit, Construction, Lowered, Model, Proof, Request, circuit, compile, sum_code};
 use crate::construct::circuit::Trade;
 use crate::construct::sumcode::{self, Family};
+use crate::construct::sumformer::continuous::{Basis, Continuous};
 use crate::construct::yun::{self, Options};
 use crate::error::{Error, ErrorKind, Result};
 use crate::exact::{Int, Rat};
@@ -59,6 +60,15 @@ pub enum Way {
         options: sumcode::Options,
         /// The format of its floats; `None` is exact.
         format: Option<Format>,
+    },
+    /// A Sumformer: a circuit of the target's normal form.
+    Sumformer {
+        /// As of a circuit.
+        precision: Option<Precision>,
+        /// As of a circuit.
+        trade: Option<Trade>,
+        /// What its ψ is made of; `None` if there is no normal form.
+        basis: Option<Basis>,
     },
 }
 
@@ -102,11 +112,12 @@ pub struct Cells {
 }
 
 impl Way {
-    /// `yun`, `circuit`, `sum-code` or `sumformer-discrete`.
+    /// `yun`, `circuit`, `sumformer`, `sum-code` or `sumformer-discrete`.
     pub fn family(self) -> &'static str {
         match self {
             Self::Yun { .. } => "yun",
             Self::Circuit { .. } => "circuit",
+            Self::Sumformer { .. } => "sumformer",
             Self::SumCode { options, .. } => options.family.name(),
         }
     }
@@ -126,6 +137,12 @@ impl Way {
                 }
                 options.code.map_or(name.clone(), |code| format!("{name} --code {code}"))
             }
+            Self::Sumformer { trade: Some(trade), basis: None | Some(Basis::Polynomial), .. } => {
+                format!("sumformer --trade {}", trade.name())
+            }
+            Self::Sumformer { trade: Some(trade), basis: Some(basis), .. } => {
+                format!("sumformer --basis {basis} --trade {}", trade.name())
+            }
             _ => self.family().to_owned(),
         }
     }
@@ -133,13 +150,18 @@ impl Way {
     fn floats(self) -> Option<Precision> {
         match self {
             Self::Yun { format, .. } | Self::SumCode { format, .. } => format.map(|format| format.precision),
-            Self::Circuit { precision, .. } => precision,
+            Self::Circuit { precision, .. } | Self::Sumformer { precision, .. } => precision,
         }
     }
 
     /// Its place among formats: single precision before double before exact.
     fn class(self) -> usize {
         self.floats().map_or(2, |precision| precision as usize)
+    }
+
+    /// Whether it is made of gates.
+    fn is_circuit(self) -> bool {
+        matches!(self, Self::Circuit { .. } | Self::Sumformer { .. })
     }
 
     /// `f32`, `f64` or `exact`.
@@ -168,11 +190,9 @@ impl Candidate {
     fn positional(&self) -> Option<bool> {
         match (&self.way, &self.outcome) {
             (Way::Yun { positional, .. }, _) => Some(*positional),
-            (Way::Circuit { .. }, Ok(Sketch { more: More::Circuit(circuit), .. })) => {
-                Some(circuit.network.positions.is_some())
-            }
-            (Way::Circuit { .. }, _) => None,
             (Way::SumCode { options, .. }, _) => Some(options.positional),
+            (_, Ok(Sketch { more: More::Circuit(circuit), .. })) => Some(circuit.network.positions.is_some()),
+            (Way::Circuit { .. } | Way::Sumformer { .. }, _) => None,
         }
     }
 
@@ -185,7 +205,7 @@ impl Candidate {
             Ok(sketch) if sketch.why_not.is_none() => (0, class, 0.0, sketch.size.parameters.clone()),
             Ok(sketch) => (1, 0, sketch.budget.bound, sketch.size.parameters.clone()),
             Err(error) if error.kind() == ErrorKind::Rejected => (2, 2 - class, 0.0, Int::ZERO),
-            Err(_) if matches!(self.way, Way::Circuit { .. }) => (4, 2 - class, 0.0, Int::ZERO),
+            Err(_) if self.way.is_circuit() => (4, 2 - class, 0.0, Int::ZERO),
             Err(_) => (3, 2 - class, 0.0, Int::ZERO),
         }
     }
@@ -197,6 +217,14 @@ impl Sketch {
         match &self.more {
             More::Cells(cells) => Some(cells),
             More::Circuit(_) => None,
+        }
+    }
+
+    /// `certified`, or `measured` if a part of the bound was not proved.
+    fn badge(&self) -> &'static str {
+        match &self.more {
+            More::Circuit(circuit) => circuit.proof().map_or("certified", Proof::badge),
+            More::Cells(_) => "certified",
         }
     }
 
@@ -243,16 +271,18 @@ pub fn compile_first(request: &Request) -> Result<Model> {
     let Some(first) = plan.candidates.into_iter().next() else { return compile(&request) };
     let (name, serves, way) = (first.name(), first.serves(), first.way);
     match (way, first.outcome) {
-        (Way::Circuit { .. }, Ok(Sketch { more: More::Circuit(circuit), .. })) => match circuit.misses(&request) {
-            None => {
-                let shape = request.shape()?;
-                let target = Arc::new(request.source.target(shape.dims())?);
-                Ok(circuit::model(&request, target, shape, *circuit))
+        (Way::Circuit { .. } | Way::Sumformer { .. }, Ok(Sketch { more: More::Circuit(circuit), .. })) => {
+            match circuit.misses(&request) {
+                None => {
+                    let shape = request.shape()?;
+                    let target = Arc::new(request.source.target(shape.dims())?);
+                    Ok(circuit::model(&request, target, shape, *circuit))
+                }
+                Some(error) => Err(error.note_first("nearest", format!("{name}; formwright plan lists all {all}"))),
             }
-            Some(error) => Err(error.note_first("nearest", format!("{name}; formwright plan lists all {all}"))),
-        },
-        (Way::Circuit { .. } | Way::SumCode { .. }, Err(error)) => Err(error),
-        (Way::Circuit { .. }, _) => Err(Error::declined("a circuit was not made")),
+        }
+        (Way::Circuit { .. } | Way::Sumformer { .. } | Way::SumCode { .. }, Err(error)) => Err(error),
+        (Way::Circuit { .. } | Way::Sumformer { .. }, _) => Err(Error::declined("a circuit was not made")),
         (Way::SumCode { options, format }, Ok(_)) => {
             let arithmetic = format.map_or(Arithmetic::Exact, Arithmetic::Float);
             compile(&Request { construction: Some(Construction::SumCode(options)), arithmetic, ..request.clone() })
@@ -309,9 +339,10 @@ fn rows(request: &Request, wanted: Rows) -> Result<Plan> {
     let norm = asked.unwrap_or_else(|| if float { Norm::Lp(Rat::from(2)) } else { Norm::Sup });
     let mut candidates: Vec<Candidate> = Vec::new();
     if matches!(request.construction, None | Some(Construction::Circuit)) {
-        candidates.extend(circuits(request, &shape, &target));
+        candidates.extend(circuits(request, &shape, &target, None));
     }
-    if request.construction != Some(Construction::Circuit) {
+    candidates.extend(sumformers(request, &shape, &target));
+    if matches!(request.construction, None | Some(Construction::Yun)) {
         let served =
             candidates.iter().filter(|candidate| candidate.serves()).map(|candidate| candidate.way.class()).min();
         let behind = |format: Option<Format>| {
@@ -352,19 +383,23 @@ fn rows(request: &Request, wanted: Rows) -> Result<Plan> {
     Ok(Plan { eps, norm, candidates, baseline })
 }
 
-/// Every circuit: compiled, since that is what it takes to know its size.
-fn circuits(request: &Request, shape: &Grid, target: &Arc<Target>) -> Vec<Candidate> {
+/// Every circuit of the target's expression, or of its normal form: compiled, since that is what it takes to know its size.
+fn circuits(request: &Request, shape: &Grid, target: &Arc<Target>, form: Option<&Continuous>) -> Vec<Candidate> {
+    let way = |precision, trade| match form {
+        Some(form) => Way::Sumformer { precision, trade, basis: Some(form.basis) },
+        None => Way::Circuit { precision, trade },
+    };
     let refusal = circuit::refusal(request);
     let mut candidates = Vec::new();
     for precision in request.arithmetic.choices().into_iter().map(|format| format.map(|format| format.precision)) {
         if let Some(error) = &refusal {
-            candidates.push(Candidate { way: Way::Circuit { precision, trade: None }, outcome: Err(error.clone()) });
+            candidates.push(Candidate { way: way(precision, None), outcome: Err(error.clone()) });
             continue;
         }
         // Where floats are asked for and exact numbers too, the latter are for lattice networks.
         let Some(precision) = precision else { continue };
         for trade in circuit::trades(request) {
-            let compiled = circuit::build(request, target, shape, precision, trade);
+            let compiled = circuit::build(request, target, shape, (precision, trade), form);
             let outcome = compiled.and_then(|circuit| {
                 let proof = circuit.proof().ok_or_else(|| Error::declined("nothing is proved of this circuit"))?;
                 Ok(Sketch {
@@ -376,8 +411,7 @@ fn circuits(request: &Request, shape: &Grid, target: &Arc<Target>) -> Vec<Candid
                     more: More::Circuit(Box::new(circuit)),
                 })
             });
-            candidates
-                .push(Candidate { way: Way::Circuit { precision: Some(precision), trade: Some(trade) }, outcome });
+            candidates.push(Candidate { way: way(Some(precision), Some(trade)), outcome });
         }
     }
     candidates
@@ -442,6 +476,31 @@ fn sketch_sum_code(
     let size = built.float().map_or_else(|| built.network.size(), FloatNetwork::size);
     let domain = domain_name(target, &grid, &Options::default());
     Ok(Sketch { size, budget, domain, assumptions, why_not, more })
+}
+
+/// Every Sumformer: those that are asked for, and where nothing is, those of equivariant polynomials, which have the target's own values.
+fn sumformers(request: &Request, shape: &Grid, target: &Arc<Target>) -> Vec<Candidate> {
+    let (basis, asked) = match request.construction {
+        Some(Construction::Sumformer(basis)) => (basis, true),
+        None => (Some(Basis::Polynomial), false),
+        Some(_) => return Vec::new(),
+    };
+    if !asked && circuit::refusal(request).is_some() {
+        return Vec::new();
+    }
+    match circuit::normal_form(request, target, shape, basis) {
+        Ok(form) if asked => circuits(request, shape, target, Some(&form)),
+        // Without sums it is the target's own circuit; and nobody asked for what cannot be had.
+        Ok(form) if !form.phi.is_empty() => {
+            circuits(request, shape, target, Some(&form)).into_iter().filter(|found| found.outcome.is_ok()).collect()
+        }
+        Err(error) if asked => {
+            let precisions = request.arithmetic.choices().into_iter().map(|format| format.map(|f| f.precision));
+            let way = |precision| Way::Sumformer { precision, trade: None, basis };
+            precisions.map(|precision| Candidate { way: way(precision), outcome: Err(error.clone()) }).collect()
+        }
+        _ => Vec::new(),
+    }
 }
 
 fn sketch(
@@ -538,7 +597,7 @@ impl Plan {
                     "size": sketch.size,
                     "id_bits": cells.map(|cells| cells.id_bits),
                     "error": {
-                        "badge": "certified",
+                        "badge": sketch.badge(),
                         "norm": sketch.budget.norm.to_string(),
                         "domain": sketch.domain,
                         "bound": sketch.budget.bound,
@@ -590,12 +649,15 @@ fn identity(candidate: &Candidate) -> Value {
         "precision": candidate.way.precision(),
     });
     match candidate.way {
-        Way::Circuit { trade, .. } => identity["trade"] = json!(trade.map(Trade::name)),
+        Way::Circuit { trade, .. } | Way::Sumformer { trade, .. } => identity["trade"] = json!(trade.map(Trade::name)),
         Way::SumCode { options, .. } => {
             identity["code"] = json!(options.code().map(|code| code.to_string()).ok());
             identity["values"] = json!(options.values.name());
         }
         Way::Yun { .. } => {}
+    }
+    if let Way::Sumformer { basis, .. } = candidate.way {
+        identity["basis"] = json!(basis.map(|basis| basis.to_string()));
     }
     identity
 }

@@ -31,7 +31,7 @@ impl Checked {
 }
 
 /// The output tokens for the input tokens `x`, by a form of the target: as written, or simplified.
-pub(super) fn evaluate<T: Number>(target: &Checked, form: &Expression, x: &[Vec<T>]) -> Result<Vec<Vec<T>>> {
+pub(crate) fn evaluate<T: Number>(target: &Checked, form: &Expression, x: &[Vec<T>]) -> Result<Vec<Vec<T>>> {
     let dims = target.dims();
     if let Some((t, token)) = x.iter().enumerate().find(|(_, token)| token.len() != dims) {
         let headline = format!("token {t} has {} coordinates, and the target was checked for {dims}", token.len());

@@ -25,7 +25,7 @@ pub mod evaluate;
 mod explain;
 pub mod expr;
 pub mod modulus;
-mod number;
+pub(crate) mod number;
 pub mod parse;
 mod place;
 pub mod print;

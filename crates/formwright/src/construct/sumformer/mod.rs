@@ -3,5 +3,17 @@
 //! | file | what |
 //! |---|---|
 //! | [`transformer`] | Theorem 4.3: a Sumformer as a Transformer |
+//! | [`continuous`] | Theorem 4.1, the continuous route: a target's normal form, compiled as a circuit |
+//! | [`polynomial`] | polynomials, and targets that are polynomials |
+//! | [`power_sums`] | the normal form of an equivariant polynomial: `φ(x) = (x^α)`, `ψ` a polynomial |
+//! | `psi` | `ψ` as an expression |
+//! | [`hats`] | the normal form of any continuous target of two tokens: hat functions |
+//! | [`fit`] | polynomials near any target |
 
+pub mod continuous;
+pub mod fit;
+pub mod hats;
+pub mod polynomial;
+pub mod power_sums;
+mod psi;
 pub mod transformer;
