@@ -283,7 +283,7 @@ pub fn badge(model: &Model) -> Result<String> {
             (Built::Circuit(_), Norm::Sup) => {}
             (Built::Circuit(_), Norm::Lp(_)) => lines.push(bound),
             (Built::Lattice(_) | Built::SumCode(_), _) => {
-                lines.push(format!("{bound}, {}{}", budget.method.name(), terms(budget)))
+                lines.push(format!("{bound}, {}{}", budget.method.name(), terms(budget)));
             }
         }
         if let Some(measured) = model.measured()? {

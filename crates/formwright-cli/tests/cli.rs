@@ -732,7 +732,7 @@ fn plans_are_told() {
     );
     insta::assert_snapshot!("plan_not_equivariant", scratch.done(&["plan", "sort", "--eps", "0.2", "--norm", "l1"]));
     let chosen = scratch.done(&["build", "sort", "--eps", "0.2", "--norm", "l1"]);
-    assert!(chosen.starts_with("chosen: yun --positional in f64,"), "{chosen}");
+    assert!(chosen.starts_with("chosen: sum-code --positional in f64,"), "{chosen}");
     insta::assert_snapshot!("plan_in_sup", scratch.done(&["plan", "mean-centring"]));
     insta::assert_snapshot!(
         "plan_not_rational",

@@ -35,8 +35,10 @@ fn grid(n: usize, side: u64) -> Grid {
 fn representable(n: usize, values: Values, precision: Precision) -> (u64, usize) {
     let target: Arc<Target> = Arc::new(expression("x").target(1).expect("a target"));
     let fits = |side: u64| {
-        let multisets = (Int::from(side) + Int::from(n - 1)).choose(n);
-        if multisets.bits() > 28 || (values != Values::Rank && 2 * multisets.bits() > precision.digits() + 2 * n) {
+        // A code has nearly D^n numbers to choose from, and ids are sums of codes, times as much; ranked, the rank block adds up R·Q·Σ.
+        let (sums, multisets) = (Int::from(side).pow(n).bits(), (Int::from(side) + Int::from(n - 1)).choose(n).bits());
+        let bits = if values == Values::Rank { sums + multisets + Int::from(side).bits() } else { 2 * sums };
+        if bits > precision.digits() + 4 {
             return None;
         }
         let parts = Parts::new(&grid(n, side), &target, &options(values), true).ok()?;

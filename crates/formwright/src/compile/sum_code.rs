@@ -241,19 +241,22 @@ pub(crate) fn grid_for(
         too_fine *= 2;
     }
     let finest = resolution::last(too_fine / 2, too_fine - 1, fits).unwrap_or(too_fine / 2);
-    let budget = |grid: &Grid| {
+    let cells = |grid: &Grid| sum_code::bound(Question { target, grid, positional: true, lipschitz }, None, norm);
+    let Some(precision) = precision else { return search(&first, finest, eps, cells) };
+    let whole = |grid: &Grid| {
+        let lowering = SumCodeLowering::derive(grid, target, options, precision)?;
         let question = Question { target, grid, positional: true, lipschitz };
-        let cells = sum_code::bound(question, None, norm)?;
-        match precision {
-            // Where the cells alone are too much, floats do not matter.
-            Some(precision) if cells.meets(eps) => {
-                let lowering = SumCodeLowering::derive(grid, target, options, precision)?;
-                sum_code::bound(question, Some(&lowering.losses), norm)
-            }
-            _ => Ok(cells),
-        }
+        sum_code::bound(question, Some(&lowering.losses), norm)
     };
-    search(&first, finest, eps, budget)
+    // Where the cells alone are too much, floats do not matter.
+    let enough = |grid: &Grid| match cells(grid)? {
+        budget if budget.meets(eps) => whole(grid),
+        budget => Ok(budget),
+    };
+    match search(&first, finest, eps, enough)? {
+        Found::AtBest(..) => resolution::least(&first, finest, eps, whole),
+        found @ Found::Enough(..) => Ok(found),
+    }
 }
 
 /// Why a bound is above a tolerance, and what to do.
