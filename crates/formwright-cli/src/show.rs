@@ -11,7 +11,7 @@ use formwright::compile::{Built, Certified, Circuit, Lowered, Model, Proof};
 use formwright::construct::yun::AsPrinted;
 use formwright::error::Result;
 use formwright::exact::{Int, Rat};
-use formwright::network::Sequence;
+use formwright::network::{Realisation, Sequence};
 use indicatif::ProgressBar;
 use serde_json::{Value, json};
 
@@ -121,7 +121,13 @@ pub fn header(model: &Model) -> String {
             };
             format!("yun ({theorem}{printed}), {arithmetic}")
         }
-        Built::Circuit(circuit) => format!("circuit (--trade {}), {}", circuit.wish.trade.name(), model.precision()),
+        Built::Circuit(circuit) => {
+            let attention = match circuit.wish.attention {
+                Realisation::Softmax => String::new(),
+                attention => format!(", {attention} attention"),
+            };
+            format!("circuit (--trade {}), {}{attention}", circuit.wish.trade.name(), model.precision())
+        }
     };
     let shape = format!("{} of {}", plural(grid.tokens(), "token"), plural(grid.dims(), "coordinate"));
     let place = match model.built {

@@ -276,6 +276,7 @@ struct WrittenFloat {
 #[derive(Deserialize)]
 struct WrittenCircuit {
     trade: String,
+    attention: String,
     network: Skeleton,
 }
 
@@ -380,7 +381,8 @@ pub fn read(dir: &Path) -> Result<Model> {
     let (built, edited): (Built, OnceLock<bool>) = match (common.construction.as_str(), common.precision.as_str()) {
         ("circuit", _) => {
             let written: WrittenCircuit = serde_json::from_value(file).map_err(|error| wrong(&error.to_string()))?;
-            let circuit = read_circuit(&written.trade, shipped(&written.network)?, &grid, &target, &tolerance);
+            let how = (written.trade.as_str(), written.attention.as_str());
+            let circuit = read_circuit(how, shipped(&written.network)?, &grid, &target, &tolerance);
             (circuit.map_err(|error| wrong(error.headline()))?.into(), OnceLock::new())
         }
         ("yun", "exact") => {
@@ -435,7 +437,7 @@ fn read_float(
 
 /// A circuit with the weights that were shipped. Whether they are the ones that are compiled is looked at when something is claimed.
 fn read_circuit(
-    trade: &str,
+    (trade, attention): (&str, &str),
     shipped: FloatNetwork,
     grid: &Grid,
     target: &Arc<Target>,
@@ -446,7 +448,8 @@ fn read_circuit(
     };
     let known = [Trade::Width, Trade::Depth].into_iter().find(|known| known.name() == trade);
     let trade = known.ok_or_else(|| Error::input(format!("its trade is '{trade}'")))?;
-    Circuit::read(shipped, target, grid, eps, &norm, trade)
+    let attention = attention.parse().map_err(|_| Error::input(format!("its attention is '{attention}'")))?;
+    Circuit::read(shipped, target, grid, eps, &norm, (trade, attention))
 }
 
 /// The exact network of a file.

@@ -13,7 +13,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::exact::Rat;
 use crate::lattice::Grid;
 use crate::lower::{Hidden, Temperature};
-use crate::network::{FloatNetwork, Precision};
+use crate::network::{FloatNetwork, Precision, Realisation};
 use crate::target::Target;
 
 /// What the circuit construction makes: the network that is shipped, and what is proved of it.
@@ -139,20 +139,13 @@ pub(crate) fn build(
     let (Some(eps), Some(norm)) = (&tolerance.eps, tolerance.norm()) else {
         return Err(Error::input("a circuit needs a tolerance").note("try", "--eps 1/100"));
     };
-    Circuit::build(target, shape, eps, &norm, precision, trade)
+    Circuit::build(target, shape, &norm, Asked { eps: eps.clone(), precision, trade, attention: request.attention })
 }
 
 impl Circuit {
     /// Compiles the circuit whose error is at most `eps` in a norm.
-    fn build(
-        target: &Arc<Target>,
-        shape: &Grid,
-        eps: &Rat,
-        norm: &Norm,
-        precision: Precision,
-        trade: Trade,
-    ) -> Result<Self> {
-        let wish = wish(target, shape, eps, norm, precision, trade)?;
+    fn build(target: &Arc<Target>, shape: &Grid, norm: &Norm, asked: Asked) -> Result<Self> {
+        let wish = asked.wish(target, shape, norm)?;
         let compiled = compiled(target, &wish)?;
         let circuit = Self::shipped(compiled.network.clone(), wish, target, shape, norm);
         let proof = circuit.proof_of(compiled);
@@ -166,9 +159,10 @@ impl Circuit {
         shape: &Grid,
         eps: &Rat,
         norm: &Norm,
-        trade: Trade,
+        (trade, attention): (Trade, Realisation),
     ) -> Result<Self> {
-        let wish = wish(target, shape, eps, norm, network.precision, trade)?;
+        let asked = Asked { eps: eps.clone(), precision: network.precision, trade, attention };
+        let wish = asked.wish(target, shape, norm)?;
         Ok(Self::shipped(network, wish, target, shape, norm))
     }
 
@@ -261,10 +255,21 @@ impl Circuit {
     }
 }
 
-/// What is asked of the compiler for an error of `eps` in a norm.
-fn wish(target: &Target, shape: &Grid, eps: &Rat, norm: &Norm, precision: Precision, trade: Trade) -> Result<Wish> {
-    let factor = supremum::factor(norm, shape, target)?;
-    Ok(Wish { tokens: shape.tokens(), eps: supremum::allowed(eps, factor)?, precision, trade })
+/// What is asked of a circuit, in the norm of the request.
+struct Asked {
+    eps: Rat,
+    precision: Precision,
+    trade: Trade,
+    attention: Realisation,
+}
+
+impl Asked {
+    /// What that is in the supremum norm.
+    fn wish(self, target: &Target, shape: &Grid, norm: &Norm) -> Result<Wish> {
+        let Self { eps, precision, trade, attention } = self;
+        let factor = supremum::factor(norm, shape, target)?;
+        Ok(Wish { tokens: shape.tokens(), eps: supremum::allowed(&eps, factor)?, precision, trade, attention })
+    }
 }
 
 fn compiled(target: &Target, wish: &Wish) -> Result<Compiled> {

@@ -18,6 +18,7 @@ pub mod guard;
 pub mod hardmax_to_softmax;
 pub mod pack;
 pub mod piecewise_to_relu;
+pub mod realise;
 pub mod to_float;
 
 use std::sync::Arc;
@@ -29,8 +30,8 @@ use crate::exact::{Int, Rat};
 use crate::interval::{Interval, add_up};
 use crate::lattice::Grid;
 use crate::network::{
-    Affine, Attention, AttentionRun, FeedForward, FeedForwardRun, FloatAffine, FloatNetwork, FloatStage, Layer, Mask,
-    Network, Precision, Run, Size,
+    Affine, Attention, AttentionKind, AttentionRun, FeedForward, FeedForwardRun, FloatAffine, FloatNetwork, FloatStage,
+    Layer, Mask, Network, Precision, Run, Size,
 };
 use crate::target::Target;
 
@@ -501,6 +502,7 @@ impl Assembly {
         let matrix = |rows: &[Vec<Rat>]| -> Vec<f64> { rows.iter().flatten().map(entry).collect() };
         let new = AttentionRun {
             stage,
+            kind: AttentionKind::Softmax,
             heads: layer.heads.len(),
             head_size: layer.heads.first().map_or(0, |head| head.q.len()),
             value_size: layer.heads.first().map_or(0, |head| head.v.len()),

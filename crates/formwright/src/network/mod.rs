@@ -13,6 +13,7 @@ mod activation;
 mod float;
 mod layer;
 pub(crate) mod mask;
+pub(crate) mod realisation;
 mod size;
 
 use std::fmt;
@@ -28,6 +29,7 @@ pub use float::{
 };
 pub use layer::{Attention, Block, FeedForward, Head, Layer, LayerKind, Normaliser};
 pub use mask::{Keys, Limits, Mask};
+pub use realisation::{AttentionKind, Form, Realisation, Values};
 pub use size::{Size, StageSize};
 
 /// A sequence, `[token][coordinate]`.

@@ -15,7 +15,7 @@ use crate::bound::baseline::baseline;
 use crate::bound::piecewise::{Question, bound};
 use crate::bound::resolution::Found;
 use crate::bound::{Baseline, Budget, Norm, lowered};
-use crate::compile::lattice::{assumptions, build, coarsest, domain_name, grid_for, not_met};
+use crate::compile::lattice::{assumptions, build, check_attention, coarsest, domain_name, grid_for, not_met};
 use crate::compile::{Arithmetic, Circuit, Construction, Lowered, Model, Request, circuit, compile};
 use crate::construct::circuit::Trade;
 use crate::construct::yun::{self, Options};
@@ -23,7 +23,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::exact::{Int, Rat};
 use crate::lattice::Grid;
 use crate::lower::{self, Format, Hidden, Lowering};
-use crate::network::{Precision, Size};
+use crate::network::{Precision, Realisation, Size};
 use crate::target::Target;
 
 /// One way to build a target.
@@ -51,6 +51,8 @@ pub enum Way {
         precision: Option<Precision>,
         /// What hidden units are traded for; `None` if there is no circuit at all.
         trade: Option<Trade>,
+        /// How its sums are realised.
+        attention: Realisation,
     },
 }
 
@@ -106,7 +108,13 @@ impl Way {
     pub fn construction(self) -> String {
         match self {
             Self::Yun { positional: true, .. } => "yun --positional".to_owned(),
-            Self::Circuit { trade: Some(trade), .. } => format!("circuit --trade {}", trade.name()),
+            Self::Circuit { trade: Some(trade), attention, .. } => {
+                let attention = match attention {
+                    Realisation::Softmax => String::new(),
+                    _ => format!(" --attention {attention}"),
+                };
+                format!("circuit --trade {}{attention}", trade.name())
+            }
             _ => self.family().to_owned(),
         }
     }
@@ -128,9 +136,13 @@ impl Way {
         self.floats().map_or("exact", Precision::name)
     }
 
-    /// `softmax`, or `hardmax` if it is exact.
-    pub fn attention(self) -> &'static str {
-        self.floats().map_or("hardmax", |_| "softmax")
+    /// `softmax`, or what else realises a circuit's sums; `hardmax` if it is exact.
+    pub fn attention(self) -> String {
+        match (self, self.floats()) {
+            (_, None) => "hardmax".to_owned(),
+            (Self::Circuit { attention, .. }, Some(_)) => attention.to_string(),
+            (Self::Yun { .. }, Some(_)) => "softmax".to_owned(),
+        }
     }
 }
 
@@ -320,7 +332,8 @@ fn circuits(request: &Request, shape: &Grid, target: &Arc<Target>) -> Vec<Candid
     let mut candidates = Vec::new();
     for precision in request.arithmetic.choices().into_iter().map(|format| format.map(|format| format.precision)) {
         if let Some(error) = &refusal {
-            candidates.push(Candidate { way: Way::Circuit { precision, trade: None }, outcome: Err(error.clone()) });
+            let way = Way::Circuit { precision, trade: None, attention: request.attention };
+            candidates.push(Candidate { way, outcome: Err(error.clone()) });
             continue;
         }
         // Where floats are asked for and exact numbers too, the latter are for lattice networks.
@@ -338,8 +351,9 @@ fn circuits(request: &Request, shape: &Grid, target: &Arc<Target>) -> Vec<Candid
                     more: More::Circuit(Box::new(circuit)),
                 })
             });
-            candidates
-                .push(Candidate { way: Way::Circuit { precision: Some(precision), trade: Some(trade) }, outcome });
+            let (precision, trade) = (Some(precision), Some(trade));
+            let way = Way::Circuit { precision, trade, attention: request.attention };
+            candidates.push(Candidate { way, outcome });
         }
     }
     candidates
@@ -354,6 +368,7 @@ fn sketch(
     norm: &Norm,
     eps: Option<&Rat>,
 ) -> Result<Sketch> {
+    check_attention(request)?;
     let options = Options { positional, ..request.options.clone() };
     if *norm == Norm::Sup && !target.is_discrete() {
         // Declined whatever else is wrong: what else is wrong is of no use to anybody.
