@@ -522,7 +522,9 @@ impl Head {
 /// `exp(w_a x − ‖x‖²/2)` for every row `w_a`. The exponent is `‖w_a‖²/2 − ‖w_a − x‖²/2`, hence at most `‖w_a‖²/2`.
 fn features(w: &Fixed, x: &[Ball], size: usize, bits: usize) -> Vec<Ball> {
     let mut square = Ball::default();
-    x.iter().for_each(|x| square.add_product(x, x));
+    for x in x {
+        square.add_product(x, x);
+    }
     let half = square.round(bits + 1);
     let feature = |a: usize| {
         let row = w.row(a, x.len());

@@ -125,7 +125,7 @@ impl fmt::Display for Realisation {
         if let Some(variant) = variant {
             write!(f, ":{variant}")?;
         }
-        if *seed != SEED { write!(f, "@{seed}") } else { Ok(()) }
+        if *seed == SEED { Ok(()) } else { write!(f, "@{seed}") }
     }
 }
 

@@ -177,7 +177,9 @@ impl<T: Real> Summary<T> {
             }
         }
         let size = T::nearest(count(size));
-        mixed.iter_mut().for_each(|mixed| *mixed = mixed.map(|x| x / size));
+        for mixed in mixed {
+            *mixed = mixed.map(|x| x / size);
+        }
     }
 }
 

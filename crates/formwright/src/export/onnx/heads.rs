@@ -63,10 +63,10 @@ impl Nodes {
             }
             AttentionKind::Performer { .. } => {
                 let keys = self.split(&keys, size, &[0, 2, 1, 3]);
-                let of_keys = self.features(&keys, weights[3], format!("{at}.keys"));
+                let of_keys = self.features(&keys, weights[3], &format!("{at}.keys"));
                 let of_keys = self.transpose(&of_keys, &[0, 1, 3, 2], format!("{at}.keys.columns"));
                 let summary = self.plain("MatMul", &[&of_keys, values], format!("{at}.summary"));
-                let of_queries = self.features(&queries, weights[3], format!("{at}.queries"));
+                let of_queries = self.features(&queries, weights[3], &format!("{at}.queries"));
                 let found = self.plain("MatMul", &[&of_queries, &summary], format!("{at}.found"));
                 self.plain("Div", &[&found, &size_name(run)], format!("{at}.mixed"))
             }
@@ -85,7 +85,7 @@ impl Nodes {
     }
 
     /// `exp(x wᵀ − ½ Σ x²)`, `[batch, heads, tokens, size]`.
-    fn features(&mut self, x: &str, w: &str, at: String) -> String {
+    fn features(&mut self, x: &str, w: &str, at: &str) -> String {
         let along = self.plain("MatMul", &[x, w], format!("{at}.along"));
         let squares = self.plain("Mul", &[x, x], format!("{at}.squares"));
         let axis = self.add("Constant", &[], vec![ints("value_ints", &[-1])], format!("{at}.squares.axis"));
