@@ -311,7 +311,7 @@ pub fn best_constant(baseline: &Baseline, norm: &Norm) -> String {
 
 /// What was measured.
 fn found(measured: &Measured) -> String {
-    let Measured { norm, points, seed, value, confidence, exhaustive } = measured;
+    let Measured { norm, points, seed, value, confidence, exhaustive, .. } = measured;
     match confidence {
         _ if *exhaustive => format!("measured: {norm} error {value:.4e} (all {points} points)"),
         Some((low, high)) => format!(

@@ -409,6 +409,10 @@ refusals! {
     circuit_with_positional: 3 nothing, ["build", "x", "--construction", "circuit", "--positional"], "";
     circuit_on_integers_in_l2: 2 nothing, ["build", "x on integers 0..4", "--construction", "circuit", "--norm", "l2"], "";
     circuit_below_floats: 1 nothing, ["build", "x - mean(x)", "--construction", "circuit", "--eps", "1e-30", "-o", "model"], "";
+    circuit_below_single_precision: 1 nothing, ["build", "z-score", "--tokens", "16", "--construction", "circuit", "--eps", "1e-4", "--precision", "f32", "-o", "model"], "";
+    circuit_of_a_quotient_by_zero: 2 nothing, ["build", "x / mean(x)", "--construction", "circuit", "-o", "model"], "";
+    circuit_of_a_step: 2 nothing, ["build", "if x > 1/2 then 1 else 0", "--construction", "circuit", "-o", "model"], "";
+    circuit_of_a_mixture: 2 nothing, ["build", "sum(exp(x[i] * x))", "--construction", "circuit", "-o", "model"], "";
     trade_of_a_lattice: 3 nothing, ["build", "x", "--construction", "yun", "--trade", "depth"], "";
     unknown_trade: 3 nothing, ["build", "x", "--trade", "height"], "";
     unknown_construction: 3 nothing, ["build", "x", "--construction", "yuen"], "";

@@ -50,6 +50,8 @@ pub struct Statement {
 
 const YUN: &str = "Yun et al. 2020";
 
+const ALBERTI: &str = "Alberti et al. 2023";
+
 const fn slip(text: &'static str) -> Departure {
     Departure { kind: DepartureKind::Slip, text, show: None }
 }
@@ -361,6 +363,28 @@ pub const STATEMENTS: &[Statement] = &[
                  keys p, p².",
             ),
         ],
+    },
+    Statement {
+        id: "lemma2.9",
+        source: ALBERTI,
+        statement: "A function is equivariant if and only if its output token is a function of the token and of the others in any order.",
+        module: "crates/formwright/src/network/sumformer.rs",
+        checked: &["sumformer::semi_invariant_functions_are_the_equivariant_ones"],
+        departures: &[],
+    },
+    Statement {
+        id: "theorem4.3",
+        source: ALBERTI,
+        statement: "A Sumformer, ψ(x_i, Σ_k φ(x_k)), is a Transformer with one attention layer, whose scores are all equal.",
+        module: "crates/formwright/src/construct/sumformer/transformer.rs",
+        checked: &[
+            "sumformer::its_transformer_has_one_attention_layer_and_computes_the_same",
+            "sumformer::its_float_network_computes_the_same_but_for_rounding",
+        ],
+        departures: &[choice(
+            "The paper adds a channel that is 1 and lets queries and keys read it, so that all scores are 1; with W_Q = 0 all scores \
+             are 0, and no channel is needed.",
+        )],
     },
 ];
 

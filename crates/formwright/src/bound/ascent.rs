@@ -36,14 +36,20 @@ pub fn ascend(
     run: impl Fn(&[Point]) -> Result<Vec<Vec<Vec<f64>>>>,
 ) -> Result<Measured> {
     let mut search = Search { target, run, place: Place::new(target, grid), seen: 0, state: SEED };
-    let measured = |value: f64, points: usize, exhaustive: bool| {
-        Ok(Measured { norm: Norm::Sup, points, seed: SEED, value, confidence: None, exhaustive })
+    let measured = |worst: Option<(f64, Point)>, points: usize, exhaustive: bool| {
+        let (value, at) = worst.map_or((0.0, None), |(value, at)| (value, Some(at)));
+        Ok(Measured { norm: Norm::Sup, points, seed: SEED, value, confidence: None, exhaustive, at })
     };
     if let Some(all) = search.place.all(points) {
-        let value = all.chunks(BATCH).try_fold(0.0_f64, |most, batch| {
-            Ok::<f64, crate::error::Error>(search.errors(batch)?.into_iter().fold(most, f64::max))
-        })?;
-        return measured(value, search.seen, true);
+        let mut worst: Option<(f64, Point)> = None;
+        for batch in all.chunks(BATCH) {
+            for (error, x) in search.errors(batch)?.into_iter().zip(batch) {
+                if worst.as_ref().is_none_or(|(most, _)| error > *most) {
+                    worst = Some((error, x.clone()));
+                }
+            }
+        }
+        return measured(worst, search.seen, true);
     }
     let mut starts: Vec<(f64, Point)> = Vec::new();
     while search.seen < points.div_ceil(3) {
@@ -62,7 +68,7 @@ pub fn ascend(
         starts.sort_by(|a, b| b.0.total_cmp(&a.0));
         climbing /= 2;
     }
-    measured(starts.first().map_or(0.0, |start| start.0), search.seen, false)
+    measured(starts.into_iter().next(), search.seen, false)
 }
 
 /// Points of the kinds that a search starts from: where a function of many tokens is likely to be extreme.

@@ -35,6 +35,8 @@ pub struct Measured {
     pub confidence: Option<(f64, f64)>,
     /// Whether these were all the points that there are.
     pub exhaustive: bool,
+    /// Where it is as large as that, `[token][coordinate]`, if it was searched for.
+    pub at: Option<Vec<Vec<f64>>>,
 }
 
 impl Measured {
@@ -101,6 +103,7 @@ pub fn measure(
         value: root(mean),
         confidence: Some((root(mean - reach), root(mean + reach))),
         exhaustive: false,
+        at: None,
     }))
 }
 

@@ -10,7 +10,9 @@ use crate::bound::supremum;
 use crate::bound::{Budget, Norm};
 use crate::construct::circuit::{self, Compiled, Gate, Trade, Wish};
 use crate::error::{Error, ErrorKind, Result};
+use crate::eval::float::Engine;
 use crate::exact::Rat;
+use crate::interval::Interval;
 use crate::lattice::Grid;
 use crate::lower::{Hidden, Temperature};
 use crate::network::{FloatNetwork, Precision, Realisation};
@@ -208,6 +210,26 @@ impl Circuit {
         })
     }
 
+    /// Refuses a network that is further from its target than what is proved of it, as an error that was found somewhere shows. The target is
+    /// enclosed there: what a search in floats finds is off by its own rounding.
+    pub(super) fn confirm(&self, found: f64, at: &[Vec<f64>], engine: &Engine) -> Result<()> {
+        let (Some(proof), Some(checked)) = (self.proof(), self.target.expression()) else { return Ok(()) };
+        if found <= proof.sup.bound {
+            return Ok(());
+        }
+        let point = at.iter().map(|token| token.iter().map(|x| Interval::point(*x)).collect()).collect();
+        let (wanted, outputs) = (checked.enclose(&point)?.concat(), engine.run(&[at.to_vec()])?.concat().concat());
+        let off = |(wanted, y): (&Interval, &f64)| (wanted.lo() - y).max(y - wanted.hi());
+        if wanted.iter().zip(&outputs).all(|pair| off(pair) <= proof.sup.bound) {
+            return Ok(());
+        }
+        let (found, bound) = (format!("{found:.4e}"), upward(proof.sup.bound, 4));
+        Err(Error::rejected(format!("this circuit is off by {found}, and was proved to be within {bound}"))
+            .note("witness", format!("X = {at:?}"))
+            .note("reason", "a proof of formwright is wrong, or this machine does not compute as IEEE 754 says")
+            .note("try", "to report it, with this message"))
+    }
+
     /// The fewest and the most tokens for which the bound holds in the norm that was asked for: integrals are over one length.
     pub fn lengths(&self) -> (usize, usize) {
         match (&self.norm, self.proof()) {
@@ -293,4 +315,38 @@ fn domain_name(target: &Target, shape: &Grid, (least, most): (usize, usize)) -> 
 /// A positive number with five digits, rounded down: a margin that is printed is one too.
 fn downward(x: f64) -> String {
     upward(-x, 4).trim_start_matches('-').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::Circuit;
+    use crate::bound::Norm;
+    use crate::construct::circuit::Trade;
+    use crate::eval::float::Engine;
+    use crate::exact::Rat;
+    use crate::lattice::Grid;
+    use crate::network::Precision;
+    use crate::target::Source;
+
+    /// An error above the bound is refused if it is one, and not if the search was wrong about it.
+    #[test]
+    fn a_circuit_that_breaks_its_bound_is_refused() {
+        let target =
+            Arc::new(Source::expression("t", "x - mean(x)").and_then(|source| source.target(1)).expect("a target"));
+        let shape = Grid::new(2, 1, 2, Rat::ZERO, Rat::ONE).expect("a grid");
+        let mut circuit = Circuit::build(&target, &shape, &Rat::new(1, 100), &Norm::Sup, Precision::F32, Trade::Width)
+            .expect("a circuit");
+        let at = [vec![1.0], vec![0.0]];
+        let confirm = |circuit: &Circuit, found: f64| {
+            let engine = Engine::new(&circuit.network).expect("an engine");
+            circuit.confirm(found, &at, &engine)
+        };
+        assert_eq!(confirm(&circuit, 0.0), Ok(()));
+        assert_eq!(confirm(&circuit, 1.0), Ok(()), "there is no such error");
+        circuit.network.read_out.bias[0] += 1.0 / 1024.0;
+        let error = confirm(&circuit, 1.0 / 1024.0).expect_err("the bound is broken").to_string();
+        assert!(error.contains("off by 9.7656e-4") && error.contains("X = [[1.0], [0.0]]"), "{error}");
+    }
 }

@@ -240,6 +240,7 @@ impl Model {
     }
 
     /// The error as it is measured, for a float network whose error is certified: sampled in an `L^p` norm, searched for in the supremum.
+    /// Fails if that is more than what is proved.
     pub fn measured(&self) -> Result<Option<&Measured>> {
         let (Some(network), Some(norm)) = (self.float(), self.norm()) else { return Ok(None) };
         if let Some(known) = self.measured.get() {
@@ -255,7 +256,13 @@ impl Model {
         let points = (MEASURED_OPERATIONS / work.max(1)).clamp(256, 65_536);
         let run = |batch: &[Vec<Vec<f64>>]| engine.run(batch);
         let found = match norm {
-            Norm::Sup => Some(ascend(&self.target, &self.grid, points, run)?),
+            Norm::Sup => {
+                let found = ascend(&self.target, &self.grid, points, run)?;
+                if let (Some(circuit), Some(at)) = (self.circuit(), &found.at) {
+                    circuit.confirm(found.value, at, &engine)?;
+                }
+                Some(found)
+            }
             Norm::Lp(_) => measure(&self.target, &self.grid, &norm, 1 << points.ilog2(), run)?,
         };
         Ok(self.measured.get_or_init(|| found).as_ref())

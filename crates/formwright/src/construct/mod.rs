@@ -1,4 +1,5 @@
 //! Constructions: one folder a source, one file a lemma.
 
 pub mod circuit;
+pub mod sumformer;
 pub mod yun;

@@ -30,8 +30,8 @@ use crate::exact::{Int, Rat};
 use crate::interval::{Interval, add_up};
 use crate::lattice::Grid;
 use crate::network::{
-    Affine, Attention, AttentionKind, AttentionRun, FeedForward, FeedForwardRun, FloatAffine, FloatNetwork, FloatStage,
-    Layer, Mask, Network, Precision, Run, Size,
+    Activation, Affine, Attention, AttentionKind, AttentionRun, FeedForward, FeedForwardRun, FloatAffine, FloatNetwork,
+    FloatStage, Head, Layer, Mask, Network, Precision, Run, Size, Stage,
 };
 use crate::target::Target;
 
@@ -263,11 +263,7 @@ impl Lowering {
         let mut loss = Rat::ZERO;
         for stage in &network.stages {
             let index = stages.len();
-            stages.push(FloatStage {
-                name: stage.name.to_owned(),
-                statement: stage.statement.to_owned(),
-                meaning: stage.meaning.clone(),
-            });
+            stages.push(described(stage));
             let mut layers = Vec::new();
             for layer in stage.generator.layers() {
                 match layer? {
@@ -295,30 +291,47 @@ impl Lowering {
                 assembly.feed_forward(stages.len() - 1, &layer);
             }
         }
-        let flat = |matrix: &[Vec<Rat>]| matrix.iter().flatten().map(|x| to_float::nearest(x, precision)).collect();
-        let affine = |map: &Affine| FloatAffine {
-            inputs: map.weight.first().map_or(0, Vec::len),
-            outputs: map.weight.len(),
-            weight: flat(&map.weight),
-            bias: flat(std::slice::from_ref(&map.bias)),
-        };
         let losses = match self.format.hidden {
             Hidden::Literal => self.losses.clone(),
             _ => losses(&Facts { value_loss: loss, ..self.facts.clone() }),
         };
-        let lowered = FloatNetwork {
-            precision,
-            tokens: network.tokens,
-            lengths: (network.tokens, network.tokens),
-            coordinates: network.coordinates.clone(),
-            embed: affine(&network.embed),
-            positions: network.positions.as_deref().map(flat),
-            stages,
-            runs: assembly.runs,
-            read_out: affine(&network.read_out),
-        };
-        Ok((lowered, losses))
+        Ok((assembly.network(network, stages), losses))
     }
+}
+
+fn described(stage: &Stage) -> FloatStage {
+    let (name, statement) = (stage.name.to_owned(), stage.statement.to_owned());
+    FloatStage { name, statement, meaning: stage.meaning.clone() }
+}
+
+/// The same layers with the nearest numbers of a format: for networks of ReLUs whose scores are all equal, where softmax is hardmax.
+///
+/// Nothing is said of what rounding adds.
+pub fn as_it_is(network: &Network, precision: Precision) -> Result<FloatNetwork> {
+    let mut assembly = Assembly { precision, width: network.width(), runs: Vec::new() };
+    for (index, stage) in network.stages.iter().enumerate() {
+        for layer in stage.generator.layers() {
+            match layer? {
+                Layer::Attention(layer) if layer.heads.iter().all(scores_nothing) => assembly.attention(index, &layer),
+                Layer::FeedForward(layer) if layer.activations.iter().all(|kind| *kind == Activation::Relu) => {
+                    assembly.feed_forward(index, &layer);
+                }
+                _ => {
+                    let headline = format!("stage '{}' is not of ReLUs and equal scores", stage.name);
+                    return Err(
+                        Error::declined(headline).note("try", "Lowering, which derives ramps and a temperature")
+                    );
+                }
+            }
+        }
+    }
+    Ok(assembly.network(network, network.stages.iter().map(described).collect()))
+}
+
+/// Whether all scores of a head are 0.
+fn scores_nothing(head: &Head) -> bool {
+    let zero = |matrix: &[Vec<Rat>]| matrix.iter().flatten().all(Rat::is_zero);
+    zero(&head.k) || (zero(&head.q) && head.q_bias.iter().all(Rat::is_zero))
 }
 
 /// The size of the literal float network, by formula.
@@ -494,10 +507,31 @@ struct Assembly {
 }
 
 impl Assembly {
-    fn attention(&mut self, stage: usize, layer: &Attention) {
-        let flat = |pick: &dyn Fn(&crate::network::Head) -> Vec<f64>| -> Vec<f64> {
-            layer.heads.iter().flat_map(pick).collect()
+    /// The network of these blocks, with the ends of an exact one.
+    fn network(self, exact: &Network, stages: Vec<FloatStage>) -> FloatNetwork {
+        let precision = self.precision;
+        let flat = |matrix: &[Vec<Rat>]| matrix.iter().flatten().map(|x| to_float::nearest(x, precision)).collect();
+        let affine = |map: &Affine| FloatAffine {
+            inputs: map.weight.first().map_or(0, Vec::len),
+            outputs: map.weight.len(),
+            weight: flat(&map.weight),
+            bias: flat(std::slice::from_ref(&map.bias)),
         };
+        FloatNetwork {
+            precision,
+            tokens: exact.tokens,
+            lengths: (exact.tokens, exact.tokens),
+            coordinates: exact.coordinates.clone(),
+            embed: affine(&exact.embed),
+            positions: exact.positions.as_deref().map(flat),
+            stages,
+            runs: self.runs,
+            read_out: affine(&exact.read_out),
+        }
+    }
+
+    fn attention(&mut self, stage: usize, layer: &Attention) {
+        let flat = |pick: &dyn Fn(&Head) -> Vec<f64>| -> Vec<f64> { layer.heads.iter().flat_map(pick).collect() };
         let entry = |x: &Rat| to_float::nearest(x, self.precision);
         let matrix = |rows: &[Vec<Rat>]| -> Vec<f64> { rows.iter().flatten().map(entry).collect() };
         let new = AttentionRun {

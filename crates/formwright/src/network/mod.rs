@@ -15,6 +15,7 @@ mod layer;
 pub(crate) mod mask;
 pub(crate) mod realisation;
 mod size;
+mod sumformer;
 
 use std::fmt;
 
@@ -31,6 +32,7 @@ pub use layer::{Attention, Block, FeedForward, Head, Layer, LayerKind, Normalise
 pub use mask::{Keys, Limits, Mask};
 pub use realisation::{AttentionKind, Form, Realisation, Values};
 pub use size::{Size, StageSize};
+pub use sumformer::{Sumformer, TokenNetwork, equivariant, semi_invariant};
 
 /// A sequence, `[token][coordinate]`.
 pub type Sequence = Vec<Vec<Rat>>;

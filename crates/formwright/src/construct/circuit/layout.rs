@@ -144,8 +144,10 @@ pub fn balance(x: Interval, y: Interval) -> Rat {
     if !ratio.is_finite() || ratio <= 0.0 {
         return Rat::ONE;
     }
+    // Beyond this one factor is as good as constant.
+    let ratio = ratio.clamp(2_f64.powi(-60), 2_f64.powi(60));
     #[expect(clippy::cast_possible_truncation, reason = "between -60 and 60")]
-    let scale = 2_f64.powi(ratio.log2().floor().clamp(-60.0, 60.0) as i32 - 4);
+    let scale = 2_f64.powi(ratio.log2().floor() as i32 - 4);
     Rat::from_f64((ratio / scale).round() * scale).unwrap_or(Rat::ONE)
 }
 
@@ -549,4 +551,19 @@ fn levels(graph: &Graph) -> Vec<usize> {
         levels.push(below + usize::from(is_head(&wire.kind)));
     }
     levels
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Interval, Rat, balance};
+
+    #[test]
+    fn factors_of_any_width_are_balanced() {
+        let side = |width: f64| Interval::hull(Interval::ZERO, Interval::point(width));
+        assert_eq!(balance(side(1.0), side(4.0)), Rat::from(2));
+        assert_eq!(balance(side(2.0), side(0.0)), Rat::ONE);
+        for (x, y) in [(1.0, 1e-300), (1e-300, 1.0), (1e-200, 1e200)] {
+            assert!(balance(side(x), side(y)) > Rat::ZERO, "{x}, {y}");
+        }
+    }
 }
