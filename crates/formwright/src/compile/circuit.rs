@@ -336,8 +336,13 @@ mod tests {
         let target =
             Arc::new(Source::expression("t", "x - mean(x)").and_then(|source| source.target(1)).expect("a target"));
         let shape = Grid::new(2, 1, 2, Rat::ZERO, Rat::ONE).expect("a grid");
-        let mut circuit = Circuit::build(&target, &shape, &Rat::new(1, 100), &Norm::Sup, Precision::F32, Trade::Width)
-            .expect("a circuit");
+        let asked = Asked {
+            eps: Rat::new(1, 100),
+            precision: Precision::F32,
+            trade: Trade::Width,
+            attention: Realisation::Softmax,
+        };
+        let mut circuit = Circuit::build(&target, &shape, &Norm::Sup, asked).expect("a circuit");
         let at = [vec![1.0], vec![0.0]];
         let confirm = |circuit: &Circuit, found: f64| {
             let engine = Engine::new(&circuit.network).expect("an engine");

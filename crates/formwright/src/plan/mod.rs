@@ -170,14 +170,17 @@ impl Candidate {
 
     /// What candidates are sorted by. Those that serve: single precision before double, floats before exact numbers, then the fewest
     /// parameters. Those that do not: the nearest first. Those that are not to be had: those that miss a tolerance first, then lattice
-    /// networks, exact numbers first, whose reason is never a format.
+    /// networks, exact numbers first, whose reason is never a format; but where attention is asked for that only circuits have, these.
     fn rank(&self) -> (u8, usize, f64, Int) {
         let class = self.way.class();
         match &self.outcome {
             Ok(sketch) if sketch.why_not.is_none() => (0, class, 0.0, sketch.size.parameters.clone()),
             Ok(sketch) => (1, 0, sketch.budget.bound, sketch.size.parameters.clone()),
             Err(error) if error.kind() == ErrorKind::Rejected => (2, 2 - class, 0.0, Int::ZERO),
-            Err(_) if matches!(self.way, Way::Circuit { .. }) => (4, 2 - class, 0.0, Int::ZERO),
+            Err(_) if matches!(self.way, Way::Circuit { attention: Realisation::Softmax, .. }) => {
+                (4, 2 - class, 0.0, Int::ZERO)
+            }
+            Err(_) if matches!(self.way, Way::Circuit { .. }) => (2, 2 - class, 0.0, Int::ZERO),
             Err(_) => (3, 2 - class, 0.0, Int::ZERO),
         }
     }
