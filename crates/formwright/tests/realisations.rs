@@ -4,21 +4,29 @@
 mod circuits;
 #[path = "support/floats.rs"]
 mod floats;
+#[path = "support/onnxruntime.rs"]
+mod onnxruntime;
 mod support;
+
+use std::collections::BTreeMap;
 
 use circuits::Subject;
 use floats::{Enclosure, Execution, Layers, Shape, execute, judge};
+use formwright::artifact::tensors::{Skeleton, from_bytes, to_bytes};
+use formwright::bound::ascent::starts;
 use formwright::construct::circuit::{Compiled, Trade};
 use formwright::error::ErrorKind;
 use formwright::eval::exact;
 use formwright::eval::float::{Engine, Sequence};
 use formwright::eval::reference::Reference;
 use formwright::exact::Rat;
+use formwright::export::onnx;
 use formwright::lower::realise::{Loss, realise};
 use formwright::network::{
     Attention, AttentionKind, FloatNetwork, Form, Head, Layer, Mask, Normaliser, Precision, Realisation, Values,
 };
 use proptest::prelude::*;
+use serde_json::{Value, json};
 use support::Random;
 
 const KINDS: [&str; 5] = ["softmax", "average", "linformer:3", "performer:5", "performer:2:constant"];
@@ -376,4 +384,142 @@ fn circuits_that_weigh_tokens_are_declined_with_the_gate() {
         messages.push(error.to_string());
     }
     insta::assert_snapshot!(messages.join("\n\n"));
+}
+
+// ---- Files ----
+
+fn file(network: &FloatNetwork) -> (Value, Vec<u8>) {
+    let skeleton = serde_json::to_value(Skeleton::of(network)).expect("JSON");
+    (skeleton, to_bytes(network).expect("bytes"))
+}
+
+fn read(skeleton: Value, bytes: &[u8]) -> Result<FloatNetwork, String> {
+    let skeleton: Skeleton = serde_json::from_value(skeleton).map_err(|error| error.to_string())?;
+    from_bytes(bytes, "model.safetensors", &skeleton).map_err(|error| error.headline().to_owned())
+}
+
+#[test]
+fn networks_of_every_kind_come_back_from_their_files() {
+    for text in KINDS {
+        let network = realise(&uniform(4, Precision::F32, 3), &kind(text)).expect("uniform heads");
+        let (skeleton, bytes) = file(&network);
+        assert_eq!(read(skeleton, &bytes), Ok(network), "{text}");
+    }
+}
+
+#[test]
+fn files_that_are_no_network_of_their_kind_are_refused() {
+    let written = |text: &str| file(&realise(&uniform(3, Precision::F32, 3), &kind(text)).expect("uniform heads"));
+    let refused = |text: &str, edit: &dyn Fn(&mut Value)| {
+        let (mut skeleton, bytes) = written(text);
+        edit(&mut skeleton);
+        read(skeleton, &bytes).expect_err(text)
+    };
+    let attention = |s: &mut Value, field: &str, value: Value| s["runs"][0]["attention"][field] = value;
+    let messages = [
+        // Another kind needs other tensors.
+        refused("average", &|s| attention(s, "kind", Value::Null)),
+        refused("average", &|s| attention(s, "kind", json!({"performer": {"size": 1}}))),
+        refused("linformer:3", &|s| attention(s, "kind", json!("average"))),
+        refused("linformer:3", &|s| attention(s, "kind", json!({"performer": {"size": 3}}))),
+        refused("performer:2", &|s| attention(s, "kind", Value::Null)),
+        // Other sizes.
+        refused("linformer:3", &|s| attention(s, "kind", json!({"linformer": {"size": 2}}))),
+        refused("linformer:3", &|s| attention(s, "kind", json!({"linformer": {"size": 0}}))),
+        refused("performer:2", &|s| attention(s, "kind", json!({"performer": {"size": 0}}))),
+        refused("performer:2", &|s| attention(s, "head_size", json!(0))),
+        refused("average", &|s| attention(s, "head_size", json!(1))),
+        refused("linformer:3", &|s| s["tokens"] = json!(4)),
+        // What does not go together.
+        refused("linformer:3", &|s| s["lengths"] = json!([1, 3])),
+        refused("average", &|s| {
+            let mask = json!({"relative": [null, 0], "absolute": [null, null], "first": false});
+            attention(s, "masks", json!([mask, mask]));
+        }),
+        // What is no kind.
+        refused("average", &|s| attention(s, "kind", json!("averages"))),
+        refused("performer:2", &|s| attention(s, "kind", json!({"performer": {"size": 2, "seed": 1}}))),
+        refused("performer:2", &|s| attention(s, "kind", json!({"performer": {}}))),
+    ];
+    insta::assert_snapshot!(messages.join("\n"));
+}
+
+// ---- onnxruntime ----
+
+/// A case for onnxruntime: its model gives out every stage.
+fn case(name: &str, network: &FloatNetwork, inputs: &[Sequence]) -> (String, Vec<u8>, Vec<Sequence>) {
+    (name.replace(':', "-"), onnx::to_bytes(network, &[], true).expect("an ONNX model"), inputs.to_vec())
+}
+
+/// Every stage of every execution by onnxruntime in its enclosure; returns the outputs.
+fn judged(
+    network: &FloatNetwork,
+    inputs: &[Sequence],
+    outputs: &onnxruntime::Outputs,
+    name: &str,
+) -> Vec<Vec<Sequence>> {
+    let stages: Vec<String> = std::iter::once("embed".to_owned())
+        .chain(network.stages.iter().map(|stage| stage.name.clone()))
+        .map(|stage| format!("stage.{stage}"))
+        .collect();
+    let run = |(way, outputs): (&String, &BTreeMap<String, Vec<Sequence>>)| {
+        for (i, x) in inputs.iter().enumerate() {
+            let states = stages.iter().map(|stage| outputs[stage][i].clone()).collect();
+            let execution = Execution { states, output: outputs["y"][i].clone() };
+            judge(network, x, &execution).unwrap_or_else(|place| panic!("{name}, {way}: {place}"));
+        }
+        outputs["y"].clone()
+    };
+    outputs.runs.iter().map(run).collect()
+}
+
+#[test]
+fn onnxruntime_computes_heads_of_every_kind() {
+    // Uniform heads and others, blocks one by one and in a scan.
+    let mut networks = Vec::new();
+    for precision in [Precision::F32, Precision::F64] {
+        for text in KINDS {
+            let network = realise(&uniform(5, precision, 6), &kind(text)).expect("uniform heads");
+            networks.push((format!("uniform-{text}-{precision}"), network));
+        }
+        for performer in [false, true] {
+            networks.push((format!("scored-{performer}-{precision}"), scored(9, precision, 7, 3, performer)));
+        }
+    }
+    let cases: Vec<_> = networks.iter().map(|(name, network)| case(name, network, &inputs(3, network, 4))).collect();
+    for ((name, network), outputs) in networks.iter().zip(onnxruntime::run(&cases)) {
+        judged(network, &inputs(3, network, 4), &outputs, name);
+    }
+}
+
+/// Of every kind, and of several lengths where `n` is not in the weights: what onnxruntime computes is within the bound.
+#[test]
+fn onnxruntime_keeps_what_is_certified_of_realised_circuits() {
+    let (mut subjects, mut cases) = (Vec::new(), Vec::new());
+    for program in ["z-score", "softmax", "variance"] {
+        for text in KINDS {
+            for precision in [Precision::F32, Precision::F64] {
+                let subject = Subject::of(program, 8);
+                let compiled = subject
+                    .compile_with(&Rat::new(1, 100), precision, Trade::Width, kind(text))
+                    .unwrap_or_else(|error| panic!("{program}, {text}: {error}"));
+                for tokens in [8, 3].into_iter().filter(|tokens| compiled.lengths.0 <= *tokens) {
+                    let subject = subject.with_tokens(tokens);
+                    let inputs = starts(&subject.target, &subject.grid(), 12);
+                    let name = format!("{program}-{text}-{precision}-{tokens}");
+                    cases.push(case(&name, &compiled.network, &inputs));
+                    subjects.push((name, subject, compiled.clone(), inputs));
+                }
+            }
+        }
+    }
+    for ((name, subject, compiled, inputs), outputs) in subjects.iter().zip(onnxruntime::run(&cases)) {
+        let bound = compiled.budget.bound;
+        for outputs in judged(&compiled.network, inputs, &outputs, name) {
+            for (x, y) in inputs.iter().zip(&outputs) {
+                assert!(subject.error(x, y, bound) <= bound, "{name}: {x:?}");
+            }
+        }
+    }
+    assert!(cases.iter().filter(|(name, _, _)| name.contains("average") && name.ends_with("-3")).count() >= 4);
 }

@@ -13,7 +13,7 @@
 //!                 z + join(softmax(seen ? q kᵀ : −∞) v) oᵀ                            softmax over the last axis
 //! average         z + mean(z vᵀ) oᵀ                                                   mean over the tokens, before the heads are split
 //! linformer       z + join(softmax(q (e k)ᵀ) (f v)) oᵀ                                e, f: [heads, size, tokens]
-//! performer       z + join(x(q) (x(k)ᵀ v) / size) oᵀ                                  x(y) = exp(y wᵀ − ½ Σ y²)
+//! performer       z + join((x(q) / size) (x(k)ᵀ v)) oᵀ                                x(y) = exp(y wᵀ − ½ Σ y²)
 //! feed-forward    z + (max(z w1ᵀ + b1, 0) w2ᵀ + b2)
 //! ```
 //!
@@ -122,6 +122,15 @@ fn int(name: &str, i: i64) -> AttributeProto {
 
 fn ints(name: &str, ints: &[i64]) -> AttributeProto {
     AttributeProto { name: name.to_owned(), ints: ints.to_vec(), kind: 7, ..AttributeProto::default() }
+}
+
+/// Numbers in a row.
+fn vector(precision: Precision, numbers: &[f64]) -> TensorProto {
+    TensorProto {
+        dims: vec![number(numbers.len())],
+        raw_data: Some(tensors::to_little_endian(precision, numbers)),
+        ..scalar(precision, 0.0)
+    }
 }
 
 /// A single number.

@@ -236,6 +236,8 @@ pub struct FloatLayer<'a> {
     pub stage: usize,
     /// Attention or feed-forward.
     pub kind: LayerKind,
+    /// What its heads do, if it is attention.
+    pub attention: Option<&'a AttentionKind>,
     /// What each head sees, if it is attention.
     pub masks: &'a [Mask],
     /// Its tensors, called as in the files, without the side of the blocks.
@@ -338,7 +340,13 @@ impl FloatNetwork {
                 let attention = run.attention.as_ref().map(|a| {
                     let of_run = a.tensors(self.tokens, width).into_iter();
                     let tensors = of_run.map(|(name, shape, stacked)| slice(name, shape, stacked)).collect();
-                    FloatLayer { stage: a.stage, kind: LayerKind::Attention, masks: &a.masks, tensors }
+                    FloatLayer {
+                        stage: a.stage,
+                        kind: LayerKind::Attention,
+                        attention: Some(&a.kind),
+                        masks: &a.masks,
+                        tensors,
+                    }
                 });
                 let feed_forward = run.feed_forward.as_ref().map(|f| {
                     let tensors = vec![
@@ -347,7 +355,7 @@ impl FloatNetwork {
                         slice("w2", vec![width, f.hidden], &f.w2),
                         slice("b2", vec![width], &f.b2),
                     ];
-                    FloatLayer { stage: f.stage, kind: LayerKind::FeedForward, masks: &[], tensors }
+                    FloatLayer { stage: f.stage, kind: LayerKind::FeedForward, attention: None, masks: &[], tensors }
                 });
                 attention.into_iter().chain(feed_forward)
             })

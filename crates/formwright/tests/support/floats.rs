@@ -339,8 +339,8 @@ fn find<A: Arithmetic>(
             let values: Vec<&Vec<A::Number>> = values.iter().collect();
             let summary: State<A::Number> = (0..*size).map(|row| mix(&feature(row), &values)).collect();
             let one = |query: &Vec<A::Number>| -> Vec<A::Number> {
-                let found = mix(&features(query), &summary.iter().collect::<Vec<_>>());
-                found.into_iter().map(|sum| arithmetic.part(sum, *size)).collect()
+                let parts: Vec<A::Number> = features(query).into_iter().map(|x| arithmetic.part(x, *size)).collect();
+                mix(&parts, &summary.iter().collect::<Vec<_>>())
             };
             queries.iter().map(one).collect()
         }

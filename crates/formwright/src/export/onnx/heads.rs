@@ -67,8 +67,8 @@ impl Nodes {
                 let of_keys = self.transpose(&of_keys, &[0, 1, 3, 2], format!("{at}.keys.columns"));
                 let summary = self.plain("MatMul", &[&of_keys, values], format!("{at}.summary"));
                 let of_queries = self.features(&queries, weights[3], &format!("{at}.queries"));
-                let found = self.plain("MatMul", &[&of_queries, &summary], format!("{at}.found"));
-                self.plain("Div", &[&found, &size_name(run)], format!("{at}.mixed"))
+                let parts = self.plain("Div", &[&of_queries, &size_name(run)], format!("{at}.queries.parts"));
+                self.plain("MatMul", &[&parts, &summary], format!("{at}.mixed"))
             }
         }
     }
@@ -95,7 +95,8 @@ impl Nodes {
         self.plain("Exp", &[&exponent], format!("{at}.features"))
     }
 
-    /// What Performers need besides their weights: one half, and how many features there are.
+    /// What Performers need besides their weights: one half, and how many features there are, once for each of them. A product and a division by one
+    /// number would become one node in onnxruntime, whose factor is rounded to single precision, whatever the network's is.
     pub(super) fn numbers_of_performers<'r>(
         &mut self,
         runs: impl Iterator<Item = &'r AttentionRun>,
@@ -105,10 +106,10 @@ impl Nodes {
         for run in runs {
             let AttentionKind::Performer { size, .. } = run.kind else { continue };
             #[expect(clippy::cast_precision_loss, reason = "a number of features")]
-            let numbers = [("half".to_owned(), 0.5), (size_name(run), size as f64)];
-            for (name, number) in numbers {
+            let numbers = [("half".to_owned(), vec![0.5]), (size_name(run), vec![size as f64; size])];
+            for (name, numbers) in numbers {
                 if !known.contains(&name) {
-                    self.constant(super::scalar(precision, number), name.clone());
+                    self.constant(super::vector(precision, &numbers), name.clone());
                     known.push(name);
                 }
             }
