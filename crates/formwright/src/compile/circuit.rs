@@ -321,13 +321,13 @@ fn downward(x: f64) -> String {
 mod tests {
     use std::sync::Arc;
 
-    use super::Circuit;
+    use super::{Asked, Circuit};
     use crate::bound::Norm;
     use crate::construct::circuit::Trade;
     use crate::eval::float::Engine;
     use crate::exact::Rat;
     use crate::lattice::Grid;
-    use crate::network::Precision;
+    use crate::network::{Precision, Realisation};
     use crate::target::Source;
 
     /// An error above the bound is refused if it is one, and not if the search was wrong about it.

@@ -191,11 +191,11 @@ fn with_constant_row(mut network: FloatNetwork) -> FloatNetwork {
     if sums == 0 {
         return network;
     }
-    network.coordinates.push(Coordinate { name: "one".to_owned(), meaning: "1, what queries and keys see".to_owned() });
-    network.coordinates.extend((0..sums).map(|sum| Coordinate {
-        name: format!("sum{sum}"),
-        meaning: "‖a_0‖² times what a head adds up, until the layer behind has divided it".to_owned(),
-    }));
+    add_coordinate(&mut network, "one".to_owned(), "1, what queries and keys see");
+    for sum in 0..sums {
+        let meaning = "‖a_0‖² times what a head adds up, until the layer behind has divided it";
+        add_coordinate(&mut network, format!("sum{sum}"), meaning);
+    }
     let wide = network.width();
     let embed = &mut network.embed;
     embed.outputs = wide;
@@ -225,6 +225,14 @@ fn with_constant_row(mut network: FloatNetwork) -> FloatNetwork {
     }
     network.runs = runs;
     network
+}
+
+/// One more coordinate, whose name is made unique.
+fn add_coordinate(network: &mut FloatNetwork, mut name: String, meaning: &str) {
+    while network.coordinates.iter().any(|known| known.name == name) {
+        name.push('\'');
+    }
+    network.coordinates.push(Coordinate { name, meaning: meaning.to_owned() });
 }
 
 /// Rows of one length, filled up with zeros.
@@ -314,6 +322,19 @@ fn lambda(w: &[f64]) -> Rat {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn exponentials_of_any_number_are_enclosed() {
+        let places = 80;
+        for x in [-700.0, -3.25, 0.0, 0.75, 1.0, 1.0 + f64::EPSILON, 2.5, 5.0, 31.75, 200.0] {
+            let scaled = Rat::from_f64(x).expect("finite") * Rat::from(Int::ONE << places);
+            let (below, above) = scaled.floor().exp_between(places);
+            let near = |end: &Int| Rat::new(end.clone(), Int::ONE << places).to_f64();
+            assert!(below <= above && near(&below) <= x.exp() * (1.0 + 4.0 * f64::EPSILON), "{x}");
+            assert!(near(&above) >= x.exp() * (1.0 - 4.0 * f64::EPSILON), "{x}");
+            assert!(above - below <= Int::from(8), "{x}");
+        }
+    }
 
     #[test]
     fn lambda_is_what_the_formula_says() {
