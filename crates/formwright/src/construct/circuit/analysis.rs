@@ -16,11 +16,12 @@
 //!
 //! Every bound is a sum of products of numbers `≥ 0`; the factor `1 + 10^-9` at the end covers the doubles in which it is computed.
 
-use std::cell::Cell;
+use std::cell::{Cell, OnceCell};
 use std::collections::BTreeMap;
 
+use super::deepen::is_tooth;
 use super::form::Form;
-use super::graph::{Graph, Kind, is_table_product};
+use super::graph::{Graph, Kind, Wire, is_table_product};
 use super::hinges::{Active, Hinges};
 use super::layout::{Layout, Scores, Source, arguments};
 use super::profile::Profile;
@@ -157,6 +158,9 @@ impl Reading {
     }
 }
 
+/// A factor of a product, its range and its error.
+type Side<'a> = (&'a Form, Interval, Profile);
+
 struct Analyst<'a> {
     graph: &'a Graph,
     layout: &'a Layout,
@@ -177,6 +181,10 @@ struct Analyst<'a> {
     off: BTreeMap<usize, f64>,
     /// Whether an atom is a multiple of a small power of two, and computed exactly.
     exact: Vec<bool>,
+    /// What each tooth of a square is off by from the teeth of what the first of them reads.
+    teeth: Vec<f64>,
+    /// The errors of squares and products of teeth, once they are known.
+    aliases: Vec<OnceCell<Profile>>,
     /// What each register has lost before each slot.
     lost: Vec<Vec<f64>>,
     /// How often each register was rounded before each slot.
@@ -206,6 +214,8 @@ pub fn analyse(
         cells: BTreeMap::new(),
         off: BTreeMap::new(),
         exact: vec![false; atoms],
+        teeth: vec![0.0; graph.wires.len()],
+        aliases: vec![OnceCell::new(); graph.wires.len()],
         lost: vec![Vec::new()],
         times: vec![Vec::new()],
     };
@@ -255,10 +265,7 @@ impl Analyst<'_> {
         let range = self.graph.range(form);
         let error = |wire: usize| match &self.graph.wires[wire].kind {
             Kind::Cases(form) => Profile::constant(self.graph.wires[wire].range, self.cases_error(form)),
-            Kind::Alias { form, deviation } => {
-                let error = self.form_error(form).sup() + deviation * self.choice.weight[wire];
-                Profile::constant(self.graph.wires[wire].range, error)
-            }
+            Kind::Alias { .. } => self.alias_error(wire),
             _ => self.errors[wire].clone().unwrap_or_else(|| Profile::constant(range, 0.0)),
         };
         match form.single() {
@@ -267,6 +274,59 @@ impl Analyst<'_> {
                 let sum = form.terms.iter().map(|(wire, c)| float(c).abs() * error(*wire).sup()).sum();
                 Profile::constant(range, sum)
             }
+        }
+    }
+
+    /// The error of a square or a product of teeth, of which there are two bounds. The teeth are steep, and add up what they take over:
+    /// `2r e_u` for a square, whatever the value. But they are also the square of what they read, up to their deviation and what they lose
+    /// themselves, so that
+    ///
+    /// ```text
+    /// |Ŝ(ũ) - u²| ≤ 2|u| e_u + e_u² + deviation + lost,     |P̂(ã, b̃) - ab| ≤ |a| e_b + |b| e_a + e_a e_b + deviation + lost
+    /// ```
+    fn alias_error(&self, wire: usize) -> Profile {
+        if let Some(known) = self.aliases[wire].get() {
+            return known.clone();
+        }
+        let Wire { kind: Kind::Alias { form, deviation, meaning, arguments, reach }, range, .. } =
+            &self.graph.wires[wire]
+        else {
+            return Profile::constant(self.graph.wires[wire].range, f64::INFINITY);
+        };
+        let deviation = deviation * self.choice.weight[wire];
+        let steep = Profile::constant(*range, self.form_error(form).sup() + deviation);
+        let lost: f64 = form.terms.iter().map(|(wire, c)| float(c).abs() * self.teeth[*wire]).sum();
+        let within = |form: &Form| self.graph.range(form).mag() + self.form_error(form).sup() <= *reach;
+        if !self.machine.subdivided || !arguments.iter().all(within) {
+            return steep;
+        }
+        let read = match &**meaning {
+            Kind::Curve { of, .. } => {
+                let error = self.form_error(of);
+                Profile::new(*range, |lo, hi| {
+                    let (near, far) = (lo.max(0.0).sqrt() * (1.0 - 1e-12), hi.max(0.0).sqrt() * (1.0 + 1e-12));
+                    let error = error.over(near, far).max(error.over(-far, -near));
+                    2.0 * far * error + error * error + deviation + lost
+                })
+            }
+            Kind::Product(a, b) => {
+                let sides = [a, b].map(|form| (form, self.graph.range(form), self.form_error(form)));
+                Profile::constant(*range, self.pairs(&sides[0], &sides[1], (0.0, 0.0)) + deviation + lost)
+            }
+            _ => steep.clone(),
+        };
+        let better = if read.sup() <= steep.sup() { read } else { steep };
+        if form.terms.keys().all(|wire| self.errors[*wire].is_some() || self.aliases[*wire].get().is_some()) {
+            let _ = self.aliases[wire].set(better.clone());
+        }
+        better
+    }
+
+    /// What a wire is meant to be.
+    fn meant(&self, wire: usize) -> &Kind {
+        match &self.graph.wires[wire].kind {
+            Kind::Alias { meaning, .. } => meaning,
+            kind => kind,
         }
     }
 
@@ -285,7 +345,7 @@ impl Analyst<'_> {
         let _ = scale;
         let Kind::Curve { of: variance, .. } = &self.graph.wires[curve].kind else { return None };
         let Kind::Mean { of: squares, mask, scale } = &self.graph.wires[wire(variance)?].kind else { return None };
-        let Kind::Curve { function, of: deviation } = &self.graph.wires[wire(squares)?].kind else { return None };
+        let Kind::Curve { function, of: deviation } = self.meant(wire(squares)?) else { return None };
         let square = matches!(&function.node, Node::Power(base, 2) if base.node == Node::Token);
         if !square || !mask.is_all() || *scale != Rat::ONE || !self.is_centred(deviation) {
             return None;
@@ -604,13 +664,15 @@ impl Analyst<'_> {
         let exact = hinges.integers && self.is_exact_gate(&reading, of, slot, &hinges);
         let mut pieces: Vec<(Interval, f64)> = Vec::new();
         let mut cells = Vec::new();
-        let mut inner = 0.0_f64;
+        let (mut inner, mut tooth) = (0.0_f64, 0.0_f64);
+        let taken: f64 = of.terms.iter().map(|(wire, c)| float(c).abs() * self.teeth[*wire]).sum();
         let mut piece = |lo: f64, hi: f64, value: Interval, deviation: f64| {
             let error = reading.value.over(lo, hi) + reading.lost(lo, hi, unit);
             let reach = if self.machine.inflated { error } else { 0.0 };
             let steepest = hinges.steepest(lo - reach, hi + reach);
             let inside = if exact { 0.0 } else { self.inside(&hinges, &reading, (lo, hi), error, company) };
             inner = inner.max(inside);
+            tooth = tooth.max(steepest * (taken + reading.lost(lo, hi, unit)) + inside);
             let error = steepest * error + deviation * weight + inside;
             pieces.push((value, error));
             cells.push((lo, hi, value, error));
@@ -637,6 +699,9 @@ impl Analyst<'_> {
         self.bases[atom] = hinges.base;
         self.sizes[atom] = (known.range - Interval::point(hinges.base)).mag() + profile.sup();
         self.inner[atom] = inner;
+        if is_tooth(function) {
+            self.teeth[wire] = tooth;
+        }
         self.errors[wire] = Some(profile);
         self.gates[atom] = vec![(hinges, 1.0)];
         Ok(())
@@ -668,26 +733,30 @@ impl Analyst<'_> {
     }
 
     /// `|a| e_b + |b| e_a + e_a e_b`, the errors of registers apart where they enter only once.
-    fn pairs(&self, (a, left): (&Form, &Reading), (b, right): (&Form, &Reading), (lost_a, lost_b): (f64, f64)) -> f64 {
-        let (range_a, range_b) = (left.range, right.range);
+    fn pairs(
+        &self,
+        (a, range_a, left): &Side<'_>,
+        (b, range_b, right): &Side<'_>,
+        (lost_a, lost_b): (f64, f64),
+    ) -> f64 {
         let mut worst = 0.0_f64;
         let mut pair = |x: f64, of_a: f64, y: f64, of_b: f64| {
             worst = worst.max(x * of_b + y * of_a + (of_a + lost_a) * (of_b + lost_b));
         };
         if let Some((cells, size)) = self.deviation_and_variance(a, b) {
-            let of_a = left.value.sup();
+            let of_a = left.sup();
             for (_, most, values, of_b) in cells {
                 pair(size(*most).min(range_a.mag()), of_a, values.mag(), *of_b);
             }
         } else if let Some((cells, size)) = self.deviation_and_variance(b, a) {
-            let of_b = right.value.sup();
+            let of_b = right.sup();
             for (_, most, values, of_a) in cells {
                 pair(values.mag(), *of_a, size(*most).min(range_b.mag()), of_b);
             }
         } else {
-            for (lo, hi, of_a) in left.value.cells() {
+            for (lo, hi, of_a) in left.cells() {
                 let x = lo.abs().max(hi.abs());
-                for (lo, hi, of_b) in right.value.cells() {
+                for (lo, hi, of_b) in right.cells() {
                     pair(x, of_a, lo.abs().max(hi.abs()), of_b);
                 }
             }
@@ -703,7 +772,8 @@ impl Analyst<'_> {
         let (lost_a, lost_b) =
             (left.lost(range_a.lo(), range_a.hi(), unit), right.lost(range_b.lo(), range_b.hi(), unit));
         let Squares { gates, mut deviation, inner, moved } = self.squares(atom, wire);
-        let mut worst = self.pairs((a, &left), (b, &right), (lost_a, lost_b));
+        let sides = [(a, range_a, left.value), (b, range_b, right.value)];
+        let mut worst = self.pairs(&sides[0], &sides[1], (lost_a, lost_b));
         let known = &self.graph.wires[wire];
         // The registers lose before the gate reads them, and not before the rest is read.
         worst += lost_a * range_b.width() + lost_b * range_a.width();

@@ -24,6 +24,11 @@ fn tooth() -> Expr {
     binary(BinaryOp::Sub, scaled(2, relu(Rat::ZERO)), scaled(4, relu(Rat::new(-1, 2))))
 }
 
+/// Whether a function is a tooth.
+pub fn is_tooth(function: &Expr) -> bool {
+    *function == tooth()
+}
+
 /// Whether a wire is a square or a product that can be made deep.
 pub fn is_deep(graph: &Graph, wire: usize) -> bool {
     match &graph.wires[wire].kind {
@@ -39,9 +44,11 @@ pub fn is_deep(graph: &Graph, wire: usize) -> bool {
 pub fn reach(graph: &Graph, wire: usize) -> f64 {
     let (forms, _) = arguments(graph, wire);
     let reach = forms.iter().map(|form| graph.range(form).mag()).fold(0.0, f64::max) * (1.0 + 1.0 / 64.0);
+    // What is always 0 has a reach as well.
+    let reach = reach.max(2_f64.powi(-90));
     // A few digits are enough, and keep all numbers short.
     #[expect(clippy::cast_possible_truncation, reason = "between -90 and 90")]
-    let unit = 2_f64.powi(reach.max(1e-30).log2().floor().clamp(-90.0, 90.0) as i32 - 6);
+    let unit = 2_f64.powi(reach.log2().floor().min(90.0) as i32 - 6);
     (reach / unit).ceil() * unit
 }
 
@@ -64,9 +71,11 @@ pub fn deepen(graph: &Graph, outputs: &[Form], depths: &[usize]) -> (Graph, Vec<
             }
             let levels = i32::try_from(depths[wire]).unwrap_or(i32::MAX);
             let deviation = 4.0 * reach * reach * 0.25_f64.powi(levels + 1) * (1.0 + 1e-9);
-            Kind::Alias { form: sum, deviation }
+            let arguments = forms.iter().map(|form| moved(form, &new)).collect();
+            let meaning = Box::new(known.kind.with_forms(&|form| moved(form, &new)));
+            Kind::Alias { form: sum, deviation, meaning, arguments, reach }
         } else {
-            known.kind.with_forms(|form| moved(form, &new))
+            known.kind.with_forms(&|form| moved(form, &new))
         };
         deep.wires.push(Wire { kind, ..known.clone() });
         new.push(deep.wires.len() - 1);
@@ -93,5 +102,21 @@ impl Graph {
             sum = sum.plus(&-share.clone(), &argument);
         }
         sum
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::reach;
+    use crate::construct::circuit::translate::translate;
+    use crate::target::Source;
+
+    #[test]
+    fn a_square_has_a_reach_even_if_it_is_always_zero() {
+        let target = Source::expression("t", "var(x^0) + x^2").and_then(|source| source.target(1)).expect("a target");
+        let translated = translate(target.expression().expect("an expression"), 3).expect("a circuit");
+        for wire in 0..translated.graph.wires.len() {
+            assert!(reach(&translated.graph, wire) > 0.0);
+        }
     }
 }

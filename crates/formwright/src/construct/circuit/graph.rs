@@ -48,8 +48,14 @@ pub enum Kind {
     Alias {
         /// What is computed.
         form: Form,
-        /// How far it may be from what is meant.
+        /// How far it may be from what is meant,
         deviation: f64,
+        /// which is a square or a product,
+        meaning: Box<Kind>,
+        /// while these are no larger than the reach.
+        arguments: Vec<Form>,
+        /// See there.
+        reach: f64,
     },
     /// `scale ·` the mean of the visible tokens.
     Mean {
@@ -119,14 +125,20 @@ pub struct Graph {
 
 impl Kind {
     /// The same with other forms.
-    pub fn with_forms(&self, f: impl Fn(&Form) -> Form) -> Self {
+    pub fn with_forms(&self, f: &dyn Fn(&Form) -> Form) -> Self {
         match self {
             Self::Input(_) | Self::Position(_) => self.clone(),
             Self::Curve { function, of } => Self::Curve { function: function.clone(), of: f(of) },
             Self::Product(a, b) => Self::Product(f(a), f(b)),
             Self::Select { condition, value } => Self::Select { condition: f(condition), value: f(value) },
             Self::Cases(form) => Self::Cases(f(form)),
-            Self::Alias { form, deviation } => Self::Alias { form: f(form), deviation: *deviation },
+            Self::Alias { form, deviation, meaning, arguments, reach } => Self::Alias {
+                form: f(form),
+                deviation: *deviation,
+                meaning: Box::new(meaning.with_forms(f)),
+                arguments: arguments.iter().map(f).collect(),
+                reach: *reach,
+            },
             Self::Mean { of, mask, scale } => Self::Mean { of: f(of), mask: *mask, scale: scale.clone() },
             Self::Sink { of, mask, query, key } => Self::Sink { of: f(of), mask: *mask, query: f(query), key: f(key) },
             Self::Largest { of, mask } => Self::Largest { of: f(of), mask: *mask },
