@@ -97,7 +97,7 @@ fn the_first_row_is_built_and_every_row_is_what_it_says() {
         let rows = plan.candidates.iter().filter(|candidate| matches!(candidate.way, Way::Circuit { .. }));
         assert_eq!(rows.clone().count(), 4, "two formats, two trades");
         for row in rows {
-            let Way::Circuit { precision: Some(precision), trade } = row.way else { panic!("a circuit in floats") };
+            let Way::Circuit { precision: Some(precision), trade, .. } = row.way else { panic!("a circuit in floats") };
             let sketch = row.outcome.as_ref().expect("a circuit");
             let model = compile(&Request {
                 construction: Some(Construction::Circuit),
