@@ -15,7 +15,7 @@ use formwright::eval::float::Engine;
 use formwright::eval::indexed;
 use formwright::exact::Rat;
 use formwright::lower::{Format, Hidden, Temperature};
-use formwright::network::{self, Sequence};
+use formwright::network::{self, Realisation, Sequence};
 use formwright::plan::compile_first;
 
 use crate::Answer;
@@ -87,9 +87,10 @@ pub struct Wish {
     /// State what is not proved; it is listed with every claim.
     #[arg(long, value_enum, value_name = "WHAT")]
     assume: Vec<Assumption>,
-    /// The kind of attention: softmax for floats, hardmax for exact networks.
-    #[arg(long, value_enum)]
-    attention: Option<Attention>,
+    /// The kind of attention: softmax for floats, hardmax for exact networks. Circuits whose tokens meet only in sums and means over all tokens may
+    /// have average, linformer[:k] or performer[:k] attention as well, in time linear in the tokens.
+    #[arg(long, value_name = "KIND")]
+    attention: Option<String>,
     /// The arithmetic of the network; auto is f32 if the tolerance is met there, else f64, else exact. The default is auto with a tolerance,
     /// else exact.
     #[arg(long, value_enum)]
@@ -168,6 +169,10 @@ impl Wish {
             source,
             construction,
             trade,
+            attention: match self.attention()? {
+                Some(Attention::Float(realisation)) => realisation,
+                Some(Attention::Hardmax) | None => Realisation::Softmax,
+            },
             arithmetic: self.arithmetic(self.eps.is_some() || !grid)?,
             tokens: self.tokens,
             dims: self.dims,
@@ -191,6 +196,15 @@ impl Wish {
         Ok(compile::Construction::SumCode(options))
     }
 
+    /// The kind of attention that was asked for.
+    fn attention(&self) -> Result<Option<Attention>> {
+        match self.attention.as_deref() {
+            None => Ok(None),
+            Some("hardmax") => Ok(Some(Attention::Hardmax)),
+            Some(kind) => Ok(Some(Attention::Float(kind.parse()?))),
+        }
+    }
+
     /// The arithmetic that was asked for; what it is if nothing was depends on whether the grid is found by a tolerance.
     fn arithmetic(&self, by_tolerance: bool) -> Result<Arithmetic> {
         let hidden = match (self.pack, self.hidden) {
@@ -208,9 +222,10 @@ impl Wish {
         };
         let format = |precision| Format { precision, temperature, hidden };
         let packed = hidden != Hidden::Literal || temperature != Temperature::Derived;
-        let asked = match (self.precision, self.attention) {
+        let attention = self.attention()?;
+        let asked = match (self.precision, attention) {
             (Some(precision), _) => precision,
-            (None, Some(Attention::Softmax)) => Precision::Auto,
+            (None, Some(Attention::Float(_))) => Precision::Auto,
             (None, None) if by_tolerance || packed => Precision::Auto,
             (None, _) => Precision::Exact,
         };
@@ -218,16 +233,20 @@ impl Wish {
             Precision::Exact => Arithmetic::Exact,
             Precision::F64 => Arithmetic::Float(format(network::Precision::F64)),
             Precision::F32 => Arithmetic::Float(format(network::Precision::F32)),
-            // Who names softmax or packs wants floats.
-            Precision::Auto if packed || matches!(self.attention, Some(Attention::Softmax)) => {
+            // Who names softmax or the like, or packs, wants floats.
+            Precision::Auto if packed || matches!(attention, Some(Attention::Float(_))) => {
                 Arithmetic::AnyFloat(format(network::Precision::F64))
             }
             Precision::Auto => Arithmetic::Auto(format(network::Precision::F64)),
         };
-        match (arithmetic, self.attention) {
-            (Arithmetic::Exact, Some(Attention::Softmax)) => {
+        match (arithmetic, attention) {
+            (Arithmetic::Exact, Some(Attention::Float(Realisation::Softmax))) => {
                 Err(Error::input("softmax is not rational: an exact network has hardmax attention")
                     .note("try", "--precision f64, or leave out --attention"))
+            }
+            (Arithmetic::Exact, Some(Attention::Float(kind))) => {
+                Err(Error::input(format!("{} attention is for circuits, and these compute in floats", kind.kind()))
+                    .note("try", "--precision f64, or leave out --precision"))
             }
             (Arithmetic::Float(_) | Arithmetic::AnyFloat(_) | Arithmetic::Auto(_), Some(Attention::Hardmax)) => {
                 Err(Error::input("a float network has softmax attention").note(
@@ -285,12 +304,13 @@ enum Trade {
     Depth,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
+/// A kind of attention that was named.
+#[derive(Clone, Copy)]
 enum Attention {
-    /// Ordinary attention.
-    Softmax,
     /// All weight on the largest score.
     Hardmax,
+    /// Of floats.
+    Float(Realisation),
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -366,8 +386,14 @@ fn chosen(model: &Model) -> String {
         (Built::Circuit(circuit), norm) => {
             let in_sup = norm == Some(Norm::Sup) && !model.target.is_discrete();
             let literal = if in_sup { "--construction yun --norm l2" } else { "--construction yun" };
-            let chosen = format!("{} --trade {}", circuit.construction(), circuit.wish.trade.name());
-            (chosen, format!("{literal} takes the literal theorem"))
+            let trade = circuit.wish.trade.name();
+            let chosen = format!("{} --trade {trade}", circuit.construction());
+            match circuit.wish.attention {
+                Realisation::Softmax => (chosen, format!("{literal} takes the literal theorem")),
+                attention => {
+                    (format!("{chosen} --attention {attention}"), "--attention softmax takes ordinary heads".to_owned())
+                }
+            }
         }
         (Built::Lattice(lattice), _) if lattice.options.positional => {
             ("yun --positional".to_owned(), "--construction yun takes the other theorem".to_owned())

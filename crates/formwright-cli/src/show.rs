@@ -12,7 +12,7 @@ use formwright::construct::sumformer::continuous::Continuous;
 use formwright::construct::yun::AsPrinted;
 use formwright::error::Result;
 use formwright::exact::{Int, Rat};
-use formwright::network::Sequence;
+use formwright::network::{Realisation, Sequence};
 use indicatif::ProgressBar;
 use serde_json::{Value, json};
 
@@ -124,9 +124,15 @@ pub fn header(model: &Model) -> String {
         }
         Built::Circuit(circuit) => {
             let (trade, precision) = (circuit.wish.trade.name(), model.precision());
+            let attention = match circuit.wish.attention {
+                Realisation::Softmax => String::new(),
+                attention => format!(", {attention} attention"),
+            };
             match circuit.basis {
-                Some(basis) => format!("sumformer (Theorem 4.1, --basis {basis} --trade {trade}), {precision}"),
-                None => format!("circuit (--trade {trade}), {precision}"),
+                Some(basis) => {
+                    format!("sumformer (Theorem 4.1, --basis {basis} --trade {trade}), {precision}{attention}")
+                }
+                None => format!("circuit (--trade {trade}), {precision}{attention}"),
             }
         }
         Built::SumCode(coded) => {

@@ -437,6 +437,15 @@ refusals! {
     circuit_with_temperature: 2 nothing, ["build", "x", "--construction", "circuit", "--temperature", "saturate"], "";
     circuit_in_exact_numbers: 2 nothing, ["build", "x", "--construction", "circuit", "--precision", "exact"], "";
     circuit_with_hardmax: 2 nothing, ["build", "x", "--construction", "circuit", "--attention", "hardmax"], "";
+    attention_of_no_kind: 3 nothing, ["build", "x", "--attention", "softmin"], "";
+    attention_of_size_0: 3 nothing, ["build", "x", "--attention", "linformer:0"], "";
+    attention_of_no_size: 3 nothing, ["plan", "x", "--attention", "performer:x"], "";
+    attention_of_a_size_it_has_not: 3 nothing, ["build", "x", "--attention", "average:4"], "";
+    attention_without_the_sum: 2 nothing, ["build", "mean(x)", "--attention", "linformer:4:gaussian"], "";
+    average_of_a_maximum: 2 nothing, ["build", "x * max(x)", "--attention", "average", "-o", "model"], "";
+    average_in_exact_numbers: 3 nothing, ["build", "mean(x)", "--attention", "average", "--precision", "exact"], "";
+    performer_of_a_lattice: 2 nothing, ["build", "mean(x)", "--construction", "yun", "--norm", "l2", "--attention", "performer"], "";
+    circuit_of_another_attention: 3 circuit_tampered("\"attention\": \"softmax\"", "\"attention\": \"softmin\""), RUN, "";
     circuit_with_positional: 3 nothing, ["build", "x", "--construction", "circuit", "--positional"], "";
     circuit_on_integers_in_l2: 2 nothing, ["build", "x on integers 0..4", "--construction", "circuit", "--norm", "l2"], "";
     circuit_below_floats: 1 nothing, ["build", "x - mean(x)", "--construction", "circuit", "--eps", "1e-30", "-o", "model"], "";
@@ -909,6 +918,35 @@ fn sumformers_of_other_bases_say_what_they_are() {
 }
 
 #[test]
+fn a_circuit_of_every_kind_of_attention_is_written_read_and_run() {
+    let input = r#"[[["1/8"],["5/8"],["3/8"],[0]]]"#;
+    for kind in ["average", "linformer:3", "performer:2", "performer:2:constant"] {
+        let scratch = Scratch::new();
+        let asked = ["build", "mean-centring", "--tokens", "4", "--attention", kind, "-o", "model"];
+        let built = scratch.json(&[&asked[..], &["--json"]].concat());
+        assert_eq!(built["attention"], kind);
+        let inspected = scratch.json(&["inspect", "model", "--json"]);
+        assert_eq!(inspected["error"], built["error"], "{kind}");
+        let run = scratch.run(&["run", "model", "--input", "-", "--json"], input);
+        let outputs = numbers(&serde_json::from_str::<Value>(&run.stdout).expect("JSON")["outputs"]);
+        let bound = built["error"]["bound"].as_f64().expect("a bound");
+        for (found, expected) in outputs.iter().zip([-0.15625, 0.34375, 0.09375, -0.28125]) {
+            assert!((found - expected).abs() <= bound, "{kind}: {outputs:?}");
+        }
+        // Of other lengths only where n is not in the weights.
+        let shorter = scratch.run(&RUN, "[[[0],[1]]]");
+        assert_eq!(shorter.code == 0, kind == "average", "{kind}: {}", shorter.stderr);
+        if kind == "linformer:3" {
+            insta::assert_snapshot!("linformer_inspect", scratch.done(&["inspect", "model"]));
+            insta::assert_snapshot!("linformer_layers", scratch.done(&["inspect", "model", "--layers"]));
+            insta::assert_snapshot!("linformer_export", scratch.done(&["export", "model"]));
+        }
+    }
+    let scratch = Scratch::new();
+    insta::assert_snapshot!("average_plan", scratch.done(&["plan", "times-mean", "--attention", "average"]));
+}
+
+#[test]
 fn build_takes_the_first_row_of_the_plan() {
     let scratch = Scratch::new();
     for wish in [
@@ -919,6 +957,7 @@ fn build_takes_the_first_row_of_the_plan() {
         &["var(x)", "--construction", "sumformer"],
         &["x - mean(x)", "--precision", "f64", "--eps", "1e-9"],
         &["x - mean(x)", "--construction", "yun", "--eps", "1/10", "--norm", "l2", "--tokens", "2"],
+        &["x - mean(x)", "--attention", "performer:3"],
         &["x on integers 0..3", "--tokens", "2"],
         &["x * max(x)", "--construction", "sum-code", "--eps", "1/10", "--norm", "l2", "--tokens", "2"],
         &["x * max(x)", "--construction", "sumformer-discrete", "--eps", "1/4", "--norm", "l2", "--tokens", "2"],

@@ -6,12 +6,12 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use formwright::construct::circuit::{Compiled, Trade, Wish, compile};
 use formwright::eval::float::Engine;
 use formwright::exact::Rat;
-use formwright::network::{FloatNetwork, Precision};
+use formwright::network::{FloatNetwork, Precision, Realisation};
 use formwright::target::catalogue;
 
 fn circuit(name: &str, tokens: usize, eps: &Rat, trade: Trade) -> Option<Compiled> {
     let target = catalogue::find(name)?.and_then(|source| source.target(1)).expect("a target");
-    let wish = Wish { tokens, eps: eps.clone(), precision: Precision::F32, trade };
+    let wish = Wish { tokens, eps: eps.clone(), precision: Precision::F32, trade, attention: Realisation::Softmax };
     compile(target.expression()?, &wish).ok()
 }
 

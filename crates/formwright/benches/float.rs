@@ -6,7 +6,8 @@
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use formwright::eval::float::Engine;
 use formwright::network::{
-    AttentionRun, Coordinate, FeedForwardRun, FloatAffine, FloatNetwork, FloatStage, Mask, Precision, Run,
+    AttentionKind, AttentionRun, Coordinate, FeedForwardRun, FloatAffine, FloatNetwork, FloatStage, Mask, Precision,
+    Run,
 };
 
 const BATCH: usize = 1024;
@@ -56,6 +57,7 @@ fn feed_forward(precision: Precision, blocks: usize, width: usize, hidden: usize
 
 fn attention(precision: Precision, blocks: usize) -> AttentionRun {
     AttentionRun {
+        kind: AttentionKind::Softmax,
         stage: 0,
         heads: 1,
         head_size: 1,

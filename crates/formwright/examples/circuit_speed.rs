@@ -17,7 +17,7 @@ use formwright::construct::circuit::{Trade, Wish, compile};
 use formwright::eval::float::Engine;
 use formwright::exact::Rat;
 use formwright::export::onnx;
-use formwright::network::{FloatNetwork, Precision};
+use formwright::network::{FloatNetwork, Precision, Realisation};
 use formwright::target::catalogue;
 use serde_json::{Value, json};
 
@@ -81,7 +81,13 @@ fn network() -> Result<(FloatNetwork, usize), Box<dyn Error>> {
     let target = catalogue::find("z-score").ok_or("no z-score")??.target(1)?;
     let checked = target.expression().ok_or("no expression")?;
     for tokens in [4096, 1024, 512, 256] {
-        let wish = Wish { tokens, eps: Rat::new(1, 100), precision: Precision::F32, trade: Trade::Width };
+        let wish = Wish {
+            tokens,
+            eps: Rat::new(1, 100),
+            precision: Precision::F32,
+            trade: Trade::Width,
+            attention: Realisation::Softmax,
+        };
         if let Ok(compiled) = compile(checked, &wish) {
             return Ok((FloatNetwork { lengths: (1, LENGTHS[4]), ..compiled.network }, tokens));
         }

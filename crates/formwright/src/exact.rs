@@ -99,6 +99,23 @@ impl Int {
         (Self((&below - IBig::ONE).max(IBig::ZERO)), Self(below + IBig::from(2)))
     }
 
+    /// Integers around `exp(x) · 2^places` for any `x = self · 2^-places`: those of `exp(x / 2^s)`, `x / 2^s ≤ 1`, squared `s` times.
+    pub fn exp_between(&self, places: usize) -> (Self, Self) {
+        let halvings = self.bits().saturating_sub(places);
+        if self.0 <= IBig::ONE << places {
+            return self.exp_bounds(places);
+        }
+        // A squaring doubles relative errors, and exp(x) < 4^x has 2x digits before the point.
+        let digits = (self >> places).to_usize().map_or(usize::MAX / 4, |x| 2 * x + 2);
+        let kept = places + halvings + digits;
+        let (mut below, mut above) = (self << (kept - places - halvings)).exp_bounds(kept);
+        for _ in 0..halvings {
+            below = (&below * &below) >> kept;
+            above = -(-(&above * &above) >> kept);
+        }
+        (below >> (kept - places), -(-above >> (kept - places)))
+    }
+
     /// `self, self + 1, …`, as long as they are below `end`.
     pub fn up_to(&self, end: &Self) -> impl Iterator<Item = Self> + use<> {
         let end = end.clone();

@@ -14,6 +14,7 @@
 //! use formwright::construct::yun::Options;
 //! use formwright::eval::{exact, indexed};
 //! use formwright::exact::Rat;
+//! use formwright::network::Realisation;
 //! use formwright::target::Source;
 //!
 //! let model = compile(&Request {
@@ -24,6 +25,7 @@
 //!     construction: Some(Construction::Yun),
 //!     options: Options::default(),
 //!     trade: None,
+//!     attention: Realisation::Softmax,
 //!     assume_equivariant: false,
 //!     tolerance: Tolerance::default(),
 //!     arithmetic: Arithmetic::Exact,

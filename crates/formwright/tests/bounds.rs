@@ -12,6 +12,7 @@ use formwright::compile::{Model, Request, Tolerance, compile};
 use formwright::construct::yun::Options;
 use formwright::eval::indexed;
 use formwright::exact::Rat;
+use formwright::network::Realisation;
 use formwright::target::{Source, Target};
 use support::{ON_THE_UNIT_BOX, Random, Triple, built_in, exact_network, expression, grid};
 
@@ -114,6 +115,7 @@ fn measured_errors_stay_below_certified_ones() {
                     options: Options { positional, ..Options::default() },
                     construction: None,
                     trade: None,
+                    attention: Realisation::Softmax,
                     assume_equivariant: false,
                     tolerance: Tolerance { eps: None, norm: Some(norm(norm_name)), lipschitz: None },
                     arithmetic: formwright::compile::Arithmetic::Exact,

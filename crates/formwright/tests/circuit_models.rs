@@ -11,7 +11,7 @@ use formwright::error::ErrorKind;
 use formwright::eval::float::Engine;
 use formwright::exact::Rat;
 use formwright::lower::Format;
-use formwright::network::Precision;
+use formwright::network::{Precision, Realisation};
 use formwright::plan::{Way, compile_first, plan};
 use formwright::target::{Source, catalogue};
 use support::expression;
@@ -25,6 +25,7 @@ fn request(source: Source, tokens: usize, norm: Option<Norm>) -> Request {
         resolution: None,
         options: Options::default(),
         trade: None,
+        attention: Realisation::Softmax,
         assume_equivariant: false,
         tolerance: Tolerance { eps: None, norm, lipschitz: None },
         arithmetic: Arithmetic::Auto(Format::literal(Precision::F64)),
@@ -96,11 +97,12 @@ fn the_first_row_is_built_and_every_row_is_what_it_says() {
         let rows = plan.candidates.iter().filter(|candidate| matches!(candidate.way, Way::Circuit { .. }));
         assert_eq!(rows.clone().count(), 4, "two formats, two trades");
         for row in rows {
-            let Way::Circuit { precision: Some(precision), trade } = row.way else { panic!("a circuit in floats") };
+            let Way::Circuit { precision: Some(precision), trade, .. } = row.way else { panic!("a circuit in floats") };
             let sketch = row.outcome.as_ref().expect("a circuit");
             let model = compile(&Request {
                 construction: Some(Construction::Circuit),
                 trade,
+                attention: Realisation::Softmax,
                 arithmetic: Arithmetic::Float(Format::literal(precision)),
                 ..request.clone()
             });

@@ -11,7 +11,7 @@ use formwright::construct::yun::Options;
 use formwright::error::Result;
 use formwright::exact::{Int, Rat};
 use formwright::lower::{Format, Hidden, Temperature};
-use formwright::network::Precision;
+use formwright::network::{Precision, Realisation};
 use formwright::target::{Checked, Domain, Expression, Source};
 
 fn checked(text: &str, dims: usize) -> Checked {
@@ -37,6 +37,7 @@ fn sumformer(
         assume_equivariant: false,
         tolerance: Tolerance { eps: Some(eps), norm: Some(Norm::Sup), lipschitz: None },
         arithmetic: Arithmetic::Float(format),
+        attention: Realisation::Softmax,
     })
 }
 

@@ -6,7 +6,7 @@ use formwright::compile::{Model, compile};
 use formwright::construct::yun::Options;
 use formwright::eval::{exact, indexed};
 use formwright::exact::Rat;
-use formwright::network::{Activation, Attention, FeedForward, Head, Normaliser, Sequence};
+use formwright::network::{Activation, Attention, FeedForward, Head, Normaliser, Realisation, Sequence};
 use formwright::target::Source;
 use proptest::prelude::*;
 use support::{
@@ -114,6 +114,7 @@ fn other_boxes_and_integer_domains_are_moved_by_the_embedding() {
         options: positional(),
         construction: None,
         trade: None,
+        attention: Realisation::Softmax,
         assume_equivariant: false,
         tolerance: formwright::compile::Tolerance::default(),
         arithmetic: formwright::compile::Arithmetic::Exact,

@@ -9,7 +9,7 @@ use formwright::construct::yun::Options;
 use formwright::error::{Error, ErrorKind};
 use formwright::exact::Rat;
 use formwright::lower::{Format, Hidden, Temperature};
-use formwright::network::Precision;
+use formwright::network::{Precision, Realisation};
 use formwright::plan::{Way, plan};
 use shuffled::Shuffle;
 use support::expression;
@@ -23,6 +23,7 @@ fn request(text: &str, resolution: u64, precision: Precision, hidden: Hidden, op
         options,
         construction: None,
         trade: None,
+        attention: Realisation::Softmax,
         assume_equivariant: false,
         tolerance: Tolerance { eps: None, norm: Some("l1".parse().expect("a norm")), lipschitz: None },
         arithmetic: Arithmetic::Float(Format { precision, temperature: Temperature::Derived, hidden }),

@@ -11,7 +11,8 @@ use formwright::eval::float::{Engine, Sequence};
 use formwright::eval::reference::{self, Enclosure, Reference};
 use formwright::exact::{Int, Rat};
 use formwright::network::{
-    AttentionRun, Coordinate, FeedForwardRun, FloatAffine, FloatNetwork, FloatStage, Mask, Precision, Run,
+    AttentionKind, AttentionRun, Coordinate, FeedForwardRun, FloatAffine, FloatNetwork, FloatStage, Mask, Precision,
+    Run,
 };
 use proptest::prelude::*;
 use support::Random;
@@ -44,6 +45,7 @@ fn attention(random: &mut Random, precision: Precision, stage: usize, blocks: us
     let (heads, head_size, value_size) = (1 + below(random, 3), 1 + below(random, 3), 1 + below(random, 2));
     let mut tensor = |size: usize, scale: f64| numbers(random, precision, blocks * heads * size, scale);
     AttentionRun {
+        kind: AttentionKind::Softmax,
         stage,
         heads,
         head_size,
@@ -469,6 +471,7 @@ fn the_number_of_threads_and_of_neighbours_does_not_matter() {
 fn two_keys(k: f64) -> FloatNetwork {
     let one = || vec![1.0];
     let attention = AttentionRun {
+        kind: AttentionKind::Softmax,
         stage: 0,
         heads: 1,
         head_size: 1,

@@ -8,7 +8,7 @@ use formwright::error::ErrorKind;
 use formwright::eval::float::Engine;
 use formwright::exact::Rat;
 use formwright::lower::Format;
-use formwright::network::Precision;
+use formwright::network::{Precision, Realisation};
 use support::expression;
 
 fn request(text: &str, positional: bool, eps: Option<Rat>, resolution: Option<u64>, arithmetic: Arithmetic) -> Request {
@@ -20,6 +20,7 @@ fn request(text: &str, positional: bool, eps: Option<Rat>, resolution: Option<u6
         options: Options { positional, ..Options::default() },
         construction: None,
         trade: None,
+        attention: Realisation::Softmax,
         assume_equivariant: false,
         tolerance: Tolerance { eps, norm: Some("l1".parse().expect("a norm")), lipschitz: None },
         arithmetic,

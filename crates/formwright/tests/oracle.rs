@@ -5,7 +5,7 @@ use formwright::compile::{Model, Request, compile};
 use formwright::construct::yun::Options;
 use formwright::eval::{exact, indexed};
 use formwright::input;
-use formwright::network::Sequence;
+use formwright::network::{Realisation, Sequence};
 use formwright::target::Source;
 use serde_json::Value;
 
@@ -30,6 +30,7 @@ fn model(case: &Value) -> Model {
         options: Options { positional: number("theorem") == 3, as_printed, ..Options::default() },
         construction: None,
         trade: None,
+        attention: Realisation::Softmax,
         assume_equivariant: false,
         tolerance: formwright::compile::Tolerance::default(),
         arithmetic: formwright::compile::Arithmetic::Exact,

@@ -6,7 +6,7 @@ use formwright::compile::{Arithmetic, Construction, Request, Tolerance, compile}
 use formwright::construct::yun::Options;
 use formwright::exact::{Int, Rat};
 use formwright::lower::Format;
-use formwright::network::Precision;
+use formwright::network::{Precision, Realisation};
 use formwright::plan::{Candidate, Way, compile_first, plan};
 use support::expression;
 
@@ -19,6 +19,7 @@ fn request(text: &str, tokens: usize, eps: Rat, norm: &str) -> Request {
         options: Options::default(),
         construction: Some(Construction::Yun),
         trade: None,
+        attention: Realisation::Softmax,
         assume_equivariant: false,
         tolerance: Tolerance { eps: Some(eps), norm: Some(norm.parse().expect("a norm")), lipschitz: None },
         arithmetic: Arithmetic::Exact,

@@ -278,6 +278,7 @@ struct WrittenFloat {
 #[derive(Deserialize)]
 struct WrittenCircuit {
     trade: String,
+    attention: String,
     network: Skeleton,
     sumformer: Option<WrittenForm>,
 }
@@ -401,8 +402,8 @@ pub fn read(dir: &Path) -> Result<Model> {
         ("circuit" | "sumformer", _) => {
             let written: WrittenCircuit = serde_json::from_value(file).map_err(|error| wrong(&error.to_string()))?;
             let basis = written.basis(&common.construction).map_err(|error| wrong(error.headline()))?;
-            let kind = (written.trade.as_str(), basis);
-            let circuit = read_circuit(kind, shipped(&written.network)?, &grid, &target, &tolerance);
+            let how = (written.trade.as_str(), written.attention.as_str(), basis);
+            let circuit = read_circuit(how, shipped(&written.network)?, &grid, &target, &tolerance);
             (circuit.map_err(|error| wrong(error.headline()))?.into(), OnceLock::new())
         }
         ("yun", "exact") => {
@@ -523,7 +524,7 @@ fn read_sum_code(
 
 /// A circuit with the weights that were shipped. Whether they are the ones that are compiled is looked at when something is claimed.
 fn read_circuit(
-    (trade, basis): (&str, Option<Basis>),
+    (trade, attention, basis): (&str, &str, Option<Basis>),
     shipped: FloatNetwork,
     grid: &Grid,
     target: &Arc<Target>,
@@ -534,7 +535,8 @@ fn read_circuit(
     };
     let known = [Trade::Width, Trade::Depth].into_iter().find(|known| known.name() == trade);
     let trade = known.ok_or_else(|| Error::input(format!("its trade is '{trade}'")))?;
-    Circuit::read(shipped, target, grid, eps, &norm, (trade, basis))
+    let attention = attention.parse().map_err(|_| Error::input(format!("its attention is '{attention}'")))?;
+    Circuit::read(shipped, target, grid, eps, &norm, (trade, attention, basis))
 }
 
 /// The exact network of a file.

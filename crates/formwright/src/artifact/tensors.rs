@@ -23,7 +23,8 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::error::{Error, Result};
 use crate::network::{
-    AttentionRun, Coordinate, FeedForwardRun, FloatAffine, FloatNetwork, FloatStage, Mask, Precision, Run, mask,
+    AttentionKind, AttentionRun, Coordinate, FeedForwardRun, FloatAffine, FloatNetwork, FloatStage, Mask, Precision,
+    Run, mask,
 };
 
 /// Everything of a float network but its numbers.
@@ -73,12 +74,70 @@ struct RunShape {
 #[serde(deny_unknown_fields)]
 struct AttentionShape {
     stage: usize,
+    /// Softmax where nothing is written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    kind: Option<KindShape>,
     heads: usize,
+    /// Nothing is written where there are no queries and keys.
+    #[serde(default, skip_serializing_if = "is_zero")]
     head_size: usize,
     value_size: usize,
     /// One for each head; every head sees every key where nothing is written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     masks: Option<Vec<Mask>>,
+}
+
+impl AttentionShape {
+    /// The run without a single number, and without masks where none are written.
+    fn empty(&self) -> AttentionRun {
+        AttentionRun {
+            stage: self.stage,
+            kind: self.kind.map_or(AttentionKind::Softmax, KindShape::empty),
+            heads: self.heads,
+            head_size: self.head_size,
+            value_size: self.value_size,
+            masks: self.masks.clone().unwrap_or_default(),
+            q: Vec::new(),
+            q_bias: Vec::new(),
+            k: Vec::new(),
+            v: Vec::new(),
+            o: Vec::new(),
+        }
+    }
+}
+
+/// A kind of attention other than softmax.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+enum KindShape {
+    Average,
+    Linformer { size: usize },
+    Performer { size: usize },
+}
+
+impl KindShape {
+    fn of(kind: &AttentionKind) -> Option<Self> {
+        match kind {
+            AttentionKind::Softmax => None,
+            AttentionKind::Average => Some(Self::Average),
+            AttentionKind::Linformer { size, .. } => Some(Self::Linformer { size: *size }),
+            AttentionKind::Performer { size, .. } => Some(Self::Performer { size: *size }),
+        }
+    }
+
+    /// Without a single number.
+    fn empty(self) -> AttentionKind {
+        match self {
+            Self::Average => AttentionKind::Average,
+            Self::Linformer { size } => AttentionKind::Linformer { size, e: Vec::new(), f: Vec::new() },
+            Self::Performer { size } => AttentionKind::Performer { size, w: Vec::new() },
+        }
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes fields by reference")]
+fn is_zero(size: &usize) -> bool {
+    *size == 0
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -112,6 +171,7 @@ impl Skeleton {
             blocks: run.blocks,
             attention: run.attention.as_ref().map(|a| AttentionShape {
                 stage: a.stage,
+                kind: KindShape::of(&a.kind),
                 heads: a.heads,
                 head_size: a.head_size,
                 value_size: a.value_size,
@@ -167,7 +227,14 @@ impl Skeleton {
         for (i, run) in self.runs.iter().enumerate() {
             let mut counts = vec![("blocks", run.blocks)];
             if let Some(a) = &run.attention {
-                counts.extend([("heads", a.heads), ("head_size", a.head_size), ("value_size", a.value_size)]);
+                counts.extend([("heads", a.heads), ("value_size", a.value_size)]);
+                match a.kind {
+                    None => counts.push(("head_size", a.head_size)),
+                    Some(KindShape::Average) => {}
+                    Some(KindShape::Linformer { size } | KindShape::Performer { size }) => {
+                        counts.extend([("head_size", a.head_size), ("size", size)]);
+                    }
+                }
             }
             counts.extend(run.feed_forward.as_ref().map(|f| ("hidden", f.hidden)));
             if let Some((name, _)) = counts.into_iter().find(|(_, count)| *count == 0) {
@@ -193,8 +260,9 @@ impl Skeleton {
                 }
                 stage = next;
             }
-            if let Some((a, masks)) = run.attention.as_ref().and_then(|a| Some((a, a.masks.as_ref()?))) {
-                mask::check(masks, a.heads, blocks, lengths)?;
+            if let Some(a) = &run.attention {
+                a.empty().check_kind(blocks, lengths)?;
+                a.masks.as_ref().map_or(Ok(()), |masks| mask::check(masks, a.heads, blocks, lengths))?;
             }
             blocks = match blocks.checked_add(run.blocks) {
                 Some(sum) => sum,
@@ -207,18 +275,6 @@ impl Skeleton {
     /// The network without a single number, and without masks where none are written.
     fn empty(&self) -> FloatNetwork {
         let affine = |inputs, outputs| FloatAffine { inputs, outputs, weight: Vec::new(), bias: Vec::new() };
-        let attention = |a: &AttentionShape| AttentionRun {
-            stage: a.stage,
-            heads: a.heads,
-            head_size: a.head_size,
-            value_size: a.value_size,
-            masks: a.masks.clone().unwrap_or_default(),
-            q: Vec::new(),
-            q_bias: Vec::new(),
-            k: Vec::new(),
-            v: Vec::new(),
-            o: Vec::new(),
-        };
         let feed_forward = |f: &FeedForwardShape| FeedForwardRun {
             stage: f.stage,
             hidden: f.hidden,
@@ -229,7 +285,7 @@ impl Skeleton {
         };
         let run = |run: &RunShape| Run {
             blocks: run.blocks,
-            attention: run.attention.as_ref().map(attention),
+            attention: run.attention.as_ref().map(AttentionShape::empty),
             feed_forward: run.feed_forward.as_ref().map(feed_forward),
         };
         let coordinate = |c: &CoordinateShape| Coordinate { name: c.name.clone(), meaning: c.meaning.clone() };
@@ -264,7 +320,7 @@ fn entries(network: &mut FloatNetwork) -> Vec<&mut Vec<f64>> {
     entries.extend(network.positions.as_mut());
     for run in &mut network.runs {
         if let Some(a) = &mut run.attention {
-            entries.extend([&mut a.q, &mut a.q_bias, &mut a.k, &mut a.v, &mut a.o]);
+            entries.extend(a.entries());
         }
         if let Some(f) = &mut run.feed_forward {
             entries.extend([&mut f.w1, &mut f.b1, &mut f.w2, &mut f.b2]);

@@ -16,7 +16,7 @@ use crate::exact::Rat;
 use crate::interval::Interval;
 use crate::lattice::Grid;
 use crate::lower::{Hidden, Temperature};
-use crate::network::{FloatNetwork, Precision};
+use crate::network::{FloatNetwork, Precision, Realisation};
 use crate::target::{Checked, Target};
 
 /// What the circuit construction makes: the network that is shipped, and what is proved of it.
@@ -165,7 +165,7 @@ pub(crate) fn build(
     form: Option<&Continuous>,
 ) -> Result<Circuit> {
     let (eps, norm) = asked(request)?;
-    Circuit::build((target, shape), &eps, &norm, (precision, trade), form)
+    Circuit::build((target, shape), &norm, Asked { eps, precision, trade, attention: request.attention }, form)
 }
 
 /// The normal form of the target of a request, in a basis.
@@ -191,12 +191,11 @@ impl Circuit {
     /// Compiles the circuit whose error is at most `eps` in a norm.
     fn build(
         (target, shape): (&Arc<Target>, &Grid),
-        eps: &Rat,
         norm: &Norm,
-        (precision, trade): (Precision, Trade),
+        asked: Asked,
         form: Option<&Continuous>,
     ) -> Result<Self> {
-        let wish = wish(target, shape, eps, norm, precision, trade)?;
+        let wish = asked.wish(target, shape, norm)?;
         let compiled = compiled(target, &wish, form)?;
         let basis = form.map(|form| form.basis);
         let circuit = Self::shipped(compiled.network.clone(), wish, (target, shape), norm, basis);
@@ -211,9 +210,10 @@ impl Circuit {
         shape: &Grid,
         eps: &Rat,
         norm: &Norm,
-        (trade, basis): (Trade, Option<Basis>),
+        (trade, attention, basis): (Trade, Realisation, Option<Basis>),
     ) -> Result<Self> {
-        let wish = wish(target, shape, eps, norm, network.precision, trade)?;
+        let asked = Asked { eps: eps.clone(), precision: network.precision, trade, attention };
+        let wish = asked.wish(target, shape, norm)?;
         Ok(Self::shipped(network, wish, (target, shape), norm, basis))
     }
 
@@ -355,10 +355,21 @@ impl Circuit {
     }
 }
 
-/// What is asked of the compiler for an error of `eps` in a norm.
-fn wish(target: &Target, shape: &Grid, eps: &Rat, norm: &Norm, precision: Precision, trade: Trade) -> Result<Wish> {
-    let factor = supremum::factor(norm, shape, target)?;
-    Ok(Wish { tokens: shape.tokens(), eps: supremum::allowed(eps, factor)?, precision, trade })
+/// What is asked of a circuit, in the norm of the request.
+struct Asked {
+    eps: Rat,
+    precision: Precision,
+    trade: Trade,
+    attention: Realisation,
+}
+
+impl Asked {
+    /// What that is in the supremum norm.
+    fn wish(self, target: &Target, shape: &Grid, norm: &Norm) -> Result<Wish> {
+        let Self { eps, precision, trade, attention } = self;
+        let factor = supremum::factor(norm, shape, target)?;
+        Ok(Wish { tokens: shape.tokens(), eps: supremum::allowed(&eps, factor)?, precision, trade, attention })
+    }
 }
 
 fn compiled(target: &Target, wish: &Wish, form: Option<&Continuous>) -> Result<Compiled> {
@@ -392,13 +403,13 @@ fn downward(x: f64) -> String {
 mod tests {
     use std::sync::Arc;
 
-    use super::Circuit;
+    use super::{Asked, Circuit};
     use crate::bound::Norm;
     use crate::construct::circuit::Trade;
     use crate::eval::float::Engine;
     use crate::exact::Rat;
     use crate::lattice::Grid;
-    use crate::network::Precision;
+    use crate::network::{Precision, Realisation};
     use crate::target::Source;
 
     /// An error above the bound is refused if it is one, and not if the search was wrong about it.
@@ -407,9 +418,13 @@ mod tests {
         let target =
             Arc::new(Source::expression("t", "x - mean(x)").and_then(|source| source.target(1)).expect("a target"));
         let shape = Grid::new(2, 1, 2, Rat::ZERO, Rat::ONE).expect("a grid");
-        let kind = (Precision::F32, Trade::Width);
-        let built = Circuit::build((&target, &shape), &Rat::new(1, 100), &Norm::Sup, kind, None);
-        let mut circuit = built.expect("a circuit");
+        let asked = Asked {
+            eps: Rat::new(1, 100),
+            precision: Precision::F32,
+            trade: Trade::Width,
+            attention: Realisation::Softmax,
+        };
+        let mut circuit = Circuit::build((&target, &shape), &Norm::Sup, asked, None).expect("a circuit");
         let at = [vec![1.0], vec![0.0]];
         let confirm = |circuit: &Circuit, found: f64| {
             let engine = Engine::new(&circuit.network).expect("an engine");

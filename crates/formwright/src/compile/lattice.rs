@@ -12,7 +12,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::exact::{Int, Rat};
 use crate::lattice::{Grid, has_distinct_columns};
 use crate::lower::{self, Format, Hidden, Lowering, Temperature};
-use crate::network::{FloatNetwork, Network, Precision, Sequence};
+use crate::network::{FloatNetwork, Network, Precision, Realisation, Sequence};
 use crate::target::{Symmetry, Target};
 
 /// What a lattice construction makes.
@@ -37,6 +37,7 @@ pub struct Lowered {
 
 /// Compiles a target to the network of Theorem 2 or 3, in the first arithmetic that serves.
 pub(super) fn compile(request: &Request) -> Result<Model> {
+    check_attention(request)?;
     let mut missed = None;
     for format in request.arithmetic.choices() {
         match compile_in(request, format) {
@@ -53,6 +54,20 @@ pub(super) fn compile(request: &Request) -> Result<Model> {
         }
     }
     Err(missed.unwrap_or_else(|| Error::input("no arithmetic was asked for")))
+}
+
+/// Declines attention that cannot find the largest and the smallest id, which is what a lattice network's heads do.
+pub(crate) fn check_attention(request: &Request) -> Result<()> {
+    if request.attention == Realisation::Softmax {
+        return Ok(());
+    }
+    let kind = request.attention.kind();
+    Err(Error::declined(format!("a lattice network (yun) has no {kind} attention"))
+        .note(
+            "reason",
+            format!("its heads look for the largest and the smallest id; {kind} attention gives sums and means"),
+        )
+        .note("try", "--construction circuit, or --attention softmax"))
 }
 
 /// Compiles in one format; `None` is exact.

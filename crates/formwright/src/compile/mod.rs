@@ -28,7 +28,7 @@ use crate::eval::float::Engine;
 use crate::exact::{Int, Rat};
 use crate::lattice::Grid;
 use crate::lower;
-use crate::network::{Coordinate, FloatNetwork, LayerKind, Network, Sequence, Size};
+use crate::network::{AttentionKind, Coordinate, FloatNetwork, LayerKind, Network, Sequence, Size};
 use crate::target::{Source, Symmetry, Target};
 
 pub use circuit::{Circuit, Proof};
@@ -247,9 +247,12 @@ impl Model {
         self.tolerance.norm().or_else(|| float.then(|| Norm::Lp(Rat::from(2))))
     }
 
-    /// `softmax`, or `hardmax` if the network is exact.
-    pub fn attention(&self) -> &'static str {
-        self.float().map_or("hardmax", |_| "softmax")
+    /// `softmax`, or what else realises a circuit's sums; `hardmax` if the network is exact.
+    pub fn attention(&self) -> String {
+        match &self.built {
+            Built::Circuit(circuit) => circuit.wish.attention.to_string(),
+            Built::Lattice(_) | Built::SumCode(_) => self.float().map_or("hardmax", |_| "softmax").to_owned(),
+        }
     }
 
     /// `f32`, `f64` or `exact`.
@@ -565,7 +568,8 @@ impl Model {
 /// What one token's look at another costs, in all heads: scores, values, and about four operations' worth of time for an exponential.
 fn pairs(network: &FloatNetwork) -> usize {
     let attention = network.runs.iter().filter_map(|run| Some((run.blocks, run.attention.as_ref()?)));
-    attention.map(|(blocks, part)| blocks * part.heads * (part.head_size + part.value_size + 4)).sum()
+    let softmax = attention.filter(|(_, part)| part.kind == AttentionKind::Softmax);
+    softmax.map(|(blocks, part)| blocks * part.heads * (part.head_size + part.value_size + 4)).sum()
 }
 
 /// The stages of an exact network.

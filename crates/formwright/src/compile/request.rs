@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::exact::Rat;
 use crate::lattice::Grid;
 use crate::lower::Format;
-use crate::network::Precision;
+use crate::network::{Precision, Realisation};
 use crate::target::Source;
 
 /// What a user asks for; what is left open is filled in from the target, else from the defaults.
@@ -29,6 +29,8 @@ pub struct Request {
     pub options: Options,
     /// What a circuit's hidden units are traded for; `None` takes what is smaller.
     pub trade: Option<Trade>,
+    /// How a circuit's sums and means over all tokens are realised.
+    pub attention: Realisation,
     /// Take the target for equivariant, as an assumption.
     pub assume_equivariant: bool,
     /// The error that is asked for.

@@ -17,7 +17,7 @@ use crate::lattice::Grid;
 use crate::lattice::codes::Code;
 use crate::lower::sum_code::{SumCodeLowering, check_fit};
 use crate::lower::{Hidden, Temperature};
-use crate::network::{FloatNetwork, Network, Precision, Sequence};
+use crate::network::{FloatNetwork, Network, Precision, Realisation, Sequence};
 use crate::target::Target;
 
 /// What a sum of codes is made of.
@@ -101,6 +101,10 @@ pub(crate) fn refusal(request: &Request, options: &Options) -> Option<Error> {
             reason,
             "--values one-block, staircase, layered or rank",
         );
+    }
+    if request.attention != Realisation::Softmax {
+        let reason = "its sums are integers and must come out exactly, which is proved of softmax with equal scores only";
+        return out(format!("{name} has softmax heads"), reason, "--attention softmax, or --construction sumformer");
     }
     if format.is_some_and(|format| format.temperature != Temperature::Derived) {
         let reason = "its scores are all equal, at any temperature";

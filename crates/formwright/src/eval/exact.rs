@@ -110,6 +110,8 @@ fn attended(head: &Head, normaliser: Normaliser, x: &Sequence) -> Sequence {
         let scores: Vec<Rat> = keys.iter().map(|key| dot(key, query)).collect();
         let weights = match normaliser {
             Normaliser::Hardmax => hardmax(&scores),
+            Normaliser::Average => vec![Rat::new(1, keys.len()); keys.len()],
+            Normaliser::Sum => vec![Rat::ONE; keys.len()],
         };
         let mut mixed = vec![Rat::ZERO; head.v.len()];
         for (weight, value) in weights.iter().zip(&values).filter(|(weight, _)| !weight.is_zero()) {

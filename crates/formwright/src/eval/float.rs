@@ -7,7 +7,7 @@
 //! y = read_out.weight z + read_out.bias
 //! ```
 //!
-//! `k` and `l` run over the keys that the head's mask shows. `∘` rounds the input to the format; sums are taken from left to right; no
+//! `k` and `l` run over the keys that the head's mask shows. Averages, Linformers and Performers are as `summary.rs` says. `∘` rounds the input to the format; sums are taken from left to right; no
 //! multiplication and addition are fused; `exp` rounds correctly. So the same network and input give the same bytes on every machine, with
 //! any number of threads and in any company. No layer and no zero is treated in a special way, except that what is known to come out bit for
 //! bit is not computed again.
@@ -18,6 +18,7 @@
 //! | `tile.rs` | numbers side by side, and matrices times them |
 //! | `columns.rs` | how sequences lie side by side: a token of many sequences, or many tokens of one |
 //! | `feed_forward.rs`, `attention.rs`, `seen.rs` | the two kinds of layers; what a tile of queries sees |
+//! | `summary.rs` | attention of other kinds than softmax: linear in the tokens |
 //! | `program.rs` | a network in one format; threads, and room that is used again |
 
 mod attention;
@@ -26,6 +27,7 @@ mod feed_forward;
 mod program;
 mod real;
 mod seen;
+mod summary;
 mod tile;
 
 use std::collections::BTreeMap;

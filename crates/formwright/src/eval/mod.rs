@@ -14,7 +14,7 @@ pub mod reference;
 
 use crate::error::{Error, Result};
 use crate::exact::Rat;
-use crate::network::{AttentionRun, FeedForwardRun, FloatNetwork, Network, Sequence, mask};
+use crate::network::{AttentionRun, FeedForwardRun, FloatNetwork, Network, Sequence};
 
 /// The states of a run: the embedding's and each stage's, by name.
 pub type Trace = Vec<(&'static str, Sequence)>;
@@ -80,12 +80,7 @@ pub fn check_network(network: &FloatNetwork) -> Result<()> {
     let mut first = 0;
     for run in &network.runs {
         if let Some(attention) = &run.attention {
-            let AttentionRun { heads, head_size, value_size, .. } = attention;
-            let sizes = [("heads", heads), ("head_size", head_size), ("value_size", value_size)];
-            if let Some((name, _)) = sizes.into_iter().find(|(_, size)| **size == 0) {
-                return Err(no_network(format!("{name} of block {first} is 0, expected 1 or more")));
-            }
-            mask::check(&attention.masks, attention.heads, first, network.lengths).map_err(no_network)?;
+            attention.check(first, network.lengths).map_err(no_network)?;
         }
         first += run.blocks;
     }

@@ -10,6 +10,9 @@
 //!               mid' = mid + b2 + Σ w2 max(t(mid), 0)
 //!               rad' = |S| rad + Σ_{t of both signs} |w2| |w1| rad                      since |max(s, 0) − max(t, 0)| ≤ |s − t|
 //! attention     z_i' = Σ_j M_ij z_j,   M_ij = δ_ij + Σ_heads p_ij o v,   p_ij = e_j / Σ_l e_l,   e_j = exp((k z_j − k z_m)ᵀ(q z_i + q_bias))
+//! average       p_ij = 1/n
+//! linformer     p_ij = Σ_a p'_ia f_aj,   p'_ia the softmax weights of the keys Σ_j e_aj k z_j
+//! performer     p_ij = (1/k) Σ_a exp(w_a y_i − ‖y_i‖²/2) exp(w_a x_j − ‖x_j‖²/2),   y_i = q z_i + q_bias, x_j = k z_j
 //! ```
 //!
 //! where `j` and `l` run over the keys that are seen, of which `m` has the largest score. The exponentials are enclosed by [`Int::exp_bounds`]; `p_ij` grows with `e_j` and falls
@@ -22,7 +25,7 @@ use rayon::prelude::*;
 use super::{Part, check_network, check_tokens, stages};
 use crate::error::Result;
 use crate::exact::{Int, Rat};
-use crate::network::{AttentionRun, FeedForwardRun, FloatAffine, FloatNetwork, Mask, Sequence};
+use crate::network::{AttentionKind, AttentionRun, FeedForwardRun, FloatAffine, FloatNetwork, Mask, Sequence};
 
 /// The places after the binary point of the first attempt and of the last one.
 const PLACES: (usize, usize) = (512, 16_384);
@@ -401,10 +404,38 @@ impl FeedForward {
     }
 }
 
+/// What a head does with its scores.
+#[derive(Clone, Debug)]
+enum Kind {
+    Softmax,
+    Average,
+    /// `e` and `f`, `[size, tokens]`.
+    Linformer(usize, Fixed, Fixed),
+    /// `w`, `[size, head_size]`.
+    Performer(usize, Fixed),
+}
+
+impl Kind {
+    /// Of one of all heads of all blocks.
+    fn new(run: &AttentionRun, head: usize, all: usize) -> Self {
+        let part = |tensor: &[f64], size: usize| Fixed::new(&tensor[head * size..][..size]);
+        match &run.kind {
+            AttentionKind::Softmax => Self::Softmax,
+            AttentionKind::Average => Self::Average,
+            AttentionKind::Linformer { size, e, f } => {
+                let side = e.len() / all;
+                Self::Linformer(*size, part(e, side), part(f, side))
+            }
+            AttentionKind::Performer { size, w } => Self::Performer(*size, part(w, size * run.head_size)),
+        }
+    }
+}
+
 /// A head, with `o` and `v` multiplied.
 #[derive(Clone, Debug)]
 struct Head {
     size: usize,
+    kind: Kind,
     mask: Mask,
     q: Fixed,
     q_bias: Vec<Int>,
@@ -426,7 +457,9 @@ impl Head {
             let entries = (0..width * width).map(|place| entry(place / width, place % width)).collect();
             let (q, q_bias) = Fixed::pair(&run.q[head * m * width..][..m * width], &run.q_bias[head * m..][..m]);
             let k = Fixed::new(&run.k[head * m * width..][..m * width]);
-            Self { size: m, mask: run.masks[place], q, q_bias, k, ov: Fixed { places: o.places + v.places, entries } }
+            let kind = Kind::new(run, head, run.v.len() / (mv * width));
+            let ov = Fixed { places: o.places + v.places, entries };
+            Self { size: m, kind, mask: run.masks[place], q, q_bias, k, ov }
         };
         range.clone().enumerate().map(head).collect()
     }
@@ -437,25 +470,94 @@ impl Head {
         state.iter().map(key).collect()
     }
 
-    /// The softmax weights of the query of token `i`, for the keys that it sees, in their order.
+    /// The weights of the query of token `i`, for the keys that it sees, in their order.
     fn weights(&self, z: &[Ball], i: usize, keys: &[Vec<Ball>], bits: usize) -> Vec<Ball> {
         let query: Vec<Ball> =
             (0..self.size).map(|row| dot(self.q.row(row, z.len()), z, &self.q_bias[row] << bits)).collect();
-        let keys: Vec<&Vec<Ball>> = self.mask.keys(i, keys.len()).positions().map(|j| &keys[j]).collect();
-        let score =
-            |key: &Vec<Ball>| key.iter().zip(&query).fold(Int::ZERO, |sum, (key, query)| sum + &key.mid * &query.mid);
-        let Some(&largest) = keys.iter().max_by_key(|key| score(key)) else { return Vec::new() };
-        let gap = |key: &Vec<Ball>| {
-            let mut gap = Ball::default();
-            for ((key, largest), query) in key.iter().zip(largest).zip(&query) {
-                gap.add_product(&Ball { mid: &key.mid - &largest.mid, rad: &key.rad + &largest.rad }, query);
+        match &self.kind {
+            Kind::Softmax => {
+                let keys: Vec<&Vec<Ball>> = self.mask.keys(i, keys.len()).positions().map(|j| &keys[j]).collect();
+                scores_to_weights(&keys, &query, bits + self.k.places + self.q.places, bits)
             }
-            gap.round(bits + self.k.places + self.q.places)
-        };
-        let gaps: Vec<Ball> =
-            keys.iter().map(|&key| if std::ptr::eq(key, largest) { Ball::default() } else { gap(key) }).collect();
-        softmax(&gaps, bits)
+            Kind::Average => {
+                let (each, rest) = (Int::ONE << bits).div_rem(&Int::from(keys.len()));
+                let rad = if rest == Int::ZERO { Int::ZERO } else { Int::ONE };
+                vec![Ball { mid: each, rad }; keys.len()]
+            }
+            Kind::Linformer(size, e, f) => {
+                let of_mixtures = |tensor: &Fixed, a: usize, x: &dyn Fn(usize) -> Ball| {
+                    let mut sum = Ball::default();
+                    tensor.row(a, keys.len()).iter().enumerate().for_each(|(j, w)| sum.add_scaled(w, &x(j)));
+                    sum
+                };
+                let mixed = |a: usize| -> Vec<Ball> {
+                    (0..self.size).map(|r| of_mixtures(e, a, &|j| keys[j][r].clone())).collect()
+                };
+                let mixed: Vec<Vec<Ball>> = (0..*size).map(mixed).collect();
+                let places = bits + self.k.places + self.q.places + e.places;
+                let weights = scores_to_weights(&mixed.iter().collect::<Vec<_>>(), &query, places, bits);
+                let weight = |j: usize| {
+                    let mut sum = Ball::default();
+                    weights.iter().enumerate().for_each(|(a, p)| sum.add_scaled(&f.row(a, keys.len())[j], p));
+                    sum.round(f.places)
+                };
+                (0..keys.len()).map(weight).collect()
+            }
+            Kind::Performer(size, w) => {
+                let of_query = features(w, &rounded(&query, self.q.places), *size, bits);
+                let weight = |key: &Vec<Ball>| {
+                    let mut sum = Ball::default();
+                    let of_key = features(w, &rounded(key, self.k.places), *size, bits);
+                    of_query.iter().zip(&of_key).for_each(|(x, y)| sum.add_product(x, y));
+                    let Ball { mid, rad } = sum.round(bits);
+                    let size = Int::from(*size);
+                    Ball { mid: mid.div_rem(&size).0, rad: rad.div_rem(&size).0 + Int::from(2) }
+                };
+                keys.iter().map(weight).collect()
+            }
+        }
     }
+}
+
+/// `exp(w_a x − ‖x‖²/2)` for every row `w_a`. The exponent is `‖w_a‖²/2 − ‖w_a − x‖²/2`, hence at most `‖w_a‖²/2`.
+fn features(w: &Fixed, x: &[Ball], size: usize, bits: usize) -> Vec<Ball> {
+    let mut square = Ball::default();
+    for x in x {
+        square.add_product(x, x);
+    }
+    let half = square.round(bits + 1);
+    let feature = |a: usize| {
+        let row = w.row(a, x.len());
+        let Ball { mid, rad } = dot(row, x, Int::ZERO).round(w.places);
+        let exponent = Ball { mid: mid - &half.mid, rad: rad + &half.rad };
+        let one = Int::ONE << bits;
+        if exponent.rad > one {
+            let most = row.iter().fold(Int::ZERO, |sum, w| sum + w * w);
+            let most = ceil(&(most << bits), 2 * w.places + 1);
+            return Ball::between(&Int::ZERO, &most.exp_between(bits).1);
+        }
+        let (lo, hi) = exponent.mid.exp_between(bits);
+        let (lo, hi) = ((lo * (&one - &exponent.rad)) >> bits, ceil(&(hi * (&one + &(&exponent.rad << 1))), bits));
+        Ball::between(&lo, &hi)
+    };
+    (0..size).map(feature).collect()
+}
+
+/// The softmax weights of keys, whose products with the query come in units of `2^-(bits + places)`.
+fn scores_to_weights(keys: &[&Vec<Ball>], query: &[Ball], places: usize, bits: usize) -> Vec<Ball> {
+    let score =
+        |key: &Vec<Ball>| key.iter().zip(query).fold(Int::ZERO, |sum, (key, query)| sum + &key.mid * &query.mid);
+    let Some(&largest) = keys.iter().max_by_key(|key| score(key)) else { return Vec::new() };
+    let gap = |key: &Vec<Ball>| {
+        let mut gap = Ball::default();
+        for ((key, largest), query) in key.iter().zip(largest).zip(query) {
+            gap.add_product(&Ball { mid: &key.mid - &largest.mid, rad: &key.rad + &largest.rad }, query);
+        }
+        gap.round(places)
+    };
+    let gaps: Vec<Ball> =
+        keys.iter().map(|&key| if std::ptr::eq(key, largest) { Ball::default() } else { gap(key) }).collect();
+    softmax(&gaps, bits)
 }
 
 /// Weights of scores, given by how far they are below the largest one.

@@ -20,7 +20,7 @@ pub fn metadata(model: &Model) -> Result<Vec<(String, String)>> {
     let mut properties = vec![
         ("target", target),
         ("construction", construction.to_owned()),
-        ("attention", model.attention().to_owned()),
+        ("attention", model.attention()),
         ("precision", model.precision().to_owned()),
     ];
     match &model.built {

@@ -11,6 +11,9 @@
 //! ```text
 //! attention       q = split(z qᵀ + q_bias), k = split(z kᵀ), v = split(z vᵀ)          [batch, heads, tokens, size]
 //!                 z + join(softmax(seen ? q kᵀ : −∞) v) oᵀ                            softmax over the last axis
+//! average         z + mean(z vᵀ) oᵀ                                                   mean over the tokens, before the heads are split
+//! linformer       z + join(softmax(q (e k)ᵀ) (f v)) oᵀ                                e, f: [heads, size, tokens]
+//! performer       z + join((x(q) / size) (x(k)ᵀ v)) oᵀ                                x(y) = exp(y wᵀ − ½ Σ y²)
 //! feed-forward    z + (max(z w1ᵀ + b1, 0) w2ᵀ + b2)
 //! ```
 //!
@@ -22,6 +25,7 @@
 //! of nodes to load a model; a single block stands in the graph itself. `stage.embed` and `stage.NAME`, if asked for, are the residual
 //! stream after the embedding and after every stage.
 
+mod heads;
 mod proto;
 
 use std::collections::BTreeSet;
@@ -30,7 +34,7 @@ use prost::Message;
 
 use crate::artifact::tensors;
 use crate::error::{Error, Result};
-use crate::network::{AttentionRun, FloatNetwork, Mask, Precision, Run};
+use crate::network::{FloatNetwork, Mask, Precision, Run};
 use proto::{
     AttributeProto, Dimension, DimensionProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto,
     StringStringEntryProto, TensorProto, TensorShapeProto, TensorTypeProto, TypeProto, ValueInfoProto,
@@ -118,6 +122,25 @@ fn int(name: &str, i: i64) -> AttributeProto {
 
 fn ints(name: &str, ints: &[i64]) -> AttributeProto {
     AttributeProto { name: name.to_owned(), ints: ints.to_vec(), kind: 7, ..AttributeProto::default() }
+}
+
+/// Numbers in a row.
+fn vector(precision: Precision, numbers: &[f64]) -> TensorProto {
+    TensorProto {
+        dims: vec![number(numbers.len())],
+        raw_data: Some(tensors::to_little_endian(precision, numbers)),
+        ..scalar(precision, 0.0)
+    }
+}
+
+/// A single number.
+fn scalar(precision: Precision, number: f64) -> TensorProto {
+    TensorProto {
+        dims: Vec::new(),
+        data_type: element(precision),
+        name: String::new(),
+        raw_data: Some(tensors::to_little_endian(precision, &[number])),
+    }
 }
 
 /// A tensor of truth values or of integers, one for each head, to be compared with `[heads, tokens, tokens]`.
@@ -223,33 +246,6 @@ impl Nodes {
         self.plain("Add", &[&linear, &format!("{at}.bias")], format!("{at}.out"))
     }
 
-    /// `z + join(softmax(seen ? q kᵀ : −∞) v) oᵀ`.
-    fn attention(&mut self, z: &str, run: &AttentionRun, weights: [&str; 5], seen: Option<&str>, at: &str) -> String {
-        let [q, q_bias, k, v, o] = weights;
-        let split = |nodes: &mut Self, rows: &str, size: usize, order: &[i64]| {
-            let heads = nodes.reshape(rows, &[0, 0, run.heads, size], format!("{rows}.heads"));
-            nodes.transpose(&heads, order, format!("{heads}.first"))
-        };
-        let queries = self.plain("MatMul", &[z, q], format!("{at}.queries.linear"));
-        let queries = self.plain("Add", &[&queries, q_bias], format!("{at}.queries"));
-        let queries = split(self, &queries, run.head_size, &[0, 2, 1, 3]);
-        let keys = self.plain("MatMul", &[z, k], format!("{at}.keys"));
-        let keys = split(self, &keys, run.head_size, &[0, 2, 3, 1]);
-        let values = self.plain("MatMul", &[z, v], format!("{at}.values"));
-        let values = split(self, &values, run.value_size, &[0, 2, 1, 3]);
-        let scores = self.plain("MatMul", &[&queries, &keys], format!("{at}.scores"));
-        let scores = match seen {
-            Some(seen) => self.plain("Where", &[seen, &scores, "hidden"], format!("{at}.scores.seen")),
-            None => scores,
-        };
-        let pattern = self.add("Softmax", &[&scores], vec![int("axis", -1)], format!("{at}.pattern"));
-        let mixed = self.plain("MatMul", &[&pattern, &values], format!("{at}.mixed"));
-        let mixed = self.transpose(&mixed, &[0, 2, 1, 3], format!("{at}.mixed.heads"));
-        let mixed = self.reshape(&mixed, &[0, 0, run.heads * run.value_size], format!("{at}.mixed.joined"));
-        let update = self.plain("MatMul", &[&mixed, o], format!("{at}.update"));
-        self.plain("Add", &[z, &update], format!("{at}.out"))
-    }
-
     /// `z + (max(z w1ᵀ + b1, 0) w2ᵀ + b2)`.
     fn feed_forward(&mut self, z: &str, weights: [&str; 4], at: &str) -> String {
         let [w1, b1, w2, b2] = weights;
@@ -264,7 +260,7 @@ impl Nodes {
 
 /// The weights of a run as the blocks use them: a name, and the sides behind that of the blocks.
 struct Weights {
-    attention: Option<[(String, Vec<usize>); 5]>,
+    attention: Option<Vec<(String, Vec<usize>)>>,
     feed_forward: Option<[(String, Vec<usize>); 4]>,
 }
 
@@ -300,13 +296,7 @@ impl<'n> Writer<'n> {
             positions.clone()
         } else {
             let precision = self.network.precision;
-            let hidden = TensorProto {
-                dims: Vec::new(),
-                data_type: element(precision),
-                name: String::new(),
-                raw_data: Some(tensors::to_little_endian(precision, &[f64::NEG_INFINITY])),
-            };
-            self.nodes.constant(hidden, "hidden".to_owned());
+            self.nodes.constant(scalar(precision, f64::NEG_INFINITY), "hidden".to_owned());
             self.positions.insert(self.nodes.positions()).clone()
         };
         self.nodes.seen(masks, &positions, &format!("{first}.attn.mask"))
@@ -320,6 +310,8 @@ impl<'n> Writer<'n> {
             z = self.nodes.plain("Add", &[&z, "pos"], "pos.out".to_owned());
         }
         let embedded = z.clone();
+        let attention = network.runs.iter().filter_map(|run| run.attention.as_ref());
+        self.nodes.numbers_of_performers(attention, precision);
         let mut first = 0;
         for run in &network.runs {
             z = if run.blocks == 1 { self.block(&z, run, first) } else { self.scan(&z, run, first) };
@@ -368,7 +360,7 @@ impl<'n> Writer<'n> {
             z = self.nodes.attention(
                 &z,
                 a,
-                weights.each_ref().map(|(name, _)| name.as_str()),
+                &weights.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(),
                 seen.as_deref(),
                 &format!("{first}.attn"),
             );
@@ -394,8 +386,8 @@ impl<'n> Writer<'n> {
         let slices: Vec<String> = stacked.iter().map(|(name, _)| format!("{name}.block")).collect();
         let mut names = slices.iter().map(String::as_str);
         if let Some(a) = &run.attention {
-            let weights = std::array::from_fn(|_| names.next().expect("a weight"));
-            out = body.attention(&out, a, weights, seen.as_deref(), &format!("{first}.attn"));
+            let weights: Vec<&str> = names.by_ref().take(a.tensors(self.network.tokens, width).len()).collect();
+            out = body.attention(&out, a, &weights, seen.as_deref(), &format!("{first}.attn"));
             self.after[a.stage] = Some(format!("{first}.run"));
         }
         if let Some(f) = &run.feed_forward {
@@ -422,20 +414,33 @@ impl<'n> Writer<'n> {
     /// A run's tensors, made ready for rows: transposed, the heads side by side.
     fn weights(&mut self, run: &Run, first: usize) -> Weights {
         let (nodes, width, blocks) = (&mut self.nodes, self.network.width(), run.blocks);
+        let tokens = self.network.tokens;
         let attention = run.attention.as_ref().map(|a| {
             let (keys, values) = (a.heads * a.head_size, a.heads * a.value_size);
-            let mut columns = |name: &str, size: usize| {
-                let name = format!("{first}.attn.{name}");
-                let joined = nodes.reshape(&name, &[blocks, size, width], format!("{name}.joined"));
-                (nodes.transpose(&joined, &[0, 2, 1], format!("{name}.rows")), vec![width, size])
-            };
-            let (q, k, v) = (columns("q", keys), columns("k", keys), columns("v", values));
-            let name = format!("{first}.attn.q_bias");
-            let q_bias = nodes.reshape(&name, &[blocks, keys], format!("{name}.joined"));
-            let name = format!("{first}.attn.o");
-            let o = nodes.transpose(&name, &[0, 1, 3, 2], format!("{name}.rows"));
-            let o = nodes.reshape(&o, &[blocks, values, width], format!("{name}.joined"));
-            [q, (q_bias, vec![keys]), k, v, (o, vec![values, width])]
+            let mut weights = Vec::new();
+            for (tensor, shape, _) in a.tensors(tokens, width) {
+                let name = format!("{first}.attn.{tensor}");
+                weights.push(match tensor {
+                    "q" | "k" | "v" => {
+                        let size = if tensor == "v" { values } else { keys };
+                        let joined = nodes.reshape(&name, &[blocks, size, width], format!("{name}.joined"));
+                        (nodes.transpose(&joined, &[0, 2, 1], format!("{name}.rows")), vec![width, size])
+                    }
+                    "q_bias" => (nodes.reshape(&name, &[blocks, keys], format!("{name}.joined")), vec![keys]),
+                    "o" => {
+                        let o = nodes.transpose(&name, &[0, 1, 3, 2], format!("{name}.rows"));
+                        let o = nodes.reshape(&o, &[blocks, values, width], format!("{name}.joined"));
+                        (o, vec![values, width])
+                    }
+                    "w" => {
+                        let rows = nodes.transpose(&name, &[0, 1, 3, 2], format!("{name}.rows"));
+                        (rows, vec![shape[0], shape[2], shape[1]])
+                    }
+                    // e and f are used as they are stored.
+                    _ => (name, shape),
+                });
+            }
+            weights
         });
         let feed_forward = run.feed_forward.as_ref().map(|f| {
             let mut rows = |name: &str| {

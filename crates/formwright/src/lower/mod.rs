@@ -22,6 +22,7 @@ pub mod guard;
 pub mod hardmax_to_softmax;
 pub mod pack;
 pub mod piecewise_to_relu;
+pub mod realise;
 pub mod sum_code;
 pub mod to_float;
 pub mod values_on_grid;
@@ -35,8 +36,8 @@ use crate::exact::{Int, Rat};
 use crate::interval::{Interval, add_up};
 use crate::lattice::Grid;
 use crate::network::{
-    Activation, Affine, Attention, AttentionRun, FeedForward, FeedForwardRun, FloatAffine, FloatNetwork, FloatStage,
-    Head, Layer, Mask, Network, Precision, Run, Size, Stage,
+    Activation, Affine, Attention, AttentionKind, AttentionRun, FeedForward, FeedForwardRun, FloatAffine, FloatNetwork,
+    FloatStage, Head, Layer, Mask, Network, Precision, Run, Size, Stage,
 };
 use crate::target::Target;
 
@@ -541,6 +542,7 @@ impl Assembly {
         let matrix = |rows: &[Vec<Rat>]| -> Vec<f64> { rows.iter().flatten().map(entry).collect() };
         let new = AttentionRun {
             stage,
+            kind: AttentionKind::Softmax,
             heads: layer.heads.len(),
             head_size: layer.heads.first().map_or(0, |head| head.q.len()),
             value_size: layer.heads.first().map_or(0, |head| head.v.len()),

@@ -6,7 +6,8 @@
 //! ```text
 //! z = embed.weight x + embed.bias (+ pos)
 //! block    z ← z + Σ_heads o · Σ_k softmax_k((k z_k)ᵀ(q z + q_bias)) (v z_k)          no 1/√m: it is in q;
-//!                                                                                     k runs over the keys that the head's mask shows
+//!                                                                                     k runs over the keys that the head's mask shows;
+//!                                                                                     other kinds of heads: realisation.rs
 //!          z ← z + w2 · max(w1 z + b1, 0) + b2
 //! y = read_out.weight z + read_out.bias
 //! ```
@@ -16,7 +17,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::{Coordinate, LayerKind, Mask, Size};
+use super::{AttentionKind, Coordinate, LayerKind, Mask, Size, mask};
 use crate::error::Error;
 use crate::exact::Int;
 
@@ -103,9 +104,11 @@ pub struct FloatStage {
 pub struct AttentionRun {
     /// The stage that they belong to.
     pub stage: usize,
+    /// What the heads do; all of them see everything unless it is softmax.
+    pub kind: AttentionKind,
     /// Heads of a block.
     pub heads: usize,
-    /// Rows of `q` and `k` of a head.
+    /// Rows of `q` and `k` of a head; 0 where there are none.
     pub head_size: usize,
     /// Rows of `v` of a head.
     pub value_size: usize,
@@ -121,6 +124,77 @@ pub struct AttentionRun {
     pub v: Vec<f64>,
     /// `[blocks, heads, width, value_size]`.
     pub o: Vec<f64>,
+}
+
+impl AttentionRun {
+    /// Its tensors, with their shapes but for the side of the blocks, in a network built for so many tokens.
+    pub fn tensors(&self, tokens: usize, width: usize) -> Vec<Tensor<'_>> {
+        let (h, m, mv) = (self.heads, self.head_size, self.value_size);
+        let mut tensors: Vec<Tensor<'_>> = Vec::new();
+        if self.kind.has_scores() {
+            tensors.push(("q", vec![h, m, width], &self.q));
+            tensors.push(("q_bias", vec![h, m], &self.q_bias));
+            tensors.push(("k", vec![h, m, width], &self.k));
+        }
+        match &self.kind {
+            AttentionKind::Softmax | AttentionKind::Average => {}
+            AttentionKind::Linformer { size, e, f } => {
+                tensors.push(("e", vec![h, *size, tokens], e));
+                tensors.push(("f", vec![h, *size, tokens], f));
+            }
+            AttentionKind::Performer { size, w } => tensors.push(("w", vec![h, *size, m], w)),
+        }
+        tensors.push(("v", vec![h, mv, width], &self.v));
+        tensors.push(("o", vec![h, width, mv], &self.o));
+        tensors
+    }
+
+    /// The same tensors, to be filled in.
+    pub(crate) fn entries(&mut self) -> Vec<&mut Vec<f64>> {
+        let mut entries = Vec::new();
+        if self.kind.has_scores() {
+            entries.extend([&mut self.q, &mut self.q_bias, &mut self.k]);
+        }
+        match &mut self.kind {
+            AttentionKind::Softmax | AttentionKind::Average => {}
+            AttentionKind::Linformer { e, f, .. } => entries.extend([e, f]),
+            AttentionKind::Performer { w, .. } => entries.push(w),
+        }
+        entries.extend([&mut self.v, &mut self.o]);
+        entries
+    }
+
+    /// What keeps a run that begins with block `first` from having attention of its kind, in a network that accepts so many tokens.
+    pub(crate) fn check(&self, first: usize, lengths: (usize, usize)) -> Result<(), String> {
+        self.check_kind(first, lengths)?;
+        mask::check(&self.masks, self.heads, first, lengths)
+    }
+
+    /// The same, but for what the masks show.
+    pub(crate) fn check_kind(&self, first: usize, lengths: (usize, usize)) -> Result<(), String> {
+        let expected = if self.kind.has_scores() { self.head_size > 0 } else { self.head_size == 0 };
+        if !expected {
+            let (size, name) = (self.head_size, self.kind.name());
+            let expected = if self.kind.has_scores() { "1 or more" } else { "0" };
+            return Err(format!("head_size of block {first} is {size}, expected {expected} for {name}"));
+        }
+        let sizes = [("heads", self.heads), ("value_size", self.value_size), ("size", self.kind.size().unwrap_or(1))];
+        if let Some((name, _)) = sizes.into_iter().find(|(_, size)| *size == 0) {
+            return Err(format!("{name} of block {first} is 0, expected 1 or more"));
+        }
+        if self.kind == AttentionKind::Softmax {
+            return Ok(());
+        }
+        let name = self.kind.name();
+        if let Some(head) = self.masks.iter().position(|mask| *mask != Mask::ALL) {
+            return Err(format!("block {first}, head {head}: {name} has no masks"));
+        }
+        if matches!(self.kind, AttentionKind::Linformer { .. }) && lengths.0 != lengths.1 {
+            let (least, most) = lengths;
+            return Err(format!("block {first}: {name} is for one number of tokens, not for {least} to {most}"));
+        }
+        Ok(())
+    }
 }
 
 /// The feed-forward sub-layers of a run.
@@ -162,6 +236,8 @@ pub struct FloatLayer<'a> {
     pub stage: usize,
     /// Attention or feed-forward.
     pub kind: LayerKind,
+    /// What its heads do, if it is attention.
+    pub attention: Option<&'a AttentionKind>,
     /// What each head sees, if it is attention.
     pub masks: &'a [Mask],
     /// Its tensors, called as in the files, without the side of the blocks.
@@ -232,12 +308,10 @@ impl FloatNetwork {
         for run in &self.runs {
             let b = run.blocks;
             if let Some(a) = &run.attention {
-                let (h, m, mv) = (a.heads, a.head_size, a.value_size);
-                tensors.push((format!("{first}.attn.q"), vec![b, h, m, width], &a.q));
-                tensors.push((format!("{first}.attn.q_bias"), vec![b, h, m], &a.q_bias));
-                tensors.push((format!("{first}.attn.k"), vec![b, h, m, width], &a.k));
-                tensors.push((format!("{first}.attn.v"), vec![b, h, mv, width], &a.v));
-                tensors.push((format!("{first}.attn.o"), vec![b, h, width, mv], &a.o));
+                for (name, shape, entries) in a.tensors(self.tokens, width) {
+                    let shape = std::iter::once(b).chain(shape).collect();
+                    tensors.push((format!("{first}.attn.{name}"), shape, entries));
+                }
             }
             if let Some(f) = &run.feed_forward {
                 tensors.push((format!("{first}.ff.w1"), vec![b, f.hidden, width], &f.w1));
@@ -264,15 +338,15 @@ impl FloatNetwork {
                     (name, shape, &entries[block * size..(block + 1) * size])
                 };
                 let attention = run.attention.as_ref().map(|a| {
-                    let (h, m, mv) = (a.heads, a.head_size, a.value_size);
-                    let tensors = vec![
-                        slice("q", vec![h, m, width], &a.q),
-                        slice("q_bias", vec![h, m], &a.q_bias),
-                        slice("k", vec![h, m, width], &a.k),
-                        slice("v", vec![h, mv, width], &a.v),
-                        slice("o", vec![h, width, mv], &a.o),
-                    ];
-                    FloatLayer { stage: a.stage, kind: LayerKind::Attention, masks: &a.masks, tensors }
+                    let of_run = a.tensors(self.tokens, width).into_iter();
+                    let tensors = of_run.map(|(name, shape, stacked)| slice(name, shape, stacked)).collect();
+                    FloatLayer {
+                        stage: a.stage,
+                        kind: LayerKind::Attention,
+                        attention: Some(&a.kind),
+                        masks: &a.masks,
+                        tensors,
+                    }
                 });
                 let feed_forward = run.feed_forward.as_ref().map(|f| {
                     let tensors = vec![
@@ -281,7 +355,7 @@ impl FloatNetwork {
                         slice("w2", vec![width, f.hidden], &f.w2),
                         slice("b2", vec![width], &f.b2),
                     ];
-                    FloatLayer { stage: f.stage, kind: LayerKind::FeedForward, masks: &[], tensors }
+                    FloatLayer { stage: f.stage, kind: LayerKind::FeedForward, attention: None, masks: &[], tensors }
                 });
                 attention.into_iter().chain(feed_forward)
             })

@@ -22,6 +22,10 @@ use crate::exact::Rat;
 pub enum Normaliser {
     /// All weight on the largest score, in equal parts where several are largest.
     Hardmax,
+    /// `1/n` on each of the `n` keys, whatever the scores.
+    Average,
+    /// 1 on each key, whatever the scores: what a Linformer and a Performer come to whose queries and keys are 0.
+    Sum,
 }
 
 /// One attention head of any size.

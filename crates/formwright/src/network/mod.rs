@@ -13,6 +13,7 @@ mod activation;
 mod float;
 mod layer;
 pub(crate) mod mask;
+pub(crate) mod realisation;
 mod size;
 mod sumformer;
 
@@ -29,6 +30,7 @@ pub use float::{
 };
 pub use layer::{Attention, Block, FeedForward, Head, Layer, LayerKind, Normaliser};
 pub use mask::{Keys, Limits, Mask};
+pub use realisation::{AttentionKind, Form, Realisation, Values};
 pub use size::{Size, StageSize};
 pub use sumformer::{Sumformer, TokenNetwork, equivariant, semi_invariant};
 

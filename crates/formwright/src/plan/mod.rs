@@ -15,7 +15,7 @@ use crate::bound::baseline::baseline;
 use crate::bound::piecewise::{Question, bound};
 use crate::bound::resolution::Found;
 use crate::bound::{Baseline, Budget, Norm, lowered};
-use crate::compile::lattice::{assumptions, build, coarsest, domain_name, grid_for, not_met};
+use crate::compile::lattice::{assumptions, build, check_attention, coarsest, domain_name, grid_for, not_met};
 use crate::compile::{Arithmetic, Circuit, Construction, Lowered, Model, Proof, Request, circuit, compile, sum_code};
 use crate::construct::circuit::Trade;
 use crate::construct::sumcode::{self, Family};
@@ -25,7 +25,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::exact::{Int, Rat};
 use crate::lattice::Grid;
 use crate::lower::{self, Format, Hidden, Lowering};
-use crate::network::{FloatNetwork, Precision, Size};
+use crate::network::{FloatNetwork, Precision, Realisation, Size};
 use crate::target::{Symmetry, Target};
 
 /// One way to build a target.
@@ -53,6 +53,8 @@ pub enum Way {
         precision: Option<Precision>,
         /// What hidden units are traded for; `None` if there is no circuit at all.
         trade: Option<Trade>,
+        /// How its sums are realised.
+        attention: Realisation,
     },
     /// A sum of codes.
     SumCode {
@@ -69,6 +71,8 @@ pub enum Way {
         trade: Option<Trade>,
         /// What its ψ is made of; `None` if there is no normal form.
         basis: Option<Basis>,
+        /// The kind of its heads.
+        attention: Realisation,
     },
 }
 
@@ -126,7 +130,9 @@ impl Way {
     pub fn construction(self) -> String {
         match self {
             Self::Yun { positional: true, .. } => "yun --positional".to_owned(),
-            Self::Circuit { trade: Some(trade), .. } => format!("circuit --trade {}", trade.name()),
+            Self::Circuit { trade: Some(trade), attention, .. } => {
+                format!("circuit --trade {}{}", trade.name(), behind(attention))
+            }
             Self::SumCode { options, .. } => {
                 let mut name = options.family.name().to_owned();
                 if options.positional {
@@ -137,11 +143,10 @@ impl Way {
                 }
                 options.code.map_or(name.clone(), |code| format!("{name} --code {code}"))
             }
-            Self::Sumformer { trade: Some(trade), basis: None | Some(Basis::Polynomial), .. } => {
-                format!("sumformer --trade {}", trade.name())
-            }
-            Self::Sumformer { trade: Some(trade), basis: Some(basis), .. } => {
-                format!("sumformer --basis {basis} --trade {}", trade.name())
+            Self::Sumformer { trade: Some(trade), basis, attention, .. } => {
+                let basis = basis.filter(|basis| *basis != Basis::Polynomial);
+                let basis = basis.map_or_else(String::new, |basis| format!(" --basis {basis}"));
+                format!("sumformer{basis} --trade {}{}", trade.name(), behind(attention))
             }
             _ => self.family().to_owned(),
         }
@@ -169,10 +174,19 @@ impl Way {
         self.floats().map_or("exact", Precision::name)
     }
 
-    /// `softmax`, or `hardmax` if it is exact.
-    pub fn attention(self) -> &'static str {
-        self.floats().map_or("hardmax", |_| "softmax")
+    /// `softmax`, or what else realises a circuit's sums; `hardmax` if it is exact.
+    pub fn attention(self) -> String {
+        match (self, self.floats()) {
+            (_, None) => "hardmax".to_owned(),
+            (Self::Circuit { attention, .. } | Self::Sumformer { attention, .. }, Some(_)) => attention.to_string(),
+            (Self::Yun { .. } | Self::SumCode { .. }, Some(_)) => "softmax".to_owned(),
+        }
     }
+}
+
+/// What one writes behind a circuit whose heads are not softmax.
+fn behind(attention: Realisation) -> String {
+    if attention == Realisation::Softmax { String::new() } else { format!(" --attention {attention}") }
 }
 
 impl Candidate {
@@ -198,14 +212,17 @@ impl Candidate {
 
     /// What candidates are sorted by. Those that serve: single precision before double, floats before exact numbers, then the fewest
     /// parameters. Those that do not: the nearest first. Those that are not to be had: those that miss a tolerance first, then lattice
-    /// networks, exact numbers first, whose reason is never a format.
+    /// networks, exact numbers first, whose reason is never a format; but where attention is asked for that only circuits have, these.
     fn rank(&self) -> (u8, usize, f64, Int) {
         let class = self.way.class();
         match &self.outcome {
             Ok(sketch) if sketch.why_not.is_none() => (0, class, 0.0, sketch.size.parameters.clone()),
             Ok(sketch) => (1, 0, sketch.budget.bound, sketch.size.parameters.clone()),
             Err(error) if error.kind() == ErrorKind::Rejected => (2, 2 - class, 0.0, Int::ZERO),
-            Err(_) if self.way.is_circuit() => (4, 2 - class, 0.0, Int::ZERO),
+            Err(_) if self.way.is_circuit() => {
+                let realised = self.way.attention() != Realisation::Softmax.to_string();
+                (if realised { 2 } else { 4 }, 2 - class, 0.0, Int::ZERO)
+            }
             Err(_) => (3, 2 - class, 0.0, Int::ZERO),
         }
     }
@@ -386,8 +403,8 @@ fn rows(request: &Request, wanted: Rows) -> Result<Plan> {
 /// Every circuit of the target's expression, or of its normal form: compiled, since that is what it takes to know its size.
 fn circuits(request: &Request, shape: &Grid, target: &Arc<Target>, form: Option<&Continuous>) -> Vec<Candidate> {
     let way = |precision, trade| match form {
-        Some(form) => Way::Sumformer { precision, trade, basis: Some(form.basis) },
-        None => Way::Circuit { precision, trade },
+        Some(form) => Way::Sumformer { precision, trade, basis: Some(form.basis), attention: request.attention },
+        None => Way::Circuit { precision, trade, attention: request.attention },
     };
     let refusal = circuit::refusal(request);
     let mut candidates = Vec::new();
@@ -496,7 +513,8 @@ fn sumformers(request: &Request, shape: &Grid, target: &Arc<Target>) -> Vec<Cand
         }
         Err(error) if asked => {
             let precisions = request.arithmetic.choices().into_iter().map(|format| format.map(|f| f.precision));
-            let way = |precision| Way::Sumformer { precision, trade: None, basis };
+            let attention = request.attention;
+            let way = |precision| Way::Sumformer { precision, trade: None, basis, attention };
             precisions.map(|precision| Candidate { way: way(precision), outcome: Err(error.clone()) }).collect()
         }
         _ => Vec::new(),
@@ -512,6 +530,7 @@ fn sketch(
     norm: &Norm,
     eps: Option<&Rat>,
 ) -> Result<Sketch> {
+    check_attention(request)?;
     let options = Options { positional, ..request.options.clone() };
     if *norm == Norm::Sup && !target.is_discrete() {
         // Declined whatever else is wrong: what else is wrong is of no use to anybody.

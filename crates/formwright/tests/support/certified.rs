@@ -11,7 +11,7 @@ use formwright::error::Result;
 use formwright::exact::Rat;
 use formwright::lattice::Grid;
 use formwright::lower::{self, Format, Lowering};
-use formwright::network::Precision;
+use formwright::network::{Precision, Realisation};
 use formwright::target::{Source, Target, catalogue};
 
 /// Ten of the catalogue: one acts on each token alone, three depend on the order of the tokens.
@@ -121,6 +121,7 @@ impl Case {
             options: self.options(),
             construction: None,
             trade: None,
+            attention: Realisation::Softmax,
             assume_equivariant: false,
             tolerance: Tolerance { eps, norm: Some(self.norm()), lipschitz: None },
             arithmetic: Arithmetic::Float(Format::literal(precision)),

@@ -14,7 +14,7 @@ use formwright::eval::float::Engine;
 use formwright::exact::Rat;
 use formwright::interval::Interval;
 use formwright::lattice::Grid;
-use formwright::network::Precision;
+use formwright::network::{Precision, Realisation};
 use formwright::target::{Domain, Source, Target, catalogue};
 use rayon::prelude::*;
 
@@ -62,8 +62,19 @@ impl Subject {
     }
 
     pub fn compile(&self, eps: &Rat, precision: Precision, trade: Trade) -> Result<Compiled> {
+        self.compile_with(eps, precision, trade, Realisation::Softmax)
+    }
+
+    /// With sums and means realised in another way.
+    pub fn compile_with(
+        &self,
+        eps: &Rat,
+        precision: Precision,
+        trade: Trade,
+        attention: Realisation,
+    ) -> Result<Compiled> {
         let checked = self.target.expression().expect("an expression");
-        compile(checked, &Wish { tokens: self.tokens, eps: eps.clone(), precision, trade })
+        compile(checked, &Wish { tokens: self.tokens, eps: eps.clone(), precision, trade, attention })
     }
 
     /// In single precision if the tolerance is met there, else in double.

@@ -16,7 +16,8 @@
 
 use formwright::interval::Interval;
 use formwright::network::{
-    AttentionRun, Coordinate, FeedForwardRun, FloatAffine, FloatNetwork, FloatStage, Mask, Precision, Run,
+    AttentionKind, AttentionRun, Coordinate, FeedForwardRun, FloatAffine, FloatNetwork, FloatStage, Mask, Precision,
+    Run,
 };
 
 use super::support::Random;
@@ -67,6 +68,7 @@ pub fn network(random: &mut Random, shape: Shape, stages: usize, runs: &[Layers]
         .map(|&Layers { blocks: b, attention, feed_forward }| Run {
             blocks: b,
             attention: attention.map(|(stage, h, m, mv)| AttentionRun {
+                kind: AttentionKind::Softmax,
                 stage,
                 heads: h,
                 head_size: m,
@@ -122,6 +124,10 @@ pub trait Arithmetic {
     fn relu(&self, x: Self::Number) -> Self::Number;
     /// The softmax of scores.
     fn softmax(&self, scores: &[Self::Number]) -> Vec<Self::Number>;
+    /// `exp(along − square/2)`.
+    fn feature(&self, along: Self::Number, square: Self::Number) -> Self::Number;
+    /// `sum / n`.
+    fn part(&self, sum: Self::Number, n: usize) -> Self::Number;
 }
 
 /// The products of a sum.
@@ -258,19 +264,15 @@ fn attention<A: Arithmetic>(arithmetic: &A, a: &AttentionRun, block: usize, z: &
         let all = |matrix: &[f64], rows: usize| -> State<A::Number> {
             z.iter().map(|token| (0..rows).map(|row| times(matrix, rows, row, token, &[])).collect()).collect()
         };
-        let (keys, values) = (&all(&a.k, m), &all(&a.v, mv));
-        for (i, token) in z.iter().enumerate() {
-            let query: Vec<A::Number> =
-                (0..m).map(|row| times(&a.q, m, row, token, &[number(&a.q_bias[head * m + row])])).collect();
-            let score = |key: &Vec<A::Number>| {
-                arithmetic.sum(&query.iter().copied().zip(key.iter().copied()).collect::<Vec<_>>(), &[])
-            };
-            let seen: Vec<usize> = (0..z.len()).filter(|j| mask.sees(i, *j)).collect();
-            let pattern = arithmetic.softmax(&seen.iter().map(|j| score(&keys[*j])).collect::<Vec<_>>());
-            for row in 0..mv {
-                let values = seen.iter().map(|j| values[*j][row]);
-                let mixed = arithmetic.sum(&pattern.iter().copied().zip(values).collect::<Vec<_>>(), &[]);
-                for (c, products) in products[i].iter_mut().enumerate() {
+        let (keys, values) = (&all(&a.k, if a.kind.has_scores() { m } else { 0 }), &all(&a.v, mv));
+        let query = |token: &[A::Number]| -> Vec<A::Number> {
+            (0..m).map(|row| times(&a.q, m, row, token, &[number(&a.q_bias[head * m + row])])).collect()
+        };
+        let queries: State<A::Number> = z.iter().map(|token| query(token)).collect();
+        let found = find(arithmetic, (a, head, mask), &queries, (keys, values));
+        for (products, found) in products.iter_mut().zip(found) {
+            for (row, mixed) in found.into_iter().enumerate() {
+                for (c, products) in products.iter_mut().enumerate() {
                     products.push((number(&a.o[(head * width + c) * mv + row]), mixed));
                 }
             }
@@ -280,6 +282,69 @@ fn attention<A: Arithmetic>(arithmetic: &A, a: &AttentionRun, block: usize, z: &
         token.iter().zip(products).map(|(z, products)| arithmetic.sum(products, &[*z])).collect()
     };
     z.iter().zip(&products).map(token).collect()
+}
+
+/// What the queries of one of all heads of a run find: `Σ_j p_ij v_j`, by the kind of its attention.
+fn find<A: Arithmetic>(
+    arithmetic: &A,
+    (a, head, mask): (&AttentionRun, usize, Mask),
+    queries: &State<A::Number>,
+    (keys, values): (&State<A::Number>, &State<A::Number>),
+) -> State<A::Number> {
+    let (n, one) = (values.len(), arithmetic.constant(1.0));
+    let dot = |x: &[A::Number], y: &[A::Number]| {
+        arithmetic.sum(&x.iter().copied().zip(y.iter().copied()).collect::<Vec<_>>(), &[])
+    };
+    // Σ_j w_j x_j of one row.
+    let mix = |weights: &[A::Number], x: &[&Vec<A::Number>]| -> Vec<A::Number> {
+        let row = |r: usize| dot(weights, &x.iter().map(|x| x[r]).collect::<Vec<_>>());
+        (0..x[0].len()).map(row).collect()
+    };
+    let stored = |tensor: &[f64], row: usize, side: usize| -> Vec<A::Number> {
+        tensor[row * side..][..side].iter().map(|x| arithmetic.constant(*x)).collect()
+    };
+    match &a.kind {
+        AttentionKind::Softmax => {
+            let one = |(i, query): (usize, &Vec<A::Number>)| {
+                let seen: Vec<usize> = (0..n).filter(|j| mask.sees(i, *j)).collect();
+                let pattern = arithmetic.softmax(&seen.iter().map(|j| dot(query, &keys[*j])).collect::<Vec<_>>());
+                mix(&pattern, &seen.iter().map(|j| &values[*j]).collect::<Vec<_>>())
+            };
+            queries.iter().enumerate().map(one).collect()
+        }
+        AttentionKind::Average => {
+            let sum = mix(&vec![one; n], &values.iter().collect::<Vec<_>>());
+            vec![sum.into_iter().map(|sum| arithmetic.part(sum, n)).collect(); n]
+        }
+        AttentionKind::Linformer { size, e, f } => {
+            let mixed = |tensor: &[f64], x: &State<A::Number>| -> State<A::Number> {
+                let x: Vec<&Vec<A::Number>> = x.iter().collect();
+                (0..*size).map(|row| mix(&stored(tensor, head * size + row, n), &x)).collect()
+            };
+            let (keys, values) = (mixed(e, keys), mixed(f, values));
+            let one = |query: &Vec<A::Number>| {
+                let pattern = arithmetic.softmax(&keys.iter().map(|key| dot(query, key)).collect::<Vec<_>>());
+                mix(&pattern, &values.iter().collect::<Vec<_>>())
+            };
+            queries.iter().map(one).collect()
+        }
+        AttentionKind::Performer { size, w } => {
+            let features = |x: &Vec<A::Number>| -> Vec<A::Number> {
+                let square = dot(x, x);
+                let along = |row: usize| dot(&stored(w, head * size + row, x.len()), x);
+                (0..*size).map(|row| arithmetic.feature(along(row), square)).collect()
+            };
+            let of_keys: State<A::Number> = keys.iter().map(features).collect();
+            let feature = |row: usize| of_keys.iter().map(|features| features[row]).collect::<Vec<_>>();
+            let values: Vec<&Vec<A::Number>> = values.iter().collect();
+            let summary: State<A::Number> = (0..*size).map(|row| mix(&feature(row), &values)).collect();
+            let one = |query: &Vec<A::Number>| -> Vec<A::Number> {
+                let parts: Vec<A::Number> = features(query).into_iter().map(|x| arithmetic.part(x, *size)).collect();
+                mix(&parts, &summary.iter().collect::<Vec<_>>())
+            };
+            queries.iter().map(one).collect()
+        }
+    }
 }
 
 fn feed_forward<A: Arithmetic>(arithmetic: &A, f: &FeedForwardRun, block: usize, z: &[A::Number]) -> Vec<A::Number> {
@@ -325,6 +390,14 @@ impl Arithmetic for Plain {
         let exps: Vec<f64> = scores.iter().map(|s| self.0.round(self.0.round(s - largest).exp())).collect();
         let sum = exps.iter().fold(0.0, |sum, x| self.0.round(sum + x));
         exps.iter().map(|x| self.0.round(x / sum)).collect()
+    }
+
+    fn feature(&self, along: f64, square: f64) -> f64 {
+        self.0.round(self.0.round(along - square / 2.0).exp())
+    }
+
+    fn part(&self, sum: f64, n: usize) -> f64 {
+        self.0.round(sum / float(n))
     }
 }
 
@@ -424,5 +497,18 @@ impl Arithmetic for Enclosure {
                 low.hull(high) * steps + ball(count(4) * self.tiny())
             })
             .collect()
+    }
+
+    /// The difference is rounded, which moves it by `u |d|`; `exp` is off by `ε`, and flushed.
+    fn feature(&self, along: Interval, square: Interval) -> Interval {
+        let difference = along - square * Interval::point(0.5);
+        let moved = ball(self.unit() * difference.abs() + count(2) * self.tiny());
+        (difference + moved).exp() * (Interval::ONE + ball(self.exp_error())) + ball(self.tiny())
+    }
+
+    /// Divided, or multiplied by `1/n`, rounded; or, twice, by `n^{-1/2}`, rounded.
+    fn part(&self, sum: Interval, n: usize) -> Interval {
+        let part = sum.checked_div(count(n)).expect("at least 1");
+        part + ball(self.gamma(4) * part.abs() + count(2) * self.tiny())
     }
 }

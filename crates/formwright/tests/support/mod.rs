@@ -7,7 +7,7 @@ pub use formwright::construct::yun::Options;
 use formwright::construct::yun::{AsPrinted, read_stage};
 use formwright::exact::Rat;
 use formwright::lattice::{Extended, Grid};
-use formwright::network::{Network, Sequence};
+use formwright::network::{Network, Realisation, Sequence};
 use formwright::target::{Source, Table, catalogue};
 use serde_json::Value;
 
@@ -62,6 +62,7 @@ pub fn request(source: Source, (n, d, resolution): Triple, options: Options) -> 
         options,
         construction: None,
         trade: None,
+        attention: Realisation::Softmax,
         assume_equivariant: false,
         tolerance: formwright::compile::Tolerance::default(),
         arithmetic: formwright::compile::Arithmetic::Exact,

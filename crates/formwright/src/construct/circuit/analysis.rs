@@ -5,7 +5,7 @@
 //! ```text
 //! |P(t̃) - f(t)| ≤ sup|P'| · e + |P(t) - f(t)|             the slope over the range that t̃ may reach: inflated by e
 //! |ãb̃ - ab|     ≤ |a| e_b + |b| e_a + e_a e_b + gate
-//! mean           ê(t) + θ · mean|v|,  ê concave ≥ e        (Jensen)
+//! mean           ê(t) + θ · mean|v|,  ê concave ≥ e        (Jensen); θ by the kind of attention: `lower/realise.rs`
 //! maximum        0 ≤ max - softmax-average ≤ W((n-1)/e)/λ ≤ ln(1 + (n-1)/e)/λ; half of it is added
 //! gather         2 exp(-λ(1 - 2e_t))/(1 - exp(-λ)) of the weight leaks, e_t ≤ ¼
 //! ```
@@ -28,7 +28,8 @@ use super::profile::Profile;
 use crate::error::{Error, Result};
 use crate::exact::Rat;
 use crate::interval::Interval;
-use crate::network::Precision;
+use crate::lower::realise::Loss;
+use crate::network::{Form as Channel, Precision, Realisation};
 use crate::target::expr::{Expr, Node};
 use crate::target::univariate::enclose;
 
@@ -52,6 +53,8 @@ pub struct Machine {
     pub precision: Precision,
     /// The number of tokens.
     pub tokens: usize,
+    /// How uniform sums are realised.
+    pub attention: Realisation,
     /// Whether slopes are taken over ranges inflated by the errors.
     pub inflated: bool,
     /// Whether errors depend on the value.
@@ -849,8 +852,11 @@ impl Analyst<'_> {
         };
         let reading = self.read(of, slot);
         let linear = reading.range - Interval::point_or_entire(reading.constant);
-        // The weights: exp, their sum, the quotient; then the sum of the products.
-        let theta = 2.0 * machine.exp() * (1.0 + 1e-5) + machine.gamma(2 * tokens + 6);
+        // The weights: exp, their sum, the quotient; then the sum of the products. Or whatever takes their place.
+        let Loss { relative: theta, absolute } = match scores {
+            Scores::Uniform => Loss::of(&machine.attention, tokens, machine.precision),
+            _ => Loss::of(&Realisation::Softmax, tokens, machine.precision),
+        };
         let total = reading.total(machine);
         #[expect(clippy::cast_precision_loss, reason = "a number of tokens")]
         let seen = Seen { many: tokens as f64, theta, linear, total, factor: float(scale), reading };
@@ -860,13 +866,17 @@ impl Analyst<'_> {
             Scores::Largest => self.largest(atom, wire, &seen),
             Scores::Gather { .. } => self.gather(wire, slot, &seen)?,
         };
-        let profile = profile.plus(|_, _| machine.tiny());
+        let profile = profile.plus(|_, _| absolute);
         let profile = if machine.subdivided { profile } else { Profile::constant(known.range, profile.sup()) };
         self.bases[atom] += seen.factor * self.constant(value);
         self.sizes[atom] = match scores {
             Scores::Sink { .. } => known.range.mag(),
             _ => seen.factor * linear.mag(),
         } + profile.sup();
+        if matches!(machine.attention, Realisation::Performer { form: Channel::ConstantRow, .. }) {
+            // What its heads add up is ‖a_0‖² ≤ e^5 times as large, until it is divided.
+            self.note_size(256.0 * self.sizes[atom]);
+        }
         self.inner[atom] = theta * self.sizes[atom];
         self.errors[wire] = Some(profile);
         Ok(())

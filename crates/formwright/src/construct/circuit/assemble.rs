@@ -10,7 +10,8 @@ use super::names::Names;
 use super::tune::Tuned;
 use crate::exact::Rat;
 use crate::network::{
-    AttentionRun, Coordinate, FeedForwardRun, FloatAffine, FloatNetwork, FloatStage, Mask, Precision, Run,
+    AttentionKind, AttentionRun, Coordinate, FeedForwardRun, FloatAffine, FloatNetwork, FloatStage, Mask, Precision,
+    Run,
 };
 
 /// The statement that circuits realise.
@@ -226,6 +227,7 @@ impl Assembler<'_> {
         }
         Some(AttentionRun {
             stage,
+            kind: AttentionKind::Softmax,
             heads: groups.len(),
             head_size,
             value_size,

@@ -39,7 +39,8 @@ use tune::{Style, Tuned, tune};
 use crate::bound::{Budget, Method, Norm, Term};
 use crate::error::{Error, Result};
 use crate::exact::Rat;
-use crate::network::{FloatNetwork, Precision};
+use crate::lower::realise::realise;
+use crate::network::{FloatNetwork, Precision, Realisation, Values};
 use crate::target::Checked;
 
 /// What hidden units are traded for.
@@ -73,6 +74,15 @@ pub struct Wish {
     pub precision: Precision,
     /// What hidden units are traded for.
     pub trade: Trade,
+    /// How sums and means over all tokens are realised.
+    pub attention: Realisation,
+}
+
+impl Wish {
+    fn machine(&self) -> Machine {
+        let Self { tokens, precision, attention, .. } = *self;
+        Machine { precision, tokens, attention, inflated: true, subdivided: true }
+    }
 }
 
 /// One gate or aggregation of a circuit, for people.
@@ -122,7 +132,7 @@ pub fn compile(target: &Checked, wish: &Wish) -> Result<Compiled> {
 
 /// As few blocks as possible.
 fn wide(target: &Checked, translated: &Translated, wish: &Wish) -> Result<Compiled> {
-    let machine = Machine { precision: wish.precision, tokens: wish.tokens, inflated: true, subdivided: true };
+    let machine = wish.machine();
     let eps = below(&wish.eps);
     let names = Names::new(&translated.graph, target.dims());
     let mut best: Option<Compiled> = None;
@@ -133,6 +143,7 @@ fn wide(target: &Checked, translated: &Translated, wish: &Wish) -> Result<Compil
         }
         let style = Style { anchor: Anchor::Best, shaped: true, robust };
         let layout = Layout::new(&translated.graph, &translated.outputs, clear)?;
+        check_heads(&translated.graph, &layout, &names, &wish.attention)?;
         let tuned = match tune(&translated.graph, &layout, &translated.outputs, eps, machine, style) {
             Ok(tuned) => tuned,
             Err(error) => {
@@ -140,7 +151,7 @@ fn wide(target: &Checked, translated: &Translated, wish: &Wish) -> Result<Compil
                 continue;
             }
         };
-        let compiled = finish(target, translated, &layout, &tuned, machine, &names);
+        let compiled = finish(target, translated, &layout, &tuned, machine, &names)?;
         let parameters = |compiled: &Compiled| compiled.network.size().parameters;
         if best.as_ref().is_none_or(|best| parameters(&compiled) < parameters(best)) {
             best = Some(compiled);
@@ -165,8 +176,9 @@ fn deep(target: &Checked, translated: &Translated, wish: &Wish) -> Result<Compil
         );
     }
     // The split is one of approximations: it is found in double precision, where rounding does not interfere.
-    let machine = Machine { precision: Precision::F64, tokens: wish.tokens, inflated: true, subdivided: true };
+    let machine = Machine { precision: Precision::F64, ..wish.machine() };
     let layout = Layout::new(graph, &translated.outputs, true)?;
+    check_heads(graph, &layout, &Names::new(graph, target.dims()), &wish.attention)?;
     let style = Style { anchor: Anchor::Best, shaped: true, robust: false };
     let split = tune(graph, &layout, &translated.outputs, 0.5 * below(&wish.eps), machine, style)?;
     let mut depths = vec![0; graph.wires.len()];
@@ -195,6 +207,33 @@ fn deep(target: &Checked, translated: &Translated, wish: &Wish) -> Result<Compil
     Err(failure.unwrap_or_else(|| Error::declined("no circuit was made")))
 }
 
+/// Declines a circuit with a head that is no uniform sum, where attention has no scores to say so; and attention that gives no sum.
+fn check_heads(graph: &Graph, layout: &Layout, names: &Names, attention: &Realisation) -> Result<()> {
+    let kind = match attention {
+        Realisation::Softmax => return Ok(()),
+        Realisation::Linformer { values: Values::Gaussian, .. } => {
+            return Err(Error::declined("a Linformer that mixes values at random does not give their sum")
+                .note("reason", "each token weighs Σ_a p_a f_aj, which depends on its place; for f = 1 it is 1")
+                .note("try", "--attention linformer"));
+        }
+        _ => attention.kind(),
+    };
+    for (number, wire) in graph.wires.iter().enumerate().filter(|(number, _)| layout.wires[*number].is_some()) {
+        let reason = match &wire.kind {
+            Kind::Mean { mask, .. } if mask.is_all() => continue,
+            Kind::Mean { .. } | Kind::Sink { .. } => "it does not see all tokens alike",
+            Kind::Largest { .. } => "a maximum weighs the tokens by their values",
+            Kind::Gather { .. } => "it looks at one place",
+            _ => continue,
+        };
+        return Err(Error::declined(format!("{kind} attention has no weights for {}", names.definition(number)))
+            .place(&graph.text, &wire.span, "this")
+            .note("reason", format!("{reason}; {kind} attention gives sums and means over all tokens"))
+            .note("try", "--attention softmax"));
+    }
+    Ok(())
+}
+
 /// The largest double that is not above a tolerance.
 fn below(eps: &Rat) -> f64 {
     let near = eps.to_f64();
@@ -208,10 +247,12 @@ fn finish(
     tuned: &Tuned,
     machine: Machine,
     names: &Names,
-) -> Compiled {
+) -> Result<Compiled> {
     let graph = &translated.graph;
     let lengths = lengths(translated, layout);
     let network = assemble::assemble(graph, layout, tuned, machine.precision, (target.dims(), lengths), names);
+    let network = realise(&network, &machine.attention)?;
+    let lengths = network.lengths;
     let bound = tuned.analysis.output;
     let mut terms: Vec<Term> = tuned
         .shares
@@ -227,7 +268,7 @@ fn finish(
     let budget = Budget { norm: Norm::Sup, bound, terms, method: Method::GateWise, assumptions: Vec::new() };
     let whole = translated.outputs.iter().all(|form| graph.is_integer(form));
     let margin = (whole && bound < 0.5).then_some(1.0 - bound);
-    Compiled { network, budget, gates: gates(graph, layout, tuned, names), lengths, margin }
+    Ok(Compiled { network, budget, gates: gates(graph, layout, tuned, names), lengths, margin })
 }
 
 /// The circuit for people.
@@ -291,7 +332,13 @@ mod tests {
         let translated = translate(&target, 512).expect("a circuit");
         let (graph, outputs) = (&translated.graph, &translated.outputs);
         let layout = Layout::new(graph, outputs, true).expect("registers");
-        let double = Machine { precision: Precision::F64, tokens: 512, inflated: true, subdivided: true };
+        let double = Machine {
+            precision: Precision::F64,
+            tokens: 512,
+            attention: Realisation::Softmax,
+            inflated: true,
+            subdivided: true,
+        };
         let style = Style { anchor, shaped: false, robust: false };
         let tuned = tune(graph, &layout, outputs, 0.01, double, style).expect("knots");
         let bound = |precision| {
@@ -322,7 +369,13 @@ mod tests {
         let translated = translate(&factor, 4).expect("a circuit");
         let (graph, outputs) = (&translated.graph, &translated.outputs);
         let layout = Layout::new(graph, outputs, true).expect("registers");
-        let machine = Machine { precision: Precision::F32, tokens: 4, inflated: true, subdivided: true };
+        let machine = Machine {
+            precision: Precision::F32,
+            tokens: 4,
+            attention: Realisation::Softmax,
+            inflated: true,
+            subdivided: true,
+        };
         let style = Style { anchor: Anchor::Best, shaped: true, robust: false };
         let tuned = tune(graph, &layout, outputs, 0.1, machine, style).expect("knots");
         // Two factors that are each off by δ give a product that is off by |a|δ + |b|δ + δ², and squares must reach that far.

@@ -8,18 +8,20 @@
 //! and their sum, for the weighted values. Only the exponentials of one tile of queries are stored.
 //!
 //! Where a tile of queries equals the one before and sees the same keys, the result is the one before: so heads whose query does not depend on
-//! the token (means, maxima, sums over a class) cost one tile instead of all.
+//! the token (means, maxima, sums over a class) cost one tile instead of all. Heads of other kinds look at summaries (`summary.rs`).
 
 use super::columns::Columns;
 use super::real::{Real, numbers};
 use super::seen::{Seen, Shown};
+use super::summary::{Kind, Projected, Summary};
 use super::tile::{LANES, Lanes, add, product, tile, tile_mut};
-use crate::network::{AttentionRun, Mask};
+use crate::network::{AttentionRun, Keys, Mask};
 
 /// The attention layers of a run.
 #[derive(Clone, Debug)]
 pub struct Attention<T> {
     width: usize,
+    kind: Kind<T>,
     masks: Vec<Mask>,
     head_size: usize,
     value_size: usize,
@@ -46,6 +48,8 @@ pub struct Projections<T> {
     values: Vec<Lanes<T>>,
     /// `[tokens][heads · head_size]` and `[tokens][heads · value_size]`, where tokens are the lanes.
     rows: (Vec<T>, Vec<T>),
+    /// What was put together of all tokens, where heads look at that.
+    summary: Summary<T>,
 }
 
 /// Room for a tile of queries.
@@ -69,6 +73,7 @@ impl<T: Real> Attention<T> {
         let joined: Vec<f64> = (0..blocks).flat_map(|block| (0..width).flat_map(move |i| row(block, i))).collect();
         Self {
             width,
+            kind: Kind::new(&run.kind),
             masks: run.masks.clone(),
             head_size: run.head_size,
             value_size: size,
@@ -96,7 +101,7 @@ impl<T: Real> Attention<T> {
     ) {
         let (width, (m, mv)) = (self.width, self.rows());
         let weights = |rows: usize| block * rows * width..(block + 1) * rows * width;
-        let Projections { queries, keys, values, rows } = into;
+        let Projections { queries, keys, values, rows, summary } = into;
         let fill = |weight: &[T], bias: &[T], into: &mut Vec<Lanes<T>>| {
             into.resize(columns.groups() * bias.len(), [T::ZERO; LANES]);
             for (group, (into, z)) in into.chunks_exact_mut(bias.len()).zip(state.chunks_exact(width)).enumerate() {
@@ -111,13 +116,20 @@ impl<T: Real> Attention<T> {
                 }
             }
         };
-        fill(&self.q[weights(m)], &self.q_bias[block * m..][..m], queries);
-        fill(&self.k[weights(m)], &self.zeros[..m], keys);
+        if m > 0 {
+            fill(&self.q[weights(m)], &self.q_bias[block * m..][..m], queries);
+            fill(&self.k[weights(m)], &self.zeros[..m], keys);
+        }
         fill(&self.v[weights(mv)], &self.zeros[..mv], values);
         if columns.along {
-            transpose(keys, m, columns.tokens, &mut rows.0);
+            if m > 0 {
+                transpose(keys, m, columns.tokens, &mut rows.0);
+            }
             transpose(values, mv, columns.tokens, &mut rows.1);
         }
+        let keys = Projected { lanes: keys, rows: &rows.0, side: m };
+        let values = Projected { lanes: values, rows: &rows.1, side: mv };
+        summary.fill(&self.kind, (block, self.masks.len()), columns, (keys, values));
     }
 
     /// Lets the queries of tile `t` of a group, whose state is `z`, look around. `again` says that what was last done in this room was another
@@ -137,7 +149,7 @@ impl<T: Real> Attention<T> {
         query.clear();
         query.extend(projections.queries[group * m..][..m].iter().map(|lanes| *tile::<T, S>(lanes, t)));
         mixed.resize(mv, [T::ZERO; S]);
-        let Projections { keys, values, rows, .. } = projections;
+        let Projections { keys, values, rows, summary, .. } = projections;
         for (head, mask) in self.masks.iter().enumerate() {
             let of_head = head * self.head_size..(head + 1) * self.head_size;
             if again && mask.relative == (None, None) && query[of_head.clone()] == last[of_head.clone()] {
@@ -145,6 +157,27 @@ impl<T: Real> Attention<T> {
             }
             let (of_keys, of_values) = (of_head.start, head * self.value_size);
             let (query, mixed) = (&query[of_head], &mut mixed[of_values..][..self.value_size]);
+            match &self.kind {
+                Kind::Softmax => {}
+                Kind::Average => {
+                    let means = &summary.values[of_values..][..self.value_size];
+                    mixed.iter_mut().zip(means).for_each(|(mixed, mean)| *mixed = *tile(mean, t));
+                    continue;
+                }
+                Kind::Linformer { size, .. } => {
+                    let (m, mv) = (self.head_size, self.value_size);
+                    let key = |a: usize, r: usize| *tile(&summary.keys[(head * size + a) * m + r], t);
+                    let value = |a: usize, c: usize| *tile(&summary.values[(head * size + a) * mv + c], t);
+                    look(&Seen::by_one(Keys { first: false, range: 0..*size }), query, key, value, exps, mixed);
+                    continue;
+                }
+                Kind::Performer { size, w } => {
+                    let side = size * self.head_size;
+                    let w = &w[(block * self.masks.len() + head) * side..][..side];
+                    summary.features_of((w, head, t), query, mixed);
+                    continue;
+                }
+            }
             // Lanes that are left over look with the last token.
             let sees = |lane: usize| mask.keys(columns.token(group, lane).min(columns.tokens - 1), columns.tokens);
             let all_alike = !columns.along || mask.relative == (None, None);
@@ -165,7 +198,7 @@ impl<T: Real> Attention<T> {
 }
 
 /// `[groups][rows]` of lanes that are tokens to `[tokens][rows]`.
-fn transpose<T: Real>(lanes: &[Lanes<T>], rows: usize, tokens: usize, into: &mut Vec<T>) {
+pub fn transpose<T: Real>(lanes: &[Lanes<T>], rows: usize, tokens: usize, into: &mut Vec<T>) {
     into.clear();
     for (group, lanes) in lanes.chunks_exact(rows).enumerate() {
         for lane in 0..LANES.min(tokens - group * LANES) {
@@ -257,7 +290,7 @@ fn scan<T: Real, const S: usize>(
 
 /// `x y`, lane by lane.
 #[inline]
-fn times<T: Real, const S: usize>(x: [T; S], y: &[T; S]) -> [T; S] {
+pub fn times<T: Real, const S: usize>(x: [T; S], y: &[T; S]) -> [T; S] {
     std::array::from_fn(|lane| x[lane] * y[lane])
 }
 
@@ -268,19 +301,19 @@ fn raise<T: Real, const S: usize>(x: &mut [T; S], y: &[T; S]) {
 }
 
 /// A function of tiles that is not computed again for the tile that came before: as in a mean, whose scores are all the same.
-struct Again<T, F, const S: usize> {
+pub struct Again<T, F, const S: usize> {
     function: F,
     last: Option<[T; S]>,
     result: [T; S],
 }
 
 impl<T: Real, F: Fn(&[T; S]) -> [T; S], const S: usize> Again<T, F, S> {
-    fn new(function: F) -> Self {
+    pub fn new(function: F) -> Self {
         Self { function, last: None, result: [T::ZERO; S] }
     }
 
     #[inline]
-    fn of(&mut self, x: &[T; S]) -> [T; S] {
+    pub fn of(&mut self, x: &[T; S]) -> [T; S] {
         // Without a branch for every lane.
         let same = |last: &[T; S]| last.iter().zip(x).fold(0, |differ, (a, b)| differ | u32::from(a != b)) == 0;
         if !self.last.as_ref().is_some_and(same) {
