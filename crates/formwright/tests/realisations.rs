@@ -42,12 +42,12 @@ fn uniform(seed: u64, precision: Precision, tokens: usize) -> FloatNetwork {
         Layers { blocks: 2, attention: Some((1, 1, 2, 3)), feed_forward: Some((1, 4)) },
         Layers { blocks: 1, attention: Some((2, 3, 1, 1)), feed_forward: None },
     ];
-    let shape = Shape { precision, tokens, dims: 2, output_dims: 2, width: 4, positions: seed % 2 == 0 };
+    let shape = Shape { precision, tokens, dims: 2, output_dims: 2, width: 4, positions: seed.is_multiple_of(2) };
     let mut network = floats::network(&mut Random::new(seed), shape, 3, &runs);
     for run in &mut network.runs {
         let attention = run.attention.as_mut().expect("attention");
         // Equal scores by either of the two.
-        if seed % 3 == 0 {
+        if seed.is_multiple_of(3) {
             attention.k.fill(0.0);
         } else {
             attention.q.fill(0.0);
@@ -71,7 +71,7 @@ fn exactly(x: &Sequence) -> Vec<Vec<Rat>> {
 fn ours(network: &FloatNetwork, x: &Sequence) -> Execution<f64> {
     let engine = Engine::new(network).expect("an engine");
     let states = engine.trace(x).expect("states").into_iter().map(|(_, state)| state).collect();
-    Execution { states, output: engine.run(&[x.clone()]).expect("outputs").remove(0) }
+    Execution { states, output: engine.run(std::slice::from_ref(x)).expect("outputs").remove(0) }
 }
 
 fn realisations() -> impl Strategy<Value = Realisation> {
@@ -131,7 +131,7 @@ proptest! {
         let entry = |random: &mut Random| vec![floats::entry(random, precision, 1.0)];
         let x: Sequence = (0..tokens).map(|_| entry(random)).collect();
         let x: Sequence = if signed { x } else { x.iter().map(|x| vec![x[0].abs()]).collect() };
-        let output = Engine::new(&realised).expect("an engine").run(&[x.clone()]).expect("outputs").remove(0);
+        let output = Engine::new(&realised).expect("an engine").run(std::slice::from_ref(&x)).expect("outputs").remove(0);
         let mean = |f: fn(Rat) -> Rat| {
             exactly(&x).into_iter().map(|x| f(x[0].clone())).sum::<Rat>() / Rat::from(tokens)
         };
