@@ -103,7 +103,8 @@ pub(crate) fn refusal(request: &Request, options: &Options) -> Option<Error> {
         );
     }
     if request.attention != Realisation::Softmax {
-        let reason = "its sums are integers and must come out exactly, which is proved of softmax with equal scores only";
+        let reason =
+            "its sums are integers and must come out exactly, which is proved of softmax with equal scores only";
         return out(format!("{name} has softmax heads"), reason, "--attention softmax, or --construction sumformer");
     }
     if format.is_some_and(|format| format.temperature != Temperature::Derived) {
