@@ -7,6 +7,8 @@
 //! remember one number for each output entry and cell, `d n N^{dn} / n!` for equivariant functions and `d n N^{dn}` for all; a residual
 //! network (Lin & Jegelka 2018) needs the order of `d n N^{dn}` parameters.
 
+mod sums;
+
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -16,17 +18,17 @@ use crate::bound::piecewise::{Question, bound};
 use crate::bound::resolution::Found;
 use crate::bound::{Baseline, Budget, Norm, lowered};
 use crate::compile::lattice::{assumptions, build, check_attention, coarsest, domain_name, grid_for, not_met};
-use crate::compile::{Arithmetic, Circuit, Construction, Lowered, Model, Proof, Request, circuit, compile, sum_code};
+use crate::compile::{Arithmetic, Circuit, Construction, Lowered, Model, Proof, Request, circuit, compile};
 use crate::construct::circuit::Trade;
-use crate::construct::sumcode::{self, Family};
+use crate::construct::sumcode;
 use crate::construct::sumformer::continuous::{Basis, Continuous};
 use crate::construct::yun::{self, Options};
 use crate::error::{Error, ErrorKind, Result};
 use crate::exact::{Int, Rat};
 use crate::lattice::Grid;
 use crate::lower::{self, Format, Hidden, Lowering};
-use crate::network::{FloatNetwork, Precision, Realisation, Size};
-use crate::target::{Symmetry, Target};
+use crate::network::{Precision, Realisation, Size};
+use crate::target::Target;
 
 /// One way to build a target.
 #[derive(Clone, Debug)]
@@ -373,9 +375,9 @@ fn rows(request: &Request, wanted: Rows) -> Result<Plan> {
                     candidates.push(Candidate { way: Way::Yun { positional, format }, outcome });
                 }
             }
-            for options in sums_of_codes(request, &shape, &target, &norm) {
+            for options in sums::to_look_at(request, &shape, &target, &norm) {
                 let candidate = |options: sumcode::Options| {
-                    let outcome = sketch_sum_code(request, &shape, &target, &options, format, &norm, eps.as_ref());
+                    let outcome = sums::sketch(request, &shape, &target, &options, format, &norm, eps.as_ref());
                     Candidate { way: Way::SumCode { options, format }, outcome }
                 };
                 let plain = candidate(options);
@@ -432,67 +434,6 @@ fn circuits(request: &Request, shape: &Grid, target: &Arc<Target>, form: Option<
         }
     }
     candidates
-}
-
-/// The sums of codes to look at: the one that was asked for; else both, with positions only where the target needs them. In the supremum norm on a box
-/// there is none, for the reason that lattice networks tell.
-fn sums_of_codes(request: &Request, shape: &Grid, target: &Target, norm: &Norm) -> Vec<sumcode::Options> {
-    match request.construction {
-        Some(Construction::SumCode(asked)) => return vec![sum_code::options(request, asked)],
-        Some(_) => return Vec::new(),
-        None if *norm == Norm::Sup && !target.is_discrete() => return Vec::new(),
-        None => {}
-    }
-    let families = [Family::SumCode, Family::Sumformer].map(sumcode::Options::of);
-    if target.symmetry(shape) == Symmetry::Proved || request.assume_equivariant {
-        families.to_vec()
-    } else {
-        vec![sumcode::Options { positional: true, ..families[0] }]
-    }
-}
-
-fn sketch_sum_code(
-    request: &Request,
-    shape: &Grid,
-    target: &Arc<Target>,
-    options: &sumcode::Options,
-    format: Option<Format>,
-    norm: &Norm,
-    eps: Option<&Rat>,
-) -> Result<Sketch> {
-    if let Some(refusal) = sum_code::refusal(request, options) {
-        return Err(refusal);
-    }
-    let (lipschitz, precision) = (request.tolerance.lipschitz.as_ref(), format.map(|format| format.precision));
-    if *norm == Norm::Sup && !target.is_discrete() {
-        return Err(crate::bound::sum_code::no_supremum());
-    }
-    let mut assumptions = sum_code::assumptions(shape, target, options, request.assume_equivariant)?;
-    let resolution = match (request.resolution(), eps) {
-        (Some(resolution), _) => resolution,
-        (None, Some(eps)) => match sum_code::grid_for(target, shape, lipschitz, options, precision, norm, eps)? {
-            Found::Enough(resolution, _) | Found::AtBest(resolution, _) => resolution,
-        },
-        (None, None) => return Err(Error::input("there is no --resolution and no --eps")),
-    };
-    let grid = shape.with_resolution(resolution)?;
-    let built = sum_code::build(&grid, target, options, precision)?;
-    let question = Question { target, grid: &grid, positional: true, lipschitz };
-    let losses = built.lowered.as_ref().map(|lowered| &lowered.lowering.losses);
-    let budget = crate::bound::sum_code::bound(question, losses, norm)?;
-    if budget.bound.is_infinite() {
-        return Err(Error::declined(format!("no finite bound on the {norm} error is proved"))
-            .note("try", "a coarser grid, or another precision"));
-    }
-    let all = Int::from(grid.tokens() * target.output_dims()) * grid.points();
-    let to_remember = if options.positional { all.clone() } else { all.div_rem(&Int::factorial(grid.tokens())).0 };
-    assumptions.extend(budget.assumptions.iter().cloned());
-    let missed = eps.filter(|eps| !budget.meets(eps));
-    let why_not = missed.map(|eps| not_met(eps, &budget, resolution).to_string());
-    let more = More::Cells(Cells { resolution, id_bits: built.id_bits, to_remember, residual_network: all });
-    let size = built.float().map_or_else(|| built.network.size(), FloatNetwork::size);
-    let domain = domain_name(target, &grid, &Options::default());
-    Ok(Sketch { size, budget, domain, assumptions, why_not, more })
 }
 
 /// Every Sumformer: those that are asked for, and where nothing is, those of equivariant polynomials, which have the target's own values.
