@@ -132,10 +132,11 @@ fn main() -> Result<()> {
     );
     let columns = [&["target", "n", "d", "eps", "basis", "distance", "badge"][..], &of_form, &of_size].concat();
     let others = OTHERS.iter().map(|(subject, basis)| row(*subject, Some(*basis))).collect::<Result<Vec<_>>>()?;
-    text.push_str(&format!(
+    let more = format!(
         "\n## Targets that are no polynomials\n\n*distance* is that of ψ from the target: proved, unless the badge is `measured`.\n\n{}",
         table(&columns, &others)
-    ));
+    );
+    text.push_str(&more);
     fs::write(measurements("sumformer.md"), &text).expect("measurements/sumformer.md is written");
     print!("{text}");
     Ok(())
