@@ -15,7 +15,7 @@ use formwright::construct::yun::Options;
 use formwright::error::Result;
 use formwright::exact::Rat;
 use formwright::lower::{Format, Hidden, Temperature};
-use formwright::network::Precision;
+use formwright::network::{Precision, Realisation};
 use formwright::target::Source;
 
 use report::{grouped, machine, measurements, table, today};
@@ -65,6 +65,7 @@ fn build((text, tokens, dims, (above, below)): Subject, construction: Constructi
         assume_equivariant: false,
         tolerance: Tolerance { eps: Some(Rat::new(above, below)), norm: Some(Norm::Sup), lipschitz: None },
         arithmetic: Arithmetic::Float(format),
+        attention: Realisation::Softmax,
     })
 }
 

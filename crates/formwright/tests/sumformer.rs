@@ -23,7 +23,9 @@ fn token_network(random: &mut Random, sizes: &[usize]) -> TokenNetwork {
 }
 
 /// Token dimension, hidden layers of φ, latent dimension, hidden layers of ψ, output dimension.
-const SHAPES: [(usize, &[usize], usize, &[usize], usize); 6] = [
+type Shape = (usize, &'static [usize], usize, &'static [usize], usize);
+
+const SHAPES: [Shape; 6] = [
     (1, &[3], 2, &[4], 1),
     (2, &[], 1, &[], 3),
     (1, &[2, 5, 3], 4, &[], 2),

@@ -139,7 +139,9 @@ impl Sumformer {
     /// `S(X)`, for any number of tokens.
     pub fn run(&self, x: &[Vec<Rat>]) -> Sequence {
         let mut sum = vec![Rat::ZERO; self.latent()];
-        x.iter().for_each(|token| add(&mut sum, &self.phi.apply(token)));
+        for token in x {
+            add(&mut sum, &self.phi.apply(token));
+        }
         x.iter().map(|token| self.psi.apply(&[token.as_slice(), &sum].concat())).collect()
     }
 }

@@ -117,6 +117,9 @@ pub fn transformer(sumformer: &Sumformer, tokens: usize) -> Result<Network> {
     })
 }
 
+/// A hidden unit: what it reads, its bias, where it writes.
+type Unit = (Vec<Rat>, Rat, Vec<(usize, Rat)>);
+
 /// The blocks of φ or ψ.
 #[derive(Debug)]
 struct TokenWise {
@@ -138,7 +141,7 @@ impl TokenWise {
     fn layer(&self, place: usize) -> FeedForward {
         let (layers, width, bank) = (self.network().layers(), self.places.width(), self.places.dims);
         let Affine { weight, bias } = &layers[place];
-        let mut units: Vec<(Vec<Rat>, Rat, Vec<(usize, Rat)>)> = Vec::new();
+        let mut units: Vec<Unit> = Vec::new();
         let mut b2 = vec![Rat::ZERO; width];
         let one = |place: usize, sign: Rat| {
             let mut row = vec![Rat::ZERO; width];
@@ -288,8 +291,12 @@ impl Generator for Sum {
     fn closed_form(&self, mut state: Sequence) -> Result<Sequence> {
         let (phi, sum, latent) = (self.places.phi(), self.places.sum(), self.places.latent);
         let mut total = vec![Rat::ZERO; latent];
-        state.iter().for_each(|token| add(&mut total, &token[phi..phi + latent]));
-        state.iter_mut().for_each(|token| add(&mut token[sum..sum + latent], &total));
+        for token in &state {
+            add(&mut total, &token[phi..phi + latent]);
+        }
+        for token in &mut state {
+            add(&mut token[sum..sum + latent], &total);
+        }
         Ok(state)
     }
 
