@@ -1078,7 +1078,7 @@ fn the_commands_of_the_registry_show_what_they_say() {
         .filter_map(|departure| departure.show)
         .map(|command| format!("$ {command}\n{}", scratch.shell(command).1))
         .collect();
-    assert_eq!(shown.len(), 5);
+    assert_eq!(shown.len(), 6);
     insta::assert_snapshot!(shown.join("\n"));
 }
 

@@ -423,6 +423,53 @@ pub const STATEMENTS: &[Statement] = &[
         )],
     },
     Statement {
+        id: "theorem4.4",
+        source: ALBERTI,
+        statement: "The uniform sum is one layer of Linformer attention, softmax(Q(EK)ᵀ)FV with k rows in E and F: for every k ≥ 1, every E, and F = 1.",
+        module: "crates/formwright/src/lower/realise.rs",
+        checked: &[
+            "realisations::every_kind_gives_the_sums_of_softmax",
+            "realisations::a_uniform_head_loses_no_more_than_is_stated",
+            "realisations::the_sum_comes_out_for_every_e_and_for_no_random_f",
+            "realisations::what_is_certified_of_realised_circuits_holds",
+        ],
+        departures: &[
+            remark(
+                "The theorem chooses F. A Gaussian F, as sampled in practice, weighs token j by Σ_a p_a F_aj, which depends on its place: it does not \
+                 give the sum. --attention linformer:k:gaussian is declined for that.",
+            ),
+            choice(
+                "Queries and keys are 0, so that all scores are equal and the constant channel of the paper is not needed; the factor 1/n of a mean is \
+                 in W_V, and with it the number of tokens.",
+            ),
+        ],
+    },
+    Statement {
+        id: "theorem4.5",
+        source: ALBERTI,
+        statement: "The uniform sum is one layer of Performer attention, a(Q)(a(K)ᵀV) with k positive random features a: where queries and keys are \
+                    constant it comes out ‖a_0‖² times as large, and a feed-forward layer divides by that.",
+        module: "crates/formwright/src/lower/realise.rs",
+        checked: &[
+            "realisations::every_kind_gives_the_sums_of_softmax",
+            "realisations::a_uniform_head_loses_no_more_than_is_stated",
+            "realisations::only_the_heads_differ",
+            "realisations::what_is_certified_of_realised_circuits_holds",
+        ],
+        departures: &[
+            Departure {
+                kind: DepartureKind::Choice,
+                text: "W_Q = W_K = 0 makes the constant channel unnecessary, and the feed-forward layer too: then ‖a_0‖ = 1 for every draw. The paper's \
+                       form is there by name.",
+                show: Some("formwright build mean-centring --attention performer:4:constant"),
+            },
+            choice(
+                "In the paper's form the sums go to registers of their own, and the further layer adds 1/‖a_0‖² of them, two ReLUs for each, and empties \
+                 the registers: a sum that is added to something else could not be divided any more.",
+            ),
+        ],
+    },
+    Statement {
         id: "codes",
         source: "ours",
         statement: "Give every id a number, so that the sum over n tokens names their multiset: a B_n set. By Bose and Chowla's discrete \
@@ -462,28 +509,6 @@ pub const STATEMENTS: &[Statement] = &[
         ],
     },
     Statement {
-        id: "theorem4.4",
-        source: ALBERTI,
-        statement: "The uniform sum is one layer of Linformer attention, softmax(Q(EK)ᵀ)FV with k rows in E and F: for every k ≥ 1, every E, and F = 1.",
-        module: "crates/formwright/src/lower/realise.rs",
-        checked: &[
-            "realisations::every_kind_gives_the_sums_of_softmax",
-            "realisations::a_uniform_head_loses_no_more_than_is_stated",
-            "realisations::the_sum_comes_out_for_every_e_and_for_no_random_f",
-            "realisations::what_is_certified_of_realised_circuits_holds",
-        ],
-        departures: &[
-            remark(
-                "The theorem chooses F. A Gaussian F, as sampled in practice, weighs token j by Σ_a p_a F_aj, which depends on its place: it does not \
-                 give the sum. --attention linformer:k:gaussian is declined for that.",
-            ),
-            choice(
-                "Queries and keys are 0, so that all scores are equal and the constant channel of the paper is not needed; the factor 1/n of a mean is \
-                 in W_V, and with it the number of tokens.",
-            ),
-        ],
-    },
-    Statement {
         id: "sumformer-discrete",
         source: ALBERTI,
         statement: "The discontinuous proof: φ = Φ∘q is an injective code of the quantised token, one number; ψ(x, Σ) decodes the other tokens from \
@@ -504,31 +529,6 @@ pub const STATEMENTS: &[Statement] = &[
             },
             choice(
                 "ψ looks the value up by S·Σ + φ(x), which names the other tokens and the token itself, as Σ - φ(x) and x do.",
-            ),
-        ],
-    },
-    Statement {
-        id: "theorem4.5",
-        source: ALBERTI,
-        statement: "The uniform sum is one layer of Performer attention, a(Q)(a(K)ᵀV) with k positive random features a: where queries and keys are \
-                    constant it comes out ‖a_0‖² times as large, and a feed-forward layer divides by that.",
-        module: "crates/formwright/src/lower/realise.rs",
-        checked: &[
-            "realisations::every_kind_gives_the_sums_of_softmax",
-            "realisations::a_uniform_head_loses_no_more_than_is_stated",
-            "realisations::only_the_heads_differ",
-            "realisations::what_is_certified_of_realised_circuits_holds",
-        ],
-        departures: &[
-            Departure {
-                kind: DepartureKind::Choice,
-                text: "W_Q = W_K = 0 makes the constant channel unnecessary, and the feed-forward layer too: then ‖a_0‖ = 1 for every draw. The paper's \
-                       form is there by name.",
-                show: Some("formwright build mean-centring --attention performer:4:constant"),
-            },
-            choice(
-                "In the paper's form the sums go to registers of their own, and the further layer adds 1/‖a_0‖² of them, two ReLUs for each, and empties \
-                 the registers: a sum that is added to something else could not be divided any more.",
             ),
         ],
     },

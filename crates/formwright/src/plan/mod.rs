@@ -171,6 +171,14 @@ impl Way {
         matches!(self, Self::Circuit { .. } | Self::Sumformer { .. })
     }
 
+    /// Whether heads of another kind than softmax were asked for: what keeps them from serving is what the answer is about.
+    fn is_realised(self) -> bool {
+        match self {
+            Self::Circuit { attention, .. } | Self::Sumformer { attention, .. } => attention != Realisation::Softmax,
+            Self::Yun { .. } | Self::SumCode { .. } => false,
+        }
+    }
+
     /// `f32`, `f64` or `exact`.
     pub fn precision(self) -> &'static str {
         self.floats().map_or("exact", Precision::name)
@@ -221,10 +229,7 @@ impl Candidate {
             Ok(sketch) if sketch.why_not.is_none() => (0, class, 0.0, sketch.size.parameters.clone()),
             Ok(sketch) => (1, 0, sketch.budget.bound, sketch.size.parameters.clone()),
             Err(error) if error.kind() == ErrorKind::Rejected => (2, 2 - class, 0.0, Int::ZERO),
-            Err(_) if self.way.is_circuit() => {
-                let realised = self.way.attention() != Realisation::Softmax.to_string();
-                (if realised { 2 } else { 4 }, 2 - class, 0.0, Int::ZERO)
-            }
+            Err(_) if self.way.is_circuit() => (if self.way.is_realised() { 2 } else { 4 }, 2 - class, 0.0, Int::ZERO),
             Err(_) => (3, 2 - class, 0.0, Int::ZERO),
         }
     }
@@ -361,7 +366,7 @@ fn rows(request: &Request, wanted: Rows) -> Result<Plan> {
         candidates.extend(circuits(request, &shape, &target, None));
     }
     candidates.extend(sumformers(request, &shape, &target));
-    if matches!(request.construction, None | Some(Construction::Yun)) {
+    if !matches!(request.construction, Some(Construction::Circuit | Construction::Sumformer(_))) {
         let served =
             candidates.iter().filter(|candidate| candidate.serves()).map(|candidate| candidate.way.class()).min();
         let behind = |format: Option<Format>| {
