@@ -4,7 +4,7 @@
 mod shuffled;
 mod support;
 
-use formwright::compile::{Arithmetic, Model, Request, Tolerance, compile};
+use formwright::compile::{Arithmetic, Construction, Model, Request, Tolerance, compile};
 use formwright::construct::yun::Options;
 use formwright::error::{Error, ErrorKind};
 use formwright::exact::Rat;
@@ -154,6 +154,7 @@ fn packed_blocks_whose_sums_are_coarser_than_ids_are_declined() {
 fn a_plan_does_not_offer_what_build_declines() {
     let options = Options::default();
     let request = request("x", 12, Precision::F32, Hidden::Literal, options);
+    let request = Request { construction: Some(Construction::Yun), ..request };
     assert!(compile(&request).is_err());
     let plan = plan(&request).expect("a plan");
     assert!(

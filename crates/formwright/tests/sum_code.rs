@@ -9,12 +9,12 @@ use formwright::eval::{exact, indexed};
 use formwright::exact::{Int, Rat};
 use formwright::lattice::Grid;
 use formwright::lattice::codes::Code;
-use formwright::network::{Layer, Network, Sequence};
+use formwright::network::{Layer, Network, Realisation, Sequence};
 use formwright::target::{Source, Target};
 use support::{GENERIC, GENERIC_POSITIONAL, Random, Triple, expression, extended_corners, grid, triples};
 
 fn options(family: Family, values: Values, code: Option<Code>, positional: bool) -> Options {
-    Options { family, code, values, positional }
+    Options { family, code, values, positional, attention: Realisation::Softmax }
 }
 
 /// Every construction that is tried on every small grid.

@@ -12,7 +12,7 @@ use formwright::eval::float::Engine;
 use formwright::exact::Rat;
 use formwright::lattice::Grid;
 use formwright::lower::sum_code::SumCodeLowering;
-use formwright::network::{FloatNetwork, Precision};
+use formwright::network::{FloatNetwork, Precision, Realisation};
 use formwright::target::{Source, Target};
 use shuffled::{Shuffle, trace};
 use support::{GENERIC, GENERIC_POSITIONAL, Random, Triple, expression, grid};
@@ -25,7 +25,7 @@ struct Case {
 }
 
 fn options(family: Family, values: Values, positional: bool) -> Options {
-    Options { family, code: None, values, positional }
+    Options { family, code: None, values, positional, attention: Realisation::Softmax }
 }
 
 fn case(source: &Source, triple: Triple, options: &Options, precision: Precision) -> Case {
@@ -87,6 +87,39 @@ const F64: [Triple; 14] = [
     (5, 1, 3),
     (6, 1, 2),
 ];
+
+/// Heads of every kind add codes up exactly, where they are not declined: the same bits as softmax, at every grid point.
+#[test]
+fn other_kinds_of_attention_give_the_same_bits() {
+    let kind = |name: &str| name.parse::<Realisation>().expect("a kind");
+    for (triple, kinds) in [
+        ((2, 1, 5), &["average", "linformer:1", "linformer:4", "performer:1", "performer:4"][..]),
+        ((4, 1, 3), &["average", "linformer:2", "performer:16"]),
+        ((3, 1, 4), &["linformer:8", "performer:1"]),
+    ] {
+        for family in [Family::SumCode, Family::Sumformer] {
+            let softmax = options(family, Values::OneBlock, false);
+            let usual = case(&expression(GENERIC), triple, &softmax, Precision::F64);
+            let points: Vec<Vec<Vec<f64>>> =
+                usual.grid.all_points().map(|point| floats(&usual.grid.centre(&point))).collect();
+            let outputs = |case: &Case| Engine::new(&case.network).expect("an engine").run(&points).expect("a run");
+            for name in kinds {
+                let asked = Options { attention: kind(name), ..softmax };
+                let other = case(&expression(GENERIC), triple, &asked, Precision::F64);
+                assert_eq!(outputs(&other), outputs(&usual), "{family:?} {triple:?} {name}");
+                assert_eq!(other.lowering.losses.rounding, usual.lowering.losses.rounding);
+                other.check(0);
+            }
+        }
+    }
+    let target = Arc::new(expression(GENERIC).target(1).expect("a target"));
+    for (n, name) in [(3, "average"), (2, "linformer:3"), (2, "performer:2"), (2, "performer:4:constant")] {
+        let asked = Options { attention: kind(name), ..Options::of(Family::SumCode) };
+        let refused = SumCodeLowering::derive(&grid((n, 1, 4)), &target, &asked, Precision::F64);
+        let error = refused.expect_err(name).to_string();
+        assert!(error.contains("does not add codes up exactly"), "{error}");
+    }
+}
 
 #[test]
 fn every_grid_point_is_within_the_certified_rounding_in_any_order() {

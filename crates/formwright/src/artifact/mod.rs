@@ -26,7 +26,7 @@ use crate::exact::Rat;
 use crate::input::parse_json;
 use crate::lattice::Grid;
 use crate::lower::{Format, Hidden, Lowering, Temperature};
-use crate::network::{Affine, Coordinate, FloatNetwork, Matrix, Network};
+use crate::network::{Affine, Coordinate, FloatNetwork, Matrix, Network, Realisation};
 use crate::target::{Source, Target, catalogue};
 use tensors::Skeleton;
 
@@ -485,10 +485,14 @@ fn sum_code_options(
         Value::String(name) => Some(name.parse().map_err(|_| "its code is not one")?),
         _ => return Err("its code is not one"),
     };
+    let attention = match file["attention"].as_str() {
+        Some("hardmax") => Realisation::Softmax,
+        name => name.and_then(|name| name.parse().ok()).ok_or("its attention is not one")?,
+    };
     let values = file["values"].as_str().and_then(|name| name.parse().ok()).ok_or("its value map is not one")?;
     let families = [Family::SumCode, Family::Sumformer];
     let family = families.into_iter().find(|known| known.name() == family).ok_or("its construction is not one")?;
-    Ok(sumcode::Options { family, code, values, positional })
+    Ok(sumcode::Options { family, code, values, positional, attention })
 }
 
 /// A sum of codes, and whether its weights are not the ones that the construction makes. The stages of an exact one must be: there is no other way

@@ -5,6 +5,8 @@
 //! then not enough. Where all coarser grids together have few cells they are tried as well; beyond, that a much coarser one happens to be
 //! enough, by a bound that is not monotone, is not excluded. A grid on which nothing is proved is not fine enough.
 
+use std::ops::RangeInclusive;
+
 use super::piecewise::{MOST_CELLS, Question, bound};
 use super::{Budget, Norm};
 use crate::error::{Error, Result};
@@ -127,7 +129,17 @@ pub fn least(shape: &Grid, finest: u64, eps: &Rat, budget: impl Fn(&Grid) -> Res
         // Two bounds that are both infinite are so because of floats: the grid is too fine.
         if bound(a) <= bound(b) { high = b - 1 } else { low = a + 1 }
     }
-    let tried = (low..=high).map(|resolution| Ok((resolution, budget(resolution)?)));
+    every(shape, low..=high, eps, |grid| budget(grid.resolution()))
+}
+
+/// The resolution with the least bound, every one being tried.
+pub fn every(
+    shape: &Grid,
+    sides: RangeInclusive<u64>,
+    eps: &Rat,
+    budget: impl Fn(&Grid) -> Result<Budget>,
+) -> Result<Found> {
+    let tried = sides.map(|side| Ok((side, budget(&shape.with_resolution(side)?)?)));
     let best = tried.min_by(|a: &Result<(u64, Budget)>, b| {
         let bound = |tried: &Result<(u64, Budget)>| tried.as_ref().map_or(f64::INFINITY, |(_, budget)| budget.bound);
         bound(a).total_cmp(&bound(b))

@@ -251,6 +251,7 @@ impl Model {
     pub fn attention(&self) -> String {
         match &self.built {
             Built::Circuit(circuit) => circuit.wish.attention.to_string(),
+            Built::SumCode(coded) if coded.lowered.is_some() => coded.options.attention.to_string(),
             Built::Lattice(_) | Built::SumCode(_) => self.float().map_or("hardmax", |_| "softmax").to_owned(),
         }
     }

@@ -47,9 +47,13 @@ pub struct SumCodeFloats {
 /// The most ids of a grid that is found by a tolerance: every grid that is tried lists its ids.
 const MOST_SEARCHED: u64 = 1 << 17;
 
+/// The most grids that are all tried, where none meets the tolerance.
+const MOST_TRIED: u64 = 64;
+
 /// The options of a construction for a request.
 pub(crate) fn options(request: &Request, options: Options) -> Options {
-    Options { positional: request.options.positional || options.positional, ..options }
+    let positional = request.options.positional || options.positional;
+    Options { positional, attention: request.attention, ..options }
 }
 
 /// Compiles in the first arithmetic that serves.
@@ -102,11 +106,6 @@ pub(crate) fn refusal(request: &Request, options: &Options) -> Option<Error> {
             "--values one-block, staircase, layered or rank",
         );
     }
-    if request.attention != Realisation::Softmax {
-        let reason =
-            "its sums are integers and must come out exactly, which is proved of softmax with equal scores only";
-        return out(format!("{name} has softmax heads"), reason, "--attention softmax, or --construction sumformer");
-    }
     if format.is_some_and(|format| format.temperature != Temperature::Derived) {
         let reason = "its scores are all equal, at any temperature";
         return out(format!("--temperature is not for {name}"), reason, "leave out --temperature");
@@ -155,6 +154,10 @@ pub(crate) fn build(
     precision: Option<Precision>,
 ) -> Result<SumCoded> {
     let Some(precision) = precision else {
+        if options.attention != Realisation::Softmax {
+            let headline = format!("{} attention is for floats", options.attention.kind());
+            return Err(Error::declined(headline).note("try", "--precision f64, or leave out --attention"));
+        }
         value_range(grid, target)?;
         let parts = Parts::new(grid, target, options, false)?;
         return Ok(SumCoded::of(&parts, None));
@@ -259,6 +262,8 @@ pub(crate) fn grid_for(
         budget => Ok(budget),
     };
     match search(&first, finest, eps, enough)? {
+        // Rounding jumps from prime to prime: a few grids are all tried.
+        Found::AtBest(..) if finest <= MOST_TRIED => resolution::every(&first, 2..=finest, eps, whole),
         Found::AtBest(..) => resolution::least(&first, finest, eps, whole),
         found @ Found::Enough(..) => Ok(found),
     }

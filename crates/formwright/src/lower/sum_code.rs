@@ -21,6 +21,7 @@
 use std::sync::Arc;
 
 use super::binary_quantiser::BinaryQuantiser;
+use super::realise::{Loss, realise};
 use super::to_float::{self, gamma};
 use super::values_on_grid::{Gridded, on_grid};
 use super::{Assembly, MOST_LAYERS, check_box, embedding_shift};
@@ -29,7 +30,7 @@ use crate::error::{Error, Result};
 use crate::exact::{Int, Rat};
 use crate::interval::Interval;
 use crate::lattice::Grid;
-use crate::network::{Activation, FeedForward, FloatNetwork, FloatStage, Layer, Precision, Stage};
+use crate::network::{Activation, FeedForward, FloatNetwork, FloatStage, Form, Layer, Precision, Realisation, Stage};
 use crate::target::Target;
 
 /// What a float network loses against the target's values at cell centres.
@@ -94,12 +95,43 @@ pub fn check_fit(parts: &Parts, precision: Precision) -> Result<BinaryQuantiser>
                 .note("try", ways_out));
         }
     }
-    check_shares(parts, precision)?;
+    check_sum(parts, precision)?;
     check_box(grid, &Int::from(grid.resolution()), precision)?;
     BinaryQuantiser::derive(grid.resolution(), nodes.symbols(), precision).ok_or_else(|| {
         Error::declined(format!("{} cells a side do not fit the quantiser in {precision}", grid.resolution()))
             .note("try", ways_out)
     })
+}
+
+/// Whether the head gives the exact sum of codes, in any order.
+///
+/// Softmax: see [`check_shares`]. Of the other kinds the model lets a runtime choose where it divides, by `n` (average), by `k` (linformer: weights `1/k`) or by `√k`
+/// twice (performer). Powers of two, of four for the root, are exact wherever they stand, while sums have digits left for them.
+fn check_sum(parts: &Parts, precision: Precision) -> Result<()> {
+    let tokens = parts.nodes.codes.tokens;
+    let (divisor, exact, wanted) = match parts.options.attention {
+        Realisation::Softmax => return check_shares(parts, precision),
+        Realisation::Average => (tokens, tokens.is_power_of_two(), "--tokens that are a power of two"),
+        Realisation::Linformer { size, .. } => (size, size.is_power_of_two(), "linformer:k with a power of two k"),
+        Realisation::Performer { size, form: Form::Zero, .. } => {
+            let exact = size.is_power_of_two() && size.trailing_zeros() % 2 == 0;
+            (size, exact, "performer:k with a power of four k")
+        }
+        Realisation::Performer { size, form: Form::ConstantRow, .. } => (size, false, "performer:k, without :constant"),
+    };
+    let largest = Int::from(tokens) * parts.nodes.codes.largest() * Int::from(divisor);
+    if exact && largest.bits() <= precision.digits() {
+        return Ok(());
+    }
+    let kind = parts.options.attention.kind();
+    let reason = if exact {
+        format!("sums of codes times {divisor} have {} bits", largest.bits())
+    } else {
+        format!("a sum of codes is an integer, and {kind} attention rounds it")
+    };
+    Err(Error::declined(format!("{} attention does not add codes up exactly in {precision}", parts.options.attention))
+        .note("reason", reason)
+        .note("try", format!("{wanted}, or --attention softmax")))
 }
 
 /// Whether `fl(1/n)·(n c)` is `c` for every code, rounded or fused into a sum.
@@ -225,7 +257,16 @@ impl SumCodeLowering {
             }
         }
         let stages = stages.into_iter().map(|(stage, _)| stage).collect();
-        Ok(assembly.network(&parts.network(), stages))
+        let mut network = assembly.network(&parts.network(), stages);
+        if parts.options.attention == Realisation::Softmax {
+            return Ok(network);
+        }
+        // The scores of a constant channel are as equal as those of no channel.
+        for attention in network.runs.iter_mut().filter_map(|run| run.attention.as_mut()) {
+            attention.q.fill(0.0);
+            attention.k.fill(0.0);
+        }
+        realise(&network, &parts.options.attention)
     }
 }
 
@@ -261,7 +302,8 @@ fn height(
     let top = columns + Rat::from(nodes.symbols());
     let code = exact(&Rat::from(nodes.codes.largest()))
         + gamma(nodes.symbols() + grid.dims() + 6) * exact(&parts.encode.sum_at(&top));
-    let sum = code * exact(&Rat::from(grid.tokens())) * (Interval::ONE + gamma(grid.tokens() + 6));
+    let lost = Interval::point_or_entire(Loss::of(&parts.options.attention, grid.tokens(), precision).relative);
+    let sum = code * exact(&Rat::from(grid.tokens())) * (Interval::ONE + lost);
     let id = match &parts.rank {
         None => (exact(&Rat::from(&nodes.scale)) * sum + code) * (Interval::ONE + gamma(6)),
         Some(rank) => {

@@ -143,6 +143,7 @@ impl Way {
                 if options.values != sumcode::Values::default() {
                     name = format!("{name} --values {}", options.values);
                 }
+                name.push_str(&behind(options.attention));
                 options.code.map_or(name.clone(), |code| format!("{name} --code {code}"))
             }
             Self::Sumformer { trade: Some(trade), basis, attention, .. } => {
@@ -175,7 +176,8 @@ impl Way {
     fn is_realised(self) -> bool {
         match self {
             Self::Circuit { attention, .. } | Self::Sumformer { attention, .. } => attention != Realisation::Softmax,
-            Self::Yun { .. } | Self::SumCode { .. } => false,
+            Self::SumCode { options, .. } => options.attention != Realisation::Softmax,
+            Self::Yun { .. } => false,
         }
     }
 
@@ -189,7 +191,8 @@ impl Way {
         match (self, self.floats()) {
             (_, None) => "hardmax".to_owned(),
             (Self::Circuit { attention, .. } | Self::Sumformer { attention, .. }, Some(_)) => attention.to_string(),
-            (Self::Yun { .. } | Self::SumCode { .. }, Some(_)) => "softmax".to_owned(),
+            (Self::SumCode { options, .. }, Some(_)) => options.attention.to_string(),
+            (Self::Yun { .. }, Some(_)) => "softmax".to_owned(),
         }
     }
 }

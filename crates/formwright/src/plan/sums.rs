@@ -27,7 +27,8 @@ pub(super) fn to_look_at(request: &Request, shape: &Grid, target: &Target, norm:
         None if *norm == Norm::Sup && !target.is_discrete() => return Vec::new(),
         None => {}
     }
-    let families = [Family::SumCode, Family::Sumformer].map(sumcode::Options::of);
+    let families =
+        [Family::SumCode, Family::Sumformer].map(|family| sum_code::options(request, sumcode::Options::of(family)));
     if target.symmetry(shape) == Symmetry::Proved || request.assume_equivariant {
         families.to_vec()
     } else {

@@ -33,7 +33,9 @@ impl Names {
                 }
             };
             let text = |form: &Form| show(form, &names);
-            let definition = match &wire.kind {
+            // What stands for something else is called by what it stands for.
+            let kind = if let Kind::Alias { meaning, .. } = &wire.kind { meaning } else { &wire.kind };
+            let definition = match kind {
                 Kind::Input(_) => "input".to_owned(),
                 Kind::Position(table) => position(table),
                 Kind::Curve { function, of } => replace_variable(&function.to_string(), &text(of)),

@@ -37,7 +37,7 @@ use crate::error::{Error, Result, nearest};
 use crate::exact::{Int, Rat};
 use crate::lattice::Grid;
 use crate::lattice::codes::Code;
-use crate::network::{Affine, Coordinate, FeedForward, Generator, Network, Stage};
+use crate::network::{Affine, Coordinate, FeedForward, Generator, Network, Realisation, Stage};
 use crate::target::Target;
 
 use code::Encode;
@@ -125,12 +125,14 @@ pub struct Options {
     pub values: Values,
     /// Whether tokens are told apart by their place.
     pub positional: bool,
+    /// The kind of the head that adds the codes up, in floats.
+    pub attention: Realisation,
 }
 
 impl Options {
     /// A construction with everything that is its own.
     pub fn of(family: Family) -> Self {
-        Self { family, code: None, values: Values::default(), positional: false }
+        Self { family, code: None, values: Values::default(), positional: false, attention: Realisation::Softmax }
     }
 
     /// The code that is used.
