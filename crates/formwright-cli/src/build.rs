@@ -245,7 +245,7 @@ impl Wish {
                     .note("try", "--precision f64, or leave out --attention"))
             }
             (Arithmetic::Exact, Some(Attention::Float(kind))) => {
-                Err(Error::input(format!("{} attention is for circuits, and these compute in floats", kind.kind()))
+                Err(Error::input(format!("{} attention is for floats", kind.kind()))
                     .note("try", "--precision f64, or leave out --precision"))
             }
             (Arithmetic::Float(_) | Arithmetic::AnyFloat(_) | Arithmetic::Auto(_), Some(Attention::Hardmax)) => {

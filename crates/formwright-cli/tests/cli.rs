@@ -453,6 +453,9 @@ refusals! {
     circuit_of_a_quotient_by_zero: 2 nothing, ["build", "x / mean(x)", "--construction", "circuit", "-o", "model"], "";
     circuit_of_a_step: 2 nothing, ["build", "if x > 1/2 then 1 else 0", "--construction", "circuit", "-o", "model"], "";
     circuit_of_a_mixture: 2 nothing, ["build", "sum(exp(x[i] * x))", "--construction", "circuit", "-o", "model"], "";
+    average_of_three_codes: 2 nothing, ["build", "x - mean(x)", "--tokens", "3", "--resolution", "4", "--precision", "f64", "--construction", "sum-code", "--attention", "average", "-o", "model"], "";
+    constant_performer_of_codes: 2 nothing, ["build", "x - mean(x)", "--tokens", "2", "--resolution", "4", "--precision", "f64", "--construction", "sum-code", "--attention", "performer:4:constant"], "";
+    linformer_of_exact_codes: 3 nothing, ["build", "x - mean(x)", "--tokens", "2", "--resolution", "4", "--precision", "exact", "--construction", "sum-code", "--attention", "linformer"], "";
     trade_of_a_lattice: 3 nothing, ["build", "x", "--construction", "yun", "--trade", "depth"], "";
     unknown_trade: 3 nothing, ["build", "x", "--trade", "height"], "";
     unknown_construction: 3 nothing, ["build", "x", "--construction", "yuen"], "";
@@ -944,6 +947,39 @@ fn a_circuit_of_every_kind_of_attention_is_written_read_and_run() {
     }
     let scratch = Scratch::new();
     insta::assert_snapshot!("average_plan", scratch.done(&["plan", "times-mean", "--attention", "average"]));
+}
+
+#[test]
+fn sumformers_and_sums_of_codes_have_every_kind_of_attention() {
+    let codes = ["--construction", "sum-code", "--resolution", "4", "--precision", "f64"];
+    let discrete = ["--construction", "sumformer-discrete", "--resolution", "4", "--precision", "f64"];
+    let continuous = ["--construction", "sumformer"];
+    for (family, kind) in [
+        (&codes[..], "average"),
+        (&codes, "linformer:2"),
+        (&codes, "performer:4"),
+        (&discrete, "linformer:1"),
+        (&discrete, "performer:1"),
+        (&continuous, "average"),
+        (&continuous, "linformer:3"),
+        (&continuous, "performer:2:constant"),
+    ] {
+        let scratch = Scratch::new();
+        let asked = ["build", "x * mean(x)", "--tokens", "2", "--attention", kind, "-o", "model", "--json"];
+        let built = scratch.json(&[&asked[..], family].concat());
+        assert_eq!(built["attention"], kind, "{family:?}");
+        let inspected = scratch.json(&["inspect", "model", "--json"]);
+        assert_eq!(
+            (&inspected["error"], &inspected["attention"]),
+            (&built["error"], &built["attention"]),
+            "{family:?}"
+        );
+        let run = scratch.run(&["run", "model", "--input", "-", "--json"], r#"[[["1/8"],["5/8"]]]"#);
+        let outputs = numbers(&serde_json::from_str::<Value>(&run.stdout).expect("JSON")["outputs"]);
+        for (found, expected) in outputs.iter().zip([0.046_875, 0.234_375]) {
+            assert!((found - expected).abs() <= 0.01, "{family:?} {kind}: {outputs:?}");
+        }
+    }
 }
 
 #[test]

@@ -47,9 +47,6 @@ pub struct SumCodeFloats {
 /// The most ids of a grid that is found by a tolerance: every grid that is tried lists its ids.
 const MOST_SEARCHED: u64 = 1 << 17;
 
-/// The most grids that are all tried, where none meets the tolerance.
-const MOST_TRIED: u64 = 64;
-
 /// The options of a construction for a request.
 pub(crate) fn options(request: &Request, options: Options) -> Options {
     let positional = request.options.positional || options.positional;
@@ -262,8 +259,8 @@ pub(crate) fn grid_for(
         budget => Ok(budget),
     };
     match search(&first, finest, eps, enough)? {
-        // Rounding jumps from prime to prime: a few grids are all tried.
-        Found::AtBest(..) if finest <= MOST_TRIED => resolution::every(&first, 2..=finest, eps, whole),
+        // Rounding jumps from prime to prime. Grids that fit single precision are few and small: all are tried.
+        Found::AtBest(..) if precision == Precision::F32 => resolution::every(&first, 2..=finest, eps, whole),
         Found::AtBest(..) => resolution::least(&first, finest, eps, whole),
         found @ Found::Enough(..) => Ok(found),
     }
