@@ -15,10 +15,11 @@ use formwright::lattice::Grid;
 use formwright::lower::sum_code::{SumCodeLowering, check_fit};
 use formwright::network::Precision;
 use formwright::target::{Source, Target};
+use rayon::prelude::*;
 use support::{Random, expression};
 
 /// The most ids of a grid that is tried.
-const MOST_IDS: u64 = 60_000;
+const MOST_IDS: u64 = 20_000;
 
 /// The rounding that is asked for.
 const ROUNDING: f64 = 1e-3;
@@ -103,32 +104,50 @@ fn measured(n: usize, side: u64, values: Values) -> (f64, f64) {
     (worst, lowering.losses.rounding)
 }
 
+/// A row of cells, computed side by side.
+fn row<T: Copy + Sync>(cells: &[T], cell: impl Fn(T) -> String + Sync) -> String {
+    let cells: Vec<String> = cells.par_iter().map(|which| cell(*which)).collect();
+    cells.join(" | ")
+}
+
 fn main() {
+    use Precision::{F32, F64};
     println!("| n | one-block, staircase | layered | rank | one-block, f32 | rank, f32 |\n|---|---|---|---|---|---|");
-    for n in 2..=5 {
-        let cell = |values, precision| {
-            let (side, bits) = representable(n, values, precision);
-            format!("{side} ({bits} bits)")
-        };
-        let double = [Values::OneBlock, Values::Layered, Values::Rank].map(|values| cell(values, Precision::F64));
-        let single = [Values::OneBlock, Values::Rank].map(|values| cell(values, Precision::F32));
-        println!("| {n} | {} | {} |", double.join(" | "), single.join(" | "));
-    }
+    let columns = [
+        (Values::OneBlock, F64),
+        (Values::Layered, F64),
+        (Values::Rank, F64),
+        (Values::OneBlock, F32),
+        (Values::Rank, F32),
+    ];
+    let rows: Vec<String> = (2..=5_usize)
+        .into_par_iter()
+        .map(|n| {
+            let cells = row(&columns, |(values, precision)| {
+                let (side, bits) = representable(n, values, precision);
+                format!("{side} ({bits} bits)")
+            });
+            format!("| {n} | {cells} |")
+        })
+        .collect();
+    println!("{}", rows.join("\n"));
     println!(
         "\n| n | target | one-block | staircase | layered | rank | staircase, f32 |\n|---|---|---|---|---|---|---|"
     );
-    for n in 2..=5 {
-        for random in [true, false] {
-            let cell = |values, precision| {
+    let columns: Vec<(Values, Precision)> =
+        Values::ALL.map(|values| (values, F64)).into_iter().chain([(Values::Staircase, F32)]).collect();
+    let tried: Vec<(usize, bool)> = (2..=5).flat_map(|n| [(n, true), (n, false)]).collect();
+    let rows: Vec<String> = tried
+        .into_par_iter()
+        .map(|(n, random)| {
+            let cells = row(&columns, |(values, precision)| {
                 let found = certified(n, values, precision, random, MOST_IDS);
                 found.map_or_else(|| "–".to_owned(), |(side, rounding)| format!("{side} ({rounding:.1e})"))
-            };
-            let double = Values::ALL.map(|values| cell(values, Precision::F64));
-            let single = cell(Values::Staircase, Precision::F32);
-            let name = if random { "table" } else { "max(x)" };
-            println!("| {n} | `{name}` | {} | {single} |", double.join(" | "));
-        }
-    }
+            });
+            format!("| {n} | `{}` | {cells} |", if random { "table" } else { "max(x)" })
+        })
+        .collect();
+    println!("{}", rows.join("\n"));
     println!("\n| n, N | values | largest error at a grid point | certified |\n|---|---|---|---|");
     for (n, side) in [(2, 16), (2, 64), (2, 128), (3, 8), (3, 20), (4, 6), (4, 10), (5, 6)] {
         for values in [Values::OneBlock, Values::Staircase, Values::Rank] {
