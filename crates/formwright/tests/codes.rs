@@ -20,12 +20,15 @@ fn multisets(count: usize, n: usize) -> Vec<Vec<usize>> {
     all
 }
 
+fn sum(codes: &Codes, places: &[usize]) -> Int {
+    places.iter().fold(Int::ZERO, |sum, place| sum + &codes.values[*place])
+}
+
 /// Asserts that all sums are distinct, and returns how many there are.
 fn distinct(codes: &Codes, places: impl IntoIterator<Item = Vec<usize>>) -> usize {
     let mut seen: HashMap<Int, Vec<usize>> = HashMap::new();
     for set in places {
-        let sum = set.iter().fold(Int::ZERO, |sum, place| sum + &codes.values[*place]);
-        if let Some(other) = seen.insert(sum, set.clone()) {
+        if let Some(other) = seen.insert(sum(codes, &set), set.clone()) {
             panic!("{:?} for {} tokens: {other:?} and {set:?} have one sum", codes.code, codes.tokens);
         }
     }
@@ -99,4 +102,27 @@ fn bose_chowla_codes_are_logarithms_in_a_field() {
             assert!(known, "GF({q}^{n}): {found:?}");
         }
     }
+}
+
+#[test]
+fn sums_are_decoded_and_what_is_no_sum_is_not() {
+    for code in [Code::Histogram, Code::BoseChowla { field: None }, Code::MianChowla] {
+        for (n, ids) in [(2, 9), (3, 7), (4, 5)] {
+            let codes = code.codes(n, &Int::from(ids)).expect("a code");
+            let known: HashMap<Int, Vec<usize>> =
+                multisets(ids, n).into_iter().map(|set| (sum(&codes, &set), set)).collect();
+            let end = codes.largest() * Int::from(n) + Int::from(2);
+            let step = (&end.div_rem(&Int::from(5000)).0 + Int::ONE).to_usize().expect("small");
+            for candidate in Int::ZERO.up_to(&end).step_by(step).chain(known.keys().cloned()) {
+                assert_eq!(codes.decode(&candidate).as_ref(), known.get(&candidate), "{code:?}, {n}: {candidate}");
+            }
+        }
+    }
+    let codes = Code::Positional.codes(3, &Int::from(4)).expect("a code");
+    for sequence in tuples((0..4).collect::<Vec<usize>>(), 3) {
+        let places: Vec<usize> = sequence.iter().enumerate().map(|(j, a)| j * 4 + a).collect();
+        assert_eq!(codes.decode(&sum(&codes, &places)), Some(places));
+    }
+    // Two codes of one place and none of another.
+    assert_eq!(codes.decode(&(&codes.values[0] + &codes.values[1] + &codes.values[9])), None);
 }

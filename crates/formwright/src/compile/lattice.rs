@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use super::{Certified, Model, Request, Tolerance};
+use super::{Certified, Model, Request, Tolerance, first_that_serves};
 use crate::bound::norm::upward;
 use crate::bound::piecewise::{Question, bound};
 use crate::bound::resolution::{Found, search, smallest};
 use crate::bound::{Budget, Norm, lowered, resolution};
 use crate::construct::yun::{self, AsPrinted, Options};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::exact::{Int, Rat};
 use crate::lattice::{Grid, has_distinct_columns};
 use crate::lower::{self, Format, Hidden, Lowering, Temperature};
@@ -38,22 +38,7 @@ pub struct Lowered {
 /// Compiles a target to the network of Theorem 2 or 3, in the first arithmetic that serves.
 pub(super) fn compile(request: &Request) -> Result<Model> {
     check_attention(request)?;
-    let mut missed = None;
-    for format in request.arithmetic.choices() {
-        match compile_in(request, format) {
-            // What is malformed is so in every format.
-            Err(error) if error.kind() != ErrorKind::Input => {
-                // By how much a tolerance is missed says more than what another format cannot do at all.
-                let says_less = error.kind() == ErrorKind::Declined
-                    && missed.as_ref().is_some_and(|missed: &Error| missed.kind() == ErrorKind::Rejected);
-                if !says_less {
-                    missed = Some(error);
-                }
-            }
-            compiled => return compiled,
-        }
-    }
-    Err(missed.unwrap_or_else(|| Error::input("no arithmetic was asked for")))
+    first_that_serves(request, |format| compile_in(request, format))
 }
 
 /// Declines attention that cannot find the largest and the smallest id, which is what a lattice network's heads do.

@@ -23,11 +23,11 @@ use crate::bound::baseline::baseline;
 use crate::bound::measured::{Measured, measure};
 use crate::bound::piecewise::Question;
 use crate::bound::{Baseline, Budget, Norm};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::eval::float::Engine;
 use crate::exact::{Int, Rat};
 use crate::lattice::Grid;
-use crate::lower;
+use crate::lower::{self, Format};
 use crate::network::{AttentionKind, Coordinate, FloatNetwork, LayerKind, Network, Sequence, Size};
 use crate::target::{Source, Symmetry, Target};
 
@@ -119,6 +119,26 @@ pub fn compile(request: &Request) -> Result<Model> {
         Some(Construction::SumCode(options)) => sum_code::compile(request, options),
         Some(Construction::Yun) | None => lattice::compile(request),
     }
+}
+
+/// The model of the first arithmetic that serves; else why the one that came nearest does not.
+fn first_that_serves(request: &Request, compile_in: impl Fn(Option<Format>) -> Result<Model>) -> Result<Model> {
+    let mut missed = None;
+    for format in request.arithmetic.choices() {
+        match compile_in(format) {
+            // What is malformed is so in every format.
+            Err(error) if error.kind() != ErrorKind::Input => {
+                // By how much a tolerance is missed says more than what another format cannot do at all.
+                let says_less = error.kind() == ErrorKind::Declined
+                    && missed.as_ref().is_some_and(|missed: &Error| missed.kind() == ErrorKind::Rejected);
+                if !says_less {
+                    missed = Some(error);
+                }
+            }
+            compiled => return compiled,
+        }
+    }
+    Err(missed.unwrap_or_else(|| Error::input("no arithmetic was asked for")))
 }
 
 /// A count as a JSON number of any size.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::lattice::{assumptions_of, not_met};
-use super::{Certified, Model, Request, Tolerance};
+use super::{Certified, Model, Request, Tolerance, first_that_serves};
 use crate::bound::norm::upward;
 use crate::bound::piecewise::Question;
 use crate::bound::resolution::{self, Found, search};
@@ -11,7 +11,7 @@ use crate::bound::{Budget, Norm, sum_code};
 use crate::construct::sumcode::{Family, Options, Parts, Values};
 use crate::construct::yun::centres::value_at_centre;
 use crate::construct::yun::value_range;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::exact::{Int, Rat};
 use crate::lattice::Grid;
 use crate::lattice::codes::Code;
@@ -59,21 +59,7 @@ pub(super) fn compile(request: &Request, asked: Options) -> Result<Model> {
     if let Some(refusal) = refusal(request, &options) {
         return Err(refusal);
     }
-    let mut missed = None;
-    for format in request.arithmetic.choices() {
-        match compile_in(request, &options, format.map(|format| format.precision)) {
-            Err(error) if error.kind() != ErrorKind::Input => {
-                // By how much a tolerance is missed says more than what another format cannot do at all.
-                let says_less = error.kind() == ErrorKind::Declined
-                    && missed.as_ref().is_some_and(|missed: &Error| missed.kind() == ErrorKind::Rejected);
-                if !says_less {
-                    missed = Some(error);
-                }
-            }
-            compiled => return compiled,
-        }
-    }
-    Err(missed.unwrap_or_else(|| Error::input("no arithmetic was asked for")))
+    first_that_serves(request, |format| compile_in(request, &options, format.map(|format| format.precision)))
 }
 
 /// What a sum of codes has nothing to do with.

@@ -327,6 +327,7 @@ fn show(polynomial: &Polynomial<Entry>) -> String {
         match (coefficient, factors.as_str()) {
             (coefficient, "") => coefficient.to_string(),
             (one, factors) if *one == Rat::ONE => factors.to_owned(),
+            (one, factors) if *one == -Rat::ONE => format!("-{factors}"),
             (coefficient, factors) => format!("{coefficient} {factors}"),
         }
     };
