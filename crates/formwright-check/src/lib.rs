@@ -1,0 +1,90 @@
+//! Checks the certificates of formwright's networks, and believes nothing.
+//!
+//! CERTIFICATE.md specifies the files, what they mean, and what is to be proved. The checker reads three files, recomputes every number in exact
+//! arithmetic, and answers with a [`Verdict`]. It shares no code with the compiler.
+//!
+//! | file | what |
+//! |---|---|
+//! | `number.rs` | dyadic numbers, intervals, functions |
+//! | `json.rs`, `certificate.rs`, `weights.rs`, `target.rs` | the strict readers |
+//! | `execute.rs` | all executions of a network at once |
+//! | `sweep.rs` | how far a sweep of shifts can carry tokens |
+//! | `prove.rs` | the obligations |
+
+mod certificate;
+mod execute;
+mod json;
+mod number;
+mod prove;
+mod sweep;
+mod target;
+mod weights;
+
+use std::fmt;
+
+use sha2::{Digest as _, Sha256};
+
+pub use certificate::Certificate;
+pub use prove::{Accepted, check};
+
+/// The bytes of the files that are checked.
+#[derive(Clone, Copy, Debug)]
+pub struct Files<'b> {
+    /// `certificate.fwc`.
+    pub certificate: &'b [u8],
+    /// `target.json`.
+    pub target: &'b [u8],
+    /// `model.safetensors`.
+    pub weights: &'b [u8],
+}
+
+/// What the checker says.
+#[derive(Clone, Debug)]
+pub enum Verdict {
+    /// The claim is proved.
+    Accepted(Accepted),
+    /// The files are no certificate of their claim.
+    Rejected(Reason),
+    /// The claim is of a kind, or of a size, that is not decided here.
+    Declined(Reason),
+}
+
+impl Verdict {
+    /// Its name.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Accepted(_) => "accepted",
+            Self::Rejected(_) => "rejected",
+            Self::Declined(_) => "declined",
+        }
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Accepted(accepted) => write!(f, "accepted: {accepted}"),
+            Self::Rejected(reason) | Self::Declined(reason) => write!(f, "{}: {reason}", self.name()),
+        }
+    }
+}
+
+/// Why a claim is not accepted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reason {
+    /// The obligation that is not met, or `scope` of a claim that is not decided.
+    pub obligation: &'static str,
+    /// What is wrong, where, with the numbers.
+    pub what: String,
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.obligation, self.what)
+    }
+}
+
+/// The SHA-256 of bytes, as hexadecimal digits.
+pub fn sha256(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,636 @@
+//! The obligations: from three files to a verdict.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use crate::certificate::{Certificate, Over};
+use crate::execute::{Overflow, Program, Value, rounded};
+use crate::number::{Dyadic, Range};
+use crate::sweep::sweep;
+use crate::target::{Domain, Target};
+use crate::weights::{Layer, Network, Row};
+use crate::{Files, Reason, Verdict, sha256};
+
+/// The most sequences, up to symmetry, that are looked at.
+const MOST_CLASSES: usize = 1 << 17;
+
+/// The most units that are evaluated, counted as if nothing could be skipped.
+const MOST_WORK: usize = 1 << 30;
+
+/// The most values of the target on pieces of cells.
+const MOST_PIECES: usize = 1 << 21;
+
+/// A claim that is proved. There is no other way to one than [`check`]: it takes what reading the files has established, and a proof.
+#[derive(Clone, Debug)]
+pub struct Accepted {
+    claim: String,
+}
+
+impl Accepted {
+    fn new(subject: &Subject, proof: &Proof) -> Self {
+        Self { claim: format!("{}; {}", subject.claim(), proof.summary) }
+    }
+}
+
+impl fmt::Display for Accepted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.claim)
+    }
+}
+
+/// That `finite` and `point`, or `finite` and `integral`, are discharged.
+struct Proof {
+    summary: String,
+}
+
+/// Why there is no proof.
+enum Stop {
+    Rejected(Reason),
+    Declined(Reason),
+}
+
+fn rejected(obligation: &'static str, what: impl Into<String>) -> Stop {
+    Stop::Rejected(Reason { obligation, what: what.into() })
+}
+
+fn declined(what: impl Into<String>) -> Stop {
+    Stop::Declined(Reason { obligation: "scope", what: what.into() })
+}
+
+fn finite(Overflow(what): Overflow) -> Stop {
+    rejected("finite", what)
+}
+
+/// Checks the claim of a certificate.
+pub fn check(files: &Files<'_>) -> Verdict {
+    let proved = Subject::read(files).and_then(|subject| Ok(Accepted::new(&subject, &subject.prove()?)));
+    match proved {
+        Ok(accepted) => Verdict::Accepted(accepted),
+        Err(Stop::Rejected(reason)) => Verdict::Rejected(reason),
+        Err(Stop::Declined(reason)) => Verdict::Declined(reason),
+    }
+}
+
+/// What the files say. It exists only if `format`, `hash`, `weights`, `target` and `claim` are discharged.
+struct Subject {
+    certificate: Certificate,
+    network: Network,
+    target: Target,
+    /// Whether outputs depend on the multiset of tokens, the token itself and its position alone, of the network and of the target.
+    order_free: bool,
+}
+
+impl Subject {
+    fn read(files: &Files<'_>) -> Result<Self, Stop> {
+        let certificate = Certificate::read(files.certificate).map_err(|what| rejected("format", what))?;
+        let found = [("target.json", files.target), ("model.safetensors", files.weights)];
+        for ((name, bytes), claimed) in found.into_iter().zip(&certificate.sha256) {
+            let hash = sha256(bytes);
+            if hash != *claimed {
+                return Err(rejected(
+                    "hash",
+                    format!("{name} has the SHA-256 {hash}, the certificate is about {claimed}"),
+                ));
+            }
+        }
+        shapes(&certificate)?;
+        scope(&certificate)?;
+        let network = Network::read(files.weights, &certificate).map_err(|what| rejected("weights", what))?;
+        let target = Target::read(files.target, certificate.dims).map_err(|what| rejected("target", what))?;
+        let order_free = target.is_order_free() && keys_ignore_positions(&network);
+        let subject = Self { certificate, network, target, order_free };
+        subject.fits()?;
+        Ok(subject)
+    }
+
+    /// That target and certificate speak of the same.
+    fn fits(&self) -> Result<(), Stop> {
+        let (certificate, target) = (&self.certificate, &self.target);
+        let [least, most] = certificate.tokens;
+        let wrong = |what: String| Err(rejected("claim", what));
+        if (target.dims, target.output_dims) != (certificate.dims, certificate.output_dims) {
+            let (dims, outputs) = (target.dims, target.output_dims);
+            return wrong(format!("the target has {dims} coordinates and {outputs} outputs, the certificate others"));
+        }
+        if target.tokens.is_some_and(|tokens| (tokens, tokens) != (least, most)) {
+            return wrong(format!("the target is not for {least} to {most} tokens"));
+        }
+        match (&target.domain, &certificate.over) {
+            (Domain::Interval(low, high), Over::Box) if low.hi < high.lo => {}
+            (Domain::Integers(..), Over::Integers | Over::DistinctIntegers(_)) => {}
+            (domain, over) => return wrong(format!("a claim over {over:?} about a target on {domain:?}")),
+        }
+        for (at, layer) in self.network.layers.iter().enumerate() {
+            let Layer::Attention(heads) = layer else { continue };
+            for tokens in least..=most {
+                let blind = |t: &usize| heads.iter().any(|head| !(0..tokens).any(|k| head.mask.sees(*t, k)));
+                if let Some(t) = (0..tokens).find(blind) {
+                    return wrong(format!("layer {at}: token {t} of {tokens} sees nothing"));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn claim(&self) -> String {
+        let Certificate { over, norm, bound, tokens: [least, most], dims, double, .. } = &self.certificate;
+        let norm = norm.as_ref().map_or("sup".to_owned(), |p| format!("L^{p}"));
+        let over = match over {
+            Over::Box | Over::Space => "the box".to_owned(),
+            Over::Integers => "all sequences of integers".to_owned(),
+            Over::DistinctIntegers(otherwise) => format!("sequences of distinct integers ({otherwise} on others)"),
+        };
+        let (bound, format) = (&bound.range.hi, if *double { "f64" } else { "f32" });
+        format!(
+            "{norm} error at most {bound} over {over}, {least} to {most} tokens of {dims} coordinates, ieee-any-order {format}"
+        )
+    }
+
+    fn prove(&self) -> Result<Proof, Stop> {
+        match (&self.certificate.over, &self.certificate.norm) {
+            (Over::Box, Some(p)) => {
+                let whole = (1..=64).find(|k| p.range == Range::whole(*k)).and_then(|k| u32::try_from(k).ok());
+                self.integral(whole.ok_or_else(|| declined(format!("p = {p} is no integer up to 64")))?)
+            }
+            (Over::Integers | Over::DistinctIntegers(_), None) => self.points(),
+            (over, _) => Err(declined(format!("claims over {over:?} in this norm are not decided"))),
+        }
+    }
+
+    /// `finite` and `point`.
+    fn points(&self) -> Result<Proof, Stop> {
+        let Domain::Integers(from, to) = self.target.domain else { return Err(declined("no integers")) };
+        let side = usize::try_from(to.saturating_sub(from)).unwrap_or(usize::MAX);
+        let whole = |k: usize| {
+            let k = Range::whole(k);
+            let offset = Range::whole(usize::try_from(from.unsigned_abs()).unwrap_or(usize::MAX));
+            if from < 0 { &k - &offset } else { &k + &offset }
+        };
+        let lattice = Lattice::new(side, self.certificate.dims)?;
+        let program = Program::new(&self.network);
+        let starts = self.starts(&program, &lattice, |k| whole(k))?;
+        let bound = &self.certificate.bound.range.lo;
+        let mut sequences = 0_usize;
+        let [least, most] = self.certificate.tokens;
+        for tokens in least..=most {
+            let classes = self.classes(lattice.symbols, tokens)?;
+            sequences = sequences.saturating_add(classes.len());
+            in_parallel(&classes, |class| {
+                let distinct = class.iter().collect::<BTreeSet<_>>().len() == class.len();
+                for case in self.cases(&program, &starts, class)? {
+                    let otherwise = match &self.certificate.over {
+                        Over::DistinctIntegers(value) if !distinct => Some(value.range.clone()),
+                        _ => None,
+                    };
+                    let inputs: Vec<Vec<Range>> =
+                        case.sequence.iter().map(|symbol| lattice.digits(*symbol).map(whole).collect()).collect();
+                    let wanted = match otherwise {
+                        Some(value) => vec![value; self.certificate.output_dims],
+                        None => self.target.output(&inputs, case.token).map_err(|what| {
+                            rejected("target", format!("at {}, token {}: {what}", shown(&inputs), case.token))
+                        })?,
+                    };
+                    for (c, (got, wanted)) in case.output.iter().zip(&wanted).enumerate() {
+                        let off = distance(got, wanted);
+                        if off > *bound {
+                            let (inputs, token) = (shown(&inputs), case.token);
+                            return Err(rejected(
+                                "point",
+                                format!(
+                                    "at {inputs}, token {token}, coordinate {c} the network gives {got} and the target {wanted}: off by up to {off}, claimed at most {bound}"
+                                ),
+                            ));
+                        }
+                    }
+                }
+                Ok(())
+            })?;
+        }
+        Ok(Proof { summary: format!("{sequences} sequences up to symmetry, point by point") })
+    }
+
+    /// `finite` and `integral`.
+    fn integral(&self, p: u32) -> Result<Proof, Stop> {
+        let Domain::Interval(low, high) = &self.target.domain else { return Err(declined("no box")) };
+        let Certificate { cells, dims, tokens: [tokens, most], margins: [below, above], output_dims, .. } =
+            &self.certificate;
+        if tokens != most || *cells == 0 {
+            return Err(declined("a box claim for several numbers of tokens, or without a grid"));
+        }
+        if self.target.resolution().is_some_and(|resolution| resolution != *cells) {
+            return Err(declined("a table on another grid than the certificate's"));
+        }
+        let lattice = Lattice::new(*cells, *dims)?;
+        let unbounded = || rejected("claim", "the box, the bound or a margin is not of a reasonable size");
+        let side = (high - low).over(&Range::whole(*cells)).and_then(Range::kept).ok_or_else(unbounded)?;
+        let at = |k: &Range| low + &(&side * k);
+        let program = Program::new(&self.network);
+        let one = Range::whole(1);
+        let good = &(&one - &below.range) - &above.range;
+        if below.range.lo.is_negative() || above.range.lo.is_negative() || good.lo.is_negative() {
+            return Err(unbounded());
+        }
+        let starts = self.starts(&program, &lattice, |k| {
+            let k = Range::whole(k);
+            at(&(&k + &below.range)).hull(&at(&(&(&k + &one) - &above.range)))
+        })?;
+        let classes = self.classes(lattice.symbols, *tokens)?;
+        let cases: Vec<Vec<Case>> = in_parallel(&classes, |class| self.cases(&program, &starts, class))?;
+        let anywhere = self.anywhere(&program, low.hull(high)).map_err(finite)?;
+        let sides = tokens.saturating_mul(*dims);
+        let share =
+            good.power(u32::try_from(sides).unwrap_or(u32::MAX)).map(|good| &one - &good).ok_or_else(unbounded)?;
+        let volume = side.power(u32::try_from(sides).unwrap_or(u32::MAX)).ok_or_else(unbounded)?.hi;
+        let all_cells =
+            Range::whole(lattice.symbols).power(u32::try_from(*tokens).unwrap_or(u32::MAX)).ok_or_else(unbounded)?;
+        let claimed = Range::point(self.certificate.bound.range.lo.positive()).power(p).ok_or_else(unbounded)?.lo;
+        let mut pieces = 1_usize;
+        loop {
+            let sums = in_parallel(&cases, |cases| self.cell(cases, &lattice, pieces, p, &at))?;
+            let (mut total, mut seen): (Range, Vec<Range>) = (Range::ZERO, Vec::new());
+            for (sum, ranges) in sums {
+                total = (&total + &sum).tidy();
+                seen =
+                    if seen.is_empty() { ranges } else { seen.iter().zip(&ranges).map(|(a, b)| a.hull(b)).collect() };
+            }
+            let mut rest = Range::ZERO;
+            for (got, wanted) in anywhere.iter().zip(&seen) {
+                rest = &rest + &Range::point(distance(got, wanted)).power(p).ok_or_else(unbounded)?;
+            }
+            let rest = &(&(&rest * &Range::whole(*tokens)) * &all_cells) * &share;
+            let proved = (&(&total + &rest) * &Range::point(volume.clone())).tidy().hi;
+            if proved <= claimed {
+                let (cells, parts) = (classes.len(), pieces);
+                return Ok(Proof { summary: format!("{cells} cells up to symmetry, each side in {parts} pieces") });
+            }
+            let next = pieces.saturating_mul(2);
+            let work = next
+                .checked_pow(u32::try_from(sides).unwrap_or(u32::MAX))
+                .and_then(|all| all.checked_mul(classes.len()));
+            let lost = (&rest * &Range::point(volume.clone())).lo > claimed;
+            if work.is_none_or(|work| work > MOST_PIECES) || self.target.resolution().is_some() || lost {
+                return Err(rejected(
+                    "integral",
+                    format!(
+                        "the {p}-th power of the error is at most {proved}, that of the claimed bound is {claimed} ({} of it beyond the good parts, {output_dims} outputs)",
+                        (&rest * &Range::point(volume)).tidy().hi
+                    ),
+                ));
+            }
+            pieces = next;
+        }
+    }
+
+    /// The sum over a class of cells of the `p`-th power of what `f` and the network can differ, and where `f` lies.
+    fn cell(
+        &self,
+        cases: &[Case],
+        lattice: &Lattice,
+        pieces: usize,
+        p: u32,
+        at: &(impl Fn(&Range) -> Range + Sync),
+    ) -> Result<(Range, Vec<Range>), Stop> {
+        let unbounded = || rejected("integral", "a distance is not of a reasonable size");
+        let (mut total, mut seen) = (Range::ZERO, Vec::new());
+        for case in cases {
+            let cell: Vec<Vec<usize>> = case.sequence.iter().map(|symbol| lattice.digits(*symbol).collect()).collect();
+            let sides = cell.iter().map(Vec::len).fold(0_usize, usize::saturating_add);
+            let count = pieces.checked_pow(u32::try_from(sides).unwrap_or(u32::MAX)).unwrap_or(0);
+            let fraction = |k: usize| Range::whole(k).over(&Range::whole(pieces));
+            let mut sum = Range::ZERO;
+            for piece in 0..count {
+                let mut rank = piece;
+                let mut inputs = Vec::new();
+                for token in &cell {
+                    let mut coordinates = Vec::new();
+                    for digit in token {
+                        let part = rank.checked_rem(pieces).unwrap_or(0);
+                        rank = rank.checked_div(pieces).unwrap_or(0);
+                        let (Some(from), Some(to)) = (fraction(part), fraction(part.saturating_add(1))) else {
+                            return Err(unbounded());
+                        };
+                        let digit = Range::whole(*digit);
+                        coordinates.push(at(&(&digit + &from)).hull(&at(&(&digit + &to))).tidy());
+                    }
+                    inputs.push(coordinates);
+                }
+                let slices: Vec<&[usize]> = cell.iter().map(Vec::as_slice).collect();
+                let wanted = match self.target.entry(&slices, case.token) {
+                    Some(entry) => entry,
+                    None => self.target.output(&inputs, case.token).map_err(|what| {
+                        rejected("target", format!("on {}, token {}: {what}", shown(&inputs), case.token))
+                    })?,
+                };
+                for (got, wanted) in case.output.iter().zip(&wanted) {
+                    let power = Range::point(distance(got, wanted)).power(p).ok_or_else(unbounded)?;
+                    sum = (&sum + &power).tidy();
+                }
+                seen =
+                    if seen.is_empty() { wanted } else { seen.iter().zip(&wanted).map(|(a, b)| a.hull(b)).collect() };
+            }
+            let mean = sum.over(&Range::whole(count)).ok_or_else(unbounded)?;
+            total = (&total + &(&mean * &Range::point(case.weight.clone()))).tidy();
+        }
+        Ok((total, seen))
+    }
+
+    /// Where the outputs lie for any inputs of the box.
+    fn anywhere(&self, program: &Program<'_>, inputs: Range) -> Result<Vec<Range>, Overflow> {
+        let (network, format) = (&self.network, self.network.format);
+        let inputs = vec![rounded(&inputs, format); self.certificate.dims];
+        let mut token: Option<Vec<Value>> = None;
+        for position in 0..network.positions.len().max(1) {
+            let here = program.embed(&inputs, position)?;
+            token = Some(token.map_or(here.clone(), |known| known.iter().zip(&here).map(|(a, b)| a.hull(b)).collect()));
+        }
+        let mut tokens = vec![token.unwrap_or_default()];
+        let [_, count] = self.certificate.tokens;
+        let mut at = 0_usize;
+        while at < network.layers.len() {
+            let rest = network.layers.get(at..).unwrap_or(&[]);
+            let swept = tokens.first_mut().map_or(Ok(0), |token| sweep(rest, token, count, format))?;
+            let next =
+                if swept > 0 { at.saturating_add(swept) } else { program.forward_end(at).max(at.saturating_add(1)) };
+            if swept == 0 {
+                program.run(&mut tokens, &vec![0; count], at, next)?;
+            }
+            at = next;
+        }
+        program.read_out(tokens.first().map_or(&[], Vec::as_slice))
+    }
+
+    /// The stream of every symbol at every position before the first attention.
+    fn starts(
+        &self,
+        program: &Program<'_>,
+        lattice: &Lattice,
+        coordinate: impl Fn(usize) -> Range + Sync,
+    ) -> Result<Vec<Vec<Vec<Value>>>, Stop> {
+        let symbols: Vec<usize> = (0..lattice.symbols).collect();
+        in_parallel(&symbols, |symbol| {
+            let inputs: Vec<Value> =
+                lattice.digits(*symbol).map(|k| rounded(&coordinate(k), self.network.format)).collect();
+            let start = |position: usize| {
+                let mut token = [program.embed(&inputs, position)?];
+                program.run(&mut token, &[], 0, program.forward_end(0))?;
+                let [token] = token;
+                Ok(token)
+            };
+            (0..self.network.positions.len().max(1)).map(start).collect::<Result<_, Overflow>>().map_err(finite)
+        })
+    }
+
+    /// The sequences of so many tokens: all, or one of each multiset if order does not matter.
+    fn classes(&self, symbols: usize, tokens: usize) -> Result<Vec<Vec<usize>>, Stop> {
+        let ordered = !self.order_free;
+        let mut classes: Vec<Vec<usize>> = vec![Vec::new()];
+        for _ in 0..tokens {
+            let mut longer = Vec::new();
+            for class in &classes {
+                let least = if ordered { 0 } else { class.last().copied().unwrap_or(0) };
+                longer.extend((least..symbols).map(|symbol| [class.as_slice(), &[symbol]].concat()));
+                if longer.len() > MOST_CLASSES {
+                    return Err(declined(format!(
+                        "more than {MOST_CLASSES} sequences of {tokens} tokens up to symmetry"
+                    )));
+                }
+            }
+            classes = longer;
+        }
+        let units = self.network.layers.iter().map(|layer| match layer {
+            Layer::Attention(heads) => heads.len().saturating_mul(tokens),
+            Layer::FeedForward { units, .. } => units.len(),
+        });
+        let work = units.fold(1_usize, usize::saturating_add).saturating_mul(tokens).saturating_mul(classes.len());
+        if work > MOST_WORK {
+            return Err(declined(format!(
+                "{} sequences through this network are {work} units, more than {MOST_WORK}",
+                classes.len()
+            )));
+        }
+        Ok(classes)
+    }
+
+    /// What the network gives at the tokens of a class, with what stands for how many tokens of how many sequences.
+    fn cases(&self, program: &Program<'_>, starts: &[Vec<Vec<Value>>], class: &[usize]) -> Result<Vec<Case>, Stop> {
+        let start = |symbol: usize, position: usize| {
+            let places = starts.get(symbol);
+            places.and_then(|places| places.get(position).or(places.first())).cloned().unwrap_or_default()
+        };
+        let (first, end) = (program.forward_end(0), self.network.layers.len());
+        let outputs = |tokens: &mut [Vec<Value>], keys: &[usize]| -> Result<Vec<Vec<Range>>, Overflow> {
+            program.run(tokens, keys, first, end)?;
+            tokens.iter().map(|token| program.read_out(token)).collect()
+        };
+        if !self.order_free {
+            let mut tokens: Vec<Vec<Value>> = class.iter().enumerate().map(|(t, symbol)| start(*symbol, t)).collect();
+            let keys: Vec<usize> = (0..tokens.len()).collect();
+            let outputs = outputs(&mut tokens, &keys)
+                .map_err(|Overflow(what)| rejected("finite", format!("cells {class:?}: {what}")))?;
+            let case = |(token, output)| Case { sequence: class.to_vec(), token, output, weight: Dyadic::ONE };
+            return Ok(outputs.into_iter().enumerate().map(case).collect());
+        }
+        let positions = self.network.positions.len().max(1);
+        let distinct: Vec<usize> = class.iter().copied().collect::<BTreeSet<_>>().into_iter().collect();
+        let mut tokens: Vec<Vec<Value>> =
+            distinct.iter().flat_map(|symbol| (0..positions).map(|position| start(*symbol, position))).collect();
+        let place = |symbol: &usize| distinct.binary_search(symbol).unwrap_or(0);
+        let keys: Vec<usize> = class.iter().map(|symbol| place(symbol).saturating_mul(positions)).collect();
+        let outputs = outputs(&mut tokens, &keys)
+            .map_err(|Overflow(what)| rejected("finite", format!("cells {class:?}: {what}")))?;
+        let by_place = positions > 1 || !self.target.is_equivariant();
+        let mut cases = Vec::new();
+        for symbol in &distinct {
+            let at = class.iter().position(|known| known == symbol).unwrap_or(0);
+            let mut rest = class.to_vec();
+            rest.remove(at);
+            let weight = arrangements(&rest);
+            let output = |position: usize| {
+                let position = position.min(positions.saturating_sub(1));
+                outputs
+                    .get(place(symbol).saturating_mul(positions).saturating_add(position))
+                    .cloned()
+                    .unwrap_or_default()
+            };
+            if by_place {
+                for token in 0..class.len() {
+                    let mut sequence = rest.clone();
+                    sequence.insert(token, *symbol);
+                    cases.push(Case { sequence, token, output: output(token), weight: weight.clone() });
+                }
+            } else {
+                let weight = &weight * &Range::whole(class.len()).lo;
+                cases.push(Case { sequence: class.to_vec(), token: at, output: output(0), weight });
+            }
+        }
+        Ok(cases)
+    }
+}
+
+/// An output token of a sequence, and for how many tokens of sequences alike it stands.
+struct Case {
+    sequence: Vec<usize>,
+    token: usize,
+    output: Vec<Range>,
+    weight: Dyadic,
+}
+
+/// The tokens of a grid.
+struct Lattice {
+    side: usize,
+    dims: usize,
+    symbols: usize,
+}
+
+impl Lattice {
+    fn new(side: usize, dims: usize) -> Result<Self, Stop> {
+        let symbols =
+            u32::try_from(dims).ok().and_then(|dims| side.checked_pow(dims)).filter(|symbols| *symbols <= MOST_CLASSES);
+        let symbols = symbols.ok_or_else(|| declined(format!("{side}^{dims} tokens, more than {MOST_CLASSES}")))?;
+        Ok(Self { side, dims, symbols })
+    }
+
+    /// The coordinates of a token, the first one most significant.
+    fn digits(&self, symbol: usize) -> impl Iterator<Item = usize> {
+        let (side, mut rest) = (self.side, symbol);
+        let mut digits = Vec::new();
+        for _ in 0..self.dims {
+            digits.push(rest.checked_rem(side).unwrap_or(0));
+            rest = rest.checked_div(side).unwrap_or(0);
+        }
+        digits.into_iter().rev()
+    }
+}
+
+/// Orders of a multiset, given sorted: `n! / Π m!`.
+fn arrangements(sorted: &[usize]) -> Dyadic {
+    let (mut orders, mut same, mut last) = (Range::whole(1), 0_usize, None);
+    for (k, symbol) in sorted.iter().enumerate() {
+        same = if last == Some(symbol) { same.saturating_add(1) } else { 1 };
+        last = Some(symbol);
+        let longer = &orders * &Range::whole(k.saturating_add(1));
+        orders = longer.over(&Range::whole(same)).unwrap_or(longer);
+    }
+    orders.hi
+}
+
+/// How far two numbers in these ranges can be apart.
+fn distance(a: &Range, b: &Range) -> Dyadic {
+    (&a.hi - &b.lo).max(&b.hi - &a.lo)
+}
+
+fn shown(inputs: &[Vec<Range>]) -> String {
+    let token = |token: &Vec<Range>| token.iter().map(Range::to_string).collect::<Vec<_>>().join(", ");
+    format!("({})", inputs.iter().map(token).collect::<Vec<_>>().join("; "))
+}
+
+/// That the network's parts have sizes that a network has.
+fn shapes(certificate: &Certificate) -> Result<(), Stop> {
+    let Certificate { tokens: [least, most], dims, output_dims, width, positions, runs, bound, .. } = certificate;
+    let wrong = |what: &str| Err(rejected("claim", what));
+    if [least, dims, output_dims, width].contains(&&0) || least > most {
+        return wrong("no tokens, no coordinates, or fewer tokens at most than at least");
+    }
+    if *positions > 0 && (positions, positions) != (least, most) {
+        return wrong("positions for another number of tokens");
+    }
+    if bound.range.lo.is_negative() {
+        return wrong("a bound below 0");
+    }
+    let attention = runs.iter().filter_map(|run| run.attention.as_ref());
+    for part in attention {
+        let scores = part.kind != "average";
+        let sized = matches!(part.kind.as_str(), "linformer" | "performer");
+        if part.heads == 0 || part.value_size == 0 || (part.head_size > 0) != scores || (part.size > 0) != sized {
+            return wrong("attention without heads, or with sizes that its kind does not have");
+        }
+    }
+    Ok(())
+}
+
+/// That the claim is of a kind that is decided here.
+fn scope(certificate: &Certificate) -> Result<(), Stop> {
+    let Certificate { badge, over, norm, assumptions, runs, tokens: [least, most], .. } = certificate;
+    if badge != "certified" {
+        return Err(declined(format!("the badge is {badge}; only certified claims are checked")));
+    }
+    if let Some(assumption) = assumptions.first() {
+        return Err(declined(format!("the claim rests on an assumption: {assumption}")));
+    }
+    let mut attention = runs.iter().filter_map(|run| run.attention.as_ref());
+    if let Some(part) = attention.clone().find(|part| part.kind != "softmax") {
+        return Err(declined(format!("{} attention is not decided, softmax is", part.kind)));
+    }
+    if *over == Over::Space || (*over == Over::Box && norm.is_none()) {
+        return Err(declined("claims over all of space, or in the supremum norm over a box, are not decided"));
+    }
+    let hides = attention.any(|part| part.masks.iter().any(|mask| mask.limits != [None; 4]));
+    if *over == Over::Box && hides {
+        return Err(declined("a box claim for a network with masks is not decided"));
+    }
+    if most.saturating_sub(*least) > 64 || *most > 4096 {
+        return Err(declined("more than 64 lengths, or more than 4096 tokens"));
+    }
+    Ok(())
+}
+
+/// Whether no head is masked, and no key and no value reads what depends on a position.
+fn keys_ignore_positions(network: &Network) -> bool {
+    let first = network.positions.first();
+    let same = |r: usize| network.positions.iter().all(|row| row.get(r) == first.and_then(|first| first.get(r)));
+    let mut placed: BTreeSet<usize> = (0..network.embed.len()).filter(|r| !same(*r)).collect();
+    let reads = |row: &Row, from: &BTreeSet<usize>| row.weights.iter().any(|(place, _)| from.contains(place));
+    for layer in &network.layers {
+        match layer {
+            Layer::Attention(heads) => {
+                for head in heads {
+                    if head.mask.limits != [None; 4] || head.k.iter().chain(&head.v).any(|row| reads(row, &placed)) {
+                        return false;
+                    }
+                    if head.q.iter().any(|row| reads(row, &placed)) {
+                        placed.extend(head.o.iter().enumerate().filter(|(_, row)| !row.is_zero()).map(|(r, _)| r));
+                    }
+                }
+            }
+            Layer::FeedForward { units, gains } => {
+                let units: BTreeSet<usize> =
+                    units.iter().enumerate().filter(|(_, row)| reads(row, &placed)).map(|(place, _)| place).collect();
+                placed.extend(
+                    gains.iter().enumerate().filter(|(_, row)| reads(row, &units)).map(|(r, _)| r).collect::<Vec<_>>(),
+                );
+            }
+        }
+    }
+    true
+}
+
+/// `f` of all items, in their order, on all cores; the first failure in their order.
+fn in_parallel<T: Sync, R: Send>(items: &[T], f: impl Fn(&T) -> Result<R, Stop> + Sync) -> Result<Vec<R>, Stop> {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let chunk = items.len().div_ceil(threads.saturating_mul(8).max(1)).max(1);
+    let next = std::sync::atomic::AtomicUsize::new(0);
+    let chunks: Vec<&[T]> = items.chunks(chunk).collect();
+    let work = || {
+        let mut done = Vec::new();
+        loop {
+            let at = next.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            let Some(chunk) = chunks.get(at) else { return done };
+            done.push((at, chunk.iter().map(&f).collect::<Result<Vec<R>, Stop>>()));
+        }
+    };
+    let mut parts: Vec<(usize, Result<Vec<R>, Stop>)> = std::thread::scope(|scope| {
+        let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+        let mut parts = work();
+        others.into_iter().for_each(|other| parts.extend(other.join().unwrap_or_default()));
+        parts
+    });
+    parts.sort_by_key(|(at, _)| *at);
+    if parts.len() != chunks.len() {
+        return Err(rejected("format", "the check was interrupted"));
+    }
+    let mut all = Vec::new();
+    for (_, part) in parts {
+        all.extend(part?);
+    }
+    Ok(all)
+}

@@ -1,0 +1,246 @@
+//! `model.safetensors`, and the network that its tensors are by the certificate.
+
+use std::collections::BTreeMap;
+
+use crate::certificate::{Attention, Certificate, Mask};
+use crate::json::Json;
+use crate::number::Dyadic;
+
+/// A floating-point format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Format {
+    /// Binary digits of a significand.
+    pub digits: i64,
+    /// The least normal number is `2^least`.
+    pub least: i64,
+    /// Numbers of `2^most` or more overflow.
+    pub most: i64,
+    /// `exp` is off by at most `2^theta`, relatively.
+    pub theta: i64,
+}
+
+impl Format {
+    /// Single precision.
+    pub const SINGLE: Self = Self { digits: 24, least: -126, most: 128, theta: -20 };
+    /// Double precision.
+    pub const DOUBLE: Self = Self { digits: 53, least: -1022, most: 1024, theta: -49 };
+}
+
+/// `Σ weight · z + bias`; weights of 0 are left out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// Where the weights stand, and the weights.
+    pub weights: Vec<(usize, Dyadic)>,
+    /// The bias.
+    pub bias: Dyadic,
+}
+
+impl Row {
+    fn new(weights: &[Dyadic], bias: &Dyadic) -> Self {
+        let weights = weights.iter().cloned().enumerate().filter(|(_, weight)| !weight.is_zero()).collect();
+        Self { weights, bias: bias.clone() }
+    }
+
+    /// Whether it is 0 for every input.
+    pub fn is_zero(&self) -> bool {
+        self.weights.is_empty() && self.bias.is_zero()
+    }
+}
+
+/// A head of softmax attention.
+#[derive(Clone, Debug)]
+pub struct Head {
+    /// What it sees.
+    pub mask: Mask,
+    /// Queries, with their bias.
+    pub q: Vec<Row>,
+    /// Keys.
+    pub k: Vec<Row>,
+    /// Values.
+    pub v: Vec<Row>,
+    /// What it writes: a row for each coordinate of the stream, over the values.
+    pub o: Vec<Row>,
+}
+
+/// A layer.
+#[derive(Clone, Debug)]
+pub enum Layer {
+    /// Attention.
+    Attention(Vec<Head>),
+    /// Hidden units, and what each coordinate of the stream gains from them.
+    FeedForward {
+        /// `w1`, `b1`.
+        units: Vec<Row>,
+        /// `w2`, `b2`.
+        gains: Vec<Row>,
+    },
+}
+
+/// A network.
+#[derive(Clone, Debug)]
+pub struct Network {
+    /// The format of the numbers and of the execution.
+    pub format: Format,
+    /// The embedding.
+    pub embed: Vec<Row>,
+    /// Positions, token by token.
+    pub positions: Vec<Vec<Dyadic>>,
+    /// The layers of all blocks.
+    pub layers: Vec<Layer>,
+    /// The read-out.
+    pub read_out: Vec<Row>,
+}
+
+/// The tensors of a file.
+struct Tensors<'b> {
+    data: &'b [u8],
+    entries: BTreeMap<String, (Vec<usize>, usize, usize)>,
+    digits: u32,
+}
+
+impl<'b> Tensors<'b> {
+    fn read(bytes: &'b [u8], double: bool) -> Result<Self, String> {
+        let (length, rest) = bytes.split_first_chunk::<8>().ok_or("it is shorter than the length of its header")?;
+        let length = usize::try_from(u64::from_le_bytes(*length)).ok();
+        let (header, data) = length.and_then(|length| rest.split_at_checked(length)).ok_or("its header is cut off")?;
+        let header = std::str::from_utf8(header).map_err(|error| format!("its header is no text: {error}"))?;
+        let header = Json::parse(header).map_err(|fault| format!("its header: {fault}"))?;
+        let mut tensors = Self { data, entries: BTreeMap::new(), digits: if double { 53 } else { 24 } };
+        let dtype = if double { "F64" } else { "F32" };
+        let mut spans = Vec::new();
+        for (name, entry) in header.object().ok_or("its header is no object")? {
+            if name == "__metadata__" {
+                continue;
+            }
+            let fields = entry.object().map_or(0, <[_]>::len);
+            let shape = entry.get("shape").and_then(Json::list).map(|shape| shape.iter().map(Json::count).collect());
+            let span = entry.get("data_offsets").and_then(Json::list);
+            let (Some(Some(shape)), Some([from, to]), 3) = (shape, span, fields) else {
+                return Err(format!("tensor {name:?} is not described as tensors are"));
+            };
+            let (Some(from), Some(to)) = (from.count(), to.count()) else {
+                return Err(format!("tensor {name:?} has offsets that are no counts"));
+            };
+            if entry.get("dtype").and_then(Json::text) != Some(dtype) {
+                return Err(format!("tensor {name:?} is not of type {dtype}"));
+            }
+            let shape: Vec<usize> = shape;
+            let bytes = shape.iter().try_fold(if double { 8_usize } else { 4 }, |size, side| size.checked_mul(*side));
+            if bytes.is_none() || to.checked_sub(from) != bytes {
+                return Err(format!("tensor {name:?} of shape {shape:?} lies from byte {from} to {to}"));
+            }
+            spans.push((from, to));
+            tensors.entries.insert(name.clone(), (shape, from, to));
+        }
+        spans.sort_unstable();
+        let end = spans.into_iter().try_fold(0, |end, (from, to)| if from == end { Ok(to) } else { Err(end) });
+        match end {
+            Ok(end) if end == data.len() => tensors.check_finite().map(|()| tensors),
+            Ok(end) => Err(format!("its tensors end at byte {end} of {} bytes of data", data.len())),
+            Err(end) => Err(format!("its tensors leave a gap, or overlap, at byte {end} of the data")),
+        }
+    }
+
+    fn numbers(&self, from: usize, to: usize) -> impl Iterator<Item = Option<Dyadic>> {
+        let size = if self.digits == 53 { 8 } else { 4 };
+        self.data.get(from..to).unwrap_or(&[]).chunks(size).map(|chunk| {
+            let bits = chunk.iter().rev().fold(0_u64, |bits, byte| bits.wrapping_shl(8) | u64::from(*byte));
+            Dyadic::from_bits(bits, self.digits)
+        })
+    }
+
+    fn check_finite(&self) -> Result<(), String> {
+        for (name, (_, from, to)) in &self.entries {
+            if let Some(place) = self.numbers(*from, *to).position(|number| number.is_none()) {
+                return Err(format!("tensor {name:?} holds NaN or an infinity at entry {place}"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes out a tensor of a shape.
+    fn take(&mut self, name: &str, shape: &[usize]) -> Result<Vec<Dyadic>, String> {
+        let (found, from, to) = self.entries.remove(name).ok_or_else(|| format!("tensor {name:?} is missing"))?;
+        if found != shape {
+            return Err(format!("tensor {name:?} has shape {found:?}, expected {shape:?}"));
+        }
+        self.numbers(from, to).collect::<Option<_>>().ok_or_else(|| format!("tensor {name:?} is cut off"))
+    }
+
+    /// Takes out a matrix for each of `count` things, and perhaps its biases, as rows.
+    fn rows(
+        &mut self,
+        name: &str,
+        count: &[usize],
+        sides: [usize; 2],
+        bias: Option<&str>,
+    ) -> Result<Vec<Vec<Row>>, String> {
+        let [height, width] = sides;
+        let weights = self.take(name, &[count, &sides].concat())?;
+        let biases = match bias {
+            Some(bias) => self.take(bias, &[count, &[height]].concat())?,
+            None => vec![Dyadic::ZERO; weights.len().checked_div(width).unwrap_or(0)],
+        };
+        let rows: Vec<Row> = weights.chunks(width.max(1)).zip(&biases).map(|(row, bias)| Row::new(row, bias)).collect();
+        Ok(rows.chunks(height.max(1)).map(<[Row]>::to_vec).collect())
+    }
+}
+
+impl Network {
+    /// The network of a certificate, with its numbers from a file.
+    pub fn read(bytes: &[u8], certificate: &Certificate) -> Result<Self, String> {
+        let Certificate { dims, output_dims, width, positions, double, .. } = *certificate;
+        let mut tensors = Tensors::read(bytes, double)?;
+        let mut single = |name: &str, sides: [usize; 2]| -> Result<Vec<Row>, String> {
+            let bias = format!("{name}.bias");
+            Ok(tensors.rows(&format!("{name}.weight"), &[], sides, Some(&bias))?.into_iter().flatten().collect())
+        };
+        let (embed, read_out) = (single("embed", [width, dims])?, single("read_out", [output_dims, width])?);
+        let positions = if positions == 0 { Vec::new() } else { tensors.take("pos", &[positions, width])? };
+        let positions = positions.chunks(width.max(1)).map(<[Dyadic]>::to_vec).collect();
+        let (mut layers, mut first) = (Vec::new(), 0_usize);
+        for run in &certificate.runs {
+            let name = |part: &str| format!("{first}.{part}");
+            let mut attention = match &run.attention {
+                Some(shape) => heads(&mut tensors, shape, run.blocks, width, name)?,
+                None => Vec::new(),
+            }
+            .into_iter();
+            let mut forward = Vec::new().into_iter();
+            if let Some(hidden) = run.hidden {
+                let units = tensors.rows(&name("ff.w1"), &[run.blocks], [hidden, width], Some(&name("ff.b1")))?;
+                let gains = tensors.rows(&name("ff.w2"), &[run.blocks], [width, hidden], Some(&name("ff.b2")))?;
+                forward = units.into_iter().zip(gains).collect::<Vec<_>>().into_iter();
+            }
+            for _ in 0..run.blocks {
+                layers.extend(attention.next().map(Layer::Attention));
+                layers.extend(forward.next().map(|(units, gains)| Layer::FeedForward { units, gains }));
+            }
+            first = first.saturating_add(run.blocks);
+        }
+        if let Some(name) = tensors.entries.keys().next() {
+            return Err(format!("tensor {name:?} is none of the network's"));
+        }
+        let format = if double { Format::DOUBLE } else { Format::SINGLE };
+        Ok(Self { format, embed, positions, layers, read_out })
+    }
+}
+
+/// The heads of each block of a run.
+fn heads(
+    tensors: &mut Tensors<'_>,
+    shape: &Attention,
+    blocks: usize,
+    width: usize,
+    name: impl Fn(&str) -> String,
+) -> Result<Vec<Vec<Head>>, String> {
+    let Attention { heads, head_size, value_size, ref masks, .. } = *shape;
+    let count = [blocks, heads];
+    let q = tensors.rows(&name("attn.q"), &count, [head_size, width], Some(&name("attn.q_bias")))?;
+    let k = tensors.rows(&name("attn.k"), &count, [head_size, width], None)?;
+    let v = tensors.rows(&name("attn.v"), &count, [value_size, width], None)?;
+    let o = tensors.rows(&name("attn.o"), &count, [width, value_size], None)?;
+    let parts = q.into_iter().zip(k).zip(v.into_iter().zip(o)).zip(masks.iter().cycle());
+    let all: Vec<Head> = parts.map(|(((q, k), (v, o)), mask)| Head { mask: mask.clone(), q, k, v, o }).collect();
+    Ok(all.chunks(heads.max(1)).map(<[Head]>::to_vec).collect())
+}
