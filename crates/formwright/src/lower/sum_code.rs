@@ -24,7 +24,7 @@ use super::binary_quantiser::BinaryQuantiser;
 use super::realise::{Loss, realise};
 use super::to_float::{self, gamma};
 use super::values_on_grid::{Gridded, on_grid};
-use super::{Assembly, MOST_LAYERS, check_box, embedding_shift};
+use super::{Assembly, MOST_LAYERS, Margins, check_box, embedding_shift};
 use crate::construct::sumcode::{Family, Options, Parts, Values};
 use crate::error::{Error, Result};
 use crate::exact::{Int, Rat};
@@ -55,6 +55,8 @@ pub struct SumCodeLowering {
     pub parts: Parts,
     /// The quantiser.
     pub quantiser: BinaryQuantiser,
+    /// What is cut off every cell for its ramps.
+    pub margins: Margins,
     /// What is lost.
     pub losses: Losses,
     /// The value block, unless there are layers.
@@ -183,16 +185,14 @@ impl SumCodeLowering {
         };
         let exact = |value: &Rat| Interval::from(value);
         let shift = embedding_shift(grid, &Int::from(grid.resolution()), precision);
-        let good = Interval::ONE - exact(&quantiser.width()) - Interval::point(2.0) * shift;
-        let coordinates = u32::try_from(grid.tokens() * grid.dims()).unwrap_or(u32::MAX);
-        let bad_share = if good.lo() > 0.0 { (Interval::ONE - good.powi(coordinates)).hi() } else { 1.0 };
+        let margins = Margins::new(shift, &quantiser.width());
         let losses = Losses {
             rounding: exact(&rounding).hi(),
-            bad_share,
+            bad_share: margins.share(grid),
             height: height(&parts, curve.as_ref(), &spread, &quantiser, precision),
             spread: exact(&spread).hi(),
         };
-        Ok(Self { precision, parts, quantiser, losses, curve })
+        Ok(Self { precision, parts, quantiser, margins, losses, curve })
     }
 
     /// The feed-forward layers of the value stage.
