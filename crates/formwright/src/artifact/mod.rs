@@ -119,14 +119,35 @@ impl Contents {
         Ok(Self { target, weights, certificate: certificate.map(String::into_bytes) })
     }
 
+    /// The files of a folder, whatever is in them. Without a certificate there is nothing to check, and no weights are read.
+    pub fn read(dir: &Path) -> Result<Self> {
+        check_folder(dir)?;
+        let load = |name: &str| {
+            let path = dir.join(name);
+            fs::read(&path)
+                .map_err(|error| Error::input(format!("cannot read {}: {error}", path.display())).note("try", ANEW))
+        };
+        let certificate = dir.join(CERTIFICATE).exists().then(|| load(CERTIFICATE)).transpose()?;
+        let weights = certificate.as_ref().map(|_| load(WEIGHTS)).transpose()?;
+        Ok(Self { target: load(TARGET)?, weights, certificate })
+    }
+
+    /// Its files, by name.
+    pub fn files(&self) -> Vec<(&'static str, &[u8])> {
+        let all = [
+            (TARGET, Some(self.target.as_slice())),
+            (WEIGHTS, self.weights.as_deref()),
+            (CERTIFICATE, self.certificate.as_deref()),
+        ];
+        all.into_iter().filter_map(|(name, bytes)| Some((name, bytes?))).collect()
+    }
+
     /// Writes the folder. One that is there already is replaced only if it is empty or holds a model and nothing else.
     pub fn write(&self, model: &Model, dir: &Path) -> Result<()> {
-        let (weights, certificate) = (self.weights.as_deref(), self.certificate.as_deref());
         let place = replaceable(dir)?;
         let summary = text(&to_json(model)?);
-        let all = [Some(self.target.as_slice()), Some(&summary), weights, certificate];
-        let files: Vec<(&str, &[u8])> =
-            FILES.into_iter().zip(all).filter_map(|(name, content)| Some((name, content?))).collect();
+        let mut files = self.files();
+        files.push((MODEL, &summary));
         let fail = |error: io::Error| Error::input(format!("cannot write {}: {error}", dir.display()));
         let new = beside(&place, "new")?;
         let written = write_files(&files, &new).map_err(fail).and_then(|()| {
@@ -402,12 +423,17 @@ pub(crate) const ANEW: &str = "build the model anew, or copy all files of its fo
 /// The constructions that a file may name.
 const KNOWN: &str = "expected yun, circuit, sumformer, sum-code or sumformer-discrete";
 
+fn check_folder(dir: &Path) -> Result<()> {
+    if dir.is_dir() {
+        return Ok(());
+    }
+    Err(Error::input(format!("there is no folder {}", dir.display()))
+        .note("try", format!("formwright build TARGET -o {}", dir.display())))
+}
+
 /// Reads a model's folder.
 pub fn read(dir: &Path) -> Result<Model> {
-    if !dir.is_dir() {
-        return Err(Error::input(format!("there is no folder {}", dir.display()))
-            .note("try", format!("formwright build TARGET -o {}", dir.display())));
-    }
+    check_folder(dir)?;
     let load = |name: &str| {
         let path = dir.join(name);
         let read = read_file(&path).and_then(|text| parse_json(&text, &path.display().to_string()));
