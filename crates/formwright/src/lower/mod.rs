@@ -293,9 +293,9 @@ impl Lowering {
         stages.push(FloatStage {
             name: "clip".to_owned(),
             statement: "lemma9".to_owned(),
-            meaning: "what is beyond the target's range is cut off".to_owned(),
+            meaning: clip::MEANING.to_owned(),
         });
-        let clip = FeedForward::clip(width, network.output_dims(), &self.clip);
+        let clip = FeedForward::clip(width, 0..network.output_dims(), &self.clip);
         for _twice in 0..2 {
             for layer in pack::pack(clip.clone(), self.format.hidden) {
                 assembly.feed_forward(stages.len() - 1, &layer);
