@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use formwright::artifact;
+use formwright::artifact::{self, Contents};
 use formwright::bound::Norm;
 use formwright::compile::{self, Arithmetic, Built, Model, Request, Tolerance, compile};
 use formwright::construct::circuit;
@@ -19,6 +19,7 @@ use formwright::network::{self, Realisation, Sequence};
 use formwright::plan::compile_first;
 
 use crate::Answer;
+use crate::check::before_writing;
 use crate::show::{
     Row, badge, document, example_table, gate_table, header, shown, shown_floats, shown_rounded, size_line,
     stage_table, working,
@@ -41,6 +42,9 @@ pub struct Build {
     /// The folder to write; without it nothing is written.
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
+    /// Write a float model without asking the checker whether its certificate holds.
+    #[arg(long)]
+    no_check: bool,
 }
 
 /// What `build` and `plan` are both told: the target, its shape, what is asked of the error.
@@ -361,7 +365,7 @@ impl Build {
         let request = self.wish.request(target, resolution, options)?;
         let _working = working("proving a bound; finer grids until the tolerance is met");
         let by_plan = request.construction.is_none() && (request.tolerance.eps.is_some() || request.is_open());
-        let (model, mut text) = if by_plan {
+        let (mut model, mut text) = if by_plan {
             let model = compile_first(&request)?;
             let text = chosen(&model);
             (model, text)
@@ -370,7 +374,11 @@ impl Build {
         };
         text.push_str(&describe(&model, MOST_GATES)?);
         if let Some(dir) = &self.output {
-            artifact::write(&model, dir)?;
+            let contents = Contents::of(&model)?;
+            if !self.no_check {
+                model.check = before_writing(&contents)?;
+            }
+            contents.write(&model, dir)?;
             let _ = write!(text, "\nwritten to {0}; try: formwright inspect {0}", dir.display());
         } else if demonstration {
             text.push_str(NEXT);

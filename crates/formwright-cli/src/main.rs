@@ -3,6 +3,7 @@
 //! Exit codes: 0 done; 1 rejected; 2 declined, outside of the hypotheses; 3 usage, input or output error.
 
 mod build;
+mod check;
 mod export;
 mod inspect;
 mod plan;
@@ -42,6 +43,10 @@ enum Command {
     Run(run::Run),
     /// Show the stages, sizes and coordinates of a compiled Transformer, or its explicit layers.
     Inspect(inspect::Inspect),
+    /// Check the claim of a compiled Transformer, by a checker that believes nothing of what compiled it.
+    ///
+    /// Exit codes: 0 accepted, the claim is proved; 1 rejected; 2 declined, claims of this kind or size are not decided; 3 there is nothing to check.
+    Check(check::Check),
     /// Write a compiled Transformer in a format that other programs load.
     Export(export::Export),
     /// List the built-in targets.
@@ -70,6 +75,7 @@ fn main() -> ExitCode {
             return ExitCode::from(if error.use_stderr() { 3 } else { 0 });
         }
     };
+    let mut code = ExitCode::SUCCESS;
     let answer = match &arguments.command {
         Command::Build(command) => command.execute(),
         Command::Plan(command) => command.execute(),
@@ -79,12 +85,16 @@ fn main() -> ExitCode {
             Some(Err(error)) => Err(error),
             None => command.execute(),
         },
+        Command::Check(command) => command.execute().map(|(answer, verdict)| {
+            code = verdict;
+            answer
+        }),
         Command::Export(command) => command.execute(),
         Command::Targets => targets::execute(),
         Command::Theorems(command) => command.execute(),
     };
     match answer.and_then(|answer| print(&answer, arguments.json)) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(()) => code,
         Err(error) => fail(&error, arguments.json),
     }
 }

@@ -273,15 +273,14 @@ pub fn badge(model: &Model) -> Result<String> {
     let mut lines = vec![match (&model.built, model.float()) {
         (Built::Circuit(circuit), _) => {
             let how = |proof: &Proof| format!("; {}{}", proof.sup.method.name(), terms(&proof.sup));
-            let badge = circuit.proof().map_or("certified", Proof::badge);
-            format!("{badge}: {domain}{}", circuit.proof().map(how).unwrap_or_default())
+            format!("{}: {domain}{}", model.badge(), circuit.proof().map(how).unwrap_or_default())
         }
         (Built::Lattice(_) | Built::SumCode(_), None) => format!("exact-on-grid: equal to the target at {domain}"),
         (Built::Lattice(_) | Built::SumCode(_), Some(_)) => format!("certified: on the grid, at {domain}"),
     }];
     let mut assumptions = model.assumptions.clone();
     if let Some(Certified { budget, baseline }) = model.certified()? {
-        let badge = model.circuit().and_then(Circuit::proof).map_or("certified", Proof::badge);
+        let badge = model.badge();
         let bound =
             format!("{badge}: {} error on {} at most {}", budget.norm, model.domain_name(), upward(budget.bound, 4));
         match (&model.built, &budget.norm) {

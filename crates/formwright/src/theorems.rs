@@ -506,6 +506,9 @@ pub const STATEMENTS: &[Statement] = &[
             remark(
                 "In floats the quantiser takes two layers for each binary digit: with one, its sums are not exact in every order.",
             ),
+            choice(
+                "In floats, values in layers are followed by a clip, twice, which keeps every output in the target's range, also on the ramps.",
+            ),
         ],
     },
     Statement {

@@ -224,7 +224,9 @@ fn on_the_ramps_outputs_stay_below_the_height() {
             let engine = Engine::new(&case.network).expect("an engine");
             let ramp = case.lowering.quantiser.width().to_f64();
             let height = case.lowering.losses.height;
-            assert!(height.is_finite() && height < 3.0 * case.lowering.losses.spread + 1.0, "{height}");
+            let spread = case.lowering.losses.spread;
+            assert!(height.is_finite() && height < 3.0 * spread + 1.0, "{height}");
+            assert!(values != Values::Layered || height <= spread * (1.0 + 1e-15), "clipped: {height} {spread}");
             let mut largest = 0.0_f64;
             for _ in 0..2000 {
                 #[expect(clippy::cast_precision_loss, reason = "small numbers")]

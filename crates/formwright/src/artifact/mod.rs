@@ -2,10 +2,12 @@
 //!
 //! An exact model is two files: `target.json`, the function, closed; `model.json`, for people and for reading back: the summary, the
 //! named coordinates, embedding, positions and read-out, and each stage with the parameters that generate its layers. A float model has
-//! its weights in a third file, `model.safetensors` ([`tensors`]), and in `model.json` the shapes that these must have. A circuit is a float
+//! its weights in a third file, `model.safetensors` ([`tensors`]), in `model.json` the shapes that these must have, and, if its claim is one that can be
+//! checked, a fourth file, `certificate.fwc` ([`certificate`]). A circuit is a float
 //! model whose `model.json` lists its gates; they are for people, and compiled anew when something is claimed. A folder is written beside its
 //! place and renamed, so that nothing half-written is ever seen.
 
+pub mod certificate;
 pub mod tensors;
 
 use std::path::{Path, PathBuf};
@@ -16,7 +18,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use crate::compile::{Built, Circuit, Lattice, Lowered, Model, SumCodeFloats, SumCoded, Tolerance, lattice, sum_code};
+use crate::compile::{
+    Built, Check, Circuit, Lattice, Lowered, Model, SumCodeFloats, SumCoded, Tolerance, lattice, sum_code,
+};
 use crate::construct::circuit::Trade;
 use crate::construct::sumcode::{self, Family};
 use crate::construct::sumformer::continuous::Basis;
@@ -77,14 +81,104 @@ fn read_file(path: &Path) -> Result<String> {
     Ok(text.strip_prefix('\u{feff}').map_or_else(|| text.clone(), str::to_owned))
 }
 
-/// The files of a model's folder; the weights are there if it is a float model.
-const FILES: [&str; 3] = ["target.json", "model.json", WEIGHTS];
+/// The function.
+const TARGET: &str = "target.json";
+
+/// What is for people, and for reading back.
+const MODEL: &str = "model.json";
 
 /// The file of the weights.
 const WEIGHTS: &str = "model.safetensors";
 
-/// Writes a model's folder. One that is there already is replaced only if it is empty or holds a model and nothing else.
+/// The claim, for a checker.
+const CERTIFICATE: &str = "certificate.fwc";
+
+/// The files of a model's folder; the last two are there if it is a float model, and if its claim is one that can be checked.
+const FILES: [&str; 4] = [TARGET, MODEL, WEIGHTS, CERTIFICATE];
+
+/// What a checker reads of a model, byte for byte as it is written.
+#[derive(Clone, Debug)]
+pub struct Contents {
+    /// `target.json`.
+    pub target: Vec<u8>,
+    /// `model.safetensors`, of a float model.
+    pub weights: Option<Vec<u8>>,
+    /// `certificate.fwc`, if something is claimed that it has words for.
+    pub certificate: Option<Vec<u8>>,
+}
+
+impl Contents {
+    /// The files of a model, before anything is written.
+    pub fn of(model: &Model) -> Result<Self> {
+        let target = text(&model.source.to_json());
+        let weights = model.float().map(tensors::to_bytes).transpose()?;
+        let certificate = match (model.float(), &weights) {
+            (Some(network), Some(weights)) => certificate::text(model, network, &target, weights)?,
+            _ => None,
+        };
+        Ok(Self { target, weights, certificate: certificate.map(String::into_bytes) })
+    }
+
+    /// The files of a folder, whatever is in them. Without a certificate there is nothing to check, and no weights are read.
+    pub fn read(dir: &Path) -> Result<Self> {
+        check_folder(dir)?;
+        let load = |name: &str| {
+            let path = dir.join(name);
+            fs::read(&path)
+                .map_err(|error| Error::input(format!("cannot read {}: {error}", path.display())).note("try", ANEW))
+        };
+        let certificate = dir.join(CERTIFICATE).exists().then(|| load(CERTIFICATE)).transpose()?;
+        let weights = certificate.as_ref().map(|_| load(WEIGHTS)).transpose()?;
+        Ok(Self { target: load(TARGET)?, weights, certificate })
+    }
+
+    /// Its files, by name.
+    pub fn files(&self) -> Vec<(&'static str, &[u8])> {
+        let all = [
+            (TARGET, Some(self.target.as_slice())),
+            (WEIGHTS, self.weights.as_deref()),
+            (CERTIFICATE, self.certificate.as_deref()),
+        ];
+        all.into_iter().filter_map(|(name, bytes)| Some((name, bytes?))).collect()
+    }
+
+    /// Writes the folder. One that is there already is replaced only if it is empty or holds a model and nothing else.
+    pub fn write(&self, model: &Model, dir: &Path) -> Result<()> {
+        let place = replaceable(dir)?;
+        let summary = text(&to_json(model)?);
+        let mut files = self.files();
+        files.push((MODEL, &summary));
+        let fail = |error: io::Error| Error::input(format!("cannot write {}: {error}", dir.display()));
+        let new = beside(&place, "new")?;
+        let written = write_files(&files, &new).map_err(fail).and_then(|()| {
+            if !place.exists() {
+                return fs::rename(&new, &place).map_err(fail);
+            }
+            let old = beside(&place, "old")?;
+            fs::rename(&place, &old)
+                .and_then(|()| fs::rename(&new, &place))
+                .and_then(|()| fs::remove_dir_all(&old))
+                .map_err(fail)
+        });
+        if written.is_err() {
+            // What could not be finished is taken away; the error that is reported is the one that came first.
+            drop(fs::remove_dir_all(&new));
+        }
+        written
+    }
+}
+
+fn text(content: &Value) -> Vec<u8> {
+    format!("{content:#}\n").into_bytes()
+}
+
+/// Writes a model's folder.
 pub fn write(model: &Model, dir: &Path) -> Result<()> {
+    Contents::of(model)?.write(model, dir)
+}
+
+/// Where a folder is to be written; refused if something is there that is not to be replaced.
+fn replaceable(dir: &Path) -> Result<PathBuf> {
     let fail = |error: io::Error| Error::input(format!("cannot write {}: {error}", dir.display()));
     // A link is followed: what it points to is replaced, not the link.
     let place = if dir.exists() { fs::canonicalize(dir).map_err(fail)? } else { dir.to_owned() };
@@ -101,27 +195,7 @@ pub fn write(model: &Model, dir: &Path) -> Result<()> {
             .note("reason", "only an empty folder, or one with a model and nothing else, is replaced")
             .note("try", "another folder"));
     }
-    let text = |content: &Value| format!("{content:#}\n").into_bytes();
-    let mut contents = vec![text(&model.source.to_json()), text(&to_json(model)?)];
-    if let Some(network) = model.float() {
-        contents.push(tensors::to_bytes(network)?);
-    }
-    let new = beside(&place, "new")?;
-    let written = write_files(&contents, &new).map_err(fail).and_then(|()| {
-        if !occupied {
-            return fs::rename(&new, &place).map_err(fail);
-        }
-        let old = beside(&place, "old")?;
-        fs::rename(&place, &old)
-            .and_then(|()| fs::rename(&new, &place))
-            .and_then(|()| fs::remove_dir_all(&old))
-            .map_err(fail)
-    });
-    if written.is_err() {
-        // What could not be finished is taken away; the error that is reported is the one that came first.
-        drop(fs::remove_dir_all(&new));
-    }
-    written
+    Ok(place)
 }
 
 /// Refuses a file that is there already.
@@ -163,7 +237,7 @@ fn is_replaceable(dir: &Path) -> io::Result<bool> {
     }
     let names = fs::read_dir(dir)?.map(|entry| entry.map(|entry| entry.file_name())).collect::<io::Result<Vec<_>>>()?;
     let ours = || {
-        let file = fs::read_to_string(dir.join("model.json")).unwrap_or_default();
+        let file = fs::read_to_string(dir.join(MODEL)).unwrap_or_default();
         serde_json::from_str::<Value>(&file).is_ok_and(|file| file["format"] == FORMAT)
     };
     Ok(names.is_empty() || names.iter().all(|name| FILES.iter().any(|file| name == file)) && ours())
@@ -177,9 +251,9 @@ fn beside(dir: &Path, what: &str) -> Result<PathBuf> {
     Ok(dir.with_file_name(name))
 }
 
-fn write_files(contents: &[Vec<u8>], dir: &Path) -> io::Result<()> {
+fn write_files(files: &[(&str, &[u8])], dir: &Path) -> io::Result<()> {
     fs::create_dir_all(dir)?;
-    for (name, content) in FILES.into_iter().zip(contents) {
+    for (name, content) in files {
         fs::write(dir.join(name), content)?;
     }
     Ok(())
@@ -265,6 +339,13 @@ struct Common {
     tolerance: WrittenTolerance,
     grid: Grid,
     precision: String,
+    error: WrittenError,
+}
+
+/// What of the claim is not computed anew.
+#[derive(Deserialize)]
+struct WrittenError {
+    checked: String,
 }
 
 /// What a float model by cells has besides.
@@ -342,23 +423,28 @@ pub(crate) const ANEW: &str = "build the model anew, or copy all files of its fo
 /// The constructions that a file may name.
 const KNOWN: &str = "expected yun, circuit, sumformer, sum-code or sumformer-discrete";
 
+fn check_folder(dir: &Path) -> Result<()> {
+    if dir.is_dir() {
+        return Ok(());
+    }
+    Err(Error::input(format!("there is no folder {}", dir.display()))
+        .note("try", format!("formwright build TARGET -o {}", dir.display())))
+}
+
 /// Reads a model's folder.
 pub fn read(dir: &Path) -> Result<Model> {
-    if !dir.is_dir() {
-        return Err(Error::input(format!("there is no folder {}", dir.display()))
-            .note("try", format!("formwright build TARGET -o {}", dir.display())));
-    }
+    check_folder(dir)?;
     let load = |name: &str| {
         let path = dir.join(name);
         let read = read_file(&path).and_then(|text| parse_json(&text, &path.display().to_string()));
         read.map_err(|error| error.note("try", ANEW))
     };
-    let path = dir.join("model.json");
+    let path = dir.join(MODEL);
     let wrong = |what: &str| {
         Error::input(format!("{} is no model that this version reads: {what}", path.display())).note("try", ANEW)
     };
-    let source = Source::from_json("target.json", &load("target.json")?)?;
-    let file = load("model.json")?;
+    let source = Source::from_json(TARGET, &load(TARGET)?)?;
+    let file = load(MODEL)?;
     let common: Common = serde_json::from_value(file.clone()).map_err(|error| wrong(&error.to_string()))?;
     if common.format != FORMAT || common.version != VERSION {
         return Err(wrong(&format!("format {}, version {}", common.format, common.version)));
@@ -375,6 +461,8 @@ pub fn read(dir: &Path) -> Result<Model> {
     if lipschitz.as_ref().is_some_and(|l| *l <= Rat::ZERO) {
         return Err(wrong("a Lipschitz constant that is not positive"));
     }
+    let check = Check::named(&common.error.checked);
+    let check = check.ok_or_else(|| wrong(&format!("checked is '{}'", common.error.checked)))?;
     let grid = common.grid;
     if !belongs(&grid, &source) {
         return Err(wrong("its grid is not one of its target's: target.json belongs to another model"));
@@ -440,7 +528,7 @@ pub fn read(dir: &Path) -> Result<Model> {
         (other, _) => return Err(wrong(&format!("construction '{other}', {KNOWN}"))),
     };
     let mut model = Model::new(source, target, grid, assumptions, tolerance, built);
-    model.edited = edited;
+    (model.edited, model.check) = (edited, check);
     Ok(model)
 }
 

@@ -4,12 +4,14 @@
 //! |---|---|
 //! | `request.rs` | what is asked for, and what is filled in |
 //! | `lattice.rs` | models by cells: exact networks, and what they are lowered to |
+//! | `claim.rs` | what is claimed of a model's error |
 //! | `circuit.rs` | models that are circuits of their target's expression |
 //! | `sum_code.rs` | models by sums of codes: cells as well, and one attention layer |
 //!
 //! A [`Model`] is what all have in common; what only one of them has is in its [`Built`].
 
 pub(crate) mod circuit;
+mod claim;
 pub(crate) mod lattice;
 mod request;
 pub(crate) mod sum_code;
@@ -32,6 +34,7 @@ use crate::network::{AttentionKind, Coordinate, FloatNetwork, LayerKind, Network
 use crate::target::{Source, Symmetry, Target};
 
 pub use circuit::{Circuit, Proof};
+pub use claim::{Check, Over, Stated};
 pub use lattice::{Lattice, Lowered};
 pub use request::{Arithmetic, Construction, Request, Tolerance};
 pub use sum_code::{SumCodeFloats, SumCoded};
@@ -60,6 +63,8 @@ pub struct Model {
     pub tolerance: Tolerance,
     /// What was built.
     pub built: Built,
+    /// What the checker said of its certificate.
+    pub check: Check,
     /// Whether the network is not the one that the construction builds, once this has been looked at.
     pub(crate) edited: OnceLock<bool>,
     /// The proved error, once it has been computed.
@@ -166,6 +171,7 @@ impl Model {
             assumptions,
             tolerance,
             built,
+            check: Check::NotRun,
             edited: OnceLock::from(false),
             certified: OnceLock::new(),
             measured: OnceLock::new(),
@@ -452,48 +458,6 @@ impl Model {
             Built::Circuit(_) => self.target.evaluate_near(x),
             Built::SumCode(coded) => coded.expected(&self.grid, &self.target, x),
         }
-    }
-
-    /// The claim with its badge: certified in a norm if one was asked for, else exact on the grid.
-    fn error_summary(&self) -> Result<Value> {
-        let claim = self.claim();
-        let mut assumptions = self.assumptions.clone();
-        let Some(Certified { budget, baseline }) = self.certified()? else {
-            // On integers, point by point.
-            let rounding = match &self.built {
-                Built::Lattice(lattice) => lattice.lowered.as_ref().map(|lowered| lowered.lowering.losses.rounding),
-                Built::SumCode(coded) => coded.lowered.as_ref().map(|lowered| lowered.lowering.losses.rounding),
-                Built::Circuit(_) => None,
-            };
-            let badge = if self.float().is_some() { "certified" } else { "exact-on-grid" };
-            return Ok(json!({
-                "badge": claim.as_ref().map(|_| badge),
-                "norm": self.float().map(|_| "sup"),
-                "bound": claim.as_ref().map(|_| rounding.map_or_else(|| json!(0), |bound| json!(bound))),
-                "domain": claim,
-                "terms": [],
-                "assumptions": assumptions,
-                "baseline": {"best_constant": null},
-                "measured": null,
-                "checked": "not-run",
-            }));
-        };
-        assumptions.extend(budget.assumptions.iter().cloned());
-        Ok(json!({
-            "badge": self.circuit().and_then(Circuit::proof).map_or("certified", Proof::badge),
-            "norm": budget.norm.to_string(),
-            "domain": self.domain_name(),
-            "bound": budget.bound,
-            "method": budget.method.name(),
-            "terms": budget.terms,
-            "assumptions": assumptions,
-            "baseline": {
-                "best_constant": baseline.map(|baseline| baseline.best_constant),
-                "within": baseline.map(|baseline| baseline.within),
-            },
-            "measured": self.measured()?.map(Measured::to_json),
-            "checked": "not-run",
-        }))
     }
 
     /// Where the error is certified: the box, all of space, the integers.

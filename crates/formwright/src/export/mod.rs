@@ -53,7 +53,7 @@ pub fn metadata(model: &Model) -> Result<Vec<(String, String)>> {
 /// What is claimed of a float network.
 fn claims(model: &Model) -> Result<Vec<(&'static str, String)>> {
     let Some(claim) = model.claim() else { return Ok(Vec::new()) };
-    let mut properties = vec![("badge", "certified".to_owned())];
+    let mut properties = vec![("badge", model.badge().to_owned())];
     let mut assumptions = model.assumptions.clone();
     if let Some(certified) = model.certified()? {
         let budget = &certified.budget;

@@ -34,6 +34,9 @@ use crate::exact::{Int, Rat};
 use crate::interval::Interval;
 use crate::network::Precision;
 
+/// What the clip does.
+pub(super) const MEANING: &str = "what is beyond the target's range is cut off";
+
 /// A bound on every entry of the stream behind the contextual map, for any input of the box; `flag` is the flag's magnitude. Infinite if
 /// rounding in attention is not small.
 pub fn reach(map: &ContextMap, precision: Precision, exponent: u32, steps: &Int, flag: Option<&Rat>) -> Interval {

@@ -179,13 +179,12 @@ impl Lowering {
         }
         // Snapping moves a coordinate by half of what a ramp is wide.
         let snap = if snaps { &step_ramp / &Rat::from(2) } else { Rat::ZERO };
+        let shift = embedding_shift(grid, &steps, precision) + Interval::from(&snap);
         let facts = Facts {
             map,
             precision,
             temperature,
-            steps,
-            step_ramp: step_ramp.clone(),
-            snap,
+            margins: Margins::new(shift, &step_ramp),
             offset,
             bound,
             exponent,
@@ -195,6 +194,11 @@ impl Lowering {
         };
         let losses = losses(&facts);
         Ok(Self { format, options, temperature, step_ramp, clip, losses, snaps, facts })
+    }
+
+    /// What is cut off every cell for its ramps.
+    pub fn margins(&self) -> &Margins {
+        &self.facts.margins
     }
 
     /// The exact network that is lowered.
@@ -289,9 +293,9 @@ impl Lowering {
         stages.push(FloatStage {
             name: "clip".to_owned(),
             statement: "lemma9".to_owned(),
-            meaning: "what is beyond the target's range is cut off".to_owned(),
+            meaning: clip::MEANING.to_owned(),
         });
-        let clip = FeedForward::clip(width, network.output_dims(), &self.clip);
+        let clip = FeedForward::clip(width, 0..network.output_dims(), &self.clip);
         for _twice in 0..2 {
             for layer in pack::pack(clip.clone(), self.format.hidden) {
                 assembly.feed_forward(stages.len() - 1, &layer);
@@ -423,6 +427,35 @@ fn embedding_shift(grid: &Grid, steps: &Int, precision: Precision) -> Interval {
     to_float::gamma(6, precision) * Interval::from(&largest)
 }
 
+fn coordinates(grid: &Grid) -> u32 {
+    u32::try_from(grid.tokens() * grid.dims()).unwrap_or(u32::MAX)
+}
+
+/// What is cut off every cell, in cells: off its lower end what rounding can move a coordinate by, off its upper end a ramp besides. On the rest no
+/// coordinate lies on a ramp.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Margins {
+    /// Off the lower end.
+    pub low: Rat,
+    /// Off the upper end.
+    pub high: Rat,
+}
+
+impl Margins {
+    fn new(shift: Interval, ramp: &Rat) -> Self {
+        // A few digits are enough, rounded up: they stand in the certificate.
+        let short = |shift: Rat| Rat::from_f64(to_float::upward(&shift, Precision::F32));
+        let low = Rat::from_f64(shift.hi()).and_then(short).unwrap_or(Rat::ONE);
+        Self { high: &low + ramp, low }
+    }
+
+    /// The share of a box that is cut off.
+    fn share(&self, grid: &Grid) -> f64 {
+        let good = Interval::from(&(Rat::ONE - &self.low - &self.high));
+        if good.lo() > 0.0 { (Interval::ONE - good.powi(coordinates(grid))).hi() } else { 1.0 }
+    }
+}
+
 /// Declines a box that a format cannot resolve: the middle of a cell must stay in it.
 fn check_box(grid: &Grid, steps: &Int, precision: Precision) -> Result<()> {
     to_float::check_magnitude("the lower end of the box", grid.low(), precision)?;
@@ -450,9 +483,7 @@ struct Facts {
     map: ContextMap,
     precision: Precision,
     temperature: u32,
-    steps: Int,
-    step_ramp: Rat,
-    snap: Rat,
+    margins: Margins,
     offset: Rat,
     bound: Rat,
     exponent: usize,
@@ -477,14 +508,11 @@ fn losses(facts: &Facts) -> Losses {
     }
     let read_out = gamma(grid.dims() + 3) * (exact(bound + &offset.abs()) + value_loss);
     let rounding = value_loss + read_out + softmax;
-    let shift = embedding_shift(grid, &facts.steps, *precision) + exact(facts.snap.clone());
-    let good = Interval::point(1.0) - exact(facts.step_ramp.clone()) - Interval::point(2.0) * shift;
-    let coordinates = u32::try_from(grid.tokens() * grid.dims()).unwrap_or(u32::MAX);
-    let mut bad_share = if good.lo() > 0.0 { (Interval::ONE - good.powi(coordinates)).hi() } else { 1.0 };
+    let mut bad_share = facts.margins.share(grid);
     if facts.everywhere {
         // A shell around the box, as wide as a ramp and what rounding adds.
-        let shell = (exact(facts.step_ramp.clone()) + Interval::point(2.0) * shift) * exact(Rat::ONE / &side);
-        bad_share = add_up(bad_share, ((Interval::ONE + shell).powi(coordinates) - Interval::ONE).hi());
+        let shell = exact((&facts.margins.low + &facts.margins.high) / side);
+        bad_share = add_up(bad_share, ((Interval::ONE + shell).powi(coordinates(grid)) - Interval::ONE).hi());
     }
     // What the clips leave, read out.
     let clipped = exact(bound.clone()) * (Interval::ONE + gamma(1));

@@ -16,15 +16,16 @@
 //!
 //! **Between lattice points** all that is needed is a bound on the outputs. A code is between `-G` and the largest one, whatever the cell, up to rounding; the curve is
 //! between its values, up to rounding, for every id. With layers, a token that lies on the ramps of several windows has `Σ θ < 2` over them, since all but the last leave an id that
-//! is not negative, and `W` is twice the largest.
+//! is not negative, and `W` is twice the largest: nothing overflows, and a clip behind the layers, twice (`clip.rs`), brings every output into the target's range.
 
 use std::sync::Arc;
 
 use super::binary_quantiser::BinaryQuantiser;
+use super::clip;
 use super::realise::{Loss, realise};
 use super::to_float::{self, gamma};
 use super::values_on_grid::{Gridded, on_grid};
-use super::{Assembly, MOST_LAYERS, check_box, embedding_shift};
+use super::{Assembly, MOST_LAYERS, Margins, check_box, embedding_shift};
 use crate::construct::sumcode::{Family, Options, Parts, Values};
 use crate::error::{Error, Result};
 use crate::exact::{Int, Rat};
@@ -55,10 +56,14 @@ pub struct SumCodeLowering {
     pub parts: Parts,
     /// The quantiser.
     pub quantiser: BinaryQuantiser,
+    /// What is cut off every cell for its ramps.
+    pub margins: Margins,
     /// What is lost.
     pub losses: Losses,
     /// The value block, unless there are layers.
     curve: Option<Gridded>,
+    /// The bound of the clip behind layers: what every value that they store is within.
+    clip: Rat,
 }
 
 /// Declines what does not fit a format, before anything is listed.
@@ -175,24 +180,26 @@ impl SumCodeLowering {
             Values::Layered => None,
             values => Some(on_grid(&parts.nodes, values == Values::Staircase, precision)?),
         };
-        let rounding = if let Some(gridded) = &curve {
-            gridded.loss.clone()
+        let (mut rounding, mut clip) = (Rat::ZERO, spread.clone());
+        if let Some(gridded) = &curve {
+            rounding = gridded.loss.clone();
         } else {
-            let values = parts.nodes.listed()?.iter().flat_map(|node| &node.value);
-            values.map(|value| (on_short_grid(value, precision) - value).abs()).fold(Rat::ZERO, Rat::max)
-        };
+            for value in parts.nodes.listed()?.iter().flat_map(|node| &node.value) {
+                let stored = on_short_grid(value, precision);
+                (rounding, clip) = (rounding.max((&stored - value).abs()), clip.max(stored.abs()));
+            }
+        }
+        let clip = Rat::from_f64(to_float::upward(&clip, precision)).unwrap_or_default();
         let exact = |value: &Rat| Interval::from(value);
         let shift = embedding_shift(grid, &Int::from(grid.resolution()), precision);
-        let good = Interval::ONE - exact(&quantiser.width()) - Interval::point(2.0) * shift;
-        let coordinates = u32::try_from(grid.tokens() * grid.dims()).unwrap_or(u32::MAX);
-        let bad_share = if good.lo() > 0.0 { (Interval::ONE - good.powi(coordinates)).hi() } else { 1.0 };
+        let margins = Margins::new(shift, &quantiser.width());
         let losses = Losses {
             rounding: exact(&rounding).hi(),
-            bad_share,
-            height: height(&parts, curve.as_ref(), &spread, &quantiser, precision),
+            bad_share: margins.share(grid),
+            height: height(&parts, curve.as_ref(), (&spread, &clip), &quantiser, precision),
             spread: exact(&spread).hi(),
         };
-        Ok(Self { precision, parts, quantiser, losses, curve })
+        Ok(Self { precision, parts, quantiser, margins, losses, curve, clip })
     }
 
     /// The feed-forward layers of the value stage.
@@ -247,6 +254,10 @@ impl SumCodeLowering {
                 .note("try", "--values one-block, or a coarser --resolution"));
         }
         push("values", "sum-code", parts.values_meaning(), forward(values));
+        if self.curve.is_none() {
+            let clip = FeedForward::clip(layout.width, layout.outputs..layout.width, &self.clip);
+            push("clip", "sum-code", clip::MEANING.to_owned(), forward([clip.clone(), clip].concat()));
+        }
         let mut assembly = Assembly { precision, width: layout.width, runs: Vec::new() };
         for (index, (_, layers)) in stages.iter().enumerate() {
             for layer in layers {
@@ -289,7 +300,7 @@ fn on_short_grid(value: &Rat, precision: Precision) -> Rat {
 fn height(
     parts: &Parts,
     curve: Option<&Gridded>,
-    spread: &Rat,
+    (spread, clip): (&Rat, &Rat),
     quantiser: &BinaryQuantiser,
     precision: Precision,
 ) -> f64 {
@@ -315,15 +326,14 @@ fn height(
         }
     };
     let Some(id) = Rat::from_f64(id.hi()) else { return f64::INFINITY };
-    let bound = exact(spread);
     let Some(gridded) = curve else {
         let clear = Rat::from(parts.value_layers().clear);
         let step = gamma(8) * Interval::point(8.0) * exact(&(&id + Rat::ONE));
         if step.hi() > 0.125 || id > clear / Rat::from(2) {
             return f64::INFINITY;
         }
-        let hits = exact(&(Rat::from(6) * Rat::from(nodes.count())));
-        return (bound * (Interval::point(2.0) + gamma(8) * hits)).hi();
+        // A few times the spread at most before the clip, and nothing else behind it.
+        return exact(clip).hi();
     };
     let (constant, hinges) = gridded.curve.hinges();
     let units = hinges.len() + parts.layout.width + 6;
@@ -340,5 +350,5 @@ fn height(
         }
         worst = worst.max(exact(&left.max(right)));
     }
-    (bound + exact(&gridded.loss) + gamma(units) * worst).hi()
+    (exact(spread) + exact(&gridded.loss) + gamma(units) * worst).hi()
 }

@@ -10,6 +10,8 @@
 //! Column `j` of the scores belongs to query token `j`. A sub-layer whose `W_O`, or whose `W_2` and `b_2`, are zero is the
 //! identity: this is what lets a construction stack runs of one kind.
 
+use std::ops::Range;
+
 use serde::Serialize;
 
 use super::{Activation, Matrix};
@@ -77,10 +79,10 @@ impl FeedForward {
 }
 
 impl FeedForward {
-    /// The layers that bring the first `rows` rows to `[-bound, bound]`, two rows a layer: `Z ← Z + max(-Z-B, 0) - max(Z-B, 0)`.
-    pub fn clip(width: usize, rows: usize, bound: &Rat) -> Vec<Self> {
+    /// The layers that bring some rows to `[-bound, bound]`, two rows a layer: `Z ← Z + max(-Z-B, 0) - max(Z-B, 0)`.
+    pub fn clip(width: usize, rows: Range<usize>, bound: &Rat) -> Vec<Self> {
         let layer = |first: usize| {
-            let rows: Vec<usize> = (first..rows.min(first + 2)).collect();
+            let rows: Vec<usize> = (first..rows.end.min(first + 2)).collect();
             let mut layer = Self {
                 w1: Vec::new(),
                 b1: vec![-bound.clone(); 2 * rows.len()],
@@ -98,7 +100,7 @@ impl FeedForward {
             }
             layer
         };
-        (0..rows).step_by(2).map(layer).collect()
+        rows.clone().step_by(2).map(layer).collect()
     }
 }
 

@@ -75,7 +75,9 @@ impl Generator for Clamp {
     }
 
     fn layers(&self) -> Box<dyn Iterator<Item = Result<Layer>> + '_> {
-        Box::new(FeedForward::clip(self.width, self.width, &self.bound).into_iter().map(|l| Ok(Layer::FeedForward(l))))
+        Box::new(
+            FeedForward::clip(self.width, 0..self.width, &self.bound).into_iter().map(|l| Ok(Layer::FeedForward(l))),
+        )
     }
 
     fn closed_form(&self, mut state: Sequence) -> Result<Sequence> {

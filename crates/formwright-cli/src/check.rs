@@ -1,0 +1,83 @@
+//! `formwright check`, and what `build` asks the checker before it writes.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use formwright::artifact::{Contents, sha256};
+use formwright::compile;
+use formwright::error::{Error, Result};
+use formwright_check::{Files, Verdict};
+use serde_json::{Map, Value, json};
+
+use crate::Answer;
+use crate::show::working;
+
+#[derive(Args)]
+pub struct Check {
+    /// The folder that `build` wrote, with a float model.
+    dir: PathBuf,
+}
+
+impl Check {
+    /// The verdict, and the exit code that tells it.
+    pub fn execute(&self) -> Result<(Answer, ExitCode)> {
+        let contents = Contents::read(&self.dir)?;
+        let _working = working("checking the claim");
+        let Some(verdict) = verdict(&contents) else {
+            return Err(Error::input(format!("there is no certificate in {}", self.dir.display()))
+                .note(
+                    "reason",
+                    "an exact model has none, nor has one of which nothing, or only a grid's points, is claimed",
+                )
+                .note("try", "build it with a tolerance, such as --eps 1/10 --norm l2, and --precision f64"));
+        };
+        let (name, code, reason) = match &verdict {
+            Verdict::Accepted(_) => ("accepted", 0, None),
+            Verdict::Rejected(reason) => ("rejected", 1, Some(reason.to_string())),
+            Verdict::Declined(reason) => ("declined", 2, Some(reason.to_string())),
+        };
+        let claim = claim(&contents);
+        let said = reason.clone().or_else(|| claim.as_ref().map(in_words)).unwrap_or_default();
+        let hashes: Map<String, Value> =
+            contents.files().into_iter().map(|(name, bytes)| (name.to_owned(), sha256(bytes).into())).collect();
+        let json = json!({"verdict": name, "reason": reason, "claim": claim, "sha256": hashes});
+        Ok((Answer { text: format!("{name}: {said}"), json }, ExitCode::from(code)))
+    }
+}
+
+/// The lines of a certificate that say what is claimed.
+const CLAIM: [&str; 5] = ["badge", "over", "norm", "bound", "tokens"];
+
+/// The claim as it stands in the certificate, believed or not; `None` if it does not.
+fn claim(contents: &Contents) -> Option<Map<String, Value>> {
+    let text = std::str::from_utf8(contents.certificate.as_deref()?).ok()?;
+    let line = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+    CLAIM.into_iter().map(|name| Some((name.to_owned(), line(name)?.into()))).collect()
+}
+
+fn in_words(claim: &Map<String, Value>) -> String {
+    let parts = claim.iter().map(|(name, value)| format!("{name} {}", value.as_str().unwrap_or_default()));
+    parts.collect::<Vec<_>>().join(", ")
+}
+
+/// What the checker says of a model's files; `None` if there is no certificate.
+fn verdict(contents: &Contents) -> Option<Verdict> {
+    let Contents { target, weights: Some(weights), certificate: Some(certificate) } = contents else { return None };
+    Some(formwright_check::check(&Files { certificate, target, weights }))
+}
+
+/// What is to be written of a model that was just built; one that the checker rejects is not to be written at all.
+pub fn before_writing(contents: &Contents) -> Result<compile::Check> {
+    match verdict(contents) {
+        None => Ok(compile::Check::NotRun),
+        Some(Verdict::Accepted(_)) => Ok(compile::Check::Accepted),
+        Some(Verdict::Declined(_)) => Ok(compile::Check::Declined),
+        Some(Verdict::Rejected(reason)) => {
+            Err(Error::rejected("the checker rejects the claim of this network, and nothing was written")
+                .note("claim", claim(contents).as_ref().map(in_words).unwrap_or_default())
+                .note("reason", reason.to_string())
+                .note("try", "to report it, with this message; --no-check writes the network all the same"))
+        }
+    }
+}

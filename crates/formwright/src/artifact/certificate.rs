@@ -1,0 +1,92 @@
+//! `certificate.fwc`: the claim of a float model, and what its tensors mean, for a checker that believes neither. The format, line by line, is in
+//! `CERTIFICATE.md`.
+
+use std::fmt::Write as _;
+
+use super::{TARGET, WEIGHTS, sha256};
+use crate::bound::Norm;
+use crate::compile::{Built, Model, Over};
+use crate::error::Result;
+use crate::exact::Rat;
+use crate::lower::Margins;
+use crate::network::{AttentionRun, FloatNetwork, Mask};
+
+/// The certificate of a model whose files are these bytes; `None` if nothing is claimed of it, or only at some points, for which the format has no words.
+pub(super) fn text(model: &Model, network: &FloatNetwork, target: &[u8], weights: &[u8]) -> Result<Option<String>> {
+    let Some(stated) = model.stated()? else { return Ok(None) };
+    let (Some(over), Some(bound)) = (over(&stated.over), Rat::from_f64(stated.bound)) else { return Ok(None) };
+    let norm = match &stated.norm {
+        Norm::Sup => "sup".to_owned(),
+        Norm::Lp(p) => format!("lp {p}"),
+    };
+    let (least, most) = model.lengths();
+    let positions = network.positions.as_ref().map_or(0, |_| network.tokens);
+    let mut lines = vec![
+        "formwright-certificate 1".to_owned(),
+        format!("sha256 {TARGET} {}", sha256(target)),
+        format!("sha256 {WEIGHTS} {}", sha256(weights)),
+        format!("badge {}", stated.badge),
+        format!("over {over}"),
+        format!("norm {norm}"),
+        // What is checked is what is shown: the float's own value.
+        format!("bound {bound}"),
+        format!("assumptions {}", stated.assumptions.len()),
+    ];
+    lines.extend(stated.assumptions.iter().map(|words| format!("assume {}", ascii(words))));
+    lines.extend([
+        format!("tokens {least} {most}"),
+        format!("dims {}", network.dims()),
+        format!("output-dims {}", network.output_dims()),
+        format!("execution ieee-any-order {}", network.precision),
+        format!("width {}", network.width()),
+        format!("positions {positions}"),
+        format!("runs {}", network.runs.len()),
+    ]);
+    for run in &network.runs {
+        let mut line = format!("run {}", run.blocks);
+        if let Some(AttentionRun { kind, heads, head_size, value_size, .. }) = &run.attention {
+            let (name, size) = (kind.name(), kind.size().unwrap_or(0));
+            let _ = write!(line, " attention {name} {heads} {head_size} {value_size} {size}");
+        }
+        if let Some(part) = &run.feed_forward {
+            let _ = write!(line, " ff {}", part.hidden);
+        }
+        lines.push(line);
+        lines.extend(run.attention.iter().flat_map(|part| &part.masks).map(mask));
+    }
+    let (cells, margins) = cells(model);
+    lines.extend([format!("cells {cells}"), format!("margins {} {}", margins.low, margins.high), "end".to_owned()]);
+    Ok(Some(lines.join("\n") + "\n"))
+}
+
+fn over(over: &Over) -> Option<String> {
+    match over {
+        Over::Box => Some("box".to_owned()),
+        Over::Space => Some("space".to_owned()),
+        Over::Integers => Some("integers".to_owned()),
+        Over::DistinctIntegers(others) => Some(format!("distinct-integers {others}")),
+        Over::Centres => None,
+    }
+}
+
+/// Words that every reader sees alike.
+fn ascii(words: &str) -> String {
+    words.replace('ψ', "psi").replace(|c: char| !c.is_ascii_graphic() && c != ' ', "?")
+}
+
+fn mask(mask: &Mask) -> String {
+    let limit = |limit: Option<i64>| limit.map_or("*".to_owned(), |limit| limit.to_string());
+    let [low, high] = [mask.relative.0, mask.relative.1].map(limit);
+    let [from, to] = [mask.absolute.0, mask.absolute.1].map(limit);
+    format!("mask {low} {high} {from} {to} {}", if mask.first { "yes" } else { "no" })
+}
+
+/// The cells a side, and what is cut off each; a circuit has none.
+fn cells(model: &Model) -> (u64, Margins) {
+    let margins = match &model.built {
+        Built::Lattice(lattice) => lattice.lowered.as_ref().map(|lowered| lowered.lowering.margins().clone()),
+        Built::SumCode(coded) => coded.lowered.as_ref().map(|lowered| lowered.lowering.margins.clone()),
+        Built::Circuit(_) => None,
+    };
+    margins.map_or((0, Margins { low: Rat::ZERO, high: Rat::ZERO }), |margins| (model.grid.resolution(), margins))
+}

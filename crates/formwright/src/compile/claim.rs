@@ -1,0 +1,147 @@
+//! What is claimed of a model's error, and what the checker said of it.
+
+use serde_json::{Value, json};
+
+use super::{Built, Certified, Circuit, Model, Proof};
+use crate::bound::Norm;
+use crate::bound::measured::Measured;
+use crate::error::Result;
+use crate::exact::Rat;
+
+/// What the checker said of a model's certificate. A model that it rejects is never written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Check {
+    /// Nobody asked it.
+    #[default]
+    NotRun,
+    /// It proved the claim.
+    Accepted,
+    /// It does not decide claims of this kind, or of this size.
+    Declined,
+}
+
+impl Check {
+    /// The name in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::NotRun => "not-run",
+            Self::Accepted => "accepted",
+            Self::Declined => "declined",
+        }
+    }
+
+    /// What has this name.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        [Self::NotRun, Self::Accepted, Self::Declined].into_iter().find(|check| check.name() == name)
+    }
+}
+
+/// Where an error is claimed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Over {
+    /// On the box.
+    Box,
+    /// Everywhere; outside of the box the target is taken as 0.
+    Space,
+    /// At every sequence of integers of the domain.
+    Integers,
+    /// At those whose tokens are pairwise distinct; the others give this number.
+    DistinctIntegers(Rat),
+    /// At some points of a grid and nowhere else, or of numbers near the target's.
+    Centres,
+}
+
+/// An error as it is claimed of a float network.
+#[derive(Clone, Debug)]
+pub struct Stated {
+    /// `certified` or `measured`.
+    pub badge: &'static str,
+    /// Where.
+    pub over: Over,
+    /// In which norm.
+    pub norm: Norm,
+    /// At most this.
+    pub bound: f64,
+    /// What was assumed.
+    pub assumptions: Vec<String>,
+}
+
+impl Model {
+    /// What is claimed of the error of a float network, if anything is.
+    pub fn stated(&self) -> Result<Option<Stated>> {
+        let Some(rounding) = self.rounding().filter(|_| self.is_claimed()) else { return Ok(None) };
+        let certified = self.certified()?;
+        let over = match (certified, self.lattice()) {
+            (Some(_), _) if self.target.is_discrete() => Over::Integers,
+            (Some(_), Some(lattice)) if lattice.options.everywhere => Over::Space,
+            (Some(_), _) => Over::Box,
+            // Point by point, and where values are irrational only numbers near them are accounted for.
+            (None, _) if !self.target.is_discrete() || !self.target.is_rational() => Over::Centres,
+            (None, Some(lattice)) if !lattice.options.positional => {
+                lattice.default_value().map_or(Over::Centres, Over::DistinctIntegers)
+            }
+            (None, _) => Over::Integers,
+        };
+        let stated = |norm, bound, assumptions| Stated { badge: self.badge(), over, norm, bound, assumptions };
+        Ok(Some(match certified {
+            Some(Certified { budget, .. }) => {
+                let assumptions = [self.assumptions.as_slice(), &budget.assumptions].concat();
+                stated(budget.norm.clone(), budget.bound, assumptions)
+            }
+            None => stated(Norm::Sup, rounding, self.assumptions.clone()),
+        }))
+    }
+
+    /// The badge of a bound: `certified`, or `measured` if a part of it was not proved.
+    pub fn badge(&self) -> &'static str {
+        self.circuit().and_then(Circuit::proof).map_or("certified", Proof::badge)
+    }
+
+    /// How far a float network is from the target's values at the centres of the cells that it serves, or at every point if it is a circuit.
+    fn rounding(&self) -> Option<f64> {
+        match &self.built {
+            Built::Lattice(lattice) => lattice.lowered.as_ref().map(|lowered| lowered.lowering.losses.rounding),
+            Built::SumCode(coded) => coded.lowered.as_ref().map(|lowered| lowered.lowering.losses.rounding),
+            Built::Circuit(circuit) => circuit.proof().map(|proof| proof.sup.bound),
+        }
+    }
+
+    /// The claim with its badge: certified in a norm if one was asked for, else exact on the grid.
+    pub(super) fn error_summary(&self) -> Result<Value> {
+        let claim = self.claim();
+        let mut assumptions = self.assumptions.clone();
+        // Nothing is known of a network that is not the one that was checked.
+        let checked = claim.as_ref().map_or(Check::NotRun, |_| self.check).name();
+        let Some(Certified { budget, baseline }) = self.certified()? else {
+            // On integers, point by point.
+            let badge = self.float().map_or("exact-on-grid", |_| self.badge());
+            return Ok(json!({
+                "badge": claim.as_ref().map(|_| badge),
+                "norm": self.float().map(|_| "sup"),
+                "bound": claim.as_ref().map(|_| self.rounding().map_or_else(|| json!(0), |bound| json!(bound))),
+                "domain": claim,
+                "terms": [],
+                "assumptions": assumptions,
+                "baseline": {"best_constant": null},
+                "measured": null,
+                "checked": checked,
+            }));
+        };
+        assumptions.extend(budget.assumptions.iter().cloned());
+        Ok(json!({
+            "badge": self.badge(),
+            "norm": budget.norm.to_string(),
+            "domain": self.domain_name(),
+            "bound": budget.bound,
+            "method": budget.method.name(),
+            "terms": budget.terms,
+            "assumptions": assumptions,
+            "baseline": {
+                "best_constant": baseline.map(|baseline| baseline.best_constant),
+                "within": baseline.map(|baseline| baseline.within),
+            },
+            "measured": self.measured()?.map(Measured::to_json),
+            "checked": checked,
+        }))
+    }
+}
