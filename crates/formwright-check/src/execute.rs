@@ -45,6 +45,11 @@ impl Value {
         if range.is_point() { Self::point(range.lo) } else { Self { range, quantum } }
     }
 
+    /// The same, known to be a multiple of `2^quantum`: rounding multiples of it gives multiples of it.
+    fn at_least(self, quantum: i64) -> Self {
+        Self { quantum: self.quantum.max(quantum), ..self }
+    }
+
     /// Any number of either.
     pub fn hull(&self, other: &Self) -> Self {
         Self { range: self.range.hull(&other.range), quantum: self.quantum.min(other.quantum) }
@@ -59,6 +64,16 @@ fn last_place(format: Format, top: i64) -> i64 {
 /// The number of the format that is nearest, ties to even.
 fn nearest(x: &Dyadic, format: Format) -> Dyadic {
     x.nearest(last_place(format, x.top().max(format.least.saturating_add(1))))
+}
+
+/// Rule *snapping*: the number that a product rounds to, if it does so fused into a sum of the same sign as well. It does if it is less than half the distance
+/// of numbers away from it, which is no smaller farther up; at a power of two, below which numbers are closer, a tie goes to the power.
+fn snap(x: &Dyadic, format: Format) -> Option<Dyadic> {
+    let grid = nearest(x, format);
+    let half = Dyadic::power_of_two(last_place(format, grid.top()).saturating_sub(1));
+    let (off, below) = ((x - &grid).abs(), x.abs() < grid.abs());
+    let near = if below && inverse_power(&grid).is_some() { &off + &off <= half } else { off < half };
+    (near && grid.top() > format.least).then_some(grid)
 }
 
 /// What one rounding makes of a range; below the normal range it may make 0.
@@ -129,6 +144,8 @@ struct Sum {
     products: bool,
     /// The least size of a term.
     least: Option<Dyadic>,
+    /// The terms, if all are known, each rounded; `None` if rounding could depend on the order.
+    snapped: Option<(Part, Dyadic)>,
 }
 
 /// What a sum can be, and how far it can be from what it would be without rounding.
@@ -139,13 +156,20 @@ struct Total {
 
 impl Sum {
     fn new(format: Format) -> Self {
-        let (known, other, products, least) = (Dyadic::ZERO, Range::ZERO, true, None);
-        Self { format, known, other, of_known: Part::EMPTY, of_all: Part::EMPTY, products, least }
+        let (known, other, products, least, snapped) =
+            (Dyadic::ZERO, Range::ZERO, true, None, Some((Part::EMPTY, Dyadic::ZERO)));
+        Self { format, known, other, of_known: Part::EMPTY, of_all: Part::EMPTY, products, least, snapped }
     }
 
     fn known(&mut self, x: &Dyadic) {
         let Some(quantum) = x.quantum() else { return };
-        self.products &= quantum >= self.format.least && x.top().saturating_sub(quantum) <= self.format.digits;
+        let fits = quantum >= self.format.least && x.top().saturating_sub(quantum) <= self.format.digits;
+        self.products &= fits;
+        let grid = if fits { Some(x.clone()) } else { snap(x, self.format) };
+        self.snapped = self.snapped.take().zip(grid).map(|((mut part, sum), grid)| {
+            part.add(&grid, &grid, grid.quantum().unwrap_or(i64::MAX));
+            (part, &sum + &grid)
+        });
         self.known = &self.known + x;
         self.of_known.add(x, x, quantum);
         self.of_all.add(x, x, quantum);
@@ -175,6 +199,7 @@ impl Sum {
         // A number of the format times a power of two is one, unless it vanishes.
         let power = |x: &Value| x.range.is_point() && inverse_power(&x.range.lo).is_some();
         self.products &= (quantum >= self.format.least && (power(a) || power(b))) || alone.is_exact(self.format);
+        self.snapped = None;
         self.other = &self.other + &term;
         self.of_all.add(&term.lo, &term.hi, quantum);
         self.note(term.size());
@@ -204,7 +229,13 @@ impl Sum {
             let error = &range.size() * &Dyadic::power_of_two(unit);
             let error = near.map_or(error.clone(), |near| near.min(error));
             let error = if range == Range::ZERO { error } else { &error + &tiny };
-            return Ok(Total { value: rounded(&range, format), error });
+            return Ok(Total { value: rounded(&range, format).at_least(self.of_all.quantum), error });
+        }
+        if let Some((part, sum)) = &self.snapped
+            && part.is_exact(format)
+            && (part.above.is_zero() || part.below.is_zero())
+        {
+            return Ok(Total { value: Value::point(sum.clone()), error: (sum - &self.known).abs() });
         }
         let rest = &size - &self.of_known.size();
         let small = &(&rest * &(&Dyadic::ONE + &times(k.saturating_mul(2), unit))) + &tiny;
@@ -219,7 +250,7 @@ impl Sum {
         let error = &(&gamma(k, format) * &size) + &tiny;
         let error = error.up(error.top().saturating_sub(64));
         let range = (&range + &Range::around_zero(&error)).tidy();
-        Ok(Total { value: Value::float(range, format), error })
+        Ok(Total { value: Value::float(range, format).at_least(self.of_all.quantum), error })
     }
 }
 
