@@ -123,7 +123,7 @@ const LONGEST: usize = 1 << 24;
 
 /// The words of the lines, one line after the other.
 struct Lines<'t> {
-    lines: std::str::Split<'t, char>,
+    left: std::str::Split<'t, char>,
     number: usize,
     words: Vec<&'t str>,
 }
@@ -131,7 +131,7 @@ struct Lines<'t> {
 impl<'t> Lines<'t> {
     /// Goes to the next line, which begins with this word.
     fn line(&mut self, first: &str) -> Result<(), String> {
-        let line = self.lines.next().unwrap_or("");
+        let line = self.left.next().unwrap_or("");
         self.number = self.number.saturating_add(1);
         let mut words = line.split(' ');
         if words.next() != Some(first) {
@@ -225,13 +225,15 @@ impl Certificate {
         if !text.is_ascii() || text.len() > LONGEST {
             return Err(format!("it is no ASCII text of at most {LONGEST} bytes"));
         }
-        let mut lines = Lines { lines: text.split('\n'), number: 0, words: Vec::new() };
+        let mut lines = Lines { left: text.split('\n'), number: 0, words: Vec::new() };
         lines.line("formwright-certificate")?;
         lines.one_of(&["1"])?;
         let mut hash = |file: &str| {
             lines.line("sha256")?;
             lines.one_of(&[file])?;
-            lines.word().map(str::to_owned)
+            let word = lines.word()?;
+            let digits = word.len() == 64 && word.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
+            if digits { Ok(word.to_owned()) } else { Err(lines.fault(word, "64 hexadecimal digits")) }
         };
         let sha256 = [hash("target.json")?, hash("model.safetensors")?];
         lines.line("badge")?;

@@ -241,9 +241,10 @@ impl Sum {
         let small = &(&rest * &(&Dyadic::ONE + &times(k.saturating_mul(2), unit))) + &tiny;
         let edge = self.of_known.quantum.saturating_sub(format.digits).saturating_sub(1);
         if self.of_known.count > 0 && self.of_known.is_exact(format) && small.top() <= edge {
-            let value = match self.known.is_zero() {
-                true => Value::float(Range::around_zero(&small), format),
-                false => Value::point(self.known.clone()),
+            let value = if self.known.is_zero() {
+                Value::float(Range::around_zero(&small), format)
+            } else {
+                Value::point(self.known.clone())
             };
             return Ok(Total { value, error: small });
         }
@@ -261,7 +262,9 @@ fn affine(row: &Row, z: &[Value], position: Option<&Dyadic>, format: Format) -> 
         z.get(*place).into_iter().for_each(|value| sum.weighted(weight, value));
     }
     sum.known(&row.bias);
-    position.into_iter().for_each(|position| sum.known(position));
+    if let Some(position) = position {
+        sum.known(position);
+    }
     Ok((sum.total(None)?, sum.real()))
 }
 
@@ -745,7 +748,7 @@ impl<'n> Index<'n> {
         };
         let mut at = from;
         while let Some(rest) = self.rests.get(at) {
-            if at % STRIDE == 0 && self.strides.get(at / STRIDE).is_some_and(idle) {
+            if at.is_multiple_of(STRIDE) && self.strides.get(at / STRIDE).is_some_and(idle) {
                 at = at.saturating_add(STRIDE);
             } else if idle(rest) {
                 at = at.saturating_add(1);

@@ -1,5 +1,7 @@
 //! JSON, strictly: no duplicate names, nothing behind the value, nothing deeper than [`DEEPEST`]. Numbers stay texts.
 
+use std::collections::BTreeSet;
+
 /// A JSON value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Json {
@@ -16,15 +18,16 @@ pub enum Json {
 }
 
 /// How deep values may be nested.
-const DEEPEST: usize = 200;
+const DEEPEST: usize = 100;
 
 impl Json {
     /// The value that a whole text is.
-    pub fn parse(text: &str) -> Result<Self, String> {
-        let mut reader = Reader { text, at: 0 };
+    pub fn parse(bytes: &[u8]) -> Result<Self, String> {
+        let text = std::str::from_utf8(bytes).map_err(|error| format!("it is no text: {error}"))?;
+        let mut reader = Reader { rest: text };
         let value = reader.value(0)?;
         reader.space();
-        if reader.peek().is_some() { Err(reader.fault("nothing more")) } else { Ok(value) }
+        if reader.rest.is_empty() { Ok(value) } else { reader.fault("nothing more") }
     }
 
     /// The text, if it is one.
@@ -47,153 +50,115 @@ impl Json {
         self.object()?.iter().find(|(known, _)| known == name).map(|(_, value)| value)
     }
 
-    /// A count: digits without a leading 0.
+    /// A count: digits alone.
     pub fn count(&self) -> Option<usize> {
         let Self::Number(digits) = self else { return None };
-        (digits.bytes().all(|b| b.is_ascii_digit()) && digits.len() < 16).then(|| digits.parse().ok())?
+        digits.bytes().all(|b| b.is_ascii_digit()).then(|| digits.parse().ok())?
     }
 }
 
 struct Reader<'t> {
-    text: &'t str,
-    at: usize,
+    rest: &'t str,
 }
 
-impl Reader<'_> {
-    fn rest(&self) -> &str {
-        self.text.get(self.at..).unwrap_or("")
-    }
-
-    fn peek(&self) -> Option<char> {
-        self.rest().chars().next()
-    }
-
-    fn next(&mut self) -> Option<char> {
-        let next = self.peek()?;
-        self.at = self.at.saturating_add(next.len_utf8());
-        Some(next)
-    }
-
+impl<'t> Reader<'t> {
     fn space(&mut self) {
-        while self.peek().is_some_and(|c| " \t\r\n".contains(c)) {
-            self.next();
-        }
+        self.rest = self.rest.trim_start_matches([' ', '\t', '\r', '\n']);
     }
 
-    fn fault(&self, expected: &str) -> String {
-        let found = self.peek().map_or("the end".to_owned(), |c| format!("{c:?}"));
-        format!("expected {expected} at byte {}, found {found}", self.at)
+    fn fault<T>(&self, expected: &str) -> Result<T, String> {
+        let found: String = self.rest.chars().take(20).collect();
+        Err(format!("expected {expected}, found {found:?} ({} bytes before the end)", self.rest.len()))
     }
 
-    fn expect(&mut self, wanted: char) -> Result<(), String> {
+    /// Takes this off the front, behind spaces, if it is there.
+    fn take(&mut self, wanted: &str) -> bool {
         self.space();
-        if self.peek() == Some(wanted) {
-            self.next().map_or(Ok(()), |_| Ok(()))
-        } else {
-            Err(self.fault(&format!("{wanted:?}")))
-        }
+        let rest = self.rest.strip_prefix(wanted);
+        self.rest = rest.unwrap_or(self.rest);
+        rest.is_some()
+    }
+
+    /// Takes off all characters up to one that is not meant.
+    fn until(&mut self, stop: impl Fn(char) -> bool) -> &'t str {
+        let (front, rest) = self.rest.split_at(self.rest.find(stop).unwrap_or(self.rest.len()));
+        self.rest = rest;
+        front
     }
 
     fn value(&mut self, depth: usize) -> Result<Json, String> {
-        self.space();
+        let deeper = depth.saturating_add(1);
         if depth > DEEPEST {
-            return Err(format!("values are nested deeper than {DEEPEST} at byte {}", self.at));
+            return self.fault("fewer values inside of each other");
         }
-        match self.peek() {
-            Some('{') => {
-                let mut object: Vec<(String, Json)> = Vec::new();
-                let mut names = std::collections::BTreeSet::new();
-                self.items('{', '}', |reader| {
-                    let name = reader.string()?;
-                    reader.expect(':')?;
-                    if !names.insert(name.clone()) {
-                        return Err(format!("the name {name:?} comes twice, again before byte {}", reader.at));
-                    }
-                    object.push((name, reader.value(depth.saturating_add(1))?));
-                    Ok(())
-                })?;
-                Ok(Json::Object(object))
-            }
-            Some('[') => {
-                let mut list = Vec::new();
-                self.items('[', ']', |reader| reader.value(depth.saturating_add(1)).map(|value| list.push(value)))?;
-                Ok(Json::List(list))
-            }
-            Some('"') => self.string().map(Json::Text),
-            Some('-' | '0'..='9') => self.number(),
-            _ => {
-                let word = ["null", "true", "false"].into_iter().find(|word| self.rest().starts_with(word));
-                let word = word.ok_or_else(|| self.fault("a value"))?;
-                self.at = self.at.saturating_add(word.len());
-                Ok(Json::Word(word))
-            }
+        if self.take("{") {
+            let (mut object, mut names) = (Vec::new(), BTreeSet::new());
+            self.items("}", |reader| {
+                let name = if reader.take("\"") { reader.string()? } else { reader.fault("a name")? };
+                if !names.insert(name.clone()) || !reader.take(":") {
+                    return reader.fault(&format!(": behind the name {name:?}, which comes once"));
+                }
+                object.push((name, reader.value(deeper)?));
+                Ok(())
+            })?;
+            return Ok(Json::Object(object));
+        }
+        if self.take("[") {
+            let mut list = Vec::new();
+            self.items("]", |reader| reader.value(deeper).map(|value| list.push(value)))?;
+            return Ok(Json::List(list));
+        }
+        if self.take("\"") {
+            return self.string().map(Json::Text);
+        }
+        if let Some(word) = ["null", "true", "false"].into_iter().find(|word| self.take(word)) {
+            return Ok(Json::Word(word));
+        }
+        let number = self.until(|c| !c.is_ascii_digit() && !"+-.eE".contains(c));
+        let whole = number.strip_prefix('-').unwrap_or(number).split(['.', 'e', 'E']).next().unwrap_or("");
+        let plain =
+            whole == "0" || (!whole.starts_with('0') && !whole.is_empty() && whole.bytes().all(|b| b.is_ascii_digit()));
+        if plain && number.ends_with(|c: char| c.is_ascii_digit()) {
+            Ok(Json::Number(number.to_owned()))
+        } else {
+            self.fault("a value")
         }
     }
 
-    fn items(
-        &mut self,
-        open: char,
-        close: char,
-        mut item: impl FnMut(&mut Self) -> Result<(), String>,
-    ) -> Result<(), String> {
-        self.expect(open)?;
-        self.space();
-        if self.peek() == Some(close) {
-            return self.expect(close);
+    fn items(&mut self, close: &str, mut item: impl FnMut(&mut Self) -> Result<(), String>) -> Result<(), String> {
+        if self.take(close) {
+            return Ok(());
         }
         loop {
             item(self)?;
-            self.space();
-            if self.peek() == Some(close) {
-                return self.expect(close);
+            if self.take(close) {
+                return Ok(());
             }
-            self.expect(',')?;
+            if !self.take(",") {
+                return self.fault(&format!(", or {close}"));
+            }
         }
     }
 
-    fn number(&mut self) -> Result<Json, String> {
-        let from = self.at;
-        while self.peek().is_some_and(|c| c.is_ascii_digit() || "+-.eE".contains(c)) {
-            self.next();
-        }
-        let text = self.text.get(from..self.at).unwrap_or("");
-        let bare = text.strip_prefix('-').unwrap_or(text);
-        let whole = bare.split(['.', 'e', 'E']).next().unwrap_or("");
-        if whole.is_empty() || (whole.len() > 1 && whole.starts_with('0')) || bare.ends_with(['.', 'e', 'E', '+', '-'])
-        {
-            return Err(format!("{text:?} before byte {} is no number", self.at));
-        }
-        Ok(Json::Number(text.to_owned()))
-    }
-
+    /// The rest of a text behind its first quote.
     fn string(&mut self) -> Result<String, String> {
-        self.expect('"')?;
         let mut text = String::new();
         loop {
-            match self.next() {
-                Some('"') => return Ok(text),
-                Some('\\') => text.push(self.escaped()?),
-                Some(c) if c >= ' ' => text.push(c),
-                _ => return Err(self.fault("the rest of a text")),
+            text.push_str(self.until(|c| c == '"' || c == '\\' || c < ' '));
+            if let Some(rest) = self.rest.strip_prefix('"') {
+                self.rest = rest;
+                return Ok(text);
             }
-        }
-    }
-
-    fn escaped(&mut self) -> Result<char, String> {
-        match self.next() {
-            Some(c @ ('"' | '\\' | '/')) => Ok(c),
-            Some('n') => Ok('\n'),
-            Some('t') => Ok('\t'),
-            Some('r') => Ok('\r'),
-            Some('b') => Ok('\u{8}'),
-            Some('f') => Ok('\u{c}'),
-            Some('u') => {
-                let digits = self.rest().get(..4).filter(|digits| digits.bytes().all(|b| b.is_ascii_hexdigit()));
-                let code = digits.and_then(|digits| u32::from_str_radix(digits, 16).ok());
-                self.at = self.at.saturating_add(4);
-                code.and_then(char::from_u32).ok_or_else(|| self.fault("a character"))
-            }
-            _ => Err(self.fault("an escaped character")),
+            let simple = [("\\\"", '"'), ("\\\\", '\\'), ("\\/", '/'), ("\\n", '\n'), ("\\t", '\t'), ("\\r", '\r')];
+            let code =
+                self.rest.strip_prefix("\\u").and_then(|rest| rest.split_at_checked(4)).and_then(|(digits, rest)| {
+                    let code = u32::from_str_radix(digits, 16).ok().filter(|_| !digits.starts_with('+'));
+                    Some((code.and_then(char::from_u32)?, rest))
+                });
+            let simple = simple.into_iter().find_map(|(escape, c)| Some((c, self.rest.strip_prefix(escape)?)));
+            let Some((c, rest)) = simple.or(code) else { return self.fault("the rest of a text") };
+            text.push(c);
+            self.rest = rest;
         }
     }
 }

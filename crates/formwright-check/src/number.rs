@@ -321,7 +321,7 @@ impl Range {
 
     /// `x^k`: an even power grows with `|x|`, an odd one with `x`.
     pub fn power(&self, k: u32) -> Option<Self> {
-        let base = if k % 2 == 0 { self.absolute() } else { self.clone() };
+        let base = if k.is_multiple_of(2) { self.absolute() } else { self.clone() };
         base.grown(|x| {
             let (x, mut result) = (Self::point(x.clone()), Self::point(Dyadic::ONE));
             for bit in (0..32_u32).rev() {

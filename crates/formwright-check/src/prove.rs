@@ -168,7 +168,7 @@ impl Subject {
         };
         let lattice = Lattice::new(side, self.certificate.dims)?;
         let program = Program::new(&self.network);
-        let starts = self.starts(&program, &lattice, |k| whole(k))?;
+        let starts = self.starts(&program, &lattice, whole)?;
         let bound = &self.certificate.bound.range.lo;
         let mut sequences = 0_usize;
         let [least, most] = self.certificate.tokens;
@@ -236,7 +236,7 @@ impl Subject {
         })?;
         let classes = self.classes(lattice.symbols, *tokens)?;
         let cases: Vec<Vec<Case>> = in_parallel(&classes, |class| self.cases(&program, &starts, class))?;
-        let anywhere = self.anywhere(&program, low.hull(high)).map_err(finite)?;
+        let anywhere = self.anywhere(&program, &low.hull(high)).map_err(finite)?;
         let sides = tokens.saturating_mul(*dims);
         let share =
             good.power(u32::try_from(sides).unwrap_or(u32::MAX)).map(|good| &one - &good).ok_or_else(unbounded)?;
@@ -335,9 +335,9 @@ impl Subject {
     }
 
     /// Where the outputs lie for any inputs of the box.
-    fn anywhere(&self, program: &Program<'_>, inputs: Range) -> Result<Vec<Range>, Overflow> {
+    fn anywhere(&self, program: &Program<'_>, inputs: &Range) -> Result<Vec<Range>, Overflow> {
         let (network, format) = (&self.network, self.network.format);
-        let inputs = vec![rounded(&inputs, format); self.certificate.dims];
+        let inputs = vec![rounded(inputs, format); self.certificate.dims];
         let mut token: Option<Vec<Value>> = None;
         for position in 0..network.positions.len().max(1) {
             let here = program.embed(&inputs, position)?;
@@ -621,7 +621,9 @@ fn in_parallel<T: Sync, R: Send>(items: &[T], f: impl Fn(&T) -> Result<R, Stop> 
     let mut parts: Vec<(usize, Result<Vec<R>, Stop>)> = std::thread::scope(|scope| {
         let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
         let mut parts = work();
-        others.into_iter().for_each(|other| parts.extend(other.join().unwrap_or_default()));
+        for other in others {
+            parts.extend(other.join().unwrap_or_default());
+        }
         parts
     });
     parts.sort_by_key(|(at, _)| *at);

@@ -79,10 +79,7 @@ fn wrong<T>(what: &str, found: &Json) -> Result<T, String> {
 }
 
 fn number(value: &Json) -> Result<Range, String> {
-    let text = match value {
-        Json::Number(text) | Json::Text(text) => text,
-        _ => return wrong("a number", value),
-    };
+    let (Json::Number(text) | Json::Text(text)) = value else { return wrong("a number", value) };
     Dyadic::parse(text).map_or_else(|| wrong("a rational or decimal number", value), Ok)
 }
 
@@ -160,6 +157,21 @@ impl Expr {
         matches!(self, Self::Word(word) if word == "index")
     }
 
+    /// Whether its value is a whole number by its form.
+    fn is_whole(&self) -> bool {
+        match self {
+            Self::Number(range) => range.is_point() && range.floor() == *range,
+            Self::Word(word) => word != "token",
+            Self::Aggregate(f, ..) => f == "count",
+            Self::Apply(f, _) if f == "floor" => true,
+            Self::Apply(f, parts) => {
+                ["add", "sub", "mul", "negate", "abs", "min", "max", "clamp"].contains(&f.as_str())
+                    && parts.iter().all(Self::is_whole)
+            }
+            _ => false,
+        }
+    }
+
     /// Whether its value may depend on the order of the other tokens.
     fn sees_order(&self) -> bool {
         self.any(&|e| match e {
@@ -191,8 +203,7 @@ fn fields(value: &Json, known: &[&str]) -> Result<(), String> {
 impl Target {
     /// Reads a target for tokens of so many coordinates.
     pub fn read(bytes: &[u8], dims: usize) -> Result<Self, String> {
-        let text = std::str::from_utf8(bytes).map_err(|error| format!("it is no text: {error}"))?;
-        let file = Json::parse(text)?;
+        let file = Json::parse(bytes)?;
         let field =
             |of: &Json, name: &str| of.get(name).cloned().ok_or_else(|| format!("the field {name:?} is missing"));
         if field(&file, "kind")?.text() == Some("table") {
@@ -376,7 +387,10 @@ impl Evaluation<'_> {
         if range.lo.is_negative() || range.hi > last {
             return Err(format!("an index is not shown to be below {size}"));
         }
-        let named = |place: &usize| (&Range::whole(*place).lo >= &range.lo) && Range::whole(*place).lo <= range.hi;
+        if !range.is_point() && !index.is_whole() {
+            return Err("an index is not shown to be a whole number".to_owned());
+        }
+        let named = |place: &usize| range.lo <= Range::whole(*place).lo && Range::whole(*place).lo <= range.hi;
         let places: Vec<usize> = (0..size).filter(named).collect();
         if places.is_empty() { Err("an index is no whole number".to_owned()) } else { Ok(places) }
     }
@@ -412,10 +426,12 @@ impl Evaluation<'_> {
                 let (mut lows, mut highs) = (Vec::new(), Vec::new());
                 for value in values {
                     let Range { lo, hi } = value?;
-                    (lows.push(lo), highs.push(hi));
+                    lows.push(lo);
+                    highs.push(hi);
                 }
                 // The i-th smallest lies between the i-th smallest of the lower and of the upper ends.
-                (lows.sort(), highs.sort());
+                lows.sort();
+                highs.sort();
                 let ends = lows.get(t).cloned().zip(highs.get(t).cloned());
                 ends.map(|(lo, hi)| Range { lo, hi }).ok_or("a token beyond the sequence".to_owned())
             }

@@ -103,7 +103,6 @@ impl<'b> Tensors<'b> {
         let (length, rest) = bytes.split_first_chunk::<8>().ok_or("it is shorter than the length of its header")?;
         let length = usize::try_from(u64::from_le_bytes(*length)).ok();
         let (header, data) = length.and_then(|length| rest.split_at_checked(length)).ok_or("its header is cut off")?;
-        let header = std::str::from_utf8(header).map_err(|error| format!("its header is no text: {error}"))?;
         let header = Json::parse(header).map_err(|fault| format!("its header: {fault}"))?;
         let mut tensors = Self { data, entries: BTreeMap::new(), digits: if double { 53 } else { 24 } };
         let dtype = if double { "F64" } else { "F32" };
