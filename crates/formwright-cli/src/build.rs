@@ -360,6 +360,7 @@ impl Build {
             return Err(Error::input("there is nothing to write: no target is named")
                 .note("try", "formwright build mean-centring --resolution 4 -o DIR"));
         }
+        self.output.as_deref().map_or(Ok(()), artifact::check_place)?;
         let resolution = self.wish.resolution.or(demonstration.then_some(DEMONSTRATION.1));
         let target = self.wish.target.as_deref().unwrap_or(DEMONSTRATION.0);
         let request = self.wish.request(target, resolution, options)?;
@@ -376,7 +377,9 @@ impl Build {
         if let Some(dir) = &self.output {
             let contents = Contents::of(&model)?;
             if !self.no_check {
-                model.check = before_writing(&contents)?;
+                let said;
+                (model.check, said) = before_writing(&contents)?;
+                said.into_iter().for_each(|said| text.push_str(&format!("\nchecked: {said}")));
             }
             contents.write(&model, dir)?;
             let _ = write!(text, "\nwritten to {0}; try: formwright inspect {0}", dir.display());

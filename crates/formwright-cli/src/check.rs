@@ -32,17 +32,16 @@ impl Check {
                 )
                 .note("try", "build it with a tolerance, such as --eps 1/10 --norm l2, and --precision f64"));
         };
-        let (name, code, reason) = match &verdict {
-            Verdict::Accepted(_) => ("accepted", 0, None),
-            Verdict::Rejected(reason) => ("rejected", 1, Some(reason.to_string())),
-            Verdict::Declined(reason) => ("declined", 2, Some(reason.to_string())),
+        let (code, reason) = match &verdict {
+            Verdict::Accepted(_) => (0, None),
+            Verdict::Rejected(reason) => (1, Some(reason.to_string())),
+            Verdict::Declined(reason) => (2, Some(reason.to_string())),
         };
-        let claim = claim(&contents);
-        let said = reason.clone().or_else(|| claim.as_ref().map(in_words)).unwrap_or_default();
         let hashes: Map<String, Value> =
             contents.files().into_iter().map(|(name, bytes)| (name.to_owned(), sha256(bytes).into())).collect();
-        let json = json!({"verdict": name, "reason": reason, "claim": claim, "sha256": hashes});
-        Ok((Answer { text: format!("{name}: {said}"), json }, ExitCode::from(code)))
+        let claim = claim(&contents);
+        let json = json!({"verdict": verdict.name(), "reason": reason, "claim": claim, "sha256": hashes});
+        Ok((Answer { text: verdict.to_string(), json }, ExitCode::from(code)))
     }
 }
 
@@ -56,26 +55,21 @@ fn claim(contents: &Contents) -> Option<Map<String, Value>> {
     CLAIM.into_iter().map(|name| Some((name.to_owned(), line(name)?.into()))).collect()
 }
 
-fn in_words(claim: &Map<String, Value>) -> String {
-    let parts = claim.iter().map(|(name, value)| format!("{name} {}", value.as_str().unwrap_or_default()));
-    parts.collect::<Vec<_>>().join(", ")
-}
-
 /// What the checker says of a model's files; `None` if there is no certificate.
 fn verdict(contents: &Contents) -> Option<Verdict> {
     let Contents { target, weights: Some(weights), certificate: Some(certificate) } = contents else { return None };
     Some(formwright_check::check(&Files { certificate, target, weights }))
 }
 
-/// What is to be written of a model that was just built; one that the checker rejects is not to be written at all.
-pub fn before_writing(contents: &Contents) -> Result<compile::Check> {
-    match verdict(contents) {
-        None => Ok(compile::Check::NotRun),
-        Some(Verdict::Accepted(_)) => Ok(compile::Check::Accepted),
-        Some(Verdict::Declined(_)) => Ok(compile::Check::Declined),
-        Some(Verdict::Rejected(reason)) => {
+/// What the checker says of a model that was just built, if it has a certificate; one that it rejects is not to be written at all.
+pub fn before_writing(contents: &Contents) -> Result<(compile::Check, Option<String>)> {
+    let Some(verdict) = verdict(contents) else { return Ok((compile::Check::NotRun, None)) };
+    let said = Some(verdict.to_string());
+    match verdict {
+        Verdict::Accepted(_) => Ok((compile::Check::Accepted, said)),
+        Verdict::Declined(_) => Ok((compile::Check::Declined, said)),
+        Verdict::Rejected(reason) => {
             Err(Error::rejected("the checker rejects the claim of this network, and nothing was written")
-                .note("claim", claim(contents).as_ref().map(in_words).unwrap_or_default())
                 .note("reason", reason.to_string())
                 .note("try", "to report it, with this message; --no-check writes the network all the same"))
         }

@@ -7,7 +7,7 @@ use comfy_table::{Table, presets};
 use formwright::bound::measured::Measured;
 use formwright::bound::norm::upward;
 use formwright::bound::{Baseline, Budget, Norm, Term};
-use formwright::compile::{Built, Certified, Circuit, Lowered, Model, Proof};
+use formwright::compile::{Built, Certified, Check, Circuit, Lowered, Model, Proof};
 use formwright::construct::sumformer::continuous::Continuous;
 use formwright::construct::yun::AsPrinted;
 use formwright::error::Result;
@@ -300,6 +300,9 @@ pub fn badge(model: &Model) -> Result<String> {
         assumptions.extend(budget.assumptions.iter().cloned());
     }
     lines.extend(assumptions.iter().map(|text| format!("assuming that {text}")));
+    if model.check != Check::NotRun {
+        lines.push(format!("checked: {} when it was built; again: formwright check DIR", model.check.name()));
+    }
     Ok(lines.join("\n"))
 }
 

@@ -1159,3 +1159,82 @@ fn the_example_of_the_readme_is_true() {
         assert_eq!(scratch.shell(command).1.trim_end(), expected.trim_end(), "{command}");
     }
 }
+
+/// A model by cells whose claim the checker decides.
+fn checked(scratch: &Scratch) -> String {
+    scratch.done(&[
+        "build",
+        "x * mean(x)",
+        "--tokens",
+        "2",
+        "--resolution",
+        "3",
+        "--construction",
+        "yun",
+        "--norm",
+        "l2",
+        "--precision",
+        "f64",
+        "-o",
+        "model",
+    ])
+}
+
+/// Changes a file of the folder.
+fn edit(scratch: &Scratch, file: &str, from: &str, to: &str) {
+    let path = scratch.path("model").join(file);
+    let text = fs::read_to_string(&path).expect("a file");
+    assert!(text.contains(from), "{text}");
+    fs::write(path, text.replacen(from, to, 1)).expect("a file");
+}
+
+#[test]
+fn what_is_built_is_checked() {
+    let scratch = Scratch::new();
+    let built = checked(&scratch);
+    insta::assert_snapshot!("check_after_build", built.lines().rev().take(3).collect::<Vec<_>>().join("\n"));
+    insta::assert_snapshot!("check", scratch.done(&["check", "model"]));
+    let said = scratch.json(&["check", "model", "--json"]);
+    insta::assert_snapshot!("check_json", format!("{said:#}"));
+    assert_eq!(scratch.json(&["inspect", "model", "--json"])["error"]["checked"], "accepted");
+    assert!(scratch.done(&["inspect", "model"]).contains("checked: accepted"));
+    let skipped =
+        ["build", "x * mean(x)", "--tokens", "2", "--resolution", "3", "--construction", "yun", "--precision", "f64"];
+    let skipped = scratch.json(&[&skipped[..], &["--no-check", "-o", "model", "--json"]].concat());
+    assert_eq!(skipped["error"]["checked"], "not-run");
+    // Continuous circuits are not decided yet.
+    let declined = scratch.json(&["build", "mean-centring", "-o", "model", "--json"]);
+    assert_eq!(declined["error"]["checked"], "declined");
+    let outcome = scratch.run(&["check", "model"], "");
+    assert_eq!(outcome.code, 2);
+    insta::assert_snapshot!("check_declined", outcome.stdout);
+}
+
+#[test]
+fn what_is_not_proved_is_rejected() {
+    let reject = |name: &str, change: &dyn Fn(&Scratch), code: i32| {
+        let scratch = Scratch::new();
+        checked(&scratch);
+        change(&scratch);
+        let outcome = scratch.run(&["check", "model"], "");
+        assert_eq!(outcome.code, code, "{}{}", outcome.stdout, outcome.stderr);
+        insta::assert_snapshot!(format!("check_{name}"), format!("{}{}", outcome.stdout, outcome.stderr));
+    };
+    let certificate = |scratch: &Scratch| fs::read_to_string(scratch.path("model/certificate.fwc")).expect("a file");
+    let line = |scratch: &Scratch, name: &str| {
+        let text = certificate(scratch);
+        text.lines().find(|line| line.starts_with(name)).expect("a line").to_owned()
+    };
+    reject("bound_too_small", &|scratch| edit(scratch, "certificate.fwc", &line(scratch, "bound"), "bound 1/100"), 1);
+    reject("cut_off", &|scratch| edit(scratch, "certificate.fwc", "end\n", ""), 1);
+    reject("not_canonical", &|scratch| edit(scratch, "certificate.fwc", "tokens 2 2", "tokens 2 02"), 1);
+    reject("other_target", &|scratch| edit(scratch, "target.json", "mul", "add"), 1);
+    reject(
+        "assumption",
+        &|scratch| edit(scratch, "certificate.fwc", "assumptions 0", "assumptions 1\nassume equivariant"),
+        2,
+    );
+    reject("no_certificate", &|scratch| fs::remove_file(scratch.path("model/certificate.fwc")).expect("gone"), 3);
+    reject("no_weights", &|scratch| fs::remove_file(scratch.path("model/model.safetensors")).expect("gone"), 3);
+    reject("no_folder", &|scratch| fs::remove_dir_all(scratch.path("model")).expect("gone"), 3);
+}

@@ -198,6 +198,11 @@ fn replaceable(dir: &Path) -> Result<PathBuf> {
     Ok(place)
 }
 
+/// Refuses a folder that could not be written: something is there that is not to be replaced.
+pub fn check_place(dir: &Path) -> Result<()> {
+    replaceable(dir).map(drop)
+}
+
 /// Refuses a file that is there already.
 pub fn check_new(file: &Path) -> Result<()> {
     if file.symlink_metadata().is_err() {
