@@ -27,7 +27,7 @@ from typing import NamedTuple
 
 # What this checker decides; beyond it declines.
 SEQUENCES = 20_000  # sequences of integers, or cells
-WORK = 20_000_000  # terms of sums in the network
+WORK = 2_000_000  # terms of sums in the network: some minutes
 PIECES = 200_000  # pieces of cells on which the target is enclosed
 NUMBERS = 1_000_000  # weights
 BLOCKS = 100_000
@@ -561,13 +561,16 @@ class Network:
             terms += [point(offset[k]) for offset in (bias, more) if offset]
             yield a.total(terms)[0]
 
-    def run(self, sequence):
-        """The outputs, [token][coordinate], for a sequence of tokens of intervals of reals."""
+    def run(self, sequence, wide=False):
+        """The outputs, [token][coordinate], for a sequence of tokens of intervals of reals; sweeps as such if those are wide."""
         tokens = [self.once(("embed", t if self.c.positions else 0, x), lambda: self.embedded(t, x))
                   for t, x in enumerate(sequence)]
+        behind = 0
         for b, (heads, ff) in enumerate(self.blocks):
+            if wide and b >= behind:
+                behind, tokens = self.sweep(b, tokens)
             try:
-                if heads:
+                if heads and b >= behind:
                     tokens = [self.attend(b, heads, t, tokens) for t in range(len(tokens))]
                 if ff:
                     tokens = [self.once((b, t), lambda: self.known(self.feed_forward(self.tokens[t], *ff))) for t in tokens]
@@ -576,6 +579,46 @@ class Network:
                 raise
         return [self.once(("read", t), lambda: list(self.affine(self.read_out, self.tensors["read_out.bias"], self.tokens[t])))
                 for t in tokens]
+
+    def sweep(self, b, tokens):
+        """The block behind the sweep that begins at block b, if one does, and the tokens there.
+
+        A step has the queries λt + high and λt + low, at least 2 apart, in heads that add s times the average of the tokens' t,
+        and take s times the other one. An average for a query of size Q is near the largest t, or the smallest: a token at
+        distance g from that has a weight of at most exp(-gQ/2), unless g is as small as the roundings of scores. So t does not
+        fall but for a small drift, and grows by no more where both queries are large: above `level`. From below a token can
+        jump there once, by s times the distance of all t, and each of the n tokens then has had its turn.
+        """
+        steps = []
+        while b < len(self.blocks) and (step := as_step(*self.blocks[b])) and step[0] == (steps or [step])[0][0]:
+            steps, b = [*steps, step], b + 1
+        if not steps:
+            return b, tokens
+        a, n, i = self.arithmetic, len(tokens), steps[0][0]
+        low, high = min(self.tokens[t][i].lo for t in tokens), max(self.tokens[t][i].hi for t in tokens)
+        gain = max(s for _, s, *_ in steps)
+        thresholds = [((up - down) / 2 - down) / scale for _, _, scale, up, down in steps]
+        most = max(-low, high, *thresholds, ONE)
+        for _ in range(100):  # most bounds all t: a guess, until what follows from it confirms it
+            most *= 2
+            loss = a.gamma(2 * n + 2) * most + 4 * n * a.tiny * (2 + most)
+            rounding = a.gamma(4) * (1 + 2 * gain) * 2 * most + 16 * a.tiny * (1 + gain)
+            drift = ZERO
+            for _, s, _, up, down in steps:
+                query = (up - down) / 4
+                near = (Fraction(3, 4) + 12 * a.tiny * (1 + query)) / query + 8 * a.unit * most
+                drift += s * ((n - 1) * (1 + 2 * a.theta) * near + 2 * n * a.tiny * most + 2 * loss) + rounding
+            level = max(high, max(thresholds) + drift)
+            top = level + drift
+            for _ in range(n):
+                top = level + gain * (top - low + drift + 2 * loss) + rounding + drift
+            large = max((scale * most + abs(up) + abs(down)) * most + gain * most for _, _, scale, up, down in steps)
+            if 8 * large >= a.limit:
+                break
+            if max(top + drift, drift - low) <= most:
+                landed = a.settle(low - drift, top + drift, -EXACT)
+                return b, [self.known((*self.tokens[t][:i], landed, *self.tokens[t][i + 1 :])) for t in tokens]
+        return b - len(steps), tokens
 
     def embedded(self, t, x):
         x = [self.arithmetic.rounded(lo, hi) for lo, hi in x]
@@ -618,6 +661,22 @@ class Network:
             terms = [z[i], *(a.times(point(w), unit[0]) for w, unit in live), point(b2[i])]
             out.append(a.total(terms, composed(z, i, live, b2[i]) if live else None)[0])
         return tuple(out)
+
+
+def as_step(heads, ff):
+    """Coordinate, s, λ, high and low of a step of a sweep, if the block is one: k = v = t, q = λt, and s and -s in o."""
+    if ff or len(heads) != 2 or any(head.mask[:4] != ("*",) * 4 for head in heads):
+        return None
+    first, second = sorted(heads, key=lambda head: head.q_bias, reverse=True)
+    written = [(i, w) for i, row in enumerate(first.o) for _, w in row]
+    if len(written) != 1 or len(first.q) != 1 or len(first.q[0]) != 1:
+        return None
+    ((i, s),), ((_, scale),) = written, first.q[0]
+    alike = first.k == first.v == second.k == second.v == [[(i, ONE)]] and first.q == second.q == [[(i, scale)]]
+    opposite = second.o == [[(k, -w) for k, w in row] for row in first.o]
+    apart = first.q_bias[0] - second.q_bias[0] >= 2
+    shift = scale > 0 and scale.numerator & scale.numerator - 1 == 0  # a power of two
+    return (i, s, scale, first.q_bias[0], second.q_bias[0]) if s > 0 and alike and opposite and apart and shift else None
 
 
 def composed(z, i, live, bias):
@@ -681,14 +740,17 @@ def softmax(a, scores):
 
 
 def mix(a, weights, values):
-    """Σ p V: by its terms, and in the hull of the values but for what the weights miss of 1 and for rounding."""
+    """Σ p V: by its terms, and as c + Σ p (V - c) for some c, but for what the weights miss of 1 and for rounding."""
     result, _ = a.total([a.times(p, v) for p, v in zip(weights, values)])
+    if result.point:
+        return result
     n, most = len(values), max(v.size for v in values)
     loss = a.gamma(2 * n + 2) * most + 4 * n * a.tiny * (1 + most)
-    lo, hi = min(v.lo for v in values) - loss, max(v.hi for v in values) + loss
-    if result.lo >= lo and result.hi <= hi:
-        return result
-    return a.settle(max(result.lo, lo), min(result.hi, hi), result.q)
+    lo, hi = result.lo, result.hi
+    for c in {end for v in values for end in (v.lo, v.hi)}:  # the least and the largest give the hull
+        lo = max(lo, c - loss + sum(min(p.lo * (v.lo - c), p.hi * (v.lo - c)) for p, v in zip(weights, values)))
+        hi = min(hi, c + loss + sum(max(p.lo * (v.hi - c), p.hi * (v.hi - c)) for p, v in zip(weights, values)))
+    return a.settle(lo, hi, result.q)
 
 
 # ---------------------------------------------------------------------------------------------- 4. The target
@@ -1181,7 +1243,7 @@ def prove_integral(c, network, target):
     if count > SEQUENCES or size > 64:
         raise Declined(f"{c.cells}^{size} cells, the limit is {SEQUENCES}")
     side, (below, above) = (high - low) / c.cells, c.margins
-    anywhere = network.run((((low, high),) * c.dims,) * n)
+    anywhere = network.run((((low, high),) * c.dims,) * n, wide=True)
     rest = 1 - (1 - below - above) ** size  # the share of a cell that is not in its good part
     ends = [(low + side * (k + below), low + side * (k + 1 - above)) for k in range(c.cells)]
     cells = [(cell, network.run(tokens_of([ends[k] for k in cell], c.dims)))

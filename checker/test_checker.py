@@ -16,6 +16,7 @@ from pathlib import Path
 import checker
 from checker import Arithmetic, FORMATS, Network, Num, check, point
 
+checker.PIECES = 20_000  # so that what cannot be proved is given up soon
 SMALL = (3, -4, 6, -6)  # a format of three digits, in which all orders can be tried
 
 
@@ -69,7 +70,19 @@ def largest_network(temperature=2048.0, tokens="1 3", mask="* * * * no", target=
     return certificate(target, weights, lines), target, weights
 
 
-def steps_network(bound="13/100", power=1, last=0.125, margins="1/1099511627776 1/1048576", cells=4, target=IDENTITY):
+def sweep_network(s=2.0, temperature=16.0, steps=4):
+    """One token after the other moves up by s times the distance of the largest from the smallest, near 0, 1, 2, …"""
+    ones = [1.0] * (2 * steps)
+    biases = [-temperature * (k + half) for k in range(steps) for half in (-0.5, 0.5)]
+    weights = tensors({"embed.weight": ([1, 1], [1]), "embed.bias": ([1], [0]), "read_out.weight": ([1, 1], [1]), "read_out.bias": ([1], [0]),
+                       "0.attn.q": ([steps, 2, 1, 1], [temperature * one for one in ones]), "0.attn.q_bias": ([steps, 2, 1], biases),
+                       "0.attn.k": ([steps, 2, 1, 1], ones), "0.attn.v": ([steps, 2, 1, 1], ones),
+                       "0.attn.o": ([steps, 2, 1, 1], [s, -s] * steps)}, "f32")
+    lines = [*integers(0, tokens="3 3", width=1), "runs 1", f"run {steps} attention softmax 2 1 1 0", *["mask * * * * no"] * 2, "cells 0", "margins 0 0"]
+    return certificate(TOTAL, weights, lines), TOTAL, weights
+
+
+def steps_network(bound="27/200", power=1, last=0.125, margins="1/1099511627776 1/1048576", cells=4, target=IDENTITY):
     """x to the middle of its quarter: a ramp of 2^-24 of a cell behind each of four steps."""
     ramp = 2.0**-24
     w1, b1, w2 = [], [], []
@@ -467,6 +480,36 @@ class Executions(Case):
                     for found, held in zip(self.execute(network.arithmetic, c, t, x, rng), enclosed):
                         self.assertTrue(held[0].lo <= found[0] <= held[0].hi, (x, found, held))
                         self.assertEqual(found[0] % checker.power_of_two(held[0].q) if found[0] else 0, 0)
+
+
+    def test_a_sweep_is_enclosed(self):
+        rng = random.Random(6)
+        for s, temperature in ((2.0, 16.0), (1.0, 4.0), (4.0, 64.0)):
+            files = sweep_network(s, temperature)
+            c = checker.read_certificate(files[0])
+            t = checker.read_tensors(files[2], c)
+            network = Network(c, t)
+            box = (((F(-1), F(4)),),) * 3
+            (held,), (plain,) = network.run(box, wide=True)[0], network.run(box)[0]
+            self.assertLess(held.hi - held.lo, (plain.hi - plain.lo) / 4)
+            largest = F(0)
+            for _ in range(100):
+                x = [[F(rng.choice((-1, 4, rng.randrange(-100, 400) / 100, rng.randrange(0, 4) - 0.5)))] for _ in range(3)]
+                for (found,) in self.execute(network.arithmetic, c, t, x, rng):
+                    self.assertTrue(held.lo <= found <= held.hi, (x, found, held))
+                    largest = max(largest, found)
+            self.assertLess(held.hi, 100 * largest)  # it is no idle bound
+
+    def test_what_is_no_sweep_is_not_taken_for_one(self):
+        files = sweep_network()
+        c = checker.read_certificate(files[0])
+        heads, ff = Network(c, checker.read_tensors(files[2], c)).blocks[0]
+        self.assertTrue(checker.as_step(heads, ff))
+        one, other = heads
+        for changed in ([one, one], [one], [one, other._replace(v=[[(0, F(2))]])], [one, other._replace(mask=("*", 0, "*", "*", "no"))],
+                        [one._replace(o=[[(0, F(-2))]]), other._replace(o=[[(0, F(2))]])], [one, other._replace(q=[[(0, F(8))]])],
+                        [one, other._replace(o=[[(0, F(-1))]])], [one, other._replace(q_bias=[one.q_bias[0] - 1])]):
+            self.assertIsNone(checker.as_step(changed, ff))
 
 
 class Command(Case):
