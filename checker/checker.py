@@ -328,8 +328,8 @@ def valuation(x):
 class Num(NamedTuple):
     """A computed number: in [lo, hi] and a multiple of 2^q, in every execution.
 
-    Or a product, as a term of a sum, before it is rounded: `exact` if it is a number of the format, `slip` for what is lost
-    where an operand below the normal range is read as 0.
+    Or a product, as a term of a sum, before it is rounded: `exact` if it is a number of the format but for `slip`, what is lost
+    where it, or an operand of it, is below the normal range and becomes 0.
     """
 
     lo: Fraction
@@ -407,9 +407,8 @@ class Arithmetic:
         slip = y.size * self.tiny if self.subnormal(x) else ZERO
         slip += (x.size + self.tiny) * self.tiny if self.subnormal(y) else ZERO
         shifted = any(f.point and abs(f.lo.numerator) & abs(f.lo.numerator) - 1 == 0 for f in (x, y))  # by a power of two
-        normal = q >= self.least or lo >= self.tiny or hi <= -self.tiny
-        exact = not slip and normal and (shifted or max(-lo, hi) <= power_of_two(q + self.digits))
-        return Num(lo, hi, q, exact, slip)
+        slip += self.tiny if q < self.least and lo < self.tiny and hi > -self.tiny else ZERO
+        return Num(lo, hi, q, shifted or max(-lo, hi) <= power_of_two(q + self.digits), slip)
 
     def total(self, terms, within=None):
         """What a sum of the terms can come to, and by how much it can differ from the exact sum.
@@ -424,16 +423,17 @@ class Arithmetic:
             return NOTHING, ZERO
         k, q, size = len(terms), min(term.q for term in terms), sum(term.size for term in terms)
         lo, hi = within or (sum(term.lo for term in terms), sum(term.hi for term in terms))
-        slip, gamma = sum(term.slip for term in terms), self.gamma(k)
+        slip = sum(term.slip or (self.tiny if self.subnormal(term) else ZERO) for term in terms)
+        gamma = self.gamma(k)
         if size * (1 + gamma) >= self.limit:
             raise Rejected("finite", "", f"a sum whose terms may be {show(size)} in size may overflow")
         if not slip and self.representable(terms, q):
             return self.settle(lo, hi, q), ZERO
-        if k == 1 or not slip and k == 2 and all(term.exact for term in terms):
-            if k == 1 and terms[0].exact or lo == hi == 0:
+        if k == 1 or k == 2 and all(term.exact for term in terms):
+            if not slip and (k == 1 and terms[0].exact or lo == hi == 0):
                 return self.settle(lo, hi, q), ZERO
-            if slip:  # an operand may be read as 0
-                lo, hi = min(lo, ZERO), max(hi, ZERO)
+            if slip:  # a single term is itself or 0
+                lo, hi = (min(lo, ZERO), max(hi, ZERO)) if k == 1 else (lo - slip, hi + slip)
             return self.rounded(lo, hi, q), max(-lo, hi) * self.unit + self.tiny + slip
         absorbed = self.absorbed(terms)
         if absorbed:
@@ -452,15 +452,15 @@ class Arithmetic:
     def absorbed(self, terms):
         """The sum of large terms that is exact, and small ones that vanish in it; and what they can change."""
         terms = sorted(terms, key=lambda term: term.size, reverse=True)
-        small = sum(term.size + term.slip for term in terms)
-        factor, q = 1 + 2 * len(terms) * self.unit, EXACT
+        small, q = sum(term.size for term in terms), EXACT
+        factor, more = 1 + 2 * len(terms) * self.unit, 2 * len(terms) * self.unit * self.tiny  # below the normal range
         for count, term in enumerate(terms[:-1], 1):
-            small -= term.size + term.slip
-            q = min(q, term.q)
+            small, q = small - term.size, min(q, term.q)
             if term.slip or q < self.least:
                 return None
-            if small * factor < power_of_two(q - self.digits - 1):
-                large, rest = terms[:count], small * factor
+            rest = small * factor + more
+            if rest < power_of_two(q - self.digits - 1):
+                large = terms[:count]
                 if not self.representable(large, q):
                     return None
                 lo, hi = sum(term.lo for term in large), sum(term.hi for term in large)
@@ -719,9 +719,10 @@ def reach(slope, z):
 def softmax(a, scores):
     """The weights p of section 3 for these scores; the largest exponential is exactly 1."""
     top_lo, top_hi = max(s.lo for s in scores), max(s.hi for s in scores)
-    powers = []
+    powers, haze = [], 2 * a.tiny if any(map(a.subnormal, scores)) else ZERO  # of scores that may be read as 0
     for s in scores:
-        far, near = a.rounded(s.lo - top_hi, s.lo - top_hi).lo, min(a.rounded(s.hi - top_lo, s.hi - top_lo).hi, ZERO)
+        far, near = s.lo - top_hi - haze, s.hi - top_lo + haze
+        far, near = a.rounded(far, far).lo, min(a.rounded(near, near).hi, ZERO)
         if len(scores) == 1 or far == 0:
             powers.append(point(ONE))
             continue
@@ -1117,7 +1118,8 @@ class Table:
         if not isinstance(values, list) or n * dims > 64 or len(values) != resolution ** (n * dims):
             raise Rejected("target", "target.json, values", "not as many entries as there are cubes")
         for entry in values:
-            if not isinstance(entry, list) or len(entry) != n or any(not isinstance(t, list) or len(t) != output_dims for t in entry):
+            tokens = entry if isinstance(entry, list) else []
+            if len(tokens) != n or any(not isinstance(token, list) or len(token) != output_dims for token in tokens):
                 raise wrong_target("values", entry)
         self.values = [[[text_number(number) for number in token] for token in entry] for entry in values]
         self.resolution, self.domain, self.integers = resolution, (ZERO, ONE), False
@@ -1309,7 +1311,8 @@ def claim(c, target):
     if c.over == "box":
         return f"the l{c.power} error over [{low}, {high}]^({c.dims}×{lengths}) is at most {show(c.bound)}, {end}"
     other = f", of {c.other} where tokens are equal," if c.over == "distinct-integers" else ""
-    return f"every output is within {show(c.bound)} of the target{other} at all sequences of {lengths} tokens of integers {low}..{high}, {end}"
+    where = f"all sequences of {lengths} tokens of integers {low}..{high}"
+    return f"every output is within {show(c.bound)} of the target{other} at {where}, {end}"
 
 
 def main():

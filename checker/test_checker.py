@@ -380,12 +380,19 @@ class Rules(Case):
         self.assertFalse(self.compare(a, [(F(4), F(1)), (F(3), F(1)), (F(2), F(1))]).point)
 
     def test_absorption(self):
-        a = Arithmetic(*SMALL)
+        a = Arithmetic(3, -12, 6, -6)
         small = (F(1, 16), F(1, 4))
         self.assertEqual(self.compare(a, [(F(2), F(1)), (F(-1), F(1)), small]), point(F(1)))
         zero = self.compare(a, [(F(2), F(1)), (F(-2), F(1)), small, (F(1, 16), F(1, 16))])
         self.assertTrue(zero.lo <= 0 < zero.hi < F(1, 16))
         self.assertFalse(self.compare(a, [(F(2), F(1)), (F(-1), F(1)), (F(1, 4), F(1, 4))]).point)
+
+    def test_small_terms_can_grow_below_the_normal_range(self):
+        """Three times 9/8 of half of the least number are three of the least number, and too many to vanish."""
+        a = Arithmetic(*FORMATS["f32"])
+        large, small = (F(1, 2**123), F(1)), (F(-9, 2**78), F(1, 2**75))
+        self.assertGreater(len(outcomes(a, [large, small, small, small])), 1)
+        self.assertFalse(self.compare(a, [large, small, small, small]).point)
 
     def test_one_rounding_is_monotone_and_may_flush(self):
         a = Arithmetic(*SMALL)
