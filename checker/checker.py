@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """A second checker of `certificate.fwc`, version 1, written from CERTIFICATE.md alone; sections below are that page's.
 
-Usage: checker.py DIR [--json]. Exit 0 accepted, 1 rejected, 2 declined, 3 when a file cannot be read or the usage is wrong.
+Usage: checker.py DIR [--json]. Exit 0 accepted, 1 rejected, 2 declined, 3 for an unreadable file or wrong usage.
 Standard library only. Everything a verdict rests on is an integer or a Fraction; there is no float.
 
-How it proves a claim: the network is run on sets. A computed number is an interval that holds it in every execution, and a
-power of two that it is a multiple of. The sets are single sequences of integers, or the good parts of the cells of a box,
-and the whole box for what lies between them. What a token becomes in a block depends on its numbers alone, so it is computed
-once; sequences that are permutations of each other thus cost little more than one, and no rule of symmetry is needed.
+How it proves a claim: the network is run on sets. A computed number is an interval that holds it in every execution,
+and a power of two that it is a multiple of. The sets are single sequences of integers, or the good parts of the cells
+of a box, and the whole box for what lies between them. What a token becomes in a block depends on its numbers alone, so
+it is computed once; sequences that are permutations of each other thus cost little more than one, and no rule of
+symmetry is needed.
 """
 
 import argparse
@@ -86,9 +87,9 @@ def text(pattern):
 
 
 WORDS = {
-    "<count>": count, "<limit>": limit, "<rational>": rational, "<hash>": text("[0-9a-f]{64}"), "<yes|no>": text("yes|no"),
-    "<badge>": text("certified|measured|exact-on-grid"), "<over>": text("box|integers|space"), "<format>": text("f64|f32"),
-    "<kind>": text("softmax|average|linformer|performer"),
+    "<count>": count, "<limit>": limit, "<rational>": rational, "<hash>": text("[0-9a-f]{64}"),
+    "<badge>": text("certified|measured|exact-on-grid"), "<over>": text("box|integers|space"), "<yes|no>": text("yes|no"),
+    "<kind>": text("softmax|average|linformer|performer"), "<format>": text("f64|f32"),
 }
 
 
@@ -166,8 +167,8 @@ class Run(NamedTuple):
 
 
 def read_run(lines):
-    attention = "attention <kind> <count> <count> <count> <count>"
-    _, blocks, *parts = lines.take("run <count> ff <count>", f"run <count> {attention}", f"run <count> {attention} ff <count>")
+    attention = "run <count> attention <kind> <count> <count> <count> <count>"
+    _, blocks, *parts = lines.take("run <count> ff <count>", attention, f"{attention} ff <count>")
     hidden = parts[-1] if "ff" in parts else None
     kind, heads, *sizes = parts[1:6] if parts[0] == "attention" else (None, 0, 0, 0, 0)
     if kind in ("softmax", "average") and sizes[-1]:
@@ -251,7 +252,7 @@ def read_tensors(data, c):
     wanted = dict(shapes(c))
     for name in [*wanted, *header]:
         if name not in header or name not in wanted:
-            raise wrong(name, "missing" if name in wanted else "not a tensor of the network that the certificate states")
+            raise wrong(name, "missing" if name in wanted else "not a tensor of the network in the certificate")
     bits = int(c.format[1:])
     spans = []
     for name, entry in header.items():
@@ -313,6 +314,10 @@ def power_of_two(exponent):
     return Fraction(1 << exponent) if exponent >= 0 else Fraction(1, 1 << -exponent)
 
 
+def is_power_of_two(x):
+    return x > 0 and x.numerator & x.numerator - 1 == 0 == x.denominator & x.denominator - 1
+
+
 def floor_log2(x):
     """The exponent e with 2^e <= |x| < 2^(e+1), for x other than 0."""
     e = abs(x.numerator).bit_length() - x.denominator.bit_length()
@@ -328,8 +333,8 @@ def valuation(x):
 class Num(NamedTuple):
     """A computed number: in [lo, hi] and a multiple of 2^q, in every execution.
 
-    Or a product, as a term of a sum, before it is rounded: `exact` if it is a number of the format but for `slip`, what is lost
-    where it, or an operand of it, is below the normal range and becomes 0.
+    Or a product, as a term of a sum, before it is rounded: `exact` if it is a number of the format but for `slip`, what
+    is lost where it, or an operand of it, is below the normal range and becomes 0.
     """
 
     lo: Fraction
@@ -406,7 +411,7 @@ class Arithmetic:
         lo, hi, q = min(ends), max(ends), x.q + y.q
         slip = y.size * self.tiny if self.subnormal(x) else ZERO
         slip += (x.size + self.tiny) * self.tiny if self.subnormal(y) else ZERO
-        shifted = any(f.point and abs(f.lo.numerator) & abs(f.lo.numerator) - 1 == 0 for f in (x, y))  # by a power of two
+        shifted = any(factor.point and is_power_of_two(abs(factor.lo)) for factor in (x, y))
         slip += self.tiny if q < self.least and lo < self.tiny and hi > -self.tiny else ZERO
         return Num(lo, hi, q, shifted or max(-lo, hi) <= power_of_two(q + self.digits), slip)
 
@@ -475,7 +480,7 @@ EXP_BITS = 1280  # enough for what is far below the least number of both formats
 
 @lru_cache(maxsize=1 << 16)
 def exp_minus(y):
-    """Bounds of e^-y for y >= 0: a series at y / 2^h, squared h times, in integers that are multiples of 2^-EXP_BITS."""
+    """Bounds of e^-y for y >= 0: a series at y / 2^h, squared h times, in multiples of 2^-EXP_BITS."""
     if y == 0:
         return ONE, ONE
     if y > 800:
@@ -497,8 +502,9 @@ def exp_minus(y):
 # ---------------------------------------------------------------------------------------------- 3. The network
 
 
-def sparse(row):
-    return [(k, w) for k, w in enumerate(row) if w]
+def sparse(rows):
+    """The entries of each row that are not 0, with their places."""
+    return [[(k, w) for k, w in enumerate(row) if w] for row in rows]
 
 
 class Head(NamedTuple):
@@ -518,13 +524,13 @@ def shows(mask, t, k):
 
 
 class Network:
-    """The network on sets of inputs. A token's numbers are known by an index, so that equal tokens are computed once."""
+    """The network on sets of inputs. A token's numbers are known by an index: equal tokens are computed once."""
 
     def __init__(self, c, tensors):
         self.c, self.arithmetic = c, Arithmetic(*FORMATS[c.format])
         self.tokens, self.index, self.memory = [], {}, {}
-        self.embed = [sparse(row) for row in tensors["embed.weight"]]
-        self.read_out = [sparse(row) for row in tensors["read_out.weight"]]
+        self.embed = sparse(tensors["embed.weight"])
+        self.read_out = sparse(tensors["read_out.weight"])
         self.tensors = tensors
         self.blocks = []
         first = 0
@@ -533,11 +539,11 @@ class Network:
                 heads, ff = [], None
                 if run.kind:
                     q, q_bias, k, v, o = (tensors[f"{first}.attn.{name}"][b] for name in ("q", "q_bias", "k", "v", "o"))
-                    heads = [Head([sparse(r) for r in q[h]], q_bias[h], [sparse(r) for r in k[h]], [sparse(r) for r in v[h]],
-                                  [sparse(r) for r in o[h]], run.masks[h]) for h in range(run.heads)]
+                    heads = [Head(sparse(q[h]), q_bias[h], sparse(k[h]), sparse(v[h]), sparse(o[h]), run.masks[h])
+                             for h in range(run.heads)]
                 if run.hidden is not None:
                     w1, b1, w2, b2 = (tensors[f"{first}.ff.{name}"][b] for name in ("w1", "b1", "w2", "b2"))
-                    ff = [sparse(r) for r in w1], b1, [sparse(r) for r in w2], b2
+                    ff = sparse(w1), b1, sparse(w2), b2
                 self.blocks.append((heads, ff))
             first += run.blocks
 
@@ -553,6 +559,9 @@ class Network:
             self.memory[key] = compute()
         return self.memory[key]
 
+    def rows(self, key, rows, bias, t):
+        return self.once(key, lambda: list(self.affine(rows, bias, self.tokens[t])))
+
     def affine(self, rows, bias, z, more=None):
         """rows z + bias (+ more), a sum for each row."""
         a = self.arithmetic
@@ -562,7 +571,7 @@ class Network:
             yield a.total(terms)[0]
 
     def run(self, sequence, wide=False):
-        """The outputs, [token][coordinate], for a sequence of tokens of intervals of reals; sweeps as such if those are wide."""
+        """The outputs, [token][coordinate], for tokens of intervals of reals; wide ones take sweeps as such."""
         tokens = [self.once(("embed", t if self.c.positions else 0, x), lambda: self.embedded(t, x))
                   for t, x in enumerate(sequence)]
         behind = 0
@@ -573,21 +582,21 @@ class Network:
                 if heads and b >= behind:
                     tokens = [self.attend(b, heads, t, tokens) for t in range(len(tokens))]
                 if ff:
-                    tokens = [self.once((b, t), lambda: self.known(self.feed_forward(self.tokens[t], *ff))) for t in tokens]
+                    tokens = [self.once((b, t), lambda: self.known(self.feed_forward(self.tokens[t], *ff)))
+                              for t in tokens]
             except Rejected as error:
                 error.place = error.place or f"block {b}"
                 raise
-        return [self.once(("read", t), lambda: list(self.affine(self.read_out, self.tensors["read_out.bias"], self.tokens[t])))
-                for t in tokens]
+        return [self.rows(("read", t), self.read_out, self.tensors["read_out.bias"], t) for t in tokens]
 
     def sweep(self, b, tokens):
         """The block behind the sweep that begins at block b, if one does, and the tokens there.
 
-        A step has the queries λt + high and λt + low, at least 2 apart, in heads that add s times the average of the tokens' t,
-        and take s times the other one. An average for a query of size Q is near the largest t, or the smallest: a token at
-        distance g from that has a weight of at most exp(-gQ/2), unless g is as small as the roundings of scores. So t does not
-        fall but for a small drift, and grows by no more where both queries are large: above `level`. From below a token can
-        jump there once, by s times the distance of all t, and each of the n tokens then has had its turn.
+        A step has the queries λt + high and λt + low, at least 2 apart, in heads that add s times the average of the
+        tokens' t, and take s times the other one. An average for a query of size Q is near the largest t, or the
+        smallest: a token at distance g from that has a weight of at most exp(-gQ/2), unless g is as small as the roundings
+        of scores. So t does not fall but for a small drift, and grows by no more where both queries are large: above `level`. From
+        below a token can jump there once, by s times the distance of all t; then each of the n tokens has had its turn.
         """
         steps = []
         while b < len(self.blocks) and (step := as_step(*self.blocks[b])) and step[0] == (steps or [step])[0][0]:
@@ -633,9 +642,9 @@ class Network:
         a, z = self.arithmetic, self.tokens[own]
         terms = [[entry] for entry in z]
         for h, (head, others) in enumerate(zip(heads, seen)):
-            query = self.once((b, h, "q", own), lambda: list(self.affine(head.q, head.q_bias, z)))
-            keys = [self.once((b, h, "k", k), lambda: list(self.affine(head.k, None, self.tokens[k]))) for k in others]
-            values = [self.once((b, h, "v", k), lambda: list(self.affine(head.v, None, self.tokens[k]))) for k in others]
+            query = self.rows((b, h, "q", own), head.q, head.q_bias, own)
+            keys = [self.rows((b, h, "k", k), head.k, None, k) for k in others]
+            values = [self.rows((b, h, "v", k), head.v, None, k) for k in others]
             scores = [a.total([a.times(x, y) for x, y in zip(key, query)])[0] for key in keys]
             weights = softmax(a, scores)
             mixed = [mix(a, weights, [value[j] for value in values]) for j in range(len(head.v))]
@@ -664,7 +673,7 @@ class Network:
 
 
 def as_step(heads, ff):
-    """Coordinate, s, λ, high and low of a step of a sweep, if the block is one: k = v = t, q = λt, and s and -s in o."""
+    """Coordinate, s, λ, high and low of a step of a sweep, if the block is one: k = v = t, q = λt, o = s, -s."""
     if ff or len(heads) != 2 or any(head.mask[:4] != ("*",) * 4 for head in heads):
         return None
     first, second = sorted(heads, key=lambda head: head.q_bias, reverse=True)
@@ -675,8 +684,8 @@ def as_step(heads, ff):
     alike = first.k == first.v == second.k == second.v == [[(i, ONE)]] and first.q == second.q == [[(i, scale)]]
     opposite = second.o == [[(k, -w) for k, w in row] for row in first.o]
     apart = first.q_bias[0] - second.q_bias[0] >= 2
-    shift = scale > 0 and scale.numerator & scale.numerator - 1 == 0  # a power of two
-    return (i, s, scale, first.q_bias[0], second.q_bias[0]) if s > 0 and alike and opposite and apart and shift else None
+    fits = s > 0 and alike and opposite and apart and is_power_of_two(scale)
+    return (i, s, scale, first.q_bias[0], second.q_bias[0]) if fits else None
 
 
 def composed(z, i, live, bias):
@@ -808,7 +817,7 @@ def artanh_at(y):
 
 
 def wave_at(x, k):
-    """Bounds of sin x (k = 1) or cos x (k = 0), by the series; far away all that is said is that they lie in [-1, 1]."""
+    """Bounds of sin x (k = 1) or cos x (k = 0), by the series; far away no more than [-1, 1] is said."""
     if abs(x) > 64:
         return -ONE, ONE
     x, _ = coarse(x, x, 256)
@@ -949,9 +958,13 @@ class Place(NamedTuple):
     def token(self):
         return self.i if self.j is None else self.j
 
+    def tokens(self):
+        """The same place, with each token running."""
+        return [self._replace(j=j) for j in range(len(self.x))]
+
 
 class Expression:
-    """The target as functions of a Place, one for each output coordinate; what is not understood is rejected on the way."""
+    """The target as functions of a Place, one an output coordinate; what is not understood is rejected on the way."""
 
     def __init__(self, ast, c):
         fields(ast, "ast", ("body", "domain"), ("lets",))
@@ -971,7 +984,7 @@ class Expression:
             case body:
                 raise wrong_target("body", body)
         if len(self.outputs) != c.output_dims:
-            raise Rejected("claim", "output-dims", f"{c.output_dims}, and the target gives {len(self.outputs)} coordinates")
+            raise Rejected("claim", "output-dims", f"{c.output_dims}, and the target gives {len(self.outputs)}")
         match ast["domain"]:
             case {"interval": [low, high], **more} if not more:
                 self.domain, self.integers = (text_number(low), text_number(high)), False
@@ -1031,10 +1044,10 @@ class Expression:
                 return lambda p: FUNCTIONS[name, len(parts)](*(part(p) for part in parts))
             case {"aggregate": [str(name), a, shown]} if name in ("sum", "mean", "var", "max", "min", "count"):
                 a = (self.condition if name == "count" else self.number)(a, c, True)
-                return self.over_tokens(name, a, self.condition(shown, c, True) if shown is not None else lambda p: True)
+                return self.over_tokens(name, a, None if shown is None else self.condition(shown, c, True))
             case {"sort": ("token" | {"bound": _} | {"coordinate": ["token" | {"bound": _}, _]}) as a}:
                 a = self.number(a, c, True)
-                return lambda p: tuple(sorted(ends)[p.token] for ends in zip(*(a(p._replace(j=j)) for j in range(len(p.x)))))
+                return lambda p: tuple(sorted(ends)[p.token] for ends in zip(*(a(token) for token in p.tokens())))
             case {"sort": _}:
                 raise Declined("sort of anything but a token or a bound name, or a coordinate of them")
             case {"table": [a, [*values]]}:
@@ -1088,8 +1101,8 @@ class Expression:
     @staticmethod
     def over_tokens(name, a, shown):
         def gather(p):
-            tokens = [p._replace(j=j) for j in range(len(p.x))]
-            seen = [shown(token) for token in tokens]
+            tokens = p.tokens()
+            seen = [shown is None or shown(token) for token in tokens]
             if None in seen:
                 raise Declined("a filter that enclosures do not decide")
             return aggregate(name, [a(token) for token, holds in zip(tokens, seen) if holds])
@@ -1109,7 +1122,8 @@ class Table:
     """A function that is constant on the cubes of a grid of [0, 1]."""
 
     def __init__(self, table, c):
-        sizes = n, dims, output_dims, resolution = [table[name] for name in ("tokens", "dims", "output_dims", "resolution")]
+        names = "tokens", "dims", "output_dims", "resolution"
+        sizes = n, dims, output_dims, resolution = [table[name] for name in names]
         if not all(type(size) is int and size > 0 for size in sizes) or not isinstance(table["symmetry"], str):
             raise wrong_target("sizes and symmetry", [sizes, table["symmetry"]])
         if (n, n, dims, output_dims) != (c.least, c.most, c.dims, c.output_dims):
@@ -1175,7 +1189,7 @@ def fits(c, target):
     if c.positions and not c.least == c.most == c.positions:
         raise wrong("positions", f"{c.positions} tokens have a position, the claim is about {c.least} to {c.most}")
     if c.over in ("box", "space") and target.integers or c.over not in ("box", "space") and not target.integers:
-        raise wrong("over", f"`{c.over}`, and the target's domain is " + ("integers" if target.integers else "an interval"))
+        raise wrong("over", f"`{c.over}`, and the target is over " + ("integers" if target.integers else "an interval"))
     if c.bound < 0:
         raise wrong("bound", f"{c.bound} is negative")
     if min(c.margins) < 0 or sum(c.margins) > 1:
@@ -1229,9 +1243,9 @@ def prove_points(c, network, target):
             for t, (outputs, values) in enumerate(zip(y, f)):
                 for k, (output, value) in enumerate(zip(outputs, values)):
                     if distance(output, value) > c.bound:
+                        ends = [show(end) for end in (output.lo, output.hi, *value, c.bound)]
                         raise Rejected("point", f"{place}, token {t}, coordinate {k}",
-                                       f"the output may be {show(output.lo)} to {show(output.hi)}, the target is {show(value[0])}"
-                                       f"{'' if value[0] == value[1] else ' to ' + show(value[1])}, the bound {show(c.bound)}")
+                                       "the output is {} to {}, the target {} to {}, the bound {}".format(*ends))
 
 
 def prove_integral(c, network, target):
@@ -1322,7 +1336,8 @@ def main():
     parser.error = lambda message: (print(f"error: {message}", file=sys.stderr), sys.exit(3))
     arguments = parser.parse_args()
     try:
-        files = [(arguments.dir / name).read_bytes() for name in ("certificate.fwc", "target.json", "model.safetensors")]
+        names = "certificate.fwc", "target.json", "model.safetensors"
+        files = [(arguments.dir / name).read_bytes() for name in names]
     except OSError as error:
         print(f"error: {error}", file=sys.stderr)
         sys.exit(3)
