@@ -6,3 +6,4 @@ cargo fmt --check
 cargo clippy --workspace --all-targets --locked -- --deny warnings
 RUSTDOCFLAGS="--deny warnings" cargo doc --workspace --no-deps --locked
 cargo test --workspace --locked
+python3 -m unittest discover -s checker

@@ -1,0 +1,542 @@
+"""Tests of checker.py: python3 -m unittest discover checker. Floats occur here only as the numbers of files and as references."""
+
+import hashlib
+import json
+import math
+import random
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+from decimal import Decimal, localcontext
+from fractions import Fraction as F
+from pathlib import Path
+
+import checker
+from checker import Arithmetic, FORMATS, Network, Num, check, point
+
+checker.PIECES = 20_000  # so that what cannot be proved is given up soon
+SMALL = (3, -4, 6, -6)  # a format of three digits, in which all orders can be tried
+
+
+def tensors(entries, form="f64"):
+    """A safetensors file of name -> (shape, numbers)."""
+    header, data = {}, b""
+    for name, (shape, numbers) in entries.items():
+        packed = struct.pack(f"<{len(numbers)}{'d' if form == 'f64' else 'f'}", *numbers)
+        header[name] = {"dtype": form.upper(), "shape": shape, "data_offsets": [len(data), len(data) + len(packed)]}
+        data += packed
+    head = json.dumps(header).encode()
+    return struct.pack("<Q", len(head)) + head + data
+
+
+def certificate(target, weights, lines):
+    head = ["formwright-certificate 1", f"sha256 target.json {hashlib.sha256(target).hexdigest()}",
+            f"sha256 model.safetensors {hashlib.sha256(weights).hexdigest()}", "badge certified"]
+    return "".join(line + "\n" for line in [*head, *lines, "end"]).encode()
+
+
+def expression(body, domain, **more):
+    return json.dumps({"kind": "expression", "ast": {"body": body, "domain": domain, **more}}).encode()
+
+
+TOTAL = expression({"each": {"aggregate": ["sum", "token", None]}}, {"integers": [0, 3]})
+LARGEST = expression({"each": {"aggregate": ["max", "token", None]}}, {"integers": [0, 3]})
+IDENTITY = expression({"each": "token"}, {"interval": ["0", "1"]})
+
+
+def integers(bound, over="integers", tokens="3 3", width=2, form="f32"):
+    return [f"over {over}", "norm sup", f"bound {bound}", "assumptions 0", f"tokens {tokens}", "dims 1", "output-dims 1",
+            f"execution ieee-any-order {form}", f"width {width}", "positions 0"]
+
+
+def total_network():
+    """sum(x) of three tokens, by equal weights."""
+    zeros = {name: ([1, 1, 1, 2], [0, 0]) for name in ("0.attn.q", "0.attn.k")}
+    weights = tensors({"embed.weight": ([2, 1], [1, 0]), "embed.bias": ([2], [0, 0]), "read_out.weight": ([1, 2], [0, 1]),
+                       "read_out.bias": ([1], [0]), **zeros, "0.attn.q_bias": ([1, 1, 1], [0]),
+                       "0.attn.v": ([1, 1, 1, 2], [3, 0]), "0.attn.o": ([1, 1, 2, 1], [0, 1])}, "f32")
+    lines = [*integers("1/100000"), "runs 1", "run 1 attention softmax 1 1 1 0", "mask * * * * no", "cells 0", "margins 0 0"]
+    return certificate(TOTAL, weights, lines), TOTAL, weights
+
+
+def largest_network(temperature=2048.0, tokens="1 3", mask="* * * * no", target=LARGEST, bound="1/1000"):
+    """max(x), by a softmax that prefers large tokens."""
+    weights = tensors({"embed.weight": ([2, 1], [1, 0]), "embed.bias": ([2], [0, 0]), "read_out.weight": ([1, 2], [0, 1]),
+                       "read_out.bias": ([1], [0]), "0.attn.q": ([1, 1, 1, 2], [0, 0]), "0.attn.q_bias": ([1, 1, 1], [temperature]),
+                       "0.attn.k": ([1, 1, 1, 2], [1, 0]), "0.attn.v": ([1, 1, 1, 2], [1, 0]), "0.attn.o": ([1, 1, 2, 1], [0, 1])}, "f32")
+    lines = [*integers(bound, tokens=tokens), "runs 1", "run 1 attention softmax 1 1 1 0", f"mask {mask}", "cells 0", "margins 0 0"]
+    return certificate(target, weights, lines), target, weights
+
+
+def sweep_network(s=2.0, temperature=16.0, steps=4):
+    """One token after the other moves up by s times the distance of the largest from the smallest, near 0, 1, 2, …"""
+    ones = [1.0] * (2 * steps)
+    biases = [-temperature * (k + half) for k in range(steps) for half in (-0.5, 0.5)]
+    weights = tensors({"embed.weight": ([1, 1], [1]), "embed.bias": ([1], [0]), "read_out.weight": ([1, 1], [1]), "read_out.bias": ([1], [0]),
+                       "0.attn.q": ([steps, 2, 1, 1], [temperature * one for one in ones]), "0.attn.q_bias": ([steps, 2, 1], biases),
+                       "0.attn.k": ([steps, 2, 1, 1], ones), "0.attn.v": ([steps, 2, 1, 1], ones),
+                       "0.attn.o": ([steps, 2, 1, 1], [s, -s] * steps)}, "f32")
+    lines = [*integers(0, tokens="3 3", width=1), "runs 1", f"run {steps} attention softmax 2 1 1 0", *["mask * * * * no"] * 2, "cells 0", "margins 0 0"]
+    return certificate(TOTAL, weights, lines), TOTAL, weights
+
+
+def steps_network(bound="27/200", power=1, last=0.125, margins="1/1099511627776 1/1048576", cells=4, target=IDENTITY):
+    """x to the middle of its quarter: a ramp of 2^-24 of a cell behind each of four steps."""
+    ramp = 2.0**-24
+    w1, b1, w2 = [], [], []
+    for k in (3.0, 2.0, 1.0, 0.0):
+        w1 += [1, 1, 1]
+        b1 += [-k, -(k + 1 - ramp), -(k + 1)]
+        w2 += [-1, 1 / ramp, 1 - 1 / ramp]
+    weights = tensors({"embed.weight": ([1, 1], [4]), "embed.bias": ([1], [0]), "read_out.weight": ([1, 1], [0.25]),
+                       "read_out.bias": ([1], [last]), "0.ff.w1": ([4, 3, 1], w1), "0.ff.b1": ([4, 3], b1),
+                       "0.ff.w2": ([4, 1, 3], w2), "0.ff.b2": ([4, 1], [0] * 4)})
+    lines = ["over box", f"norm lp {power}", f"bound {bound}", "assumptions 0", "tokens 2 2", "dims 1", "output-dims 1",
+             "execution ieee-any-order f64", "width 1", "positions 0", "runs 1", "run 4 ff 3", f"cells {cells}", f"margins {margins}"]
+    return certificate(target, weights, lines), target, weights
+
+
+def with_lines(files, **changes):
+    """The files with other lines in the certificate, by keyword, and hashes that fit."""
+    lines = files[0].decode().splitlines()
+    for keyword, line in changes.items():
+        lines = [line if old.split(" ")[0] == keyword.replace("_", "-") else old for old in lines]
+    return "".join(line + "\n" for line in lines).encode(), *files[1:]
+
+
+def rehashed(files, target=None, weights=None):
+    target, weights = target or files[1], weights or files[2]
+    return certificate(target, weights, files[0].decode().splitlines()[4:-1]), target, weights
+
+
+class Case(unittest.TestCase):
+    def accepted(self, files):
+        verdict = check(*files)
+        self.assertEqual(verdict.verdict, "accepted", verdict)
+
+    def rejected(self, files, obligation, words=""):
+        verdict = check(*files)
+        self.assertEqual((verdict.verdict, verdict.obligation), ("rejected", obligation), verdict)
+        self.assertIn(words, verdict.place + ": " + verdict.reason)
+
+    def declined(self, files, words=""):
+        verdict = check(*files)
+        self.assertEqual(verdict.verdict, "declined", verdict)
+        self.assertIn(words, verdict.reason)
+
+
+class Claims(Case):
+    def test_what_is_true_is_accepted(self):
+        for files in (total_network(), largest_network(), steps_network(), steps_network("11/100", 2)):
+            self.accepted(files)
+
+    def test_a_bound_below_the_error_is_rejected(self):
+        self.rejected(with_lines(total_network(), bound="bound 0"), "point", "the bound 0")
+        self.rejected(steps_network("1249/10000"), "integral")  # the l1 error is 1/8
+        self.rejected(steps_network("51/500", 2), "integral")  # and the l2 error √(1/96)
+        self.rejected(with_lines(steps_network(), norm="norm lp 2", bound="bound -1/2"), "claim", "negative")
+
+    def test_a_weight_that_makes_one_point_wrong_is_found(self):
+        self.rejected(largest_network(temperature=4.0), "point", "at 0; 1")
+        steps = steps_network()
+        changed = bytearray(steps[2])
+        changed[-8:] = struct.pack("<d", 0.125)  # the last step's offset
+        self.rejected(rehashed(steps, weights=bytes(changed)), "integral")
+
+    def test_equal_tokens_have_their_own_value(self):
+        constant = tensors({"embed.weight": ([1, 1], [1]), "embed.bias": ([1], [0]), "read_out.weight": ([1, 1], [0]),
+                            "read_out.bias": ([1], [1])}, "f32")
+        target = expression({"each": {"aggregate": ["max", "token", None]}}, {"integers": [0, 2]})
+        lines = [*integers(0, "distinct-integers 1", "2 2", 1), "runs 0", "cells 0", "margins 0 0"]
+        files = certificate(target, constant, lines), target, constant
+        self.accepted(files)
+        self.rejected(with_lines(files, over="over distinct-integers 0"), "point", "at 0; 0")
+        self.rejected(with_lines(files, over="over integers"), "point", "at 0; 0")
+
+    def test_masks_are_obeyed(self):
+        before = {"if": [{"compare": ["equal", "index", {"number": "0"}]}, "token", {"gather": {"binary": ["sub", "index", {"number": "1"}]}}]}
+        target = expression({"each": before}, {"integers": [0, 3]})
+        self.accepted(largest_network(tokens="2 2", mask="-1 -1 * * yes", target=target))
+        self.rejected(largest_network(tokens="2 2", mask="* 0 * * no", target=target), "point")
+        self.rejected(largest_network(tokens="2 2", mask="-1 -1 * * no", target=target), "claim", "sees nothing")
+
+    def test_overflow_is_rejected(self):
+        self.rejected(largest_network(temperature=2.0**127), "finite", "overflow")
+
+    def test_hints_are_not_believed(self):
+        self.rejected(steps_network(margins="-1 0"), "claim", "margins")
+        self.rejected(steps_network(margins="2 3"), "claim", "margins")
+        self.rejected(steps_network(margins="0 0"), "integral")
+        self.rejected(steps_network(cells=3), "integral")
+        self.accepted(steps_network(cells=8))
+
+    def test_what_is_not_decided_is_declined(self):
+        for change in ({"badge": "badge measured"}, {"over": "over space"}, {"norm": "norm sup"}, {"norm": "norm lp 3/2"},
+                       {"norm": "norm lp 65"}, {"cells": "cells 0"}, {"cells": "cells 200"}, {"tokens": "tokens 1 2"}):
+            self.declined(with_lines(steps_network(), **change))
+        files = steps_network()
+        self.declined((files[0].replace(b"assumptions 0\n", b"assumptions 1\nassume equivariant\n"), *files[1:]), "equivariant")
+
+    def test_parts_that_do_not_fit_are_rejected(self):
+        for change in ({"over": "over integers"}, {"tokens": "tokens 3 2"}, {"tokens": "tokens 0 2"}):
+            self.rejected(with_lines(steps_network(), **change), "claim")
+        self.rejected(with_lines(total_network(), over="over box"), "claim")
+
+
+class Text(Case):
+    def test_every_line_has_one_form(self):
+        for files in (total_network(), steps_network()):
+            lines = files[0].decode().splitlines()
+            for at, line in enumerate(lines):
+                words = line.split(" ")
+                forms = [[], [line, line], [line + " "], [" " + line], [line.upper()], [line + "\r"], ["", line], [line + " 1"],
+                         [line.replace(" ", "\t", 1) + "\t"]]
+                forms += [[" ".join(w if k != j else "0" + w for k, w in enumerate(words))] for j in range(len(words))]
+                forms += [[" ".join(w if k != j else "+" + w for k, w in enumerate(words))] for j in range(len(words))]
+                for form in forms:
+                    text = "".join(l + "\n" for l in [*lines[:at], *form, *lines[at + 1 :]])
+                    self.rejected((text.encode(), *files[1:]), "format")
+
+    def test_the_file_ends_where_it_ends(self):
+        files = steps_network()
+        for text in (files[0] + b"\n", files[0] + b"end\n", files[0][:-1], files[0] + b" ", b"", b"\n", b"\xef\xbb\xbf" + files[0]):
+            self.rejected((text, *files[1:]), "format")
+
+    def test_numbers_have_one_form(self):
+        for word in ("26/200", "0.13", "-0", "1/0", "13/-100", "1e9", "0/2", "١"):
+            self.rejected(with_lines(steps_network(), bound=f"bound {word}"), "format")
+        for word in ("2147483648", "-1", "007"):
+            self.rejected(with_lines(steps_network(), width=f"width {word}"), "format")
+        self.rejected(with_lines(steps_network(), **{"formwright-certificate": "formwright-certificate 2"}), "format", "line 1")
+        self.rejected(with_lines(steps_network(), run="run 4 attention softmax 1 1 1 2 ff 3"), "format", "size 0")
+
+    def test_a_file_that_was_changed_is_not_the_one(self):
+        files = steps_network()
+        self.rejected((files[0], files[1] + b" ", files[2]), "hash", "target.json")
+        self.rejected((files[0], files[1], files[2][:-1] + b"\x01"), "hash", "model.safetensors")
+
+
+class Weights(Case):
+    def changed(self, old, new):
+        files = steps_network()
+        weights = files[2][8:].replace(old, new, 1)
+        length = int.from_bytes(files[2][:8], "little") + len(new) - len(old)
+        return rehashed(files, weights=struct.pack("<Q", length) + weights)
+
+    def test_the_header_is_read_strictly(self):
+        entry = b'"embed.bias": {"dtype": "F64", "shape": [1], "data_offsets": [8, 16]}'
+        for new in (entry + b", " + entry, b'"embed.bia": ' + entry[14:], entry[:-1] + b', "more": 1}', entry.replace(b"[1]", b"[1.0]"),
+                    entry.replace(b"[1]", b"[true]"), entry.replace(b"F64", b"F32"), entry.replace(b"[1]", b"[1, 1]"),
+                    entry.replace(b"[8, 16]", b"[16, 24]"), entry.replace(b"[8, 16]", b"[9, 17]"), entry.replace(b"16]", b"24]"),
+                    entry.replace(b"[1]", b"[NaN]"), entry.replace(b"[1]", b"[-1]"), b'"__metadata__": {"a": 1}, ' + entry):
+            self.rejected(self.changed(entry, new), "weights")
+        self.accepted(self.changed(entry, b'"__metadata__": {"a": "b"}, ' + entry))
+
+    def test_the_data_is_filled_without_gap(self):
+        files = steps_network()
+        for weights in (files[2] + b"\0" * 8, files[2][:-8], files[2][:4], b"", b"\xff" * 16):
+            self.rejected((certificate(files[1], weights, files[0].decode().splitlines()[4:-1]), files[1], weights), "weights")
+
+    def test_numbers_are_finite(self):
+        for value in (math.nan, math.inf, -math.inf):
+            self.rejected(steps_network(last=value), "weights", "finite")
+        self.declined(steps_network(last=5e-324), "normal")
+
+    def test_bits_are_decoded(self):
+        rng = random.Random(1)
+        for _ in range(500):
+            x = math.ldexp(rng.uniform(-2, 2), rng.randrange(-1000, 1000))
+            self.assertEqual(checker.number(struct.pack("<d", x), 53, ""), F(x))
+            y = struct.unpack("<f", struct.pack("<f", math.ldexp(rng.uniform(1, 2), rng.randrange(-126, 127))))[0]
+            self.assertEqual(checker.number(struct.pack("<f", -y), 24, ""), -F(y))
+
+
+class Target(Case):
+    def value(self, body, xs, domain=None, **more):
+        target = expression({"each": body}, domain or {"interval": ["0", "1"]}, **more)
+        c = checker.SimpleNamespace(dims=1, output_dims=1, least=len(xs), most=len(xs))
+        return [token[0] for token in checker.read_target(target, c).enclose(tuple(((F(x), F(x)),) for x in xs))]
+
+    def test_values(self):
+        half = {"number": "0.5"}
+        cases = [
+            ({"binary": ["sub", "token", {"aggregate": ["mean", "token", None]}]}, [0, F(1, 2), 1], [F(-1, 2), 0, F(1, 2)]),
+            ({"aggregate": ["var", "token", None]}, [0, 1], [F(1, 4)] * 2),
+            ({"aggregate": ["sum", {"binary": ["mul", "running", "token"]}, None]}, [5, 6], [6, 6]),
+            ({"aggregate": ["sum", "token", {"compare": ["less", "running", "index"]}]}, [1, 2], [0, 1]),
+            ({"aggregate": ["count", {"compare": ["less", "token", {"gather": "index"}]}, None]}, [4, 6, 5], [0, 2, 1]),
+            ({"binary": ["mod", {"negate": "token"}, {"number": "-3"}]}, [4, 5, 6], [2, 1, 0]),
+            ({"call": ["clamp", ["token", {"number": "1/4"}, half]]}, [0, F(1, 3), 1], [F(1, 4), F(1, 3), F(1, 2)]),
+            ({"call": ["sqrt", ["token"]]}, [F(9, 4), 0], [F(3, 2), 0]), ({"sort": "token"}, [3, 1, 2], [1, 2, 3]),
+            ({"table": ["index", ["7", "1/3"]]}, [0, 0], [7, F(1, 3)]), ({"power": ["token", 3]}, [-2], [-8]),
+        ]
+        for body, xs, values in cases:
+            self.assertEqual(self.value(body, xs), [(v, v) for v in values], body)
+        lets = [{"name": "b", "value": {"aggregate": ["sum", "token", {"compare": ["less-equal", "running", "index"]}]}}]
+        last = {"gather-bound": ["b", {"binary": ["sub", "length", {"number": "1"}]}]}
+        self.assertEqual(self.value({"binary": ["sub", last, {"bound": "b"}]}, [1, 2, 3], lets=lets), [(5, 5), (3, 3), (0, 0)])
+        self.assertEqual(self.value({"aggregate": ["max", {"bound": "b"}, None]}, [1, -3, 4], lets=lets), [(2, 2)] * 3)
+
+    def test_enclosures_hold_the_functions(self):
+        rng = random.Random(2)
+        with localcontext() as context:
+            context.prec = 70
+            for _ in range(60):
+                x = F(rng.randrange(1, 10**6), rng.randrange(1, 10**5))
+                d = Decimal(x.numerator) / Decimal(x.denominator)
+                for at, value in ((checker.exp_minus, (-d).exp()), (checker.log_at, d.ln()), (checker.sqrt_at, d.sqrt())):
+                    lo, hi = at(x)
+                    self.assertTrue(lo * (1 - F(1, 10**60)) - F(1, 10**60) <= F(value) <= hi * (1 + F(1, 10**60)) + F(1, 10**60))
+                    self.assertLess(hi - lo, F(1, 10**50))
+                y = x % 60
+                for lo, hi, value in ((*checker.wave_at(y, 1), math.sin(y)), (*checker.wave_at(y, 0), math.cos(y)), (*checker.tanh_at(y), math.tanh(y))):
+                    self.assertTrue(lo - F(1, 10**12) <= F(value) <= hi + F(1, 10**12) and hi - lo < F(1, 10**40))
+
+    def test_undefined_values_are_not_met(self):
+        quotient = {"each": {"binary": ["div", {"number": "1"}, "token"]}}
+        self.rejected(rehashed(total_network(), expression(quotient, {"integers": [0, 3]})), "point", "quotient")
+        self.rejected(rehashed(steps_network(), expression(quotient, {"interval": ["0", "1"]})), "integral", "quotient")
+
+    def test_what_is_not_understood_is_rejected(self):
+        domain = {"integers": [0, 3]}
+        bodies = ["running", "x", {"number": 1}, {"number": "1e3"}, {"number": "2/4"}, {"power": ["token", -1]}, {"call": ["exp", []]},
+                  {"call": ["erf", ["token"]]}, {"binary": ["pow", "token", "token"]}, {"coordinate": ["token", 1]}, {"bound": "b"},
+                  {"if": ["token", "token", "token"]}, {"aggregate": ["sum", "token"]}, {"negate": "token", "more": 1}, None, 3,
+                  {"aggregate": ["sum", {"compare": ["less", "token", "token"]}, None]}, {"table": ["token", [1]]}]
+        for body in bodies:
+            self.rejected(rehashed(total_network(), expression({"each": body}, domain)), "target")
+        for bad in ({"integers": [3, 3]}, {"integers": [0, "3"]}, {"interval": ["1", "0"]}, {"integers": [0, 3], "interval": ["0", "1"]}, {}):
+            self.rejected(rehashed(total_network(), expression({"each": "token"}, bad)), "target")
+        itself = [{"name": "b", "value": {"bound": "b"}}]
+        self.rejected(rehashed(total_network(), expression({"each": "token"}, domain, lets=itself)), "target")
+        for text in (TOTAL[:-1] + b', "more": 1}', TOTAL.replace(b'"kind"', b'"kind": "table", "kind"'), b"[]", b"{", TOTAL.replace(b"3]", b"3.0]")):
+            self.rejected(rehashed(total_network(), text), "target")
+
+    def test_tables(self):
+        values = [[[str(F(2 * a + 1, 8))], [str(F(2 * b + 1, 8))]] for a in range(4) for b in range(4)]
+        table = {"kind": "table", "tokens": 2, "dims": 1, "output_dims": 1, "resolution": 4, "symmetry": "equivariant", "values": values}
+        files = steps_network("1/1000", target=json.dumps(table).encode())
+        self.accepted(files)
+        wrong = json.dumps({**table, "values": [*values[:5], [["3/8"], ["1/2"]], *values[6:]]}).encode()
+        self.rejected(rehashed(files, wrong), "integral")
+        self.rejected(rehashed(files, json.dumps({**table, "values": values[1:]}).encode()), "target")
+        self.rejected(rehashed(files, json.dumps({**table, "dims": 2}).encode()), "claim")
+
+
+def outcomes(a, terms):
+    """Every result of a sum of products x y, in all orders, fused or not, flushed or not; by trying."""
+
+    def rounded(x):
+        results = {a.nearest(x)}
+        return results | {F(0)} if abs(x) < a.tiny else results
+
+    def exact(x, y):
+        flushed = [{v, F(0)} if abs(v) < a.tiny else {v} for v in (x, y)]
+        return {u * v for u in flushed[0] for v in flushed[1]}
+
+    memory = {}
+
+    def results(mask):
+        if mask not in memory:
+            of = [k for k in range(len(terms)) if mask >> k & 1]
+            found = set()
+            if len(of) == 1:
+                found = {r for p in exact(*terms[of[0]]) for r in rounded(p)}
+            part = (mask - 1) & mask
+            while part:
+                left = results(part) | (exact(*terms[part.bit_length() - 1]) if part & part - 1 == 0 else set())
+                found |= {r for x in left for y in results(mask ^ part) for r in rounded(x + y)}
+                part = (part - 1) & mask
+            memory[mask] = found
+        return memory[mask]
+
+    return results((1 << len(terms)) - 1)
+
+
+class Rules(Case):
+    def compare(self, a, terms):
+        value, error = a.total([a.times(point(x), point(y)) for x, y in terms])
+        exact = sum(x * y for x, y in terms)
+        for result in outcomes(a, terms):
+            self.assertTrue(value.lo <= result <= value.hi and abs(result - exact) <= error, (terms, result, value, error))
+            self.assertEqual(result % checker.power_of_two(value.q) if result else 0, 0, (terms, result, value))
+        return value
+
+    def test_any_order_against_all_orders(self):
+        rng, a = random.Random(3), Arithmetic(*SMALL)
+        numbers = [F(m, 4) * F(2) ** e for m in range(4, 8) for e in range(-4, 2)] + [F(m, 64) for m in (1, 2, 3)]
+        for _ in range(1500):
+            terms = [(rng.choice(numbers) * rng.choice((1, -1)), rng.choice(numbers)) for _ in range(rng.randrange(1, 5))]
+            try:
+                self.compare(a, terms)
+            except checker.Rejected as error:
+                self.assertEqual(error.obligation, "finite")
+
+    def test_exact_sums(self):
+        a = Arithmetic(*SMALL)
+        self.assertTrue(self.compare(a, [(F(4), F(1)), (F(3), F(1)), (F(-6), F(1)), (F(1), F(1))]).point)
+        self.assertFalse(self.compare(a, [(F(4), F(1)), (F(3), F(1)), (F(2), F(1))]).point)
+
+    def test_absorption(self):
+        a = Arithmetic(3, -12, 6, -6)
+        small = (F(1, 16), F(1, 4))
+        self.assertEqual(self.compare(a, [(F(2), F(1)), (F(-1), F(1)), small]), point(F(1)))
+        zero = self.compare(a, [(F(2), F(1)), (F(-2), F(1)), small, (F(1, 16), F(1, 16))])
+        self.assertTrue(zero.lo <= 0 < zero.hi < F(1, 16))
+        self.assertFalse(self.compare(a, [(F(2), F(1)), (F(-1), F(1)), (F(1, 4), F(1, 4))]).point)
+
+    def test_small_terms_can_grow_below_the_normal_range(self):
+        """Three times 9/8 of half of the least number are three of the least number, and too many to vanish."""
+        a = Arithmetic(*FORMATS["f32"])
+        large, small = (F(1, 2**123), F(1)), (F(-9, 2**78), F(1, 2**75))
+        self.assertGreater(len(outcomes(a, [large, small, small, small])), 1)
+        self.assertFalse(self.compare(a, [large, small, small, small]).point)
+
+    def test_one_rounding_is_monotone_and_may_flush(self):
+        a = Arithmetic(*SMALL)
+        self.assertEqual(a.rounded(F(9, 8), F(11, 8))[:2], (F(1), F(3, 2)))
+        self.assertEqual(a.rounded(F(1, 32), F(1, 32))[:2], (F(0), F(1, 32)))
+        self.assertEqual(a.total([Num(F(1), F(3, 2), -2), Num(F(-3, 2), F(-1), -2)], (F(0), F(0)))[0], checker.NOTHING)
+
+    def test_rounding_is_that_of_the_machine(self):
+        rng, a, b = random.Random(4), Arithmetic(*FORMATS["f64"]), Arithmetic(*FORMATS["f32"])
+        for _ in range(500):
+            x = F(rng.randrange(-(10**30), 10**30), rng.randrange(1, 10 ** rng.randrange(1, 60)))
+            self.assertEqual(a.nearest(x), F(float(x)))
+            exact = F(rng.randrange(1 << 53)) * F(2) ** rng.randrange(-200, 60)
+            self.assertEqual(b.nearest(exact), F(struct.unpack("<f", struct.pack("<f", float(exact)))[0]))
+
+    def test_a_layer_is_composed_before_intervals_are_put_in(self):
+        files = steps_network()
+        c = checker.read_certificate(files[0])
+        network = Network(c, checker.read_tensors(files[2], c))
+        y = network.run((((F(1, 4), F(1, 2) - F(1, 2**22)),), ((F(1, 2**50), F(1, 4) - F(1, 2**22)),)))
+        self.assertEqual([token[0] for token in y], [point(F(3, 8)), point(F(1, 8))])
+        z = (Num(F(-1), F(1), -20),)
+        (kept,) = network.feed_forward(z, [[(0, F(1))], [(0, F(-1))]], [F(0), F(0)], [[(0, F(-1)), (1, F(1))]], [F(0)])
+        self.assertLess(kept.size, F(1, 2**40))  # z - max(z, 0) + max(-z, 0), of unknown sign
+
+
+class Executions(Case):
+    """Random executions of whole networks stay inside of what is computed for sets of inputs."""
+
+    def execute(self, a, c, t, x, rng):
+        def rounded(v):
+            return F(0) if abs(v) < a.tiny and rng.random() < 0.5 else a.nearest(v)
+
+        def add(products):
+            parts = [(F(p) * F(q), True) for p, q in products if p and q]
+            while len(parts) > 1:
+                rng.shuffle(parts)
+                (u, raw), (v, other) = parts.pop(), parts.pop()
+                u = rounded(u) if raw and rng.random() < 0.5 else u  # else the product is fused into the addition
+                parts.append((rounded(u + (rounded(v) if other else v)), False))
+            return (rounded(parts[0][0]) if parts[0][1] else parts[0][0]) if parts else F(0)
+
+        def affine(rows, bias, z, extra=()):
+            return [add([*zip(row, z), *([(bias[k], 1)] if bias else []), *([(extra[k], 1)] if extra else [])]) for k, row in enumerate(rows)]
+
+        places = t.get("pos", [()] * len(x))
+        z = [affine(t["embed.weight"], t["embed.bias"], [rounded(v) for v in token], places[k]) for k, token in enumerate(x)]
+        first = 0
+        for run in c.runs:
+            for b in range(run.blocks):
+                if run.kind:
+                    z = self.attend(a, run, t, first, b, z, add, affine, rounded, rng)
+                if run.hidden is not None:
+                    w1, b1, w2, b2 = (t[f"{first}.ff.{name}"][b] for name in ("w1", "b1", "w2", "b2"))
+                    z = [affine(w2, b2, [max(u, 0) for u in affine(w1, b1, token)], token) for token in z]
+            first += run.blocks
+        return [affine(t["read_out.weight"], t["read_out.bias"], token) for token in z]
+
+    def attend(self, a, run, t, first, b, z, add, affine, rounded, rng):
+        after = []
+        for at, own in enumerate(z):
+            parts = [[(entry, 1)] for entry in own]
+            for h in range(run.heads):
+                q, bias, k, v, o = (t[f"{first}.attn.{name}"][b][h] for name in ("q", "q_bias", "k", "v", "o"))
+                seen = [other for j, other in enumerate(z) if checker.shows(run.masks[h], at, j)]
+                scores = [add(zip(affine(k, None, other), affine(q, bias, own))) for other in seen]
+                powers = []
+                for s in scores:
+                    y = max(scores) - s
+                    e = checker.exp_minus(-rounded(-y))[1] * (1 + a.theta * F(rng.randrange(-99, 100), 100)) if y else F(1)
+                    powers.append(rounded(e))
+                weights = [rounded(e / add([(e, 1) for e in powers])) for e in powers]
+                values = [affine(v, None, other) for other in seen]
+                mixed = [add(zip(weights, column)) for column in zip(*values)]
+                for i, row in enumerate(o):
+                    parts[i] += zip(row, mixed)
+            after.append([add(part) for part in parts])
+        return after
+
+    def test_executions_are_enclosed(self):
+        rng = random.Random(5)
+        for files in (total_network(), largest_network(temperature=3.0), largest_network(temperature=40.0), steps_network()):
+            c = checker.read_certificate(files[0])
+            t = checker.read_tensors(files[2], c)
+            network = Network(c, t)
+            for _ in range(60):
+                centres = [F(rng.randrange(0, 4096), 4096) * (1 if c.over == "box" else 2) for _ in range(c.most)]
+                radius = F(rng.choice((0, 1, 1000)), 10**4)
+                enclosed = network.run(tuple(((x - radius, x + radius),) for x in centres))
+                for _ in range(4):
+                    x = [[x + radius * F(rng.randrange(-100, 101), 100)] for x in centres]
+                    for found, held in zip(self.execute(network.arithmetic, c, t, x, rng), enclosed):
+                        self.assertTrue(held[0].lo <= found[0] <= held[0].hi, (x, found, held))
+                        self.assertEqual(found[0] % checker.power_of_two(held[0].q) if found[0] else 0, 0)
+
+
+    def test_a_sweep_is_enclosed(self):
+        rng = random.Random(6)
+        for s, temperature in ((2.0, 16.0), (1.0, 4.0), (4.0, 64.0)):
+            files = sweep_network(s, temperature)
+            c = checker.read_certificate(files[0])
+            t = checker.read_tensors(files[2], c)
+            network = Network(c, t)
+            box = (((F(-1), F(4)),),) * 3
+            (held,), (plain,) = network.run(box, wide=True)[0], network.run(box)[0]
+            self.assertLess(held.hi - held.lo, (plain.hi - plain.lo) / 4)
+            largest = F(0)
+            for _ in range(100):
+                x = [[F(rng.choice((-1, 4, rng.randrange(-100, 400) / 100, rng.randrange(0, 4) - 0.5)))] for _ in range(3)]
+                for (found,) in self.execute(network.arithmetic, c, t, x, rng):
+                    self.assertTrue(held.lo <= found <= held.hi, (x, found, held))
+                    largest = max(largest, found)
+            self.assertLess(held.hi, 100 * largest)  # it is no idle bound
+
+    def test_what_is_no_sweep_is_not_taken_for_one(self):
+        files = sweep_network()
+        c = checker.read_certificate(files[0])
+        heads, ff = Network(c, checker.read_tensors(files[2], c)).blocks[0]
+        self.assertTrue(checker.as_step(heads, ff))
+        one, other = heads
+        for changed in ([one, one], [one], [one, other._replace(v=[[(0, F(2))]])], [one, other._replace(mask=("*", 0, "*", "*", "no"))],
+                        [one._replace(o=[[(0, F(-2))]]), other._replace(o=[[(0, F(2))]])], [one, other._replace(q=[[(0, F(8))]])],
+                        [one, other._replace(o=[[(0, F(-1))]])], [one, other._replace(q_bias=[one.q_bias[0] - 1])]):
+            self.assertIsNone(checker.as_step(changed, ff))
+
+
+class Command(Case):
+    def run_on(self, files, *options):
+        with tempfile.TemporaryDirectory() as folder:
+            for name, data in zip(("certificate.fwc", "target.json", "model.safetensors"), files):
+                (Path(folder) / name).write_bytes(data)
+            command = [sys.executable, str(Path(checker.__file__)), folder, *options]
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            return done.returncode, done.stdout
+
+    def test_exit_codes(self):
+        self.assertEqual(self.run_on(total_network())[0], 0)
+        self.assertEqual(self.run_on(with_lines(total_network(), bound="bound 0"))[0], 1)
+        self.assertEqual(self.run_on(with_lines(total_network(), badge="badge measured"))[0], 2)
+        self.assertEqual(self.run_on(total_network()[:2])[0], 3)
+        self.assertEqual(self.run_on(total_network(), "--jsn")[0], 3)
+        code, text = self.run_on(total_network(), "--json")
+        self.assertEqual((code, json.loads(text)["verdict"]), (0, "accepted"))
+
+
+if __name__ == "__main__":
+    unittest.main()
