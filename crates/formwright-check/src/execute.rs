@@ -222,7 +222,7 @@ impl Sum {
             return Ok(Total { value: Value::multiple(range, self.of_all.quantum), error: Dyadic::ZERO });
         }
         let unit = format.digits.saturating_neg();
-        let tiny = times(k.saturating_mul(2), format.least);
+        let tiny = times(k.saturating_mul(4), format.least);
         if k == 1 || (k == 2 && self.products) {
             // The nearest number is not farther away than the larger term, which is one.
             let near = self.least.clone().filter(|_| k == 2);
@@ -740,7 +740,7 @@ impl<'n> Index<'n> {
             (t, size) = (&t + &term, &size + &term.size());
         }
         let k = self.reads.len().saturating_add(1);
-        let slack = &(&gamma(k, format) * &size) + &times(k.saturating_mul(2), format.least);
+        let slack = &(&gamma(k, format) * &size) + &times(k.saturating_mul(4), format.least);
         let (right, left) = (&t.hi + &slack, &slack - &t.lo);
         let idle = |rest: &Option<[Option<Dyadic>; 2]>| {
             let below = |t: &Dyadic, bias: &Option<Dyadic>| bias.as_ref().is_none_or(|bias| *t <= -bias);
