@@ -109,13 +109,27 @@ impl Part {
 
     fn add(&mut self, lo: &Dyadic, hi: &Dyadic, quantum: i64) {
         self.count = self.count.saturating_add(1);
-        if *hi > Dyadic::ZERO {
+        if !hi.is_negative() {
             self.above = &self.above + hi;
         }
         if lo.is_negative() {
             self.below = &self.below - lo;
         }
         self.quantum = self.quantum.min(quantum);
+    }
+
+    /// Both together, with short numbers, rounded up.
+    fn join(&self, other: &Self) -> Self {
+        if other.count == 0 {
+            return self.clone();
+        }
+        let short = |x: &Dyadic| x.up(x.top().saturating_sub(60));
+        Self {
+            count: self.count.saturating_add(other.count),
+            above: short(&(&self.above + &other.above)),
+            below: short(&(&self.below + &other.below)),
+            quantum: self.quantum.min(other.quantum),
+        }
     }
 
     /// Rule *exact sums*.
@@ -137,15 +151,16 @@ struct Sum {
     /// The sum of the terms that are known, and of the others.
     known: Dyadic,
     other: Range,
-    /// The terms that are known, and all.
+    /// The terms that are known, and the others.
     of_known: Part,
-    of_all: Part,
+    of_other: Part,
     /// Whether every product is a number of the format.
     products: bool,
-    /// The least size of a term.
-    least: Option<Dyadic>,
-    /// The terms, if all are known, each rounded; `None` if rounding could depend on the order.
-    snapped: Option<(Part, Dyadic)>,
+    /// The smaller of the first two terms.
+    least: Dyadic,
+    /// The known terms that are no numbers of the format, and what the others are multiples of.
+    odd: Vec<Dyadic>,
+    even: i64,
 }
 
 /// What a sum can be, and how far it can be from what it would be without rounding.
@@ -156,28 +171,39 @@ struct Total {
 
 impl Sum {
     fn new(format: Format) -> Self {
-        let (known, other, products, least, snapped) =
-            (Dyadic::ZERO, Range::ZERO, true, None, Some((Part::EMPTY, Dyadic::ZERO)));
-        Self { format, known, other, of_known: Part::EMPTY, of_all: Part::EMPTY, products, least, snapped }
+        let (known, other, of_known, of_other) = (Dyadic::ZERO, Range::ZERO, Part::EMPTY, Part::EMPTY);
+        Self {
+            format,
+            known,
+            other,
+            of_known,
+            of_other,
+            products: true,
+            least: Dyadic::ZERO,
+            odd: Vec::new(),
+            even: i64::MAX,
+        }
     }
 
     fn known(&mut self, x: &Dyadic) {
         let Some(quantum) = x.quantum() else { return };
-        let fits = quantum >= self.format.least && x.top().saturating_sub(quantum) <= self.format.digits;
-        self.products &= fits;
-        let grid = if fits { Some(x.clone()) } else { snap(x, self.format) };
-        self.snapped = self.snapped.take().zip(grid).map(|((mut part, sum), grid)| {
-            part.add(&grid, &grid, grid.quantum().unwrap_or(i64::MAX));
-            (part, &sum + &grid)
-        });
+        if quantum >= self.format.least && x.top().saturating_sub(quantum) <= self.format.digits {
+            self.even = self.even.min(quantum);
+        } else {
+            self.products = false;
+            self.odd.push(x.clone());
+        }
+        self.note(x.abs());
         self.known = &self.known + x;
         self.of_known.add(x, x, quantum);
-        self.of_all.add(x, x, quantum);
-        self.note(x.abs());
     }
 
     fn note(&mut self, size: Dyadic) {
-        self.least = Some(self.least.take().map_or(size.clone(), |least| least.min(size)));
+        match self.of_known.count.saturating_add(self.of_other.count) {
+            0 => self.least = size,
+            1 => self.least = self.least.clone().min(size),
+            _ => {}
+        }
     }
 
     fn weighted(&mut self, weight: &Dyadic, b: &Value) {
@@ -199,10 +225,24 @@ impl Sum {
         // A number of the format times a power of two is one, unless it vanishes.
         let power = |x: &Value| x.range.is_point() && inverse_power(&x.range.lo).is_some();
         self.products &= (quantum >= self.format.least && (power(a) || power(b))) || alone.is_exact(self.format);
-        self.snapped = None;
-        self.other = &self.other + &term;
-        self.of_all.add(&term.lo, &term.hi, quantum);
         self.note(term.size());
+        self.other = &self.other + &term;
+        self.of_other.add(&term.lo, &term.hi, quantum);
+    }
+
+    /// Rule *snapping*.
+    fn snapped(&self) -> Option<Dyadic> {
+        if self.of_other.count > 0 || !(self.of_known.above.is_zero() || self.of_known.below.is_zero()) {
+            return None;
+        }
+        let (mut sum, mut quantum) = (self.known.clone(), self.even);
+        for x in &self.odd {
+            let grid = snap(x, self.format)?;
+            (sum, quantum) = (&sum + &(&grid - x), quantum.min(grid.quantum()?));
+        }
+        let mut part = Part::EMPTY;
+        part.add(&sum, &sum, quantum);
+        part.is_exact(self.format).then_some(sum)
     }
 
     /// Without rounding.
@@ -212,32 +252,30 @@ impl Sum {
 
     /// The result, where the sum of the terms as they are computed is known to lie in `within`, if given.
     fn total(&self, within: Option<Range>) -> Outcome<Total> {
-        let (format, k, size) = (self.format, self.of_all.count, self.of_all.size());
-        let range = within.map_or_else(|| self.real(), |within| within.meet(&self.real()));
+        let (format, all) = (self.format, self.of_known.join(&self.of_other));
+        let (k, size) = (all.count, all.size());
+        let range = || within.map_or_else(|| self.real(), |within| within.meet(&self.real()));
         if size.top() >= format.most.saturating_sub(1) || k > 1 << 20 {
             return Err(Overflow(format!("a sum of {k} terms may reach 2^{}", size.top())));
         }
-        let exact = self.of_all.is_exact(format);
+        let exact = all.is_exact(format);
         if exact || (k == 1 && self.products) {
-            return Ok(Total { value: Value::multiple(range, self.of_all.quantum), error: Dyadic::ZERO });
+            return Ok(Total { value: Value::multiple(range(), all.quantum), error: Dyadic::ZERO });
         }
         let unit = format.digits.saturating_neg();
         let tiny = times(k.saturating_mul(4), format.least);
         if k == 1 || (k == 2 && self.products) {
             // The nearest number is not farther away than the larger term, which is one.
-            let near = self.least.clone().filter(|_| k == 2);
+            let range = range();
             let error = &range.size() * &Dyadic::power_of_two(unit);
-            let error = near.map_or(error.clone(), |near| near.min(error));
+            let error = if k == 2 { error.min(self.least.clone()) } else { error };
             let error = if range == Range::ZERO { error } else { &error + &tiny };
-            return Ok(Total { value: rounded(&range, format).at_least(self.of_all.quantum), error });
+            return Ok(Total { value: rounded(&range, format).at_least(all.quantum), error });
         }
-        if let Some((part, sum)) = &self.snapped
-            && part.is_exact(format)
-            && (part.above.is_zero() || part.below.is_zero())
-        {
-            return Ok(Total { value: Value::point(sum.clone()), error: (sum - &self.known).abs() });
+        if let Some(sum) = self.snapped() {
+            return Ok(Total { error: (&sum - &self.known).abs(), value: Value::point(sum) });
         }
-        let rest = &size - &self.of_known.size();
+        let rest = self.of_other.size();
         let small = &(&rest * &(&Dyadic::ONE + &times(k.saturating_mul(2), unit))) + &tiny;
         let edge = self.of_known.quantum.saturating_sub(format.digits).saturating_sub(1);
         if self.of_known.count > 0 && self.of_known.is_exact(format) && small.top() <= edge {
@@ -250,8 +288,8 @@ impl Sum {
         }
         let error = &(&gamma(k, format) * &size) + &tiny;
         let error = error.up(error.top().saturating_sub(64));
-        let range = (&range + &Range::around_zero(&error)).tidy();
-        Ok(Total { value: Value::float(range, format).at_least(self.of_all.quantum), error })
+        let range = (&range() + &Range::around_zero(&error)).tidy();
+        Ok(Total { value: Value::float(range, format).at_least(all.quantum), error })
     }
 }
 
@@ -490,7 +528,8 @@ fn softmax(scores: &[Value], format: Format) -> Outcome<Vec<Value>> {
     let sum = sum.total(None)?.value.range.max(&Range::point(Dyadic::ONE));
     let unit = Range { lo: Dyadic::ZERO, hi: Dyadic::ONE };
     let share = |power: &Value| {
-        let share = power.range.over(&sum).map(|share| rounded(&share, format).range.meet(&unit));
+        let share = if sum == Range::point(Dyadic::ONE) { Some(power.range.clone()) } else { power.range.over(&sum) };
+        let share = share.map(|share| rounded(&share, format).range.meet(&unit));
         share
             .map(|share| Value::float(share, format))
             .ok_or_else(|| Overflow("a sum of exponentials is not bounded".into()))

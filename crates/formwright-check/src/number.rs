@@ -9,7 +9,7 @@ use dashu_base::{Abs, BitTest, DivEuclid, Gcd, Sign, Signed, SquareRoot, Unsigne
 use dashu_int::{IBig, UBig};
 
 /// Binary digits that are kept where results are rounded.
-const DIGITS: i64 = 160;
+const DIGITS: i64 = 96;
 
 /// Numbers of `2^LIMIT` or more have no use here.
 const LIMIT: i64 = 1 << 14;
