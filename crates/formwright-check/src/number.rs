@@ -50,18 +50,18 @@ impl Dyadic {
         Self { m: IBig::ONE, e }
     }
 
-    /// The number whose IEEE bits, of a format with `p` binary digits, are these; none for NaN and infinities.
+    /// The number whose IEEE bits, of a format with `p` binary digits, are these; none for NaN, infinities, and what may be flushed to 0.
     pub fn from_bits(bits: u64, p: u32) -> Option<Self> {
         let (fraction, width) = (p.checked_sub(1)?, if p == 53 { 11 } else { 8 });
         let mask = |count: u32| 1_u64.checked_shl(count).unwrap_or(0).wrapping_sub(1);
         let exponent = bits.checked_shr(fraction)? & mask(width);
         let low = bits & mask(fraction);
-        if exponent == mask(width) {
+        if exponent == mask(width) || (exponent == 0 && low != 0) {
             return None;
         }
-        let whole = if exponent == 0 { low } else { low | 1_u64.checked_shl(fraction)? };
+        let whole = if exponent == 0 { 0 } else { low | 1_u64.checked_shl(fraction)? };
         let bias = i64::try_from(mask(width.saturating_sub(1))).ok()?.saturating_add(i64::from(fraction));
-        let e = i64::try_from(exponent.max(1)).ok()?.saturating_sub(bias);
+        let e = i64::try_from(exponent).ok()?.saturating_sub(bias);
         let negative = bits.checked_shr(fraction.saturating_add(width))? & 1 == 1;
         let m = IBig::from(whole);
         Some(Self::new(if negative { -m } else { m }, e))

@@ -152,7 +152,9 @@ impl<'b> Tensors<'b> {
     fn check_finite(&self) -> Result<(), String> {
         for (name, (_, from, to)) in &self.entries {
             if let Some(place) = self.numbers(*from, *to).position(|number| number.is_none()) {
-                return Err(format!("tensor {name:?} holds NaN or an infinity at entry {place}"));
+                return Err(format!(
+                    "tensor {name:?} holds NaN, an infinity or a number below the normal range at entry {place}"
+                ));
             }
         }
         Ok(())
