@@ -79,8 +79,9 @@ fn snap(x: &Dyadic, format: Format) -> Option<Dyadic> {
 /// What one rounding makes of a range; below the normal range it may make 0.
 pub fn rounded(range: &Range, format: Format) -> Value {
     let (lo, hi, tiny) = (nearest(&range.lo, format), nearest(&range.hi, format), Dyadic::power_of_two(format.least));
-    let lo = if lo > Dyadic::ZERO && lo < tiny { Dyadic::ZERO } else { lo };
-    let hi = if hi < Dyadic::ZERO && hi > -&tiny { Dyadic::ZERO } else { hi };
+    // Whether it does may be decided before the rounding.
+    let lo = if lo > Dyadic::ZERO && range.lo < tiny { Dyadic::ZERO } else { lo };
+    let hi = if hi < Dyadic::ZERO && range.hi > -&tiny { Dyadic::ZERO } else { hi };
     Value::float(Range { lo, hi }, format)
 }
 
@@ -571,8 +572,9 @@ fn give<'k>(
 
 /// Attention of tokens to keys, which are tokens too: `keys` lists which of them, as often as they occur.
 fn attention(heads: &[Head], tokens: &mut [Vec<Value>], keys: &[usize], format: Format) -> Outcome<()> {
-    let writes = |head: &&Head| !head.o.iter().all(Row::is_zero) && !head.v.iter().all(Row::is_zero);
-    let heads: Vec<&Head> = heads.iter().filter(writes).collect();
+    // One that writes nothing may overflow all the same.
+    let works = |head: &&Head| ![&head.q, &head.k, &head.v, &head.o].into_iter().flatten().all(Row::is_zero);
+    let heads: Vec<&Head> = heads.iter().filter(works).collect();
     let mut read = Vec::new();
     for head in &heads {
         let mut known = BTreeMap::new();
@@ -685,12 +687,12 @@ fn average(shares: &[Value], values: &[&Vec<Total>], row: usize, format: Format)
     sum.total(Some(within.meet(&convex)))
 }
 
-/// Rule *pairs*: what two heads with equal values and opposite outputs make of a coordinate, with the rounding of their averages.
+/// Rule *pairs*: what two heads that see the same, with equal values and opposite outputs, make of a coordinate, with the rounding of their averages.
 fn paired(heads: &[&Head], rows: &[&Row], given: &[&Given<'_>], own: &Value, format: Format) -> Option<Range> {
     let ([first, second], [to, from], [plus, minus]) = (heads, rows, given) else { return None };
     let opposite = to.weights.len() == from.weights.len()
         && to.weights.iter().zip(&from.weights).all(|(a, b)| a.0 == b.0 && a.1 == -&b.1);
-    if first.v != second.v || !opposite || plus.shares.len() != minus.shares.len() {
+    if first.v != second.v || first.mask != second.mask || !opposite || plus.shares.len() != minus.shares.len() {
         return None;
     }
     let mut result = own.range.clone();
@@ -737,6 +739,11 @@ fn later(a: &Option<Dyadic>, b: &Option<Dyadic>) -> Option<Dyadic> {
     a.clone().max(b.clone())
 }
 
+/// Whether two such numbers may add up to more than a sum may reach.
+fn large(x: &Dyadic, format: Format) -> bool {
+    x.top() >= format.most.saturating_sub(2)
+}
+
 impl<'n> Index<'n> {
     fn new(layers: &'n [Layer], format: Format) -> Option<Self> {
         let forward = |layer: &'n Layer| match layer {
@@ -750,7 +757,7 @@ impl<'n> Index<'n> {
             let mut sides: [Option<Dyadic>; 2] = [None, None];
             for row in units.iter().filter(|row| !row.is_zero()) {
                 let left = row.weights.iter().zip(reads).all(|(a, b)| a.0 == b.0 && a.1 == -&b.1);
-                if row.weights.len() != reads.len() || (row.weights != reads && !left) {
+                if row.weights.len() != reads.len() || (row.weights != reads && !left) || large(&row.bias, format) {
                     return None;
                 }
                 // The bias with what rounding can add to it.
@@ -777,6 +784,9 @@ impl<'n> Index<'n> {
             let Some(value) = z.get(*place) else { continue };
             let term = &Range::point(weight.clone()) * &value.range;
             (t, size) = (&t + &term, &size + &term.size());
+        }
+        if large(&size, format) {
+            return from;
         }
         let k = self.reads.len().saturating_add(1);
         let slack = &(&gamma(k, format) * &size) + &times(k.saturating_mul(4), format.least);

@@ -61,7 +61,7 @@ impl Dyadic {
         }
         let whole = if exponent == 0 { 0 } else { low | 1_u64.checked_shl(fraction)? };
         let bias = i64::try_from(mask(width.saturating_sub(1))).ok()?.saturating_add(i64::from(fraction));
-        let e = i64::try_from(exponent.max(1)).ok()?.saturating_sub(bias);
+        let e = i64::try_from(exponent).ok()?.saturating_sub(bias);
         let negative = bits.checked_shr(fraction.saturating_add(width))? & 1 == 1;
         let m = IBig::from(whole);
         Some(Self::new(if negative { -m } else { m }, e))

@@ -337,6 +337,9 @@ impl Subject {
     /// Where the outputs lie for any inputs of the box.
     fn anywhere(&self, program: &Program<'_>, inputs: &Range) -> Result<Vec<Range>, Overflow> {
         let (network, format) = (&self.network, self.network.format);
+        if inputs.size().top() >= format.most {
+            return Err(Overflow(format!("an input may reach 2^{}", inputs.size().top())));
+        }
         let inputs = vec![rounded(inputs, format); self.certificate.dims];
         let mut token: Option<Vec<Value>> = None;
         for position in 0..network.positions.len().max(1) {
@@ -636,3 +639,6 @@ fn in_parallel<T: Sync, R: Send>(items: &[T], f: impl Fn(&T) -> Result<R, Stop> 
     }
     Ok(all)
 }
+
+#[cfg(test)]
+mod tests;

@@ -6,9 +6,12 @@
 //! and sums by `γ_{2n+4}`. With the rounding of the stream, a block moves `t` by at most `ρ = (2s+1)R` from what exact averages would do. So, with `L` blocks, `Θ` the
 //! largest threshold and tokens that begin in `[-f, M]`:
 //!
+//! The queries of both heads are off by at most `λ/2`, and `b' - b ≥ 1`: whatever the roundings, the first is not below the second. A token that
+//! has passed `Θ + 2 + Lρ` does not fall below `Θ + 2` again.
+//!
 //! ```text
-//! no token falls by more than Lρ;    T = L (s(n-1)/(2λ) + ρ)  bounds what a token 3/2 above all thresholds gains, since 1/(e·1) < 1/2
-//! M_0 = max(M, Θ + 3/2) + T + Lρ,    M_{i+1} = Θ + 3/2 + s (M_i + f + Lρ) + ρ + T,    i < n
+//! no token falls by more than Lρ;    T = L (s(n-1)/(2λ) + ρ)  bounds what a token 2 above all thresholds gains, since 1/(e·3/2) < 1/2
+//! M_0 = max(M, Θ + 2 + Lρ) + T + Lρ,    M_{i+1} = max(M_i, Θ + 2 + Lρ + s (M_i + f + Lρ) + ρ + T),    i < n
 //! ```
 
 use crate::execute::{Overflow, Value, gamma};
@@ -60,12 +63,13 @@ impl<'n> Block<'n> {
             && alike(second)
             && scaled
             && lambda.is_point()
-            && lambda.lo > Dyadic::ZERO
+            && lambda.lo >= Dyadic::ONE
             && at == other
             && at == *place
             && back == -&writes
-            && high >= low
+            && high - low >= lambda.lo
             && *weight > Dyadic::ZERO
+            && weight.top() <= 64
             && writes > Dyadic::ZERO
             && k.bias.is_zero();
         fits.then_some(Self { reads: &k.weights, place: at, writes, lambda: lambda.lo, biases })
@@ -113,11 +117,12 @@ pub fn sweep(layers: &[Layer], z: &mut [Value], tokens: usize, format: Format) -
     let reached = |guess: &Dyadic| {
         let rounding = up(&(&(&(&s + &s) + &Dyadic::ONE) * &(&roundings * guess)));
         let fall = &count * &rounding;
-        let floor = &begin + &fall;
+        let (floor, high) = (&begin + &fall, &high + &fall);
         let gain = up(&(&count * &(&tail + &rounding)));
         let mut most = &(&t.hi.clone().max(high.clone()) + &gain) + &fall;
         for _ in 0..tokens {
-            most = up(&(&(&high + &(&s * &(&most + &floor))) + &(&rounding + &gain)));
+            let landing = &(&high + &(&s * &(&most + &floor))) + &(&rounding + &gain);
+            most = up(&most.max(landing));
         }
         (floor, most)
     };
@@ -129,7 +134,9 @@ pub fn sweep(layers: &[Layer], z: &mut [Value], tokens: usize, format: Format) -
             let near =
                 &gamma(first.reads.len().saturating_add(2), format) * &(&guess + &over(&sizes, &first.lambda)?.hi);
             let score = &(&guess + &Dyadic::ONE) * &(&(&first.lambda * &guess) + &sizes);
-            if near > Dyadic::power_of_two(-1) || score.top() >= format.most.saturating_sub(4) {
+            let stream = &over(&guess, &weight)?.hi + &(&first.writes * &(&guess + &guess));
+            let half = Dyadic::power_of_two(-1);
+            if near > half || score.max(stream).top() >= format.most.saturating_sub(4) {
                 break;
             }
             let reach = Range { lo: -&(&floor + &rest), hi: &most + &rest };

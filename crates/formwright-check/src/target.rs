@@ -177,9 +177,35 @@ impl Expr {
         self.any(&|e| match e {
             Self::Gather(_, index) => !index.is_index(),
             Self::Word(word) => word == "running",
+            // It is taken at all tokens.
+            Self::Sort(of) => of.sees_place(),
             Self::Aggregate(_, of, filter) => filter.is_some() || of.any(&|e| matches!(e, Self::Sort(_))),
             _ => false,
         })
+    }
+
+    /// Whether its value is a whole number, whatever the inputs.
+    fn is_whole(&self, lets: &[Self]) -> bool {
+        let whole = |range: &Range| range.is_point() && *range == range.floor();
+        match self {
+            Self::Number(range) => whole(range),
+            Self::Word(word) => word != "token",
+            Self::Bound(of) | Self::Gather(Some(of), _) => lets.get(*of).is_some_and(|value| value.is_whole(lets)),
+            Self::Gather(None, _) => false,
+            Self::Coordinate(e, _) | Self::Power(e, _) | Self::Sort(e) => e.is_whole(lets),
+            Self::Table(_, entries) => entries.iter().all(whole),
+            Self::Apply(name, parts) => match name.as_str() {
+                "floor" => true,
+                "if" => parts.iter().skip(1).all(|part| part.is_whole(lets)),
+                "div" | "exp" | "log" | "sqrt" | "tanh" | "sin" | "cos" => false,
+                _ => parts.iter().all(|part| part.is_whole(lets)),
+            },
+            Self::Aggregate(f, of, _) => match f.as_str() {
+                "count" => true,
+                "mean" | "var" => false,
+                _ => of.is_whole(lets),
+            },
+        }
     }
 
     /// Whether its value may depend on where its token stands.
@@ -216,7 +242,8 @@ impl Target {
         let ast = field(&file, "ast")?;
         fields(&ast, &["lets", "body", "domain"])?;
         let (mut names, mut lets) = (Vec::new(), Vec::new());
-        for binding in ast.get("lets").and_then(Json::list).unwrap_or(&[]) {
+        let bindings = ast.get("lets").map_or(Some([].as_slice()), Json::list);
+        for binding in bindings.ok_or("the lets are no list")? {
             fields(binding, &["name", "value"])?;
             lets.push(expression(&field(binding, "value")?, &names)?);
             let name = field(binding, "name")?.text().map(str::to_owned).ok_or("a let without a name")?;
@@ -323,7 +350,7 @@ impl Target {
     /// Where an output token lies for inputs in a box; or why it may have no value.
     pub fn output(&self, inputs: &[Vec<Range>], token: usize) -> Result<Vec<Range>, String> {
         let Definition::Expression { lets, each, body } = &self.definition else { return Err("a table".to_owned()) };
-        let mut evaluation = Evaluation { inputs, dims: self.dims, bound: Vec::new() };
+        let mut evaluation = Evaluation { inputs, dims: self.dims, lets, bound: Vec::new() };
         for value in lets {
             let mut sequence = Vec::new();
             for t in 0..inputs.len() {
@@ -351,6 +378,7 @@ struct At {
 struct Evaluation<'x> {
     inputs: &'x [Vec<Range>],
     dims: usize,
+    lets: &'x [Expr],
     bound: Vec<Vec<Vec<Range>>>,
 }
 
@@ -392,7 +420,11 @@ impl Evaluation<'_> {
         }
         let named = |place: &usize| range.lo <= Range::whole(*place).lo && Range::whole(*place).lo <= range.hi;
         let places: Vec<usize> = (0..size).filter(named).collect();
-        if places.is_empty() { Err("an index is no whole number".to_owned()) } else { Ok(places) }
+        if places.is_empty() || !(range.is_point() || index.is_whole(self.lets)) {
+            Err("an index is not shown to be a whole number".to_owned())
+        } else {
+            Ok(places)
+        }
     }
 
     fn meaning(&self, e: &Expr, at: At) -> Result<Meaning, String> {
