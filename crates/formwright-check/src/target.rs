@@ -166,6 +166,8 @@ impl Expr {
             Self::Gather(_, index) => !index.is_index(),
             Self::Word(word) => word == "running",
             Self::Aggregate(_, of, filter) => filter.is_some() || of.any(&|e| matches!(e, Self::Sort(_))),
+            // What is sorted would depend on which token stands where.
+            Self::Sort(of) => of.sees_place(),
             _ => false,
         })
     }
