@@ -2,7 +2,7 @@
 //!
 //! `cargo test --release -p formwright-check --test fuzz -- --ignored --nocapture` runs a million for each target.
 
-#![allow(clippy::indexing_slicing, clippy::arithmetic_side_effects, clippy::expect_used)]
+#![allow(clippy::indexing_slicing, clippy::arithmetic_side_effects, clippy::float_arithmetic, clippy::expect_used)]
 
 mod support;
 
@@ -456,4 +456,50 @@ fn a_million_artifacts_bring_no_panic() {
     let start = Instant::now();
     let (counts, longest) = run(4, 1_000_000);
     println!("1000000 artifacts in {:?}, the longest {longest:?}: {counts:?}", start.elapsed());
+}
+
+/// Files that are small, well-formed and laborious.
+fn laborious() -> Vec<(&'static str, Artifact)> {
+    let nested =
+        |open: &str, close: &str, depth: usize| format!("{}\"token\"{}", open.repeat(depth), close.repeat(depth));
+    let plain = |each: &str, tokens| Artifact::new(on_integers(each, 0, 2), tokens, "0", &[(1.0, 0.0)], &[1.0]);
+    let identity = plain("\"token\"", 2);
+    let long = "7".repeat(4096);
+    let own = Head { mask: "0 0 * * no", ..seeing_all(&[0.0], &[0.0], &[1.0], &[1.0]) };
+    let masked = (0..400).fold(identity.clone(), |net, _| net.attention(std::slice::from_ref(&own)));
+    let many = plain("{\"number\":0}", 4096).positions(&vec![[0.0].as_slice(); 4096]);
+    let deep = (0..40).fold(identity.clone(), |net, _| net.forward(&[(&[1e300], 0.0, &[5e-324])]));
+    vec![
+        ("aggregates", plain(&nested("{\"aggregate\":[\"sum\",", ",null]}", 90), 2)),
+        (
+            "filters",
+            plain(&nested("{\"aggregate\":[\"sum\",\"token\",{\"compare\":[\"less\",", ",\"token\"]}]}", 45), 2),
+        ),
+        ("sorts", plain(&nested("{\"sort\":", "}", 150), 2)),
+        ("powers", plain(&nested("{\"power\":[", ",4096]}", 90), 2)),
+        ("exponentials", plain(&nested("{\"call\":[\"exp\",[", "]]}", 60), 2)),
+        ("brackets", plain(&"[".repeat(100_000), 2)),
+        ("digits", identity.clone().with("bound", &format!("1/{long}"))),
+        (
+            "digits of a box",
+            Artifact::new(on_box("\"token\""), 1, "2", &[(1.0, 0.0)], &[1.0])
+                .over_box(9, &format!("1/{long} 1/{long}")),
+        ),
+        ("digits of a number", plain(&format!("{{\"number\":\"{long}/3\"}}"), 2)),
+        ("lengths", masked.with("tokens", "4032 4096")),
+        ("positions", Artifact { target: on_integers("{\"number\":0}", 0, 131_072), ..many.clone() }),
+        ("tokens", plain("{\"aggregate\":[\"sum\",\"token\",null]}", 4096)),
+        ("cells", Artifact { target: on_box("\"token\""), ..many }.over_box(131_072, "0 0")),
+        ("far apart", deep),
+        ("blocks", Artifact { runs: vec!["run 2147483647 ff 1".into()], ..identity.clone() }),
+        ("heads", Artifact { runs: vec!["run 1 attention softmax 2147483647 1 1 0".into()], ..identity }),
+    ]
+}
+
+#[test]
+fn laborious_files_are_answered_without_the_labour() {
+    for (name, artifact) in laborious() {
+        let verdict = artifact.verdict();
+        assert!(!verdict.to_string().contains("interrupted"), "{name}: {verdict}");
+    }
 }

@@ -37,7 +37,8 @@ pub struct Artifact {
     pub hints: [String; 2],
     pub target: String,
     pub tensors: Vec<Tensor>,
-    blocks: usize,
+    /// How many there are.
+    pub blocks: usize,
 }
 
 /// A target on integers: every token to an expression.
