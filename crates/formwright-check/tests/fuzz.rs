@@ -252,7 +252,10 @@ fn other_words(random: &mut Random, text: &str) -> String {
         let (line, other) = (random.below(lines.len()), random.below(lines.len()));
         let place = random.below(lines[line].len());
         match random.below(6) {
-            0 => lines[line] = lines[other].clone(),
+            0 => {
+                let words = lines[other].clone();
+                lines[line] = words;
+            }
             1 => lines.swap(line, other),
             2 => lines[line][place] = lines[other][random.below(lines[other].len())],
             _ => lines[line][place] = *random.of(&WORDS),
