@@ -70,6 +70,16 @@ impl Mask {
             && to.is_none_or(|to| k <= to);
         within || (self.first && k == 0)
     }
+
+    /// Whether the query of token `t` sees any key of so many.
+    pub fn sees_any(&self, t: usize, tokens: usize) -> bool {
+        let whole = |x: usize| i64::try_from(x).unwrap_or(i64::MAX);
+        let [low, high, from, to] = self.limits;
+        let near = |limit: Option<i64>| limit.map(|limit| whole(t).saturating_add(limit));
+        let least = [Some(0), near(low), from].into_iter().flatten().max();
+        let most = [Some(whole(tokens).saturating_sub(1)), near(high), to].into_iter().flatten().min();
+        (self.first && tokens > 0) || least <= most
+    }
 }
 
 /// Consecutive blocks of one shape.

@@ -14,11 +14,17 @@ use crate::{Files, Reason, Verdict, sha256};
 /// The most sequences, up to symmetry, that are looked at.
 const MOST_CLASSES: usize = 1 << 17;
 
+/// The most tokens of all these sequences together.
+const MOST_PLACES: usize = 1 << 21;
+
 /// The most units that are evaluated, counted as if nothing could be skipped.
 const MOST_WORK: usize = 1 << 30;
 
 /// The most values of the target on pieces of cells.
 const MOST_PIECES: usize = 1 << 21;
+
+/// The most operations of the target, counted likewise.
+const MOST_STEPS: usize = 1 << 27;
 
 /// A claim that is proved. There is no other way to one than [`check`]: it takes what reading the files has established, and a proof.
 #[derive(Clone, Debug)]
@@ -122,9 +128,10 @@ impl Subject {
         }
         for (at, layer) in self.network.layers.iter().enumerate() {
             let Layer::Attention(heads) = layer else { continue };
-            for tokens in least..=most {
-                let blind = |t: &usize| heads.iter().any(|head| !(0..tokens).any(|k| head.mask.sees(*t, k)));
-                if let Some(t) = (0..tokens).find(blind) {
+            // Every limit is hardest to meet for the first token or the last, of the fewest or the most.
+            for (t, tokens) in [(0, least), (least.saturating_sub(1), least), (0, most), (most.saturating_sub(1), most)]
+            {
+                if !heads.iter().all(|head| head.mask.sees_any(t, tokens)) {
                     return wrong(format!("layer {at}: token {t} of {tokens} sees nothing"));
                 }
             }
@@ -167,13 +174,14 @@ impl Subject {
             if from < 0 { &k - &offset } else { &k + &offset }
         };
         let lattice = Lattice::new(side, self.certificate.dims)?;
+        let [least, most] = self.certificate.tokens;
+        self.within_limits(lattice.symbols, most)?;
         let program = Program::new(&self.network);
         let starts = self.starts(&program, &lattice, whole)?;
         let bound = &self.certificate.bound.range.lo;
         let mut sequences = 0_usize;
-        let [least, most] = self.certificate.tokens;
         for tokens in least..=most {
-            let classes = self.classes(lattice.symbols, tokens)?;
+            let classes = self.classes(lattice.symbols, tokens);
             sequences = sequences.saturating_add(classes.len());
             in_parallel(&classes, |class| {
                 let distinct = class.iter().collect::<BTreeSet<_>>().len() == class.len();
@@ -221,6 +229,7 @@ impl Subject {
             return Err(declined("a table on another grid than the certificate's"));
         }
         let lattice = Lattice::new(*cells, *dims)?;
+        self.within_limits(lattice.symbols, *tokens)?;
         let unbounded = || rejected("claim", "the box, the bound or a margin is not of a reasonable size");
         let side = (high - low).over(&Range::whole(*cells)).and_then(Range::kept).ok_or_else(unbounded)?;
         let at = |k: &Range| low + &(&side * k);
@@ -234,7 +243,7 @@ impl Subject {
             let k = Range::whole(k);
             at(&(&k + &below.range)).hull(&at(&(&(&k + &one) - &above.range)))
         })?;
-        let classes = self.classes(lattice.symbols, *tokens)?;
+        let classes = self.classes(lattice.symbols, *tokens);
         let cases: Vec<Vec<Case>> = in_parallel(&classes, |class| self.cases(&program, &starts, class))?;
         let anywhere = self.anywhere(&program, &low.hull(high)).map_err(finite)?;
         let sides = tokens.saturating_mul(*dims);
@@ -268,7 +277,8 @@ impl Subject {
                 .checked_pow(u32::try_from(sides).unwrap_or(u32::MAX))
                 .and_then(|all| all.checked_mul(classes.len()));
             let lost = (&rest * &Range::point(volume.clone())).lo > claimed;
-            if work.is_none_or(|work| work > MOST_PIECES) || self.target.resolution().is_some() || lost {
+            let most = MOST_PIECES.min(MOST_STEPS.checked_div(self.target.work(*tokens)).unwrap_or(0));
+            if work.is_none_or(|work| work > most) || self.target.resolution().is_some() || lost {
                 return Err(rejected(
                     "integral",
                     format!(
@@ -384,34 +394,48 @@ impl Subject {
     }
 
     /// The sequences of so many tokens: all, or one of each multiset if order does not matter.
-    fn classes(&self, symbols: usize, tokens: usize) -> Result<Vec<Vec<usize>>, Stop> {
-        let ordered = !self.order_free;
+    fn classes(&self, symbols: usize, tokens: usize) -> Vec<Vec<usize>> {
         let mut classes: Vec<Vec<usize>> = vec![Vec::new()];
         for _ in 0..tokens {
-            let mut longer = Vec::new();
-            for class in &classes {
-                let least = if ordered { 0 } else { class.last().copied().unwrap_or(0) };
-                longer.extend((least..symbols).map(|symbol| [class.as_slice(), &[symbol]].concat()));
-                if longer.len() > MOST_CLASSES {
-                    return Err(declined(format!(
-                        "more than {MOST_CLASSES} sequences of {tokens} tokens up to symmetry"
-                    )));
-                }
+            let least = |class: &[usize]| if self.order_free { class.last().copied().unwrap_or(0) } else { 0 };
+            let longer = |class: &Vec<usize>| {
+                let class = class.clone();
+                (least(&class)..symbols).map(move |symbol| [class.as_slice(), &[symbol]].concat())
+            };
+            classes = classes.iter().flat_map(longer).collect();
+        }
+        classes
+    }
+
+    /// That sequences of so many tokens, and thus of fewer, are not more work than is done.
+    fn within_limits(&self, symbols: usize, tokens: usize) -> Result<(), Stop> {
+        let (mut classes, most) = (1_usize, MOST_CLASSES.min(MOST_PLACES.checked_div(tokens).unwrap_or(0)));
+        for k in 0..tokens {
+            // There are C(s+k, k+1) multisets of k + 1 of s symbols.
+            let multisets = classes.saturating_mul(symbols.saturating_add(k)).checked_div(k.saturating_add(1));
+            classes = multisets.filter(|_| self.order_free).unwrap_or(classes.saturating_mul(symbols));
+            if classes > most {
+                return Err(declined(format!("more than {most} sequences of {tokens} tokens up to symmetry")));
             }
-            classes = longer;
         }
         let units = self.network.layers.iter().map(|layer| match layer {
             Layer::Attention(heads) => heads.len().saturating_mul(tokens),
             Layer::FeedForward { units, .. } => units.len(),
         });
-        let work = units.fold(1_usize, usize::saturating_add).saturating_mul(tokens).saturating_mul(classes.len());
-        if work > MOST_WORK {
+        let work = units.fold(1_usize, usize::saturating_add).saturating_mul(tokens).saturating_mul(classes);
+        let cases = symbols.min(tokens).saturating_mul(if self.by_place() { tokens } else { 1 });
+        let steps = self.target.work(tokens).saturating_mul(cases).saturating_mul(classes);
+        if work > MOST_WORK || steps > MOST_STEPS {
             return Err(declined(format!(
-                "{} sequences through this network are {work} units, more than {MOST_WORK}",
-                classes.len()
+                "{classes} sequences of {tokens} tokens are {work} units of the network and {steps} steps of the target, more than {MOST_WORK} and {MOST_STEPS}"
             )));
         }
-        Ok(classes)
+        Ok(())
+    }
+
+    /// Whether outputs are looked at for every place of a token.
+    fn by_place(&self) -> bool {
+        self.network.positions.len() > 1 || !self.target.is_equivariant()
     }
 
     /// What the network gives at the tokens of a class, with what stands for how many tokens of how many sequences.
@@ -441,7 +465,7 @@ impl Subject {
         let keys: Vec<usize> = class.iter().map(|symbol| place(symbol).saturating_mul(positions)).collect();
         let outputs = outputs(&mut tokens, &keys)
             .map_err(|Overflow(what)| rejected("finite", format!("cells {class:?}: {what}")))?;
-        let by_place = positions > 1 || !self.target.is_equivariant();
+        let by_place = self.by_place();
         let mut cases = Vec::new();
         for symbol in &distinct {
             let at = class.iter().position(|known| known == symbol).unwrap_or(0);

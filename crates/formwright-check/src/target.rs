@@ -149,6 +149,17 @@ impl Expr {
         }
     }
 
+    /// How many operations it takes, counted as if none could be skipped.
+    fn work(&self, tokens: usize) -> usize {
+        let inner = self.parts().into_iter().map(|part| part.work(tokens)).fold(1, usize::saturating_add);
+        match self {
+            Self::Sort(_) | Self::Aggregate(..) => inner.saturating_mul(tokens),
+            Self::Gather(..) => inner.saturating_add(tokens),
+            Self::Table(_, entries) => inner.saturating_add(entries.len()),
+            _ => inner,
+        }
+    }
+
     fn any(&self, test: &impl Fn(&Self) -> bool) -> bool {
         test(self) || self.parts().into_iter().any(|part| part.any(test))
     }
@@ -180,6 +191,8 @@ impl Expr {
             // It is taken at all tokens.
             Self::Sort(of) => of.sees_place(),
             Self::Aggregate(_, of, filter) => filter.is_some() || of.any(&|e| matches!(e, Self::Sort(_))),
+            // What is sorted would depend on which token stands where.
+            Self::Sort(of) => of.sees_place(),
             _ => false,
         })
     }
@@ -310,6 +323,18 @@ impl Target {
             output_dims,
             definition: Definition::Table { resolution, values },
         })
+    }
+
+    /// How many operations an output token takes.
+    pub fn work(&self, tokens: usize) -> usize {
+        let all = |list: &[Expr]| list.iter().map(|e| e.work(tokens)).fold(1, usize::saturating_add);
+        match &self.definition {
+            Definition::Table { .. } => self.output_dims,
+            Definition::Expression { lets, body, .. } => {
+                let lets = all(lets).saturating_mul(tokens).saturating_mul(self.dims);
+                all(body).saturating_mul(self.output_dims).saturating_add(lets)
+            }
+        }
     }
 
     /// Whether an output depends on the multiset of tokens, its own token and its place alone.
