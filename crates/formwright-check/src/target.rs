@@ -168,21 +168,6 @@ impl Expr {
         matches!(self, Self::Word(word) if word == "index")
     }
 
-    /// Whether its value is a whole number by its form.
-    fn is_whole(&self) -> bool {
-        match self {
-            Self::Number(range) => range.is_point() && range.floor() == *range,
-            Self::Word(word) => word != "token",
-            Self::Aggregate(f, ..) => f == "count",
-            Self::Apply(f, _) if f == "floor" => true,
-            Self::Apply(f, parts) => {
-                ["add", "sub", "mul", "negate", "abs", "min", "max", "clamp"].contains(&f.as_str())
-                    && parts.iter().all(Self::is_whole)
-            }
-            _ => false,
-        }
-    }
-
     /// Whether its value may depend on the order of the other tokens.
     fn sees_order(&self) -> bool {
         self.any(&|e| match e {
@@ -191,8 +176,6 @@ impl Expr {
             // It is taken at all tokens.
             Self::Sort(of) => of.sees_place(),
             Self::Aggregate(_, of, filter) => filter.is_some() || of.any(&|e| matches!(e, Self::Sort(_))),
-            // What is sorted would depend on which token stands where.
-            Self::Sort(of) => of.sees_place(),
             _ => false,
         })
     }
@@ -439,9 +422,6 @@ impl Evaluation<'_> {
         let last = Range::whole(size.saturating_sub(1)).hi;
         if range.lo.is_negative() || range.hi > last {
             return Err(format!("an index is not shown to be below {size}"));
-        }
-        if !range.is_point() && !index.is_whole() {
-            return Err("an index is not shown to be a whole number".to_owned());
         }
         let named = |place: &usize| range.lo <= Range::whole(*place).lo && Range::whole(*place).lo <= range.hi;
         let places: Vec<usize> = (0..size).filter(named).collect();
