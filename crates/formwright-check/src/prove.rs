@@ -276,7 +276,8 @@ impl Subject {
             let work = next
                 .checked_pow(u32::try_from(sides).unwrap_or(u32::MAX))
                 .and_then(|all| all.checked_mul(classes.len()));
-            let lost = (&rest * &Range::point(volume.clone())).lo > claimed;
+            // More pieces do not help.
+            let lost = &total.lo.max(rest.lo.clone()) * &volume > claimed;
             let most = MOST_PIECES.min(MOST_STEPS.checked_div(self.target.work(*tokens)).unwrap_or(0));
             if work.is_none_or(|work| work > most) || self.target.resolution().is_some() || lost {
                 return Err(rejected(
@@ -332,7 +333,7 @@ impl Subject {
                     })?,
                 };
                 for (got, wanted) in case.output.iter().zip(&wanted) {
-                    let power = Range::point(distance(got, wanted)).power(p).ok_or_else(unbounded)?;
+                    let power = apart(got, wanted).power(p).ok_or_else(unbounded)?;
                     sum = (&sum + &power).tidy();
                 }
                 seen =
@@ -544,6 +545,12 @@ fn arrangements(sorted: &[usize]) -> Dyadic {
 /// How far two numbers in these ranges can be apart.
 fn distance(a: &Range, b: &Range) -> Dyadic {
     (&a.hi - &b.lo).max(&b.hi - &a.lo)
+}
+
+/// The same, and how far they can be apart at least, whatever part of the second range is looked at.
+fn apart(a: &Range, b: &Range) -> Range {
+    let half = &(&a.hi - &a.lo) * &Dyadic::power_of_two(-1);
+    Range { lo: half.max(&a.hi - &b.hi).max(&b.lo - &a.lo), hi: distance(a, b) }
 }
 
 fn shown(inputs: &[Vec<Range>]) -> String {
