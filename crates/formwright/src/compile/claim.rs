@@ -76,7 +76,7 @@ impl Model {
             (Some(_), Some(lattice)) if lattice.options.everywhere => Over::Space,
             (Some(_), _) => Over::Box,
             // Point by point, and where values are irrational only numbers near them are accounted for.
-            (None, _) if !self.target.is_discrete() || !self.target.is_rational() => Over::Centres,
+            (None, _) if !self.target.is_discrete() || self.is_near() => Over::Centres,
             (None, Some(lattice)) if !lattice.options.positional => {
                 lattice.default_value().map_or(Over::Centres, Over::DistinctIntegers)
             }
@@ -115,10 +115,12 @@ impl Model {
         let Some(Certified { budget, baseline }) = self.certified()? else {
             // On integers, point by point.
             let badge = self.float().map_or("exact-on-grid", |_| self.badge());
+            // How far the enclosures reach is not accounted for point by point.
+            let proved = claim.as_ref().filter(|_| !self.is_near());
             return Ok(json!({
-                "badge": claim.as_ref().map(|_| badge),
+                "badge": proved.map(|_| badge),
                 "norm": self.float().map(|_| "sup"),
-                "bound": claim.as_ref().map(|_| self.rounding().map_or_else(|| json!(0), |bound| json!(bound))),
+                "bound": proved.map(|_| self.rounding().map_or_else(|| json!(0), |bound| json!(bound))),
                 "domain": claim,
                 "terms": [],
                 "assumptions": assumptions,

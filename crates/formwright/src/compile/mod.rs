@@ -398,11 +398,18 @@ impl Model {
 
     /// What the network is known to do, in words; empty if nothing is claimed.
     pub fn claim(&self) -> Option<String> {
-        match &self.built {
+        let claim = match &self.built {
             Built::Lattice(lattice) => (!self.is_broken() && !self.is_edited()).then(|| lattice.claim(&self.grid)),
-            Built::Circuit(circuit) => circuit.claim(),
+            Built::Circuit(circuit) => return circuit.claim(),
             Built::SumCode(coded) => (!self.is_edited()).then(|| coded.claim(&self.grid)),
-        }
+        };
+        let near = "; values that are not rational stand for their enclosures by doubles";
+        claim.map(|claim| if self.is_near() { claim + near } else { claim })
+    }
+
+    /// Whether values at the centres of cells are stored near the target's, which are not rational.
+    pub(crate) fn is_near(&self) -> bool {
+        self.circuit().is_none() && self.float().is_some() && !self.target.is_rational()
     }
 
     /// Whether something was asked for that the proofs do not cover: a printed step that fails, in floats any printed step, or a temperature
