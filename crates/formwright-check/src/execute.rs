@@ -847,3 +847,6 @@ impl<'n> Program<'n> {
             .collect())
     }
 }
+
+#[cfg(test)]
+mod tests;
