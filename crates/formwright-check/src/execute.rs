@@ -199,3 +199,6 @@ impl<'n> Program<'n> {
             .collect())
     }
 }
+
+#[cfg(test)]
+mod tests;

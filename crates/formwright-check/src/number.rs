@@ -543,3 +543,6 @@ impl std::fmt::Display for Range {
         if self.is_point() { write!(f, "{}", self.lo) } else { write!(f, "[{}, {}]", self.lo, self.hi) }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,578 @@
+//! Against real executions: random sums and networks in floats, in random orders, fused or not, flushed or not, with exponentials that are off.
+//! Whatever such a machine computes must be where the checker says.
+
+#![allow(
+    clippy::arithmetic_side_effects,
+    clippy::as_conversions,
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    clippy::cast_precision_loss,
+    clippy::cast_sign_loss,
+    clippy::float_arithmetic,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used
+)]
+
+use super::{Index, Program, Sum, Value, excess, rounded, softmax};
+use crate::certificate::Mask;
+use crate::number::{Dyadic, Range};
+use crate::sweep::sweep;
+use crate::weights::{Format, Head, Layer, Network, Row};
+
+/// Random numbers, and a machine that rounds as a format does.
+struct Machine {
+    state: u64,
+    format: Format,
+}
+
+impl Machine {
+    fn new(seed: u64) -> Self {
+        let format = if seed.is_multiple_of(2) { Format::DOUBLE } else { Format::SINGLE };
+        Self { state: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15), format }
+    }
+
+    fn bits(&mut self) -> u64 {
+        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let x = (self.state ^ (self.state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        x ^ (x >> 31)
+    }
+
+    fn below(&mut self, n: usize) -> usize {
+        (self.bits() % n as u64) as usize
+    }
+
+    fn between(&mut self, from: i64, to: i64) -> i64 {
+        from + self.below((to - from + 1) as usize) as i64
+    }
+
+    fn chance(&mut self, one_in: usize) -> bool {
+        self.below(one_in) == 0
+    }
+
+    fn is_single(&self) -> bool {
+        self.format == Format::SINGLE
+    }
+
+    /// The nearest number of the format to a double.
+    fn fit(&self, x: f64) -> f64 {
+        if self.is_single() { f64::from(x as f32) } else { x }
+    }
+
+    fn flushed(&mut self, x: f64) -> f64 {
+        if x.abs() < 2.0_f64.powi(self.format.least as i32) && self.chance(2) { 0.0 } else { x }
+    }
+
+    // Doubles have more than twice the digits of singles: rounding twice does not hurt but for the fused operation.
+    fn add(&mut self, a: f64, b: f64) -> f64 {
+        let sum = self.fit(a + b);
+        self.flushed(sum)
+    }
+
+    fn mul(&mut self, a: f64, b: f64) -> f64 {
+        let product = self.fit(a * b);
+        self.flushed(product)
+    }
+
+    fn fused(&mut self, a: f64, b: f64, c: f64) -> f64 {
+        let single = |x: f64| x as f32;
+        let sum = if self.is_single() { f64::from(single(a).mul_add(single(b), single(c))) } else { a.mul_add(b, c) };
+        self.flushed(sum)
+    }
+
+    fn exp(&mut self, x: f64) -> f64 {
+        if x == 0.0 {
+            return 1.0;
+        }
+        // What is left of θ by the rounding of `exp` itself.
+        let room = 2.0_f64.powi(self.format.theta as i32) * 0.75;
+        let off = [-room, room, 0.0, room * (self.below(2001) as f64 / 1000.0 - 1.0)][self.below(4)];
+        let power = self.fit(x.exp() * (1.0 + off));
+        self.flushed(power)
+    }
+
+    /// A sum of products in a random order: by size, or as it comes.
+    fn sum(&mut self, terms: &[(f64, f64)]) -> f64 {
+        let mut terms: Vec<(f64, f64)> =
+            terms.iter().copied().filter(|(a, b)| a * b != 0.0 || (*a != 0.0 && *b != 0.0)).collect();
+        let order = self.below(4);
+        if order < 2 {
+            terms.sort_by(|a, b| (a.0 * a.1).abs().total_cmp(&(b.0 * b.1).abs()));
+        }
+        // A product that is not computed yet, or what has been computed times 1.
+        let mut open: Vec<(f64, f64)> = terms;
+        while open.len() > 1 {
+            let last = open.len() - 1;
+            let first = match order {
+                0 => 0,
+                1 => last,
+                _ => self.below(open.len()),
+            };
+            let (a, b) = open.remove(first);
+            let other = if order == 0 {
+                0
+            } else if order == 1 {
+                last - 1
+            } else {
+                self.below(open.len())
+            };
+            let (c, d) = open.remove(other);
+            let base = self.mul(c, d);
+            let sum = if self.chance(2) {
+                self.fused(a, b, base)
+            } else {
+                let product = self.mul(a, b);
+                self.add(product, base)
+            };
+            if order == 0 { open.insert(0, (1.0, sum)) } else { open.push((1.0, sum)) }
+        }
+        open.first().map_or(0.0, |(a, b)| self.mul(*a, *b))
+    }
+
+    /// A number of the format of some kind.
+    fn number(&mut self, kind: usize) -> f64 {
+        let digits = self.format.digits;
+        let power = |e: i64| 2.0_f64.powi(e as i32);
+        let x = match kind {
+            0 => self.between(-4, 4) as f64,
+            1 => self.between(-64, 64) as f64 * power(self.between(-12, 0)),
+            2 => self.between(-1 << 40, 1 << 40) as f64 * power(-39),
+            // Powers of two and their neighbours, as far apart as absorption and rounding care for.
+            3 => {
+                let last = power(1 - digits);
+                let near = [1.0, 1.0, 1.5, 1.0 + last, 2.0 - last, 1.0 - last / 2.0, 1.25][self.below(7)];
+                near * power(self.between(-digits - 3, digits + 3)) * [1.0, -1.0][self.below(2)]
+            }
+            4 => self.between(-1 << 30, 1 << 30) as f64 * power(self.between(-60, 10)),
+            5 => self.between(-3, 3) as f64 * power(40 * self.between(-1, 1)),
+            _ => {
+                let least = self.format.least;
+                let e = [
+                    self.between(least, least + 40),
+                    self.between(-20, 20),
+                    self.between(least / 2 - 20, least / 2 + 20),
+                ];
+                (1.0 + self.below(1 << 20) as f64 / power(20)) * power(e[self.below(3)]) * [1.0, -1.0][self.below(2)]
+            }
+        };
+        let x = self.fit(x);
+        if x.abs() < power(self.format.least) { 0.0 } else { x }
+    }
+
+    /// Numbers of some kind around one, and one of them: a point, or a box with its ends and its middle.
+    fn range(&mut self, kind: usize, wide: bool) -> (Value, Vec<f64>) {
+        let a = self.number(kind);
+        if !wide {
+            return (Value::point(exact(a)), vec![a]);
+        }
+        let b = if self.chance(2) { self.number(kind) } else { self.fit(a * 1.001) };
+        let (lo, hi) = (a.min(b), a.max(b));
+        let part = self.below(1000) as f64 / 1000.0;
+        let inside = self.fit(lo + (hi - lo) * part).clamp(lo, hi);
+        (rounded(&Range { lo: exact(lo), hi: exact(hi) }, self.format), vec![lo, hi, inside])
+    }
+}
+
+fn exact(x: f64) -> Dyadic {
+    // Numbers below the normal range are no weights, but results.
+    let (scaled, by) = if x.abs() < 1e-290 { (x * 2.0_f64.powi(200), -200) } else { (x, 0) };
+    &Dyadic::from_bits(scaled.to_bits(), 53).unwrap_or_else(|| panic!("{x} is not finite")) * &Dyadic::power_of_two(by)
+}
+
+fn holds(value: &Value, x: f64, place: &str) {
+    let found = exact(x);
+    let multiple = found.quantum().is_none_or(|quantum| quantum >= value.quantum);
+    assert!(value.range.lo <= found && found <= value.range.hi && multiple, "{place}: {x:e} is not in {value:?}");
+}
+
+fn sums(count: u64) {
+    for seed in 0..count {
+        let mut machine = Machine::new(seed);
+        let kinds = [machine.below(7), machine.below(7)];
+        let (mut sum, mut terms) = (Sum::new(machine.format), Vec::new());
+        for _ in 0..=machine.below(6) {
+            let (kind, other, wide) = (kinds[machine.below(2)], kinds[machine.below(2)], machine.chance(3));
+            let weight = if machine.chance(3) { 1.0 } else { machine.number(other) };
+            let (value, inside) = machine.range(kind, wide);
+            sum.weighted(&exact(weight), &value);
+            terms.push((weight, inside));
+        }
+        let Ok(total) = sum.total(None) else { continue };
+        for _ in 0..4 {
+            let chosen: Vec<(f64, f64)> =
+                terms.iter().map(|(weight, inside)| (*weight, inside[machine.below(inside.len())])).collect();
+            let real = chosen.iter().fold(Dyadic::ZERO, |sum, (a, b)| &sum + &(&exact(*a) * &exact(*b)));
+            let got = machine.sum(&chosen);
+            let place = format!("seed {seed}, {:?}, {chosen:?}", machine.format);
+            holds(&total.value, got, &place);
+            let off = (&exact(got) - &real).abs();
+            assert!(off <= total.error, "{place}: {got:e} is off by {off}, at most {} was said", total.error);
+        }
+    }
+}
+
+#[test]
+fn sums_lie_where_they_are_said_to() {
+    sums(100_000);
+}
+
+/// A network as floats, for the machine.
+struct Floats {
+    embed: Vec<Line>,
+    layers: Vec<Floor>,
+}
+
+#[derive(Clone)]
+struct Line {
+    weights: Vec<f64>,
+    bias: f64,
+}
+
+enum Floor {
+    Attention(Vec<[Vec<Line>; 4]>, Vec<Mask>),
+    Forward(Vec<Line>, Vec<Line>),
+}
+
+impl Line {
+    fn random(machine: &mut Machine, width: usize, kinds: [usize; 2], biased: bool) -> Self {
+        let mut number = |one_in: usize| {
+            let kind = kinds[machine.below(2)];
+            if machine.chance(one_in) { 0.0 } else { machine.number(kind) }
+        };
+        Self { weights: (0..width).map(|_| number(3)).collect(), bias: if biased { number(3) } else { 0.0 } }
+    }
+
+    fn negated(&self) -> Self {
+        Self { weights: self.weights.iter().map(|x| -x).collect(), bias: -self.bias }
+    }
+
+    fn row(&self) -> Row {
+        let weights = self.weights.iter().enumerate().filter(|(_, x)| **x != 0.0).map(|(at, x)| (at, exact(*x)));
+        Row { weights: weights.collect(), bias: exact(self.bias) }
+    }
+
+    fn terms(&self, z: &[f64]) -> Vec<(f64, f64)> {
+        self.weights.iter().copied().zip(z.iter().copied()).chain([(1.0, self.bias)]).collect()
+    }
+}
+
+fn rows(lines: &[Line]) -> Vec<Row> {
+    lines.iter().map(Line::row).collect()
+}
+
+impl Floats {
+    fn random(machine: &mut Machine, tokens: usize) -> Self {
+        let kinds = [machine.below(7), machine.below(7)];
+        let (width, dims) = (1 + machine.below(4), 1 + machine.below(2));
+        let lines = |machine: &mut Machine, count: usize, width: usize, biased: bool| -> Vec<Line> {
+            (0..count).map(|_| Line::random(machine, width, kinds, biased)).collect()
+        };
+        let embed = lines(machine, width, dims, true);
+        let mut layers = Vec::new();
+        for _ in 0..=machine.below(4) {
+            if machine.chance(3) {
+                let (heads, size) = (1 + machine.below(2), 1 + machine.below(2));
+                let mut parts: Vec<[Vec<Line>; 4]> = (0..heads)
+                    .map(|_| {
+                        let [q, k, v] =
+                            [(size, true), (size, false), (1, false)].map(|(n, b)| lines(machine, n, width, b));
+                        [q, k, v, lines(machine, width, 1, false)]
+                    })
+                    .collect();
+                let mut masks = vec![Mask { limits: [None; 4], first: false }; heads];
+                for mask in &mut masks {
+                    let last = Some(tokens as i64 - 1);
+                    let limits = [[None; 4], [None; 4], [None, Some(0), None, None], [None, None, last, None]];
+                    mask.limits = limits[machine.below(4)];
+                }
+                if heads == 2 && machine.chance(2) {
+                    parts[1][2] = parts[0][2].clone();
+                    parts[1][3] = parts[0][3].iter().map(Line::negated).collect();
+                }
+                layers.push(Floor::Attention(parts, masks));
+            } else {
+                let hidden = 1 + machine.below(4);
+                let mut units = lines(machine, hidden, width, true);
+                // Ramps: units that read one functional, up to sign.
+                if machine.chance(2) {
+                    let reads = units[0].weights.clone();
+                    for unit in &mut units {
+                        unit.weights = reads.iter().map(|x| if machine.chance(2) { -x } else { *x }).collect();
+                        if machine.chance(2) {
+                            unit.weights.clone_from(&reads);
+                        }
+                    }
+                }
+                let biased = machine.chance(3);
+                layers.push(Floor::Forward(units, lines(machine, width, hidden, biased)));
+            }
+        }
+        Self { embed, layers }
+    }
+
+    fn network(&self, format: Format) -> Network {
+        let layer = |floor: &Floor| match floor {
+            Floor::Forward(units, gains) => Layer::FeedForward { units: rows(units), gains: rows(gains) },
+            Floor::Attention(heads, masks) => {
+                let head = |([q, k, v, o], mask): (&[Vec<Line>; 4], &Mask)| Head {
+                    mask: mask.clone(),
+                    q: rows(q),
+                    k: rows(k),
+                    v: rows(v),
+                    o: rows(o),
+                };
+                Layer::Attention(heads.iter().zip(masks).map(head).collect())
+            }
+        };
+        let layers = self.layers.iter().map(layer).collect();
+        Network { format, embed: rows(&self.embed), positions: Vec::new(), layers, read_out: Vec::new() }
+    }
+}
+
+impl Floor {
+    /// One execution of a layer.
+    fn run(&self, machine: &mut Machine, tokens: &[Vec<f64>]) -> Vec<Vec<f64>> {
+        let all = |machine: &mut Machine, lines: &[Line], z: &[f64]| -> Vec<f64> {
+            lines.iter().map(|line| machine.sum(&line.terms(z))).collect()
+        };
+        let mut new = Vec::new();
+        for (t, z) in tokens.iter().enumerate() {
+            let mut gains: Vec<Vec<(f64, f64)>> = z.iter().map(|own| vec![(1.0, *own)]).collect();
+            match self {
+                Self::Forward(units, lines) => {
+                    let hidden: Vec<f64> = all(machine, units, z).into_iter().map(|x| x.max(0.0)).collect();
+                    gains.iter_mut().zip(lines).for_each(|(gain, line)| gain.extend(line.terms(&hidden)));
+                }
+                Self::Attention(heads, masks) => {
+                    for ([q, k, v, o], mask) in heads.iter().zip(masks) {
+                        let query = all(machine, q, z);
+                        let (mut scores, mut values) = (Vec::new(), Vec::new());
+                        for (_, z) in tokens.iter().enumerate().filter(|(k, _)| mask.sees(t, *k)) {
+                            let key = all(machine, k, z);
+                            let terms: Vec<(f64, f64)> = key.into_iter().zip(query.iter().copied()).collect();
+                            scores.push(machine.sum(&terms));
+                            values.push(all(machine, v, z));
+                        }
+                        let given = machine.attended(&scores, &values);
+                        gains.iter_mut().zip(o).for_each(|(gain, line)| gain.extend(line.terms(&given)));
+                    }
+                }
+            }
+            new.push(gains.iter().map(|terms| machine.sum(terms)).collect());
+        }
+        new
+    }
+}
+
+impl Machine {
+    fn shares(&mut self, scores: &[f64]) -> Vec<f64> {
+        let top = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let mut powers = Vec::new();
+        for score in scores {
+            let apart = self.add(*score, -top);
+            powers.push(self.exp(apart));
+        }
+        let terms: Vec<(f64, f64)> = powers.iter().map(|power| (1.0, *power)).collect();
+        let whole = self.sum(&terms);
+        let mut shares = Vec::new();
+        for power in powers {
+            let share = self.fit(power / whole);
+            shares.push(self.flushed(share));
+        }
+        shares
+    }
+
+    fn attended(&mut self, scores: &[f64], values: &[Vec<f64>]) -> Vec<f64> {
+        let shares = self.shares(scores);
+        (0..values[0].len())
+            .map(|row| {
+                let terms: Vec<(f64, f64)> =
+                    shares.iter().zip(values).map(|(share, value)| (*share, value[row])).collect();
+                self.sum(&terms)
+            })
+            .collect()
+    }
+}
+
+/// Networks that were executed, and layers whose streams were compared.
+fn networks(from: u64, count: u64) -> [usize; 2] {
+    let mut done = [0; 2];
+    for seed in from..from + count {
+        let mut machine = Machine::new(seed);
+        let tokens = 1 + machine.below(3);
+        let floats = Floats::random(&mut machine, tokens);
+        let network = floats.network(machine.format);
+        let program = Program::new(&network);
+        let (kind, wide) = (machine.below(6), machine.chance(2));
+        let dims = floats.embed[0].weights.len();
+        let inputs: Vec<Vec<(Value, Vec<f64>)>> =
+            (0..tokens).map(|_| (0..dims).map(|_| machine.range(kind, wide)).collect()).collect();
+        let embed = |input: &Vec<(Value, Vec<f64>)>| {
+            program.embed(&input.iter().map(|(value, _)| value.clone()).collect::<Vec<_>>(), 0)
+        };
+        let Ok(start) = inputs.iter().map(embed).collect::<Result<Vec<_>, _>>() else { continue };
+        let keys: Vec<usize> = (0..tokens).collect();
+        let mut stages = vec![start.clone()];
+        for at in 0..network.layers.len() {
+            let mut next = stages[at].clone();
+            if program.run(&mut next, &keys, at, at + 1).is_err() {
+                break;
+            }
+            stages.push(next);
+        }
+        // All layers at once: some are skipped.
+        let mut whole = start;
+        let whole = program.run(&mut whole, &keys, 0, network.layers.len()).is_ok().then_some(whole);
+        for _ in 0..3 {
+            let mut stream: Vec<Vec<f64>> = Vec::new();
+            for input in &inputs {
+                let x: Vec<f64> = input.iter().map(|(_, inside)| inside[machine.below(inside.len())]).collect();
+                stream.push(floats.embed.iter().map(|line| machine.sum(&line.terms(&x))).collect());
+            }
+            for (at, stage) in stages.iter().enumerate() {
+                let place = format!("seed {seed}, {:?}, before layer {at}", machine.format);
+                compare(stage, &stream, &place);
+                done[1] += 1;
+                if at == floats.layers.len() {
+                    if let Some(whole) = &whole {
+                        compare(whole, &stream, &format!("{place}, at once"));
+                    }
+                } else if at + 1 < stages.len() {
+                    stream = floats.layers[at].run(&mut machine, &stream);
+                }
+            }
+        }
+        done[0] += 1;
+    }
+    done
+}
+
+fn compare(stage: &[Vec<Value>], stream: &[Vec<f64>], place: &str) {
+    for (value, x) in stage.iter().flatten().zip(stream.iter().flatten()) {
+        holds(value, *x, place);
+    }
+}
+
+#[test]
+fn networks_do_what_they_are_said_to() {
+    let [executed, layers] = networks(0, 24_000);
+    assert!(executed >= 20_000 && layers >= 150_000, "only {executed} networks, {layers} layers");
+}
+
+#[test]
+fn shares_are_what_they_are_said_to_be() {
+    for seed in 0..10_000 {
+        let mut machine = Machine::new(seed);
+        let (kind, wide) = ([0, 1, 2, 4][machine.below(4)], machine.chance(2));
+        let far = 2.0_f64.powi(machine.between(-4, 6) as i32);
+        let mut scores = Vec::new();
+        for _ in 0..=machine.below(4) {
+            let (_, inside) = machine.range(kind, wide);
+            let inside: Vec<f64> = inside.into_iter().map(|x| machine.fit(x * far)).collect();
+            let ends = inside.iter().map(|x| Value::point(exact(*x))).reduce(|a, b| a.hull(&b)).unwrap();
+            scores.push((Value::float(ends.range, machine.format), inside));
+        }
+        let values: Vec<Value> = scores.iter().map(|(value, _)| value.clone()).collect();
+        let Ok(shares) = softmax(&values, machine.format) else { continue };
+        for _ in 0..4 {
+            let chosen: Vec<f64> = scores.iter().map(|(_, inside)| inside[machine.below(inside.len())]).collect();
+            let place = format!("seed {seed}, {:?}, scores {chosen:?}", machine.format);
+            let got = machine.shares(&chosen);
+            shares.iter().zip(&got).for_each(|(share, got)| holds(share, *got, &place));
+            let sum = got.iter().fold(Dyadic::ZERO, |sum, share| &sum + &exact(*share));
+            let off = (&sum - &Dyadic::ONE).abs();
+            assert!(off <= excess(got.len(), machine.format), "{place}: shares add up to {sum}");
+        }
+    }
+}
+
+/// Tokens through selective shifts, many of them exactly at a threshold, where roundings decide.
+fn sweeps(count: u64) -> usize {
+    let mut done = 0;
+    for seed in 0..count {
+        let mut machine = Machine::new(seed);
+        let (tokens, dims, blocks) = (1 + machine.below(3), 1 + machine.below(3), 1 + machine.below(5));
+        let lambda = 2.0_f64.powi(machine.between(0, 70) as i32);
+        let step = 2.0_f64.powi(machine.between(-10, 4) as i32);
+        let apart = [0.0, 1.0, 1.0, 1.0, 2.0][machine.below(5)];
+        let line = |weights: Vec<f64>, bias: f64| Line { weights, bias };
+        let thresholds: Vec<f64> = (0..blocks).map(|_| machine.between(-2, 6) as f64 / 2.0).collect();
+        let block = |b: &f64| {
+            let head = |b: f64, o: f64| {
+                let o = (0..dims).map(|r| line(vec![if r == 0 { o } else { 0.0 }], 0.0)).collect();
+                let read = vec![line(vec![1.0; dims], 0.0)];
+                [vec![line(vec![lambda; dims], -lambda * b)], read.clone(), read, o]
+            };
+            let masks = vec![Mask { limits: [None; 4], first: false }; 2];
+            Floor::Attention(vec![head(*b, step), head(b + apart, -step)], masks)
+        };
+        let floats = Floats { embed: Vec::new(), layers: thresholds.iter().map(block).collect() };
+        let start: Vec<Vec<f64>> = (0..tokens)
+            .map(|_| {
+                let rest: Vec<f64> = (1..dims).map(|_| machine.number(2)).collect();
+                let wanted = thresholds[machine.below(blocks)] + [0.0, 0.0, 1.0, 40.0][machine.below(4)];
+                [vec![machine.fit(wanted - rest.iter().sum::<f64>())], rest].concat()
+            })
+            .collect();
+        let network = floats.network(machine.format);
+        let value = |r: usize| start.iter().map(|z| Value::point(exact(z[r]))).reduce(|a, b| a.hull(&b)).unwrap();
+        let mut hull: Vec<Value> = (0..dims).map(value).collect();
+        let Ok(swept @ 1..) = sweep(&network.layers, &mut hull, tokens, machine.format) else { continue };
+        assert_eq!(swept, blocks);
+        done += 1;
+        for _ in 0..4 {
+            let stream = floats.layers.iter().fold(start.clone(), |stream, floor| floor.run(&mut machine, &stream));
+            for z in &stream {
+                compare(std::slice::from_ref(&hull), std::slice::from_ref(z), &format!("seed {seed}, a sweep"));
+            }
+        }
+    }
+    done
+}
+
+#[test]
+fn sweeps_carry_tokens_no_farther_than_they_are_said_to() {
+    let done = sweeps(20_000);
+    assert!(done >= 10_000, "only {done} sweeps");
+}
+
+/// A layer that is skipped does nothing: biases are as close to the edge as floats are.
+#[test]
+fn skipped_layers_rest() {
+    let mut skipped = 0;
+    for seed in 0..100_000 {
+        let mut machine = Machine::new(seed);
+        let kind = [2, 4, 3][machine.below(3)];
+        let width = 1 + machine.below(3);
+        let z: Vec<f64> = (0..width).map(|_| machine.number(kind)).collect();
+        let mut unit = Line { weights: (0..width).map(|_| machine.number(kind)).collect(), bias: 0.0 };
+        let edge = machine.sum(&unit.terms(&z));
+        let farther = [1.0, 1.0, 1.0 + 1e-15, 1.0 + 1e-7][machine.below(4)];
+        unit.bias = machine.fit(-edge * farther);
+        let gains = vec![Row { weights: vec![(0, Dyadic::ONE)], bias: Dyadic::ZERO }];
+        // It opens to the right or to the left of what the first unit reads.
+        let first = if machine.chance(2) { unit.clone() } else { unit.negated() };
+        let units = vec![Line { bias: -machine.fit(1e37), ..first }.row(), unit.row()];
+        let layers = [Layer::FeedForward { units, gains }];
+        let values: Vec<Value> = z.iter().map(|x| Value::point(exact(*x))).collect();
+        let Some(index) = Index::new(&layers, machine.format) else { continue };
+        if index.next(0, &values, machine.format) == 0 {
+            continue;
+        }
+        skipped += 1;
+        for _ in 0..4 {
+            let got = machine.sum(&unit.terms(&z));
+            assert!(got <= 0.0, "seed {seed}: {got:e} of {:?} and {} at {z:?} is skipped", unit.weights, unit.bias);
+        }
+    }
+    assert!(skipped > 1000, "only {skipped} were skipped");
+}
+
+#[test]
+#[ignore = "half an hour"]
+fn many_networks_do_what_they_are_said_to() {
+    sums(30_000_000);
+    sweeps(3_000_000);
+    networks(1 << 32, 2_000_000);
+}
