@@ -170,7 +170,7 @@ fn layers_are_composed_before_intervals_are_put_in() {
 fn zigzags_are_bounded_at_their_kinks() {
     // Up and down, ten times: units at 0.1, 0.2, …, more than are looked at piece by piece.
     let bends: Vec<f64> = (1..10_u8).map(|k| -f64::from(k) / 16.0).collect();
-    let sign = |k: usize| if k % 2 == 0 { [-2.0] } else { [2.0] };
+    let sign = |k: usize| if k.is_multiple_of(2) { [-2.0] } else { [2.0] };
     let writes: Vec<[f64; 1]> = (0..9).map(sign).collect();
     let mut all: Vec<Unit<'_>> =
         bends.iter().zip(&writes).map(|(bend, write)| (&[1.0][..], *bend, &write[..])).collect();
