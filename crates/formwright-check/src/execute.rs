@@ -529,10 +529,10 @@ fn give<'k>(
 
 /// Attention of tokens to keys, which are tokens too: `keys` lists which of them, as often as they occur.
 fn attention(heads: &[Head], tokens: &mut [Vec<Value>], keys: &[usize], format: Format) -> Outcome<()> {
-    let writes = |head: &&Head| !head.o.iter().all(Row::is_zero) && !head.v.iter().all(Row::is_zero);
-    let heads: Vec<&Head> = heads.iter().filter(writes).collect();
+    let writes = |head: &Head| !head.o.iter().all(Row::is_zero) && !head.v.iter().all(Row::is_zero);
+    let writing: Vec<&Head> = heads.iter().filter(|head| writes(head)).collect();
     let mut read = Vec::new();
-    for head in &heads {
+    for head in heads {
         let mut known = BTreeMap::new();
         for key in keys {
             if let (false, Some(z)) = (known.contains_key(key), tokens.get(*key)) {
@@ -557,11 +557,12 @@ fn attention(heads: &[Head], tokens: &mut [Vec<Value>], keys: &[usize], format: 
                 known.push((query, seen, given));
             }
         }
-        let given: Vec<&Given<'_>> =
-            known.iter().zip(found).filter_map(|(known, at)| Some(&known.get(at)?.2)).collect();
+        // Heads that write nothing have been looked at, since 0 times an overflow is no number.
+        let given = heads.iter().zip(known.iter().zip(found)).filter(|(head, _)| writes(head));
+        let given: Vec<&Given<'_>> = given.filter_map(|(_, (known, at))| Some(&known.get(at)?.2)).collect();
         let mut z = z.clone();
         for (r, own) in z.iter_mut().enumerate() {
-            let rows: Vec<&Row> = heads.iter().filter_map(|head| head.o.get(r)).collect();
+            let rows: Vec<&Row> = writing.iter().filter_map(|head| head.o.get(r)).collect();
             if rows.iter().all(|row| row.is_zero()) {
                 continue;
             }
@@ -572,7 +573,7 @@ fn attention(heads: &[Head], tokens: &mut [Vec<Value>], keys: &[usize], format: 
                 written.for_each(|(weight, total)| sum.weighted(weight, &total.value));
             }
             let total = sum.total(None)?.value;
-            let pair = if total.range.is_point() { None } else { paired(&heads, &rows, &given, own, format) };
+            let pair = if total.range.is_point() { None } else { paired(&writing, &rows, &given, own, format) };
             *own = match pair {
                 Some(pair) => sum.total(Some(pair))?.value,
                 None => total,
@@ -648,7 +649,7 @@ fn paired(heads: &[&Head], rows: &[&Row], given: &[&Given<'_>], own: &Value, for
     let ([first, second], [to, from], [plus, minus]) = (heads, rows, given) else { return None };
     let opposite = to.weights.len() == from.weights.len()
         && to.weights.iter().zip(&from.weights).all(|(a, b)| a.0 == b.0 && a.1 == -&b.1);
-    if first.v != second.v || !opposite || plus.shares.len() != minus.shares.len() {
+    if first.v != second.v || first.mask != second.mask || !opposite || plus.shares.len() != minus.shares.len() {
         return None;
     }
     let mut result = own.range.clone();
@@ -708,7 +709,8 @@ impl<'n> Index<'n> {
             let mut sides: [Option<Dyadic>; 2] = [None, None];
             for row in units.iter().filter(|row| !row.is_zero()) {
                 let left = row.weights.iter().zip(reads).all(|(a, b)| a.0 == b.0 && a.1 == -&b.1);
-                if row.weights.len() != reads.len() || (row.weights != reads && !left) {
+                let large = row.bias.top() >= format.most.saturating_sub(2);
+                if row.weights.len() != reads.len() || (row.weights != reads && !left) || large {
                     return None;
                 }
                 // The bias with what rounding can add to it.
@@ -735,6 +737,10 @@ impl<'n> Index<'n> {
             let Some(value) = z.get(*place) else { continue };
             let term = &Range::point(weight.clone()) * &value.range;
             (t, size) = (&t + &term, &size + &term.size());
+        }
+        // What overflows does not rest.
+        if size.top() >= format.most.saturating_sub(2) {
+            return from;
         }
         let k = self.reads.len().saturating_add(1);
         let slack = &(&gamma(k, format) * &size) + &times(k.saturating_mul(2), format.least);

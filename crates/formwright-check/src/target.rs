@@ -167,6 +167,22 @@ impl Expr {
         test(self) || self.parts().into_iter().any(|part| part.any(test))
     }
 
+    /// Whether it is a whole number, as far as its form shows.
+    fn is_whole(&self) -> bool {
+        match self {
+            Self::Number(range) => range.is_point() && range.floor() == *range,
+            Self::Word(word) => word != "token",
+            Self::Aggregate(f, ..) => f == "count",
+            Self::Apply(name, parts) => match name.as_str() {
+                "floor" => true,
+                "if" => parts.iter().skip(1).all(Self::is_whole),
+                "negate" | "add" | "sub" | "mul" | "mod" | "min" | "max" | "clamp" => parts.iter().all(Self::is_whole),
+                _ => false,
+            },
+            _ => false,
+        }
+    }
+
     fn is_index(&self) -> bool {
         matches!(self, Self::Word(word) if word == "index")
     }
@@ -397,6 +413,9 @@ impl Evaluation<'_> {
     /// The places below `size` that a number may name.
     fn places(&self, index: &Expr, at: At, size: usize) -> Result<Vec<usize>, String> {
         let range = self.number(index, at)?;
+        if !range.is_point() && !index.is_whole() {
+            return Err("an index is not shown to be whole".to_owned());
+        }
         let last = Range::whole(size.saturating_sub(1)).hi;
         if range.lo.is_negative() || range.hi > last {
             return Err(format!("an index is not shown to be below {size}"));

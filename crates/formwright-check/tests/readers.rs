@@ -304,6 +304,18 @@ fn expressions_mean_what_the_page_says() {
 }
 
 #[test]
+fn an_index_is_whole() {
+    let over_box = |e: &str| Artifact::new(on_box(e), 2, "4", &[(1.0, 0.0)], &[1.0]).over_box(1, "0 0");
+    accepted(&over_box(r#"{"gather":{"call":["floor",["token"]]}}"#));
+    accepted(&over_box(r#"{"gather":{"binary":["sub",{"number":1},{"call":["floor",["token"]]}]}}"#));
+    rejected(&over_box(r#"{"gather":"token"}"#), "target");
+    rejected(&over_box(r#"{"table":["token",[0,1]]}"#), "target");
+    // 1 and a little, less than the digits that are kept.
+    let near = format!("1{}1/1{}", "0".repeat(99), "0".repeat(100));
+    rejected(&over_box(&format!(r#"{{"gather":{{"number":"{near}"}}}}"#)), "target");
+}
+
+#[test]
 fn functions_are_enclosed() {
     // Constants to 30 digits, and what is claimed of a network that gives the nearest double.
     let near = |e: &str, value: f64| {

@@ -146,6 +146,47 @@ fn pairs_cancel_only_if_they_are_pairs() {
     rejected(&attended(&zero, near, 0.0, &[head(1.0, 0), double]), "point");
 }
 
+#[test]
+fn pairs_see_the_same_keys() {
+    // Values x plus something that is not known exactly; one head sees token 0, the other token 1.
+    let sees = |mask: &'static str, o: f64| Head { mask, v: vec![1.0, 1.0, 0.0], o: vec![0.0, 0.0, o], ..head(0.0, 0) };
+    let net = |first: &'static str, second: &'static str| {
+        let embed = [(1.0, 0.0), (0.0, 0.0), (0.0, 0.0)];
+        let net = Artifact::new(on_integers(&number("0"), 0, 2), 2, "1/1000", &embed, &[0.0, 0.0, 1.0]);
+        net.attention(&[head(1.0, 0)]).attention(&[sees(first, 1.0), sees(second, -1.0)])
+    };
+    accepted(&net("* * 0 0 no", "* * 0 0 no"));
+    rejected(&net("* * 0 0 no", "* * 1 1 no"), "point");
+}
+
+#[test]
+fn heads_that_write_nothing_must_be_finite_too() {
+    // 0 times a number that is none is none.
+    let idle = |q_bias: f64| Head { q_bias, k: vec![1e300, 0.0, 0.0], o: vec![0.0; 3], ..head(0.0, 0) };
+    accepted(&attended(&number("0"), "0", 0.0, &[idle(1.0)]));
+    rejected(&attended(&number("0"), "0", 0.0, &[idle(1e300)]), "finite");
+    let blank = |q_bias: f64| Head { q_bias, v: vec![0.0; 3], o: vec![0.0, 1.0, 0.0], ..idle(0.0) };
+    accepted(&attended(&number("0"), "0", 0.0, &[blank(1.0)]));
+    rejected(&attended(&number("0"), "0", 0.0, &[blank(1e300)]), "finite");
+}
+
+#[test]
+fn units_that_rest_must_be_finite_too() {
+    let unit = |large: f64, bias: f64| {
+        let embed = [(0.0, large), (0.0, 1e10), (0.0, 0.0)];
+        let net = Artifact::new(on_integers(&number("0"), 0, 1), 1, "0", &embed, &[0.0, 0.0, 1.0]);
+        net.forward(&[(&[-1e300, 1e300, 0.0], bias, &[0.0, 0.0, 1.0])])
+    };
+    // -10^600 + 10^310 may come out as the difference of two infinities.
+    rejected(&unit(1e300, 0.0), "finite");
+    let below = |least: f64| {
+        let net = Artifact::new(on_integers(r#""token""#, 1, 2), 1, "0", &[(1.0, 0.0)], &[1.0]);
+        net.forward(&[(&[least], least, &[1.0])])
+    };
+    accepted(&below(-1e300));
+    rejected(&below(-f64::MAX), "finite");
+}
+
 /// Claims that a token of `[0, 1]` is taken to a number, up to a bound in the mean.
 fn layer(units: &[Unit<'_>], is: &str, bound: &str) -> Artifact {
     Artifact::new(on_box(&number(is)), 1, bound, &[(1.0, 0.0)], &[1.0]).over_box(1, "0 0").forward(units)
