@@ -76,6 +76,14 @@ fn products_that_snap_may_be_added_up_on_one_side() {
 }
 
 #[test]
+fn the_least_numbers_are_what_their_bits_say() {
+    // 2^1000 times 2^-1074 is 2^-74, not twice as much.
+    let product = |is: &str| products(&[(2.0_f64.powi(1000), 5e-324)], is, "1/37778931862957161709568");
+    rejected(&product("1/9444732965739290427392"), "point");
+    rejected(&product("0"), "point");
+}
+
+#[test]
 fn any_sum_is_off_by_its_roundings() {
     let terms = [1.0, HALF, HALF];
     let (above, one) = ("4503599627370497/4503599627370496", "1");
@@ -144,6 +152,22 @@ fn pairs_cancel_only_if_they_are_pairs() {
     rejected(&attended(&zero, near, 0.0, &[head(1.0, 0), head(1.0, 0)]), "point");
     let double = Head { o: vec![0.0, -2.0, 0.0], ..head(1.0, 0) };
     rejected(&attended(&zero, near, 0.0, &[head(1.0, 0), double]), "point");
+}
+
+#[test]
+fn pairs_add_the_first_head_and_take_the_second_away() {
+    let softmax = |times: &str| {
+        let power = format!(r#"{{"call":["exp",[{{"binary":["mul","token",{}]}}]]}}"#, number(times));
+        let total = format!(r#"{{"aggregate":["sum",{power},null]}}"#);
+        let values = format!(r#"{{"aggregate":["sum",{{"binary":["mul","token",{power}]}},null]}}"#);
+        format!(r#"{{"binary":["div",{values},{total}]}}"#)
+    };
+    let difference = |a: &str, b: &str| format!(r#"{{"binary":["sub",{},{}]}}"#, softmax(a), softmax(b));
+    let back = |score: f64| Head { o: vec![0.0, -1.0, 0.0], ..head(score, 0) };
+    let heads = [head(1.0, 0), back(3.0)];
+    accepted(&attended(&difference("1", "3"), "1/1000000000000", 0.0, &heads));
+    rejected(&attended(&difference("3", "1"), "1/1000000000000", 0.0, &heads), "point");
+    rejected(&attended(&difference("1", "2"), "1/1000000000000", 0.0, &heads), "point");
 }
 
 #[test]
@@ -256,6 +280,21 @@ fn an_integral_is_over_all_of_the_box_and_all_outputs() {
     rejected(&off(1, "2", "lp 2", "11/16"), "integral");
     accepted(&off(3, "1", "lp 2", "7/8"));
     rejected(&off(3, "1", "lp 2", "13/16"), "integral");
+}
+
+#[test]
+fn products_of_ranges_have_all_four_corners() {
+    // Where the target is not 0, with a network that is: factors of either sign, in either order.
+    let claim = |a: &str, b: &str| {
+        let part = |shift: &str| format!(r#"{{"binary":["sub","token",{}]}}"#, number(shift));
+        let target = on_box(&format!(r#"{{"binary":["mul",{},{}]}}"#, part(a), part(b)));
+        Artifact::new(target, 1, "1/100", &[(0.0, 0.0)], &[1.0]).over_box(1, "0 0")
+    };
+    for (a, b) in
+        [("0", "1"), ("1", "0"), ("0", "0"), ("1", "1"), ("1/2", "1/2"), ("1/2", "2"), ("2", "1/2"), ("-1", "2")]
+    {
+        rejected(&claim(a, b), "integral");
+    }
 }
 
 #[test]
