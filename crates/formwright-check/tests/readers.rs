@@ -1,0 +1,399 @@
+//! CERTIFICATE.md, sections 1 to 5: what is not of the format, or does not fit, is rejected by its name; what is not decided is declined.
+
+#![allow(clippy::indexing_slicing, clippy::arithmetic_side_effects, clippy::expect_used)]
+
+mod support;
+
+use formwright_check::{Files, Verdict, check};
+use support::{Artifact, Head, accepted, declined, on_box, on_integers, rejected, safetensors};
+
+const TOKEN: &str = r#""token""#;
+
+fn identity() -> Artifact {
+    Artifact::new(on_integers(TOKEN, 0, 3), 2, "0", &[(1.0, 0.0)], &[1.0])
+}
+
+fn averaging(mask: &'static str) -> Artifact {
+    let head = Head { mask, q: vec![0.0], q_bias: 0.0, k: vec![0.0], v: vec![1.0], o: vec![0.0] };
+    identity().attention(&[head])
+}
+
+fn obligation(verdict: &Verdict) -> &str {
+    match verdict {
+        Verdict::Accepted(_) => "accepted",
+        Verdict::Rejected(reason) | Verdict::Declined(reason) => reason.obligation,
+    }
+}
+
+/// What is said of an artifact whose certificate has been edited.
+fn edited(artifact: &Artifact, from: &str, to: &str) -> String {
+    let (target, weights) = (artifact.target.as_bytes(), artifact.weights());
+    let text = artifact.certificate(target, &weights);
+    assert!(text.contains(from), "{from:?} is not in\n{text}");
+    let certificate = text.replacen(from, to, 1);
+    obligation(&check(&Files { certificate: certificate.as_bytes(), target, weights: &weights })).to_owned()
+}
+
+#[test]
+fn a_certificate_has_one_form() {
+    let net = averaging("* * * * no");
+    accepted(&net);
+    let edits = [
+        ("certificate 1", "certificate 2"),
+        ("certificate 1\n", "certificate 1 \n"),
+        ("certificate 1\n", "certificate 1\r\n"),
+        ("certificate 1\n", "certificate 1\n\n"),
+        ("badge certified", "badge  certified"),
+        ("badge certified", "badge\tcertified"),
+        ("badge certified", "badge sure"),
+        ("badge certified\n", ""),
+        ("badge certified", "badge certified\nbadge certified"),
+        ("over integers", "over reals"),
+        ("over integers", "over distinct-integers"),
+        ("over integers", "over integers 1"),
+        ("norm sup", "norm max"),
+        ("norm sup", "norm lp"),
+        ("bound 0", "bound 00"),
+        ("bound 0", "bound -0"),
+        ("bound 0", "bound 0/1"),
+        ("bound 0", "bound 2/4"),
+        ("bound 0", "bound 1/1"),
+        ("bound 0", "bound 1/-2"),
+        ("bound 0", "bound 1/02"),
+        ("bound 0", "bound 0.5"),
+        ("bound 0", "bound +1"),
+        ("bound 0", "bound 1e3"),
+        ("assumptions 0", "assumptions 1"),
+        ("tokens 2 2", "tokens 2"),
+        ("tokens 2 2", "tokens 2 2 2"),
+        ("tokens 2 2", "tokens 2 02"),
+        ("tokens 2 2", "tokens 2 -2"),
+        ("dims 1", "dims 2147483648"),
+        ("execution ieee-any-order f64", "execution ieee-any-order f16"),
+        ("execution ieee-any-order f64", "execution any f64"),
+        ("runs 1", "runs 0"),
+        ("runs 1", "runs 2"),
+        ("run 1 attention", "run 0 attention"),
+        ("run 1 attention softmax 1 1 1 0", "run 1"),
+        ("run 1 attention softmax 1 1 1 0", "run 1 attention hardmax 1 1 1 0"),
+        ("run 1 attention softmax 1 1 1 0", "run 1 attention softmax 1 1 1 0 ff 0"),
+        ("run 1 attention softmax 1 1 1 0", "run 1 attention softmax 1 1 1 0 ff 1 ff 1"),
+        ("run 1 attention softmax 1 1 1 0", "run 1 ff 1 attention softmax 1 1 1 0"),
+        ("run 1 attention softmax 1 1 1 0", "run 1 attention softmax 2 1 1 0"),
+        ("mask * * * * no", "mask * * * no"),
+        ("mask * * * * no", "mask * * * * maybe"),
+        ("mask * * * * no", "mask * * * 2147483648 no"),
+        ("mask * * * * no\n", ""),
+        ("end\n", "end"),
+        ("end\n", "end\n\n"),
+        ("end\n", "end\nend\n"),
+        ("end\n", "End\n"),
+    ];
+    for (from, to) in edits {
+        assert_eq!(edited(&net, from, to), "format", "{from:?} to {to:?}");
+    }
+    let digits = "7".repeat(4096);
+    assert_eq!(edited(&net, "bound 0", &format!("bound {digits}")), "accepted");
+    assert_eq!(edited(&net, "bound 0", &format!("bound {digits}7")), "format");
+    assert_eq!(edited(&net, "bound 0", &format!("bound 1/{digits}7")), "format");
+}
+
+#[test]
+fn a_certificate_is_about_these_bytes() {
+    let net = identity();
+    let (target, weights) = (net.target.as_bytes(), net.weights());
+    let text = net.certificate(target, &weights);
+    let said = |target: &[u8], weights: &[u8]| {
+        obligation(&check(&Files { certificate: text.as_bytes(), target, weights })).to_owned()
+    };
+    assert_eq!(said(target, &weights), "accepted");
+    assert_eq!(said(&[target, b" "].concat(), &weights), "hash");
+    assert_eq!(said(target, &[&weights, b" ".as_slice()].concat()), "hash");
+    assert_eq!(edited(&net, "sha256 target.json ", "sha256 target.json 0"), "hash");
+}
+
+/// What is said of tensors with this header, for the network with one unit.
+fn headed(change: impl Fn(String) -> String, data: impl Fn(Vec<u8>) -> Vec<u8>) -> String {
+    let net = identity();
+    let weights = net.weights();
+    let length = usize::from(weights[0]) + 256 * usize::from(weights[1]);
+    let header = String::from_utf8(weights[8..8 + length].to_vec()).expect("a text");
+    let weights = safetensors(&change(header), &data(weights[8 + length..].to_vec()));
+    let target = net.target.as_bytes();
+    let certificate = net.certificate(target, &weights);
+    obligation(&check(&Files { certificate: certificate.as_bytes(), target, weights: &weights })).to_owned()
+}
+
+#[test]
+fn the_tensors_fill_the_file_and_are_those_of_the_network() {
+    let same = |header: String| header;
+    assert_eq!(headed(same, |data| data), "accepted");
+    assert_eq!(headed(|header| header.replacen('{', r#"{"__metadata__":{"a":"b"},"#, 1), |data| data), "accepted");
+    let edits = [
+        ("[0,8]", "[8,16]"),
+        ("[0,8]", "[0,16]"),
+        ("[8,16]", "[0,8]"),
+        ("[24,32]", "[32,40]"),
+        ("[24,32]", "[24,31]"),
+        ("F64", "F32"),
+        ("F64", "f64"),
+        ("[1, 1]", "[1]"),
+        ("[1, 1]", "[1, 1, 1]"),
+        ("[1, 1]", "[1.0, 1]"),
+        ("embed.bias", "embed.weight"),
+        ("embed.bias", "Embed.bias"),
+        ("\"dtype\"", "\"more\":0,\"dtype\""),
+        ("\"shape\"", "\"shapes\""),
+        ("}}", "}},"),
+        ("{\"embed.w", "[\"embed.w"),
+    ];
+    for (from, to) in edits {
+        assert_eq!(headed(|header| header.replacen(from, to, 1), |data| data), "weights", "{from} to {to}");
+    }
+    let more = r#","more":{"dtype":"F64","shape":[1],"data_offsets":[32,40]}}"#;
+    let with_more = |header: String| header.strip_suffix('}').expect("an object").to_owned() + more;
+    assert_eq!(headed(with_more, |data| [data, vec![0; 8]].concat()), "weights");
+    assert_eq!(headed(same, |data| [data, vec![0; 8]].concat()), "weights");
+    assert_eq!(headed(same, |data| data[..24].to_vec()), "weights");
+    for bits in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+        assert_eq!(headed(same, |data| [&data[..24], &bits.to_le_bytes()].concat()), "weights");
+    }
+    let mut cut = identity();
+    cut.tensors.truncate(3);
+    rejected(&cut, "weights");
+}
+
+#[test]
+fn targets_are_read_strictly() {
+    let net = |target: &str| Artifact { target: target.into(), ..identity() };
+    let plain = identity().target;
+    accepted(&net(&plain.replace("{\"kind\"", " {\n \"name\" : \"x\", \"text\":\"x\",\t\"kind\"")));
+    let edits = [
+        ("{\"kind\"", "{\"more\":0,\"kind\""),
+        ("{\"kind\"", "{\"kind\":\"expression\",\"kind\""),
+        ("\"expression\"", "\"program\""),
+        ("\"body\"", "\"more\":0,\"body\""),
+        ("\"each\"", "\"all\""),
+        ("\"token\"", "\"tokens\""),
+        ("\"token\"", "{\"number\":\"1\",\"negate\":\"token\"}"),
+        ("\"token\"", "{\"number\":\"1/0\"}"),
+        ("\"token\"", "{\"number\":\"1/-2\"}"),
+        ("\"token\"", "{\"number\":\"0x1\"}"),
+        ("\"token\"", "{\"number\":1e3}"),
+        ("\"token\"", "{\"number\":.5}"),
+        ("\"token\"", "{\"number\":01}"),
+        ("\"token\"", "{\"power\":[\"token\",4097]}"),
+        ("\"token\"", "{\"power\":[\"token\",-1]}"),
+        ("\"token\"", "{\"bound\":\"b\"}"),
+        ("\"token\"", "{\"binary\":[\"pow\",\"token\",\"token\"]}"),
+        ("\"token\"", "{\"binary\":[\"less\",\"token\",\"token\"]}"),
+        ("\"token\"", "{\"call\":[\"exp\",[\"token\",\"token\"]]}"),
+        ("\"token\"", "{\"call\":[\"add\",[\"token\",\"token\"]]}"),
+        ("\"token\"", "{\"aggregate\":[\"sum\",\"token\"]}"),
+        ("\"token\"", "{\"compare\":[\"less\",\"token\",\"token\"]}"),
+        ("\"token\"", "\"running\""),
+        ("\"token\"", "{\"gather\":\"length\"}"),
+        ("\"token\"", "{\"gather\":{\"number\":\"-1\"}}"),
+        ("\"token\"", "{\"gather\":{\"number\":\"1/2\"}}"),
+        ("\"token\"", "{\"coordinate\":[\"token\",1]}"),
+        ("\"token\"", "{\"table\":[\"token\",[0,1]]}"),
+        ("\"token\"", "{\"binary\":[\"mod\",\"token\",{\"number\":0}]}"),
+        ("\"token\"", "{\"call\":[\"log\",[\"token\"]]}"),
+        ("\"token\"", "{\"call\":[\"sqrt\",[{\"number\":\"-1\"}]]}"),
+        ("\"token\"", "{\"aggregate\":[\"mean\",\"token\",{\"compare\":[\"less\",\"token\",{\"number\":0}]}]}"),
+        ("\"token\"", "{\"aggregate\":[\"max\",\"token\",{\"compare\":[\"less\",\"token\",{\"number\":0}]}]}"),
+        ("[0,3]", "[3,3]"),
+        ("[0,3]", "[0,3,4]"),
+        ("[0,3]", "[0,16777217]"),
+        ("}}}", "}}} x"),
+        ("}}}", "}}"),
+    ];
+    for (from, to) in edits {
+        let target = plain.replacen(from, to, 1);
+        assert_ne!(target, plain);
+        assert_eq!(obligation(&net(&target).verdict()), "target", "{target}");
+    }
+}
+
+#[test]
+fn expressions_mean_what_the_page_says() {
+    // Of the tokens 1 and 2, in this order, among all; the network is constant.
+    let is = |e: &str, value: f64| {
+        let here =
+            |at: u8, is: u8| format!(r#"{{"compare":["equal",{{"gather":{{"number":{at}}}}},{{"number":{is}}}]}}"#);
+        let first = r#"{"compare":["equal","index",{"number":0}]}"#;
+        let when = format!(r#"{{"and":[{first},{{"and":[{},{}]}}]}}"#, here(0, 1), here(1, 2));
+        let each = format!(r#"{{"if":[{when},{e},{{"number":"{value}"}}]}}"#);
+        accepted(&Artifact::new(on_integers(&each, 1, 3), 2, "0", &[(0.0, value)], &[1.0]));
+        rejected(&Artifact::new(on_integers(&each, 1, 3), 2, "0", &[(0.0, value + 1.0)], &[1.0]), "point");
+        let other = each.replacen(&format!("\"number\":\"{value}\""), &format!("\"number\":\"{}\"", value + 1.0), 1);
+        if other != each {
+            rejected(&Artifact::new(on_integers(&other, 1, 3), 2, "0", &[(0.0, value + 1.0)], &[1.0]), "point");
+        }
+    };
+    let number = |x: &str| format!(r#"{{"number":"{x}"}}"#);
+    let binary = |op: &str, a: &str, b: &str| format!(r#"{{"binary":["{op}",{},{}]}}"#, number(a), number(b));
+    let call = |f: &str, a: &[&str]| {
+        format!(r#"{{"call":["{f}",[{}]]}}"#, a.iter().map(|a| number(a)).collect::<Vec<_>>().join(","))
+    };
+    let aggregate = |f: &str| format!(r#"{{"aggregate":["{f}","token",null]}}"#);
+    is(TOKEN, 1.0);
+    is(r#""index""#, 0.0);
+    is(r#""length""#, 2.0);
+    is(&number("0.5"), 0.5);
+    is(&number("-1/4"), -0.25);
+    is(r#"{"negate":"length"}"#, -2.0);
+    is(r#"{"power":["length",3]}"#, 8.0);
+    is(r#"{"power":["length",0]}"#, 1.0);
+    is(&binary("add", "3", "5"), 8.0);
+    is(&binary("sub", "3", "5"), -2.0);
+    is(&binary("mul", "3", "5"), 15.0);
+    is(&binary("div", "3", "-4"), -0.75);
+    is(&binary("mod", "-7", "3"), 2.0);
+    is(&binary("mod", "7", "-3"), 1.0);
+    is(&call("abs", &["-3"]), 3.0);
+    is(&call("relu", &["-3"]), 0.0);
+    is(&call("relu", &["3"]), 3.0);
+    is(&call("floor", &["-1/2"]), -1.0);
+    is(&call("sqrt", &["9/4"]), 1.5);
+    is(&call("exp", &["0"]), 1.0);
+    is(&call("min", &["3", "5"]), 3.0);
+    is(&call("max", &["3", "5"]), 5.0);
+    is(&call("clamp", &["9", "3", "5"]), 5.0);
+    is(&call("clamp", &["4", "5", "3"]), 3.0);
+    is(&aggregate("sum"), 3.0);
+    is(&aggregate("mean"), 1.5);
+    is(&aggregate("var"), 0.25);
+    is(&aggregate("max"), 2.0);
+    is(&aggregate("min"), 1.0);
+    is(r#"{"aggregate":["sum","running",null]}"#, 1.0);
+    is(r#"{"aggregate":["sum","index",null]}"#, 0.0);
+    is(r#"{"aggregate":["count",{"compare":["less-equal","token",{"number":1}]},null]}"#, 1.0);
+    is(r#"{"aggregate":["sum","token",{"compare":["greater","running","index"]}]}"#, 2.0);
+    is(
+        r#"{"aggregate":["sum",{"gather":{"binary":["sub",{"number":1},"running"]}},{"not":{"compare":["equal","running",{"number":0}]}}]}"#,
+        1.0,
+    );
+    is(r#"{"sort":{"negate":"token"}}"#, -2.0);
+    is(r#"{"table":["token",[7,8,9]]}"#, 8.0);
+    is(r#"{"coordinate":["token",0]}"#, 1.0);
+    for (op, value) in [
+        ("less", 1.0),
+        ("less-equal", 1.0),
+        ("greater", 0.0),
+        ("greater-equal", 0.0),
+        ("equal", 0.0),
+        ("not-equal", 1.0),
+    ] {
+        is(&format!(r#"{{"if":[{{"compare":["{op}","token","length"]}},{{"number":1}},{{"number":0}}]}}"#), value);
+    }
+    for (op, value) in [
+        ("less", 0.0),
+        ("less-equal", 1.0),
+        ("greater", 0.0),
+        ("greater-equal", 1.0),
+        ("equal", 1.0),
+        ("not-equal", 0.0),
+    ] {
+        is(&format!(r#"{{"if":[{{"compare":["{op}","token","token"]}},{{"number":1}},{{"number":0}}]}}"#), value);
+    }
+    is(
+        r#"{"if":[{"or":[{"compare":["less","token","index"]},{"compare":["less","index","token"]}]},{"number":1},{"number":0}]}"#,
+        1.0,
+    );
+}
+
+#[test]
+fn an_index_is_whole() {
+    let over_box = |e: &str| Artifact::new(on_box(e), 2, "4", &[(1.0, 0.0)], &[1.0]).over_box(1, "0 0");
+    accepted(&over_box(r#"{"gather":{"call":["floor",["token"]]}}"#));
+    accepted(&over_box(r#"{"gather":{"binary":["sub",{"number":1},{"call":["floor",["token"]]}]}}"#));
+    rejected(&over_box(r#"{"gather":"token"}"#), "target");
+    rejected(&over_box(r#"{"table":["token",[0,1]]}"#), "target");
+    // 1 and a little, less than the digits that are kept.
+    let near = format!("1{}1/1{}", "0".repeat(99), "0".repeat(100));
+    rejected(&over_box(&format!(r#"{{"gather":{{"number":"{near}"}}}}"#)), "target");
+}
+
+#[test]
+fn functions_are_enclosed() {
+    // Constants to 30 digits, and what is claimed of a network that gives the nearest double.
+    let near = |e: &str, value: f64| {
+        let claim = |value: f64, bound: &str| Artifact::new(on_integers(e, 0, 1), 1, bound, &[(0.0, value)], &[1.0]);
+        accepted(&claim(value, "1/1000000000000000"));
+        rejected(&claim(value + 4e-15, "1/1000000000000000"), "point");
+        rejected(&claim(value - 4e-15, "1/1000000000000000"), "point");
+    };
+    let call = |f: &str, x: &str| format!(r#"{{"call":["{f}",[{{"number":"{x}"}}]]}}"#);
+    near(&call("exp", "1"), std::f64::consts::E);
+    near(&call("exp", "-1"), 0.367_879_441_171_442_33);
+    near(&call("exp", "-60"), 8.756_510_762_696_52e-27);
+    near(&call("log", "2"), std::f64::consts::LN_2);
+    near(&call("log", "1/10"), -std::f64::consts::LN_10);
+    near(&call("sqrt", "2"), std::f64::consts::SQRT_2);
+    near(&call("sqrt", "1/2"), std::f64::consts::FRAC_1_SQRT_2);
+    near(&call("tanh", "1/2"), 0.462_117_157_260_009_8);
+    near(&call("tanh", "-3"), -0.995_054_753_686_730_5);
+    near(&call("tanh", "2000"), 1.0);
+    near(&call("sin", "1"), 0.841_470_984_807_896_5);
+    near(&call("sin", "-20"), -0.912_945_250_727_627_7);
+    near(&call("cos", "1"), 0.540_302_305_868_139_8);
+    near(&call("cos", "20"), 0.408_082_061_813_391_96);
+}
+
+#[test]
+fn the_parts_must_fit() {
+    let over_box = || Artifact::new(on_box(TOKEN), 2, "2", &[(1.0, 0.0)], &[1.0]).over_box(2, "0 0");
+    accepted(&over_box());
+    rejected(&over_box().with("over", "integers").with("norm", "sup"), "claim");
+    rejected(&identity().over_box(2, "0 0"), "claim");
+    rejected(&identity().with("tokens", "3 2"), "claim");
+    rejected(&identity().with("tokens", "0 2"), "claim");
+    rejected(&identity().with("bound", "-1"), "claim");
+    rejected(&identity().with("positions", "3"), "claim");
+    rejected(&Artifact { target: on_box(TOKEN).replace("[0,1]", "[1,1]"), ..over_box() }, "claim");
+    rejected(&Artifact { target: on_box(TOKEN).replace("[0,1]", "[1,0]"), ..over_box() }, "claim");
+    let two = identity().target.replace(r#"{"each":"token"}"#, r#"{"coordinates":["token","token"]}"#);
+    rejected(&Artifact { target: two, ..identity() }, "claim");
+    // Masks that show nothing to some token.
+    for mask in ["1 * * * no", "* -1 * * no", "* * 2 * no", "* * * -1 no", "0 0 1 1 no", "1 0 * * no"] {
+        rejected(&averaging(mask), "claim");
+    }
+    for mask in ["1 * * * yes", "0 0 * * no", "-1 0 * * no", "* * 1 1 no", "* -1 * * yes"] {
+        accepted(&averaging(mask));
+    }
+    rejected(&averaging("* * 1 * no").with("tokens", "1 2"), "claim");
+    let table = |resolution: usize| {
+        format!(
+            r#"{{"kind":"table","tokens":1,"dims":1,"output_dims":1,"resolution":{resolution},"symmetry":"none","values":[[[0]],[[1]]]}}"#
+        )
+    };
+    let step = |resolution| Artifact::new(table(resolution), 1, "2", &[(1.0, 0.0)], &[1.0]).over_box(2, "0 0");
+    accepted(&step(2));
+    rejected(&step(3), "target");
+    rejected(&step(2).with("tokens", "2 2"), "claim");
+    declined(&step(2).over_box(4, "0 0"));
+}
+
+#[test]
+fn what_is_not_decided_is_declined() {
+    let over_box = || Artifact::new(on_box(TOKEN), 2, "2", &[(1.0, 0.0)], &[1.0]).over_box(2, "0 0");
+    declined(&identity().with("badge", "measured"));
+    declined(&identity().with("badge", "exact-on-grid"));
+    declined(&identity().with("assumptions", "1\nassume the sun rises"));
+    declined(&identity().with("norm", "lp 2"));
+    declined(&over_box().with("norm", "sup"));
+    declined(&over_box().with("over", "space"));
+    declined(&over_box().with("norm", "lp 3/2"));
+    declined(&over_box().with("norm", "lp 65"));
+    declined(&over_box().with("tokens", "1 2"));
+    declined(&over_box().over_box(0, "0 0"));
+    declined(&identity().with("tokens", "1 66"));
+    declined(&identity().with("tokens", "4097 4097"));
+    declined(&Artifact { target: on_integers(TOKEN, 0, 131_073), ..identity() }.with("tokens", "1 1"));
+    let masked = averaging("-1 0 * * no");
+    declined(&Artifact { target: on_box(TOKEN), ..masked }.over_box(2, "0 0"));
+    let mut average = averaging("* * * * no");
+    average.runs[0] = "run 1 attention average 1 0 1 0".into();
+    declined(&average);
+}
