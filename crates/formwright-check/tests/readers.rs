@@ -109,7 +109,7 @@ fn a_certificate_is_about_these_bytes() {
     assert_eq!(said(target, &weights), "accepted");
     assert_eq!(said(&[target, b" "].concat(), &weights), "hash");
     assert_eq!(said(target, &[&weights, b" ".as_slice()].concat()), "hash");
-    assert_eq!(edited(&net, "sha256 target.json ", "sha256 target.json 0"), "hash");
+    assert_eq!(edited(&net, "sha256 target.json ", "sha256 target.json 0"), "format");
 }
 
 /// What is said of tensors with this header, for the network with one unit.

@@ -7,7 +7,7 @@ use crate::number::{Dyadic, Range};
 use crate::weights::{Format, Head, Row};
 
 /// Rule *softmax*: the weights of keys with these scores.
-fn softmax(scores: &[Value], format: Format) -> Outcome<Vec<Value>> {
+pub(super) fn softmax(scores: &[Value], format: Format) -> Outcome<Vec<Value>> {
     let Some(top) = scores.iter().map(|score| score.range.clone()).reduce(|a, b| a.max(&b)) else {
         return Ok(Vec::new());
     };
@@ -138,7 +138,7 @@ pub(super) fn attention(heads: &[Head], tokens: &mut [Vec<Value>], keys: &[usize
 }
 
 /// How far the shares of so many keys add up to something else than 1.
-fn excess(keys: usize, format: Format) -> Dyadic {
+pub(super) fn excess(keys: usize, format: Format) -> Dyadic {
     &gamma(keys.saturating_add(1), format) + &times(keys, format.least)
 }
 

@@ -14,7 +14,9 @@
     clippy::unwrap_used
 )]
 
-use super::{Index, Program, Sum, Value, excess, rounded, softmax};
+use super::attention::{excess, softmax};
+use super::sum::Sum;
+use super::{Index, Program, Value, rounded};
 use crate::certificate::Mask;
 use crate::number::{Dyadic, Range};
 use crate::sweep::sweep;
