@@ -35,7 +35,7 @@ BLOCKS = 100_000
 TOKENS = 64
 
 ZERO, ONE = Fraction(0), Fraction(1)
-EXACT = 1 << 30  # what 0 is a multiple of: every power of two
+EXACT = 1 << 12  # what 0 is a multiple of: a power of two beyond both formats, as that of -EXACT is below them
 
 
 class Rejected(Exception):
@@ -87,7 +87,7 @@ def text(pattern):
 
 
 WORDS = {
-    "<count>": count, "<limit>": limit, "<rational>": rational, "<hash>": text("[0-9a-f]{64}"),
+    "<count>": count, "<size>": lambda word: count(word) or None, "<limit>": limit, "<rational>": rational, "<hash>": text("[0-9a-f]{64}"),
     "<badge>": text("certified|measured|exact-on-grid"), "<over>": text("box|integers|space"), "<yes|no>": text("yes|no"),
     "<kind>": text("softmax|average|linformer|performer"), "<format>": text("f64|f32"),
 }
@@ -113,7 +113,8 @@ class Lines:
         words = self.lines[self.number - 1].split(" ") if self.number <= len(self.lines) else []
         for shape in shapes:
             values = [WORDS.get(s, text(re.escape(s)))(word) for s, word in zip(shape.split(" "), words)]
-            if len(values) == len(words) == len(shape.split(" ")) and list(map(str, values)) == words:
+            whole = len(values) == len(words) == len(shape.split(" ")) and None not in values
+            if whole and list(map(str, values)) == words:
                 return values
         raise self.wrong(" or ".join(f"`{shape}`" for shape in shapes))
 
@@ -133,21 +134,25 @@ def read_certificate(data):
     if power and power[0] < 1:
         raise lines.wrong("an exponent of at least 1")
     _, c.bound = take("bound <rational>")
+    if c.bound < 0:
+        raise lines.wrong("a bound that is not negative")
     for _ in range(take("assumptions <count>")[1]):
         lines.number += 1
         line = lines.lines[lines.number - 1] if lines.number <= len(lines.lines) else ""
         if not re.fullmatch("assume( [!-~]+)+", line):
             raise lines.wrong("`assume <words>`")
         c.assumptions.append(line[7:])
-    _, c.least, c.most = take("tokens <count> <count>")
-    _, c.dims = take("dims <count>")
-    _, c.output_dims = take("output-dims <count>")
+    _, c.least, c.most = take("tokens <size> <size>")
+    _, c.dims = take("dims <size>")
+    _, c.output_dims = take("output-dims <size>")
     *_, c.format = take("execution ieee-any-order <format>")
-    _, c.width = take("width <count>")
+    _, c.width = take("width <size>")
     _, c.positions = take("positions <count>")
     c.runs = [read_run(lines) for _ in range(take("runs <count>")[1])]
     _, c.cells = take("cells <count>")
     _, *c.margins = take("margins <rational> <rational>")
+    if min(c.margins) < 0 or sum(c.margins) > 1:
+        raise lines.wrong("shares of a cell")
     take("end")
     take("")
     if lines.number != len(lines.lines):
@@ -167,12 +172,12 @@ class Run(NamedTuple):
 
 
 def read_run(lines):
-    attention = "run <count> attention <kind> <count> <count> <count> <count>"
-    _, blocks, *parts = lines.take("run <count> ff <count>", attention, f"{attention} ff <count>")
+    attention = "run <size> attention <kind> <size> <count> <size> <count>"
+    _, blocks, *parts = lines.take("run <size> ff <size>", attention, f"{attention} ff <size>")
     hidden = parts[-1] if "ff" in parts else None
     kind, heads, *sizes = parts[1:6] if parts[0] == "attention" else (None, 0, 0, 0, 0)
-    if kind in ("softmax", "average") and sizes[-1]:
-        raise lines.wrong(f"the size 0 with {kind}")
+    if kind and [bool(size) for size in sizes[::2]] != [kind != "average", kind in ("linformer", "performer")]:
+        raise lines.wrong(f"head-size and size to be 0 just where {kind} has none")
     masks = [tuple(lines.take("mask <limit> <limit> <limit> <limit> <yes|no>")[1:]) for _ in range(heads)]
     return Run(blocks, kind, heads, *sizes, hidden, masks)
 
@@ -181,13 +186,10 @@ def read_run(lines):
 
 
 def read_json(data, obligation, place):
-    """One object without duplicate names, whose numbers are integers."""
+    """One object without duplicate names, of numbers in their one form and of Unicode text."""
 
-    def refuse(what):
-        def hook(text):
-            raise ValueError(f"{what} `{text}`")
-
-        return hook
+    def refuse(text):
+        raise ValueError(f"`{text}` is no number of this format")
 
     def pairs(entries):
         names = [name for name, _ in entries]
@@ -196,10 +198,11 @@ def read_json(data, obligation, place):
         return dict(entries)
 
     try:
-        value = json.loads(data.decode("utf-8"), object_pairs_hook=pairs, parse_constant=refuse("no number:"),
-                           parse_float=refuse("not an integer:"))
-    except (ValueError, RecursionError) as error:
-        raise Rejected(obligation, place, str(error) or "nested too deeply") from None
+        value = json.loads(data.decode("utf-8"), object_pairs_hook=pairs, parse_constant=refuse,
+                           parse_int=lambda text: refuse(text) if text == "-0" else int(text))
+        json.dumps(value, ensure_ascii=False).encode("utf-8")  # fails for half of a surrogate pair
+    except ValueError as error:
+        raise Rejected(obligation, place, str(error)) from None
     if not isinstance(value, dict):
         raise Rejected(obligation, place, "not a JSON object")
     return value
@@ -293,7 +296,7 @@ def number(data, digits, place):
         raise Rejected("weights", f"model.safetensors, {place}", "a number that is not finite")
     if exponent == 0:
         if fraction:
-            raise Declined(f"{place} has a number below the normal range, which an execution may read as 0")
+            raise Rejected("weights", f"model.safetensors, {place}", "a number below the normal range")
         return ZERO
     value = Fraction((1 << digits - 1) + fraction) * power_of_two(exponent - bias - digits + 1)
     return -value if bits >> top else value
@@ -384,10 +387,10 @@ class Arithmetic:
         return round(x / step) * step
 
     def settle(self, lo, hi, q):
-        """A number of the format between lo and hi; both ends move inwards to such numbers."""
+        """A number of the format, and multiple of 2^q, between lo and hi; both ends move inwards to such numbers."""
         if max(-lo, hi) >= self.limit:
             raise Rejected("finite", "", f"a number of up to {show(max(-lo, hi))} may overflow")
-        up, down = power_of_two(self.grid(lo)), power_of_two(self.grid(hi))
+        up, down = power_of_two(max(self.grid(lo), q)), power_of_two(max(self.grid(hi), q))
         lo, hi = math.ceil(lo / up) * up, math.floor(hi / down) * down
         if lo == hi:
             return point(lo)
@@ -434,12 +437,15 @@ class Arithmetic:
             raise Rejected("finite", "", f"a sum whose terms may be {show(size)} in size may overflow")
         if not slip and self.representable(terms, q):
             return self.settle(lo, hi, q), ZERO
+        if not slip and (snapped := self.snapped(terms)):
+            return snapped, abs(snapped.lo - sum(term.lo for term in terms))
         if k == 1 or k == 2 and all(term.exact for term in terms):
             if not slip and (k == 1 and terms[0].exact or lo == hi == 0):
                 return self.settle(lo, hi, q), ZERO
             if slip:  # a single term is itself or 0
                 lo, hi = (min(lo, ZERO), max(hi, ZERO)) if k == 1 else (lo - slip, hi + slip)
-            return self.rounded(lo, hi, q), max(-lo, hi) * self.unit + self.tiny + slip
+            error = max(-lo, hi) * self.unit  # and not more than the smaller term: the larger is a number of the format
+            return self.rounded(lo, hi, q), (min(error, *(term.size for term in terms)) if k == 2 else error) + self.tiny + slip
         absorbed = self.absorbed(terms)
         if absorbed:
             (low, high, fine), error = absorbed
@@ -453,6 +459,17 @@ class Arithmetic:
             return False
         most = power_of_two(q + self.digits)
         return sum(max(term.hi, ZERO) for term in terms) <= most and sum(max(-term.lo, ZERO) for term in terms) <= most
+
+    def snapped(self, terms):
+        """The sum of known products of one sign, each so near to a number of the format that it counts as that."""
+        if any(not term.point or term.lo * terms[0].lo < 0 for term in terms):
+            return None
+        near = [point(self.nearest(term.lo)) for term in terms]
+        for x, g in zip(terms, near):
+            off, step = abs(x.lo - g.lo), power_of_two(self.grid(g.lo))
+            if off > step / 4 if x.size < g.size and is_power_of_two(g.size) else off >= step / 2:
+                return None
+        return point(sum(g.lo for g in near)) if self.representable(near, min(g.q for g in near)) else None
 
     def absorbed(self, terms):
         """The sum of large terms that is exact, and small ones that vanish in it; and what they can change."""
@@ -652,10 +669,21 @@ class Network:
                 terms[i] += [a.times(point(w), mixed[j]) for j, w in row]
         return tuple(a.total(entry)[0] for entry in terms)
 
-    def feed_forward(self, z, w1, b1, w2, b2):
-        """z + w2 max(w1 z + b1, 0) + b2, as a function of z before intervals are put in."""
+    def feed_forward(self, z, *layer):
+        """The layer at z; and along each coordinate that units bend in, piece by piece between their kinks."""
+        a, (found, kinks) = self.arithmetic, self.one_piece(z, *layer)
+        for i, places in kinks.items():
+            places = sorted(places)
+            pieces = [self.one_piece((*z[:i], a.settle(lo, hi, z[i].q), *z[i + 1 :]), *layer)[0]
+                      for lo, hi in zip(places, places[1:])]
+            found = tuple(a.settle(max(x.lo, min(y.lo for y in cut)), min(x.hi, max(y.hi for y in cut)),
+                                   max(x.q, min(y.q for y in cut))) for x, *cut in zip(found, *pieces))
+        return found
+
+    def one_piece(self, z, w1, b1, w2, b2):
+        """z + w2 max(w1 z + b1, 0) + b2, as a function of z before intervals are put in; and the kinks, by coordinate."""
         a = self.arithmetic
-        units = []
+        units, kinks = [], {}
         for row, bias in zip(w1, b1):
             value, error = a.total([a.times(point(w), z[i]) for i, w in row] + [point(bias)])
             if value.hi <= 0:
@@ -664,12 +692,17 @@ class Network:
             slope = {i: w for i, w in row if not z[i].point}
             offset = bias + sum(w * z[i].lo for i, w in row if z[i].point)
             units.append((Num(max(value.lo, ZERO), value.hi, value.q), error, slope, offset, value.lo >= 0))
+            if value.lo < 0 and len(slope) == 1:
+                ((i, w),) = slope.items()
+                lo, hi, place = z[i].lo, z[i].hi, -offset / w
+                if lo < place < hi:
+                    kinks.setdefault(i, {lo, hi}).update((a.settle(lo, place, z[i].q).hi, a.settle(place, hi, z[i].q).lo))
         out = []
         for i, row in enumerate(w2):
             live = [(w, units[j]) for j, w in row if units[j]]
             terms = [z[i], *(a.times(point(w), unit[0]) for w, unit in live), point(b2[i])]
             out.append(a.total(terms, composed(z, i, live, b2[i]) if live else None)[0])
-        return tuple(out)
+        return tuple(out), kinks
 
 
 def as_step(heads, ff):
@@ -778,7 +811,9 @@ def text_number(text):
         match = RATIONAL.fullmatch(text)
         if match and str(Fraction(int(match[1]), int(match[2] or 1))) == text:
             return Fraction(text)
-        if re.fullmatch(r"-?(0|[1-9][0-9]{0,299})\.[0-9]{1,300}", text):
+        if re.fullmatch(r"-?[0-9]+\.[0-9]+", text):
+            if len(text) > 4096:
+                raise Declined(f"a decimal of {len(text)} characters, the limit is 4096")
             return Fraction(text)
     raise wrong_target("a number", text)
 
@@ -998,6 +1033,8 @@ class Expression:
     def enclose(self, x):
         """[token][output coordinate] for a sequence of tokens of enclosures."""
         lets = {}
+        for name, i, k in product(self.lets, range(len(x)), range(self.dims)):  # used or not, each needs a value
+            self.bound(name, k, lambda p: p.i)(Place(x, lets, i, None))
         return [[output(Place(x, lets, i, None)) for output in self.outputs] for i in range(len(x))]
 
     def number(self, e, c, inside):
@@ -1007,7 +1044,7 @@ class Expression:
             return self.number(e, c, inside)
 
         match e if isinstance(e, str) or isinstance(e, dict) and len(e) == 1 else None:
-            case "token" if c < self.dims:
+            case "token":
                 return lambda p: p.x[p.token][c]
             case "index":
                 return lambda p: (Fraction(p.i),) * 2
@@ -1021,10 +1058,10 @@ class Expression:
             case {"negate": a}:
                 a = of(a)
                 return lambda p: OPERATIONS["sub"]((ZERO, ZERO), a(p))
-            case {"power": [a, k]} if type(k) is int and 0 <= k <= 1000:
+            case {"power": [a, k]} if type(k) is int and 0 <= k <= 4096:
                 a = of(a)
                 return lambda p: power(a(p), k)
-            case {"gather": a} if c < self.dims:
+            case {"gather": a}:
                 a = of(a)
                 return lambda p: p.x[whole(a(p), len(p.x))][c]
             case {"bound": str(name)} if name in self.lets:
@@ -1032,7 +1069,7 @@ class Expression:
             case {"gather-bound": [str(name), a]} if name in self.lets:
                 a = of(a)
                 return self.bound(name, c, lambda p: whole(a(p), len(p.x)))
-            case {"coordinate": [a, k]} if type(k) is int and k >= 0:
+            case {"coordinate": [a, k]} if type(k) is int and 0 <= k < self.dims:
                 return self.number(a, k, inside)
             case {"binary": [str(name), a, b]} if name in OPERATIONS:
                 a, b = of(a), of(b)
@@ -1124,8 +1161,8 @@ class Table:
     def __init__(self, table, c):
         names = "tokens", "dims", "output_dims", "resolution"
         sizes = n, dims, output_dims, resolution = [table[name] for name in names]
-        if not all(type(size) is int and size > 0 for size in sizes) or not isinstance(table["symmetry"], str):
-            raise wrong_target("sizes and symmetry", [sizes, table["symmetry"]])
+        if not all(type(size) is int and size > 0 for size in sizes):
+            raise wrong_target("sizes", sizes)
         if (n, n, dims, output_dims) != (c.least, c.most, c.dims, c.output_dims):
             raise Rejected("claim", "tokens, dims or output-dims", "not those of the table")
         values = table["values"]
@@ -1179,21 +1216,12 @@ def fits(c, target):
     def wrong(place, reason):
         return Rejected("claim", place, reason)
 
-    if not 1 <= c.least <= c.most:
+    if c.least > c.most:
         raise wrong("tokens", f"{c.least} to {c.most}")
-    sizes = [c.dims, c.output_dims, c.width]
-    for run in c.runs:
-        sizes += [run.blocks, *(run[2:5] if run.kind else ()), 1 if run.hidden is None else run.hidden]
-    if 0 in sizes:
-        raise wrong("sizes", "one of them is 0")
     if c.positions and not c.least == c.most == c.positions:
         raise wrong("positions", f"{c.positions} tokens have a position, the claim is about {c.least} to {c.most}")
     if c.over in ("box", "space") and target.integers or c.over not in ("box", "space") and not target.integers:
         raise wrong("over", f"`{c.over}`, and the target is over " + ("integers" if target.integers else "an interval"))
-    if c.bound < 0:
-        raise wrong("bound", f"{c.bound} is negative")
-    if min(c.margins) < 0 or sum(c.margins) > 1:
-        raise wrong("margins", f"{c.margins[0]} and {c.margins[1]} are no shares of a cell")
     if c.most > TOKENS:
         raise Declined(f"{c.most} tokens, the limit is {TOKENS}")
     for n, mask in product(range(c.least, c.most + 1), {mask for run in c.runs for mask in run.masks}):
