@@ -1,0 +1,217 @@
+//! Small networks of every family whose claims are decided, as the files that a checker reads.
+
+use formwright::artifact::{Contents, read_target, sha256};
+use formwright::compile::{Arithmetic, Construction, Request, Tolerance, compile};
+use formwright::construct::sumcode::{self, Family, Values};
+use formwright::construct::yun::Options;
+use formwright::lattice::Grid;
+use formwright::lower::{Format, Hidden};
+use formwright::network::{Precision, Realisation};
+use formwright::target::{Source, Table};
+use formwright_check::{Files, Verdict, check};
+
+use super::Random;
+
+/// The three files, and what they are called here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Artifact {
+    pub name: String,
+    pub certificate: Vec<u8>,
+    pub target: Vec<u8>,
+    pub weights: Vec<u8>,
+}
+
+impl Artifact {
+    pub fn new(name: &str, request: &Request) -> Self {
+        let model = compile(request).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let contents = Contents::of(&model).expect("files");
+        let (Some(weights), Some(certificate)) = (contents.weights, contents.certificate) else {
+            panic!("{name} claims nothing")
+        };
+        Self { name: name.to_owned(), certificate, target: contents.target, weights }
+    }
+
+    pub fn files(&self) -> [(&'static str, &[u8]); 3] {
+        [("certificate.fwc", &self.certificate), ("target.json", &self.target), ("model.safetensors", &self.weights)]
+    }
+
+    pub fn verdict(&self) -> Verdict {
+        check(&Files { certificate: &self.certificate, target: &self.target, weights: &self.weights })
+    }
+
+    /// Whether a false claim is rejected at once. One about an expression on a box is rejected only when its cells have been cut very fine.
+    pub fn is_quick(&self) -> bool {
+        self.line("over") != "box" || self.target.starts_with(b"{\n  \"kind\": \"table\"")
+    }
+
+    /// The certificate's text; only of one that nobody has spoilt.
+    pub fn text(&self) -> &str {
+        std::str::from_utf8(&self.certificate).expect("ASCII")
+    }
+
+    /// What stands behind the first word of a line.
+    pub fn line(&self, word: &str) -> &str {
+        let found = self.text().lines().find_map(|line| line.strip_prefix(word)?.strip_prefix(' '));
+        found.unwrap_or_else(|| panic!("{} has no line of {word}", self.name))
+    }
+
+    /// The same with something else behind the first word of a line.
+    pub fn with_line(&self, word: &str, content: &str) -> Self {
+        let (old, new) = (format!("\n{word} {}\n", self.line(word)), format!("\n{word} {content}\n"));
+        Self { certificate: self.text().replacen(&old, &new, 1).into_bytes(), ..self.clone() }
+    }
+
+    /// The same with the hashes of the files as they are now: what was changed is no longer betrayed by them.
+    pub fn hashed(self) -> Self {
+        let hash = |name: &str, bytes: &[u8]| format!("sha256 {name} {}", sha256(bytes));
+        let lines = self.text().lines().map(|line| match line.split(' ').nth(1) {
+            Some("target.json") => hash("target.json", &self.target),
+            Some("model.safetensors") => hash("model.safetensors", &self.weights),
+            _ => line.to_owned(),
+        });
+        let text = lines.collect::<Vec<_>>().join("\n") + "\n";
+        Self { certificate: text.into_bytes(), ..self }
+    }
+}
+
+const F32: Precision = Precision::F32;
+const F64: Precision = Precision::F64;
+
+fn request(target: Source, tokens: usize, construction: Construction, format: Format) -> Request {
+    Request {
+        source: target,
+        construction: Some(construction),
+        tokens: Some(tokens),
+        dims: None,
+        resolution: None,
+        options: Options::default(),
+        trade: None,
+        attention: Realisation::Softmax,
+        assume_equivariant: false,
+        tolerance: Tolerance::default(),
+        arithmetic: Arithmetic::Float(format),
+    }
+}
+
+fn expression(text: &str) -> Source {
+    read_target(text).unwrap_or_else(|error| panic!("{text}: {error}"))
+}
+
+pub fn yun(text: &str, tokens: usize, precision: Precision) -> Request {
+    request(expression(text), tokens, Construction::Yun, Format::literal(precision))
+}
+
+pub fn circuit(text: &str, tokens: usize, precision: Precision) -> Request {
+    request(expression(text), tokens, Construction::Circuit, Format::literal(precision))
+}
+
+/// By sums of codes.
+pub fn sums(text: &str, family: Family, values: Values) -> Request {
+    let options = sumcode::Options { values, ..sumcode::Options::of(family) };
+    request(expression(text), 2, Construction::SumCode(options), Format::literal(F64))
+}
+
+/// With tokens of so many coordinates.
+fn of_dims(dims: usize, request: Request) -> Request {
+    Request { dims: Some(dims), ..request }
+}
+
+fn positional(request: Request) -> Request {
+    Request { options: Options { positional: true, ..Options::default() }, ..request }
+}
+
+fn packed(request: Request, hidden: Hidden) -> Request {
+    Request { arithmetic: Arithmetic::Float(Format { hidden, ..Format::literal(F64) }), ..request }
+}
+
+/// On a grid of the unit box, with a bound in this norm.
+pub fn on_box(cells: u64, norm: &str, request: Request) -> Request {
+    let tolerance = Tolerance { norm: Some(norm.parse().expect("a norm")), ..Tolerance::default() };
+    Request { resolution: Some(cells), tolerance, ..request }
+}
+
+/// A table of halves for two tokens: the network gives every one of them exactly, so that nothing is left in the bound but what ramps cost.
+fn table(cells: u64, equivariant: bool) -> Source {
+    let grid = Grid::unit(2, 1, cells).expect("a grid");
+    let mut random = Random::new(cells);
+    let mut halves: Vec<_> = grid.all_points().map(|_| [random.half(), random.half()]).collect();
+    if equivariant {
+        let (side, all) = (usize::try_from(cells).expect("small"), halves.clone());
+        for (place, entry) in halves.iter_mut().enumerate() {
+            let (a, b) = (place / side, place % side);
+            let [x, y] = all[a.min(b) * side + a.max(b)].clone();
+            *entry = if a == b {
+                [x.clone(), x]
+            } else if a < b {
+                [x, y]
+            } else {
+                [y, x]
+            };
+        }
+    }
+    let values = halves.into_iter().map(|[x, y]| vec![vec![x], vec![y]]).collect();
+    Source::table("halves", Table::new(grid, 1, values).expect("a table"))
+}
+
+/// A table, of two tokens.
+fn tabled(cells: u64, request: Request, equivariant: bool) -> Request {
+    Request { source: table(cells, equivariant), ..on_box(cells, "l2", request) }
+}
+
+const VALUES: [(&str, Values); 4] = [
+    ("one-block", Values::OneBlock),
+    ("staircase", Values::Staircase),
+    ("layered", Values::Layered),
+    ("rank", Values::Rank),
+];
+
+/// Every family: all are accepted, and fast.
+pub fn families() -> Vec<Artifact> {
+    let mut all: Vec<(String, Request)> = Vec::new();
+    let mut add = |name: &str, request: Request| all.push((name.to_owned(), request));
+    for (name, cells, tokens, precision) in [
+        ("yun-2x2", 2, 2, F32),
+        ("yun-3x2", 3, 2, F64),
+        ("yun-4x2", 4, 2, F32),
+        ("yun-5x2", 5, 2, F64),
+        ("yun-3x3", 3, 3, F64),
+        ("yun-4x3", 4, 3, F64),
+    ] {
+        add(name, yun(&format!("sum(x) + x on integers 0..{cells}"), tokens, precision));
+    }
+    add("yun-negative", yun("x * max(x) on integers -2..2", 2, F32));
+    add("yun-positional", positional(yun("2 * x - x[0] + i on integers 0..3", 2, F32)));
+    add("yun-positional-3", positional(yun("x[n-1-i] on integers 0..2", 3, F64)));
+    add("yun-packed-all", packed(yun("sum(x) + x on integers 0..4", 2, F64), Hidden::All));
+    add("yun-packed-8", packed(yun("sum(x) + x on integers 0..4", 2, F64), Hidden::Units(8)));
+    add("yun-box", on_box(3, "l2", yun("x - mean(x)", 2, F64)));
+    add("yun-box-f32", on_box(3, "l1", yun("x * mean(x)", 2, F32)));
+    add("yun-box-positional", on_box(3, "l2", positional(yun("x[0] / 2 + x", 2, F64))));
+    add("yun-box-packed-8", packed(on_box(3, "l2", yun("x - mean(x)", 2, F64)), Hidden::Units(8)));
+    add("yun-table-positional", tabled(3, positional(yun("x", 2, F64)), false));
+    for (name, values) in VALUES {
+        let sum_code = |text: &str| sums(text, Family::SumCode, values);
+        add(&format!("sum-code-{name}"), sum_code("sum(x) + x on integers 0..4"));
+        add(&format!("sum-code-{name}-box"), on_box(4, "l2", sum_code("x - mean(x)")));
+        add(&format!("sum-code-{name}-table"), tabled(4, sum_code("x"), true));
+    }
+    add("sumformer-discrete", sums("x * max(x) on integers 0..4", Family::Sumformer, Values::OneBlock));
+    add("sumformer-discrete-box", on_box(3, "l1", sums("x * mean(x)", Family::Sumformer, Values::OneBlock)));
+    for (name, text, tokens, precision) in [
+        ("sort", "sort(x) on integers 0..4", 4, F32),
+        ("count", "count(x < x[i]) on integers 0..5", 4, F32),
+        ("causal-sum", "sum(x, j <= i) on integers -1..2", 3, F32),
+        ("max", "max(x) - x on integers -3..3", 4, F64),
+        ("gather", "x[n-1-i] on integers 0..3", 3, F32),
+        ("mod", "(sum(x) + i) mod 3 on integers 0..3", 4, F64),
+        ("if", "if x > max(x) - 2 then x else -x on integers 0..4", 3, F32),
+        ("parity", "let s = sum(x, j <= i); s mod 2 on integers 0..2", 4, F32),
+        ("table", "table(x; 3, 1, 4, 1, 5) + count(x == x[i]) on integers 0..5", 3, F64),
+    ] {
+        add(&format!("circuit-{name}"), circuit(text, tokens, precision));
+    }
+    add("yun-dims", of_dims(2, yun("x.0 - x + sum(x) on integers 0..2", 2, F64)));
+    add("sum-code-dims", of_dims(2, sums("[x.1 * max(x.0)] on integers 0..2", Family::SumCode, Values::Layered)));
+    add("circuit-dims", of_dims(2, circuit("[x.0 + 2 * x.1, sum(x.1) - i, x.0] on integers 0..2", 3, F32)));
+    all.iter().map(|(name, request)| Artifact::new(name, request)).collect()
+}

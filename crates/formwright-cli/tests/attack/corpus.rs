@@ -1,0 +1,379 @@
+//! Small folders with the verdict that a checker has to give: `corpus/{accept,reject,decline}/NAME`.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use formwright::compile::{Request, Tolerance};
+use formwright::construct::sumcode::{Family, Values};
+use formwright::exact::Rat;
+use formwright::network::Precision;
+use serde_json::{Value, json};
+
+use super::artifacts::{Artifact, circuit, families, on_box, sums, yun};
+use super::judge::Subject;
+use super::weights::{Weights, tensor, with_weights};
+
+/// Three files and what must be said of them.
+pub struct Case {
+    /// `accept`, `reject` or `decline`.
+    pub verdict: &'static str,
+    /// The obligation that must be named, and what was done; nothing of a case that is accepted.
+    pub why: Option<String>,
+    pub artifact: Artifact,
+}
+
+impl Case {
+    /// Its folder inside of `corpus/`.
+    pub fn folder(&self) -> PathBuf {
+        [self.verdict, &self.artifact.name].iter().collect()
+    }
+
+    /// What is in it.
+    pub fn files(&self) -> BTreeMap<&'static str, Vec<u8>> {
+        let why = self.why.iter().map(|why| ("why", format!("{why}\n").into_bytes()));
+        self.artifact.files().into_iter().map(|(name, bytes)| (name, bytes.to_vec())).chain(why).collect()
+    }
+}
+
+/// Every case, in a fixed order.
+pub fn cases() -> Vec<Case> {
+    let families: BTreeMap<String, Artifact> =
+        families().into_iter().map(|artifact| (artifact.name.clone(), artifact)).collect();
+    let mut cases: Vec<Case> =
+        families.values().map(|artifact| Case { verdict: "accept", why: None, artifact: artifact.clone() }).collect();
+    let of = |name: &str| families[name].clone();
+    let rejected = [format(&of), hashes(&of), weights(&of), targets(&of), claims(&of), mathematics(&of)].concat();
+    let all =
+        rejected.into_iter().map(|case| ("reject", case)).chain(declined(&of).into_iter().map(|c| ("decline", c)));
+    cases.extend(all.map(|(verdict, (name, obligation, what, artifact))| Case {
+        verdict,
+        why: Some(format!("{obligation}: {what}")),
+        artifact: Artifact { name: name.to_owned(), ..artifact },
+    }));
+    cases
+}
+
+/// Its name, the obligation, what was done, and the files.
+type Spoilt = (&'static str, &'static str, &'static str, Artifact);
+
+fn format(of: &impl Fn(&str) -> Artifact) -> Vec<Spoilt> {
+    let plain = of("circuit-max");
+    let text = |text: String| Artifact { certificate: text.into_bytes(), ..plain.clone() };
+    let replaced = |from: &str, to: &str| text(plain.text().replacen(from, to, 1));
+    let line = |word: &str, content: &str| plain.with_line(word, content);
+    let lines: Vec<&str> = plain.text().lines().collect();
+    let without = |word: &str| {
+        let kept = lines.iter().filter(|line| line.split(' ').next() != Some(word));
+        text(kept.map(|line| format!("{line}\n")).collect())
+    };
+    let swapped = [&[lines[0], lines[2], lines[1]], &lines[3..]].concat().join("\n") + "\n";
+    let cases = [
+        ("format-version", "a version that does not exist", replaced("certificate 1", "certificate 2")),
+        ("format-empty", "no bytes at all", text(String::new())),
+        ("format-no-last-newline", "the last line does not end", text(plain.text().trim_end().to_owned())),
+        ("format-crlf", "lines end as on Windows", text(plain.text().replace('\n', "\r\n"))),
+        ("format-two-spaces", "two spaces between words", replaced("badge ", "badge  ")),
+        ("format-behind-end", "a line behind the end", text(format!("{}bound 1\n", plain.text()))),
+        ("format-comment", "a line that is no line of the format", replaced("badge", "# a note\nbadge")),
+        ("format-not-ascii", "a letter that is not ASCII", replaced("badge certified", "badge certif\u{456}ed")),
+        ("format-hashes-swapped", "the two hashes in the other order", text(swapped)),
+        ("format-badge", "a badge that does not exist", line("badge", "proved")),
+        ("format-over", "a domain that does not exist", line("over", "everything")),
+        ("format-norm", "a norm in another notation", line("norm", "l2")),
+        ("format-bound-decimal", "a bound in decimals", line("bound", "0.5")),
+        ("format-bound-lowest-terms", "a bound that is not in lowest terms", line("bound", "2/4")),
+        ("format-bound-minus-zero", "a bound of minus zero", line("bound", "-0")),
+        ("format-bound-twice", "the bound comes twice", replaced("bound", "bound 1\nbound")),
+        ("format-assumptions", "an assumption is counted and not there", line("assumptions", "1")),
+        ("format-tokens", "a count with a zero in front", line("tokens", "02 02")),
+        ("format-dims", "a count in letters", line("dims", "one")),
+        ("format-output-dims", "a line is missing", without("output-dims")),
+        ("format-execution", "an execution model that does not exist", line("execution", "ieee-left-to-right f64")),
+        ("format-width", "a count of 2^31", line("width", "2147483648")),
+        ("format-positions", "a negative count", line("positions", "-1")),
+        ("format-runs", "a run is counted and not there", line("runs", "99")),
+        ("format-run-empty", "a run without layers", line("run", "1")),
+        ("format-run-blocks", "a run without blocks", line("run", "0 ff 4")),
+        ("format-run-kind", "a kind of attention that does not exist", line("run", "1 attention hard 1 1 1 0")),
+        ("format-mask", "a mask with a word too few", line("mask", "* 0 * *")),
+        ("format-mask-word", "a mask that is neither yes nor no", line("mask", "* 0 * * maybe")),
+        ("format-cells", "a count with a plus sign", line("cells", "+4")),
+        ("format-margins", "one margin instead of two", line("margins", "0")),
+        ("format-end", "the end is missing", without("end")),
+    ];
+    cases.into_iter().map(|(name, what, artifact)| (name, "format", what, artifact)).collect()
+}
+
+fn hashes(of: &impl Fn(&str) -> Artifact) -> Vec<Spoilt> {
+    let plain = of("circuit-max");
+    let mut weights = plain.clone();
+    let last = weights.weights.len() - 1;
+    weights.weights[last] ^= 1;
+    let target = Artifact { target: [plain.target.as_slice(), b" "].concat(), ..plain.clone() };
+    let other = Artifact { weights: of("circuit-mod").weights, ..plain };
+    vec![
+        ("hash-weights", "hash", "one bit of the weights is another", weights),
+        ("hash-target", "hash", "a space behind the target", target),
+        ("hash-other-model", "hash", "the weights of another model", other),
+    ]
+}
+
+fn weights(of: &impl Fn(&str) -> Artifact) -> Vec<Spoilt> {
+    let plain = of("circuit-max");
+    let good = || Weights::of(&plain);
+    let file = |bytes: Vec<u8>| with_weights(&plain, bytes);
+    let header = |change: fn(&mut serde_json::Map<String, Value>)| file(good().with_header(change).bytes());
+    let number = |number: f64| file(good().with("embed.weight", 0, number).bytes());
+    let end = good().data.len();
+    let tail = |extra: &[u8], from: usize, to: usize| {
+        let mut weights = good().with_header(|header| {
+            header.insert("extra".into(), tensor("F64", &[1], from, to));
+        });
+        weights.data.extend_from_slice(extra);
+        file(weights.bytes())
+    };
+    let text = good().bytes()[8..good().bytes().len() - end].to_vec();
+    let text = String::from_utf8(text).expect("JSON");
+    let twice = text.replacen('{', r#"{"embed.bias":{"dtype":"F64","shape":[1],"data_offsets":[0,8]},"#, 1);
+    let mut gap = good();
+    gap.data.extend([0; 16]);
+    let gap = gap.with_header(move |header| {
+        header.insert("extra".into(), tensor("F64", &[1], end + 8, end + 16));
+    });
+    let whole = good().bytes();
+    let cases = [
+        ("weights-nan", "a weight is no number", number(f64::NAN)),
+        ("weights-infinite", "a weight is infinite", number(f64::INFINITY)),
+        ("weights-gap", "eight bytes belong to no tensor", file(gap.bytes())),
+        ("weights-overlap", "two tensors share their bytes", tail(&[], end - 8, end)),
+        ("weights-duplicate-name", "a name comes twice", file(good().bytes_with(&twice))),
+        ("weights-missing", "a tensor is missing", header(|header| drop(header.shift_remove("read_out.bias")))),
+        ("weights-extra", "a tensor that is none of the network's", tail(&[0; 8], end, end + 8)),
+        (
+            "weights-name",
+            "a tensor with another name",
+            file(good().bytes_with(&text.replace("embed.bias", "embed.Bias"))),
+        ),
+        (
+            "weights-shape",
+            "a tensor of another shape",
+            header(|header| header["embed.bias"]["shape"] = json!([1, 1, 1])),
+        ),
+        ("weights-dtype", "a tensor of another type", header(|header| header["embed.bias"]["dtype"] = json!("F32"))),
+        (
+            "weights-field",
+            "a field that a tensor does not have",
+            header(|header| header["embed.bias"]["scale"] = json!(2)),
+        ),
+        ("weights-truncated", "the last byte is cut off", file(whole[..whole.len() - 1].to_vec())),
+        ("weights-cut-header", "the file ends inside of the header", file(whole[..40].to_vec())),
+        ("weights-header-length", "a header of 2^63 bytes", file([&[0, 0, 0, 0, 0, 0, 0, 128], &whole[8..]].concat())),
+        ("weights-behind", "bytes behind the data", file([whole.as_slice(), &[0; 8]].concat())),
+        ("weights-no-json", "a header that is no JSON", file(good().bytes_with(&text.replacen('{', "[", 1)))),
+    ];
+    cases.into_iter().map(|(name, what, artifact)| (name, "weights", what, artifact)).collect()
+}
+
+/// The files with another target, and its hash.
+pub fn with_target(artifact: &Artifact, target: &Value) -> Artifact {
+    Artifact { target: target.to_string().into_bytes(), ..artifact.clone() }.hashed()
+}
+
+/// The target, to be changed.
+pub fn target(artifact: &Artifact) -> Value {
+    serde_json::from_slice(&artifact.target).expect("a target")
+}
+
+fn changed(artifact: &Artifact, change: impl Fn(&mut Value)) -> Artifact {
+    let mut file = target(artifact);
+    change(&mut file);
+    with_target(artifact, &file)
+}
+
+fn targets(of: &impl Fn(&str) -> Artifact) -> Vec<Spoilt> {
+    let (plain, table) = (of("circuit-max"), of("sum-code-staircase-table"));
+    let text = |text: String| Artifact { target: text.into_bytes(), ..plain.clone() }.hashed();
+    let own = String::from_utf8(plain.target.clone()).expect("JSON");
+    let body = |body: Value| changed(&plain, |file| file["ast"]["body"]["each"] = body.clone());
+    let quotient = json!({"binary": ["div", {"number": "1"}, {"binary": ["add", "token", {"number": "3"}]}]});
+    let cases = [
+        (
+            "target-unknown-field",
+            "a field that the format does not have",
+            changed(&plain, |file| file["scale"] = json!(2)),
+        ),
+        (
+            "target-duplicate-name",
+            "a field comes twice",
+            text(own.replacen("\"ast\"", "\"kind\": \"table\",\n  \"ast\"", 1)),
+        ),
+        ("target-bad-number", "a number that is none", body(json!({"number": "1//2"}))),
+        ("target-operator", "an operator that does not exist", body(json!({"binary": ["plus", "token", "token"]}))),
+        ("target-arity", "a function with an argument too many", body(json!({"call": ["abs", ["token", "token"]]}))),
+        ("target-unbound", "a name that is not bound", body(json!({"bound": "b"}))),
+        ("target-running", "a running token outside of an aggregate", body(json!("running"))),
+        ("target-undefined", "a quotient by 0 at a point of the domain", body(quotient)),
+        ("target-index", "an index outside of the sequence", body(json!({"gather": {"number": "2"}}))),
+        ("target-kind", "a kind that does not exist", changed(&plain, |file| file["kind"] = json!("program"))),
+        ("target-no-json", "a bracket is missing", text(own.trim_end().trim_end_matches('}').to_owned())),
+        ("target-behind", "something behind the object", text(own + "{}")),
+        (
+            "target-table-short",
+            "a table with an entry too few",
+            changed(&table, |file| drop(file["values"].as_array_mut().and_then(Vec::pop))),
+        ),
+    ];
+    cases.into_iter().map(|(name, what, artifact)| (name, "target", what, artifact)).collect()
+}
+
+fn claims(of: &impl Fn(&str) -> Artifact) -> Vec<Spoilt> {
+    let (plain, positions, heads) = (of("sum-code-staircase"), of("yun-positional"), of("circuit-causal-sum"));
+    let (boxed, table) = (of("sum-code-staircase-box"), of("sum-code-staircase-table"));
+    let cases = [
+        ("claim-no-tokens", "sequences of no tokens", plain.with_line("tokens", "0 2")),
+        ("claim-tokens-order", "fewer tokens at most than at least", plain.with_line("tokens", "3 2")),
+        ("claim-positions", "fewer tokens than positions", positions.with_line("tokens", "1 2")),
+        ("claim-bound", "a bound below 0", plain.with_line("bound", "-1/1000000")),
+        ("claim-mask", "a token that sees nothing", heads.with_line("mask", "1 1 * * no")),
+        (
+            "claim-domain",
+            "integers are claimed of a target on an interval",
+            boxed.with_line("over", "integers").with_line("norm", "sup"),
+        ),
+        (
+            "claim-box",
+            "a box is claimed of a target on integers",
+            plain.with_line("over", "box").with_line("norm", "lp 2"),
+        ),
+        ("claim-table-tokens", "another number of tokens than the table's", table.with_line("tokens", "3 3")),
+        (
+            "claim-empty-interval",
+            "an interval without inner points",
+            changed(&boxed, |file| file["ast"]["domain"]["interval"] = json!(["0", "0"])),
+        ),
+    ];
+    cases.into_iter().map(|(name, what, artifact)| (name, "claim", what, artifact)).collect()
+}
+
+/// The claim with a bound just below the largest error that an execution shows.
+fn just_below(artifact: &Artifact) -> Artifact {
+    let equal = Subject::read(&artifact.with_line("bound", "0")).expect("a network");
+    let wrong = equal.wrong(1).expect("executions");
+    let largest = wrong.into_iter().map(|wrong| wrong.off).fold(0.0, f64::max);
+    assert!(largest > 0.0, "{} is exact", artifact.name);
+    artifact.with_line("bound", &Rat::from_f64(largest.next_down()).expect("finite").to_string())
+}
+
+fn mathematics(of: &impl Fn(&str) -> Artifact) -> Vec<Spoilt> {
+    let (plain, single, distinct) = (of("sum-code-staircase"), of("circuit-sort"), of("yun-3x2"));
+    let (boxed, table) = (of("sum-code-layered-box"), of("sum-code-layered-table"));
+    let weight = |artifact: &Artifact, tensor: &str, place: usize, number: f64| {
+        with_weights(artifact, Weights::of(artifact).with(tensor, place, number).bytes())
+    };
+    // No float is a third, so that something is lost.
+    let thirds = yun("x / 3 + sum(x) on integers 0..3", 2, Precision::F32);
+    let entry = |file: &mut Value| file["values"][5][0][0] = json!("99");
+    let body = |artifact: &Artifact, body: Value| changed(artifact, |file| file["ast"]["body"]["each"] = body.clone());
+    vec![
+        ("finite-embedding", "finite", "an embedding that overflows", weight(&plain, "embed.weight", 0, f64::MAX)),
+        (
+            "finite-single",
+            "finite",
+            "a read-out that overflows in f32",
+            weight(&single, "read_out.bias", 0, f64::from(f32::MAX)),
+        ),
+        ("finite-box", "finite", "an embedding that overflows on a box", weight(&boxed, "embed.weight", 0, f64::MAX)),
+        ("point-bias", "point", "the read-out's bias is 1 too large", weight(&plain, "read_out.bias", 0, 1.0)),
+        (
+            "point-ulp",
+            "point",
+            "the read-out's bias is the least normal number where equality is claimed",
+            weight(&plain, "read_out.bias", 0, f64::from_bits(1 << 52)),
+        ),
+        ("point-target", "point", "the target is another function", body(&plain, json!("token"))),
+        (
+            "point-domain",
+            "point",
+            "the domain has one integer more",
+            changed(&plain, |file| file["ast"]["domain"]["integers"] = json!([0, 5])),
+        ),
+        (
+            "point-otherwise",
+            "point",
+            "another value where tokens are equal",
+            distinct.with_line("over", "distinct-integers 7/2"),
+        ),
+        (
+            "point-not-distinct",
+            "point",
+            "all sequences are claimed of a network for distinct tokens",
+            distinct.with_line("over", "integers"),
+        ),
+        ("point-bound", "point", "a bound just below what is measured", just_below(&Artifact::new("", &thirds))),
+        (
+            "point-tokens",
+            "point",
+            "a number of tokens for which the network was not built",
+            plain.with_line("tokens", "2 3"),
+        ),
+        (
+            "integral-bound",
+            "integral",
+            "the bound is 7/100, and the error about 722/10000",
+            boxed.with_line("bound", "7/100"),
+        ),
+        ("integral-bound-table", "integral", "a bound of 0 where ramps cost something", table.with_line("bound", "0")),
+        ("integral-entry", "integral", "one entry of the table is another", changed(&table, entry)),
+        ("integral-bias", "integral", "the read-out's bias is 1 too large", weight(&boxed, "read_out.bias", 0, 1.0)),
+        (
+            "integral-margins",
+            "integral",
+            "hints that leave no margin where the network jumps",
+            table.with_line("margins", "0 0"),
+        ),
+        ("integral-target", "integral", "the target is another function", body(&boxed, json!("token"))),
+    ]
+}
+
+fn declined(of: &impl Fn(&str) -> Artifact) -> Vec<Spoilt> {
+    let (plain, boxed, table) =
+        (of("sum-code-staircase"), of("sum-code-staircase-box"), of("sum-code-staircase-table"));
+    let f64 = Precision::F64;
+    let kind = |kind: &str| {
+        let request = circuit("x - mean(x)", 3, f64);
+        Artifact::new(kind, &Request { attention: kind.parse().expect("a kind of attention"), ..request })
+    };
+    let everywhere = |request: Request| {
+        let mut request = on_box(3, "l2", request);
+        request.options.everywhere = true;
+        request
+    };
+    let stated = |request: Request| {
+        let tolerance = Tolerance { lipschitz: Some(Rat::from(3)), ..request.tolerance.clone() };
+        Request { tolerance, ..request }
+    };
+    let assumed = plain.text().replace("assumptions 0\n", "assumptions 1\nassume the weights are as they should be\n");
+    let fits = yun("x - mean(x)", 2, f64);
+    let wide = sums("x", Family::SumCode, Values::OneBlock);
+    let cases = [
+        ("badge-measured", "a badge that is not proved", plain.with_line("badge", "measured")),
+        ("badge-exact-on-grid", "a badge of points only", plain.with_line("badge", "exact-on-grid")),
+        ("assumption", "an assumption", Artifact { certificate: assumed.into_bytes(), ..plain.clone() }),
+        (
+            "lipschitz",
+            "a Lipschitz constant that is stated and not proved",
+            Artifact::new("", &stated(on_box(3, "l2", fits.clone()))),
+        ),
+        ("average", "attention by averages", kind("average")),
+        ("linformer", "attention by a Linformer", kind("linformer:2")),
+        ("performer", "attention by a Performer", kind("performer:2")),
+        ("box-sup", "the supremum over a box", Artifact::new("", &circuit("x - mean(x)", 3, Precision::F32))),
+        ("space", "all of space", Artifact::new("", &everywhere(fits))),
+        ("norm-fraction", "a norm whose power is no integer", Artifact::new("", &on_box(4, "lp:3/2", wide))),
+        ("norm-65", "a power beyond the checker's limit", boxed.with_line("norm", "lp 65")),
+        ("box-lengths", "a box for several numbers of tokens", boxed.with_line("tokens", "1 2")),
+        ("integers-lp", "an integral over integers", plain.with_line("norm", "lp 2")),
+        ("table-other-grid", "a table on another grid than the hint's", table.with_line("cells", "3")),
+    ];
+    cases.into_iter().map(|(name, what, artifact)| (name, "scope", what, artifact)).collect()
+}

@@ -1,0 +1,295 @@
+//! Whether a claim is true: the compiler reads the weights and the target, and its evaluators run both. Nothing is shared with the checker.
+
+use formwright::artifact::tensors::{Skeleton, from_bytes};
+use formwright::eval::float::Engine;
+use formwright::exact::Rat;
+use formwright::network::FloatNetwork;
+use formwright::target::{Source, Target};
+use serde_json::{Value, json};
+
+use super::artifacts::Artifact;
+use super::shuffled::{Shuffle, trace};
+use super::{Random, syntax};
+
+/// What three files say, as the compiler understands them.
+pub struct Subject {
+    network: FloatNetwork,
+    engine: Engine,
+    target: Target,
+    domain: Domain,
+    lengths: (usize, usize),
+    bound: Rat,
+}
+
+enum Domain {
+    /// The integers from one to before the other; and what is claimed where tokens are equal, if that is something of its own.
+    Integers(i64, i64, Option<Rat>),
+    /// A box, and `p`.
+    Box(f64, f64, i32),
+}
+
+/// What is known of a claim.
+#[derive(Clone, Debug)]
+pub enum Truth {
+    /// No execution that was tried contradicts it.
+    Holds,
+    /// This does.
+    Fails(String),
+    /// The compiler does not read the files.
+    Unread(String),
+}
+
+/// A sequence, or a cell, at which a claim is not met, and by how much an entry is off; infinite where there is no value.
+pub struct Wrong {
+    pub sequence: Vec<Vec<i64>>,
+    pub off: f64,
+}
+
+/// How many orders of the sums are tried besides the engine's own.
+const ORDERS: u64 = 2;
+
+fn say(error: impl std::fmt::Display) -> String {
+    error.to_string()
+}
+
+impl Subject {
+    pub fn read(artifact: &Artifact) -> Result<Self, String> {
+        let text = std::str::from_utf8(&artifact.certificate).map_err(say)?;
+        let words = |first: &str| -> Result<Vec<&str>, String> {
+            let line = text.lines().find_map(|line| line.strip_prefix(first)?.strip_prefix(' '));
+            Ok(line.ok_or_else(|| format!("no line of {first}"))?.split(' ').collect())
+        };
+        let count = |word: &str| word.parse::<usize>().map_err(say);
+        let tokens = words("tokens")?.into_iter().map(count).collect::<Result<Vec<_>, _>>()?;
+        let &[least, most] = tokens.as_slice() else { return Err("no two numbers of tokens".into()) };
+        let dims = count(words("dims")?[0])?;
+        let side = |name: &str| Ok::<Value, String>(json!(count(words(name)?[0])?));
+        let coordinate = |k: usize| json!({"name": k.to_string(), "meaning": ""});
+        let skeleton = json!({
+            "precision": words("execution")?[1],
+            "tokens": most,
+            "lengths": (least != most).then_some([least, most]),
+            "dims": dims,
+            "output_dims": side("output-dims")?,
+            "positions": words("positions")? != ["0"],
+            "coordinates": (0..count(words("width")?[0])?).map(coordinate).collect::<Vec<_>>(),
+            "stages": [{"name": "all", "statement": "", "meaning": ""}],
+            "runs": runs(text)?,
+        });
+        let skeleton: Skeleton = serde_json::from_value(skeleton).map_err(say)?;
+        let network = from_bytes(&artifact.weights, "the weights", &skeleton).map_err(say)?;
+        let engine = Engine::new(&network).and_then(|engine| engine.with_threads(1)).map_err(say)?;
+        let file: Value = serde_json::from_slice(&artifact.target).map_err(say)?;
+        let source = source(file)?;
+        let target = source.target(dims).map_err(say)?;
+        let rational = |word: &str| word.parse::<Rat>().map_err(say);
+        let (over, norm) = (words("over")?, words("norm")?);
+        let domain = match (over.as_slice(), norm.as_slice(), syntax::integers(&source.to_json())) {
+            (["integers"], ["sup"], Some((from, to))) => Domain::Integers(from, to, None),
+            (["distinct-integers", other], ["sup"], Some((from, to))) => {
+                Domain::Integers(from, to, Some(rational(other)?))
+            }
+            (["box"], ["lp", p], None) => {
+                let (low, high) = source.cube();
+                Domain::Box(low.to_f64(), high.to_f64(), p.parse().map_err(say)?)
+            }
+            _ => return Err(format!("a claim over {over:?} in {norm:?}")),
+        };
+        let bound = rational(words("bound")?[0])?;
+        Ok(Self { network, engine, target, domain, lengths: (least, most), bound })
+    }
+
+    /// What the network gives in several executions.
+    fn executions(&self, batch: &[Vec<Vec<f64>>]) -> Result<Vec<Vec<Vec<Vec<f64>>>>, String> {
+        let mut all = vec![self.engine.run(batch).map_err(say)?];
+        for seed in 1..=ORDERS {
+            let mut shuffle = Shuffle::new(seed);
+            let last = |x: &Vec<Vec<f64>>| trace(&self.network, x, &mut shuffle).pop().map(|(_, output)| output);
+            all.push(batch.iter().map(last).collect::<Option<_>>().ok_or("no output")?);
+        }
+        Ok(all)
+    }
+
+    /// Every sequence of integers at which the claim is not met. Of a claim about a box: every cell, of so many a side, whose middle is so far off that
+    /// the claim is not met if the whole cell is.
+    pub fn wrong(&self, cells: usize) -> Result<Vec<Wrong>, String> {
+        match &self.domain {
+            Domain::Integers(from, to, otherwise) => self.wrong_points((*from, *to), otherwise.as_ref()),
+            Domain::Box(low, high, p) => self.wrong_cells((*low, *high, *p), cells),
+        }
+    }
+
+    fn wrong_points(&self, (from, to): (i64, i64), otherwise: Option<&Rat>) -> Result<Vec<Wrong>, String> {
+        let mut wrong = Vec::new();
+        for tokens in self.lengths.0..=self.lengths.1 {
+            let sequences = self.sequences(&(from..to).collect::<Vec<_>>(), tokens);
+            let inputs = |x: &Vec<Vec<i64>>| x.iter().map(|token| token.iter().map(|k| real(*k)).collect()).collect();
+            let executions = self.executions(&sequences.iter().map(inputs).collect::<Vec<_>>())?;
+            for (place, sequence) in sequences.into_iter().enumerate() {
+                let exact: Vec<Vec<Rat>> =
+                    sequence.iter().map(|token| token.iter().map(|k| Rat::from(*k)).collect()).collect();
+                let equal = (1..tokens).any(|t| sequence[..t].contains(&sequence[t]));
+                let wanted = match otherwise {
+                    Some(other) if equal => Ok(vec![vec![other.clone(); self.network.output_dims()]; tokens]),
+                    _ => self.target.evaluate_near(&exact),
+                };
+                let off = wanted.ok().and_then(|wanted| {
+                    let entries = executions.iter().flat_map(|y| y[place].concat().into_iter().zip(wanted.concat()));
+                    let off = entries.map(|(y, f)| Some((Rat::from_f64(y)? - f).abs())).collect::<Option<Vec<_>>>()?;
+                    off.into_iter().reduce(Rat::max)
+                });
+                if off.as_ref().is_none_or(|off| *off > self.bound) {
+                    wrong.push(Wrong { sequence, off: off.map_or(f64::INFINITY, |off| off.to_f64()) });
+                }
+            }
+        }
+        Ok(wrong)
+    }
+
+    fn wrong_cells(&self, (low, high, p): (f64, f64, i32), cells: usize) -> Result<Vec<Wrong>, String> {
+        let tokens = self.lengths.0;
+        let side = (high - low) / real(cells);
+        let volume = side.powi(i32::try_from(tokens * self.network.dims()).map_err(say)?);
+        let all = self.sequences(&(0..i64::try_from(cells).map_err(say)?).collect::<Vec<_>>(), tokens);
+        let middle = |k: &i64| low + (real(*k) + 0.5) * side;
+        let middles: Vec<Vec<Vec<f64>>> =
+            all.iter().map(|cell| cell.iter().map(|token| token.iter().map(middle).collect()).collect()).collect();
+        let outputs = self.engine.run(&middles).map_err(say)?;
+        let mut wrong = Vec::new();
+        for ((sequence, x), y) in all.into_iter().zip(&middles).zip(&outputs) {
+            let wanted = self.target.evaluate_f64(x).map_err(say)?;
+            let off = y.concat().iter().zip(&wanted).map(|(y, f)| (y - f).abs()).fold(0.0, f64::max);
+            if off * volume.powf(1.0 / f64::from(p)) > self.bound.to_f64() {
+                wrong.push(Wrong { sequence, off });
+            }
+        }
+        Ok(wrong)
+    }
+
+    /// All sequences with entries of these.
+    fn sequences(&self, values: &[i64], tokens: usize) -> Vec<Vec<Vec<i64>>> {
+        let dims = self.network.dims();
+        let split = |flat: Vec<i64>| flat.chunks(dims).map(<[i64]>::to_vec).collect();
+        tuples(values, tokens * dims).into_iter().map(split).collect()
+    }
+
+    /// `(∫ Σ |y - f|^p)^{1/p}`, by the middles of `cells` cells a side and by as many random points; the larger of the two estimates.
+    fn estimate(&self, (low, high, p): (f64, f64, i32), cells: usize) -> Result<f64, String> {
+        let (tokens, dims) = (self.lengths.0, self.network.dims());
+        let side = (high - low) / real(cells);
+        let middles: Vec<f64> = (0..cells).map(|k| low + (real(k) + 0.5) * side).collect();
+        let mut random = Random::new(1);
+        let mut anywhere = || low + (high - low) * real(random.below(1 << 30)) / real(1 << 30);
+        let middles = tuples(&middles, tokens * dims);
+        let scattered: Vec<Vec<f64>> = middles.iter().map(|x| x.iter().map(|_| anywhere()).collect()).collect();
+        let volume = (high - low).powi(i32::try_from(tokens * dims).map_err(say)?);
+        let mut largest: f64 = 0.0;
+        for points in [middles, scattered] {
+            let batch: Vec<Vec<Vec<f64>>> =
+                points.iter().map(|flat| flat.chunks(dims).map(<[f64]>::to_vec).collect()).collect();
+            let wanted =
+                batch.iter().map(|x| self.target.evaluate_f64(x).map_err(say)).collect::<Result<Vec<_>, _>>()?;
+            for outputs in self.executions(&batch)? {
+                let off = |(y, f): (f64, &f64)| (y - f).abs().powi(p);
+                let powers = outputs.iter().zip(&wanted).flat_map(|(y, f)| y.concat().into_iter().zip(f).map(off));
+                let mean = powers.sum::<f64>() / real(points.len());
+                largest = largest.max(if mean.is_finite() { mean } else { f64::INFINITY });
+            }
+        }
+        Ok((largest * volume).powf(1.0 / f64::from(p)))
+    }
+
+    /// The estimate over a box that is first cut as finely as `cells` cells a side make it worth; finer if that contradicts the claim.
+    fn integral(&self, domain: (f64, f64, i32), cells: usize) -> Result<Truth, String> {
+        if self.lengths.0 != self.lengths.1 {
+            return Err("a box for several numbers of tokens".into());
+        }
+        let bound = self.bound.to_f64();
+        let mut measured = f64::INFINITY;
+        for finer in [3, 9, 27] {
+            measured = self.estimate(domain, finer * cells)?;
+            if measured <= bound {
+                return Ok(Truth::Holds);
+            }
+        }
+        Ok(Truth::Fails(format!("the error is about {measured:e}, claimed at most {bound:e}")))
+    }
+
+    /// What the evaluators say of the claim.
+    pub fn truth(&self, cells: usize) -> Truth {
+        let judged = match self.domain {
+            Domain::Box(low, high, p) => self.integral((low, high, p), cells),
+            Domain::Integers(..) => self.wrong(cells).map(|wrong| match wrong.first() {
+                None => Truth::Holds,
+                Some(Wrong { sequence, off }) => Truth::Fails(format!("at {sequence:?} it is off by {off:e}")),
+            }),
+        };
+        judged.unwrap_or_else(Truth::Unread)
+    }
+}
+
+/// Whether the claim of these files is true; boxes are looked at in cells of so many a side, and finer.
+pub fn judge(artifact: &Artifact, cells: usize) -> Truth {
+    match Subject::read(artifact) {
+        Ok(subject) => subject.truth(cells),
+        Err(why) => Truth::Unread(why),
+    }
+}
+
+/// A small whole number.
+fn real(k: impl TryInto<i32>) -> f64 {
+    k.try_into().map(f64::from).ok().expect("a small number")
+}
+
+/// All tuples of these values, the first entry most significant.
+fn tuples<T: Clone>(values: &[T], length: usize) -> Vec<Vec<T>> {
+    (0..length).fold(vec![Vec::new()], |shorter, _| {
+        shorter.iter().flat_map(|start| values.iter().map(|v| [start.as_slice(), &[v.clone()]].concat())).collect()
+    })
+}
+
+/// The function of a file, with the text that its syntax has: a file's own text is for people.
+fn source(mut file: Value) -> Result<Source, String> {
+    if file["kind"] == "table" {
+        file["symmetry"] = json!("none");
+    } else {
+        file["text"] = syntax::text(&file["ast"]).ok_or("a target that the language has no words for")?.into();
+    }
+    Source::from_json("target", &file).map_err(say)
+}
+
+/// The runs of a certificate, as a skeleton has them.
+fn runs(text: &str) -> Result<Vec<Value>, String> {
+    let mut runs: Vec<Value> = Vec::new();
+    for line in text.lines() {
+        let words: Vec<&str> = line.split(' ').collect();
+        let number = |word: &str| word.parse::<i64>().map_err(say);
+        match words.as_slice() {
+            ["run", blocks, parts @ ..] => {
+                let mut run = json!({"blocks": number(blocks)?});
+                if let ["attention", "softmax", heads, head_size, value_size, "0", ..] = parts {
+                    let [heads, head_size, value_size] = [number(heads)?, number(head_size)?, number(value_size)?];
+                    run["attention"] = json!(
+                        {"stage": 0, "heads": heads, "head_size": head_size, "value_size": value_size, "masks": []}
+                    );
+                }
+                if let [.., "ff", hidden] = parts {
+                    run["feed_forward"] = json!({"stage": 0, "hidden": number(hidden)?});
+                }
+                runs.push(run);
+            }
+            ["mask", low, high, from, to, first] => {
+                let limit = |word: &str| if word == "*" { Ok(Value::Null) } else { number(word).map(Value::from) };
+                let mask = json!({
+                    "relative": [limit(low)?, limit(high)?],
+                    "absolute": [limit(from)?, limit(to)?],
+                    "first": *first == "yes",
+                });
+                let masks = runs.last_mut().and_then(|run| run["attention"]["masks"].as_array_mut());
+                masks.ok_or("a mask of no run")?.push(mask);
+            }
+            _ => {}
+        }
+    }
+    Ok(runs)
+}

@@ -1,0 +1,82 @@
+//! The checker under attack. The full runs are recorded in `attacks/README.md`; `cargo run --release -p formwright-cli --example attack` is behind them.
+
+#[path = "attack/mod.rs"]
+mod attack;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use attack::artifacts::Artifact;
+use attack::corpus::{Case, cases};
+use formwright_check::Verdict;
+
+/// The verdict and the obligation, as the corpus has them.
+fn said(artifact: &Artifact) -> (&'static str, Option<&'static str>) {
+    match artifact.verdict() {
+        Verdict::Accepted(_) => ("accept", None),
+        Verdict::Rejected(reason) => ("reject", Some(reason.obligation)),
+        Verdict::Declined(reason) => ("decline", Some(reason.obligation)),
+    }
+}
+
+/// Every folder of the corpus, read from the disk.
+fn stored() -> Vec<Case> {
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus");
+    let mut stored = Vec::new();
+    for verdict in ["accept", "reject", "decline"] {
+        for folder in fs::read_dir(corpus.join(verdict)).expect("a folder") {
+            let folder = folder.expect("a folder").path();
+            let read = |name: &str| fs::read(folder.join(name)).expect("a file");
+            let why =
+                (verdict != "accept").then(|| String::from_utf8(read("why")).expect("a line").trim_end().to_owned());
+            let name = folder.file_name().expect("a name").to_string_lossy().into_owned();
+            let [certificate, target, weights] = ["certificate.fwc", "target.json", "model.safetensors"].map(read);
+            stored.push(Case { verdict, why, artifact: Artifact { name, certificate, target, weights } });
+        }
+    }
+    stored
+}
+
+#[test]
+fn the_corpus_gets_the_verdicts_it_must_have() {
+    for case in stored() {
+        let obligation = case.why.as_deref().map(|why| why.split(": ").next().expect("an obligation"));
+        assert_eq!(
+            said(&case.artifact),
+            (case.verdict, obligation),
+            "{}: {}",
+            case.folder().display(),
+            case.artifact.verdict()
+        );
+    }
+}
+
+#[test]
+fn the_corpus_is_small_and_covers_every_obligation() {
+    let stored = stored();
+    let size = |case: &Case| case.files().values().map(Vec::len).sum::<usize>();
+    assert!(stored.iter().all(|case| size(case) < 20_000) && stored.iter().map(size).sum::<usize>() < 1_000_000);
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for case in &stored {
+        *counts
+            .entry(case.why.as_deref().map_or("none", |why| why.split(':').next().expect("an obligation")))
+            .or_default() += 1;
+    }
+    for (obligation, least) in
+        [("none", 15), ("format", 20), ("hash", 3), ("weights", 10), ("target", 8), ("claim", 6), ("finite", 3)]
+    {
+        assert!(counts[obligation] >= least, "{counts:?}");
+    }
+    assert!(counts["point"] >= 6 && counts["integral"] >= 4 && counts["scope"] >= 8, "{counts:?}");
+}
+
+#[test]
+fn the_corpus_is_what_its_command_writes() {
+    let folders =
+        |cases: Vec<Case>| -> BTreeMap<_, _> { cases.iter().map(|case| (case.folder(), case.files())).collect() };
+    assert!(
+        folders(stored()) == folders(cases()),
+        "write it anew: cargo run --release -p formwright-cli --example attack corpus"
+    );
+}
