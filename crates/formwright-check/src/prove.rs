@@ -147,10 +147,13 @@ impl Subject {
             Over::Integers => "all sequences of integers".to_owned(),
             Over::DistinctIntegers(otherwise) => format!("sequences of distinct integers ({otherwise} on others)"),
         };
-        let (bound, format) = (&bound.range.hi, if *double { "f64" } else { "f32" });
-        format!(
-            "{norm} error at most {bound} over {over}, {least} to {most} tokens of {dims} coordinates, ieee-any-order {format}"
-        )
+        // What is shown is cut off: a little more is not less than the bound.
+        let more = &Dyadic::ONE + &Dyadic::power_of_two(-16);
+        let whole = bound.range.hi.to_string();
+        let bound = if whole.contains('e') { (&bound.range.hi * &more).to_string() } else { whole };
+        let tokens = if least == most { format!("{least} tokens") } else { format!("{least} to {most} tokens") };
+        let (s, format) = (if *dims == 1 { "" } else { "s" }, if *double { "f64" } else { "f32" });
+        format!("{norm} error at most {bound} over {over}, {tokens} of {dims} coordinate{s}, ieee-any-order {format}")
     }
 
     fn prove(&self) -> Result<Proof, Stop> {
@@ -220,8 +223,7 @@ impl Subject {
     /// `finite` and `integral`.
     fn integral(&self, p: u32) -> Result<Proof, Stop> {
         let Domain::Interval(low, high) = &self.target.domain else { return Err(declined("no box")) };
-        let Certificate { cells, dims, tokens: [tokens, most], margins: [below, above], output_dims, .. } =
-            &self.certificate;
+        let Certificate { cells, dims, tokens: [tokens, most], margins: [below, above], .. } = &self.certificate;
         if tokens != most || *cells == 0 {
             return Err(declined("a box claim for several numbers of tokens, or without a grid"));
         }
@@ -270,7 +272,7 @@ impl Subject {
             let proved = (&(&total + &rest) * &Range::point(volume.clone())).tidy().hi;
             if proved <= claimed {
                 let (cells, parts) = (classes.len(), pieces);
-                return Ok(Proof { summary: format!("{cells} cells up to symmetry, each side in {parts} pieces") });
+                return Ok(Proof { summary: format!("{cells} cells up to symmetry, in {parts} pieces a side") });
             }
             let next = pieces.saturating_mul(2);
             let work = next
@@ -283,7 +285,7 @@ impl Subject {
                 return Err(rejected(
                     "integral",
                     format!(
-                        "the {p}-th power of the error is at most {proved}, that of the claimed bound is {claimed} ({} of it beyond the good parts, {output_dims} outputs)",
+                        "the error to the power {p} is at most {proved}, of which {} beyond the good parts of cells; the claimed bound to that power is {claimed}",
                         (&rest * &Range::point(volume)).tidy().hi
                     ),
                 ));

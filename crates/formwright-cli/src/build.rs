@@ -379,7 +379,9 @@ impl Build {
             if !self.no_check {
                 let said;
                 (model.check, said) = before_writing(&contents)?;
-                said.into_iter().for_each(|said| text.push_str(&format!("\nchecked: {said}")));
+                if let Some(said) = said {
+                    let _ = write!(text, "\nchecked: {said}");
+                }
             }
             contents.write(&model, dir)?;
             let _ = write!(text, "\nwritten to {0}; try: formwright inspect {0}", dir.display());
