@@ -33,6 +33,7 @@ PIECES = 200_000  # pieces of cells on which the target is enclosed
 NUMBERS = 1_000_000  # weights
 BLOCKS = 100_000
 TOKENS = 64
+KINKS = 12  # places at which a layer is cut into pieces
 
 ZERO, ONE = Fraction(0), Fraction(1)
 EXACT = 1 << 12  # what 0 is a multiple of: a power of two beyond both formats, as that of -EXACT is below them
@@ -87,8 +88,9 @@ def text(pattern):
 
 
 WORDS = {
-    "<count>": count, "<size>": lambda word: count(word) or None, "<limit>": limit, "<rational>": rational, "<hash>": text("[0-9a-f]{64}"),
-    "<badge>": text("certified|measured|exact-on-grid"), "<over>": text("box|integers|space"), "<yes|no>": text("yes|no"),
+    "<count>": count, "<size>": lambda word: count(word) or None, "<limit>": limit, "<rational>": rational,
+    "<hash>": text("[0-9a-f]{64}"), "<badge>": text("certified|measured|exact-on-grid"),
+    "<over>": text("box|integers|space"), "<yes|no>": text("yes|no"),
     "<kind>": text("softmax|average|linformer|performer"), "<format>": text("f64|f32"),
 }
 
@@ -444,8 +446,10 @@ class Arithmetic:
                 return self.settle(lo, hi, q), ZERO
             if slip:  # a single term is itself or 0
                 lo, hi = (min(lo, ZERO), max(hi, ZERO)) if k == 1 else (lo - slip, hi + slip)
-            error = max(-lo, hi) * self.unit  # and not more than the smaller term: the larger is a number of the format
-            return self.rounded(lo, hi, q), (min(error, *(term.size for term in terms)) if k == 2 else error) + self.tiny + slip
+            error = max(-lo, hi) * self.unit
+            if k == 2:  # the larger term is a number of the format, no farther from the sum than the smaller one
+                error = min(error, *(term.size for term in terms))
+            return self.rounded(lo, hi, q), error + self.tiny + slip
         absorbed = self.absorbed(terms)
         if absorbed:
             (low, high, fine), error = absorbed
@@ -611,9 +615,10 @@ class Network:
 
         A step has the queries λt + high and λt + low, at least 2 apart, in heads that add s times the average of the
         tokens' t, and take s times the other one. An average for a query of size Q is near the largest t, or the
-        smallest: a token at distance g from that has a weight of at most exp(-gQ/2), unless g is as small as the roundings
-        of scores. So t does not fall but for a small drift, and grows by no more where both queries are large: above `level`. From
-        below a token can jump there once, by s times the distance of all t; then each of the n tokens has had its turn.
+        smallest: a token at distance g from that has a weight of at most exp(-gQ/2), unless g is as small as the
+        roundings of scores. So t does not fall but for a small drift, and grows by no more where both queries are
+        large: above `level`. From below a token can jump there once, by s times the distance of all t; then each of
+        the n tokens has had its turn.
         """
         steps = []
         while b < len(self.blocks) and (step := as_step(*self.blocks[b])) and step[0] == (steps or [step])[0][0]:
@@ -673,6 +678,8 @@ class Network:
         """The layer at z; and along each coordinate that units bend in, piece by piece between their kinks."""
         a, (found, kinks) = self.arithmetic, self.one_piece(z, *layer)
         for i, places in kinks.items():
+            if len(places) > KINKS:  # as many layers' work, to gain little
+                continue
             places = sorted(places)
             pieces = [self.one_piece((*z[:i], a.settle(lo, hi, z[i].q), *z[i + 1 :]), *layer)[0]
                       for lo, hi in zip(places, places[1:])]
@@ -681,7 +688,7 @@ class Network:
         return found
 
     def one_piece(self, z, w1, b1, w2, b2):
-        """z + w2 max(w1 z + b1, 0) + b2, as a function of z before intervals are put in; and the kinks, by coordinate."""
+        """z + w2 max(w1 z + b1, 0) + b2, as a function of z before intervals are put in; and kinks, by coordinate."""
         a = self.arithmetic
         units, kinks = [], {}
         for row, bias in zip(w1, b1):
@@ -694,9 +701,9 @@ class Network:
             units.append((Num(max(value.lo, ZERO), value.hi, value.q), error, slope, offset, value.lo >= 0))
             if value.lo < 0 and len(slope) == 1:
                 ((i, w),) = slope.items()
-                lo, hi, place = z[i].lo, z[i].hi, -offset / w
+                (lo, hi, q, *_), place = z[i], -offset / w
                 if lo < place < hi:
-                    kinks.setdefault(i, {lo, hi}).update((a.settle(lo, place, z[i].q).hi, a.settle(place, hi, z[i].q).lo))
+                    kinks.setdefault(i, {lo, hi}).update((a.settle(lo, place, q).hi, a.settle(place, hi, q).lo))
         out = []
         for i, row in enumerate(w2):
             live = [(w, units[j]) for j, w in row if units[j]]
@@ -977,7 +984,7 @@ def whole(a, length):
     if a[0] != a[1]:
         raise Declined("an index that enclosures do not decide")
     if a[0].denominator != 1 or not 0 <= a[0] < length:
-        raise Undefined(f"the index {a[0]}, which is not in 0..{length}")
+        raise Undefined(f"the index {show(a[0])}, which is not in 0..{length}")
     return int(a[0])
 
 
@@ -1207,7 +1214,8 @@ def read_target(data, c):
 def show(x):
     """A number for people: exactly if that is short, else to six digits."""
     x = Fraction(x)
-    return str(x) if len(str(x)) <= 12 else str(Context(prec=6).divide(Decimal(x.numerator), Decimal(x.denominator)))
+    short = x.numerator.bit_length() + x.denominator.bit_length() <= 40
+    return str(x) if short else str(Context(prec=6).divide(Decimal(x.numerator), Decimal(x.denominator)))
 
 
 def fits(c, target):
@@ -1365,11 +1373,10 @@ def main():
     arguments = parser.parse_args()
     try:
         names = "certificate.fwc", "target.json", "model.safetensors"
-        files = [(arguments.dir / name).read_bytes() for name in names]
-    except OSError as error:
-        print(f"error: {error}", file=sys.stderr)
+        verdict = check(*((arguments.dir / name).read_bytes() for name in names))
+    except (OSError, MemoryError) as error:
+        print(f"error: {error or 'out of memory'}", file=sys.stderr)
         sys.exit(3)
-    verdict = check(*files)
     if arguments.json:
         print(json.dumps(verdict.__dict__, ensure_ascii=False))
     else:

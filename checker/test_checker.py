@@ -589,6 +589,21 @@ class Command(Case):
         code, text = self.run_on(total_network(), "--json")
         self.assertEqual((code, json.loads(text)["verdict"]), (0, "accepted"))
 
+    def test_checkers_that_contradict_each_other_are_found(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for place, files in (("true", total_network()), ("false", largest_network(temperature=4.0))):
+                (Path(folder) / place).mkdir()
+                for name, data in zip(("certificate.fwc", "target.json", "model.safetensors"), files):
+                    (Path(folder) / place / name).write_bytes(data)
+            other = Path(folder) / "other"
+            other.write_text("#!/bin/sh\necho accepted: whatever it is\n")
+            other.chmod(0o700)
+            for place, code, words in (("true", 0, "0 disagreements"), (".", 1, "1 disagreements"), ("false", 1, "rejected point, at 0; 1")):
+                command = [sys.executable, str(Path(checker.__file__).with_name("agree.py")), str(other), str(Path(folder) / place)]
+                done = subprocess.run(command, capture_output=True, text=True, check=False)
+                self.assertEqual(done.returncode, code, done)
+                self.assertIn(words, done.stdout)
+
 
 if __name__ == "__main__":
     unittest.main()
