@@ -18,7 +18,7 @@ pub enum Json {
 }
 
 /// How deep values may be nested.
-const DEEPEST: usize = 100;
+const DEEPEST: usize = 256;
 
 impl Json {
     /// The value that a whole text is.

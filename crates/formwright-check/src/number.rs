@@ -137,7 +137,9 @@ impl Dyadic {
         }
         let (whole, den) = match (text.split_once('/'), text.split_once('.')) {
             (Some((num, den)), None) => (integer(num)?, integer(den)?),
-            (None, Some((whole, part))) if part.bytes().all(|b| b.is_ascii_digit()) && !part.is_empty() => {
+            (None, Some((whole, part)))
+                if integer(whole).is_some() && part.bytes().all(|b| b.is_ascii_digit()) && !part.is_empty() =>
+            {
                 (integer(&format!("{whole}{part}"))?, IBig::from(10).pow(part.len()))
             }
             (None, None) => (integer(text)?, IBig::ONE),

@@ -562,7 +562,8 @@ fn shown(inputs: &[Vec<Range>]) -> String {
 
 /// That the network's parts have sizes that a network has.
 fn shapes(certificate: &Certificate) -> Result<(), Stop> {
-    let Certificate { tokens: [least, most], dims, output_dims, width, positions, runs, bound, .. } = certificate;
+    let Certificate { tokens: [least, most], dims, output_dims, width, positions, runs, bound, margins, .. } =
+        certificate;
     let wrong = |what: &str| Err(rejected("claim", what));
     if [least, dims, output_dims, width].contains(&&0) || least > most {
         return wrong("no tokens, no coordinates, or fewer tokens at most than at least");
@@ -570,8 +571,10 @@ fn shapes(certificate: &Certificate) -> Result<(), Stop> {
     if *positions > 0 && (positions, positions) != (least, most) {
         return wrong("positions for another number of tokens");
     }
-    if bound.range.lo.is_negative() {
-        return wrong("a bound below 0");
+    let [below, above] = &margins;
+    let cut = &below.range.hi + &above.range.hi;
+    if [bound, below, above].into_iter().any(|number| number.range.lo.is_negative()) || cut > Dyadic::ONE {
+        return wrong("a bound or a margin below 0, or margins above 1");
     }
     let attention = runs.iter().filter_map(|run| run.attention.as_ref());
     for part in attention {

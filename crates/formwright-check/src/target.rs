@@ -1,7 +1,7 @@
 //! `target.json`: the function, and where its values lie on a box of inputs.
 
 use crate::json::Json;
-use crate::number::{Dyadic, Range};
+use crate::number::{Dyadic, Range, is_canonical};
 
 /// An expression. Its words are those of the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,7 +80,8 @@ fn wrong<T>(what: &str, found: &Json) -> Result<T, String> {
 
 fn number(value: &Json) -> Result<Range, String> {
     let (Json::Number(text) | Json::Text(text)) = value else { return wrong("a number", value) };
-    Dyadic::parse(text).map_or_else(|| wrong("a rational or decimal number", value), Ok)
+    let plain = text.contains('.') || is_canonical(text);
+    Dyadic::parse(text).filter(|_| plain).map_or_else(|| wrong("a rational in lowest terms, or a decimal", value), Ok)
 }
 
 fn boxed(value: &Json, names: &[String]) -> Result<Box<Expr>, String> {
@@ -484,22 +485,13 @@ impl Evaluation<'_> {
             let second = || rest.first().map_or(Ok(None), |e| self.condition(e, at));
             return match (name, rest) {
                 ("not", _) => Ok(Meaning::Condition(first.map(|known| !known))),
-                ("and", _) if first == Some(false) => Ok(Meaning::Condition(first)),
-                ("or", _) if first == Some(true) => Ok(Meaning::Condition(first)),
-                ("and", _) => second().map(|second| {
-                    Meaning::Condition(match second {
-                        Some(false) => second,
-                        Some(true) => first,
-                        None => None,
-                    })
-                }),
-                ("or", _) => second().map(|second| {
-                    Meaning::Condition(match second {
-                        Some(true) => second,
-                        Some(false) => first,
-                        None => None,
-                    })
-                }),
+                ("and" | "or", _) => {
+                    // One side that is so decides it; else both must be known.
+                    let (decided, second) = (name == "or", second()?);
+                    let either = [first, second].contains(&Some(decided));
+                    let neither = first.and(second).map(|_| !decided);
+                    Ok(Meaning::Condition(if either { Some(decided) } else { neither }))
+                }
                 (_, [a, b]) => match first {
                     Some(true) => self.number(a, at).map(Meaning::Number),
                     Some(false) => self.number(b, at).map(Meaning::Number),

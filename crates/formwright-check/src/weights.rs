@@ -109,6 +109,10 @@ impl<'b> Tensors<'b> {
         let mut spans = Vec::new();
         for (name, entry) in header.object().ok_or("its header is no object")? {
             if name == "__metadata__" {
+                let texts = entry.object().is_some_and(|object| object.iter().all(|(_, value)| value.text().is_some()));
+                if !texts {
+                    return Err("its metadata are not texts".to_owned());
+                }
                 continue;
             }
             let fields = entry.object().map_or(0, <[_]>::len);
