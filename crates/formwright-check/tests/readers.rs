@@ -216,6 +216,56 @@ fn targets_are_read_strictly() {
 }
 
 #[test]
+fn targets_are_not_too_deep() {
+    let nested = |open: &str, close: &str, depth: usize| {
+        let each = format!("{}{TOKEN}{}", open.repeat(depth), close.repeat(depth));
+        Artifact { target: on_integers(&each, 0, 3), ..identity() }
+    };
+    accepted(&nested("{\"negate\":", "}", 190));
+    rejected(&nested("{\"negate\":", "}", 210), "target");
+    rejected(&nested("{\"negate\":", "}", 100_000), "target");
+    rejected(&nested("[", "]", 100_000), "target");
+}
+
+#[test]
+fn masks_show_what_they_say() {
+    let shown = |mask: &'static str, target: &str| {
+        let head = Head { mask, q: vec![0.0; 2], q_bias: 0.0, k: vec![0.0; 2], v: vec![1.0, 0.0], o: vec![0.0, 1.0] };
+        let embed = [(1.0, 0.0), (0.0, 0.0)];
+        Artifact::new(on_integers(target, 0, 2), 3, "1/1000000000", &embed, &[0.0, 1.0]).attention(&[head])
+    };
+    let mean = |filter: &str| format!(r#"{{"aggregate":["mean","token",{filter}]}}"#);
+    let compare = |op: &str, a: &str, b: &str| format!(r#"{{"compare":["{op}",{a},{b}]}}"#);
+    let (running, index) = (r#""running""#, r#""index""#);
+    let apart = r#"{"binary":["sub","running","index"]}"#;
+    let number = |x: i8| format!(r#"{{"number":{x}}}"#);
+    let own = compare("equal", running, index);
+    let before = compare("less-equal", running, index);
+    let behind = compare("greater-equal", running, index);
+    let middle = compare("equal", running, &number(1));
+    let late = compare("greater-equal", running, &number(1));
+    let early = compare("less-equal", running, &number(1));
+    let near =
+        format!(r#"{{"or":[{},{}]}}"#, compare("equal", apart, &number(-1)), compare("equal", running, &number(0)));
+    let all = [
+        ("* * * * no", "null".to_owned()),
+        ("0 0 * * no", own),
+        ("* 0 * * no", before),
+        ("0 * * * no", behind),
+        ("* * 1 1 no", middle),
+        ("* * 1 * no", late),
+        ("* * * 1 no", early),
+        ("-1 -1 * * yes", near),
+    ];
+    for (mask, _) in &all {
+        for (other, filter) in &all {
+            let claim = shown(mask, &mean(filter));
+            if mask == other { accepted(&claim) } else { rejected(&claim, "point") }
+        }
+    }
+}
+
+#[test]
 fn expressions_mean_what_the_page_says() {
     // Of the tokens 1 and 2, in this order, among all; the network is constant.
     let is = |e: &str, value: f64| {
