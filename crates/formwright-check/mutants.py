@@ -102,7 +102,8 @@ class Scratch:
         self.folder, self.corpus = folder, sorted(path.parent for path in corpus.glob("*/verdict")) if corpus else []
         self.crate = folder / "crates" / HERE.name
         shutil.rmtree(self.crate, ignore_errors=True)
-        shutil.copytree(HERE, self.crate)
+        # As new: cargo goes by the time of files, and the last mutant may lie there built.
+        shutil.copytree(HERE, self.crate, copy_function=shutil.copyfile)
         for name in ["Cargo.lock", "rust-toolchain.toml"]:
             shutil.copy(ROOT / name, folder)
         manifest = (ROOT / "Cargo.toml").read_text()

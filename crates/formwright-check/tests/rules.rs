@@ -1,6 +1,6 @@
 //! CERTIFICATE.md, section 6: each rule proves what it is for, and a claim that is false since one of its hypotheses fails is not accepted.
 
-#![allow(clippy::indexing_slicing)]
+#![allow(clippy::indexing_slicing, clippy::arithmetic_side_effects, clippy::float_arithmetic)]
 
 mod support;
 
@@ -241,6 +241,35 @@ fn zigzags_are_bounded_at_their_kinks() {
     accepted(&layer(&all, "0", "1/8"));
     all[9].2 = &[2.0];
     rejected(&layer(&all, "0", "1/16"), "integral");
+}
+
+#[test]
+fn units_of_one_functional_are_bounded_exactly() {
+    // max(±3(x - k), 0) with weights of either sign, written to a coordinate of its own: the extremes are at kinks and ends.
+    let kinks = [0.25, 0.5, 0.75];
+    for case in 0..64_usize {
+        let unit = |k: usize| {
+            let bits = case.wrapping_mul(2_654_435_761).wrapping_shr(u32::try_from(3 * k).unwrap_or(0));
+            let (reads, write) = (if bits & 1 == 0 { 3.0 } else { -3.0 }, if bits & 2 == 0 { 1.0 } else { -2.0 });
+            (reads, -reads * kinks[(bits >> 2) % 3], write)
+        };
+        let units: Vec<(f64, f64, f64)> = (0..4).map(unit).collect();
+        let y = |x: f64| units.iter().map(|(reads, bias, write)| write * (reads * x + bias).max(0.0)).sum::<f64>();
+        // Kinks are multiples of 1/4.
+        let size = (0..=4_u8).map(|k| y(f64::from(k) / 4.0).abs()).fold(0.0, f64::max);
+        let mean = (0..4096_u16).map(|k| y((f64::from(k) + 0.5) / 4096.0).abs()).sum::<f64>() / 4096.0;
+        let parts: Vec<([f64; 2], f64, [f64; 2])> = units.iter().map(|(r, b, w)| ([*r, 0.0], *b, [0.0, *w])).collect();
+        let parts: Vec<Unit<'_>> = parts.iter().map(|(r, b, w)| (&r[..], *b, &w[..])).collect();
+        let claim = |bound: f64| {
+            let bound = format!("{:.0}/10007", (bound * 10007.0).max(1.0));
+            let net = Artifact::new(on_box(&number("0")), 1, &bound, &[(1.0, 0.0), (0.0, 0.0)], &[0.0, 1.0]);
+            net.over_box(1, "0 0").forward(&parts)
+        };
+        accepted(&claim(size + 0.001));
+        if mean > 0.01 {
+            rejected(&claim(0.99 * mean), "integral");
+        }
+    }
 }
 
 #[test]
