@@ -20,7 +20,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-FILES = ["prove", "execute", "sweep", "certificate", "weights", "target", "number", "json"]
+FILES = ["prove", "execute", "execute/sum", "execute/forward", "execute/attention", "sweep", "certificate", "weights", "target", "number", "json"]
 # What tests the workspace, or takes long.
 SKIPPED = {"independence", "fuzz"}
 LIMIT = 60

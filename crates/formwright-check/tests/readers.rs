@@ -221,8 +221,8 @@ fn targets_are_not_too_deep() {
         let each = format!("{}{TOKEN}{}", open.repeat(depth), close.repeat(depth));
         Artifact { target: on_integers(&each, 0, 3), ..identity() }
     };
-    accepted(&nested("{\"negate\":", "}", 190));
-    rejected(&nested("{\"negate\":", "}", 210), "target");
+    accepted(&nested("{\"negate\":", "}", 240));
+    rejected(&nested("{\"negate\":", "}", 260), "target");
     rejected(&nested("{\"negate\":", "}", 100_000), "target");
     rejected(&nested("[", "]", 100_000), "target");
 }
