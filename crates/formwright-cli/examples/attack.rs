@@ -198,7 +198,7 @@ fn page() -> Outcome {
             vec![
                 "mutants".into(),
                 format!(
-                    "{} tried, {} accepted, of which false {}",
+                    "{} tried, {} accepted, of which false or not shown true {}",
                     grouped(mutants.tried()),
                     grouped(accepted),
                     failures[0]
