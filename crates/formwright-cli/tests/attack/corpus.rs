@@ -164,6 +164,11 @@ fn weights(of: &impl Fn(&str) -> Artifact) -> Vec<Spoilt> {
             "a field that a tensor does not have",
             header(|header| header["embed.bias"]["scale"] = json!(2)),
         ),
+        (
+            "weights-metadata",
+            "metadata that is no text",
+            header(|header| drop(header.insert("__metadata__".into(), json!({"x": 1})))),
+        ),
         ("weights-truncated", "the last byte is cut off", file(whole[..whole.len() - 1].to_vec())),
         ("weights-cut-header", "the file ends inside of the header", file(whole[..40].to_vec())),
         ("weights-header-length", "a header of 2^63 bytes", file([&[0, 0, 0, 0, 0, 0, 0, 128], &whole[8..]].concat())),
@@ -195,6 +200,11 @@ fn targets(of: &impl Fn(&str) -> Artifact) -> Vec<Spoilt> {
     let own = String::from_utf8(plain.target.clone()).expect("JSON");
     let body = |body: Value| changed(&plain, |file| file["ast"]["body"]["each"] = body.clone());
     let quotient = json!({"binary": ["div", {"number": "1"}, {"binary": ["add", "token", {"number": "3"}]}]});
+    // No three tokens of {0, 1} are distinct.
+    let vacuous = changed(&of("yun-3x3"), |file| {
+        file["ast"]["domain"]["integers"] = json!([0, 2]);
+        file["ast"]["body"]["each"] = json!({"coordinate": ["token", 1]});
+    });
     let cases = [
         (
             "target-unknown-field",
@@ -207,6 +217,9 @@ fn targets(of: &impl Fn(&str) -> Artifact) -> Vec<Spoilt> {
             text(own.replacen("\"ast\"", "\"kind\": \"table\",\n  \"ast\"", 1)),
         ),
         ("target-bad-number", "a number that is none", body(json!({"number": "1//2"}))),
+        ("target-number", "a number where a text is expected", body(json!({"number": 2}))),
+        ("target-lets", "a text where a list is expected", changed(&plain, |file| file["ast"]["lets"] = json!("1"))),
+        ("target-coordinate", "a coordinate that no token has, where nothing asks for it", vacuous),
         ("target-operator", "an operator that does not exist", body(json!({"binary": ["plus", "token", "token"]}))),
         ("target-arity", "a function with an argument too many", body(json!({"call": ["abs", ["token", "token"]]}))),
         ("target-unbound", "a name that is not bound", body(json!({"bound": "b"}))),
@@ -284,6 +297,18 @@ fn mathematics(of: &impl Fn(&str) -> Artifact) -> Vec<Spoilt> {
             "finite",
             "a read-out that overflows in f32",
             weight(&single, "read_out.bias", 0, f64::from(f32::MAX)),
+        ),
+        (
+            "finite-idle-query",
+            "finite",
+            "a query overflows in a head of which nothing is read: 0 times NaN is NaN",
+            weight(&of("yun-packed-all"), "8.attn.q", 1, 1e308),
+        ),
+        (
+            "finite-idle-value",
+            "finite",
+            "a value overflows in a head of which nothing is read",
+            weight(&of("yun-table-positional"), "9.attn.v", 1, 1e308),
         ),
         ("finite-box", "finite", "an embedding that overflows on a box", weight(&boxed, "embed.weight", 0, f64::MAX)),
         ("point-bias", "point", "the read-out's bias is 1 too large", weight(&plain, "read_out.bias", 0, 1.0)),
