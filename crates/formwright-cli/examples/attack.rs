@@ -1,18 +1,28 @@
 //! Attacks on the checker: what it must accept, reject and decline, and what was tried to make it accept what is not so.
 //!
 //! ```sh
-//! cargo run --release -p formwright-cli --example attack corpus
+//! cargo run --release -p formwright-cli --example attack corpus     # writes corpus/
+//! cargo run --release -p formwright-cli --example attack mutants    # some minutes; writes attacks/mutants.json
+//! cargo run --release -p formwright-cli --example attack needles    # likewise attacks/needles.json
+//! cargo run --release -p formwright-cli --example attack page       # writes attacks/README.md and the figures of TRUST.md
 //! ```
 
 #[path = "../tests/attack/mod.rs"]
 mod attack;
+#[path = "../../formwright/tests/support/report.rs"]
+mod report;
 
+use std::collections::BTreeMap;
+use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use attack::Tally;
 use attack::artifacts::{Artifact, families};
 use clap::{Args, Parser, Subcommand};
+use report::{duration, grouped, machine, table, today};
+use serde_json::{Value, json};
 
 /// Attacks on the checker.
 #[derive(Parser)]
@@ -29,12 +39,14 @@ enum Command {
     Mutants(How),
     /// Networks and targets that are wrong at one place.
     Needles(How),
+    /// Writes what was recorded of both into attacks/README.md and TRUST.md.
+    Page,
 }
 
 #[derive(Args)]
 struct How {
     /// How many.
-    #[arg(long, default_value_t = 20_000)]
+    #[arg(long, default_value_t = 10_000)]
     count: usize,
     /// How many besides of those families whose false claims take long to reject.
     #[arg(long, default_value_t = 0)]
@@ -44,51 +56,182 @@ struct How {
     seed: u64,
 }
 
+type Outcome = Result<(), Box<dyn Error>>;
+
 /// A place in the repository.
 fn repository(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
 }
 
-fn corpus() -> std::io::Result<()> {
+fn write(folder: &Path, files: impl IntoIterator<Item = (&'static str, Vec<u8>)>) -> std::io::Result<()> {
+    fs::create_dir_all(folder)?;
+    files.into_iter().try_for_each(|(name, bytes)| fs::write(folder.join(name), bytes))
+}
+
+fn corpus() -> Outcome {
     let (corpus, cases) = (repository("corpus"), attack::corpus::cases());
     for verdict in ["accept", "reject", "decline"] {
         drop(fs::remove_dir_all(corpus.join(verdict)));
     }
-    for case in cases {
-        let folder = corpus.join(case.folder());
-        fs::create_dir_all(&folder)?;
-        for (name, bytes) in case.files() {
-            fs::write(folder.join(name), bytes)?;
-        }
-    }
+    cases.into_iter().try_for_each(|case| write(&corpus.join(case.folder()), case.files()))?;
     Ok(())
 }
 
-fn report(how: &How, run: fn(&[Artifact], usize, u64) -> Tally) -> std::io::Result<()> {
-    let t = std::time::Instant::now();
+/// Runs and records; what should not be is written beside the record.
+fn record(name: &str, how: &How, run: fn(&[Artifact], usize, u64) -> Tally) -> Outcome {
     let (quick, slow): (Vec<_>, Vec<_>) = families().into_iter().partition(Artifact::is_quick);
-    let tally = run(&quick, how.count, how.seed).and(run(&slow, how.slow, how.seed));
-    for (what, said) in &tally.said {
-        println!("{what:?} {said:?}");
+    let start = Instant::now();
+    let tallies = [run(&quick, how.count, how.seed), run(&slow, how.slow, how.seed)];
+    let failures: Vec<&(String, Artifact)> = tallies.iter().flat_map(|tally| &tally.failures).collect();
+    let mut said: BTreeMap<&str, BTreeMap<&str, BTreeMap<&str, usize>>> = BTreeMap::new();
+    for ((group, kind), verdicts) in tallies.iter().flat_map(|tally| &tally.said) {
+        for (verdict, count) in verdicts {
+            *said.entry(group).or_default().entry(kind).or_default().entry(verdict).or_default() += count;
+        }
     }
-    println!("{} in {:?}", tally.tried, t.elapsed());
-    for (k, (what, artifact)) in tally.failures.iter().enumerate() {
-        println!("FAIL {k} {} {what}", artifact.name);
-        if k < 200 {
-            let dir = std::env::temp_dir().join(format!("fail-{k}"));
-            fs::create_dir_all(&dir)?;
-            for (name, bytes) in artifact.files() {
-                fs::write(dir.join(name), bytes)?;
+    let record = json!({
+        "date": today(),
+        "machine": machine(),
+        "seed": how.seed,
+        "tried": tallies.iter().map(|tally| tally.tried).sum::<usize>(),
+        "seconds": start.elapsed().as_secs(),
+        "failures": failures.len(),
+        "said": said,
+    });
+    fs::create_dir_all(repository("attacks"))?;
+    fs::write(repository(&format!("attacks/{name}.json")), format!("{record:#}\n"))?;
+    for (number, (what, artifact)) in failures.iter().enumerate() {
+        let folder = repository(&format!("attacks/failures/{name}-{number}"));
+        write(&folder, artifact.files().map(|(name, bytes)| (name, bytes.to_vec())))?;
+        eprintln!("{}: {what}: {}", artifact.name, folder.display());
+    }
+    if failures.is_empty() { Ok(()) } else { Err(format!("{} failures", failures.len()).into()) }
+}
+
+/// What was recorded of a run.
+struct Recorded(Value);
+
+impl Recorded {
+    fn read(name: &str) -> Result<Self, Box<dyn Error>> {
+        Ok(Self(serde_json::from_slice(&fs::read(repository(&format!("attacks/{name}.json")))?)?))
+    }
+
+    /// How often something was said, in all; of one kind of change, of one group, or of everything.
+    fn count(&self, said: &str) -> u64 {
+        let groups = self.0["said"].as_object().into_iter().flatten();
+        groups
+            .flat_map(|(_, kinds)| kinds.as_object().into_iter().flatten())
+            .filter_map(|(_, all)| all[said].as_u64())
+            .sum()
+    }
+
+    fn tried(&self) -> u64 {
+        self.0["tried"].as_u64().unwrap_or(0)
+    }
+
+    /// A row a kind of change, a column a word of the checker's.
+    fn table(&self, words: &[&str]) -> String {
+        let mut rows = Vec::new();
+        for (group, kinds) in self.0["said"].as_object().into_iter().flatten() {
+            for (kind, all) in kinds.as_object().into_iter().flatten() {
+                let count = |word: &&str| all[*word].as_u64().map_or(String::new(), grouped);
+                let tried = all.as_object().into_iter().flatten().filter_map(|(_, n)| n.as_u64()).sum::<u64>();
+                let row = [group.clone(), kind.clone(), grouped(tried)];
+                rows.push(row.into_iter().chain(words.iter().map(count)).collect());
             }
         }
+        let total = ["all".to_owned(), String::new(), grouped(self.tried())];
+        rows.push(total.into_iter().chain(words.iter().map(|word| grouped(self.count(word)))).collect());
+        table(&[&["of", "what", "tried"], words].concat(), &rows)
     }
+
+    /// When, where and how long.
+    fn when(&self) -> String {
+        let text = |name: &str| self.0[name].as_str().unwrap_or_default();
+        let seconds = self.0["seconds"].as_u64().and_then(|s| u32::try_from(s).ok()).map_or(0.0, f64::from);
+        format!("{}, {}; seed {}, {}", text("date"), text("machine"), self.0["seed"], duration(seconds))
+    }
+}
+
+fn page() -> Outcome {
+    let (mutants, needles) = (Recorded::read("mutants")?, Recorded::read("needles")?);
+    let folders = |verdict: &str| fs::read_dir(repository("corpus").join(verdict)).map_or(0, Iterator::count);
+    let [accept, reject, decline] = ["accept", "reject", "decline"].map(folders);
+    let (accepted, failures) =
+        (mutants.count("accepted"), [&mutants, &needles].map(|run| run.0["failures"].to_string()));
+    let page = format!(
+        include_str!("../tests/attack/page.md"),
+        accept = accept,
+        reject = reject,
+        decline = decline,
+        mutants_when = mutants.when(),
+        mutants = grouped(mutants.tried()),
+        accepted = grouped(accepted),
+        mutants_failures = failures[0],
+        mutants_table = mutants.table(&[
+            "accepted", "declined", "format", "hash", "weights", "target", "claim", "finite", "point", "integral"
+        ]),
+        needles_when = needles.when(),
+        needles = grouped(needles.tried()),
+        needles_failures = failures[1],
+        elsewhere = grouped(needles.count(attack::needles::ELSEWHERE)),
+        needles_table =
+            needles.table(&["accepted", "declined", "point", attack::needles::ELSEWHERE, "integral", "finite"]),
+    );
+    fs::write(repository("attacks/README.md"), page)?;
+    let sources = fs::read_dir(repository("crates/formwright-check/src"))?;
+    let lines =
+        sources.map(|file| Ok(fs::read_to_string(file?.path())?.lines().count())).sum::<std::io::Result<usize>>()?;
+    let figures = table(
+        &["", "", ""],
+        &[
+            vec![
+                "the checker".into(),
+                format!("{} lines of Rust, comments included", grouped(lines)),
+                "`crates/formwright-check/src`".into(),
+            ],
+            vec![
+                "corpus".into(),
+                format!("{accept} accepted, {reject} rejected, {decline} declined, as they must be"),
+                "`corpus/`".into(),
+            ],
+            vec![
+                "mutants".into(),
+                format!(
+                    "{} tried, {} accepted, of which false or not shown true {}",
+                    grouped(mutants.tried()),
+                    grouped(accepted),
+                    failures[0]
+                ),
+                "`attacks/README.md`".into(),
+            ],
+            vec![
+                "needles".into(),
+                format!(
+                    "{} hidden, {} found",
+                    grouped(needles.tried()),
+                    grouped(needles.tried() - needles.count("accepted") - needles.count("declined"))
+                ),
+                "`attacks/README.md`".into(),
+            ],
+        ],
+    );
+    let trust = fs::read_to_string(repository("TRUST.md"))?;
+    let (before, rest) = trust.split_once(BEGIN).ok_or("TRUST.md has no place for figures")?;
+    let (_, after) = rest.split_once(END).ok_or("the figures of TRUST.md have no end")?;
+    fs::write(repository("TRUST.md"), format!("{before}{BEGIN}\n{figures}{END}{after}"))?;
     Ok(())
 }
 
-fn main() -> std::io::Result<()> {
+/// Between these TRUST.md has its figures.
+const BEGIN: &str = "<!-- figures, by the command `attack page` -->";
+const END: &str = "<!-- end of the figures -->";
+
+fn main() -> Outcome {
     match Arguments::parse().command {
         Command::Corpus => corpus(),
-        Command::Mutants(how) => report(&how, attack::mutants::run),
-        Command::Needles(how) => report(&how, attack::needles::run),
+        Command::Mutants(how) => record("mutants", &how, attack::mutants::run),
+        Command::Needles(how) => record("needles", &how, attack::needles::run),
+        Command::Page => page(),
     }
 }

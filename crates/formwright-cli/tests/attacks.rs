@@ -7,8 +7,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use attack::artifacts::Artifact;
+use attack::artifacts::{Artifact, families};
 use attack::corpus::{Case, cases};
+use attack::{Tally, mutants, needles};
 use formwright_check::Verdict;
 
 /// The verdict and the obligation, as the corpus has them.
@@ -79,4 +80,31 @@ fn the_corpus_is_what_its_command_writes() {
         folders(stored()) == folders(cases()),
         "write it anew: cargo run --release -p formwright-cli --example attack corpus"
     );
+}
+
+/// Those whose false claims are rejected at once.
+fn quick() -> Vec<Artifact> {
+    families().into_iter().filter(Artifact::is_quick).collect()
+}
+
+/// Whatever must not be, and how often the checker said something.
+fn outcome(tally: &Tally, word: &str) -> (Vec<String>, usize) {
+    let failures = tally.failures.iter().map(|(what, artifact)| format!("{}: {what}", artifact.name)).collect();
+    (failures, tally.said.values().filter_map(|said| said.get(word)).sum())
+}
+
+#[test]
+fn what_is_accepted_of_changed_files_is_still_true() {
+    let tally = mutants::run(&quick(), 1500, 20_200_226);
+    let (failures, accepted) = outcome(&tally, "accepted");
+    assert_eq!((tally.tried, failures), (1500, vec![]));
+    assert!((100..1000).contains(&accepted), "{accepted} of the changes are harmless");
+}
+
+#[test]
+fn what_is_wrong_at_one_place_is_found_there() {
+    let tally = needles::run(&quick(), 500, 20_200_226);
+    let (failures, elsewhere) = outcome(&tally, needles::ELSEWHERE);
+    assert_eq!((tally.tried, failures), (500, vec![]));
+    assert!(elsewhere < 50, "{elsewhere} times another place is named");
 }

@@ -64,7 +64,7 @@ fn format(of: &impl Fn(&str) -> Artifact) -> Vec<Spoilt> {
     let lines: Vec<&str> = plain.text().lines().collect();
     let without = |word: &str| {
         let kept = lines.iter().filter(|line| line.split(' ').next() != Some(word));
-        text(kept.map(|line| format!("{line}\n")).collect())
+        text(kept.copied().collect::<Vec<_>>().join("\n") + "\n")
     };
     let swapped = [&[lines[0], lines[2], lines[1]], &lines[3..]].concat().join("\n") + "\n";
     let cases = [
@@ -132,8 +132,7 @@ fn weights(of: &impl Fn(&str) -> Artifact) -> Vec<Spoilt> {
         weights.data.extend_from_slice(extra);
         file(weights.bytes())
     };
-    let text = good().bytes()[8..good().bytes().len() - end].to_vec();
-    let text = String::from_utf8(text).expect("JSON");
+    let text = good().text();
     let twice = text.replacen('{', r#"{"embed.bias":{"dtype":"F64","shape":[1],"data_offsets":[0,8]},"#, 1);
     let mut gap = good();
     gap.data.extend([0; 16]);
@@ -165,6 +164,11 @@ fn weights(of: &impl Fn(&str) -> Artifact) -> Vec<Spoilt> {
             "a field that a tensor does not have",
             header(|header| header["embed.bias"]["scale"] = json!(2)),
         ),
+        (
+            "weights-metadata",
+            "metadata that is no text",
+            header(|header| drop(header.insert("__metadata__".into(), json!({"x": 1})))),
+        ),
         ("weights-truncated", "the last byte is cut off", file(whole[..whole.len() - 1].to_vec())),
         ("weights-cut-header", "the file ends inside of the header", file(whole[..40].to_vec())),
         ("weights-header-length", "a header of 2^63 bytes", file([&[0, 0, 0, 0, 0, 0, 0, 128], &whole[8..]].concat())),
@@ -176,7 +180,7 @@ fn weights(of: &impl Fn(&str) -> Artifact) -> Vec<Spoilt> {
 
 /// The files with another target, and its hash.
 pub fn with_target(artifact: &Artifact, target: &Value) -> Artifact {
-    Artifact { target: target.to_string().into_bytes(), ..artifact.clone() }.hashed()
+    Artifact { target: format!("{target:#}\n").into_bytes(), ..artifact.clone() }.hashed()
 }
 
 /// The target, to be changed.
@@ -196,6 +200,11 @@ fn targets(of: &impl Fn(&str) -> Artifact) -> Vec<Spoilt> {
     let own = String::from_utf8(plain.target.clone()).expect("JSON");
     let body = |body: Value| changed(&plain, |file| file["ast"]["body"]["each"] = body.clone());
     let quotient = json!({"binary": ["div", {"number": "1"}, {"binary": ["add", "token", {"number": "3"}]}]});
+    // No three tokens of {0, 1} are distinct.
+    let vacuous = changed(&of("yun-3x3"), |file| {
+        file["ast"]["domain"]["integers"] = json!([0, 2]);
+        file["ast"]["body"]["each"] = json!({"coordinate": ["token", 1]});
+    });
     let cases = [
         (
             "target-unknown-field",
@@ -208,6 +217,9 @@ fn targets(of: &impl Fn(&str) -> Artifact) -> Vec<Spoilt> {
             text(own.replacen("\"ast\"", "\"kind\": \"table\",\n  \"ast\"", 1)),
         ),
         ("target-bad-number", "a number that is none", body(json!({"number": "1//2"}))),
+        ("target-number", "a number where a text is expected", body(json!({"number": 2}))),
+        ("target-lets", "a text where a list is expected", changed(&plain, |file| file["ast"]["lets"] = json!("1"))),
+        ("target-coordinate", "a coordinate that no token has, where nothing asks for it", vacuous),
         ("target-operator", "an operator that does not exist", body(json!({"binary": ["plus", "token", "token"]}))),
         ("target-arity", "a function with an argument too many", body(json!({"call": ["abs", ["token", "token"]]}))),
         ("target-unbound", "a name that is not bound", body(json!({"bound": "b"}))),
@@ -258,7 +270,7 @@ fn claims(of: &impl Fn(&str) -> Artifact) -> Vec<Spoilt> {
 /// The claim with a bound just below the largest error that an execution shows.
 fn just_below(artifact: &Artifact) -> Artifact {
     let equal = Subject::read(&artifact.with_line("bound", "0")).expect("a network");
-    let wrong = equal.wrong(1).expect("executions");
+    let wrong = equal.wrong(1, 0).expect("executions");
     let largest = wrong.into_iter().map(|wrong| wrong.off).fold(0.0, f64::max);
     assert!(largest > 0.0, "{} is exact", artifact.name);
     artifact.with_line("bound", &Rat::from_f64(largest.next_down()).expect("finite").to_string())
@@ -273,6 +285,10 @@ fn mathematics(of: &impl Fn(&str) -> Artifact) -> Vec<Spoilt> {
     // No float is a third, so that something is lost.
     let thirds = yun("x / 3 + sum(x) on integers 0..3", 2, Precision::F32);
     let entry = |file: &mut Value| file["values"][5][0][0] = json!("99");
+    let little = |file: &mut Value| {
+        let entry: Rat = file["values"][6][1][0].as_str().and_then(|text| text.parse().ok()).expect("a number");
+        file["values"][6][1][0] = json!((entry + Rat::new(1, 1000)).to_string());
+    };
     let body = |artifact: &Artifact, body: Value| changed(artifact, |file| file["ast"]["body"]["each"] = body.clone());
     vec![
         ("finite-embedding", "finite", "an embedding that overflows", weight(&plain, "embed.weight", 0, f64::MAX)),
@@ -281,6 +297,18 @@ fn mathematics(of: &impl Fn(&str) -> Artifact) -> Vec<Spoilt> {
             "finite",
             "a read-out that overflows in f32",
             weight(&single, "read_out.bias", 0, f64::from(f32::MAX)),
+        ),
+        (
+            "finite-idle-query",
+            "finite",
+            "a query overflows in a head of which nothing is read: 0 times NaN is NaN",
+            weight(&of("yun-packed-all"), "8.attn.q", 1, 1e308),
+        ),
+        (
+            "finite-idle-value",
+            "finite",
+            "a value overflows in a head of which nothing is read",
+            weight(&of("yun-table-positional"), "9.attn.v", 1, 1e308),
         ),
         ("finite-box", "finite", "an embedding that overflows on a box", weight(&boxed, "embed.weight", 0, f64::MAX)),
         ("point-bias", "point", "the read-out's bias is 1 too large", weight(&plain, "read_out.bias", 0, 1.0)),
@@ -319,19 +347,19 @@ fn mathematics(of: &impl Fn(&str) -> Artifact) -> Vec<Spoilt> {
         (
             "integral-bound",
             "integral",
-            "the bound is 7/100, and the error about 722/10000",
-            boxed.with_line("bound", "7/100"),
+            "a bound that is less than what ramps alone may cost",
+            boxed.with_line("bound", "1/1000000000"),
         ),
         ("integral-bound-table", "integral", "a bound of 0 where ramps cost something", table.with_line("bound", "0")),
         ("integral-entry", "integral", "one entry of the table is another", changed(&table, entry)),
-        ("integral-bias", "integral", "the read-out's bias is 1 too large", weight(&boxed, "read_out.bias", 0, 1.0)),
+        ("integral-bias", "integral", "the read-out's bias is 1 too large", weight(&table, "read_out.bias", 0, 1.0)),
         (
             "integral-margins",
             "integral",
             "hints that leave no margin where the network jumps",
             table.with_line("margins", "0 0"),
         ),
-        ("integral-target", "integral", "the target is another function", body(&boxed, json!("token"))),
+        ("integral-little", "integral", "one entry of one token is off by 1/1000", changed(&table, little)),
     ]
 }
 

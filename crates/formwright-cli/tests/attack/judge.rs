@@ -99,10 +99,10 @@ impl Subject {
         Ok(Self { network, engine, target, domain, lengths: (least, most), bound })
     }
 
-    /// What the network gives in several executions.
-    fn executions(&self, batch: &[Vec<Vec<f64>>]) -> Result<Vec<Vec<Vec<Vec<f64>>>>, String> {
+    /// What the network gives in the engine and in so many other orders.
+    fn executions(&self, batch: &[Vec<Vec<f64>>], orders: u64) -> Result<Vec<Vec<Vec<Vec<f64>>>>, String> {
         let mut all = vec![self.engine.run(batch).map_err(say)?];
-        for seed in 1..=ORDERS {
+        for seed in 1..=orders {
             let mut shuffle = Shuffle::new(seed);
             let last = |x: &Vec<Vec<f64>>| trace(&self.network, x, &mut shuffle).pop().map(|(_, output)| output);
             all.push(batch.iter().map(last).collect::<Option<_>>().ok_or("no output")?);
@@ -111,20 +111,20 @@ impl Subject {
     }
 
     /// Every sequence of integers at which the claim is not met. Of a claim about a box: every cell, of so many a side, whose middle is so far off that
-    /// the claim is not met if the whole cell is.
-    pub fn wrong(&self, cells: usize) -> Result<Vec<Wrong>, String> {
+    /// the claim is not met if the whole cell is. In the engine and in so many other orders.
+    pub fn wrong(&self, cells: usize, orders: u64) -> Result<Vec<Wrong>, String> {
         match &self.domain {
-            Domain::Integers(from, to, otherwise) => self.wrong_points((*from, *to), otherwise.as_ref()),
+            Domain::Integers(from, to, otherwise) => self.wrong_points((*from, *to), otherwise.as_ref(), orders),
             Domain::Box(low, high, p) => self.wrong_cells((*low, *high, *p), cells),
         }
     }
 
-    fn wrong_points(&self, (from, to): (i64, i64), otherwise: Option<&Rat>) -> Result<Vec<Wrong>, String> {
+    fn wrong_points(&self, (from, to): (i64, i64), otherwise: Option<&Rat>, orders: u64) -> Result<Vec<Wrong>, String> {
         let mut wrong = Vec::new();
         for tokens in self.lengths.0..=self.lengths.1 {
             let sequences = self.sequences(&(from..to).collect::<Vec<_>>(), tokens);
             let inputs = |x: &Vec<Vec<i64>>| x.iter().map(|token| token.iter().map(|k| real(*k)).collect()).collect();
-            let executions = self.executions(&sequences.iter().map(inputs).collect::<Vec<_>>())?;
+            let executions = self.executions(&sequences.iter().map(inputs).collect::<Vec<_>>(), orders)?;
             for (place, sequence) in sequences.into_iter().enumerate() {
                 let exact: Vec<Vec<Rat>> =
                     sequence.iter().map(|token| token.iter().map(|k| Rat::from(*k)).collect()).collect();
@@ -189,7 +189,7 @@ impl Subject {
                 points.iter().map(|flat| flat.chunks(dims).map(<[f64]>::to_vec).collect()).collect();
             let wanted =
                 batch.iter().map(|x| self.target.evaluate_f64(x).map_err(say)).collect::<Result<Vec<_>, _>>()?;
-            for outputs in self.executions(&batch)? {
+            for outputs in self.executions(&batch, ORDERS)? {
                 let off = |(y, f): (f64, &f64)| (y - f).abs().powi(p);
                 let powers = outputs.iter().zip(&wanted).flat_map(|(y, f)| y.concat().into_iter().zip(f).map(off));
                 let mean = powers.sum::<f64>() / real(points.len());
@@ -215,11 +215,17 @@ impl Subject {
         Ok(Truth::Fails(format!("the error is about {measured:e}, claimed at most {bound:e}")))
     }
 
+    /// Whether an estimate over the box contradicts the claim; a claim about points is not asked.
+    pub fn exceeds(&self, cells: usize) -> bool {
+        let Domain::Box(low, high, p) = self.domain else { return true };
+        self.estimate((low, high, p), 3 * cells).is_ok_and(|measured| measured > self.bound.to_f64())
+    }
+
     /// What the evaluators say of the claim.
     pub fn truth(&self, cells: usize) -> Truth {
         let judged = match self.domain {
             Domain::Box(low, high, p) => self.integral((low, high, p), cells),
-            Domain::Integers(..) => self.wrong(cells).map(|wrong| match wrong.first() {
+            Domain::Integers(..) => self.wrong(cells, ORDERS).map(|wrong| match wrong.first() {
                 None => Truth::Holds,
                 Some(Wrong { sequence, off }) => Truth::Fails(format!("at {sequence:?} it is off by {off:e}")),
             }),
@@ -244,7 +250,10 @@ fn real(k: impl TryInto<i32>) -> f64 {
 /// All tuples of these values, the first entry most significant.
 fn tuples<T: Clone>(values: &[T], length: usize) -> Vec<Vec<T>> {
     (0..length).fold(vec![Vec::new()], |shorter, _| {
-        shorter.iter().flat_map(|start| values.iter().map(|v| [start.as_slice(), &[v.clone()]].concat())).collect()
+        shorter
+            .iter()
+            .flat_map(|start| values.iter().map(|v| [start.as_slice(), std::slice::from_ref(v)].concat()))
+            .collect()
     })
 }
 

@@ -59,17 +59,6 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Both together.
-    pub fn and(mut self, other: Self) -> Self {
-        self.tried += other.tried;
-        for (kind, said) in other.said {
-            let all = self.said.entry(kind).or_default();
-            said.into_iter().for_each(|(said, count)| *all.entry(said).or_default() += count);
-        }
-        self.failures.extend(other.failures);
-        self
-    }
-
     fn count(&mut self, group: &'static str, name: &'static str, said: &str) {
         self.tried += 1;
         *self.said.entry((group, name)).or_default().entry(said.to_owned()).or_default() += 1;

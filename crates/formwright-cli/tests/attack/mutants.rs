@@ -152,7 +152,7 @@ const KINDS: &[Kind] = &[
         )
     }),
     ("target", "a number by a little", |artifact, _, random| {
-        let other = *random.of(&["1/1024", "0.0000001", "1000000000", "1e-30"]);
+        let other = *random.of(&["1/1024", "1/10000000", "1000000000", "1/1000000000000000000000000000000"]);
         node(
             artifact,
             random,
@@ -222,7 +222,7 @@ const KINDS: &[Kind] = &[
         })
     }),
     ("target", "a field more", |artifact, _, random| {
-        let name = *random.of(&["name", "text", "kind", "domain", "lets", "note", "number"]);
+        let name = *random.of(&["name", "text", "kind", "domain", "note", "number"]);
         node(artifact, random, Value::is_object, |node, _| node[name] = json!("1"))
     }),
     ("target", "a byte", |artifact, _, random| {
@@ -309,6 +309,7 @@ fn replaced(bytes: &[u8], random: &mut Random) -> Vec<u8> {
 }
 
 /// Changes some line of the certificate.
+#[expect(clippy::unnecessary_wraps, reason = "changes are functions of one type")]
 fn line(artifact: &Artifact, random: &mut Random, change: impl Fn(&str, &mut Random) -> String) -> Option<Artifact> {
     let mut lines: Vec<String> = artifact.text().lines().map(str::to_owned).collect();
     let place = random.below(lines.len());
@@ -317,6 +318,7 @@ fn line(artifact: &Artifact, random: &mut Random, change: impl Fn(&str, &mut Ran
 }
 
 /// Changes the lines of the certificate at two places.
+#[expect(clippy::unnecessary_wraps, reason = "changes are functions of one type")]
 fn lines(
     artifact: &Artifact,
     random: &mut Random,
@@ -329,6 +331,7 @@ fn lines(
 }
 
 /// Changes one of the words of the certificate that are wanted.
+#[expect(clippy::unnecessary_wraps, reason = "changes are functions of one type")]
 fn word(
     artifact: &Artifact,
     random: &mut Random,
@@ -348,6 +351,7 @@ fn word(
 }
 
 /// Changes some number of the weights.
+#[expect(clippy::unnecessary_wraps, reason = "changes are functions of one type")]
 fn weight(
     artifact: &Artifact,
     random: &mut Random,
@@ -361,7 +365,7 @@ fn weight(
 
 fn header(artifact: &Artifact) -> (Weights, String) {
     let weights = Weights::of(artifact);
-    let text = Value::from(weights.header.clone()).to_string();
+    let text = weights.text();
     (weights, text)
 }
 
@@ -432,7 +436,7 @@ pub fn run(families: &[Artifact], count: usize, seed: u64) -> Tally {
                 Truth::Holds => {}
                 Truth::Fails(why) => tally.failures.push((format!("false accept, {group}, {name}: {why}"), mutant)),
                 Truth::Unread(why) => {
-                    tally.failures.push((format!("not shown harmless, {group}, {name}: {why}"), mutant))
+                    tally.failures.push((format!("not shown harmless, {group}, {name}: {why}"), mutant));
                 }
             }
         } else if said == "panicked" {

@@ -10,15 +10,14 @@ pub fn integers(file: &Value) -> Option<(i64, i64)> {
 
 /// The whole target; `None` where the language has no words for it.
 pub fn text(ast: &Value) -> Option<String> {
-    let mut text = String::new();
-    for binding in ast["lets"].as_array().into_iter().flatten() {
-        text += &format!("let {} = {}; ", binding["name"].as_str()?, expression(&binding["value"])?);
-    }
-    text += &match (&ast["body"]["each"], &ast["body"]["coordinates"]) {
+    let lets = ast["lets"].as_array().into_iter().flatten();
+    let lets = lets.map(|b| Some(format!("let {} = {}; ", b["name"].as_str()?, expression(&b["value"])?)));
+    let body = match (&ast["body"]["each"], &ast["body"]["coordinates"]) {
         (Value::Null, Value::Array(all)) => format!("[{}]", list(all)?),
         (each, Value::Null) => expression(each)?,
         _ => return None,
     };
+    let text = lets.collect::<Option<String>>()? + &body;
     let domain = &ast["domain"];
     Some(match (domain["interval"].as_array(), domain["integers"].as_array()) {
         (Some(ends), None) => format!("{text} on [{}, {}]", ends.first()?.as_str()?, ends.get(1)?.as_str()?),
@@ -35,7 +34,7 @@ fn list(all: &[Value]) -> Option<String> {
 fn number(text: &str) -> Option<String> {
     let Some((above, below)) = text.split_once('/') else { return Some(text.to_owned()) };
     let (above, below): (u128, u128) = (above.parse().ok()?, below.parse().ok()?);
-    let places = (1..30).find(|places| 10_u128.pow(*places).is_multiple_of(below))?;
+    let places = (1..38).find(|places| 10_u128.pow(*places).is_multiple_of(below))?;
     let scaled = above.checked_mul(10_u128.pow(places) / below)?;
     Some(format!("{scaled}e-{places}"))
 }

@@ -29,9 +29,16 @@ impl Weights {
         [length.to_le_bytes().as_slice(), header.as_bytes(), &self.data].concat()
     }
 
+    /// The header as a text, filled up with spaces to a multiple of eight bytes, as it was written.
+    pub fn text(&self) -> String {
+        let text = Value::from(self.header.clone()).to_string();
+        let length = text.len().next_multiple_of(8);
+        format!("{text:length$}")
+    }
+
     /// The file.
     pub fn bytes(&self) -> Vec<u8> {
-        self.bytes_with(&Value::from(self.header.clone()).to_string())
+        self.bytes_with(&self.text())
     }
 
     /// The tensors' names, with the places of their numbers.
