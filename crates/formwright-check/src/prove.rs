@@ -124,7 +124,12 @@ impl Subject {
         match (&target.domain, &certificate.over) {
             (Domain::Interval(low, high), Over::Box) if low.hi < high.lo => {}
             (Domain::Integers(..), Over::Integers | Over::DistinctIntegers(_)) => {}
-            (domain, over) => return wrong(format!("a claim over {over:?} about a target on {domain:?}")),
+            (Domain::Interval(..), _) => {
+                return wrong("a claim that is not over a box, about a target on an interval".to_owned());
+            }
+            (Domain::Integers(..), _) => {
+                return wrong("a claim that is not over integers, about a target on integers".to_owned());
+            }
         }
         for (at, layer) in self.network.layers.iter().enumerate() {
             let Layer::Attention(heads) = layer else { continue };

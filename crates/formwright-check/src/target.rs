@@ -99,7 +99,7 @@ fn expression(value: &Json, names: &[String]) -> Result<Expr, String> {
     };
     let all = |list: &[Json]| list.iter().map(|value| expression(value, names)).collect::<Result<Vec<_>, _>>();
     match (kind.as_str(), inner.list().unwrap_or(&[])) {
-        ("number", _) => number(inner).map(Expr::Number),
+        ("number", _) if inner.text().is_some() => number(inner).map(Expr::Number),
         ("gather", _) => Ok(Expr::Gather(None, boxed(inner, names)?)),
         ("gather-bound", [bound, index]) => Ok(Expr::Gather(Some(name(bound)?), boxed(index, names)?)),
         ("bound", _) => name(inner).map(Expr::Bound),
@@ -257,6 +257,10 @@ impl Target {
             }
             _ => return wrong("a body", &body),
         };
+        let beyond = |e: &Expr| matches!(e, Expr::Coordinate(_, k) if *k >= dims);
+        if lets.iter().chain(&body).any(|e: &Expr| e.any(&beyond)) {
+            return Err(format!("a coordinate that tokens of {dims} do not have"));
+        }
         let domain = field(&ast, "domain")?;
         let whole = |value: &Json| if let Json::Number(text) = value { text.parse::<i64>().ok() } else { None };
         let domain = match domain

@@ -153,6 +153,21 @@ impl Recorded {
     }
 }
 
+/// The lines of sources that are neither tests nor comments nor empty.
+fn lines(folder: &Path) -> std::io::Result<usize> {
+    let mut count = 0;
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            count += lines(&path)?;
+        } else if !path.ends_with("tests.rs") {
+            let code = |line: &&str| !line.trim().is_empty() && !line.trim_start().starts_with("//");
+            count += fs::read_to_string(path)?.lines().filter(code).count();
+        }
+    }
+    Ok(count)
+}
+
 fn page() -> Outcome {
     let (mutants, needles) = (Recorded::read("mutants")?, Recorded::read("needles")?);
     let folders = |verdict: &str| fs::read_dir(repository("corpus").join(verdict)).map_or(0, Iterator::count);
@@ -179,15 +194,13 @@ fn page() -> Outcome {
             needles.table(&["accepted", "declined", "point", attack::needles::ELSEWHERE, "integral", "finite"]),
     );
     fs::write(repository("attacks/README.md"), page)?;
-    let sources = fs::read_dir(repository("crates/formwright-check/src"))?;
-    let lines =
-        sources.map(|file| Ok(fs::read_to_string(file?.path())?.lines().count())).sum::<std::io::Result<usize>>()?;
+    let lines = lines(&repository("crates/formwright-check/src"))?;
     let figures = table(
         &["", "", ""],
         &[
             vec![
                 "the checker".into(),
-                format!("{} lines of Rust, comments included", grouped(lines)),
+                format!("{} lines of Rust, without tests, comments and empty lines", grouped(lines)),
                 "`crates/formwright-check/src`".into(),
             ],
             vec![
