@@ -192,7 +192,7 @@ fn what_is_not_a_polynomial_is_refused_with_its_place() {
 #[test]
 fn what_is_not_equivariant_is_refused_with_a_witness() {
     for (text, witness) in [
-        ("x[0]", "f(X)_1, and f(X)_0 with tokens 0 and 1 exchanged, differ by x[0].0 - 1 x[1].0"),
+        ("x[0]", "f(X)_1, and f(X)_0 with tokens 0 and 1 exchanged, differ by x[0].0 - x[1].0"),
         ("i * x", "f(X)_1"),
         ("sum(x, j <= i)", "differ by"),
         ("x + x[1] * x[2]^2", "f(X)_0 and the same with tokens 1 and 2 exchanged differ by"),
