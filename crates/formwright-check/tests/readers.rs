@@ -197,11 +197,11 @@ fn targets_are_read_strictly() {
         ("\"token\"", "{\"gather\":{\"number\":\"1/2\"}}"),
         ("\"token\"", "{\"coordinate\":[\"token\",1]}"),
         ("\"token\"", "{\"table\":[\"token\",[0,1]]}"),
-        ("\"token\"", "{\"binary\":[\"mod\",\"token\",{\"number\":0}]}"),
+        ("\"token\"", "{\"binary\":[\"mod\",\"token\",{\"number\":\"0\"}]}"),
         ("\"token\"", "{\"call\":[\"log\",[\"token\"]]}"),
         ("\"token\"", "{\"call\":[\"sqrt\",[{\"number\":\"-1\"}]]}"),
-        ("\"token\"", "{\"aggregate\":[\"mean\",\"token\",{\"compare\":[\"less\",\"token\",{\"number\":0}]}]}"),
-        ("\"token\"", "{\"aggregate\":[\"max\",\"token\",{\"compare\":[\"less\",\"token\",{\"number\":0}]}]}"),
+        ("\"token\"", "{\"aggregate\":[\"mean\",\"token\",{\"compare\":[\"less\",\"token\",{\"number\":\"0\"}]}]}"),
+        ("\"token\"", "{\"aggregate\":[\"max\",\"token\",{\"compare\":[\"less\",\"token\",{\"number\":\"0\"}]}]}"),
         ("[0,3]", "[3,3]"),
         ("[0,3]", "[0,3,4]"),
         ("[0,3]", "[0,16777217]"),
@@ -238,7 +238,7 @@ fn masks_show_what_they_say() {
     let compare = |op: &str, a: &str, b: &str| format!(r#"{{"compare":["{op}",{a},{b}]}}"#);
     let (running, index) = (r#""running""#, r#""index""#);
     let apart = r#"{"binary":["sub","running","index"]}"#;
-    let number = |x: i8| format!(r#"{{"number":{x}}}"#);
+    let number = |x: i8| format!(r#"{{"number":"{x}"}}"#);
     let own = compare("equal", running, index);
     let before = compare("less-equal", running, index);
     let behind = compare("greater-equal", running, index);
@@ -270,8 +270,8 @@ fn expressions_mean_what_the_page_says() {
     // Of the tokens 1 and 2, in this order, among all; the network is constant.
     let is = |e: &str, value: f64| {
         let here =
-            |at: u8, is: u8| format!(r#"{{"compare":["equal",{{"gather":{{"number":{at}}}}},{{"number":{is}}}]}}"#);
-        let first = r#"{"compare":["equal","index",{"number":0}]}"#;
+            |at: u8, is: u8| format!(r#"{{"compare":["equal",{{"gather":{{"number":"{at}"}}}},{{"number":"{is}"}}]}}"#);
+        let first = r#"{"compare":["equal","index",{"number":"0"}]}"#;
         let when = format!(r#"{{"and":[{first},{{"and":[{},{}]}}]}}"#, here(0, 1), here(1, 2));
         let each = format!(r#"{{"if":[{when},{e},{{"number":"{value}"}}]}}"#);
         accepted(&Artifact::new(on_integers(&each, 1, 3), 2, "0", &[(0.0, value)], &[1.0]));
@@ -318,10 +318,10 @@ fn expressions_mean_what_the_page_says() {
     is(&aggregate("min"), 1.0);
     is(r#"{"aggregate":["sum","running",null]}"#, 1.0);
     is(r#"{"aggregate":["sum","index",null]}"#, 0.0);
-    is(r#"{"aggregate":["count",{"compare":["less-equal","token",{"number":1}]},null]}"#, 1.0);
+    is(r#"{"aggregate":["count",{"compare":["less-equal","token",{"number":"1"}]},null]}"#, 1.0);
     is(r#"{"aggregate":["sum","token",{"compare":["greater","running","index"]}]}"#, 2.0);
     is(
-        r#"{"aggregate":["sum",{"gather":{"binary":["sub",{"number":1},"running"]}},{"not":{"compare":["equal","running",{"number":0}]}}]}"#,
+        r#"{"aggregate":["sum",{"gather":{"binary":["sub",{"number":"1"},"running"]}},{"not":{"compare":["equal","running",{"number":"0"}]}}]}"#,
         1.0,
     );
     is(r#"{"sort":{"negate":"token"}}"#, -2.0);
@@ -335,7 +335,7 @@ fn expressions_mean_what_the_page_says() {
         ("equal", 0.0),
         ("not-equal", 1.0),
     ] {
-        is(&format!(r#"{{"if":[{{"compare":["{op}","token","length"]}},{{"number":1}},{{"number":0}}]}}"#), value);
+        is(&format!(r#"{{"if":[{{"compare":["{op}","token","length"]}},{{"number":"1"}},{{"number":"0"}}]}}"#), value);
     }
     for (op, value) in [
         ("less", 0.0),
@@ -345,10 +345,10 @@ fn expressions_mean_what_the_page_says() {
         ("equal", 1.0),
         ("not-equal", 0.0),
     ] {
-        is(&format!(r#"{{"if":[{{"compare":["{op}","token","token"]}},{{"number":1}},{{"number":0}}]}}"#), value);
+        is(&format!(r#"{{"if":[{{"compare":["{op}","token","token"]}},{{"number":"1"}},{{"number":"0"}}]}}"#), value);
     }
     is(
-        r#"{"if":[{"or":[{"compare":["less","token","index"]},{"compare":["less","index","token"]}]},{"number":1},{"number":0}]}"#,
+        r#"{"if":[{"or":[{"compare":["less","token","index"]},{"compare":["less","index","token"]}]},{"number":"1"},{"number":"0"}]}"#,
         1.0,
     );
 }
@@ -357,7 +357,7 @@ fn expressions_mean_what_the_page_says() {
 fn an_index_is_whole() {
     let over_box = |e: &str| Artifact::new(on_box(e), 2, "4", &[(1.0, 0.0)], &[1.0]).over_box(1, "0 0");
     accepted(&over_box(r#"{"gather":{"call":["floor",["token"]]}}"#));
-    accepted(&over_box(r#"{"gather":{"binary":["sub",{"number":1},{"call":["floor",["token"]]}]}}"#));
+    accepted(&over_box(r#"{"gather":{"binary":["sub",{"number":"1"},{"call":["floor",["token"]]}]}}"#));
     rejected(&over_box(r#"{"gather":"token"}"#), "target");
     rejected(&over_box(r#"{"table":["token",[0,1]]}"#), "target");
     // 1 and a little, less than the digits that are kept.
@@ -397,37 +397,37 @@ type Function = (&'static str, fn(f64) -> f64);
 const FUNCTIONS: [Function; 26] = [
     (r#"{"negate":"token"}"#, |x| -x),
     (r#"{"binary":["sub",{"number":"1/4"},"token"]}"#, |x| 0.25 - x),
-    (r#"{"binary":["div",{"number":1},{"binary":["sub","token",{"number":2}]}]}"#, |x| 1.0 / (x - 2.0)),
-    (r#"{"binary":["div","token",{"binary":["add","token",{"number":1}]}]}"#, |x| x / (x + 1.0)),
+    (r#"{"binary":["div",{"number":"1"},{"binary":["sub","token",{"number":"2"}]}]}"#, |x| 1.0 / (x - 2.0)),
+    (r#"{"binary":["div","token",{"binary":["add","token",{"number":"1"}]}]}"#, |x| x / (x + 1.0)),
     (r#"{"power":[{"binary":["sub","token",{"number":"1/4"}]},2]}"#, |x| (x - 0.25).powi(2)),
     (r#"{"power":[{"binary":["sub","token",{"number":"1/4"}]},3]}"#, |x| (x - 0.25).powi(3)),
     (r#"{"call":["abs",[{"binary":["sub","token",{"number":"1/4"}]}]]}"#, |x| (x - 0.25).abs()),
     (r#"{"call":["abs",[{"binary":["sub","token",{"number":"3/4"}]}]]}"#, |x| (x - 0.75).abs()),
-    (r#"{"call":["abs",[{"binary":["sub","token",{"number":2}]}]]}"#, |x| 2.0 - x),
+    (r#"{"call":["abs",[{"binary":["sub","token",{"number":"2"}]}]]}"#, |x| 2.0 - x),
     (r#"{"call":["relu",[{"binary":["sub","token",{"number":"1/4"}]}]]}"#, |x| (x - 0.25).max(0.0)),
     (r#"{"call":["max",["token",{"number":"1/2"}]]}"#, |x| x.max(0.5)),
     (r#"{"call":["max",[{"number":"1/2"},"token"]]}"#, |x| x.max(0.5)),
     (r#"{"call":["min",["token",{"number":"1/2"}]]}"#, |x| x.min(0.5)),
     (r#"{"call":["min",[{"number":"1/2"},"token"]]}"#, |x| x.min(0.5)),
     (r#"{"call":["clamp",["token",{"number":"1/4"},{"number":"3/4"}]]}"#, |x| x.clamp(0.25, 0.75)),
-    (r#"{"call":["floor",[{"binary":["mul","token",{"number":3}]}]]}"#, |x| (x * 3.0).floor()),
-    (r#"{"binary":["mod",{"call":["floor",[{"binary":["mul","token",{"number":4}]}]]},{"number":2}]}"#, |x| {
+    (r#"{"call":["floor",[{"binary":["mul","token",{"number":"3"}]}]]}"#, |x| (x * 3.0).floor()),
+    (r#"{"binary":["mod",{"call":["floor",[{"binary":["mul","token",{"number":"4"}]}]]},{"number":"2"}]}"#, |x| {
         (x * 4.0).floor() % 2.0
     }),
     (r#"{"call":["exp",["token"]]}"#, f64::exp),
     (r#"{"call":["log",[{"binary":["add","token",{"number":"1/2"}]}]]}"#, |x| (x + 0.5).ln()),
     (r#"{"call":["sqrt",["token"]]}"#, f64::sqrt),
     (r#"{"call":["tanh",[{"binary":["sub","token",{"number":"1/4"}]}]]}"#, |x| (x - 0.25).tanh()),
-    (r#"{"call":["sin",[{"binary":["mul","token",{"number":6}]}]]}"#, |x| (6.0 * x).sin()),
-    (r#"{"call":["cos",[{"binary":["mul","token",{"number":6}]}]]}"#, |x| (6.0 * x).cos()),
+    (r#"{"call":["sin",[{"binary":["mul","token",{"number":"6"}]}]]}"#, |x| (6.0 * x).sin()),
+    (r#"{"call":["cos",[{"binary":["mul","token",{"number":"6"}]}]]}"#, |x| (6.0 * x).cos()),
     (r#"{"table":[{"call":["floor",[{"binary":["mul","token",{"number":"3/2"}]}]]},[1,-1]]}"#, |x| {
         if x < 2.0 / 3.0 { 1.0 } else { -1.0 }
     }),
-    (r#"{"if":[{"compare":["less","token",{"number":"1/3"}]},{"number":1},"token"]}"#, |x| {
+    (r#"{"if":[{"compare":["less","token",{"number":"1/3"}]},{"number":"1"},"token"]}"#, |x| {
         if x < 1.0 / 3.0 { 1.0 } else { x }
     }),
     (
-        r#"{"if":[{"or":[{"compare":["less","token",{"number":"1/3"}]},{"not":{"compare":["less-equal","token",{"number":"2/3"}]}}]},{"number":1},{"number":0}]}"#,
+        r#"{"if":[{"or":[{"compare":["less","token",{"number":"1/3"}]},{"not":{"compare":["less-equal","token",{"number":"2/3"}]}}]},{"number":"1"},{"number":"0"}]}"#,
         |x| f64::from(u8::from(!(1.0 / 3.0..=2.0 / 3.0).contains(&x))),
     ),
 ];
