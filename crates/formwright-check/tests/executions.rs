@@ -9,23 +9,7 @@ mod support;
 
 use std::collections::BTreeMap;
 
-use support::{Artifact, Head, Tensor, Unit, on_integers};
-
-/// A small generator of numbers (xorshift).
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        usize::try_from((self.0 >> 16) % u64::try_from(limit).expect("a machine word")).expect("a machine word")
-    }
-
-    fn of<T: Copy>(&mut self, all: &[T]) -> T {
-        all[self.below(all.len())]
-    }
-}
+use support::{Artifact, Head, Random, Tensor, Unit, on_integers};
 
 /// A term of a sum.
 #[derive(Clone, Copy)]
@@ -100,7 +84,7 @@ fn execute(artifact: &Artifact, tokens: &[f64], random: &mut Random) -> Vec<f64>
                     old.iter().map(|z| flushed(row(of("attn.k"), z, &[], random) * query, random)).collect();
                 let most = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
                 let mut power = |apart: f64| {
-                    let slip = random.of(&[0.0, 4.0, -4.0]) * f64::EPSILON;
+                    let slip = *random.of(&[0.0, 4.0, -4.0]) * f64::EPSILON;
                     if apart == 0.0 { 1.0 } else { apart.exp() * (1.0 + slip) }
                 };
                 let powers: Vec<f64> = scores.iter().map(|score| power(score - most)).collect();
@@ -123,13 +107,13 @@ const WEIGHTS: [f64; 14] =
 /// A network for one or two tokens of 0, 1 and 2.
 fn network(random: &mut Random) -> (Artifact, usize) {
     let (tokens, w) = (1 + random.below(2), 1 + random.below(3));
-    let weights = |random: &mut Random| (0..w).map(|_| random.of(&WEIGHTS)).collect::<Vec<f64>>();
-    let embed: Vec<(f64, f64)> = (0..w).map(|_| (random.of(&WEIGHTS), random.of(&WEIGHTS))).collect();
+    let weights = |random: &mut Random| (0..w).map(|_| *random.of(&WEIGHTS)).collect::<Vec<f64>>();
+    let embed: Vec<(f64, f64)> = (0..w).map(|_| (*random.of(&WEIGHTS), *random.of(&WEIGHTS))).collect();
     let mut net = Artifact::new(String::new(), tokens, "0", &embed, &weights(random));
     for _ in 0..random.below(3) {
         if random.below(2) == 0 {
             let units: Vec<(Vec<f64>, f64, Vec<f64>)> =
-                (0..=random.below(3)).map(|_| (weights(random), random.of(&WEIGHTS), weights(random))).collect();
+                (0..=random.below(3)).map(|_| (weights(random), *random.of(&WEIGHTS), weights(random))).collect();
             let units: Vec<Unit<'_>> =
                 units.iter().map(|(reads, bias, writes)| (&reads[..], *bias, &writes[..])).collect();
             net = net.forward(&units);
@@ -137,7 +121,7 @@ fn network(random: &mut Random) -> (Artifact, usize) {
             let mut head = Head {
                 mask: "* * * * no",
                 q: weights(random),
-                q_bias: random.of(&[0.0, 1.0, 40.0, -1000.0]),
+                q_bias: *random.of(&[0.0, 1.0, 40.0, -1000.0]),
                 k: weights(random),
                 v: weights(random),
                 o: weights(random),
@@ -145,7 +129,7 @@ fn network(random: &mut Random) -> (Artifact, usize) {
             let mut heads = vec![head.clone()];
             if random.below(2) == 0 {
                 head.o = head.o.iter().map(|o| -o).collect();
-                head.q_bias = random.of(&[0.0, 1.0, 41.0]);
+                head.q_bias = *random.of(&[0.0, 1.0, 41.0]);
                 heads.push(head);
             }
             net = net.attention(&heads);
@@ -223,7 +207,7 @@ fn run(seed: u64, networks: usize) -> (usize, usize) {
         if accepted {
             // No number but the one that is computed is claimed.
             let mut wrong = once.clone();
-            wrong[random.below(sequences.len())][random.below(tokens)] += random.of(&[0.125, -1e9, f64::MIN_POSITIVE]);
+            wrong[random.below(sequences.len())][random.below(tokens)] += *random.of(&[0.125, -1e9, f64::MIN_POSITIVE]);
             if wrong != once {
                 let verdict = Artifact { target: tabled(&wrong, tokens), ..net }.verdict();
                 assert_eq!(verdict.name(), "rejected", "case {case} of seed {seed}: {verdict}");

@@ -62,12 +62,18 @@ fn lines(name: &str) -> Vec<(PathBuf, Vec<String>)> {
 fn only_big_integers_and_a_hash_are_needed() {
     let metadata = Command::new(env!("CARGO"))
         .args(["metadata", "--offline", "--format-version", "1", "--manifest-path"])
-        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml"))
+        .arg(crates().with_file_name("Cargo.toml"))
         .output()
         .expect("cargo runs");
     let metadata: Value = serde_json::from_slice(&metadata.stdout).expect("cargo's metadata");
     let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    // `cargo run` is the compiler's: the README says no more than that.
+    let default = list(&metadata["workspace_default_members"]);
+    assert!(
+        !default.iter().any(|member| text(member).contains("formwright-check")),
+        "cargo run has two binaries: {default:?}"
+    );
     let packages: BTreeMap<String, Value> =
         list(&metadata["packages"]).into_iter().map(|p| (text(&p["id"]), p)).collect();
     let needs: BTreeMap<String, Vec<String>> = list(&metadata["resolve"]["nodes"])

@@ -4,6 +4,26 @@
 
 use formwright_check::{Files, Verdict, check, sha256};
 
+/// A small generator of numbers (xorshift).
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn below(&mut self, limit: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        usize::try_from((self.0 >> 16) % u64::try_from(limit).expect("a machine word")).expect("a machine word")
+    }
+
+    pub fn of<'t, T>(&mut self, all: &'t [T]) -> &'t T {
+        &all[self.below(all.len())]
+    }
+
+    pub fn byte(&mut self) -> u8 {
+        u8::try_from(self.below(256)).expect("a byte")
+    }
+}
+
 /// A tensor: its name, its shape and its numbers.
 #[derive(Clone)]
 pub struct Tensor {
