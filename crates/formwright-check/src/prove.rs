@@ -242,10 +242,8 @@ impl Subject {
         let at = |k: &Range| low + &(&side * k);
         let program = Program::new(&self.network);
         let one = Range::whole(1);
-        let good = &(&one - &below.range) - &above.range;
-        if below.range.lo.is_negative() || above.range.lo.is_negative() || good.lo.is_negative() {
-            return Err(unbounded());
-        }
+        // Reading has made sure that margins are not negative, and at most 1 together.
+        let good = (&(&one - &below.range) - &above.range).max(&Range::ZERO);
         let starts = self.starts(&program, &lattice, |k| {
             let k = Range::whole(k);
             at(&(&k + &below.range)).hull(&at(&(&(&k + &one) - &above.range)))
