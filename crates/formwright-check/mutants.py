@@ -1,29 +1,37 @@
 """Mutation testing of the checker: which small changes of its sources does no test notice?
 
-    python3 crates/formwright-check/mutants.py [--sample 60] [--seed 1] [--corpus DIR] [--scratch DIR] [--file prove.rs]
+    python3 crates/formwright-check/mutants.py make FOLDER [--part 0/8]
+    python3 crates/formwright-check/mutants.py run FOLDER [--jobs 2] [--only 17 …]
 
-Every mutant is one change of one line. It is built in a scratch copy of the crate; the crate's own tests run, and then every folder of the
-corpus is checked: it holds the three files, and `verdict` with the first words of what is to be said. A mutant that takes more than a minute
-is caught. Survivors are printed with their lines; some are equivalent to the original, or change a message or a limit.
+Every mutant is one change of one line. `make` builds all of them into the same test programs: a function has a copy of its body for each of its
+mutants, and the variable MUTANT says which one is meant. What does not compile is left out, and counted. Compilers take long for all of them
+at once; `--part 3/8` takes every eighth. FOLDER then needs no compiler and no sources, so that `run` may happen elsewhere.
+
+`run` asks the tests beside the checker and the corpus, the fast ones first; a mutant that hangs is caught. `FOLDER/outcomes.txt` has a line a
+mutant; survivors are printed with their lines. Some are equivalent to the original, or change a message or a limit.
 """
 
 import argparse
+import itertools
+import json
 import os
-import random
 import re
 import shutil
 import signal
 import subprocess
 import sys
-from collections import Counter
+from collections import Counter, defaultdict
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from queue import SimpleQueue
 
 HERE = Path(__file__).resolve().parent
-ROOT = HERE.parent.parent
-FILES = ["prove", "execute", "execute/sum", "execute/forward", "execute/attention", "sweep", "certificate", "weights", "target", "number", "json"]
-# What tests the workspace, or takes long.
-SKIPPED = {"independence", "fuzz"}
-LIMIT = 60
+FILES = ["prove", "execute", "execute/sum", "execute/forward", "execute/attention", "sweep", "certificate", "weights", "target", "number", "json", "lib"]
+# What says something to people, and decides nothing.
+MESSAGES = {("number.rs", "fmt"), ("prove.rs", "shown"), ("prove.rs", "claim"), ("prove.rs", "fmt"), ("lib.rs", "fmt"), ("lib.rs", "name"), ("json.rs", "fault")}
+# The programs that ask, in this order; others test the workspace, or take long.
+TESTS = ["rules", "readers", "corpus", "executions", "formwright_check"]
+LIMIT = 300
 
 # What is replaced by what, outside of texts and comments.
 SWAPS = [
@@ -81,89 +89,192 @@ def mutants(name, lines):
             unit = False
 
 
-def run(command, limit=LIMIT, **options):
-    """Whether a command succeeds in time, and what it prints; None if it does not end."""
-    process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True, **options
-    )
-    try:
-        output, _ = process.communicate(timeout=limit)
-        return process.returncode, output
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-        return None, ""
+def functions(lines):
+    """Where functions have their bodies, as rustfmt leaves them: (name, first line, line behind the last)."""
+    at = 0
+    while at < len(lines):
+        if match := re.match(r"(\s*)(pub(\([^)]*\))? )?fn (\w+)", lines[at]):
+            start = next(k for k in range(at, len(lines)) if lines[k].endswith("{")) + 1
+            at = next(k for k in range(start, len(lines)) if lines[k] == match[1] + "}")
+            yield match[4], start, at
+        at += 1
 
 
-class Scratch:
-    """A workspace with the checker alone."""
+def boxed(body, opaque):
+    """A body whose value is in a box, if need be, on as many lines."""
+    return [f"Box::new({{ {body[0]}", *body[1:-1], f"{body[-1]} }})"] if opaque else body
 
-    def __init__(self, folder, corpus):
-        self.folder, self.corpus = folder, sorted(path.parent for path in corpus.glob("*/verdict")) if corpus else []
-        self.crate = folder / "crates" / HERE.name
-        shutil.rmtree(self.crate, ignore_errors=True)
-        # As new: cargo goes by the time of files, and the last mutant may lie there built.
-        shutil.copytree(HERE, self.crate, copy_function=shutil.copyfile)
-        for name in ["Cargo.lock", "rust-toolchain.toml"]:
-            shutil.copy(ROOT / name, folder)
-        manifest = (ROOT / "Cargo.toml").read_text()
-        manifest = re.sub(r'(members = )\[[^]]*\]', rf'\1["crates/{HERE.name}"]', manifest)
-        manifest = re.sub(r"^(default-members|exclude) .*\n", "", manifest, flags=re.M)
-        manifest += '[profile.release]\nopt-level = 1\nincremental = true\n[profile.release.package."*"]\nopt-level = 3\n'
-        (folder / "Cargo.toml").write_text(manifest)
-        tests = [path.stem for path in (HERE / "tests").glob("*.rs") if path.stem not in SKIPPED]
-        self.cargo = ["--release", "--offline", "--lib", "--bins"] + [part for test in tests for part in ("--test", test)]
 
-    def outcome(self):
-        """What happens to the sources as they are."""
-        code, output = run(["cargo", "build", *self.cargo], cwd=self.crate)
-        if code != 0:
-            return "does not compile" if code else "caught by time", output
-        code, output = run(["cargo", "test", "--quiet", *self.cargo], cwd=self.crate)
-        if code != 0:
-            return "caught by tests" if code else "caught by time", output
-        for case in self.corpus:
-            wanted = (case / "verdict").read_text().strip()
-            code, output = run([self.folder / "target" / "release" / "fwcheck", case])
-            if code is None or not output.startswith(wanted):
-                return "caught by corpus", f"{case.name}: wanted {wanted}, got {output}"
-        return "survived", ""
+def with_choices(lines, mutants):
+    """The text with every mutant in it, and which of its lines belong to which mutant."""
+    text, owners, done = [], {}, 0
+    for _, start, end in functions(lines):
+        here = [(id, at, new) for id, at, new in mutants if start - 1 <= at < end]
+        text += lines[done:start]
+        done = end
+        if not here:
+            text += lines[start:end]
+            continue
+        # Copies of a closure have types of their own.
+        opaque = "-> impl Iterator" in text[-1]
+        text[-1] = re.sub(r"-> impl (Iterator<.*>) {", r"-> Box<dyn \1 + '_> {", text[-1])
+        result = re.search(r".*\) -> (.*) {$", text[-1])
+        call = f"crate::apart(move || -> {result[1] if result else '()'} {{"
+        text.append("match crate::mutant() {")
+        for id, at, new in here:
+            body = [" return Ok(());", *lines[start:end]] if at < start else [*lines[start:at], new, *lines[at + 1 : end]]
+            owners |= {len(text) + k: id for k in range(len(body) + 2)}
+            text += [f"{id} => {call}", *boxed(body, opaque), "}),"]
+        text += ["_ => {", *boxed(lines[start:end], opaque), "}", "}"]
+    return text + lines[done:], owners
+
+
+def constants_as_functions(sources):
+    """Constants of counts become functions, so that they can have mutants; sources maps paths to lines."""
+    for path, lines in sources.items():
+        for at, line in enumerate(lines):
+            if match := re.fullmatch(r"const ([A-Z_]+): (usize|i64) = ([^;]+);", line):
+                name, kind, value = match.groups()
+                # Texts name the constant, which stays.
+                lines[:] = [re.sub(rf"(?<!\{{)\b{name}\b(?!`|: )", f"{name.lower()}_()", line) for line in lines]
+                lines[at : at + 1] = [line, f"fn {name.lower()}_() -> {kind} {{", f"    {value}", "}"]
+            if match := re.fullmatch(r"    pub const (SINGLE|DOUBLE): Self = ([^;]+);", line):
+                lines[at : at + 1] = [f"    pub fn {match[1]}() -> Self {{", f"        {match[2]}", "    }"]
+    for lines in sources.values():
+        lines[:] = [re.sub(r"(Format|Self)::(SINGLE|DOUBLE)\b(?!\()", r"\1::\2()", line) for line in lines]
+
+
+def cargo(command, crate, *options):
+    """Runs cargo, and reads what it says of errors and programs."""
+    arguments = ["cargo", command, "--release", "--offline", "--message-format=json", *options]
+    done = subprocess.run(arguments, cwd=crate, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=os.environ | {"RUSTFLAGS": "-Awarnings"})
+    return done.returncode, [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+
+
+def make(folder, part):
+    """Builds the programs with the mutants of a part."""
+    which, parts = map(int, part.split("/"))
+    root, crate = HERE.parent.parent, folder / "work" / "crates" / HERE.name
+    shutil.rmtree(crate, ignore_errors=True)
+    shutil.copytree(HERE, crate)
+    for name in ["Cargo.lock", "rust-toolchain.toml"]:
+        shutil.copy(root / name, folder / "work")
+    manifest = (root / "Cargo.toml").read_text()
+    manifest = re.sub(r"(members = )\[[^]]*\]", rf'\1["crates/{HERE.name}"]', manifest)
+    manifest = re.sub(r"^(default-members|exclude) .*\n", "", manifest, flags=re.M)
+    (folder / "work" / "Cargo.toml").write_text(manifest + "[profile.release]\nopt-level = 1\n[profile.release.package.'*']\nopt-level = 3\n")
+    sources = {path: path.read_text().splitlines() for path in sorted((crate / "src").rglob("*.rs"))}
+    constants_as_functions(sources)
+    every, ids = defaultdict(list), itertools.count(1)
+    named = {}
+    for name in [f"{name}.rs" for name in FILES]:
+        path = crate / "src" / name
+        silent = [range(start, end) for function, start, end in functions(sources[path]) if (name, function) in MESSAGES]
+        inside = [range(start - 1, end) for _, start, end in functions(sources[path])]
+        for _, at, what, new in mutants(name, sources[path]):
+            if any(at in part for part in inside) and not any(at in part for part in silent):
+                id = next(ids)
+                if id % parts != which:
+                    continue
+                every[path].append((id, at, new))
+                named[id] = [name, at + 1, what, sources[path][at].strip(), new.strip()]
+    chooser = [
+        "fn mutant() -> u32 {",
+        "    static CHOSEN: std::sync::OnceLock<u32> = std::sync::OnceLock::new();",
+        '    *CHOSEN.get_or_init(|| std::env::var("MUTANT").ok().and_then(|id| id.parse().ok()).unwrap_or(0))',
+        "}",
+        # Copies in functions of their own: the compiler takes long for large ones.
+        "#[inline(never)]",
+        "fn apart<R>(body: impl FnOnce() -> R) -> R {",
+        "    body()",
+        "}",
+    ]
+    dropped = set()
+    while True:
+        owners = {}
+        for path, lines in sources.items():
+            text, owners[path] = with_choices(lines, [mutant for mutant in every[path] if mutant[0] not in dropped])
+            path.write_text("\n".join(text + (chooser if path.name == "lib.rs" else [])) + "\n")
+        code, messages = cargo("check", crate, "--lib")
+        if code == 0:
+            break
+        spans = [span for message in messages if (error := message.get("message")) and error["level"] == "error" for span in error["spans"]]
+        wrong = {owners.get(crate / span["file_name"].split(f"{HERE.name}/")[-1], {}).get(span["line_start"] - 1) for span in spans if span["is_primary"]} - {None}
+        if not wrong:
+            sys.exit("\n".join(message["message"]["rendered"] for message in messages if "message" in message)[:5000])
+        dropped |= wrong
+        print(f"{len(named)} mutants, {len(dropped)} do not compile", flush=True)
+    code, messages = cargo("test", crate, "--no-run", "--lib", "--bins", *itertools.chain(*(["--test", name] for name in TESTS[:-1])))
+    programs = {message["target"]["name"]: message["executable"] for message in messages if message.get("executable")}
+    if code or not set(TESTS) <= set(programs):
+        sys.exit("the tests do not build:\n" + "\n".join(message["message"]["rendered"] for message in messages if "message" in message)[:5000])
+    (folder / "programs").mkdir(exist_ok=True)
+    for name in TESTS:
+        shutil.copy(programs[name], folder / "programs" / name)
+    shutil.copytree(root / "corpus", folder / "corpus", dirs_exist_ok=True)
+    (folder / "crates" / HERE.name).mkdir(parents=True, exist_ok=True)
+    (folder / "mutants.json").write_text(json.dumps({"dropped": sorted(dropped), "mutants": named}, indent=0))
+    print(f"{len(named)} mutants, {len(dropped)} of them do not compile")
+
+
+def caught_by(folder, id, core):
+    """The first program that notices a mutant, if one does."""
+    # A copy for every mutant makes frames large.
+    environment = os.environ | {"MUTANT": str(id), "RUST_MIN_STACK": str(1 << 28), "CARGO_MANIFEST_DIR": str(folder / "crates" / HERE.name)}
+    for name in TESTS:
+        command = ["taskset", "-c", str(core), folder / "programs" / name, "--test-threads=1", "--quiet"]
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True, env=environment)
+        try:
+            if process.wait(LIMIT) != 0:
+                return name
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            return "time"
+    return None
+
+
+def run(folder, jobs, only):
+    """Runs the tests for all mutants, or some."""
+    known = json.loads((folder / "mutants.json").read_text())
+    chosen = only or [int(id) for id in known["mutants"] if int(id) not in known["dropped"]]
+    if by := caught_by(folder, 0, 0):
+        sys.exit(f"the checker as it is: {by} fails")
+    cores = SimpleQueue()
+    for core in range(jobs):
+        cores.put(core)
+    counts = Counter()
+
+    def outcome(id):
+        core = cores.get()
+        try:
+            return id, caught_by(folder, id, core)
+        finally:
+            cores.put(core)
+
+    with ThreadPoolExecutor(jobs) as pool, open(folder / "outcomes.txt", "w") as out:
+        for id, by in pool.map(outcome, chosen):
+            name, line, what, old, new = known["mutants"][str(id)]
+            counts[by or "survived"] += 1
+            print(id, by or "survived", file=out, flush=True)
+            if by is None:
+                print(f"{id} survived: {name}:{line}: {what}\n    {old}\n    {new}", flush=True)
+    print(f"{len(chosen) - counts['survived']} of {len(chosen)} caught: {dict(counts)}")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--sample", type=int, default=0, help="so many mutants, drawn at random; 0: all")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--corpus", type=Path)
-    parser.add_argument("--scratch", type=Path, default=ROOT / "target" / "mutants")
-    parser.add_argument("--file", help="mutants of this file alone")
+    parser.add_argument("step", choices=["make", "run"])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--jobs", type=int, default=2, help="so many cores")
+    parser.add_argument("--part", default="0/1", help="every k-th mutant: WHICH/K")
+    parser.add_argument("--only", type=int, nargs="*", help="mutants by number")
     arguments = parser.parse_args()
-    arguments.scratch.mkdir(parents=True, exist_ok=True)
-    scratch = Scratch(arguments.scratch.resolve(), arguments.corpus)
-    names = [f"{name}.rs" for name in FILES if arguments.file in (None, f"{name}.rs")]
-    texts = {name: (HERE / "src" / name).read_text().splitlines() for name in names}
-    every = [mutant for name, lines in texts.items() for mutant in mutants(name, lines)]
-    chosen = random.Random(arguments.seed).sample(every, arguments.sample) if arguments.sample else every
-    print(f"{len(every)} mutants, {len(chosen)} of them tried, a corpus of {len(scratch.corpus)} artifacts")
-    # What it depends on is built first, which may take longer.
-    run(["cargo", "build", *scratch.cargo], limit=1200, cwd=scratch.crate)
-    outcome, output = scratch.outcome()
-    if outcome != "survived":
-        sys.exit(f"the checker as it is: {outcome}\n{output}")
-    counts = Counter()
-    for name, at, what, line in chosen:
-        lines = texts[name]
-        path = scratch.crate / "src" / name
-        path.write_text("\n".join(lines[:at] + [line] + lines[at + 1 :]) + "\n")
-        outcome, _ = scratch.outcome()
-        counts[outcome] += 1
-        print(f"{outcome}: {name}:{at + 1}: {what}", flush=True)
-        if outcome == "survived":
-            print(f"    {lines[at].strip()}\n    {line.strip()}", flush=True)
-        path.write_text("\n".join(lines) + "\n")
-    tried = sum(counts.values()) - counts["does not compile"]
-    caught = tried - counts["survived"]
-    print(f"{caught} of {tried} mutants that compile are caught: {dict(counts)}")
+    arguments.folder.mkdir(parents=True, exist_ok=True)
+    if arguments.step == "make":
+        make(arguments.folder.resolve(), arguments.part)
+    else:
+        run(arguments.folder.resolve(), arguments.jobs, arguments.only)
 
 
 if __name__ == "__main__":

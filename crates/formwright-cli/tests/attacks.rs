@@ -10,16 +10,6 @@ use std::path::Path;
 use attack::artifacts::{Artifact, families};
 use attack::corpus::{Case, cases};
 use attack::{Tally, mutants, needles};
-use formwright_check::Verdict;
-
-/// The verdict and the obligation, as the corpus has them.
-fn said(artifact: &Artifact) -> (&'static str, Option<&'static str>) {
-    match artifact.verdict() {
-        Verdict::Accepted(_) => ("accept", None),
-        Verdict::Rejected(reason) => ("reject", Some(reason.obligation)),
-        Verdict::Declined(reason) => ("decline", Some(reason.obligation)),
-    }
-}
 
 /// Every folder of the corpus, read from the disk.
 fn stored() -> Vec<Case> {
@@ -37,20 +27,6 @@ fn stored() -> Vec<Case> {
         }
     }
     stored
-}
-
-#[test]
-fn the_corpus_gets_the_verdicts_it_must_have() {
-    for case in stored() {
-        let obligation = case.why.as_deref().map(|why| why.split(": ").next().expect("an obligation"));
-        assert_eq!(
-            said(&case.artifact),
-            (case.verdict, obligation),
-            "{}: {}",
-            case.folder().display(),
-            case.artifact.verdict()
-        );
-    }
 }
 
 #[test]
