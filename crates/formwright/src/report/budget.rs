@@ -7,6 +7,7 @@ use crate::bound::Term;
 use crate::bound::norm::upward;
 use crate::compile::{Certified, Model};
 use crate::error::Result;
+use crate::exact::Rat;
 use crate::words::plural;
 
 /// A bound, rounded up for people; the whole of it is in its `value`.
@@ -74,7 +75,7 @@ const ROW: f64 = 26.0;
 pub fn compared(model: &Model) -> Result<Markup> {
     let Some(Certified { budget, baseline }) = model.certified()? else { return Ok(html! {}) };
     let measured = model.measured()?.map(|measured| measured.value);
-    let eps = model.tolerance.eps.as_ref().map(crate::exact::Rat::to_f64);
+    let eps = model.tolerance.eps.as_ref().map(Rat::to_f64);
     let rows = [
         ("measured", measured, measured.map(|value| format!("{value:.3e}"))),
         (model.badge(), Some(budget.bound), Some(upward(budget.bound, 3))),

@@ -12,7 +12,7 @@ use crate::compile::{Certified, Model};
 use crate::error::Result;
 use crate::exact::Rat;
 use crate::target::Symmetry;
-use crate::words::{rounded, short};
+use crate::words::{brief, rounded, short};
 
 /// The most points along a side of a map, and the fewest with which there is one.
 const MAP: (u64, u64) = (64, 12);
@@ -93,7 +93,7 @@ fn maps_of(model: &Model, samples: &[Sample], (entry, side): (usize, usize)) -> 
     let of = |class: char, ends, numbers: &mut dyn Iterator<Item = f64>, caption: Markup| {
         let levels: Vec<Option<usize>> = numbers.map(|x| level(x, ends)).collect();
         html! { figure {
-            (map(model, &squares(&levels, side, |level| format!("{class}{level}")), side, legend(class, ends)))
+            (map(model, &squares(&levels, side, |level| format!("{class}{level}")), side, &legend(class, ends)))
             figcaption { (caption) }
         } }
     };
@@ -124,7 +124,7 @@ fn bad_set(model: &Model, bad: &[Option<Bad>], side: usize) -> Markup {
                 @if ramps > 0 { span.key.ramp {} (ramps) " of " (whole) " points lie on a ramp between cells." }
             }
         }
-        @if duplicates + ramps > 0 { div.maps { (map(model, &squares(&levels, side, class), side, html! {})) } }
+        @if duplicates + ramps > 0 { div.maps { (map(model, &squares(&levels, side, class), side, &html! {})) } }
     }
 }
 
@@ -150,7 +150,7 @@ const LEFT: f64 = 44.0;
 const TOP: f64 = 8.0;
 
 /// Coloured squares with axes.
-fn map(model: &Model, paths: &[(String, String)], side: usize, legend: Markup) -> Markup {
+fn map(model: &Model, paths: &[(String, String)], side: usize, legend: &Markup) -> Markup {
     let box_ends = (model.grid.low().to_f64(), model.grid.high().to_f64());
     let (x, y) = (Scale::new(box_ends, (LEFT, LEFT + SIDE)), Scale::new(box_ends, (TOP + SIDE, TOP)));
     #[expect(clippy::cast_precision_loss, reason = "64")]
@@ -181,7 +181,6 @@ fn legend(class: char, (low, high): (f64, f64)) -> Markup {
     let x = LEFT + SIDE + 12.0;
     #[expect(clippy::cast_precision_loss, reason = "32 steps")]
     let y = |step: usize| TOP + SIDE - height * (step as f64 + 1.0);
-    let brief = |x: f64| crate::words::brief(x);
     html! {
         g shape-rendering="crispEdges" { @for step in 0..STEPS {
             rect class=(format!("{class}{step}")) x=(px(x)) y=(px(y(step))) width="10" height=(px(height)) {}
