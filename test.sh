@@ -1,7 +1,11 @@
 #!/usr/bin/env bash
-# All checks: format, lints, documentation, tests. Run from anywhere; needs cargo, a C compiler and python3.
+# All checks: format, lints, documentation, tests. Run from anywhere; needs cargo, a C compiler, python3 and Chromium, in which reports are looked at.
 set -euo pipefail
 cd "$(dirname "$0")"
+# A bare machine of Debian gets it here.
+if ! command -v chromium chromium-browser > /dev/null && [ "$(id -u)" = 0 ] && command -v apt-get > /dev/null; then
+  apt-get -qq update && apt-get -qq install -y --no-install-recommends chromium fonts-dejavu-core > /dev/null
+fi
 cargo fmt --check
 cargo clippy --workspace --all-targets --locked -- --deny warnings
 RUSTDOCFLAGS="--deny warnings" cargo doc --workspace --no-deps --locked

@@ -17,13 +17,11 @@ use formwright::exact::Rat;
 use formwright::lower::{Format, Hidden, Temperature};
 use formwright::network::{self, Realisation, Sequence};
 use formwright::plan::compile_first;
+use formwright::words::{shown, shown_floats, shown_rounded, size_line};
 
 use crate::Answer;
 use crate::check::before_writing;
-use crate::show::{
-    Row, badge, document, example_table, gate_table, header, shown, shown_floats, shown_rounded, size_line,
-    stage_table, working,
-};
+use crate::show::{Row, badge, document, example_table, gate_table, header, stage_table, working};
 
 /// The target of the demonstration.
 const DEMONSTRATION: (&str, u64) = ("mean-centring", 4);

@@ -8,6 +8,7 @@ mod export;
 mod inspect;
 mod plan;
 mod questions;
+mod report;
 mod run;
 mod show;
 mod targets;
@@ -49,6 +50,10 @@ enum Command {
     Check(check::Check),
     /// Write a compiled Transformer in a format that other programs load.
     Export(export::Export),
+    /// Write a page to look at: the claim, the function and the network, stages, the residual stream of an example.
+    ///
+    /// `build` writes it into every folder; this writes it anew.
+    Report(report::Report),
     /// List the built-in targets.
     Targets,
     /// List the statements that are built, what checks them, and where the printed proofs were repaired.
@@ -90,6 +95,7 @@ fn main() -> ExitCode {
             answer
         }),
         Command::Export(command) => command.execute(),
+        Command::Report(command) => command.execute(),
         Command::Targets => targets::execute(),
         Command::Theorems(command) => command.execute(),
     };

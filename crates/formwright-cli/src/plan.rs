@@ -6,10 +6,11 @@ use clap::Args;
 use formwright::bound::norm::upward;
 use formwright::error::Result;
 use formwright::plan::{Candidate, Cells, Plan as Sketches, Sketch, plan};
+use formwright::words::{best_constant, short_int};
 
 use crate::Answer;
 use crate::build::Wish;
-use crate::show::{best_constant, lines, short_int, table, working};
+use crate::show::{lines, table, working};
 
 #[derive(Args)]
 pub struct Plan {

@@ -6,10 +6,11 @@ use formwright::bound::norm::upward;
 use formwright::error::Result;
 use formwright::exact::Int;
 use formwright::questions::{self, Example, OneNumber, Sharing, Skips, Width};
+use formwright::words::shown;
 use serde_json::{Value, json};
 
 use crate::Answer;
-use crate::show::{lines, sequence, shown, table, wrap};
+use crate::show::{lines, sequence, table, wrap};
 
 /// A question, what is to be said, and how to see it again.
 struct Question {

@@ -16,11 +16,12 @@ use formwright::exact::{Int, Rat};
 use formwright::input;
 use formwright::lattice::has_distinct_columns;
 use formwright::network::{FloatNetwork, Precision, Sequence};
+use formwright::words::{short, shown, shown_floats};
 use serde_json::{Value, json};
 
 use crate::Answer;
 use crate::build::exact as exact_network;
-use crate::show::{example_table, sequence, short, shown, shown_floats};
+use crate::show::{example_table, sequence};
 
 /// The longest input that is read.
 const MOST_BYTES: u64 = 1 << 28;

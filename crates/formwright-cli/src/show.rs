@@ -4,15 +4,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use comfy_table::{Table, presets};
-use formwright::bound::measured::Measured;
 use formwright::bound::norm::upward;
-use formwright::bound::{Baseline, Budget, Norm, Term};
-use formwright::compile::{Built, Certified, Check, Circuit, Lowered, Model, Proof};
-use formwright::construct::sumformer::continuous::Continuous;
-use formwright::construct::yun::AsPrinted;
+use formwright::compile::{Circuit, Model, Proof};
 use formwright::error::Result;
-use formwright::exact::{Int, Rat};
-use formwright::network::{Realisation, Sequence};
+use formwright::words::{Line, brief, claims, made, normal_form, plural, short_int, title};
 use indicatif::ProgressBar;
 use serde_json::{Value, json};
 
@@ -47,50 +42,9 @@ pub fn lines(table: &Table) -> String {
     table.to_string().lines().map(str::trim_end).collect::<Vec<_>>().join("\n")
 }
 
-/// A number, shortened to its leading digits where it is long.
-pub fn short(value: &Rat) -> String {
-    match value.to_int() {
-        Some(integer) => short_int(&integer),
-        None if value.denominator().bits() <= 20 && value.numerator().bits() <= 60 => value.to_string(),
-        None => format!("≈ {:.6e}", value.to_f64()),
-    }
-}
-
-/// An integer, shortened to its leading digits where it is long.
-pub fn short_int(value: &Int) -> String {
-    let text = value.to_string();
-    let (sign, digits) = text.strip_prefix('-').map_or(("", text.as_str()), |digits| ("-", digits));
-    if digits.len() <= 15 {
-        let groups: Vec<&str> =
-            digits.as_bytes().rchunks(3).rev().map(|group| std::str::from_utf8(group).unwrap_or("")).collect();
-        return format!("{sign}{}", if digits.len() > 4 { groups.join(",") } else { digits.to_owned() });
-    }
-    format!("{sign}{}.{}e{}", &digits[..1], &digits[1..5], digits.len() - 1)
-}
-
 /// A token's entries, in brackets if there are several.
 fn token(entries: &[String]) -> String {
     if entries.len() == 1 { entries.concat() } else { format!("({})", entries.join(", ")) }
-}
-
-/// A sequence's numbers as they are shown.
-pub fn shown(x: &Sequence) -> Vec<Vec<String>> {
-    x.iter().map(|token| token.iter().map(short).collect()).collect()
-}
-
-/// The same, of floats.
-pub fn shown_floats(x: &[Vec<f64>]) -> Vec<Vec<String>> {
-    let entry = |x: &f64| if x.abs() < 1e15 { format!("{x}") } else { format!("{x:e}") };
-    x.iter().map(|token| token.iter().map(entry).collect()).collect()
-}
-
-/// The same, in six digits: of numbers that are not exact anyway.
-pub fn shown_rounded(x: &[Vec<f64>]) -> Vec<Vec<String>> {
-    let entry = |x: &f64| match format!("{x:.5e}").parse::<f64>() {
-        Ok(rounded) if rounded == 0.0 || (1e-4..1e7).contains(&rounded.abs()) => format!("{rounded}"),
-        _ => format!("{x:.5e}"),
-    };
-    x.iter().map(|token| token.iter().map(entry).collect()).collect()
 }
 
 /// A sequence on one line.
@@ -99,63 +53,19 @@ pub fn sequence(x: &[Vec<String>]) -> String {
     format!("[{}]", tokens.join(", "))
 }
 
-fn plural(count: usize, one: &str) -> String {
-    format!("{count} {one}{}", if count == 1 { "" } else { "s" })
-}
-
-/// What is built, in two lines.
+/// What is built, in two lines; of a Sumformer its normal form as well.
 pub fn header(model: &Model) -> String {
-    let name = &model.target.name;
-    let text = model.source.text().filter(|text| text != name).map_or_else(String::new, |text| format!(": {text}"));
-    let grid = &model.grid;
-    let by = match &model.built {
-        Built::Lattice(lattice) => {
-            let theorem = if lattice.options.positional { "Theorem 3" } else { "Theorem 2" };
-            let printed: Vec<&str> = lattice.options.as_printed.iter().map(|step| AsPrinted::name(*step)).collect();
-            let printed =
-                if printed.is_empty() { String::new() } else { format!(", as printed: {}", printed.join(", ")) };
-            let arithmetic = match &lattice.lowered {
-                None => "exact".to_owned(),
-                Some(Lowered { lowering, network }) => {
-                    format!("{}, softmax at temperature 2^{}", network.precision, lowering.temperature)
-                }
-            };
-            format!("yun ({theorem}{printed}), {arithmetic}")
-        }
-        Built::Circuit(circuit) => {
-            let (trade, precision) = (circuit.wish.trade.name(), model.precision());
-            let attention = match circuit.wish.attention {
-                Realisation::Softmax => String::new(),
-                attention => format!(", {attention} attention"),
-            };
-            match circuit.basis {
-                Some(basis) => {
-                    format!("sumformer (Theorem 4.1, --basis {basis} --trade {trade}), {precision}{attention}")
-                }
-                None => format!("circuit (--trade {trade}), {precision}{attention}"),
-            }
-        }
-        Built::SumCode(coded) => {
-            format!("{} ({}; values {}), {}", coded.name(), coded.code, coded.options.values, model.precision())
-        }
-    };
-    let shape = format!("{} of {}", plural(grid.tokens(), "token"), plural(grid.dims(), "coordinate"));
-    let place = match model.built {
-        Built::Lattice(_) | Built::SumCode(_) => {
-            format!("{} cells a side on [{}, {})", grid.resolution(), grid.low(), grid.high())
-        }
-        Built::Circuit(_) => format!("on {}", model.domain_name()),
-    };
-    let form = model.circuit().and_then(Circuit::proof).and_then(|proof| proof.form.as_ref());
-    format!("{name}{text}\nby {by}, for {shape}, {place}{}", form.map(normal_form).unwrap_or_default())
+    let form = normal_form(model).into_iter().flatten().map(|line| format!("\n{}", wrap(&line, "")));
+    format!("{}\n{}{}", title(model), made(model), form.collect::<String>())
 }
 
-/// The latent dimension of a Sumformer, its φ and its ψ.
-fn normal_form(form: &Continuous) -> String {
-    let (latent, theorem) = (form.phi.len(), &form.theorem);
-    let phi = if form.phi.is_empty() { "nothing".to_owned() } else { form.phi.join(", ") };
-    let text = format!("φ = {phi}: latent dimension {latent}, where the theorem takes C(n+d, d) - 1 = {theorem}");
-    format!("\n{}\n{}", wrap(&text, ""), wrap(&format!("ψ = {}", form.psi_text()), ""))
+/// The claim with its badge, and what it is to be read beside.
+pub fn badge(model: &Model) -> Result<String> {
+    let line = |line: &Line| match line.label {
+        "assuming" => format!("{} {}", line.label, line.text),
+        label => format!("{label}: {}", line.text),
+    };
+    Ok(claims(model)?.iter().map(line).collect::<Vec<_>>().join("\n"))
 }
 
 /// The first gates of a circuit, in the order of execution.
@@ -192,12 +102,6 @@ pub fn gate_table(circuit: &Circuit, most: usize) -> String {
     format!("{}{more}", lines(&table))
 }
 
-/// A number in a few digits, for people.
-fn brief(x: f64) -> String {
-    let short = format!("{}", (x * 1000.0).round() / 1000.0);
-    if x.abs() >= 1e6 || (x != 0.0 && x.abs() < 1e-2) { format!("{x:.2e}") } else { short }
-}
-
 /// Stages, their layers and what they do.
 pub fn stage_table(model: &Model) -> String {
     let mut table = table(&["stage", "statement", "layers", "kind", "what it does"]);
@@ -209,32 +113,6 @@ pub fn stage_table(model: &Model) -> String {
         column.set_cell_alignment(comfy_table::CellAlignment::Right);
     }
     lines(&table)
-}
-
-/// Counts on one line.
-pub fn size_line(model: &Model) -> String {
-    let size = model.size();
-    let layers = |count: &Int, one: &str, shape: String| {
-        let plural = if *count == Int::ONE { "" } else { "s" };
-        let shape = if *count == Int::ZERO { String::new() } else { format!(" ({shape})") };
-        format!("{} {one}{plural}{shape}", short_int(count))
-    };
-    let ends = match (model.id_bits(), model.coordinates().len()) {
-        (Some(bits), _) => format!("ids of {bits} bits"),
-        (None, width) => format!("width {width}"),
-    };
-    format!(
-        "{} block{}: {}, {}; {} parameters; {ends}",
-        short_int(&size.blocks),
-        if size.blocks == Int::ONE { "" } else { "s" },
-        layers(
-            &size.attention_layers,
-            "attention layer",
-            format!("{}, size {}", plural(size.heads, "head"), size.head_size)
-        ),
-        layers(&size.feed_forward_layers, "feed-forward layer", format!("hidden {}", size.hidden)),
-        short_int(&size.parameters),
-    )
 }
 
 /// A state of a run: a name, the numbers `[token][coordinate]`, a remark.
@@ -256,96 +134,6 @@ pub fn example_table(rows: &[Row]) -> String {
         table.add_row(std::iter::once(name.clone()).chain(cells).chain(std::iter::once(remark.clone())));
     }
     lines(&table)
-}
-
-/// The claim with its badge, and what it is to be read beside.
-pub fn badge(model: &Model) -> Result<String> {
-    let Some(domain) = model.claim() else {
-        return Ok(if model.is_edited() {
-            "no claim: these stages are not the ones that the construction builds".to_owned()
-        } else if model.float().is_some() {
-            "no claim: the proofs for floats need every step repaired and a derived temperature".to_owned()
-        } else {
-            "no claim: the values reach into the windows, and as printed nothing keeps them out (see formwright theorems lemma7)"
-                .to_owned()
-        });
-    };
-    let mut lines = vec![match (&model.built, model.float()) {
-        (Built::Circuit(circuit), _) => {
-            let how = |proof: &Proof| format!("; {}{}", proof.sup.method.name(), terms(&proof.sup));
-            format!("{}: {domain}{}", model.badge(), circuit.proof().map(how).unwrap_or_default())
-        }
-        (Built::Lattice(_) | Built::SumCode(_), None) => format!("exact-on-grid: equal to the target at {domain}"),
-        (Built::Lattice(_) | Built::SumCode(_), Some(_)) => format!("certified: on the grid, at {domain}"),
-    }];
-    let mut assumptions = model.assumptions.clone();
-    if let Some(Certified { budget, baseline }) = model.certified()? {
-        let badge = model.badge();
-        let bound =
-            format!("{badge}: {} error on {} at most {}", budget.norm, model.domain_name(), upward(budget.bound, 4));
-        match (&model.built, &budget.norm) {
-            // That is what the claim says.
-            (Built::Circuit(_), Norm::Sup) => {}
-            (Built::Circuit(_), Norm::Lp(_)) => lines.push(bound),
-            (Built::Lattice(_) | Built::SumCode(_), _) => {
-                lines.push(format!("{bound}, {}{}", budget.method.name(), terms(budget)));
-            }
-        }
-        if let Some(measured) = model.measured()? {
-            lines.push(found(measured));
-        }
-        if let Some(baseline) = baseline {
-            lines.push(format!("baseline: {}", best_constant(baseline, &budget.norm)));
-        }
-        assumptions.extend(budget.assumptions.iter().cloned());
-    }
-    lines.extend(assumptions.iter().map(|text| format!("assuming that {text}")));
-    if model.check != Check::NotRun {
-        lines.push(format!("checked: {} when it was built; again: formwright check DIR", model.check.name()));
-    }
-    Ok(lines.join("\n"))
-}
-
-/// The most terms that are told.
-const MOST_TERMS: usize = 5;
-
-/// The terms of a bound in brackets, the largest if there are many.
-fn terms(budget: &Budget) -> String {
-    let mut terms: Vec<&Term> = budget.terms.iter().collect();
-    if terms.is_empty() {
-        return String::new();
-    }
-    let left_out = terms.len().saturating_sub(MOST_TERMS);
-    if left_out > 0 {
-        terms.sort_by(|a, b| b.bound.total_cmp(&a.bound));
-        terms.truncate(MOST_TERMS);
-    }
-    let mut told: Vec<String> = terms.iter().map(|term| format!("{} {}", term.name, upward(term.bound, 3))).collect();
-    if left_out > 0 {
-        told.push(format!("{left_out} smaller ones"));
-    }
-    format!(" ({})", told.join(", "))
-}
-
-/// The error of the best constant: in an integral an estimate, as a supremum what was found.
-pub fn best_constant(baseline: &Baseline, norm: &Norm) -> String {
-    let Baseline { best_constant, within } = baseline;
-    match norm {
-        Norm::Sup => format!("the best constant is off by at least {best_constant:.3e}"),
-        Norm::Lp(_) => format!("the best constant is off by about {best_constant:.3e} (± {within:.1e})"),
-    }
-}
-
-/// What was measured.
-fn found(measured: &Measured) -> String {
-    let Measured { norm, points, seed, value, confidence, exhaustive, .. } = measured;
-    match confidence {
-        _ if *exhaustive => format!("measured: {norm} error {value:.4e} (all {points} points)"),
-        Some((low, high)) => format!(
-            "measured: {norm} error about {value:.4e} (95 %: {low:.4e} to {high:.4e}; {points} quasi-random points, seed {seed})"
-        ),
-        None => format!("measured: {norm} error at least {value:.4e} (found by ascent; {points} points, seed {seed})"),
-    }
 }
 
 /// The JSON of `build` and `inspect`: where the model lies, and its summary.

@@ -570,6 +570,7 @@ fn help_tells_every_command() {
         &["run", "--help"],
         &["inspect", "--help"],
         &["export", "--help"],
+        &["report", "--help"],
         &["theorems", "--help"],
     ]
     .iter()
@@ -757,8 +758,10 @@ fn plans_are_told() {
 #[test]
 fn the_same_request_gives_the_same_bytes() {
     let scratch = Scratch::new();
-    let read =
-        |name: &str| ["model.json", "target.json"].map(|file| fs::read(scratch.path(name).join(file)).expect("a file"));
+    let read = |name: &str| {
+        ["model.json", "target.json", "report.html"]
+            .map(|file| fs::read(scratch.path(name).join(file)).expect("a file"))
+    };
     for name in ["one", "two"] {
         scratch.done(&["build", "sort", "--positional", "--dims", "2", "--resolution", "3", "-o", name]);
     }

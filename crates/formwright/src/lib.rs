@@ -57,5 +57,7 @@ pub mod lower;
 pub mod network;
 pub mod plan;
 pub mod questions;
+pub mod report;
 pub mod target;
 pub mod theorems;
+pub mod words;

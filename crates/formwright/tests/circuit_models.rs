@@ -57,6 +57,15 @@ fn what_is_found_stays_below_what_is_certified() {
         let proof = model.circuit().and_then(|circuit| circuit.proof()).expect(name);
         assert_eq!(proof.margin.is_some(), model.target.is_discrete(), "{name}");
         assert!(proof.gates.iter().all(|gate| gate.share <= bound && gate.range.0 <= gate.range.1), "{name}");
+        // Every gate, and every input, that a formula names is read.
+        let known = |word: &&str| word.starts_with('x') || proof.gates.iter().any(|gate| gate.name == *word);
+        for gate in &proof.gates {
+            let words = gate.formula.split(|c: char| !c.is_alphanumeric() && c != '.' && c != '_');
+            for word in words.filter(|word| !word.is_empty()).filter(known) {
+                assert!(gate.reads.iter().any(|read| read == word), "{name}: {gate:?} does not read {word}");
+            }
+            assert!(gate.registers.iter().all(|register| *register < model.coordinates().len()), "{name}: {gate:?}");
+        }
         assert_eq!(model.example().len(), 5);
     }
 }

@@ -3,7 +3,7 @@
 //! An exact model is two files: `target.json`, the function, closed; `model.json`, for people and for reading back: the summary, the
 //! named coordinates, embedding, positions and read-out, and each stage with the parameters that generate its layers. A float model has
 //! its weights in a third file, `model.safetensors` ([`tensors`]), in `model.json` the shapes that these must have, and, if its claim is one that can be
-//! checked, a fourth file, `certificate.fwc` ([`certificate`]). A circuit is a float
+//! checked, a fourth file, `certificate.fwc` ([`certificate`]). Every model has its page, `report.html` ([`report`]), which nobody reads back. A circuit is a float
 //! model whose `model.json` lists its gates; they are for people, and compiled anew when something is claimed. A folder is written beside its
 //! place and renamed, so that nothing half-written is ever seen.
 
@@ -31,6 +31,7 @@ use crate::input::parse_json;
 use crate::lattice::Grid;
 use crate::lower::{Format, Hidden, Lowering, Temperature};
 use crate::network::{Affine, Coordinate, FloatNetwork, Matrix, Network, Realisation};
+use crate::report;
 use crate::target::{Source, Target, catalogue};
 use tensors::Skeleton;
 
@@ -93,8 +94,11 @@ const WEIGHTS: &str = "model.safetensors";
 /// The claim, for a checker.
 const CERTIFICATE: &str = "certificate.fwc";
 
-/// The files of a model's folder; the last two are there if it is a float model, and if its claim is one that can be checked.
-const FILES: [&str; 4] = [TARGET, MODEL, WEIGHTS, CERTIFICATE];
+/// The model to look at.
+const REPORT: &str = "report.html";
+
+/// The files of a model's folder; weights are there if it is a float model, and a certificate if its claim is one that can be checked.
+const FILES: [&str; 5] = [TARGET, MODEL, WEIGHTS, CERTIFICATE, REPORT];
 
 /// What a checker reads of a model, byte for byte as it is written.
 #[derive(Clone, Debug)]
@@ -145,9 +149,9 @@ impl Contents {
     /// Writes the folder. One that is there already is replaced only if it is empty or holds a model and nothing else.
     pub fn write(&self, model: &Model, dir: &Path) -> Result<()> {
         let place = replaceable(dir)?;
-        let summary = text(&to_json(model)?);
+        let (summary, report) = (text(&to_json(model)?), report::page(model)?);
         let mut files = self.files();
-        files.push((MODEL, &summary));
+        files.extend([(MODEL, summary.as_slice()), (REPORT, report.as_bytes())]);
         let fail = |error: io::Error| Error::input(format!("cannot write {}: {error}", dir.display()));
         let new = beside(&place, "new")?;
         let written = write_files(&files, &new).map_err(fail).and_then(|()| {
@@ -227,6 +231,19 @@ pub fn write_new(file: &Path, content: &[u8]) -> Result<()> {
     // Where it was renamed it is gone already.
     drop(fs::remove_file(&new));
     placed
+}
+
+/// Writes the page of a model's folder, in place of the one that is there; where it is.
+pub fn write_report(dir: &Path, page: &str) -> Result<PathBuf> {
+    let file = dir.join(REPORT);
+    let fail = |error: io::Error| Error::input(format!("cannot write {}: {error}", file.display()));
+    let new = beside(&file, "new")?;
+    let placed = fs::write(&new, page).and_then(|()| fs::rename(&new, &file)).map_err(fail);
+    if placed.is_err() {
+        // The error that is reported is the one that came first.
+        drop(fs::remove_file(&new));
+    }
+    placed.map(|()| file)
 }
 
 /// The SHA-256 of bytes, as hexadecimal digits.

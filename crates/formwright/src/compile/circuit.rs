@@ -44,6 +44,8 @@ pub struct Proof {
     pub budget: Budget,
     /// The gates, in the order of execution.
     pub gates: Vec<Gate>,
+    /// What the outputs are made of: inputs and gates, by name.
+    pub outputs: Vec<String>,
     /// The numbers of tokens for which the bound in the supremum norm holds.
     pub lengths: (usize, usize),
     /// On integers: the distance from a computed value to the nearest wrong answer, at least.
@@ -247,10 +249,10 @@ impl Circuit {
     }
 
     fn proof_of(&self, compiled: Compiled, form: Option<Continuous>) -> Proof {
-        let Compiled { budget: sup, gates, lengths, margin, .. } = compiled;
+        let Compiled { budget: sup, gates, outputs, lengths, margin, .. } = compiled;
         // What has no factor was not compiled.
         let factor = supremum::factor(&self.norm, &self.shape, &self.target).unwrap_or(f64::INFINITY);
-        Proof { budget: supremum::in_norm(&sup, &self.norm, factor), sup, gates, lengths, margin, form }
+        Proof { budget: supremum::in_norm(&sup, &self.norm, factor), sup, gates, outputs, lengths, margin, form }
     }
 
     /// Why it does not meet what a request asks for, if it does not.

@@ -98,7 +98,7 @@ impl Model {
     }
 
     /// How far a float network is from the target's values at the centres of the cells that it serves, or at every point if it is a circuit.
-    fn rounding(&self) -> Option<f64> {
+    pub(crate) fn rounding(&self) -> Option<f64> {
         match &self.built {
             Built::Lattice(lattice) => lattice.lowered.as_ref().map(|lowered| lowered.lowering.losses.rounding),
             Built::SumCode(coded) => coded.lowered.as_ref().map(|lowered| lowered.lowering.losses.rounding),

@@ -316,13 +316,7 @@ impl Model {
             return Ok(known.as_ref());
         }
         let engine = Engine::new(network)?;
-        let tokens = self.grid.tokens();
-        let mut work = network.size().parameters.to_usize().unwrap_or(usize::MAX).saturating_mul(2 * tokens);
-        if self.circuit().is_some() {
-            // Few layers on many tokens: what costs is every token's look at every other.
-            work = work.saturating_add(pairs(network).saturating_mul(tokens * tokens));
-        }
-        let points = (MEASURED_OPERATIONS / work.max(1)).clamp(256, 65_536);
+        let points = (MEASURED_OPERATIONS / self.work(network)).clamp(256, 65_536);
         let run = |batch: &[Vec<Vec<f64>>]| engine.run(batch);
         let found = match norm {
             Norm::Sup => {
@@ -335,6 +329,15 @@ impl Model {
             Norm::Lp(_) => measure(&self.target, &self.grid, &norm, 1 << points.ilog2(), run)?,
         };
         Ok(self.measured.get_or_init(|| found).as_ref())
+    }
+
+    /// About how many operations a run on one sequence takes.
+    pub(crate) fn work(&self, network: &FloatNetwork) -> usize {
+        let tokens = self.grid.tokens();
+        let work = network.size().parameters.to_usize().unwrap_or(usize::MAX).saturating_mul(2 * tokens).max(1);
+        // Few layers on many tokens: what costs is every token's look at every other.
+        let pairs = if self.circuit().is_some() { pairs(network) } else { 0 };
+        work.saturating_add(pairs.saturating_mul(tokens * tokens))
     }
 
     /// Whether anything is claimed of the network.

@@ -65,6 +65,21 @@ pub enum Source {
     },
 }
 
+impl Source {
+    /// What it is computed from, over atoms.
+    pub fn forms(&self) -> Vec<&Form> {
+        match self {
+            Self::Input(..) | Self::Position(_) => Vec::new(),
+            Self::Gate(arguments) => arguments.iter().collect(),
+            Self::Head { scores, value, .. } => match scores {
+                Scores::Uniform | Scores::Largest => vec![value],
+                Scores::Sink { query, key } => vec![value, query, key],
+                Scores::Gather { index, keys } => vec![value, index, &keys.0, &keys.1],
+            },
+        }
+    }
+}
+
 /// What one slot adds.
 #[derive(Clone, Debug)]
 pub struct Atom {
@@ -187,6 +202,12 @@ pub fn arguments(graph: &Graph, wire: usize) -> (Vec<Form>, Form) {
 }
 
 impl Layout {
+    /// The registers that an atom is added to.
+    pub fn registers(&self, atom: usize) -> Vec<usize> {
+        let writes = self.writes.get(self.atoms[atom].slot).into_iter().flatten();
+        writes.filter(|(_, form)| form.terms.contains_key(&atom)).map(|(register, _)| *register).collect()
+    }
+
     /// Puts a circuit into slots and registers; with `clear`, registers are emptied and used again.
     ///
     /// Fails if something that is read is not in the registers, which would be an error of this program.

@@ -104,6 +104,10 @@ pub struct Gate {
     pub range: (f64, f64),
     /// What its own approximation adds to the error of the output, at most.
     pub share: f64,
+    /// What it reads: inputs, numbers of the positions and other gates, by name.
+    pub reads: Vec<String>,
+    /// The registers that it is added to.
+    pub registers: Vec<usize>,
 }
 
 /// A compiled circuit.
@@ -115,6 +119,8 @@ pub struct Compiled {
     pub budget: Budget,
     /// The circuit, in the order of execution.
     pub gates: Vec<Gate>,
+    /// What the outputs are made of: inputs and gates, by name.
+    pub outputs: Vec<String>,
     /// The numbers of tokens for which the bound holds.
     pub lengths: (usize, usize),
     /// On integers, where every output is one: the distance from the computed value to the nearest wrong answer, at least.
@@ -268,7 +274,8 @@ fn finish(
     let budget = Budget { norm: Norm::Sup, bound, terms, method: Method::GateWise, assumptions: Vec::new() };
     let whole = translated.outputs.iter().all(|form| graph.is_integer(form));
     let margin = (whole && bound < 0.5).then_some(1.0 - bound);
-    Ok(Compiled { network, budget, gates: gates(graph, layout, tuned, names), lengths, margin })
+    let outputs = names.read(layout, &layout.outputs.iter().collect::<Vec<_>>());
+    Ok(Compiled { network, budget, gates: gates(graph, layout, tuned, names), outputs, lengths, margin })
 }
 
 /// The circuit for people.
@@ -296,6 +303,8 @@ fn gates(graph: &Graph, layout: &Layout, tuned: &Tuned, names: &Names) -> Vec<Ga
             heads: usize::from(is_head(&wire.kind)),
             range: (wire.range.lo(), wire.range.hi()),
             share,
+            reads: names.read(layout, &atom.source.forms()),
+            registers: layout.registers(index),
         });
     }
     gates

@@ -71,6 +71,15 @@ impl Names {
         format!("{} = {}", self.names[wire], self.definitions[wire])
     }
 
+    /// The wires that forms over atoms are made of.
+    pub fn read(&self, layout: &Layout, forms: &[&Form]) -> Vec<String> {
+        let mut wires: Vec<usize> =
+            forms.iter().flat_map(|form| form.terms.keys()).map(|atom| layout.atoms[*atom].wire).collect();
+        wires.sort_unstable();
+        wires.dedup();
+        wires.into_iter().map(|wire| self.names[wire].clone()).collect()
+    }
+
     /// What a register holds.
     pub fn row(&self, layout: &Layout, row: &Form) -> String {
         let part = |atom: &usize| {
