@@ -300,8 +300,8 @@ pub fn badge(model: &Model) -> Result<String> {
         assumptions.extend(budget.assumptions.iter().cloned());
     }
     lines.extend(assumptions.iter().map(|text| format!("assuming that {text}")));
-    if model.check != Check::NotRun {
-        lines.push(format!("checked: {} when it was built; again: formwright check DIR", model.check.name()));
+    if model.check() != Check::NotRun {
+        lines.push(format!("checked: {} when it was built; again: formwright check DIR", model.check().name()));
     }
     Ok(lines.join("\n"))
 }
