@@ -232,7 +232,7 @@ class Network:
     @property
     def coordinates(self) -> list[Coordinate]:
         """The coordinates of the residual stream, in the order of the last axis of a trace."""
-        return [Coordinate(entry["name"], entry["meaning"]) for entry in self.summary["coordinates"]]
+        return [Coordinate(*entry) for entry in self._native.coordinates()]
 
     def __call__(self, x: numpy.typing.ArrayLike) -> Array:
         """The outputs, in the network's own arithmetic; those of an exact network are rounded to doubles."""
@@ -272,7 +272,7 @@ class Network:
         return batch, found.shape[-2]
 
     def _array(self, data: bytes, shape: tuple[int, ...]) -> Array:
-        kind = numpy.float32 if self.summary["precision"] == "f32" else numpy.float64
+        kind = numpy.float32 if self._native.precision() == "f32" else numpy.float64
         return numpy.frombuffer(data, "<f8").reshape(shape).astype(kind)
 
     def __repr__(self) -> str:

@@ -4,6 +4,8 @@
 //! little-endian doubles; so this half knows nothing of numpy, and the other nothing of Rust. Long work runs on a thread of its own without the
 //! interpreter's lock, while the calling thread listens for signals: after an interrupt the work runs on unseen, and its result is dropped.
 
+#![expect(clippy::needless_pass_by_value, reason = "what comes from Python is handed over by value")]
+
 mod work;
 
 use std::path::{Path, PathBuf};
@@ -35,7 +37,7 @@ type Said = (&'static str, Option<&'static str>, Option<String>, String);
 #[pyclass(frozen)]
 struct Native {
     model: Arc<Model>,
-    engine: OnceLock<Engine>,
+    engine: OnceLock<Arc<Engine>>,
 }
 
 /// A table of doubles as Python hands it over: its entries, and tokens, coordinates, output coordinates and cells a side.
@@ -75,17 +77,20 @@ impl Native {
         detached(py, move || artifact::read(&dir)).map(Self::of)
     }
 
-    /// What `formwright inspect --json` prints, and the names and meanings of coordinates.
+    /// What `formwright inspect --json` prints, the folder aside.
     fn summary(&self, py: Python<'_>) -> PyResult<String> {
         let model = self.model.clone();
-        detached(py, move || {
-            let mut summary = model.summary()?;
-            let coordinates = model.coordinates().iter();
-            summary["coordinates"] =
-                coordinates.map(|c| serde_json::json!({"name": c.name, "meaning": c.meaning})).collect();
-            summary["claim"] = model.claim().into();
-            Ok(summary.to_string())
-        })
+        detached(py, move || Ok(model.summary()?.to_string()))
+    }
+
+    /// Names and meanings of the coordinates of the residual stream.
+    fn coordinates(&self) -> Vec<(&str, &str)> {
+        self.model.coordinates().iter().map(|c| (c.name.as_str(), c.meaning.as_str())).collect()
+    }
+
+    /// `f32`, `f64` or `exact`.
+    fn precision(&self) -> &'static str {
+        self.model.precision()
     }
 
     /// The fewest and the most tokens of an input, the coordinates of an input token and of an output token.
@@ -131,12 +136,12 @@ impl Native {
     }
 
     /// The error against a function that Python evaluates, as JSON; `wanted` takes the doubles of a batch and gives those of its values.
-    fn measured_against(&self, py: Python<'_>, wanted: Py<PyAny>) -> PyResult<String> {
+    fn measured_against(&self, py: Python<'_>, wanted: &Bound<'_, PyAny>) -> PyResult<String> {
         let side = self.model.grid.tokens() * self.model.target.output_dims();
         let mut failure = None;
         let ask = |batch: &[Vec<Vec<f64>>]| {
             let flat: Vec<f64> = batch.iter().flatten().flatten().copied().collect();
-            wanted.call1(py, (bytes(py, &flat),))?.extract::<Vec<u8>>(py)
+            wanted.call1((bytes(py, &flat),))?.extract::<Vec<u8>>()
         };
         let failed = std::cell::RefCell::new(&mut failure);
         let found = self.model.measured_against(|batch| match ask(batch) {
@@ -191,13 +196,13 @@ impl Native {
     }
 
     /// What runs a float model; it is made once.
-    fn engine(&self) -> PyResult<Option<Engine>> {
+    fn engine(&self) -> PyResult<Option<Arc<Engine>>> {
         let Some(network) = self.model.float() else { return Ok(None) };
         if let Some(engine) = self.engine.get() {
             return Ok(Some(engine.clone()));
         }
         let engine = Python::attach(|py| Engine::new(network).map_err(|error| raised(py, &error)))?;
-        Ok(Some(self.engine.get_or_init(|| engine).clone()))
+        Ok(Some(self.engine.get_or_init(|| Arc::new(engine)).clone()))
     }
 }
 
