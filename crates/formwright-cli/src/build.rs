@@ -6,15 +6,11 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use formwright::artifact::{self, Contents};
 use formwright::bound::Norm;
-use formwright::compile::{self, Arithmetic, Built, Model, Request, Tolerance, compile};
-use formwright::construct::circuit;
-use formwright::construct::sumcode::{self, Family};
-use formwright::construct::yun::{AsPrinted, Options};
+use formwright::compile::{Asked, Built, Model, Request, compile};
 use formwright::error::{Error, Result};
 use formwright::eval::float::Engine;
 use formwright::eval::indexed;
 use formwright::exact::Rat;
-use formwright::lower::{Format, Hidden, Temperature};
 use formwright::network::{self, Realisation, Sequence};
 use formwright::plan::compile_first;
 use formwright::words::{shown, shown_floats, shown_rounded, size_line};
@@ -112,155 +108,28 @@ pub struct Wish {
 }
 
 impl Wish {
-    /// The request, for this target text and with these construction options.
-    fn request(&self, target: &str, resolution: Option<u64>, options: Options) -> Result<Request> {
-        if self.lipschitz.is_some() && self.norm.is_none() && self.eps.is_none() {
-            return Err(Error::input("--lipschitz serves a bound, and none was asked for").note("try", "add --norm l2"));
-        }
-        let construction = match self.construction {
-            // Theorems and printed steps are Yun's.
-            None if options.positional || !options.as_printed.is_empty() => Some(compile::Construction::Yun),
-            None => None,
-            Some(Construction::Yun) => Some(compile::Construction::Yun),
-            Some(Construction::Circuit) => Some(compile::Construction::Circuit),
-            Some(Construction::SumCode) => Some(self.sum_code(Family::SumCode)?),
-            Some(Construction::SumformerDiscrete) => Some(self.sum_code(Family::Sumformer)?),
-            Some(Construction::Sumformer) => {
-                let basis = self.basis.as_deref().map(str::parse).transpose()?;
-                Some(compile::Construction::Sumformer(basis))
-            }
-        };
-        if (self.code.is_some() || self.values.is_some())
-            && !matches!(construction, Some(compile::Construction::SumCode(_)))
-        {
-            return Err(Error::input("--code and --values are for sum-code and sumformer-discrete")
-                .note("try", "add --construction sum-code, or leave them out"));
-        }
-        let trade = self.trade.map(|trade| match trade {
-            Trade::Width => circuit::Trade::Width,
-            Trade::Depth => circuit::Trade::Depth,
-        });
-        if matches!(construction, Some(compile::Construction::Sumformer(_))) && options.positional {
-            return Err(Error::input("--positional is for yun: a Sumformer is equivariant")
-                .note("try", "leave out --positional, or --construction yun"));
-        }
-        if construction == Some(compile::Construction::Circuit) && options.positional {
-            return Err(Error::input("--positional is for yun: a circuit has positions where its target needs them")
-                .note("try", "leave out --positional, or --construction yun"));
-        }
-        if self.basis.is_some() && !matches!(construction, Some(compile::Construction::Sumformer(_))) {
-            return Err(Error::input("--basis is for Sumformers").note("try", "add --construction sumformer"));
-        }
-        if matches!(construction, Some(compile::Construction::Yun | compile::Construction::SumCode(_)))
-            && trade.is_some()
-        {
-            return Err(Error::input("--trade is for circuits: a lattice network has the paper's blocks")
-                .note("try", "leave out --trade, or --construction circuit"));
-        }
-        let source = artifact::read_target(target)?;
-        // With a grid and no tolerance, nothing is asked of the error, and exact numbers are the plainest network.
-        let grid = match construction {
-            Some(compile::Construction::Circuit | compile::Construction::Sumformer(_)) => false,
-            Some(compile::Construction::Yun | compile::Construction::SumCode(_)) => {
-                resolution.or(source.resolution()).is_some()
-            }
-            None => resolution.is_some() || source.text().is_none(),
-        };
-        Ok(Request {
-            options: Options { everywhere: self.domain == Domain::All, ..options },
-            source,
-            construction,
-            trade,
-            attention: match self.attention()? {
-                Some(Attention::Float(realisation)) => realisation,
-                Some(Attention::Hardmax) | None => Realisation::Softmax,
-            },
-            arithmetic: self.arithmetic(self.eps.is_some() || !grid)?,
+    /// What was asked for, in words.
+    fn asked(&self, resolution: Option<u64>) -> Asked {
+        Asked {
+            construction: self.construction.as_ref().map(name),
+            trade: self.trade.as_ref().map(name),
+            code: self.code.clone(),
+            values: self.values.clone(),
+            basis: self.basis.clone(),
             tokens: self.tokens,
             dims: self.dims,
             resolution,
-            assume_equivariant: self.assume.contains(&Assumption::Equivariant),
-            tolerance: Tolerance {
-                eps: positive("--eps", self.eps.as_deref())?,
-                norm: self.norm.as_deref().map(str::parse).transpose()?,
-                lipschitz: positive("--lipschitz", self.lipschitz.as_deref())?,
-            },
-        })
-    }
-
-    /// A sum of codes with what was asked of it.
-    fn sum_code(&self, family: Family) -> Result<compile::Construction> {
-        let options = sumcode::Options {
-            code: self.code.as_deref().map(str::parse).transpose()?,
-            values: self.values.as_deref().map_or_else(|| Ok(sumcode::Values::default()), str::parse)?,
-            ..sumcode::Options::of(family)
-        };
-        Ok(compile::Construction::SumCode(options))
-    }
-
-    /// The kind of attention that was asked for.
-    fn attention(&self) -> Result<Option<Attention>> {
-        match self.attention.as_deref() {
-            None => Ok(None),
-            Some("hardmax") => Ok(Some(Attention::Hardmax)),
-            Some(kind) => Ok(Some(Attention::Float(kind.parse()?))),
-        }
-    }
-
-    /// The arithmetic that was asked for; what it is if nothing was depends on whether the grid is found by a tolerance.
-    fn arithmetic(&self, by_tolerance: bool) -> Result<Arithmetic> {
-        let hidden = match (self.pack, self.hidden) {
-            (true, _) => Hidden::All,
-            (_, Some(units)) if units < 4 => {
-                return Err(Error::input(format!("--hidden is {units}, but a window needs 4 hidden units"))
-                    .note("try", "--hidden 4, or leave it out"));
-            }
-            (_, Some(units)) => Hidden::Units(units),
-            _ => Hidden::Literal,
-        };
-        let temperature = match self.temperature {
-            TemperatureName::Derived => Temperature::Derived,
-            TemperatureName::Saturate => Temperature::Saturate,
-        };
-        let format = |precision| Format { precision, temperature, hidden };
-        let packed = hidden != Hidden::Literal || temperature != Temperature::Derived;
-        let attention = self.attention()?;
-        let asked = match (self.precision, attention) {
-            (Some(precision), _) => precision,
-            (None, Some(Attention::Float(_))) => Precision::Auto,
-            (None, None) if by_tolerance || packed => Precision::Auto,
-            (None, _) => Precision::Exact,
-        };
-        let arithmetic = match asked {
-            Precision::Exact => Arithmetic::Exact,
-            Precision::F64 => Arithmetic::Float(format(network::Precision::F64)),
-            Precision::F32 => Arithmetic::Float(format(network::Precision::F32)),
-            // Who names softmax or the like, or packs, wants floats.
-            Precision::Auto if packed || matches!(attention, Some(Attention::Float(_))) => {
-                Arithmetic::AnyFloat(format(network::Precision::F64))
-            }
-            Precision::Auto => Arithmetic::Auto(format(network::Precision::F64)),
-        };
-        match (arithmetic, attention) {
-            (Arithmetic::Exact, Some(Attention::Float(Realisation::Softmax))) => {
-                Err(Error::input("softmax is not rational: an exact network has hardmax attention")
-                    .note("try", "--precision f64, or leave out --attention"))
-            }
-            (Arithmetic::Exact, Some(Attention::Float(kind))) => {
-                Err(Error::input(format!("{} attention is for floats", kind.kind()))
-                    .note("try", "--precision f64, or leave out --precision"))
-            }
-            (Arithmetic::Float(_) | Arithmetic::AnyFloat(_) | Arithmetic::Auto(_), Some(Attention::Hardmax)) => {
-                Err(Error::input("a float network has softmax attention").note(
-                    "try",
-                    "--temperature saturate, with which softmax is hardmax on the grid; or --precision exact",
-                ))
-            }
-            (Arithmetic::Exact, _) if packed => {
-                Err(Error::input("--pack, --hidden and --temperature are about float networks")
-                    .note("try", "add --precision f64"))
-            }
-            _ => Ok(arithmetic),
+            eps: self.eps.clone(),
+            norm: self.norm.clone(),
+            lipschitz: self.lipschitz.clone(),
+            assume: self.assume.iter().map(name).collect(),
+            attention: self.attention.clone(),
+            precision: self.precision.as_ref().map(name),
+            temperature: Some(name(&self.temperature)),
+            domain: Some(name(&self.domain)),
+            pack: self.pack,
+            hidden: self.hidden,
+            ..Asked::default()
         }
     }
 
@@ -270,18 +139,13 @@ impl Wish {
             Error::input("there is nothing to plan: no target is named")
                 .note("try", "formwright plan mean-centring --eps 0.1 --norm l2")
         })?;
-        self.request(target, self.resolution, Options::default())
+        self.asked(self.resolution).request(artifact::read_target(target)?)
     }
 }
 
-/// A positive exact number.
-fn positive(option: &str, text: Option<&str>) -> Result<Option<Rat>> {
-    let Some(text) = text else { return Ok(None) };
-    let value: Rat = text.parse().map_err(|error| Error::input(format!("{option} is '{text}': {error}")))?;
-    if value > Rat::ZERO {
-        return Ok(Some(value));
-    }
-    Err(Error::input(format!("{option} is {text}, but must be above 0")).note("try", format!("{option} 1/10")))
+/// The name of a value that clap knows.
+fn name(value: &impl ValueEnum) -> String {
+    value.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -306,15 +170,6 @@ enum Trade {
     Depth,
 }
 
-/// A kind of attention that was named.
-#[derive(Clone, Copy)]
-enum Attention {
-    /// All weight on the largest score.
-    Hardmax,
-    /// Of floats.
-    Float(Realisation),
-}
-
 #[derive(Clone, Copy, ValueEnum)]
 enum Precision {
     /// Rational numbers of any size.
@@ -327,7 +182,7 @@ enum Precision {
     Auto,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, ValueEnum)]
 enum Domain {
     /// The target's box.
     Box,
@@ -343,7 +198,7 @@ enum TemperatureName {
     Saturate,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, ValueEnum)]
 enum Assumption {
     /// Permuting the input tokens permutes the output tokens.
     Equivariant,
@@ -351,8 +206,6 @@ enum Assumption {
 
 impl Build {
     pub fn execute(&self) -> Result<Answer> {
-        let as_printed = self.as_printed.iter().map(|name| name.parse()).collect::<Result<Vec<AsPrinted>>>()?;
-        let options = Options { positional: self.positional, as_printed, ..Options::default() };
         let demonstration = self.wish.target.is_none();
         if demonstration && self.output.is_some() {
             return Err(Error::input("there is nothing to write: no target is named")
@@ -361,10 +214,11 @@ impl Build {
         self.output.as_deref().map_or(Ok(()), artifact::check_place)?;
         let resolution = self.wish.resolution.or(demonstration.then_some(DEMONSTRATION.1));
         let target = self.wish.target.as_deref().unwrap_or(DEMONSTRATION.0);
-        let request = self.wish.request(target, resolution, options)?;
+        let asked = self.wish.asked(resolution);
+        let asked = Asked { positional: self.positional, as_printed: self.as_printed.clone(), ..asked };
+        let request = asked.request(artifact::read_target(target)?)?;
         let _working = working("proving a bound; finer grids until the tolerance is met");
-        let by_plan = request.construction.is_none() && (request.tolerance.eps.is_some() || request.is_open());
-        let (mut model, mut text) = if by_plan {
+        let (model, mut text) = if request.is_left_to_plan() {
             let model = compile_first(&request)?;
             let text = chosen(&model);
             (model, text)
@@ -375,8 +229,8 @@ impl Build {
         if let Some(dir) = &self.output {
             let contents = Contents::of(&model)?;
             if !self.no_check {
-                let said;
-                (model.check, said) = before_writing(&contents)?;
+                let (check, said) = before_writing(&contents)?;
+                model.was_checked(check);
                 if let Some(said) = said {
                     let _ = write!(text, "\nchecked: {said}");
                 }

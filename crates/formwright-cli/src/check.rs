@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::Args;
 use formwright::artifact::{Contents, sha256};
 use formwright::compile;
-use formwright::error::{Error, Result};
+use formwright::error::Result;
 use formwright_check::{Files, Verdict};
 use serde_json::{Map, Value, json};
 
@@ -24,14 +24,7 @@ impl Check {
     pub fn execute(&self) -> Result<(Answer, ExitCode)> {
         let contents = Contents::read(&self.dir)?;
         let _working = working("checking the claim");
-        let Some(verdict) = verdict(&contents) else {
-            return Err(Error::input(format!("there is no certificate in {}", self.dir.display()))
-                .note(
-                    "reason",
-                    "an exact model has none, nor has one of which nothing, or only a grid's points, is claimed",
-                )
-                .note("try", "build it with a tolerance, such as --eps 1/10 --norm l2, and --precision f64"));
-        };
+        let Some(verdict) = verdict(&contents) else { return Err(Contents::no_certificate(&self.dir)) };
         let (code, reason) = match &verdict {
             Verdict::Accepted(_) => (0, None),
             Verdict::Rejected(reason) => (1, Some(reason.to_string())),
@@ -68,10 +61,6 @@ pub fn before_writing(contents: &Contents) -> Result<(compile::Check, Option<Str
     match verdict {
         Verdict::Accepted(_) => Ok((compile::Check::Accepted, said)),
         Verdict::Declined(_) => Ok((compile::Check::Declined, said)),
-        Verdict::Rejected(reason) => {
-            Err(Error::rejected("the checker rejects the claim of this network, and nothing was written")
-                .note("reason", reason.to_string())
-                .note("try", "to report it, with this message; --no-check writes the network all the same"))
-        }
+        Verdict::Rejected(reason) => Err(Contents::refused(&reason.to_string())),
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use formwright::artifact;
 use formwright::error::{Error, Result};
-use formwright::export::{metadata, onnx};
+use formwright::export::{floats, metadata, onnx};
 use serde_json::json;
 
 use crate::Answer;
@@ -37,12 +37,7 @@ impl Export {
     pub fn execute(&self) -> Result<Answer> {
         let model = artifact::read(&self.dir)?;
         let Format::Onnx = self.format;
-        let Some(network) = model.float() else {
-            return Err(Error::declined("an exact model is not exported: ONNX has floats, and no rational numbers")
-                .note("model", self.dir.display().to_string())
-                .note("reason", "its layers jump, and its ids may have more digits than any float")
-                .note("try", "build it with --precision f64, or f32, and export that"));
-        };
+        let network = floats(&model).map_err(|error| error.note_first("model", self.dir.display().to_string()))?;
         let file = match &self.output {
             Some(file) => file.clone(),
             None => default_file(&self.dir)?,

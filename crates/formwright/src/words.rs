@@ -207,10 +207,10 @@ pub fn claims(model: &Model) -> Result<Vec<Line>> {
         assumptions.extend(budget.assumptions.iter().cloned());
     }
     lines.extend(assumptions.into_iter().map(|text| Line::new("assuming", format!("that {text}"))));
-    if model.check != Check::NotRun {
+    if model.check() != Check::NotRun {
         lines.push(Line::new(
             "checked",
-            format!("{} when it was built; again: formwright check DIR", model.check.name()),
+            format!("{} when it was built; again: formwright check DIR", model.check().name()),
         ));
     }
     Ok(lines)

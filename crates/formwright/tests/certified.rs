@@ -23,7 +23,9 @@ fn under(setting: Setting) -> impl Iterator<Item = Case> {
 fn measured(model: &Model, case: &Case) -> Measured {
     let engine = Engine::new(model.float().expect("floats")).expect("an engine");
     let run = |batch: &[Vec<Vec<f64>>]| engine.run(batch);
-    measure(&model.target, &model.grid, &case.norm(), POINTS, run).expect("a run").expect("an L^p norm")
+    measure(|batch| model.target.evaluate_batch(batch), &model.grid, &case.norm(), POINTS, run)
+        .expect("a run")
+        .expect("an L^p norm")
 }
 
 fn certified(model: &Model) -> f64 {

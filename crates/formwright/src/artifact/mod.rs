@@ -146,6 +146,23 @@ impl Contents {
         all.into_iter().filter_map(|(name, bytes)| Some((name, bytes?))).collect()
     }
 
+    /// Why a model whose claim the checker rejects is not written.
+    pub fn refused(reason: &str) -> Error {
+        Error::rejected("the checker rejects the claim of this network, and nothing was written")
+            .note("reason", reason)
+            .note("try", "to report it, with this message; --no-check writes the network all the same")
+    }
+
+    /// Why a folder without a certificate cannot be checked.
+    pub fn no_certificate(dir: &Path) -> Error {
+        Error::input(format!("there is no certificate in {}", dir.display()))
+            .note(
+                "reason",
+                "an exact model has none, nor has one of which nothing, or only a grid's points, is claimed",
+            )
+            .note("try", "build it with a tolerance, such as --eps 1/10 --norm l2, and --precision f64")
+    }
+
     /// Writes the folder. One that is there already is replaced only if it is empty or holds a model and nothing else.
     pub fn write(&self, model: &Model, dir: &Path) -> Result<()> {
         let place = replaceable(dir)?;
@@ -550,7 +567,8 @@ pub fn read(dir: &Path) -> Result<Model> {
         (other, _) => return Err(wrong(&format!("construction '{other}', {KNOWN}"))),
     };
     let mut model = Model::new(source, target, grid, assumptions, tolerance, built);
-    (model.edited, model.check) = (edited, check);
+    model.edited = edited;
+    model.was_checked(check);
     Ok(model)
 }
 

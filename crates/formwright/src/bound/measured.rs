@@ -9,7 +9,6 @@ use serde_json::{Value, json};
 use super::Norm;
 use crate::error::Result;
 use crate::lattice::Grid;
-use crate::target::Target;
 
 /// Shifts of the lattice.
 const SHIFTS: usize = 16;
@@ -56,9 +55,10 @@ impl Measured {
     }
 }
 
-/// The `L^p` error of what `run` computes for a batch, `[batch][token][coordinate]`, with about `points` points.
+/// The `L^p` distance between what `run` computes for a batch, `[batch][token][coordinate]`, and what is wanted of it, the entries of each
+/// sequence, with about `points` points.
 pub fn measure(
-    target: &Target,
+    wanted: impl Fn(&[Vec<Vec<f64>>]) -> Result<Vec<Vec<f64>>>,
     grid: &Grid,
     norm: &Norm,
     points: usize,
@@ -79,12 +79,11 @@ pub fn measure(
                 flat.chunks(d).map(<[f64]>::to_vec).collect()
             })
             .collect();
-        let outputs = run(&batch)?;
-        let mut sum = 0.0;
-        for (x, y) in batch.iter().zip(&outputs) {
-            let wanted = target.evaluate_f64(x)?;
-            sum += wanted.iter().zip(y.iter().flatten()).map(|(f, g)| (f - g).abs().powf(p)).sum::<f64>();
-        }
+        let sum: f64 = wanted(&batch)?
+            .iter()
+            .zip(&run(&batch)?)
+            .map(|(f, g)| f.iter().zip(g.iter().flatten()).map(|(f, g)| (f - g).abs().powf(p)).sum::<f64>())
+            .sum();
         #[expect(clippy::cast_precision_loss, reason = "a count of points")]
         means.push(sum / each as f64);
     }

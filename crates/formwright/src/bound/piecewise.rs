@@ -45,8 +45,18 @@ pub struct Question<'a> {
     pub grid: &'a Grid,
     /// Whether cells with equal columns are served.
     pub positional: bool,
-    /// A Lipschitz constant that the user states: each output entry changes by at most this times the largest change of an input.
+    /// A Lipschitz constant that the user states: each output entry changes by at most this times the largest change of an input. With a table it
+    /// is the constant of a function whose values at the centres of cells the table holds, and the bound is about that function.
     pub lipschitz: Option<&'a Rat>,
+}
+
+impl Question<'_> {
+    /// How far a function of which a table holds samples may be from them, in a cell that reaches so far: a table needs no constant for itself, so
+    /// whoever states one means the function. Samples may be taken at the doubles next to the centres, which are less than 1.
+    fn off_samples(&self, reach: f64) -> Option<f64> {
+        let stated = self.lipschitz.filter(|_| self.target.expression().is_none())?;
+        Some(mul_up(Interval::from(stated).mag(), add_up(reach, f64::EPSILON)))
+    }
 }
 
 /// What a network gives on cells that it does not serve.
@@ -103,9 +113,13 @@ pub fn bound_around(question: Question<'_>, unserved: Unserved, norm: &Norm) -> 
     if !question.positional {
         terms.push(Term::new("duplicates", exponent.root(other)));
     }
-    let assumptions = question
-        .lipschitz
-        .map(|l| format!("every output entry changes by at most {l} times the largest change of an input"));
+    let of = if question.off_samples(0.0).is_some() {
+        "the table holds the values, at the centres of its cells, of the function that is meant, of which "
+    } else {
+        ""
+    };
+    let changes = |l| format!("{of}every output entry changes by at most {l} times the largest change of an input");
+    let assumptions = question.lipschitz.map(changes);
     Ok(Budget {
         norm: norm.clone(),
         bound: exponent.root(add_up(served, other)),
@@ -171,7 +185,8 @@ fn one_cell(
         Ok((sum(oscillations(question, cutter, &cube, &centre)?), 0.0))
     } else {
         let far = question.target.suprema(&cube, unserved.value)?;
-        Ok((0.0, sum(far.into_iter().map(|value| add_up(value, unserved.stray)).collect())))
+        let stray = add_up(unserved.stray, question.off_samples(cutter.reach).unwrap_or(0.0));
+        Ok((0.0, sum(far.into_iter().map(|value| add_up(value, stray)).collect())))
     }
 }
 
@@ -179,10 +194,15 @@ fn one_cell(
 fn oscillations(question: Question<'_>, cutter: &Cutter, cube: &Cube, centre: &Cube) -> Result<Vec<f64>> {
     let proved = question.target.oscillations(cube, centre, cutter.reach);
     let Some(lipschitz) = question.lipschitz else { return proved };
+    let entries = question.grid.tokens() * question.target.output_dims();
+    if let Some(off) = question.off_samples(cutter.reach) {
+        // That the table does not change within a cell says nothing of the function.
+        return Ok(vec![off; entries]);
+    }
     let stated = mul_up(Interval::from(lipschitz).mag(), cutter.reach);
     match proved {
         Ok(proved) => Ok(proved.into_iter().map(|value| value.min(stated)).collect()),
-        Err(_) => Ok(vec![stated; question.grid.tokens() * question.target.output_dims()]),
+        Err(_) => Ok(vec![stated; entries]),
     }
 }
 
@@ -205,8 +225,10 @@ fn uniform(question: Question<'_>, unserved: Unserved, exponent: &Exponent) -> R
     let (mut served, mut other) = (0.0, 0.0);
     for (rate, supremum) in rates {
         // Two values differ by at most twice the supremum, also where the target jumps.
-        let rate = stated.map_or(rate, |stated| rate.min(stated));
-        let oscillation = mul_up(rate, cutter.reach).min(mul_up(2.0, supremum));
+        let proved = |rate| mul_up(rate, cutter.reach).min(mul_up(2.0, supremum));
+        let off = question.off_samples(cutter.reach);
+        let oscillation = off.unwrap_or_else(|| proved(stated.map_or(rate, |stated| rate.min(stated))));
+        let supremum = add_up(supremum, off.unwrap_or(0.0));
         served = add_up(served, exponent.power(oscillation));
         let far = add_up(add_up(supremum, unserved.value.mag()), unserved.stray);
         other = add_up(other, mul_up(share, exponent.power(far)));

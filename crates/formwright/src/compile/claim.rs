@@ -111,7 +111,7 @@ impl Model {
         let claim = self.claim();
         let mut assumptions = self.assumptions.clone();
         // Nothing is known of a network that is not the one that was checked.
-        let checked = claim.as_ref().map_or(Check::NotRun, |_| self.check).name();
+        let checked = claim.as_ref().map_or(Check::NotRun, |_| self.check()).name();
         let Some(Certified { budget, baseline }) = self.certified()? else {
             // On integers, point by point.
             let badge = self.float().map_or("exact-on-grid", |_| self.badge());

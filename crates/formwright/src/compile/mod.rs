@@ -2,6 +2,7 @@
 //!
 //! | file | what |
 //! |---|---|
+//! | `asked.rs` | the options in words, as every front end is told them |
 //! | `request.rs` | what is asked for, and what is filled in |
 //! | `lattice.rs` | models by cells: exact networks, and what they are lowered to |
 //! | `claim.rs` | what is claimed of a model's error |
@@ -10,6 +11,7 @@
 //!
 //! A [`Model`] is what all have in common; what only one of them has is in its [`Built`].
 
+mod asked;
 pub(crate) mod circuit;
 mod claim;
 pub(crate) mod lattice;
@@ -27,12 +29,14 @@ use crate::bound::piecewise::Question;
 use crate::bound::{Baseline, Budget, Norm};
 use crate::error::{Error, ErrorKind, Result};
 use crate::eval::float::Engine;
+use crate::eval::indexed;
 use crate::exact::{Int, Rat};
 use crate::lattice::Grid;
 use crate::lower::{self, Format};
 use crate::network::{AttentionKind, Coordinate, FloatNetwork, LayerKind, Network, Sequence, Size};
 use crate::target::{Source, Symmetry, Target};
 
+pub use asked::Asked;
 pub use circuit::{Circuit, Proof};
 pub use claim::{Check, Over, Stated};
 pub use lattice::{Lattice, Lowered};
@@ -63,8 +67,8 @@ pub struct Model {
     pub tolerance: Tolerance,
     /// What was built.
     pub built: Built,
-    /// What the checker said of its certificate.
-    pub check: Check,
+    /// What the checker said of its certificate, if it was asked: its bytes are fixed, and so is the answer.
+    check: OnceLock<Check>,
     /// Whether the network is not the one that the construction builds, once this has been looked at.
     pub(crate) edited: OnceLock<bool>,
     /// The proved error, once it has been computed.
@@ -154,6 +158,9 @@ fn json_number(count: &Int) -> Value {
 /// How many operations a measurement may take: a second or two.
 const MEASURED_OPERATIONS: usize = 1_000_000_000;
 
+/// How many points an exact network is measured at.
+const EXACTLY_MEASURED: usize = 4096;
+
 impl Model {
     /// A model as its construction built it.
     pub(crate) fn new(
@@ -171,10 +178,22 @@ impl Model {
             assumptions,
             tolerance,
             built,
-            check: Check::NotRun,
+            check: OnceLock::new(),
             edited: OnceLock::from(false),
             certified: OnceLock::new(),
             measured: OnceLock::new(),
+        }
+    }
+
+    /// What the checker said of its certificate.
+    pub fn check(&self) -> Check {
+        self.check.get().copied().unwrap_or_default()
+    }
+
+    /// Remembers what the checker said; only the first time, since it says the same every time.
+    pub fn was_checked(&self, said: Check) {
+        if said != Check::NotRun {
+            self.check.get_or_init(|| said);
         }
     }
 
@@ -312,11 +331,14 @@ impl Model {
     /// Fails if that is more than what is proved.
     pub fn measured(&self) -> Result<Option<&Measured>> {
         let (Some(network), Some(norm)) = (self.float(), self.norm()) else { return Ok(None) };
+        if self.is_sampled() {
+            return Ok(None);
+        }
         if let Some(known) = self.measured.get() {
             return Ok(known.as_ref());
         }
         let engine = Engine::new(network)?;
-        let points = (MEASURED_OPERATIONS / self.work(network)).clamp(256, 65_536);
+        let points = self.affordable(network);
         let run = |batch: &[Vec<Vec<f64>>]| engine.run(batch);
         let found = match norm {
             Norm::Sup => {
@@ -326,7 +348,9 @@ impl Model {
                 }
                 Some(found)
             }
-            Norm::Lp(_) => measure(&self.target, &self.grid, &norm, 1 << points.ilog2(), run)?,
+            Norm::Lp(_) => {
+                measure(|batch| self.target.evaluate_batch(batch), &self.grid, &norm, 1 << points.ilog2(), run)?
+            }
         };
         Ok(self.measured.get_or_init(|| found).as_ref())
     }
@@ -338,6 +362,41 @@ impl Model {
         // Few layers on many tokens: what costs is every token's look at every other.
         let pairs = if self.circuit().is_some() { pairs(network) } else { 0 };
         work.saturating_add(pairs.saturating_mul(tokens * tokens))
+    }
+
+    /// The error against a function that somebody else evaluates, sampled in the norm of the claim, in `L^2` if that is none of integrals. An
+    /// exact network is run in closed form, its outputs rounded.
+    pub fn measured_against(
+        &self,
+        wanted: impl Fn(&[Vec<Vec<f64>>]) -> Result<Vec<Vec<f64>>>,
+    ) -> Result<Option<Measured>> {
+        let norm = self.norm().filter(|norm| *norm != Norm::Sup).unwrap_or_else(|| Norm::Lp(Rat::from(2)));
+        let engine = self.float().map(Engine::new).transpose()?;
+        let points = self.float().map_or(EXACTLY_MEASURED, |network| self.affordable(network));
+        let run = |batch: &[Vec<Vec<f64>>]| match &engine {
+            Some(engine) => engine.run(batch),
+            None => batch.iter().map(|x| self.run_rounded(x)).collect(),
+        };
+        measure(wanted, &self.grid, &norm, 1 << points.ilog2(), run)
+    }
+
+    /// What an exact network gives for a sequence of doubles, to the nearest doubles.
+    pub fn run_rounded(&self, x: &[Vec<f64>]) -> Result<Vec<Vec<f64>>> {
+        let network = self.exact().ok_or_else(|| Error::declined("a circuit has no exact network"))?;
+        let exact: Option<Sequence> =
+            x.iter().map(|token| token.iter().map(|entry| Rat::from_f64(*entry)).collect()).collect();
+        let exact = exact.ok_or_else(|| Error::input("an exact network has no value at an infinite number"))?;
+        Ok(indexed::run(network, &exact)?.iter().map(|token| token.iter().map(Rat::to_f64).collect()).collect())
+    }
+
+    /// How many points a measurement may have.
+    fn affordable(&self, network: &FloatNetwork) -> usize {
+        (MEASURED_OPERATIONS / self.work(network)).clamp(256, 65_536)
+    }
+
+    /// Whether its claim is about a function of which only a table of values is known, which can be measured only by who has the function.
+    pub fn is_sampled(&self) -> bool {
+        self.source.text().is_none() && self.tolerance.lipschitz.is_some()
     }
 
     /// Whether anything is claimed of the network.

@@ -129,6 +129,11 @@ impl Request {
         self.resolution.is_none() && self.source.text().is_some()
     }
 
+    /// Whether the first row of the plan is to be built: no construction was named, and there is a tolerance, or nothing that fixes a grid.
+    pub fn is_left_to_plan(&self) -> bool {
+        self.construction.is_none() && (self.tolerance.eps.is_some() || self.is_open())
+    }
+
     /// The cells a side that the request or the target names.
     pub(crate) fn resolution(&self) -> Option<u64> {
         self.resolution.or(self.source.resolution())

@@ -6,7 +6,17 @@ use crate::artifact::{sha256, tensors};
 use crate::bound::norm::upward;
 use crate::compile::{Built, Lattice, Model, SumCodeFloats};
 use crate::construct::yun::AsPrinted;
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::network::FloatNetwork;
+
+/// The network of a model that can be exported: one of floats.
+pub fn floats(model: &Model) -> Result<&FloatNetwork> {
+    model.float().ok_or_else(|| {
+        Error::declined("an exact model is not exported: ONNX has floats, and no rational numbers")
+            .note("reason", "its layers jump, and its ids may have more digits than any float")
+            .note("try", "build it with --precision f64, or f32, and export that")
+    })
+}
 
 /// What an exported file says of itself: what it was made for, and what is claimed of it. Of a network that was edited, nothing is.
 pub fn metadata(model: &Model) -> Result<Vec<(String, String)>> {

@@ -293,6 +293,11 @@ impl Target {
         }
     }
 
+    /// The same for many sequences.
+    pub fn evaluate_batch(&self, batch: &[Vec<Vec<f64>>]) -> Result<Vec<Vec<f64>>> {
+        batch.iter().map(|x| self.evaluate_f64(x)).collect()
+    }
+
     /// For each output entry, how far its values on a box can be from its value at the centre, `reach` away in every input.
     pub fn oscillations(&self, cube: &Cube, centre: &Cube, reach: f64) -> Result<Vec<f64>> {
         match &self.function {

@@ -53,7 +53,10 @@ impl Subject {
             batch.iter().map(|x| if counts(x) { Ok(outputs.next().expect("an output")) } else { itself(x) }).collect()
         };
         let norm = Norm::Lp(Rat::from(p));
-        measure(target, grid, &norm, points, run).expect("a run").expect("an L^p norm").value
+        measure(|batch| target.evaluate_batch(batch), grid, &norm, points, run)
+            .expect("a run")
+            .expect("an L^p norm")
+            .value
     }
 }
 

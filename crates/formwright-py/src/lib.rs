@@ -1,0 +1,297 @@
+//! The compiled half of the Python package: what `python/formwright/__init__.py` calls.
+//!
+//! Nothing is decided here. Options cross as the JSON of [`Asked`], summaries and plans as the JSON that the command line prints, arrays as
+//! little-endian doubles; so this half knows nothing of numpy, and the other nothing of Rust. Long work runs on a thread of its own without the
+//! interpreter's lock, while the calling thread listens for signals: after an interrupt the work runs on unseen, and its result is dropped.
+
+#![expect(clippy::needless_pass_by_value, reason = "what comes from Python is handed over by value")]
+
+mod work;
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+use formwright::artifact::{self, Contents};
+use formwright::compile::{self, Asked, Model, compile};
+use formwright::error::{Error, ErrorKind};
+use formwright::eval::float::Engine;
+use formwright::eval::indexed;
+use formwright::exact::Rat;
+use formwright::export::{floats, metadata, onnx};
+use formwright::lattice::Grid;
+use formwright::plan::{self, compile_first};
+use formwright::target::{Source, Table};
+use formwright_check::{Files, Verdict};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use work::{detached, raised};
+
+/// `[batch][token][coordinate]`.
+type Batch = Vec<Vec<Vec<f64>>>;
+
+/// A verdict: its name, the obligation and the reason if it is not accepted, and the whole as the command line prints it.
+type Said = (&'static str, Option<&'static str>, Option<String>, String);
+
+/// A compiled target.
+#[pyclass(frozen)]
+struct Native {
+    model: Arc<Model>,
+    engine: OnceLock<Arc<Engine>>,
+}
+
+/// A table of doubles as Python hands it over: its entries, and tokens, coordinates, output coordinates and cells a side.
+type Tabled = (Vec<u8>, (usize, usize, usize, u64));
+
+/// What is to be computed.
+fn source(name: &str, table: Option<Tabled>) -> formwright::error::Result<Source> {
+    let Some((values, (tokens, dims, output_dims, resolution))) = table else { return artifact::read_target(name) };
+    let exact = |x: f64| Rat::from_f64(x).ok_or_else(|| Error::input(format!("the table has an entry {x}")));
+    let entries = doubles(&values).into_iter().map(exact).collect::<Result<Vec<Rat>, Error>>()?;
+    let values = entries.chunks(tokens * output_dims).map(|x| x.chunks(output_dims).map(<[Rat]>::to_vec).collect());
+    Ok(Source::table(name, Table::new(Grid::unit(tokens, dims, resolution)?, output_dims, values.collect())?))
+}
+
+fn asked(json: &str) -> formwright::error::Result<Asked> {
+    serde_json::from_str(json).map_err(|error| Error::input(format!("the options: {error}")))
+}
+
+#[pymethods]
+impl Native {
+    /// Compiles a target; a table's name is only a name.
+    #[staticmethod]
+    fn build(py: Python<'_>, name: String, table: Option<Tabled>, options: String) -> PyResult<Self> {
+        detached(py, move || {
+            let request = asked(&options)?.request(source(&name, table)?)?;
+            let model = if request.is_left_to_plan() { compile_first(&request) } else { compile(&request) }?;
+            // What the summary needs is computed here, where it can be interrupted.
+            model.summary()?;
+            Ok(model)
+        })
+        .map(Self::of)
+    }
+
+    /// Reads a folder.
+    #[staticmethod]
+    fn read(py: Python<'_>, dir: PathBuf) -> PyResult<Self> {
+        detached(py, move || artifact::read(&dir)).map(Self::of)
+    }
+
+    /// What `formwright inspect --json` prints, the folder aside.
+    fn summary(&self, py: Python<'_>) -> PyResult<String> {
+        let model = self.model.clone();
+        detached(py, move || Ok(model.summary()?.to_string()))
+    }
+
+    /// Names and meanings of the coordinates of the residual stream.
+    fn coordinates(&self) -> Vec<(&str, &str)> {
+        self.model.coordinates().iter().map(|c| (c.name.as_str(), c.meaning.as_str())).collect()
+    }
+
+    /// `f32`, `f64` or `exact`.
+    fn precision(&self) -> &'static str {
+        self.model.precision()
+    }
+
+    /// The fewest and the most tokens of an input, the coordinates of an input token and of an output token.
+    fn shape(&self) -> (usize, usize, usize, usize) {
+        let (least, most) = self.model.accepted();
+        (least, most, self.model.grid.dims(), self.model.target.output_dims())
+    }
+
+    /// The outputs of a batch of sequences of so many tokens.
+    fn run<'py>(&self, py: Python<'py>, batch: Vec<u8>, tokens: usize) -> PyResult<Bound<'py, PyBytes>> {
+        let (model, engine, dims) = (self.model.clone(), self.engine()?, self.model.grid.dims());
+        let out = detached(py, move || {
+            let flat = doubles(&batch);
+            if let Some(engine) = engine {
+                let mut out = vec![0.0; flat.len() / dims * model.target.output_dims()];
+                engine.run_flat(tokens, &flat, &mut out)?;
+                return Ok(out);
+            }
+            let outputs =
+                nested(&flat, tokens, dims).iter().map(|x| model.run_rounded(x)).collect::<Result<Batch, _>>();
+            Ok(outputs?.into_iter().flatten().flatten().collect())
+        })?;
+        Ok(bytes(py, &out))
+    }
+
+    /// The residual stream after the embedding and after each stage: names, and the states of the batch.
+    fn trace<'py>(
+        &self,
+        py: Python<'py>,
+        batch: Vec<u8>,
+        tokens: usize,
+    ) -> PyResult<Vec<(String, Bound<'py, PyBytes>)>> {
+        let (model, engine, dims) = (self.model.clone(), self.engine()?, self.model.grid.dims());
+        let states = detached(py, move || {
+            let batch = nested(&doubles(&batch), tokens, dims);
+            match engine {
+                Some(engine) => engine.trace_batch(&batch),
+                None => trace_exact(&model, &batch),
+            }
+        })?;
+        let flat = |states: Batch| states.into_iter().flatten().flatten().collect::<Vec<f64>>();
+        Ok(states.into_iter().map(|(name, states)| (name, bytes(py, &flat(states)))).collect())
+    }
+
+    /// The error against a function that Python evaluates, as JSON; `wanted` takes the doubles of a batch and gives those of its values.
+    fn measured_against(&self, py: Python<'_>, wanted: &Bound<'_, PyAny>) -> PyResult<String> {
+        let side = self.model.grid.tokens() * self.model.target.output_dims();
+        let mut failure = None;
+        let ask = |batch: &[Vec<Vec<f64>>]| {
+            let flat: Vec<f64> = batch.iter().flatten().flatten().copied().collect();
+            wanted.call1((bytes(py, &flat),))?.extract::<Vec<u8>>()
+        };
+        let failed = std::cell::RefCell::new(&mut failure);
+        let found = self.model.measured_against(|batch| match ask(batch) {
+            Ok(values) => Ok(doubles(&values).chunks(side).map(<[f64]>::to_vec).collect()),
+            Err(error) => {
+                **failed.borrow_mut() = Some(error);
+                Err(Error::input("the function raised"))
+            }
+        });
+        match failure {
+            Some(error) => Err(error),
+            None => Ok(serde_json::json!(found.map_err(|e| raised(py, &e))?.map(|found| found.to_json())).to_string()),
+        }
+    }
+
+    /// What the checker says of the files as they would be written, if there is a certificate among them.
+    fn check(&self, py: Python<'_>) -> PyResult<Option<Said>> {
+        let model = self.model.clone();
+        detached(py, move || Ok(verdict(&Contents::of(&model)?).as_ref().map(said)))
+    }
+
+    /// Writes the folder, after the checker was asked unless it is not to be.
+    fn write(&self, py: Python<'_>, dir: PathBuf, check: bool) -> PyResult<()> {
+        artifact::check_place(&dir).map_err(|error| raised(py, &error))?;
+        let model = self.model.clone();
+        let contents = detached(py, move || {
+            let contents = Contents::of(&model)?;
+            match check.then(|| verdict(&contents)).flatten() {
+                None => {}
+                Some(Verdict::Accepted(_)) => model.was_checked(compile::Check::Accepted),
+                Some(Verdict::Declined(_)) => model.was_checked(compile::Check::Declined),
+                Some(Verdict::Rejected(reason)) => return Err(Contents::refused(&reason.to_string())),
+            }
+            Ok(contents)
+        })?;
+        // Not on the other thread: what was interrupted writes nothing.
+        contents.write(&self.model, &dir).map_err(|error| raised(py, &error))
+    }
+
+    /// Writes an ONNX file.
+    fn onnx(&self, py: Python<'_>, file: PathBuf, stages: bool) -> PyResult<()> {
+        artifact::check_new(&file).map_err(|error| raised(py, &error))?;
+        let model = self.model.clone();
+        let bytes = detached(py, move || onnx::to_bytes(floats(&model)?, &metadata(&model)?, stages))?;
+        artifact::write_new(&file, &bytes).map_err(|error| raised(py, &error))
+    }
+}
+
+impl Native {
+    fn of(model: Model) -> Self {
+        Self { model: Arc::new(model), engine: OnceLock::new() }
+    }
+
+    /// What runs a float model; it is made once.
+    fn engine(&self) -> PyResult<Option<Arc<Engine>>> {
+        let Some(network) = self.model.float() else { return Ok(None) };
+        if let Some(engine) = self.engine.get() {
+            return Ok(Some(engine.clone()));
+        }
+        let engine = Python::attach(|py| Engine::new(network).map_err(|error| raised(py, &error)))?;
+        Ok(Some(self.engine.get_or_init(|| Arc::new(engine)).clone()))
+    }
+}
+
+/// Sizes up every construction; what `formwright plan --json` prints.
+#[pyfunction]
+fn plan_of(py: Python<'_>, name: String, table: Option<Tabled>, options: String) -> PyResult<String> {
+    detached(py, move || Ok(plan::plan(&asked(&options)?.request(source(&name, table)?)?)?.to_json().to_string()))
+}
+
+/// What the checker says of a folder.
+#[pyfunction]
+fn check_folder(py: Python<'_>, dir: PathBuf) -> PyResult<Said> {
+    detached(py, move || {
+        let contents = Contents::read(&dir)?;
+        verdict(&contents).as_ref().map(said).ok_or_else(|| Contents::no_certificate(&dir))
+    })
+}
+
+/// Refuses a folder that could not be written, before any work is done for it.
+#[pyfunction]
+fn check_place(py: Python<'_>, dir: PathBuf) -> PyResult<()> {
+    artifact::check_place(&dir).map_err(|error| raised(py, &error))
+}
+
+/// Why a model without a certificate cannot be checked.
+#[pyfunction]
+fn no_certificate(py: Python<'_>) -> PyErr {
+    raised(py, &Contents::no_certificate(Path::new("this network")))
+}
+
+fn verdict(contents: &Contents) -> Option<Verdict> {
+    let Contents { target, weights: Some(weights), certificate: Some(certificate) } = contents else { return None };
+    Some(formwright_check::check(&Files { certificate, target, weights }))
+}
+
+fn said(verdict: &Verdict) -> Said {
+    match verdict {
+        Verdict::Accepted(_) => (verdict.name(), None, None, verdict.to_string()),
+        Verdict::Rejected(reason) | Verdict::Declined(reason) => {
+            (verdict.name(), Some(reason.obligation), Some(reason.what.clone()), verdict.to_string())
+        }
+    }
+}
+
+/// The trace of an exact network in closed form, rounded.
+fn trace_exact(model: &Model, batch: &Batch) -> formwright::error::Result<Vec<(String, Batch)>> {
+    let network = model.exact().ok_or_else(|| Error::declined("a circuit has no exact network"))?;
+    let mut whole: Vec<(String, Batch)> = Vec::new();
+    for x in batch {
+        let exact: Option<Vec<Vec<Rat>>> =
+            x.iter().map(|token| token.iter().map(|entry| Rat::from_f64(*entry)).collect()).collect();
+        let exact = exact.ok_or_else(|| Error::input("an exact network has no value at an infinite number"))?;
+        for (place, (name, state)) in indexed::trace(network, &exact)?.into_iter().enumerate() {
+            if whole.len() == place {
+                whole.push((name.to_owned(), Vec::new()));
+            }
+            whole[place].1.push(state.iter().map(|token| token.iter().map(Rat::to_f64).collect()).collect());
+        }
+    }
+    Ok(whole)
+}
+
+fn doubles(bytes: &[u8]) -> Vec<f64> {
+    bytes.chunks_exact(8).map(|entry| f64::from_le_bytes(entry.try_into().unwrap_or_default())).collect()
+}
+
+fn bytes<'py>(py: Python<'py>, entries: &[f64]) -> Bound<'py, PyBytes> {
+    PyBytes::new(py, &entries.iter().flat_map(|entry| entry.to_le_bytes()).collect::<Vec<u8>>())
+}
+
+fn nested(flat: &[f64], tokens: usize, dims: usize) -> Batch {
+    flat.chunks_exact(tokens * dims).map(|x| x.chunks_exact(dims).map(<[f64]>::to_vec).collect()).collect()
+}
+
+/// The module.
+#[pymodule]
+fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<Native>()?;
+    module.add_function(wrap_pyfunction!(plan_of, module)?)?;
+    module.add_function(wrap_pyfunction!(check_folder, module)?)?;
+    module.add_function(wrap_pyfunction!(check_place, module)?)?;
+    module.add_function(wrap_pyfunction!(no_certificate, module)?)
+}
+
+/// The name of the exception for a kind of error.
+fn exception(kind: ErrorKind) -> &'static str {
+    match kind {
+        ErrorKind::Rejected => "Rejected",
+        ErrorKind::Declined => "Declined",
+        ErrorKind::Input => "InputError",
+    }
+}

@@ -1,0 +1,45 @@
+//! Long work beside the interpreter, and how its errors are raised.
+
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread;
+use std::time::Duration;
+
+use formwright::error::{Error, Result};
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+
+use crate::exception;
+
+/// How often signals are looked for.
+const BREATH: Duration = Duration::from_millis(50);
+
+/// Does the work on a thread of its own, without the interpreter's lock. An interrupt is raised at once: the work runs on and is forgotten.
+pub fn detached<T: Send + 'static>(py: Python<'_>, work: impl FnOnce() -> Result<T> + Send + 'static) -> PyResult<T> {
+    let (done, result) = channel();
+    // Who was interrupted does not listen any more.
+    thread::spawn(move || drop(done.send(work())));
+    // The lock is given back before each wait and taken again after it; a receiver cannot be shared, so it goes in and out.
+    let mut waiting = result;
+    loop {
+        let (found, receiver) = py.detach(move || (waiting.recv_timeout(BREATH), waiting));
+        match found {
+            Ok(found) => return found.map_err(|error| raised(py, &error)),
+            Err(RecvTimeoutError::Timeout) => py.check_signals()?,
+            Err(RecvTimeoutError::Disconnected) => {
+                return Err(PyRuntimeError::new_err(
+                    "formwright panicked: this is a mistake in formwright, please report it",
+                ));
+            }
+        }
+        waiting = receiver;
+    }
+}
+
+/// The exception for an error, with the text of the command line.
+pub fn raised(py: Python<'_>, error: &Error) -> PyErr {
+    let class = py.import("formwright.errors").and_then(|errors| errors.getattr(exception(error.kind())));
+    match class.and_then(|class| class.call1((error.to_string(),))) {
+        Ok(exception) => PyErr::from_value(exception),
+        Err(error) => error,
+    }
+}

@@ -1,0 +1,329 @@
+"""A compiler from functions to Transformers, with proofs.
+
+>>> import formwright
+>>> network = formwright.build("x - mean(x)", tokens=2, resolution=4)
+>>> network([[0.1], [0.9]])
+array([[-0.375],
+       [ 0.375]])
+>>> print(network.claim)
+exact-on-grid: equal to the target at the centres of the 12 cells with pairwise distinct columns; 0 on cells with equal columns and outside of the box
+
+`build` compiles a target, `plan` compares the constructions, `load` reads a folder, `check` asks the checker, `export` writes other formats;
+`formwright.torch` runs a folder in PyTorch. Long work can be interrupted (Ctrl-C): it is abandoned, and nothing is written.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from decimal import ROUND_CEILING, Context
+from os import PathLike, fspath
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, Union
+
+import numpy
+import numpy.typing
+
+from formwright import _native
+from formwright._callable import Sampled, Tabled, sample, tabulated
+from formwright.errors import Declined, Error, InputError, Rejected
+
+if TYPE_CHECKING:
+    from decimal import Decimal
+    from fractions import Fraction
+
+    from typing_extensions import Unpack
+
+    Number = Union[int, float, str, Decimal, Fraction]
+
+__all__ = [
+    "Coordinate", "Declined", "Error", "InputError", "Network", "Options", "Rejected", "Stage", "Verdict",
+    "build", "check", "export", "load", "plan",
+]  # fmt: skip
+
+Array = numpy.typing.NDArray[Any]
+Function = Callable[[Array], Array]
+Target = Union[str, PathLike[str], Array, Function]
+Folder = Union[str, PathLike[str]]
+
+
+class Options(TypedDict, total=False):
+    """What `build` and `plan` are told besides the target; the names and the defaults are those of `formwright build --help`."""
+
+    tokens: int
+    dims: int
+    resolution: int
+    eps: Number
+    norm: str
+    construction: str
+    precision: str
+    attention: str
+    positional: bool
+    lipschitz: Number
+    assume: Sequence[str]
+    domain: str
+    trade: str
+    code: str
+    values: str
+    basis: str
+    pack: bool
+    hidden: int
+    temperature: str
+    as_printed: Sequence[str]
+
+
+class Stage(NamedTuple):
+    """A stage of a network."""
+
+    name: str
+    statement: str
+    layers: int
+    meaning: str
+
+
+class Coordinate(NamedTuple):
+    """A coordinate of the residual stream."""
+
+    name: str
+    meaning: str
+
+
+class Verdict(NamedTuple):
+    """What the checker says: `accepted`, `rejected` or `declined`, and the obligation and the reason if it does not accept."""
+
+    verdict: str
+    obligation: str | None
+    reason: str | None
+    text: str
+
+    @property
+    def accepted(self) -> bool:
+        """Whether the claim is proved."""
+        return self.verdict == "accepted"
+
+    def __bool__(self) -> bool:
+        raise TypeError("a verdict is one of three: ask .accepted, or compare .verdict")
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def build(target: Target, *, out: Folder | None = None, check: bool = True, **options: Unpack[Options]) -> Network:
+    """Compiles a target, and writes its folder if `out` names one, after the checker was asked (`check`).
+
+    A target is a built-in name, an expression, a file, a table or a function. A table is an array `[N, …, N, tokens, output_dims]` with a
+    side of N cells for every coordinate of every token. A function is vectorised, `[batch, tokens, dims]` to `[batch, tokens, output_dims]`
+    on the unit box; it is sampled at the centres of the cells of a grid (`resolution`). With `lipschitz=L` the bound is about the function,
+    under the assumption that each of its outputs changes by at most L times the largest change of an input; without, its error is measured.
+
+    >>> network = build("sort(x) on integers 0..4", tokens=3)
+    >>> network([[3.0], [0.0], [2.0]]).round(3).tolist()
+    [[0.0], [2.0], [3.0]]
+    >>> build("sort(x) + y", tokens=3)
+    Traceback (most recent call last):
+    formwright.errors.InputError: unknown name `y`...
+    >>> product = build(lambda x: x * x.mean(axis=1, keepdims=True), tokens=2, resolution=8, positional=True, lipschitz=2)
+    >>> product.error["badge"], product.error["assumptions"]
+    ('certified', ['the table holds the values, at the centres of its cells, of the function that is meant, of which every output entry changes by at most 2 times the largest change of an input'])
+    """
+    if out is not None:
+        _native.check_place(out)
+    name, table, sampled = _target(target, options)
+    network = Network(_native.Native.build(name, table, _written(options, sampled)), sampled)
+    if out is not None:
+        network.save(out, check=check)
+    return network
+
+
+def plan(target: Target, **options: Unpack[Options]) -> dict[str, Any]:
+    """Every construction's size and certified error, as `formwright plan --json` tells them.
+
+    >>> rows = plan("x * mean(x)", tokens=2, eps="1/10", norm="l2")
+    >>> rows["chosen"]["construction"], rows["chosen"]["precision"]
+    ('circuit', 'f32')
+    """
+    name, table, sampled = _target(target, options)
+    document: dict[str, Any] = json.loads(_native.plan_of(name, table, _written(options, sampled)))
+    return document
+
+
+def load(dir: Folder) -> Network:
+    """Reads a folder that `build` wrote."""
+    return Network(_native.Native.read(dir), None)
+
+
+def check(model: Network | Folder) -> Verdict:
+    """What the independent checker says of the claim of a float network or of a folder.
+
+    >>> verdict = check(build("sort(x) on integers 0..3", tokens=2))
+    >>> verdict.accepted
+    True
+    """
+    if not isinstance(model, Network):
+        return Verdict(*_native.check_folder(model))
+    said = model._native.check()
+    if said is None:
+        raise _native.no_certificate()
+    return Verdict(*said)
+
+
+def export(model: Network | Folder, path: Folder, format: str = "onnx", *, stages: bool = False) -> None:
+    """Writes a float network as an ONNX file that is not there yet; `stages` gives out the residual stream as well."""
+    if format != "onnx":
+        raise InputError(f"there is no format '{format}'\n  known    onnx")
+    network = model if isinstance(model, Network) else load(model)
+    network._native.onnx(path, stages)
+
+
+class Network:
+    """A compiled network: call it on arrays `[tokens, dims]` or `[batch, tokens, dims]`."""
+
+    def __init__(self, native: _native.Native, sampled: Sampled | None) -> None:
+        self._native = native
+        self._sampled = sampled
+        self._measured: dict[str, Any] = {} if sampled is None else json.loads(native.measured_against(sampled.values_of))
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """Everything that `formwright inspect --json` tells."""
+        document: dict[str, Any] = json.loads(self._native.summary())
+        return document
+
+    @property
+    def error(self) -> dict[str, Any]:
+        """What is claimed of the error, with its badge. Of a function without `lipschitz` it is what was measured; `table` then has what is
+        claimed of the table of its samples."""
+        told: dict[str, Any] = self.summary["error"]
+        if self._sampled is None:
+            return told
+        if self._sampled.stated:
+            return {**told, "measured": self._measured}
+        measured = self._measured
+        nothing: dict[str, Any] = {"bound": None, "terms": [], "assumptions": [], "checked": "not-run", "domain": "the unit box"}
+        return {**told, **nothing, "badge": "measured", "norm": measured["norm"], "measured": measured, "table": told}
+
+    @property
+    def claim(self) -> str:
+        """The claim in one line, beginning with its badge."""
+        error = self.error
+        if error["badge"] is None:
+            return "no claim"
+        if error["badge"] == "measured" and error["bound"] is None:
+            found = error["measured"]
+            low, high = found["confidence"]["low"], found["confidence"]["high"]
+            points = f"{found['points']} quasi-random points, seed {found['seed']}"
+            return f"measured: {error['norm']} error about {found['value']:.4e} (95 %: {low:.4e} to {high:.4e}; {points})"
+        if error["badge"] == "exact-on-grid":
+            text = f"exact-on-grid: equal to the target at {error['domain']}"
+        else:
+            text = f"{error['badge']}: {error['norm']} error on {error['domain']} at most {_upward(error['bound'])}"
+        return "; ".join([text, *(f"assuming that {words}" for words in error["assumptions"])])
+
+    @property
+    def size(self) -> dict[str, int]:
+        """Counts of blocks, layers and parameters."""
+        return {name: int(count) for name, count in self.summary["size"].items()}
+
+    @property
+    def stages(self) -> list[Stage]:
+        """The stages, in order."""
+        names = ("name", "statement", "layers", "meaning")
+        return [Stage(*(stage[name] for name in names)) for stage in self.summary["stages"]]
+
+    @property
+    def coordinates(self) -> list[Coordinate]:
+        """The coordinates of the residual stream, in the order of the last axis of a trace."""
+        return [Coordinate(*entry) for entry in self._native.coordinates()]
+
+    def __call__(self, x: numpy.typing.ArrayLike) -> Array:
+        """The outputs, in the network's own arithmetic; those of an exact network are rounded to doubles."""
+        batch, tokens = self._batch(x)
+        outputs = self._array(self._native.run(batch.tobytes(), tokens), (*batch.shape[:2], self._native.shape()[3]))
+        return outputs if numpy.ndim(x) == 3 else outputs[0]
+
+    def trace(self, x: numpy.typing.ArrayLike) -> dict[str, Array]:
+        """The residual stream after the embedding and after each stage; `coordinates` names the last axis.
+
+        >>> network = build("x - mean(x)", tokens=2, resolution=4)
+        >>> list(network.trace([[0.1], [0.9]]))
+        ['embed', 'quantise', 'shifts', 'global', 'zero', 'values']
+        """
+        batch, tokens = self._batch(x)
+        shape = (*batch.shape[:2], len(self.coordinates))
+        states = {name: self._array(state, shape) for name, state in self._native.trace(batch.tobytes(), tokens)}
+        return states if numpy.ndim(x) == 3 else {name: state[0] for name, state in states.items()}
+
+    def save(self, dir: Folder, *, check: bool = True) -> None:
+        """Writes the folder, after the checker was asked (`check`); what it rejects is not written."""
+        self._native.write(dir, check)
+
+    def _batch(self, x: numpy.typing.ArrayLike) -> tuple[Array, int]:
+        found = numpy.asarray(x)
+        if found.dtype.kind not in "iuf":
+            raise InputError(f"the input is an array of {found.dtype}, expected real numbers\n  try      x.astype(float)")
+        least, most, dims, _ = self._native.shape()
+        if found.ndim not in (2, 3) or found.shape[-1] != dims or not least <= found.shape[-2] <= most:
+            length = str(least) if least == most else f"{least} to {most}"
+            expected = f"[tokens: {length}, coordinates: {dims}], or that with a batch in front"
+            raise InputError(f"the input has the shape {list(found.shape)}\n  expected {expected}")
+        batch = numpy.ascontiguousarray(found, "<f8").reshape(-1, *found.shape[-2:])
+        for place in numpy.argwhere(~numpy.isfinite(batch))[:1]:
+            i, j, k = place
+            raise InputError(f"sequence {i}, token {j}, coordinate {k} is {batch[i, j, k]}: not a finite number")
+        return batch, found.shape[-2]
+
+    def _array(self, data: bytes, shape: tuple[int, ...]) -> Array:
+        kind = numpy.float32 if self._native.precision() == "f32" else numpy.float64
+        return numpy.frombuffer(data, "<f8").reshape(shape).astype(kind)
+
+    def __repr__(self) -> str:
+        told = self.summary
+        what = f"{told['construction']}, {told['precision']}, {told['tokens']} tokens, {told['size']['parameters']} parameters"
+        return f"<formwright.Network {told['target']['name']}: {what}; {self.claim}>"
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        told = self.summary
+        rows = [(stage.name, str(stage.layers), stage.meaning) for stage in self.stages]
+        stages = "".join("<tr>" + "".join(f"<td>{escape(text)}</td>" for text in row) + "</tr>" for row in rows)
+        size = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in self.size.items())
+        head = f"{told['target']['name']} by {told['construction']}, {told['precision']}, {told['tokens']} tokens"
+        return (
+            f"<div><b>{escape(head)}</b><p>{escape(self.claim)}</p>"
+            f"<table><tr><th>stage</th><th>layers</th><th>what it does</th></tr>{stages}</table><p>{escape(size)}</p></div>"
+        )
+
+
+def _upward(bound: float) -> str:
+    """A bound in five digits, not less than it is."""
+    return f"{Context(prec=5, rounding=ROUND_CEILING).create_decimal(bound):.4e}"
+
+
+def _target(target: Target, options: Options) -> tuple[str, Tabled | None, Sampled | None]:
+    """The target's name, its table, and the function that the table samples."""
+    unknown = set(options) - set(Options.__annotations__)
+    if unknown:
+        raise TypeError(f"there is no option {sorted(unknown)[0]!r}; known are {', '.join(Options.__annotations__)}")
+    if isinstance(target, (str, PathLike)):
+        return fspath(target), None, None
+    if isinstance(target, numpy.ndarray):
+        return "table", tabulated(target), None
+    if callable(target):
+        sampled = Sampled(target, options.get("lipschitz") is not None)
+        return getattr(target, "__name__", "function"), tabulated(sample(sampled, options)), sampled
+    raise InputError(f"a target is a text, a table or a function, not {type(target).__name__}")
+
+
+def _written(options: Options, sampled: Sampled | None) -> str:
+    """The options as the compiled half reads them."""
+    written: dict[str, Any] = dict(options)
+    # The bound that a constant serves is asked for by stating the constant.
+    if sampled is not None and sampled.stated and "eps" not in written:
+        written.setdefault("norm", "l2")
+    for name in ("eps", "lipschitz"):
+        if name in written:
+            written[name] = str(written[name])
+    for name in ("assume", "as_printed"):
+        if isinstance(written.get(name), str):
+            written[name] = [written[name]]
+    return json.dumps(written, default=lambda value: value.item())

@@ -1,0 +1,17 @@
+"""What is raised: the three ways of not succeeding, with the text that the command line prints."""
+
+
+class Error(Exception):
+    """Something that was asked for was not done; nothing was written."""
+
+
+class Rejected(Error):
+    """A claim was checked and does not hold, or a tolerance is not met."""
+
+
+class Declined(Error):
+    """The request lies outside of the hypotheses of the construction."""
+
+
+class InputError(Error, ValueError):
+    """The request itself is malformed: an option, an array, a file, a number."""

@@ -1,0 +1,250 @@
+"""The package from outside: results against numpy, verdicts and errors against the command line's words."""
+
+import doctest
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy
+import pytest
+
+import formwright
+
+CENTRES = (numpy.stack(numpy.meshgrid(*[numpy.arange(4)] * 2, indexing="ij"), -1).reshape(-1, 2, 1) + 0.5) / 4
+
+
+def mixed(x):
+    """Not equivariant; on the unit box its outputs change by at most 5/2 times the largest change of an input."""
+    return x * x.mean(axis=1, keepdims=True) + x[:, :1] / 2
+
+
+def test_the_docstrings_say_what_happens():
+    found = doctest.testmod(formwright, optionflags=doctest.ELLIPSIS)
+    assert found.attempted >= 10 and found.failed == 0
+
+
+def test_a_network_is_the_target_at_every_centre():
+    network = formwright.build("x - mean(x)", tokens=2, resolution=4, positional=True)
+    numpy.testing.assert_array_equal(network(CENTRES), CENTRES - CENTRES.mean(axis=1, keepdims=True))
+    numpy.testing.assert_array_equal(network(CENTRES[3]), network(CENTRES)[3])
+
+
+@pytest.mark.parametrize("construction, precision", [("yun", "f64"), ("sum-code", "f32")])
+def test_a_table_is_looked_up_in_every_cell(construction, precision):
+    table = numpy.random.default_rng(8).integers(-8, 8, (4, 4, 2, 1)) / 8.0
+    if construction == "sum-code":
+        table = (table + table.transpose(1, 0, 2, 3)[:, :, ::-1]) / 2
+    positional = construction == "yun"
+    network = formwright.build(table, construction=construction, positional=positional, precision=precision)
+    numpy.testing.assert_allclose(network(CENTRES), table.reshape(-1, 2, 1), rtol=0, atol=1e-4)
+    assert network(CENTRES).dtype == {"f32": numpy.float32, "f64": numpy.float64}[precision]
+
+
+def test_strides_and_single_precision_do_not_matter():
+    network = formwright.build("z-score", tokens=6, eps=0.1)
+    x = numpy.random.default_rng(0).uniform(0, 1, (6, 5, 1)).astype(numpy.float32)
+    assert not x.T.flags.c_contiguous
+    numpy.testing.assert_array_equal(network(x.transpose(1, 0, 2)), network(x.transpose(1, 0, 2).astype(float).copy()))
+    (expected,) = network(x[::2].transpose(1, 0, 2)[:1])
+    numpy.testing.assert_array_equal(network(x[::2, 0]), expected)
+    target = (x - x.mean(0)) / numpy.sqrt(x.var(0) + 0.01)
+    assert numpy.abs(network(x.transpose(1, 0, 2)) - target.transpose(1, 0, 2)).max() <= network.error["bound"]
+
+
+def test_a_function_is_bounded_under_its_assumption():
+    network = formwright.build(mixed, tokens=2, resolution=4, positional=True, lipschitz=2.5)
+    error = network.error
+    # Two entries that change by at most 5/2 on half a cell: L/(2N) · (tokens · outputs)^(1/2).
+    assert error["bound"] == pytest.approx(2.5 / 8 * 2**0.5, rel=1e-9) and error["bound"] >= 2.5 / 8 * 2**0.5
+    assert error["badge"] == "certified" and "at most 5/2 times" in error["assumptions"][0]
+    assert error["measured"]["value"] <= error["bound"]
+    numpy.testing.assert_array_equal(network(CENTRES), mixed(CENTRES))
+    # The same error, by plain random points.
+    x = numpy.random.default_rng(1).uniform(0, 1, (20000, 2, 1))
+    found = ((network(x) - mixed(x)) ** 2).sum(axis=(1, 2)).mean() ** 0.5
+    assert found == pytest.approx(error["measured"]["value"], rel=0.1)
+
+
+def test_where_theorem_2_gives_0_a_function_may_exceed_its_samples():
+    square = lambda x: x * x
+    error = formwright.build(square, tokens=2, resolution=4, construction="yun", lipschitz=2).error
+    bounds = {term["name"]: term["bound"] for term in error["terms"]}
+    # Four of sixteen cells have equal columns; there either of two entries is at most its sample and L/(2N) more.
+    samples = ((numpy.arange(4) + 0.5) / 4) ** 2
+    assert bounds["duplicates"] == pytest.approx((2 * ((samples + 2 / 8) ** 2).sum() / 16) ** 0.5, rel=1e-9)
+    assert bounds["piecewise constant"] == pytest.approx((2 * (2 / 8) ** 2 * 12 / 16) ** 0.5, rel=1e-9)
+
+
+def test_the_checker_declines_what_rests_on_an_assumption(tmp_path):
+    formwright.build(mixed, tokens=2, resolution=4, positional=True, lipschitz=2.5, precision="f64", out=tmp_path / "f")
+    verdict = formwright.check(tmp_path / "f")
+    assert (verdict.verdict, verdict.obligation, verdict.accepted) == ("declined", "scope", False)
+    assert "assumption" in verdict.reason and str(verdict) == verdict.text
+    with pytest.raises(TypeError, match="one of three"):
+        bool(verdict)
+    again = formwright.load(tmp_path / "f")
+    assert "the function that is meant" in again.claim and again.error["measured"] is None
+
+
+def test_a_function_of_which_nothing_is_stated_is_measured():
+    network = formwright.build(mixed, tokens=2, resolution=4, positional=True)
+    assert network.error["badge"] == "measured" and network.error["bound"] is None
+    assert network.claim.startswith("measured: l2 error about")
+    assert network.error["table"]["badge"] == "exact-on-grid"
+
+
+def test_a_folder_comes_back_as_it_was(tmp_path):
+    network = formwright.build("sort(x) on integers 0..4", tokens=3, out=tmp_path / "sorted")
+    assert network.error["checked"] == "accepted" and formwright.check(tmp_path / "sorted").accepted
+    again = formwright.load(tmp_path / "sorted")
+    assert again.summary == network.summary
+    x = numpy.random.default_rng(2).integers(0, 4, (50, 3, 1))
+    numpy.testing.assert_array_equal(again(x), network(x))
+    assert numpy.abs(network(x) - numpy.sort(x, axis=1)).max() <= network.error["bound"]
+    formwright.export(tmp_path / "sorted", tmp_path / "sorted.onnx")
+    with pytest.raises(formwright.InputError, match="exists, and nothing is overwritten"):
+        formwright.export(network, tmp_path / "sorted.onnx")
+
+
+def test_a_trace_has_every_stage_and_names(tmp_path):
+    network = formwright.build("x - mean(x)", tokens=2, resolution=4, precision="f64", norm="l2")
+    trace = network.trace(CENTRES)
+    assert list(trace) == ["embed", *(stage.name for stage in network.stages)]
+    assert {state.shape for state in trace.values()} == {(16, 2, len(network.coordinates))}
+    assert trace["embed"].ravel().tolist() == (4 * CENTRES).ravel().tolist()
+    for name, state in network.trace(CENTRES[5]).items():
+        numpy.testing.assert_array_equal(state, trace[name][5])
+
+
+def test_a_card_is_shown_and_escaped():
+    html = formwright.build("x - mean(x)", tokens=2, resolution=4)._repr_html_()
+    assert "exact-on-grid" in html and "lemma" not in html and "quantise" in html
+    assert "<script" not in formwright.build("x # <script>", tokens=2, resolution=2)._repr_html_()
+
+
+# What is wrong is said, with the place.
+
+@pytest.mark.parametrize("x, words", [
+    (numpy.zeros((2, 1), bool), "array of bool"),
+    (numpy.zeros((2, 1), complex), "array of complex128"),
+    (numpy.array([["a"], ["b"]]), "expected real numbers"),
+    (numpy.zeros(2), r"shape \[2\]"),
+    (numpy.zeros((3, 1)), r"shape \[3, 1\]\n  expected \[tokens: 2, coordinates: 1\]"),
+    (numpy.zeros((5, 2, 2)), r"shape \[5, 2, 2\]"),
+    ([[[0.0], [0.5]], [[0.25], [numpy.nan]]], "sequence 1, token 1, coordinate 0 is nan: not a finite number"),
+    ([[0.0], [numpy.inf]], "sequence 0, token 1, coordinate 0 is inf"),
+])  # fmt: skip
+def test_inputs_that_are_none(x, words):
+    network = formwright.build("x - mean(x)", tokens=2, resolution=4)
+    with pytest.raises(formwright.InputError, match=words):
+        network(x)
+    with pytest.raises(formwright.InputError, match=words):
+        network.trace(x)
+
+
+@pytest.mark.parametrize("function, words", [
+    (lambda x: x[:, 0], r"returned the shape \[16, 1\] for \[16, 2, 1\]\n  expected \[16, 2, output_dims\]"),
+    (lambda x: x[:1], "returned the shape"),
+    (lambda x: x.astype(str), "expected real numbers"),
+    (lambda x: x * 1j, "array of complex128"),
+    (lambda x: numpy.where(x > 0.5, numpy.nan, x), r"returned nan at token 1, coordinate 0\n  witness  X = \[\[0.125\], \[0.625\]\]"),
+])  # fmt: skip
+def test_functions_that_are_none(function, words, tmp_path):
+    with pytest.raises(formwright.InputError, match=words):
+        formwright.build(function, tokens=2, resolution=4, out=tmp_path / "none")
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_a_function_raises_is_raised(tmp_path):
+    calls = []
+
+    def once(x):
+        calls.append(len(x))
+        if len(calls) > 1:
+            raise RuntimeError("mine")
+        return x
+
+    # Once to sample, then to measure.
+    with pytest.raises(RuntimeError, match="^mine$"):
+        formwright.build(once, tokens=2, resolution=4, out=tmp_path / "none")
+    assert not list(tmp_path.iterdir()) and calls[0] == 16
+
+
+def test_requests_that_are_none(tmp_path):
+    with pytest.raises(formwright.InputError, match="there is no folder"):
+        formwright.load(tmp_path / "nowhere")
+    with pytest.raises(formwright.InputError, match="there is no folder"):
+        formwright.check(tmp_path / "nowhere")
+    with pytest.raises(formwright.InputError, match="there is no target 'nothing'"):
+        formwright.build("nothing")
+    with pytest.raises(formwright.InputError, match="--construction is 'circus'(.|\n)*try      --construction circuit"):
+        formwright.build("x", construction="circus")
+    with pytest.raises(formwright.Declined, match="--positional"):
+        formwright.build("reverse", tokens=2, resolution=4)
+    with pytest.raises(formwright.Rejected, match="not met"):
+        formwright.build("x * mean(x)", tokens=2, resolution=2, eps="1/1000", norm="l2", construction="yun")
+    with pytest.raises(TypeError, match="no option 'epsilon'"):
+        formwright.build("x", epsilon=1)
+    with pytest.raises(formwright.InputError, match="the table has the shape"):
+        formwright.build(numpy.zeros((4, 3, 2, 1)))
+    with pytest.raises(formwright.InputError, match=r"entry \[1, 0, 0\] is nan"):
+        formwright.build(numpy.array([0.0, numpy.nan]).reshape(2, 1, 1))
+    with pytest.raises(formwright.InputError, match="resolution=8"):
+        formwright.build(mixed)
+    with pytest.raises(formwright.InputError, match="lipschitz=L"):
+        formwright.build(mixed, resolution=4, eps=0.1)
+    with pytest.raises(formwright.Declined, match="sampled at 1000000000 centres"):
+        formwright.build(mixed, tokens=9, resolution=10)
+    with pytest.raises(formwright.InputError, match="not a model's folder"):
+        (tmp_path / "mine").mkdir()
+        (tmp_path / "mine" / "notes").touch()
+        formwright.build("x", out=tmp_path / "mine")
+    with pytest.raises(formwright.Declined, match="exact model is not exported"):
+        formwright.export(formwright.build("x", tokens=2, resolution=2), tmp_path / "x.onnx")
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["mine", "notes"]
+
+
+SNAPSHOTS = Path(__file__).parents[2] / "crates" / "formwright-cli" / "tests" / "snapshots"
+
+
+@pytest.mark.parametrize("snapshot, kind, target, options", [
+    ("eps_zero", formwright.InputError, "x", {"eps": 0, "norm": "l2"}),
+    ("broken_expression", formwright.InputError, "x - mean(x", {"resolution": 4}),
+    ("lipschitz_without_norm", formwright.InputError, "x", {"resolution": 4, "lipschitz": 1}),
+    ("not_equivariant", formwright.Declined, "sort", {"resolution": 4}),
+    ("circuit_with_resolution", formwright.Declined, "x", {"construction": "circuit", "resolution": 4}),
+    ("circuit_everywhere", formwright.Declined, "x", {"construction": "circuit", "domain": "all"}),
+])  # fmt: skip
+def test_exceptions_have_the_words_of_the_command_line(snapshot, kind, target, options):
+    text = (SNAPSHOTS / f"cli__{snapshot}.snap").read_text().split("---\n", 2)[2]
+    with pytest.raises(kind) as raised:
+        formwright.build(target, **options)
+    assert f"error: {raised.value}".split() == text.split()
+
+
+INTERRUPTED = """
+import os, signal, threading, formwright
+def interrupt():
+    # This thread runs while the other works: the interpreter's lock is not held.
+    threading.Event().wait(0.5)
+    os.kill(os.getpid(), signal.SIGINT)
+threading.Thread(target=interrupt).start()
+try:
+    formwright.plan("softmax", tokens=3, dims=2, eps="1/1000", norm="l2")
+except KeyboardInterrupt:
+    print(formwright.build("x", tokens=2, resolution=2).claim)
+"""
+
+
+def test_an_interrupt_is_heard():
+    # In a process of its own: what is abandoned works on until the process ends.
+    done = subprocess.run([sys.executable, "-c", INTERRUPTED], capture_output=True, text=True)
+    assert done.stdout.startswith("exact-on-grid") and done.stderr == ""
+
+
+def test_plan_tells_what_build_takes():
+    told = formwright.plan("x * mean(x)", tokens=2, eps=0.1, norm="l2")
+    network = formwright.build("x * mean(x)", tokens=2, eps=0.1, norm="l2")
+    assert network.summary["construction"] == told["chosen"]["construction"]
+    assert json.dumps(told).count("meets_tolerance") > 10
