@@ -49,7 +49,7 @@ fn claim(contents: &Contents) -> Option<Map<String, Value>> {
 }
 
 /// What the checker says of a model's files; `None` if there is no certificate.
-fn verdict(contents: &Contents) -> Option<Verdict> {
+pub fn verdict(contents: &Contents) -> Option<Verdict> {
     let Contents { target, weights: Some(weights), certificate: Some(certificate) } = contents else { return None };
     Some(formwright_check::check(&Files { certificate, target, weights }))
 }

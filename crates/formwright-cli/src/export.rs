@@ -1,15 +1,23 @@
 //! `formwright export`.
 
 use std::fmt::Write as _;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use formwright::artifact;
+use formwright::artifact::{self, Contents};
+use formwright::bound::Norm;
+use formwright::bound::norm::upward;
+use formwright::compile::{Model, Stated};
 use formwright::error::{Error, Result};
+use formwright::export::transformerlens::TransformerLens;
+use formwright::export::vnnlib::{self, VnnLib};
 use formwright::export::{floats, metadata, onnx};
-use serde_json::json;
+use formwright_check::Verdict;
+use serde_json::{Map, Value, json};
 
 use crate::Answer;
+use crate::check::verdict;
 use crate::show::working;
 
 #[derive(Args)]
@@ -19,35 +27,70 @@ pub struct Export {
     /// The format.
     #[arg(long, value_enum, default_value_t = Format::Onnx)]
     format: Format,
-    /// The file to write, which must not be there yet; NAME.onnx in the current folder for a model in the folder NAME.
-    #[arg(short, long, value_name = "FILE")]
+    /// The file or folder to write, which must not be there yet; NAME.onnx, NAME.transformerlens or NAME.vnnlib in the current folder for a model in the folder NAME.
+    #[arg(short, long, value_name = "PATH")]
     output: Option<PathBuf>,
-    /// Give out the residual stream after the embedding and after every stage as well, as `stage.NAME`.
+    /// ONNX: give out the residual stream after the embedding and after every stage as well, as `stage.NAME`.
     #[arg(long)]
     stages: bool,
+    /// TransformerLens: turn the residual stream to an orthogonal basis drawn from this seed, in f64, and have the checker prove the error of the turned weights.
+    #[arg(long, value_name = "SEED")]
+    rotate: Option<u64>,
+    /// VNN-LIB: instances, at most; they are spread evenly over all cells.
+    #[arg(long, value_name = "K")]
+    cells: Option<NonZeroUsize>,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Format {
-    /// ONNX, operators of version 21; the claim stands in the properties of the model.
+    /// One file, ONNX with operators of version 21; the claim stands in the properties of the model.
     Onnx,
+    /// A folder: config, state dict and ground-truth circuit for TransformerLens' `boot_native`; for targets on integers.
+    Transformerlens,
+    /// A folder: the claim at some cells as ONNX and VNN-LIB instances for verifiers (VNNLIB.md).
+    Vnnlib,
 }
+
+/// Cells where nobody says how many.
+const CELLS: usize = 16;
 
 impl Export {
     pub fn execute(&self) -> Result<Answer> {
+        self.check_options()?;
         let model = artifact::read(&self.dir)?;
-        let Format::Onnx = self.format;
-        let network = floats(&model).map_err(|error| error.note_first("model", self.dir.display().to_string()))?;
-        let file = match &self.output {
-            Some(file) => file.clone(),
-            None => default_file(&self.dir)?,
+        let path = match &self.output {
+            Some(path) => path.clone(),
+            None => self.default_path()?,
         };
-        artifact::check_new(&file)?;
+        artifact::check_new(&path)?;
         let _working = working("computing the bound anew");
-        let properties = metadata(&model)?;
+        match self.format {
+            Format::Onnx => self.onnx(&model, &path),
+            Format::Transformerlens => self.transformerlens(&model, &path),
+            Format::Vnnlib => self.vnnlib(&model, &path),
+        }
+    }
+
+    /// Refuses an option of another format, rather than leave it unread.
+    fn check_options(&self) -> Result<()> {
+        let options = [
+            ("--stages", self.stages, Format::Onnx, "onnx"),
+            ("--rotate", self.rotate.is_some(), Format::Transformerlens, "transformerlens"),
+            ("--cells", self.cells.is_some(), Format::Vnnlib, "vnnlib"),
+        ];
+        match options.into_iter().find(|(_, given, format, _)| *given && *format != self.format) {
+            Some((option, _, _, format)) => Err(Error::input(format!("{option} is an option of --format {format}"))
+                .note("try", format!("--format {format}"))),
+            None => Ok(()),
+        }
+    }
+
+    fn onnx(&self, model: &Model, path: &Path) -> Result<Answer> {
+        let network = floats(model).map_err(|error| error.note_first("model", self.dir.display().to_string()))?;
+        let properties = metadata(model)?;
         let bytes = onnx::to_bytes(network, &properties, self.stages)?;
-        artifact::write_new(&file, &bytes)?;
-        let name = file.display().to_string();
+        artifact::write_new(path, &bytes)?;
+        let name = path.display().to_string();
         let mut text = format!("written to {name}: {} bytes\n\n", bytes.len());
         let sides = |dims: usize| match network.lengths {
             (least, most) if least == most => format!("[batch, {most}, {dims}]"),
@@ -64,10 +107,95 @@ impl Export {
             "files": [name],
             "sha256": {name: artifact::sha256(&bytes)},
             "bytes": bytes.len(),
-            "properties": properties.into_iter().map(|(key, value)| (key, value.into())).collect::<serde_json::Map<_, _>>(),
+            "properties": properties.into_iter().map(|(key, value)| (key, value.into())).collect::<Map<_, _>>(),
         });
         Ok(Answer { text, json })
     }
+
+    fn transformerlens(&self, model: &Model, path: &Path) -> Result<Answer> {
+        let export = TransformerLens::new(model, self.rotate)?;
+        let (mut files, bound) = match (model.stated()?, self.rotate) {
+            (Some(stated), Some(_)) => {
+                let (bound, contents) = recertified(&export, &stated)?;
+                let proof = contents.files().into_iter().map(|(name, bytes)| (name.to_owned(), bytes.to_vec()));
+                (proof.collect(), Some(bound))
+            }
+            (stated, _) => (Vec::new(), stated.filter(|stated| stated.norm == Norm::Sup).map(|stated| stated.bound)),
+        };
+        files.extend(export.files(bound)?);
+        let claim = match (bound, self.rotate) {
+            (Some(bound), Some(seed)) => format!(
+                "{}: in the basis of seed {seed} every output is within {} of the target's; accepted by the checker: formwright check {}",
+                model.badge(),
+                upward(bound, 4),
+                path.display()
+            ),
+            (Some(bound), None) => format!(
+                "{}: every output is within {} of the target's; the numbers are the model's own",
+                model.badge(),
+                upward(bound, 4)
+            ),
+            (None, _) => "no claim: nothing is known of the error".to_owned(),
+        };
+        answer(path, &files, &claim)
+    }
+
+    fn vnnlib(&self, model: &Model, path: &Path) -> Result<Answer> {
+        let wanted = self.cells.map_or(CELLS, NonZeroUsize::get);
+        let VnnLib { files, taken, cells } = vnnlib::files(model, &metadata(model)?, wanted)?;
+        let claim = format!(
+            "{}: {taken} instances, of {cells} cells, that must be unsat, and one with wrong outputs that must be sat; expected.csv has them",
+            model.badge()
+        );
+        answer(path, &files, &claim)
+    }
+
+    /// `NAME.onnx` for a folder called `NAME`, however it is written.
+    fn default_path(&self) -> Result<PathBuf> {
+        let full = self.dir.canonicalize().ok();
+        let name = self.dir.file_name().or_else(|| full.as_ref()?.file_name());
+        let name = name.ok_or_else(|| {
+            Error::input(format!("{} has no name to call the file by", self.dir.display())).note("try", "-o PATH")
+        })?;
+        let format = self.format.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned());
+        Ok(PathBuf::from(format!("{}.{format}", name.to_string_lossy())))
+    }
+}
+
+/// Writes a folder, and tells what is in it.
+fn answer(path: &Path, files: &[(String, Vec<u8>)], claim: &str) -> Result<Answer> {
+    artifact::write_new_folder(path, files)?;
+    let name = path.display().to_string();
+    let mut text = format!("written to {name}\n\n");
+    for (file, bytes) in files {
+        let _ = writeln!(text, " {file}: {} bytes", bytes.len());
+    }
+    let _ = writeln!(text, "\n{claim}");
+    let place = |file: &str| path.join(file).display().to_string();
+    let hashes: Map<String, Value> =
+        files.iter().map(|(file, bytes)| (place(file), artifact::sha256(bytes).into())).collect();
+    let json = json!({"files": hashes.keys().collect::<Vec<_>>(), "sha256": hashes, "claim": claim});
+    Ok(Answer { text, json })
+}
+
+/// What the outputs of a turned network may be further from the target's than those of the model; the first of these that the checker accepts.
+const MORE: [f64; 4] = [1.0 / 68_719_476_736.0, 1.0 / 16_777_216.0, 1.0 / 1024.0, 0.125];
+
+/// What the checker proves of the turned weights.
+fn recertified(export: &TransformerLens, stated: &Stated) -> Result<(f64, Contents)> {
+    let mut said = String::new();
+    for more in MORE {
+        let bound = stated.bound + more;
+        let contents = export.contents(stated, bound)?;
+        match verdict(&contents) {
+            Some(Verdict::Accepted(_)) => return Ok((bound, contents)),
+            Some(other) => said = other.to_string(),
+            None => "there is no certificate".clone_into(&mut said),
+        }
+    }
+    Err(Error::declined("no error of the rotated network is proved, and nothing was written")
+        .note("checker", said)
+        .note("try", "fewer tokens or integers, or leave out --rotate"))
 }
 
 /// What the file's properties claim, on one line.
@@ -79,14 +207,4 @@ fn claim(properties: &[(String, String)]) -> String {
         }
         _ => "no claim: the file's properties tell what it was made for, and nothing of its error".to_owned(),
     }
-}
-
-/// `NAME.onnx` for a folder called `NAME`, however it is written.
-fn default_file(dir: &Path) -> Result<PathBuf> {
-    let full = dir.canonicalize().ok();
-    let name = dir.file_name().or_else(|| full.as_ref()?.file_name());
-    let name = name.ok_or_else(|| {
-        Error::input(format!("{} has no name to call the file by", dir.display())).note("try", "-o FILE")
-    })?;
-    Ok(PathBuf::from(format!("{}.onnx", name.to_string_lossy())))
 }

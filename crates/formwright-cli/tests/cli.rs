@@ -426,6 +426,10 @@ refusals! {
     export_onto_a_file: 3 |scratch: &Scratch| { floats(scratch); scratch.write("model.onnx", "mine"); }, ["export", "model"], "";
     export_into_no_folder: 3 floats, ["export", "model", "-o", "nowhere/model.onnx"], "";
     export_of_nothing: 3 nothing, ["export", "model"], "";
+    export_of_real_numbers_for_transformerlens: 2 floats, ["export", "model", "--format", "transformerlens"], "";
+    export_of_an_exact_model_as_instances: 2 compiled, ["export", "model", "--format", "vnnlib"], "";
+    export_with_an_option_of_another_format: 3 floats, ["export", "model", "--rotate", "7"], "";
+    export_of_no_cells: 3 floats, ["export", "model", "--format", "vnnlib", "--cells", "0"], "";
     export_to_an_unknown_format: 3 floats, ["export", "model", "--format", "onxx"], "";
     // Circuits.
     circuit_of_a_table: 2 table("[[0],[0]]", "[[0],[0]]"), ["build", "table.json", "--construction", "circuit"], "";
@@ -734,6 +738,52 @@ fn an_export_says_what_it_is() {
         assert_eq!(edited["properties"][claim], Value::Null, "{claim}");
     }
     assert!(scratch.done(&["export", "model", "-o", "again.onnx"]).contains("no claim"));
+}
+
+#[test]
+fn a_circuit_on_integers_is_exported_for_transformerlens() {
+    let scratch = Scratch::new();
+    scratch.done(&["build", "sort(x) on integers 0..3", "--tokens", "3", "-o", "model"]);
+    let export = ["export", "model", "--format", "transformerlens"];
+    insta::assert_snapshot!("export_transformerlens", scratch.done(&export));
+    let file = |name: &str| fs::read_to_string(scratch.path(name)).expect("a file");
+    insta::assert_snapshot!("transformerlens_config", file("model.transformerlens/config.json"));
+    insta::assert_snapshot!("transformerlens_circuit", file("model.transformerlens/circuit.json"));
+    // What is said of rotated weights is what the checker proves of them.
+    insta::assert_snapshot!(
+        "export_rotated",
+        scratch.done(&[&export[..], &["--rotate", "7", "-o", "rotated"]].concat())
+    );
+    assert!(scratch.done(&["check", "rotated"]).starts_with("accepted: "));
+    let rotated: Value = serde_json::from_str(&file("rotated/circuit.json")).expect("JSON");
+    let direction = numbers(&rotated["coordinates"][0]["direction"]);
+    assert!(direction.iter().all(|x| *x != 0.0), "{direction:?}");
+    let length: f64 = direction.iter().map(|x| x * x).sum();
+    assert!((length - 1.0).abs() < 1e-12, "{length}");
+    let json = scratch.json(&[&export[..], &["--rotate", "8", "-o", "other", "--json"]].concat());
+    assert_ne!(
+        json["sha256"]["other/state_dict.safetensors"],
+        artifact_hash(&scratch, "rotated/state_dict.safetensors")
+    );
+    weights(|file| file.set("read_out.bias", 0, 0.25))(&scratch);
+    assert!(scratch.done(&[&export[..], &["-o", "edited"]].concat()).contains("no claim"));
+}
+
+fn artifact_hash(scratch: &Scratch, name: &str) -> String {
+    formwright::artifact::sha256(&fs::read(scratch.path(name)).expect("a file"))
+}
+
+#[test]
+fn claims_are_exported_as_instances_for_verifiers() {
+    let scratch = Scratch::new();
+    scratch.done(&["build", "x - mean(x)", "--tokens", "2", "-o", "model"]);
+    insta::assert_snapshot!(
+        "export_vnnlib",
+        scratch.done(&["export", "model", "--format", "vnnlib", "--cells", "3", "-o", "instances"])
+    );
+    let wrong = fs::read_to_string(scratch.path("instances/vnnlib/wrong_outputs.vnnlib")).expect("an instance");
+    insta::assert_snapshot!("vnnlib_instance", wrong);
+    assert_eq!(scratch.listing(), ["instances", "model"], "nothing else is left behind");
 }
 
 #[test]

@@ -5,16 +5,19 @@ use std::fmt::Write as _;
 
 use super::{TARGET, WEIGHTS, sha256};
 use crate::bound::Norm;
-use crate::compile::{Built, Model, Over};
-use crate::error::Result;
+use crate::compile::{Built, Model, Over, Stated};
 use crate::exact::Rat;
 use crate::lower::Margins;
 use crate::network::{AttentionRun, FloatNetwork, Mask};
 
-/// The certificate of a model whose files are these bytes; `None` if nothing is claimed of it, or only at some points, for which the format has no words.
-pub(super) fn text(model: &Model, network: &FloatNetwork, target: &[u8], weights: &[u8]) -> Result<Option<String>> {
-    let Some(stated) = model.stated()? else { return Ok(None) };
-    let (Some(over), Some(bound)) = (over(&stated.over), Rat::from_f64(stated.bound)) else { return Ok(None) };
+/// The certificate of a model whose files are these bytes; `None` if something is claimed only at some points, for which the format has no words.
+pub(super) fn text(
+    model: &Model,
+    stated: &Stated,
+    network: &FloatNetwork,
+    (target, weights): (&[u8], &[u8]),
+) -> Option<String> {
+    let (over, bound) = (over(&stated.over)?, Rat::from_f64(stated.bound)?);
     let norm = match &stated.norm {
         Norm::Sup => "sup".to_owned(),
         Norm::Lp(p) => format!("lp {p}"),
@@ -56,7 +59,7 @@ pub(super) fn text(model: &Model, network: &FloatNetwork, target: &[u8], weights
     }
     let (cells, margins) = cells(model);
     lines.extend([format!("cells {cells}"), format!("margins {} {}", margins.low, margins.high), "end".to_owned()]);
-    Ok(Some(lines.join("\n") + "\n"))
+    Some(lines.join("\n") + "\n")
 }
 
 fn over(over: &Over) -> Option<String> {

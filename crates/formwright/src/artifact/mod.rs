@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use crate::compile::{
-    Built, Check, Circuit, Lattice, Lowered, Model, SumCodeFloats, SumCoded, Tolerance, lattice, sum_code,
+    Built, Check, Circuit, Lattice, Lowered, Model, Stated, SumCodeFloats, SumCoded, Tolerance, lattice, sum_code,
 };
 use crate::construct::circuit::Trade;
 use crate::construct::sumcode::{self, Family};
@@ -114,10 +114,17 @@ pub struct Contents {
 impl Contents {
     /// The files of a model, before anything is written.
     pub fn of(model: &Model) -> Result<Self> {
+        Self::of_network(model, model.stated()?.as_ref(), model.float())
+    }
+
+    /// The same with another network for the model's target, of which this is claimed.
+    pub fn of_network(model: &Model, stated: Option<&Stated>, network: Option<&FloatNetwork>) -> Result<Self> {
         let target = text(&model.source.to_json());
-        let weights = model.float().map(tensors::to_bytes).transpose()?;
-        let certificate = match (model.float(), &weights) {
-            (Some(network), Some(weights)) => certificate::text(model, network, &target, weights)?,
+        let weights = network.map(tensors::to_bytes).transpose()?;
+        let certificate = match (stated, network, &weights) {
+            (Some(stated), Some(network), Some(weights)) => {
+                certificate::text(model, stated, network, (&target, weights))
+            }
             _ => None,
         };
         Ok(Self { target, weights, certificate: certificate.map(String::into_bytes) })
@@ -263,6 +270,20 @@ pub fn write_report(dir: &Path, page: &str) -> Result<PathBuf> {
     placed.map(|()| file)
 }
 
+/// Writes a folder that is not there yet: beside its place, then renamed.
+pub fn write_new_folder(dir: &Path, files: &[(String, Vec<u8>)]) -> Result<()> {
+    check_new(dir)?;
+    let fail = |error: io::Error| Error::input(format!("cannot write {}: {error}", dir.display()));
+    let new = beside(dir, "new")?;
+    let files: Vec<(&str, &[u8])> = files.iter().map(|(name, bytes)| (name.as_str(), bytes.as_slice())).collect();
+    let written = write_files(&files, &new).and_then(|()| fs::rename(&new, dir)).map_err(fail);
+    if written.is_err() {
+        // The error that is reported is the one that came first.
+        drop(fs::remove_dir_all(&new));
+    }
+    written
+}
+
 /// The SHA-256 of bytes, as hexadecimal digits.
 pub fn sha256(bytes: &[u8]) -> String {
     let digit = |value: u8| char::from_digit(value.into(), 16).unwrap_or('?');
@@ -293,7 +314,9 @@ fn beside(dir: &Path, what: &str) -> Result<PathBuf> {
 fn write_files(files: &[(&str, &[u8])], dir: &Path) -> io::Result<()> {
     fs::create_dir_all(dir)?;
     for (name, content) in files {
-        fs::write(dir.join(name), content)?;
+        let file = dir.join(name);
+        file.parent().map_or(Ok(()), fs::create_dir_all)?;
+        fs::write(file, content)?;
     }
     Ok(())
 }

@@ -393,15 +393,21 @@ fn dtype(precision: Precision) -> Dtype {
 /// A network's numbers as a safetensors file. The same network gives the same bytes.
 pub fn to_bytes(network: &FloatNetwork) -> Result<Vec<u8>> {
     check(network)?;
+    named_to_bytes(network.precision, &network.tensors())
+}
+
+/// Named numbers as a safetensors file.
+pub(crate) fn named_to_bytes<E: AsRef<[f64]>>(
+    precision: Precision,
+    tensors: &[(String, Vec<usize>, E)],
+) -> Result<Vec<u8>> {
     let unwritten = |error: SafeTensorError| Error::input(format!("the tensors cannot be written: {error}"));
-    let tensors: Vec<(String, Vec<usize>, Vec<u8>)> = network
-        .tensors()
-        .into_iter()
-        .map(|(name, shape, entries)| (name, shape, to_little_endian(network.precision, entries)))
-        .collect();
+    let bytes: Vec<Vec<u8>> =
+        tensors.iter().map(|(_, _, entries)| to_little_endian(precision, entries.as_ref())).collect();
     let views = tensors
         .iter()
-        .map(|(name, shape, bytes)| Ok((name, TensorView::new(dtype(network.precision), shape.clone(), bytes)?)))
+        .zip(&bytes)
+        .map(|((name, shape, _), bytes)| Ok((name, TensorView::new(dtype(precision), shape.clone(), bytes)?)))
         .collect::<std::result::Result<Vec<_>, SafeTensorError>>()
         .map_err(unwritten)?;
     // No metadata: it would be written in hash order.

@@ -1,8 +1,11 @@
 //! Float networks in formats that other programs load.
 
 pub mod onnx;
+mod rotate;
+pub mod transformerlens;
+pub mod vnnlib;
 
-use crate::artifact::{sha256, tensors};
+use crate::artifact::{Contents, sha256, tensors};
 use crate::bound::norm::upward;
 use crate::compile::{Built, Lattice, Model, SumCodeFloats};
 use crate::construct::yun::AsPrinted;
@@ -28,6 +31,7 @@ pub fn metadata(model: &Model) -> Result<Vec<(String, String)>> {
         Built::SumCode(coded) => coded.name(),
     };
     let mut properties = vec![
+        ("formwright", env!("CARGO_PKG_VERSION").to_owned()),
         ("target", target),
         ("construction", construction.to_owned()),
         ("attention", model.attention()),
@@ -85,7 +89,14 @@ fn claims(model: &Model) -> Result<Vec<(&'static str, String)>> {
         properties.push(("domain", "the points of the grid".to_owned()));
         properties.push(("bound", upward(lowering.losses.rounding, 4)));
     }
+    let error = ["norm", "domain", "bound"].map(|name| properties.iter().find(|(key, _)| *key == name));
+    if let (None, [Some((_, norm)), Some((_, domain)), Some((_, bound))]) = (model.circuit(), error) {
+        properties.push(("claim", format!("{norm} error on {domain} at most {bound}")));
+    }
     properties.push((if model.circuit().is_some() { "claim" } else { "on_grid" }, claim));
+    if let Some(certificate) = Contents::of(model)?.certificate {
+        properties.push(("certificate_sha256", sha256(&certificate)));
+    }
     if !assumptions.is_empty() {
         properties.push(("assumptions", assumptions.join("; ")));
     }

@@ -30,6 +30,7 @@ pub use float::{
 };
 pub use layer::{Attention, Block, FeedForward, Head, Layer, LayerKind, Normaliser};
 pub use mask::{Keys, Limits, Mask};
+pub(crate) use realisation::Gaussians;
 pub use realisation::{AttentionKind, Form, Realisation, Values};
 pub use size::{Size, StageSize};
 pub use sumformer::{Sumformer, TokenNetwork, equivariant, semi_invariant};

@@ -1,21 +1,23 @@
-//! onnxruntime, in a virtual environment of its own: `target/parity-venv`, made on first use from `parity/requirements.txt`.
+//! onnxruntime and numpy, in a virtual environment of their own: `target/parity-venv`, made on first use from `parity/requirements.txt`.
+
+// A test takes of it what it needs.
+#![allow(dead_code)]
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use serde::Deserialize;
-
 const REQUIREMENTS: &str = include_str!("../parity/requirements.txt");
 
 /// `[batch][token][coordinate]`.
 pub type Batch = Vec<Vec<Vec<f64>>>;
 
+/// The sides of outputs, by name.
+type Sides = Vec<(String, [usize; 3])>;
+
 /// What came out of one case.
-#[derive(Deserialize)]
 pub struct Outputs {
-    #[allow(dead_code)]
     pub properties: BTreeMap<String, String>,
     /// By the way of running, then by the name of the output.
     pub runs: BTreeMap<String, BTreeMap<String, Batch>>,
@@ -28,19 +30,49 @@ pub fn run(cases: &[(String, Vec<u8>, Batch)]) -> Vec<Outputs> {
         let case = folder.path().join(name);
         fs::create_dir(&case).expect("a folder for a case");
         fs::write(case.join("model.onnx"), model).expect("writing the model");
-        fs::write(case.join("inputs.json"), serde_json::to_string(inputs).expect("JSON")).expect("writing the inputs");
+        let sides = (inputs.len(), inputs[0].len(), inputs[0][0].len());
+        fs::write(case.join("inputs.json"), serde_json::to_string(&sides).expect("JSON")).expect("writing the inputs");
+        let numbers: Vec<u8> = inputs.iter().flatten().flatten().flat_map(|x| x.to_le_bytes()).collect();
+        fs::write(case.join("inputs.bin"), numbers).expect("writing the inputs");
     }
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/parity/run.py");
-    command(Command::new(python()).arg(script).arg(folder.path()), "onnxruntime did not run all cases");
-    let outputs = |(name, _, _): &(String, _, _)| {
-        let text = fs::read_to_string(folder.path().join(name).join("outputs.json")).expect("outputs");
-        serde_json::from_str(&text).expect("outputs as run.py writes them")
+    script("run.py", folder.path()).expect("onnxruntime did not run all cases");
+    cases.iter().map(|(name, ..)| read(&folder.path().join(name))).collect()
+}
+
+fn read(case: &Path) -> Outputs {
+    let text = fs::read_to_string(case.join("outputs.json")).expect("outputs");
+    let written: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    let sides: Vec<(String, Sides)> =
+        serde_json::from_value(written["runs"].clone()).expect("outputs as run.py writes them");
+    let bytes = fs::read(case.join("outputs.bin")).expect("outputs");
+    let mut numbers = bytes.chunks_exact(8).map(|number| f64::from_le_bytes(number.try_into().expect("8 bytes")));
+    let mut batch = |[batch, tokens, width]: [usize; 3]| -> Batch {
+        let mut token = || numbers.by_ref().take(width).collect();
+        let mut sequence = || (0..tokens).map(|_| token()).collect();
+        (0..batch).map(|_| sequence()).collect()
     };
-    cases.iter().map(outputs).collect()
+    let mut runs = BTreeMap::new();
+    for (way, outputs) in sides {
+        runs.insert(way, outputs.into_iter().map(|(name, sides)| (name, batch(sides))).collect());
+    }
+    assert!(numbers.next().is_none(), "numbers of no output");
+    Outputs { properties: serde_json::from_value(written["properties"].clone()).expect("properties"), runs }
+}
+
+/// Where the scripts are, for tests of any crate.
+fn parity() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../formwright/tests/parity")
+}
+
+/// Runs one of the scripts on a folder; what it said, if it fails.
+pub fn script(name: &str, folder: &Path) -> Result<String, String> {
+    let output = Command::new(python()).arg(parity().join(name)).arg(folder).output().expect("an interpreter");
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    if output.status.success() { Ok(text(&output.stdout)) } else { Err(text(&output.stderr)) }
 }
 
 /// The environment's interpreter.
-fn python() -> PathBuf {
+pub fn python() -> PathBuf {
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("the target folder");
     let venv = target.join("parity-venv");
     let python = venv.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" });
@@ -56,7 +88,7 @@ fn python() -> PathBuf {
     }
     let what = "no parity without onnxruntime: python3 (3.11 or later, with venv) and a way to PyPI are needed";
     command(Command::new("python3").args(["-m", "venv"]).arg(&venv), what);
-    let requirements = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/parity/requirements.txt");
+    let requirements = parity().join("requirements.txt");
     command(
         Command::new(&python)
             .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r"])

@@ -34,11 +34,30 @@ struct Group {
     atoms: Vec<usize>,
 }
 
-/// A hidden unit: what it reads, and what it adds to each register.
+/// A hidden unit: the atoms that it is a part of, what it reads, and what it adds to each register.
 struct Unit {
+    atoms: Vec<usize>,
     read: Vec<f64>,
     bias: f64,
     writes: Vec<f64>,
+}
+
+/// Of every atom, where its block computes it: which heads, or which hidden units.
+pub fn places(graph: &Graph, layout: &Layout, tuned: &Tuned, precision: Precision) -> Vec<Vec<usize>> {
+    let width = layout.width.max(1);
+    let assembler = Assembler { graph, layout, tuned, analysis: &tuned.analysis, precision, width };
+    let mut places = vec![Vec::new(); layout.atoms.len()];
+    for slot in 1..=layout.last() {
+        let heads = assembler.groups(slot).into_iter().map(|group| group.atoms);
+        let units = assembler.units(slot).into_iter().map(|unit| unit.atoms);
+        let parts: Vec<Vec<usize>> = if slot % 2 == 1 { heads.collect() } else { units.collect() };
+        for (part, atom) in
+            parts.iter().enumerate().flat_map(|(part, atoms)| atoms.iter().map(move |atom| (part, *atom)))
+        {
+            places[atom].push(part);
+        }
+    }
+    places
 }
 
 /// The network.
@@ -245,15 +264,19 @@ impl Assembler<'_> {
         let mut units: Vec<Unit> = Vec::new();
         let mut known: HashMap<Vec<u64>, usize> = HashMap::new();
         let width = self.width;
-        let mut add = |read: Vec<f64>, bias: f64, writes: &dyn Fn(usize) -> f64| {
+        let mut add = |atom: Option<usize>, read: Vec<f64>, bias: f64, writes: &dyn Fn(usize) -> f64| {
             let (read, bias) = (self.rounded(read), self.round(bias));
             let key: Vec<u64> = read.iter().chain([&bias]).map(|x| x.to_bits()).collect();
             let unit = *known.entry(key).or_insert_with(|| {
-                units.push(Unit { read, bias, writes: vec![0.0; width] });
+                units.push(Unit { atoms: Vec::new(), read, bias, writes: vec![0.0; width] });
                 units.len() - 1
             });
-            for register in 0..width {
-                units[unit].writes[register] += writes(register);
+            let unit = &mut units[unit];
+            for (register, written) in unit.writes.iter_mut().enumerate() {
+                *written += writes(register);
+            }
+            if unit.atoms.last() != atom.as_ref() {
+                unit.atoms.extend(atom);
             }
         };
         let minus = |weights: &[f64]| weights.iter().map(|w| -w).collect::<Vec<f64>>();
@@ -264,9 +287,9 @@ impl Assembler<'_> {
                 for hinge in &hinges.units {
                     let writes = |register: usize| sign * hinge.slope * self.written(slot, register, index);
                     if hinge.right {
-                        add(weights.clone(), constant - hinge.knot, &writes);
+                        add(Some(index), weights.clone(), constant - hinge.knot, &writes);
                     } else {
-                        add(minus(&weights), hinge.knot - constant, &writes);
+                        add(Some(index), minus(&weights), hinge.knot - constant, &writes);
                     }
                 }
             }
@@ -277,10 +300,10 @@ impl Assembler<'_> {
             let sign = self.sign(&clear.content);
             let only = |register: usize, value: f64| if register == clear.register { value } else { 0.0 };
             if sign >= 0 {
-                add(read.clone(), 0.0, &|register| only(register, -1.0));
+                add(None, read.clone(), 0.0, &|register| only(register, -1.0));
             }
             if sign <= 0 {
-                add(minus(&read), 0.0, &|register| only(register, 1.0));
+                add(None, minus(&read), 0.0, &|register| only(register, 1.0));
             }
         }
         units

@@ -100,6 +100,8 @@ pub struct Gate {
     pub units: usize,
     /// Its heads.
     pub heads: usize,
+    /// Which heads of its block, or which hidden units, they are; a unit may serve several gates.
+    pub places: Vec<usize>,
     /// The smallest and the largest value.
     pub range: (f64, f64),
     /// What its own approximation adds to the error of the output, at most.
@@ -275,12 +277,20 @@ fn finish(
     let whole = translated.outputs.iter().all(|form| graph.is_integer(form));
     let margin = (whole && bound < 0.5).then_some(1.0 - bound);
     let outputs = names.read(layout, &layout.outputs.iter().collect::<Vec<_>>());
-    Ok(Compiled { network, budget, gates: gates(graph, layout, tuned, names), outputs, lengths, margin })
+    Ok(Compiled {
+        network,
+        budget,
+        gates: gates(graph, layout, tuned, machine.precision, names),
+        outputs,
+        lengths,
+        margin,
+    })
 }
 
 /// The circuit for people.
-fn gates(graph: &Graph, layout: &Layout, tuned: &Tuned, names: &Names) -> Vec<Gate> {
+fn gates(graph: &Graph, layout: &Layout, tuned: &Tuned, precision: Precision, names: &Names) -> Vec<Gate> {
     let mut gates = Vec::new();
+    let mut places = assemble::places(graph, layout, tuned, precision);
     for (index, atom) in layout.atoms.iter().enumerate() {
         let wire = &graph.wires[atom.wire];
         let kind = match &wire.kind {
@@ -301,6 +311,7 @@ fn gates(graph: &Graph, layout: &Layout, tuned: &Tuned, names: &Names) -> Vec<Ga
             block: atom.slot.saturating_sub(1) / 2,
             units: tuned.analysis.gates[index].iter().map(|(hinges, _)| hinges.units.len()).sum(),
             heads: usize::from(is_head(&wire.kind)),
+            places: std::mem::take(&mut places[index]),
             range: (wire.range.lo(), wire.range.hi()),
             share,
             reads: names.read(layout, &atom.source.forms()),

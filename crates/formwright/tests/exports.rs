@@ -1,0 +1,169 @@
+//! Every family and every kind of attention that has a float form, exported as `formwright export` does and run by onnxruntime: at every point of the
+//! lattice or of the integer domain, or at ten thousand random points of the box.
+//!
+//! Asked of onnxruntime, in `f32` and in `f64`, is that every output is within the *stated* bound of the target, and that the residual stream after
+//! every stage is that of our engine: equal at the points of a lattice but for the values, a few units of rounding apart elsewhere. That each stage stays in its enclosure is
+//! asked, of fewer points, by `onnx.rs`, `circuit_onnx.rs` and `realisations.rs`.
+
+#[path = "support/circuits.rs"]
+mod circuits;
+#[path = "support/onnxruntime.rs"]
+mod onnxruntime;
+mod support;
+
+use circuits::Subject;
+use formwright::artifact::{Contents, sha256};
+use formwright::compile::{Arithmetic, Built, Construction, Model, Request, compile};
+use formwright::construct::sumcode::{self, Family};
+use formwright::eval::float::Engine;
+use formwright::exact::Rat;
+use formwright::export::{metadata, onnx};
+use formwright::lattice::has_distinct_columns;
+use formwright::lower::{Format, Hidden, Temperature};
+use formwright::network::{Precision, Realisation};
+use onnxruntime::Batch;
+use support::{GENERIC, GENERIC_POSITIONAL, Options, Random, Triple, expression, positional, request};
+
+/// Random points of a box.
+const POINTS: usize = 10_000;
+
+/// Units of rounding between two executions of a circuit, relative to the largest number around; as in `circuit_onnx.rs`.
+const NEAR: f64 = 256.0;
+
+/// What is exported, what it runs on, and how far its outputs may be from the target's values there.
+struct Example {
+    name: String,
+    model: Model,
+    inputs: Batch,
+    bound: f64,
+}
+
+fn in_floats(precision: Precision, asked: Request) -> Request {
+    let format = Format { precision, temperature: Temperature::Derived, hidden: Hidden::Literal };
+    Request { arithmetic: Arithmetic::Float(format), ..asked }
+}
+
+fn floats(x: &[Vec<Rat>]) -> Vec<Vec<f64>> {
+    x.iter().map(|token| token.iter().map(Rat::to_f64).collect()).collect()
+}
+
+impl Example {
+    fn new(asked: &Request) -> Self {
+        let model = compile(asked).unwrap_or_else(|error| panic!("{}: {error}", asked.source.name));
+        let name = format!("{} {} {}", model.construction(), model.attention(), model.precision());
+        let bound = match &model.built {
+            Built::Lattice(lattice) => lattice.lowered.as_ref().map(|lowered| lowered.lowering.losses.rounding),
+            Built::SumCode(coded) => coded.lowered.as_ref().map(|lowered| lowered.lowering.losses.rounding),
+            Built::Circuit(_) => model.stated().expect("a claim").map(|stated| stated.bound),
+        };
+        let bound = bound.unwrap_or_else(|| panic!("{name}: nothing is stated"));
+        let inputs = points(&model);
+        Self { name, model, inputs, bound }
+    }
+}
+
+/// Every point that the claim is about where there are few, else random ones of the box.
+fn points(model: &Model) -> Batch {
+    let grid = &model.grid;
+    if model.circuit().is_some() && !model.target.is_discrete() {
+        let mut random = Random::new(20_200_226);
+        let mut number = || f64::from(u32::try_from(random.below(1 << 20)).expect("20 bits")) / f64::from(1 << 20);
+        let mut token = || (0..grid.dims()).map(|_| number()).collect();
+        let mut sequence = || (0..grid.tokens()).map(|_| token()).collect();
+        return (0..POINTS).map(|_| sequence()).collect();
+    }
+    // Theorem 2 serves cells with pairwise distinct columns.
+    let all = model.lattice().is_none_or(|lattice| lattice.options.positional);
+    let served = grid.all_points().filter(|point| all || has_distinct_columns(point));
+    served.map(|point| floats(&grid.centre(&point))).collect()
+}
+
+fn examples(precision: Precision) -> Vec<Example> {
+    let wide = precision == Precision::F64;
+    let of = |text: &str, triple: Triple, options: Options| request(expression(text), triple, options);
+    let circuit = |text: &str, tokens: usize, construction: Construction, attention: Realisation| Request {
+        resolution: None,
+        construction: Some(construction),
+        attention,
+        ..of(text, (tokens, 1, 2), Options::default())
+    };
+    let mut asked = vec![
+        of(GENERIC, (2, 1, 8), Options::default()),
+        of("x * mean(x)", (3, 1, if wide { 8 } else { 4 }), Options::default()),
+        of(GENERIC_POSITIONAL, (2, 1, if wide { 16 } else { 4 }), positional()),
+        circuit("sort(x) on integers 0..4", 5, Construction::Circuit, Realisation::Softmax),
+        circuit("max(x) * mean(x, j <= i)", 4, Construction::Circuit, Realisation::Softmax),
+    ];
+    for kind in ["softmax", "average", "linformer:2", "performer:4"] {
+        let attention: Realisation = kind.parse().expect("a kind");
+        asked.push(circuit("x * mean(x)", 4, Construction::Circuit, attention));
+        asked.push(circuit("var(x) * x", 3, Construction::Sumformer(None), attention));
+        for family in [Family::SumCode, Family::Sumformer] {
+            let options = sumcode::Options { attention, ..sumcode::Options::of(family) };
+            let fits = if wide { 8 } else { 4 };
+            let triple = (2, 1, fits);
+            asked.push(Request {
+                construction: Some(Construction::SumCode(options)),
+                attention,
+                ..of("x * mean(x)", triple, Options::default())
+            });
+        }
+    }
+    asked.into_iter().map(|asked| Example::new(&in_floats(precision, asked))).collect()
+}
+
+/// What the file says of itself is what the folder would say.
+fn check_properties(model: &Model, properties: &std::collections::BTreeMap<String, String>) {
+    let certificate = Contents::of(model).expect("files").certificate;
+    assert_eq!(properties.get("certificate_sha256"), certificate.map(|bytes| sha256(&bytes)).as_ref());
+    assert_eq!(properties["formwright"], env!("CARGO_PKG_VERSION"));
+    assert!(properties.contains_key("claim") && properties["badge"] == "certified", "{properties:?}");
+}
+
+fn agree(precision: Precision) {
+    let examples = examples(precision);
+    let file = |(number, example): (usize, &Example)| {
+        let network = example.model.float().expect("a float network");
+        let properties = metadata(&example.model).expect("properties");
+        let bytes = onnx::to_bytes(network, &properties, true).expect("an ONNX model");
+        (format!("{number:02}"), bytes, example.inputs.clone())
+    };
+    let files: Vec<_> = examples.iter().enumerate().map(file).collect();
+    for (Example { name, model, inputs, bound }, outputs) in examples.iter().zip(onnxruntime::run(&files)) {
+        check_properties(model, &outputs.properties);
+        let network = model.float().expect("a float network");
+        let subject = Subject::new(model.source.clone(), model.grid.tokens(), model.grid.dims());
+        let trace = Engine::new(network).and_then(|engine| engine.trace_batch(inputs)).expect("states");
+        let unit = 0.5_f64.powi(i32::try_from(precision.digits()).expect("few digits"));
+        let mut error = 0.0_f64;
+        for (way, outputs) in &outputs.runs {
+            for (x, y) in inputs.iter().zip(&outputs["y"]) {
+                error = error.max(subject.error(x, y, *bound));
+                assert!(error <= *bound, "{name}, {way}: {error:e} at {x:?}, stated {bound:e}");
+            }
+            for (number, (stage, ours)) in trace.iter().enumerate() {
+                let theirs = &outputs[&format!("stage.{stage}")];
+                assert_eq!(theirs.len(), ours.len(), "{name}, {way}, {stage}");
+                let exact = model.circuit().is_none() && number > 0 && number + 1 < trace.len();
+                for (x, (theirs, ours)) in inputs.iter().zip(theirs.iter().zip(ours)) {
+                    let numbers = || theirs.iter().flatten().zip(ours.iter().flatten());
+                    let largest = numbers().fold(1.0_f64, |most, (_, z)| most.max(z.abs()));
+                    let apart = numbers().map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+                    let allowed = if exact { 0.0 } else { NEAR * unit * largest };
+                    assert!(apart <= allowed, "{name}, {way}, {stage}: {apart:e} apart at {x:?}");
+                }
+            }
+        }
+        println!("{name}: {} points, off by at most {error:.2e}, stated {bound:.2e}", inputs.len());
+    }
+}
+
+#[test]
+fn onnxruntime_keeps_what_is_stated_of_every_family_and_kind_in_single_precision() {
+    agree(Precision::F32);
+}
+
+#[test]
+fn onnxruntime_keeps_what_is_stated_of_every_family_and_kind_in_double_precision() {
+    agree(Precision::F64);
+}

@@ -1,0 +1,58 @@
+//! Exported instances say what is claimed: points of their boxes, through onnxruntime and an independent reader of VNN-LIB (`parity/vnnlib.py`), answer as expected;
+//! and of a network that is a little wrong they do not.
+
+#[path = "support/onnxruntime.rs"]
+mod onnxruntime;
+mod support;
+
+use std::fs;
+
+use formwright::artifact;
+use formwright::compile::{Arithmetic, Construction, Model, Request, compile};
+use formwright::construct::sumcode::{self, Family};
+use formwright::export::{metadata, onnx, vnnlib};
+use formwright::lower::{Format, Hidden, Temperature};
+use formwright::network::Precision;
+use support::{Options, Triple, expression, positional, request};
+
+fn model(text: &str, triple: Triple, options: Options, construction: Construction, precision: Precision) -> Model {
+    let format = Format { precision, temperature: Temperature::Derived, hidden: Hidden::Literal };
+    let cells = !matches!(construction, Construction::Circuit | Construction::Sumformer(_));
+    let asked = Request {
+        resolution: cells.then_some(triple.2),
+        construction: Some(construction),
+        arithmetic: Arithmetic::Float(format),
+        ..request(expression(text), triple, options)
+    };
+    compile(&asked).unwrap_or_else(|error| panic!("{text}: {error}"))
+}
+
+#[test]
+fn points_of_every_box_answer_as_expected_and_a_wrong_network_does_not() {
+    use Precision::{F32, F64};
+    let codes = Construction::SumCode(sumcode::Options::of(Family::SumCode));
+    let models = [
+        model("x * mean(x)", (2, 1, 8), Options::default(), Construction::Yun, F32),
+        model("x * mean(x) - x[n - 1 - i] / 3", (2, 1, 5), positional(), Construction::Yun, F64),
+        model("x * mean(x)", (3, 1, 3), Options::default(), codes, F64),
+        model("x * mean(x)", (3, 1, 4), Options::default(), Construction::Circuit, F32),
+        model("exp(-x) * max(x)", (2, 1, 4), Options::default(), Construction::Circuit, F64),
+        model("sort(x) on integers 0..4", (3, 1, 4), Options::default(), Construction::Circuit, F32),
+    ];
+    for model in &models {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let case = folder.path().join("case");
+        let (name, properties) = (model.source.name.clone(), metadata(model).expect("properties"));
+        let export = vnnlib::files(model, &properties, 12).expect("instances");
+        artifact::write_new_folder(&case, &export.files).expect("a folder");
+        let seen = onnxruntime::script("vnnlib.py", &case).unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_eq!(seen.trim(), (export.taken + 1).to_string(), "{name}");
+        assert!(export.taken >= 8, "{name}: {}", export.taken);
+        let mut wrong = model.float().expect("a float network").clone();
+        wrong.read_out.bias[0] += 4.0;
+        wrong.lengths = (model.grid.tokens(), model.grid.tokens());
+        fs::write(case.join("network.onnx"), onnx::to_bytes(&wrong, &[], false).expect("a model")).expect("a file");
+        let error = onnxruntime::script("vnnlib.py", &case).expect_err("a wrong network");
+        assert!(error.contains("expected unsat"), "{name}: {error}");
+    }
+}
