@@ -1,30 +1,23 @@
 """Ground truth for an attribution method: does ablation find the heads and hidden units that compute the answer?
 
-    FORMWRIGHT=target/release/formwright python3 examples/ground_truth.py
+    python examples/ground_truth.py
 
 A circuit that sorts is compiled and exported for TransformerLens, with the truth about it: circuit.json names what every head and hidden unit computes. The method under test sets the
 output of one part after the other to zero and counts the answers that change, over all sequences. Parts that the truth does not name are there to fill blocks up, so a
-good method blames none of them, and misses few of the others. Then the same in a rotated basis, where looking at single coordinates would find nothing. Needs
-numpy only.
+good method blames none of them, and misses few of the others. Then the same in a rotated basis, where looking at single coordinates would find nothing.
 """
 
 import itertools
 import json
-import os
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
 import numpy
 
+import formwright
+
 TARGET, TOKENS = "sort(x) on integers 0..4", 4
 TYPES = {"F32": numpy.float32, "F64": numpy.float64}
-
-
-def formwright(*arguments):
-    program = os.environ.get("FORMWRIGHT", "formwright")
-    subprocess.run([program, *arguments], check=True, stdout=subprocess.DEVNULL)
 
 
 def load(folder):
@@ -80,12 +73,12 @@ def attribution(folder):
     return [(part, truth.get(part), (answers(config, state, ids, part) != whole).mean()) for part in parts]
 
 
-def main():
+def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        formwright("build", TARGET, "--tokens", str(TOKENS), "-o", str(folder / "model"))
-        formwright("export", str(folder / "model"), "--format", "transformerlens", "-o", str(folder / "plain"))
-        formwright("export", str(folder / "model"), "--format", "transformerlens", "--rotate", "7", "-o", str(folder / "rotated"))
+        network = formwright.build(TARGET, tokens=TOKENS)
+        formwright.export(network, folder / "plain", "transformerlens")
+        formwright.export(network, folder / "rotated", "transformerlens", rotate=7)
         plain, rotated = attribution(folder / "plain"), attribution(folder / "rotated")
     print(f"{TARGET}, all sequences of {TOKENS}\n")
     print("layer  part    answers that change  rotated  in truth it computes")
@@ -93,10 +86,11 @@ def main():
         print(f"{layer:5}  {kind} {number}  {damage:19.1%}  {turned:7.1%}  {told(computes)}")
     named = [damage for _, computes, damage in plain if computes]
     filling = [damage for _, computes, damage in plain if computes is None]
-    blamed = sum(damage > 0 for damage in filling)
-    print(f"\nof {len(named)} parts that compute something ablation finds {sum(damage > 0 for damage in named)};")
+    # Which answers change where logits are equal may depend on the machine; who is found and who is blamed does not.
+    found, blamed = (sum(damage > 0 for damage in parts) for parts in (named, filling))
+    print(f"\nof {len(named)} parts that compute something ablation finds {found};")
     print(f"of {len(filling)} that fill blocks up it blames {blamed}")
-    return 1 if blamed else 0
+    assert (len(named), found, len(filling), blamed) == (10, 9, 6, 0)
 
 
 def told(computes):
@@ -106,4 +100,4 @@ def told(computes):
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

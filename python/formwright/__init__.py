@@ -166,12 +166,40 @@ def check(model: Network | Folder) -> Verdict:
     return Verdict(*said)
 
 
-def export(model: Network | Folder, path: Folder, format: str = "onnx", *, stages: bool = False) -> None:
-    """Writes a float network as an ONNX file that is not there yet; `stages` gives out the residual stream as well."""
-    if format != "onnx":
-        raise InputError(f"there is no format '{format}'\n  known    onnx")
+def export(
+    model: Network | Folder,
+    path: Folder,
+    format: str = "onnx",
+    *,
+    stages: bool = False,
+    rotate: int | None = None,
+    cells: int | None = None,
+) -> None:
+    """Writes a float network for others, to a path where nothing is yet.
+
+    `onnx` is a file; with `stages` it gives out the residual stream as well. `transformerlens` is a folder that TransformerLens loads, with the ground
+    truth; `rotate` is the seed of another basis, in which the checker proves the error anew. `vnnlib` is a folder of at most `cells` instances for
+    verifiers.
+
+    >>> import pathlib, tempfile
+    >>> folder = pathlib.Path(tempfile.mkdtemp()) / "lens"
+    >>> export(build("sort(x) on integers 0..3", tokens=3), folder, "transformerlens")
+    >>> sorted(file.name for file in folder.iterdir())
+    ['circuit.json', 'config.json', 'state_dict.safetensors']
+    """
+    formats = {"onnx": ("stages", stages), "transformerlens": ("rotate", rotate), "vnnlib": ("cells", cells)}
+    if format not in formats:
+        raise InputError(f"there is no format '{format}'\n  known    {', '.join(formats)}")
+    for other, (option, value) in formats.items():
+        if other != format and value is not None and value is not False:
+            raise InputError(f"{option} is an option of the format '{other}'\n  try      format='{other}'")
     network = model if isinstance(model, Network) else load(model)
-    network._native.onnx(path, stages)
+    if format == "onnx":
+        network._native.onnx(path, stages)
+    elif format == "transformerlens":
+        network._native.transformerlens(path, rotate)
+    else:
+        network._native.vnnlib(path, cells)
 
 
 class Network:
@@ -251,6 +279,15 @@ class Network:
         shape = (*batch.shape[:2], len(self.coordinates))
         states = {name: self._array(state, shape) for name, state in self._native.trace(batch.tobytes(), tokens)}
         return states if numpy.ndim(x) == 3 else {name: state[0] for name, state in states.items()}
+
+    def report(self) -> str:
+        """One self-contained HTML page to look at, the `report.html` of the folder; of a function, it is about the table of its samples.
+
+        >>> page = build("x - mean(x)", tokens=2, resolution=4).report()
+        >>> page.startswith("<!DOCTYPE html>"), "exact-on-grid" in page
+        (True, True)
+        """
+        return self._native.report()
 
     def save(self, dir: Folder, *, check: bool = True) -> None:
         """Writes the folder, after the checker was asked (`check`); what it rejects is not written."""

@@ -248,3 +248,39 @@ def test_plan_tells_what_build_takes():
     network = formwright.build("x * mean(x)", tokens=2, eps=0.1, norm="l2")
     assert network.summary["construction"] == told["chosen"]["construction"]
     assert json.dumps(told).count("meets_tolerance") > 10
+
+
+def test_every_format_is_written_once(tmp_path):
+    network = formwright.build("sort(x) on integers 0..3", tokens=3)
+    formwright.export(network, tmp_path / "lens", "transformerlens", rotate=1)
+    assert formwright.check(tmp_path / "lens").accepted
+    formwright.export(network, tmp_path / "vnnlib", "vnnlib", cells=3)
+    unsat = (tmp_path / "vnnlib" / "expected.csv").read_text().count(",unsat")
+    assert unsat == 3
+    formwright.export(network, tmp_path / "model.onnx", stages=True)
+    before = sorted(path.name for path in tmp_path.iterdir())
+    for path, format in (("lens", "transformerlens"), ("vnnlib", "vnnlib"), ("model.onnx", "onnx")):
+        with pytest.raises(formwright.InputError, match="exists"):
+            formwright.export(network, tmp_path / path, format)
+    assert sorted(path.name for path in tmp_path.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"format": "keras"}, "there is no format 'keras'"),
+        ({"format": "onnx", "rotate": 0}, "rotate is an option of the format 'transformerlens'"),
+        ({"format": "vnnlib", "stages": True}, "stages is an option of the format 'onnx'"),
+        ({"format": "transformerlens"}, "integers"),
+    ],
+)
+def test_exports_that_are_none(options, words, tmp_path):
+    network = formwright.build("x - mean(x)", tokens=2, construction="circuit", eps="1/10")
+    with pytest.raises(formwright.Error, match=words):
+        formwright.export(network, tmp_path / "new", **options)
+    assert not any(tmp_path.iterdir())
+
+
+def test_the_report_is_the_folders(tmp_path):
+    network = formwright.build("x - mean(x)", tokens=2, resolution=4, out=tmp_path / "model")
+    assert (tmp_path / "model" / "report.html").read_text() == network.report()

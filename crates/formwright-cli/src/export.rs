@@ -6,13 +6,11 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use formwright::artifact::{self, Contents};
-use formwright::bound::Norm;
 use formwright::bound::norm::upward;
-use formwright::compile::{Model, Stated};
+use formwright::compile::Model;
 use formwright::error::{Error, Result};
-use formwright::export::transformerlens::TransformerLens;
-use formwright::export::vnnlib::{self, VnnLib};
-use formwright::export::{floats, metadata, onnx};
+use formwright::export::vnnlib::VnnLib;
+use formwright::export::{floats, metadata, onnx, transformerlens, vnnlib};
 use formwright_check::Verdict;
 use serde_json::{Map, Value, json};
 
@@ -50,9 +48,6 @@ enum Format {
     /// A folder: the claim at some cells as ONNX and VNN-LIB instances for verifiers (VNNLIB.md).
     Vnnlib,
 }
-
-/// Cells where nobody says how many.
-const CELLS: usize = 16;
 
 impl Export {
     pub fn execute(&self) -> Result<Answer> {
@@ -113,16 +108,7 @@ impl Export {
     }
 
     fn transformerlens(&self, model: &Model, path: &Path) -> Result<Answer> {
-        let export = TransformerLens::new(model, self.rotate)?;
-        let (mut files, bound) = match (model.stated()?, self.rotate) {
-            (Some(stated), Some(_)) => {
-                let (bound, contents) = recertified(&export, &stated)?;
-                let proof = contents.files().into_iter().map(|(name, bytes)| (name.to_owned(), bytes.to_vec()));
-                (proof.collect(), Some(bound))
-            }
-            (stated, _) => (Vec::new(), stated.filter(|stated| stated.norm == Norm::Sup).map(|stated| stated.bound)),
-        };
-        files.extend(export.files(bound)?);
+        let (files, bound) = transformerlens::files(model, self.rotate, verdict_in_words)?;
         let claim = match (bound, self.rotate) {
             (Some(bound), Some(seed)) => format!(
                 "{}: in the basis of seed {seed} every output is within {} of the target's; accepted by the checker: formwright check {}",
@@ -141,7 +127,7 @@ impl Export {
     }
 
     fn vnnlib(&self, model: &Model, path: &Path) -> Result<Answer> {
-        let wanted = self.cells.map_or(CELLS, NonZeroUsize::get);
+        let wanted = self.cells.map_or(vnnlib::CELLS, NonZeroUsize::get);
         let VnnLib { files, taken, cells } = vnnlib::files(model, &metadata(model)?, wanted)?;
         let claim = format!(
             "{}: {taken} instances, of {cells} cells, that must be unsat, and one with wrong outputs that must be sat; expected.csv has them",
@@ -162,6 +148,15 @@ impl Export {
     }
 }
 
+/// The checker's word on a rotated network: nothing if it accepts it.
+fn verdict_in_words(contents: &Contents) -> Option<String> {
+    match verdict(contents) {
+        Some(Verdict::Accepted(_)) => None,
+        Some(other) => Some(other.to_string()),
+        None => Some("there is no certificate".to_owned()),
+    }
+}
+
 /// Writes a folder, and tells what is in it.
 fn answer(path: &Path, files: &[(String, Vec<u8>)], claim: &str) -> Result<Answer> {
     artifact::write_new_folder(path, files)?;
@@ -176,26 +171,6 @@ fn answer(path: &Path, files: &[(String, Vec<u8>)], claim: &str) -> Result<Answe
         files.iter().map(|(file, bytes)| (place(file), artifact::sha256(bytes).into())).collect();
     let json = json!({"files": hashes.keys().collect::<Vec<_>>(), "sha256": hashes, "claim": claim});
     Ok(Answer { text, json })
-}
-
-/// What the outputs of a turned network may be further from the target's than those of the model; the first of these that the checker accepts.
-const MORE: [f64; 4] = [1.0 / 68_719_476_736.0, 1.0 / 16_777_216.0, 1.0 / 1024.0, 0.125];
-
-/// What the checker proves of the turned weights.
-fn recertified(export: &TransformerLens, stated: &Stated) -> Result<(f64, Contents)> {
-    let mut said = String::new();
-    for more in MORE {
-        let bound = stated.bound + more;
-        let contents = export.contents(stated, bound)?;
-        match verdict(&contents) {
-            Some(Verdict::Accepted(_)) => return Ok((bound, contents)),
-            Some(other) => said = other.to_string(),
-            None => "there is no certificate".clone_into(&mut said),
-        }
-    }
-    Err(Error::declined("no error of the rotated network is proved, and nothing was written")
-        .note("checker", said)
-        .note("try", "fewer tokens or integers, or leave out --rotate"))
 }
 
 /// What the file's properties claim, on one line.

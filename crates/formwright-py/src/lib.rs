@@ -17,7 +17,7 @@ use formwright::error::{Error, ErrorKind};
 use formwright::eval::float::Engine;
 use formwright::eval::indexed;
 use formwright::exact::Rat;
-use formwright::export::{floats, metadata, onnx};
+use formwright::export::{self, floats, metadata, onnx, transformerlens, vnnlib};
 use formwright::lattice::Grid;
 use formwright::plan::{self, compile_first};
 use formwright::target::{Source, Table};
@@ -181,6 +181,12 @@ impl Native {
         contents.write(&self.model, &dir).map_err(|error| raised(py, &error))
     }
 
+    /// The page that `report.html` is.
+    fn report(&self, py: Python<'_>) -> PyResult<String> {
+        let model = self.model.clone();
+        detached(py, move || formwright::report::page(&model))
+    }
+
     /// Writes an ONNX file.
     fn onnx(&self, py: Python<'_>, file: PathBuf, stages: bool) -> PyResult<()> {
         artifact::check_new(&file).map_err(|error| raised(py, &error))?;
@@ -188,9 +194,41 @@ impl Native {
         let bytes = detached(py, move || onnx::to_bytes(floats(&model)?, &metadata(&model)?, stages))?;
         artifact::write_new(&file, &bytes).map_err(|error| raised(py, &error))
     }
+
+    /// Writes a folder for TransformerLens, in the basis of a seed if there is one.
+    fn transformerlens(&self, py: Python<'_>, dir: PathBuf, rotate: Option<u64>) -> PyResult<()> {
+        self.folder(py, &dir, move |model| {
+            let refused = |contents: &Contents| match verdict(contents) {
+                Some(Verdict::Accepted(_)) => None,
+                Some(other) => Some(other.to_string()),
+                None => Some("there is no certificate".to_owned()),
+            };
+            Ok(transformerlens::files(model, rotate, refused)?.0)
+        })
+    }
+
+    /// Writes a folder of VNN-LIB instances.
+    fn vnnlib(&self, py: Python<'_>, dir: PathBuf, cells: Option<usize>) -> PyResult<()> {
+        self.folder(py, &dir, move |model| {
+            Ok(vnnlib::files(model, &metadata(model)?, cells.unwrap_or(vnnlib::CELLS))?.files)
+        })
+    }
 }
 
 impl Native {
+    /// Writes a folder that is not there yet.
+    fn folder(
+        &self,
+        py: Python<'_>,
+        dir: &Path,
+        files: impl FnOnce(&Model) -> formwright::error::Result<export::Files> + Send + 'static,
+    ) -> PyResult<()> {
+        artifact::check_new(dir).map_err(|error| raised(py, &error))?;
+        let model = self.model.clone();
+        let files = detached(py, move || files(&model))?;
+        artifact::write_new_folder(dir, &files).map_err(|error| raised(py, &error))
+    }
+
     fn of(model: Model) -> Self {
         Self { model: Arc::new(model), engine: OnceLock::new() }
     }

@@ -12,6 +12,9 @@ use crate::construct::yun::AsPrinted;
 use crate::error::{Error, Result};
 use crate::network::FloatNetwork;
 
+/// Files by name.
+pub type Files = Vec<(String, Vec<u8>)>;
+
 /// The network of a model that can be exported: one of floats.
 pub fn floats(model: &Model) -> Result<&FloatNetwork> {
     model.float().ok_or_else(|| {

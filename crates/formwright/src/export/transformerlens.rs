@@ -14,8 +14,9 @@
 
 use serde_json::{Value, json};
 
-use super::{metadata, rotate};
+use super::{Files, metadata, rotate};
 use crate::artifact::{Contents, tensors};
+use crate::bound::Norm;
 use crate::compile::{Model, Proof, Stated};
 use crate::error::{Error, Result};
 use crate::exact::Rat;
@@ -52,6 +53,36 @@ struct Sides {
     heads: usize,
     head_size: usize,
     hidden: usize,
+}
+
+/// What the outputs of a turned network may be further from the target's than those of the model; the first of these that the checker accepts.
+const MORE: [f64; 4] = [1.0 / 68_719_476_736.0, 1.0 / 16_777_216.0, 1.0 / 1024.0, 0.125];
+
+/// The files, with a bound on how far outputs are from the target's if one is proved. Of a network in another basis it is proved anew: `refused` has the
+/// checker's reason against files, if it has one, and the files that it accepts are among those that are given.
+pub fn files(
+    model: &Model,
+    rotate: Option<u64>,
+    refused: impl Fn(&Contents) -> Option<String>,
+) -> Result<(Files, Option<f64>)> {
+    let export = TransformerLens::new(model, rotate)?;
+    let stated = model.stated()?;
+    let (Some(stated), Some(_)) = (&stated, rotate) else {
+        let bound = stated.filter(|stated| stated.norm == Norm::Sup).map(|stated| stated.bound);
+        return Ok((export.files(bound)?, bound));
+    };
+    let mut said = String::new();
+    for bound in MORE.map(|more| stated.bound + more) {
+        let contents = export.contents(stated, bound)?;
+        let Some(reason) = refused(&contents) else {
+            let proof = contents.files().into_iter().map(|(name, bytes)| (name.to_owned(), bytes.to_vec()));
+            return Ok((proof.chain(export.files(Some(bound))?).collect(), Some(bound)));
+        };
+        said = reason;
+    }
+    Err(Error::declined("no error of the rotated network is proved, and nothing was written")
+        .note("checker", said)
+        .note("try", "fewer tokens or integers, or leave out --rotate"))
 }
 
 type Named = (String, Vec<usize>, Vec<f64>);
@@ -94,7 +125,7 @@ impl<'m> TransformerLens<'m> {
     }
 
     /// The files; `bound` is what is proved of the outputs, in the supremum norm.
-    pub fn files(&self, bound: Option<f64>) -> Result<Vec<(String, Vec<u8>)>> {
+    pub fn files(&self, bound: Option<f64>) -> Result<Files> {
         let text = |value: &Value| format!("{value:#}\n").into_bytes();
         let tensors = self.tensors();
         let weights = tensors::named_to_bytes(self.network.precision, &tensors)?;

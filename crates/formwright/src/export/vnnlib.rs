@@ -45,6 +45,9 @@ pub struct VnnLib {
     pub cells: u64,
 }
 
+/// Instances where nobody says how many.
+pub const CELLS: usize = 16;
+
 /// The claim at `cells` cells, evenly spread over all that there are.
 pub fn files(model: &Model, metadata: &[(String, String)], cells: usize) -> Result<VnnLib> {
     let (Some(network), true) = (model.float(), model.is_claimed()) else {
