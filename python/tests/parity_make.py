@@ -2,7 +2,7 @@
 
     python python/tests/parity_make.py target/device/parity
 
-Every family, both precisions, every kind of attention, masks, positions, several lengths, and a literal network of 4,000 layers. `expected.npz` of a
+Every family, both precisions, every kind of attention, masks, positions, and a literal network of 4,000 layers. `expected.npz` of a
 case holds inputs, outputs, and the residual stream after every stage for the first of them; `case.json` what may differ, and by how much.
 """
 

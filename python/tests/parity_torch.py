@@ -3,8 +3,8 @@
     python python/tests/parity_torch.py target/device/parity [cuda]
 
 Needs PyTorch and numpy, nothing of formwright but `torch.py`. Outputs may differ by twice the stated rounding. A lattice network's stages before the
-values are exact in any order, and must agree bit by bit; other states may differ by NEAR units of rounding, relative to the largest number around,
-which is experience and no proof. Prints a table; fails if anything differs by more.
+values are exact in any order, and must agree bit by bit. Of other states nothing is stated: how far they are apart is told, in units of rounding of
+the largest number around. Prints a table; fails if anything differs by more.
 """
 
 import importlib.util
@@ -15,8 +15,6 @@ from pathlib import Path
 
 import numpy
 import torch
-
-NEAR = 256
 
 spec = importlib.util.spec_from_file_location("folder", Path(__file__).parents[1] / "formwright" / "torch.py")
 folder = importlib.util.module_from_spec(spec)
@@ -55,7 +53,6 @@ def compare(case: Path, device: str) -> str:
             if name in allowed["exact"]:
                 assert (found == wanted).all(), f"{case.name}, {name}: not equal, bit by bit"
             far = max(far, float(numpy.abs(found - wanted).max() / max(numpy.abs(wanted).max(), 1e-300) / unit))
-        assert far <= NEAR, f"{case.name}: states {far:.1f} units of rounding apart"
         running = seconds(lambda: model(x[:1000]))
     # A copy that is given the state of the other is the other.
     other = folder.load(case).to(device)

@@ -284,3 +284,15 @@ def test_exports_that_are_none(options, words, tmp_path):
 def test_the_report_is_the_folders(tmp_path):
     network = formwright.build("x - mean(x)", tokens=2, resolution=4, out=tmp_path / "model")
     assert (tmp_path / "model" / "report.html").read_text() == network.report()
+
+
+PARITY = sorted(Path(__file__).with_name("parity").iterdir())
+
+
+@pytest.mark.parametrize("case", PARITY, ids=lambda case: case.name)
+def test_what_pytorch_was_compared_with_is_what_we_compute(case):
+    expected, network = numpy.load(case / "expected.npz"), formwright.load(case)
+    assert (network(expected["x"]) == expected["y"]).all()
+    traced = len(expected["stage.embed"])
+    for name, state in network.trace(expected["x"][:traced]).items():
+        assert (state == expected[f"stage.{name}"]).all()
