@@ -1,5 +1,7 @@
 //! Every folder of the corpus gets the verdict that it must have, for the reason that it has; and what is said of it, word by word and number by number.
 
+#![allow(clippy::expect_used)]
+
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -649,7 +649,9 @@ fn constants_are_those_of_the_page() {
 
 fn total_of(format: Format, terms: &[Range]) -> (Value, Dyadic) {
     let mut sum = Sum::new(format);
-    terms.iter().for_each(|term| sum.weighted(&Dyadic::ONE, &Value::float(term.clone(), format)));
+    for term in terms {
+        sum.weighted(&Dyadic::ONE, &Value::float(term.clone(), format));
+    }
     let total = sum.total(None).unwrap();
     (total.value, total.error)
 }

@@ -334,7 +334,8 @@ fn parallel_work_keeps_its_order() {
     assert_eq!(squares, items.iter().map(|x| x * x).collect::<Vec<_>>());
     let first = in_parallel(&items, |x| if x % 300 == 299 { Err(super::declined(x.to_string())) } else { Ok(()) });
     assert!(matches!(first, Err(Stop::Declined(reason)) if reason.what == "299"));
-    assert!(in_parallel(&[] as &[usize], |x| Ok(*x)).is_ok_and(|none| none.is_empty()));
+    let none: [usize; 0] = [];
+    assert!(in_parallel(&none, |x| Ok(*x)).is_ok_and(|none| none.is_empty()));
 }
 
 /// A row that reads one coordinate.

@@ -151,7 +151,7 @@ fn a_sweep_reaches_what_its_formula_says() {
             reads: [[1.0, 2.0, 0.5][below(3) as usize], -1.0, 0.25][..dims].to_vec(),
             writes: [small, 2.0_f64.powi(below(100) as i32)][usize::from(below(8) == 0)],
             lambda,
-            thresholds: blocks[..1 + below(3) as usize].iter().map(|b| [*b, b + 1.0]).collect(),
+            thresholds: blocks[..=below(3) as usize].iter().map(|b| [*b, b + 1.0]).collect(),
             start: ends[..dims].iter().map(|[a, b]| [a.min(*b), a.max(*b)]).collect(),
         };
         let (wanted, close) = case.formula();
