@@ -149,3 +149,6 @@ pub fn sweep(layers: &[Layer], z: &mut [Value], tokens: usize, format: Format) -
     }
     Err(Overflow("a sweep is not shown to stay within the format".into()))
 }
+
+#[cfg(test)]
+mod tests;

@@ -592,3 +592,6 @@ fn compared(op: &str, a: &Range, b: &Range) -> Option<bool> {
     };
     if always { Some(true) } else { never.then_some(false) }
 }
+
+#[cfg(test)]
+mod tests;

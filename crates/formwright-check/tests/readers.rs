@@ -95,7 +95,24 @@ fn a_certificate_has_one_form() {
     let digits = "7".repeat(4096);
     assert_eq!(edited(&net, "bound 0", &format!("bound {digits}")), "accepted");
     assert_eq!(edited(&net, "bound 0", &format!("bound {digits}7")), "format");
+    assert_eq!(edited(&net, "bound 0", &format!("bound 1/{digits}")), "accepted");
     assert_eq!(edited(&net, "bound 0", &format!("bound 1/{digits}7")), "format");
+    // Counts and limits below 2^31 are of the format, whatever else they are.
+    assert_eq!(edited(&net, "dims 1", "dims 2147483647"), "weights");
+    assert_eq!(edited(&net, "mask * * * * no", "mask * 2147483647 * * no"), "accepted");
+    assert_eq!(edited(&net, "mask * * * * no", "mask -2147483647 * * * no"), "accepted");
+}
+
+#[test]
+fn a_certificate_has_at_most_2_to_the_24_bytes() {
+    let net = identity();
+    let length = net.certificate(net.target.as_bytes(), &net.weights()).len() + "assume \n".len();
+    let assuming = |length: usize| {
+        let words = "x".repeat(length);
+        edited(&net, "assumptions 0\n", &format!("assumptions 1\nassume {words}\n"))
+    };
+    assert_eq!(assuming((1 << 24) - length), "scope");
+    assert_eq!(assuming((1 << 24) - length + 1), "format");
 }
 
 #[test]
@@ -110,6 +127,11 @@ fn a_certificate_is_about_these_bytes() {
     assert_eq!(said(&[target, b" "].concat(), &weights), "hash");
     assert_eq!(said(target, &[&weights, b" ".as_slice()].concat()), "hash");
     assert_eq!(edited(&net, "sha256 target.json ", "sha256 target.json 0"), "format");
+    let hash = formwright_check::sha256(target);
+    assert_eq!(edited(&net, &hash, &"0".repeat(64)), "hash");
+    for other in ["G", "g", "A", "-"] {
+        assert_eq!(edited(&net, &hash, &format!("{other}{}", "0".repeat(63))), "format");
+    }
 }
 
 /// What is said of tensors with this header, for the network with one unit.
@@ -147,6 +169,16 @@ fn the_tensors_fill_the_file_and_are_those_of_the_network() {
         ("}}", "}},"),
         ("{\"embed.w", "[\"embed.w"),
     ];
+    let metadata =
+        |is: &str| headed(|header| header.replacen('{', &format!(r#"{{"__metadata__":{is},"#), 1), |data| data);
+    assert_eq!([metadata("1"), metadata(r#"{"a":1}"#), metadata(r#"{"a":"b","c":null}"#)], ["weights"; 3]);
+    // Tensors that lie in another order than they are listed: the bias is 1, and the weight 0.
+    let swapped =
+        |header: String| header.replacen("[0,8]", "[-]", 1).replacen("[8,16]", "[0,8]", 1).replacen("[-]", "[8,16]", 1);
+    assert_eq!(headed(swapped, |data| data), "point");
+    // One has the bytes of two.
+    let wide = |header: String| header.replacen("[0,8]", "[0,16]", 1).replacen("[8,16]", "[16,16]", 1);
+    assert_eq!(headed(wide, |data| data), "weights");
     for (from, to) in edits {
         assert_eq!(headed(|header| header.replacen(from, to, 1), |data| data), "weights", "{from} to {to}");
     }
@@ -167,6 +199,9 @@ fn the_tensors_fill_the_file_and_are_those_of_the_network() {
 fn targets_are_read_strictly() {
     let net = |target: &str| Artifact { target: target.into(), ..identity() };
     let plain = identity().target;
+    let escapes = r#"{"name":"\n\t\r\/\\\"\u0041 \u00e9","kind""#;
+    accepted(&net(&plain.replacen("{\"kind\"", escapes, 1)));
+    rejected(&net(&plain.replacen("{\"kind\"", &escapes.replace("u0041", "u00"), 1)), "target");
     accepted(&net(&plain.replace("{\"kind\"", " {\n \"name\" : \"x\", \"text\":\"x\",\t\"kind\"")));
     let edits = [
         ("{\"kind\"", "{\"more\":0,\"kind\""),
@@ -221,8 +256,10 @@ fn targets_are_not_too_deep() {
         let each = format!("{}{TOKEN}{}", open.repeat(depth), close.repeat(depth));
         Artifact { target: on_integers(&each, 0, 3), ..identity() }
     };
-    accepted(&nested("{\"negate\":", "}", 240));
-    rejected(&nested("{\"negate\":", "}", 260), "target");
+    // The expression lies inside of three values, what is negated in it inside of one more each: 256, and 257. An odd number of signs is read, but is no identity.
+    accepted(&nested("{\"negate\":", "}", 252));
+    rejected(&nested("{\"negate\":", "}", 253), "point");
+    rejected(&nested("{\"negate\":", "}", 254), "target");
     rejected(&nested("{\"negate\":", "}", 100_000), "target");
     rejected(&nested("[", "]", 100_000), "target");
 }
@@ -473,6 +510,35 @@ fn the_parts_must_fit() {
         accepted(&averaging(mask));
     }
     rejected(&averaging("* * 1 * no").with("tokens", "1 2"), "claim");
+    // Only the last token of the most sees nothing; or only the first of the fewest does.
+    rejected(&averaging("0 * * 0 no").with("tokens", "1 2"), "claim");
+    rejected(&averaging("1 * * * no").with("tokens", "1 2"), "claim");
+    rejected(&identity().positions(&[&[0.0]]), "claim");
+    // Sizes that a kind of attention does not have; with those that it has it is not decided.
+    for (kind, sizes) in [
+        ("softmax", "1 0 1 0"),
+        ("softmax", "1 1 0 0"),
+        ("softmax", "1 1 1 1"),
+        ("average", "1 1 1 0"),
+        ("average", "1 0 0 0"),
+        ("average", "1 0 1 1"),
+        ("linformer", "1 1 1 0"),
+        ("linformer", "1 0 1 1"),
+        ("performer", "1 1 1 0"),
+        ("performer", "1 1 0 1"),
+    ] {
+        let mut net = averaging("* * * * no");
+        net.runs[0] = format!("run 1 attention {kind} {sizes}");
+        rejected(&net, "claim");
+    }
+    for (kind, sizes) in [("average", "1 0 1 0"), ("linformer", "1 1 1 1"), ("performer", "1 1 1 1")] {
+        let mut net = averaging("* * * * no");
+        net.runs[0] = format!("run 1 attention {kind} {sizes}");
+        declined(&net);
+    }
+    let mut none = averaging("* * * * no");
+    none.runs = vec!["run 1 attention softmax 0 1 1 0".into()];
+    rejected(&none, "claim");
     let table = |resolution: usize| {
         format!(
             r#"{{"kind":"table","tokens":1,"dims":1,"output_dims":1,"resolution":{resolution},"symmetry":"none","values":[[[0]],[[1]]]}}"#
@@ -495,14 +561,25 @@ fn what_is_not_decided_is_declined() {
     declined(&over_box().with("norm", "sup"));
     declined(&over_box().with("over", "space"));
     declined(&over_box().with("norm", "lp 3/2"));
+    accepted(&over_box().with("norm", "lp 64"));
     declined(&over_box().with("norm", "lp 65"));
+    declined(&over_box().with("norm", "lp 0"));
     declined(&over_box().with("tokens", "1 2"));
     declined(&over_box().over_box(0, "0 0"));
-    declined(&identity().with("tokens", "1 66"));
-    declined(&identity().with("tokens", "4097 4097"));
+    let zeros = || Artifact { target: on_integers(TOKEN, 0, 1), ..identity() };
+    accepted(&zeros().with("tokens", "1 65"));
+    declined(&zeros().with("tokens", "1 66"));
+    accepted(&zeros().with("tokens", "4096 4096"));
+    declined(&zeros().with("tokens", "4097 4097"));
+    // More work than is done, over integers and over a box.
+    declined(&identity().with("tokens", "1500 1500"));
+    declined(&over_box().over_box(512, "0 0"));
     declined(&Artifact { target: on_integers(TOKEN, 0, 131_073), ..identity() }.with("tokens", "1 1"));
     let masked = averaging("-1 0 * * no");
     declined(&Artifact { target: on_box(TOKEN), ..masked }.over_box(2, "0 0"));
+    let head = |mask: &'static str| Head { mask, q: vec![0.0], q_bias: 0.0, k: vec![0.0], v: vec![1.0], o: vec![0.0] };
+    accepted(&over_box().attention(&[head("* * * * no"), head("* * * * no")]));
+    declined(&over_box().attention(&[head("* * * * no"), head("-1 0 * * no")]));
     let mut average = averaging("* * * * no");
     average.runs[0] = "run 1 attention average 1 0 1 0".into();
     declined(&average);

@@ -491,3 +491,82 @@ fn a_sort_of_places_sees_the_order() {
         format!(r#"{{"if":[{{"compare":["equal","index",{{"number":"0"}}]}},{{"sort":{inner}}},{{"number":"0"}}]}}"#);
     rejected(&Artifact::new(on_integers(&each, 0, 2), 3, "0", &[(0.0, 0.0)], &[0.0]), "point");
 }
+
+#[test]
+fn outputs_are_looked_at_in_every_place() {
+    // Only the output of one place is wrong, by its position or by the target.
+    let token = r#""token""#;
+    let net = |target: &str| Artifact::new(on_integers(target, 0, 2), 2, "0", &[(1.0, 0.0)], &[1.0]);
+    accepted(&net(token).positions(&[&[0.0], &[0.0]]));
+    rejected(&net(token).positions(&[&[0.0], &[1.0]]), "point");
+    rejected(&net(token).positions(&[&[1.0], &[0.0]]), "point");
+    let more_at = |place: &str| {
+        let more = format!(r#"{{"binary":["add","token",{}]}}"#, number("1"));
+        net(&format!(r#"{{"if":[{},{more},"token"]}}"#, equal(r#""index""#, place)))
+    };
+    accepted(&more_at("2"));
+    rejected(&more_at("1"), "point");
+    rejected(&more_at("0"), "point");
+    accepted(&more_at("1").positions(&[&[0.0], &[1.0]]));
+    rejected(&more_at("1").positions(&[&[1.0], &[0.0]]), "point");
+}
+
+/// `⌊2^97/3⌋/2^97` and the next one: the digits of 1/3 that are kept.
+const THIRDS: [&str; 2] = [
+    "26409387504754779197847983445/79228162514264337593543950336",
+    "52818775009509558395695966891/158456325028528675187087900672",
+];
+
+#[test]
+fn claims_that_are_false_in_the_last_digit_are_rejected() {
+    let [below, above] = THIRDS;
+    let constant =
+        |is: &str, bound: &str| Artifact::new(on_integers(&number(is), 0, 1), 1, bound, &[(0.0, 0.0)], &[1.0]);
+    accepted(&constant(below, "1/3"));
+    rejected(&constant(above, "1/3"), "point");
+    let boxed = |is: &str, interval: &str, bound: &str| {
+        let target = on_box(&number(is)).replace("[0,1]", interval);
+        Artifact::new(target, 1, bound, &[(0.0, 0.0)], &[1.0]).over_box(1, "0 0")
+    };
+    accepted(&boxed(below, "[0,1]", "1/3"));
+    rejected(&boxed(above, "[0,1]", "1/3"), "integral");
+    // The volume of [0, 1/3].
+    accepted(&boxed("1", r#"[0,"1/3"]"#, above));
+    rejected(&boxed("1", r#"[0,"1/3"]"#, below), "integral");
+    // (1 + 2^-60)^2 has more digits than are kept.
+    let bound = "1152921504606846977/1152921504606846976";
+    let more = "1606938044258990276935758667249326548868185385823315429425153/1606938044258990275541962092341162602522202993782792835301376";
+    let table = format!(
+        r#"{{"kind":"table","tokens":1,"dims":1,"output_dims":1,"resolution":1,"symmetry":"none","values":[[["{more}"]]]}}"#
+    );
+    rejected(&Artifact { target: table, ..boxed("0", "[0,1]", bound).with("norm", "lp 2") }, "integral");
+}
+
+#[test]
+fn a_box_is_as_large_as_its_sides() {
+    let off = |interval: &str, bound: &str| {
+        let target = on_box(&number("1/2")).replace("[0,1]", interval);
+        Artifact::new(target, 1, bound, &[(0.0, 0.0)], &[1.0]).over_box(2, "0 0")
+    };
+    accepted(&off("[1,2]", "1/2"));
+    rejected(&off("[1,2]", "7/16"), "integral");
+    accepted(&off("[-3,1]", "2"));
+    rejected(&off("[-3,1]", "31/16"), "integral");
+}
+
+#[test]
+fn blocks_of_a_run_follow_each_other() {
+    // Twice x + x is 4x, not 3x.
+    let run = |times: &str| {
+        let target = format!(r#"{{"binary":["mul","token",{}]}}"#, number(times));
+        let mut net = Artifact::new(on_integers(&target, 0, 3), 1, "0", &[(1.0, 0.0)], &[1.0]);
+        net.runs = vec!["run 2 attention softmax 1 1 1 0".into(), "mask * * * * no".into()];
+        for (name, value) in [("q", 0.0), ("k", 0.0), ("v", 1.0), ("o", 1.0)] {
+            net.tensor(&format!("0.attn.{name}"), &[2, 1, 1, 1], vec![value; 2]);
+        }
+        net.tensor("0.attn.q_bias", &[2, 1, 1], vec![0.0; 2]);
+        net
+    };
+    accepted(&run("4"));
+    rejected(&run("3"), "point");
+}

@@ -143,7 +143,7 @@ pub(super) fn excess(keys: usize, format: Format) -> Dyadic {
 }
 
 /// Keys whose values lie apart from all others', with a number amid them: tokens that are equal but for rounding stay together.
-fn groups(values: &[&Range]) -> Vec<(Vec<usize>, Range)> {
+pub(super) fn groups(values: &[&Range]) -> Vec<(Vec<usize>, Range)> {
     let mut order: Vec<usize> = (0..values.len()).collect();
     order.sort_by_key(|k| values.get(*k).map(|value| value.lo.clone()));
     let mut groups: Vec<(Vec<usize>, Range)> = Vec::new();

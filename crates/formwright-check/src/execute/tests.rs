@@ -14,9 +14,10 @@
     clippy::unwrap_used
 )]
 
-use super::attention::{excess, softmax};
-use super::sum::Sum;
-use super::{Index, Program, Value, rounded};
+use super::attention::{excess, groups, softmax};
+use super::forward::feed_forward;
+use super::sum::{Sum, inverse_power, nearest, snap, times};
+use super::{Index, Program, Value, gamma, large, rounded};
 use crate::certificate::Mask;
 use crate::number::{Dyadic, Range};
 use crate::sweep::sweep;
@@ -291,6 +292,15 @@ impl Floats {
                 if heads == 2 && machine.chance(2) {
                     parts[1][2] = parts[0][2].clone();
                     parts[1][3] = parts[0][3].iter().map(Line::negated).collect();
+                    masks[1] = masks[0].clone();
+                    // Sometimes all but a pair.
+                    match machine.below(8) {
+                        0 => parts[1][2][0].weights[0] += 1.0,
+                        1 => parts[1][3][0].weights[0] *= 2.0,
+                        2 => parts[1][3][0].weights[0] *= -1.0,
+                        3 => masks[1].limits = [Some(0), Some(0), None, None],
+                        _ => {}
+                    }
                 }
                 layers.push(Floor::Attention(parts, masks));
             } else {
@@ -569,6 +579,257 @@ fn skipped_layers_rest() {
         }
     }
     assert!(skipped > 1000, "only {skipped} were skipped");
+}
+
+/// `m·2^e`.
+fn dyadic(m: i64, e: i64) -> Dyadic {
+    Dyadic::new(m.into(), e)
+}
+
+#[test]
+fn products_snap_to_the_number_that_they_are_near() {
+    let single = Format::SINGLE;
+    let one = |off: i64, e: i64| &Dyadic::ONE + &dyadic(off, e);
+    let half = dyadic(3, -1);
+    let near = |x: &Dyadic| {
+        let snapped = snap(x, single);
+        assert_eq!(snap(&-x, single), snapped.as_ref().map(|x| -x), "signs are alike");
+        snapped
+    };
+    // From 1 on numbers are 2^-23 apart, below it 2^-24.
+    assert_eq!(near(&one(3, -26)), Some(Dyadic::ONE));
+    assert_eq!(near(&one(-1, -25)), Some(Dyadic::ONE));
+    assert_eq!(near(&one(-33, -30)), Some(one(-1, -24)));
+    assert_eq!(near(&(&half + &dyadic(1, -25))), Some(half.clone()));
+    assert_eq!(near(&(&half - &dyadic(1, -25))), Some(half.clone()));
+    // Ties: another number is as near.
+    assert_eq!(near(&(&half + &dyadic(1, -24))), None);
+    assert_eq!(near(&(&half - &dyadic(1, -24))), None);
+    assert_eq!(near(&one(1, -24)), None);
+    // Numbers that may be flushed.
+    assert_eq!(near(&dyadic(1, -126)), Some(dyadic(1, -126)));
+    assert_eq!(near(&dyadic(1, -127)), None);
+    assert_eq!(
+        [inverse_power(&dyadic(1, 3)), inverse_power(&dyadic(-1, -3))],
+        [Some(dyadic(1, -3)), Some(dyadic(-1, 3))]
+    );
+    assert_eq!([inverse_power(&dyadic(3, 0)), inverse_power(&Dyadic::ZERO)], [None, None]);
+}
+
+#[test]
+fn numbers_at_the_end_of_the_normal_range() {
+    for format in [Format::SINGLE, Format::DOUBLE] {
+        let least = Dyadic::power_of_two(format.least);
+        for x in [&least, &-&least] {
+            assert_eq!(rounded(&Range::point(x.clone()), format), Value::point(x.clone()));
+        }
+        // A little less may be flushed before it is rounded.
+        let less = &least - &Dyadic::power_of_two(format.least - 100);
+        assert_eq!(rounded(&Range::point(less.clone()), format).range, Range { lo: Dyadic::ZERO, hi: least.clone() });
+        assert_eq!(rounded(&Range::point(-&less), format).range, Range { lo: -&least, hi: Dyadic::ZERO });
+        assert_eq!(nearest(&less, format), least);
+        let mut sum = Sum::new(format);
+        (0..3).for_each(|_| sum.known(&least));
+        let total = sum.total(None).unwrap();
+        assert_eq!((total.value, total.error), (Value::point(&(&least + &least) + &least), Dyadic::ZERO));
+    }
+}
+
+#[test]
+fn constants_are_those_of_the_page() {
+    let u = Dyadic::power_of_two(-24);
+    // 3u (1 + 6u), above 3u/(1 - 3u).
+    assert_eq!(gamma(3, Format::SINGLE), &(&u * &dyadic(3, 0)) * &(&Dyadic::ONE + &(&u * &dyadic(6, 0))));
+    assert_eq!(times(12, -3), dyadic(3, -1));
+    assert_eq!(excess(2, Format::SINGLE), &gamma(3, Format::SINGLE) + &dyadic(1, -125));
+    assert_eq!((Format::SINGLE.theta, Format::DOUBLE.theta), (-20, -49));
+    // Two numbers below 2^(most - 2) add up to less than 2^(most - 1).
+    assert!(large(&dyadic(1, 125), Format::SINGLE) && !large(&dyadic(1, 124), Format::SINGLE));
+}
+
+fn total_of(format: Format, terms: &[Range]) -> (Value, Dyadic) {
+    let mut sum = Sum::new(format);
+    for term in terms {
+        sum.weighted(&Dyadic::ONE, &Value::float(term.clone(), format));
+    }
+    let total = sum.total(None).unwrap();
+    (total.value, total.error)
+}
+
+#[test]
+fn two_terms_are_off_by_the_smaller_one_at_most() {
+    let (one, tiny) = (Range::point(Dyadic::ONE), times(8, Format::DOUBLE.least));
+    let small = Range { lo: dyadic(1, -60), hi: dyadic(3, -60) };
+    for terms in [[one.clone(), small.clone()], [small, one.clone()]] {
+        let (value, error) = total_of(Format::DOUBLE, &terms);
+        assert_eq!((value.range, error), (one.clone(), &dyadic(3, -60) + &tiny));
+    }
+    // Larger ones by half a unit in the last place of the sum.
+    let terms = [Range { lo: dyadic(1, -2), hi: dyadic(3, -2) }, Range { lo: Dyadic::ONE, hi: dyadic(5, -2) }];
+    let (_, error) = total_of(Format::DOUBLE, &terms);
+    assert_eq!(error, &dyadic(2, -53) + &tiny);
+}
+
+#[test]
+fn sums_of_three_terms_are_absorbed_or_off() {
+    let format = Format::DOUBLE;
+    let (one, tiny) = (Range::point(Dyadic::ONE), times(12, format.least));
+    let part = |size: Dyadic| Range { lo: &size * &dyadic(1, -1), hi: size };
+    // Together below 2^-54, a quarter of what numbers below 1 are apart… and 3/2 of it.
+    let below = dyadic(1023, -65);
+    let (value, error) = total_of(format, &[one.clone(), part(below.clone()), part(below.clone())]);
+    let rest = &below + &below;
+    assert_eq!(value, Value::point(Dyadic::ONE));
+    assert_eq!(error, &(&rest * &(&Dyadic::ONE + &dyadic(6, -53))) + &tiny);
+    let above = dyadic(3, -56);
+    let (value, error) = total_of(format, &[one.clone(), part(above.clone()), part(above.clone())]);
+    assert!(!value.range.is_point(), "{value:?}");
+    let sizes = &Dyadic::ONE + &(&above + &above);
+    let least = &(&gamma(3, format) * &sizes) + &tiny;
+    assert!(least <= error && error <= &least * &(&Dyadic::ONE + &dyadic(1, -50)), "{error}");
+    // Sizes with more digits than are kept are rounded up.
+    let long = &Dyadic::ONE + &dyadic(1, -90);
+    let mut sum = Sum::new(format);
+    sum.known(&long);
+    sum.known(&dyadic(5, -2));
+    sum.weighted(&Dyadic::ONE, &Value::float(Range { lo: dyadic(1, -1), hi: dyadic(3, -2) }, format));
+    let total = sum.total(None).unwrap();
+    let least = &(&gamma(3, format) * &(&long + &dyadic(2, 0))) + &tiny;
+    assert!(least <= total.error && total.error <= &least * &(&Dyadic::ONE + &dyadic(1, -50)));
+}
+
+#[test]
+fn snapped_sums_are_off_by_what_they_snap() {
+    // Three times 3·fl(1/3), each of which is 1 - 2^-54.
+    let mut sum = Sum::new(Format::DOUBLE);
+    let third = exact(1.0 / 3.0);
+    (0..3).for_each(|_| sum.known(&(&third * &dyadic(3, 0))));
+    let total = sum.total(None).unwrap();
+    assert_eq!((total.value, total.error), (Value::point(dyadic(3, 0)), dyadic(3, -54)));
+}
+
+#[test]
+fn sums_stay_below_half_of_the_largest_power() {
+    let mut fits = Sum::new(Format::SINGLE);
+    fits.known(&(&dyadic(1, 126) - &dyadic(1, 102)));
+    assert!(fits.total(None).is_ok());
+    let mut large = Sum::new(Format::SINGLE);
+    large.known(&dyadic(1, 126));
+    assert!(large.total(None).is_err());
+    let mut long = Sum::new(Format::DOUBLE);
+    (0..1 << 20).for_each(|_| long.known(&Dyadic::ONE));
+    assert!(long.total(None).is_ok());
+    long.known(&Dyadic::ONE);
+    assert!(long.total(None).is_err());
+}
+
+#[test]
+fn groups_are_apart() {
+    let range = |lo: i64, hi: i64| Range { lo: dyadic(lo, 0), hi: dyadic(hi, 0) };
+    let found = |values: &[Range]| groups(&values.iter().collect::<Vec<_>>());
+    let centre = |m: i64, e: i64| Range::point(dyadic(m, e));
+    // Those that touch are together, in the order of their lower ends.
+    let values = [range(5, 6), range(0, 3), range(10, 10), range(3, 4), range(1, 2)];
+    assert_eq!(found(&values), [(vec![1, 4, 3], centre(2, 0)), (vec![0], centre(11, -1)), (vec![2], centre(10, 0))]);
+    // A later one that ends before does not shorten the group.
+    assert_eq!(found(&[range(0, 9), range(1, 2), range(5, 6)]), [(vec![0, 1, 2], centre(9, -1))]);
+    assert_eq!(found(&[]), []);
+}
+
+/// The least negative bias, in size, at which a layer is known to rest, and one below.
+fn resting(reads: &[f64], z: &[f64], format: Format) {
+    let (reads, z): (Vec<Dyadic>, Vec<Dyadic>) =
+        (reads.iter().map(|x| exact(*x)).collect(), z.iter().map(|x| exact(*x)).collect());
+    let terms: Vec<Dyadic> = reads.iter().zip(&z).map(|(a, b)| a * b).collect();
+    let t = terms.iter().fold(Dyadic::ZERO, |sum, term| &sum + term);
+    let size = terms.iter().fold(Dyadic::ZERO, |sum, term| &sum + &term.abs());
+    // Rounding adds at most γ_k of the terms, and of the bias, and 4k least normal numbers.
+    let k = reads.len() + 1;
+    let reach = &(&t + &(&gamma(k, format) * &size)) + &times(4 * k, format.least);
+    let share = &Dyadic::ONE - &gamma(k, format);
+    let fine = reach.top() - 80;
+    let edge = Range::point(reach).over(&Range::point(share)).unwrap().hi.up(fine);
+    let next = |bias: &Dyadic, sign: i64, gain: f64| {
+        let weights = |sign: i64| reads.iter().map(|x| x * &dyadic(sign, 0)).enumerate().collect::<Vec<_>>();
+        // The first unit opens to the left, or the right, far away.
+        let units = vec![
+            Row { weights: weights(1), bias: if sign == 1 { -bias } else { dyadic(-1, 40) } },
+            Row { weights: weights(sign), bias: -bias },
+        ];
+        let gains = [gain, 0.0].map(|bias| Row { weights: vec![(0, Dyadic::ONE)], bias: exact(bias) }).to_vec();
+        let layers = [Layer::FeedForward { units, gains }];
+        let values: Vec<Value> = z.iter().map(|x| Value::point(x * &dyadic(sign, 0))).collect();
+        Index::new(&layers, format).unwrap().next(0, &values, format)
+    };
+    for sign in [1, -1] {
+        assert_eq!(next(&edge, sign, 0.0), 1, "at rest");
+        assert_eq!(next(&(&edge - &Dyadic::power_of_two(fine + 4)), sign, 0.0), 0, "perhaps not");
+        // It adds a constant.
+        assert_eq!(next(&edge, sign, 1.0), 0);
+    }
+}
+
+#[test]
+fn layers_are_skipped_up_to_their_edge() {
+    for format in [Format::SINGLE, Format::DOUBLE] {
+        resting(&[1.0, 1.0], &[1.0, 2.0], format);
+        resting(&[1.0, -2.0, 4.0], &[1.0, 1.0, 3.0], format);
+        resting(&[1.0, 1.0], &[0.0, 0.0], format);
+        resting(&[3.0], &[1.0], format);
+    }
+    // Units of different functionals: none is known.
+    let unit = |weights: [i64; 2]| Row {
+        weights: weights.into_iter().enumerate().map(|(at, x)| (at, dyadic(x, 0))).collect(),
+        bias: dyadic(-100, 0),
+    };
+    let next = |other: [i64; 2]| {
+        let gains = vec![Row { weights: vec![(0, Dyadic::ONE)], bias: Dyadic::ZERO }];
+        let layers = [Layer::FeedForward { units: vec![unit([1, 1]), unit(other)], gains }];
+        let z = vec![Value::point(Dyadic::ONE); 2];
+        Index::new(&layers, Format::DOUBLE).unwrap().next(0, &z, Format::DOUBLE)
+    };
+    assert_eq!([next([1, 1]), next([-1, -1])], [1, 1]);
+    assert_eq!([next([-1, 1]), next([1, -1]), next([1, 2]), next([2, 2])], [0; 4]);
+}
+
+/// Units that bend one coordinate: what they make of it, and of another, is what happens at their kinks and at the ends.
+#[test]
+fn bends_reach_exactly_their_extremes() {
+    for seed in 0..4000 {
+        let mut machine = Machine::new(2 * seed);
+        let few = machine.chance(2);
+        let count = if few { 1 + machine.below(8) } else { 9 + machine.below(4) };
+        let mut number = |most: i64| machine.between(-most, most);
+        let lo = number(8);
+        let hi = lo + number(8).abs();
+        // With more of them all read the coordinate alike up to sign.
+        let scale = number(1);
+        let units: Vec<[i64; 4]> = (0..count)
+            .map(|_| {
+                let sign = if number(1) < 0 { -1 } else { 1 };
+                let size = if few { 1 << number(2).abs() } else { 1 << scale.abs() };
+                [sign * size, size * number(9), number(3), number(3)]
+            })
+            .collect();
+        // In quarters, where every kink is a whole number.
+        let at =
+            |x: i64, to: usize| units.iter().map(|unit| unit[to] * (unit[0] * x + 4 * unit[1]).max(0)).sum::<i64>();
+        let row = |weights: Vec<(usize, i64)>, bias: i64| Row {
+            weights: weights.into_iter().filter(|(_, x)| *x != 0).map(|(at, x)| (at, dyadic(x, 0))).collect(),
+            bias: dyadic(bias, 0),
+        };
+        let rows: Vec<Row> = units.iter().map(|unit| row(vec![(0, unit[0])], unit[1])).collect();
+        let gain = |to: usize| row(units.iter().map(|unit| unit[to]).enumerate().collect(), 0);
+        let whole = Value { range: Range { lo: dyadic(lo, 0), hi: dyadic(hi, 0) }, quantum: 0 };
+        let mut z = [whole, Value::point(Dyadic::ZERO)];
+        feed_forward(&rows, &[gain(2), gain(3)], &mut z, Format::DOUBLE).unwrap();
+        let extremes = |f: &dyn Fn(i64) -> i64| {
+            let all = || (4 * lo..=4 * hi).map(f);
+            Range { lo: dyadic(all().min().unwrap(), -2), hi: dyadic(all().max().unwrap(), -2) }
+        };
+        assert_eq!(z[0].range, extremes(&|x| x + at(x, 2)), "seed {seed}: {units:?} on [{lo}, {hi}]");
+        assert_eq!(z[1].range, extremes(&|x| at(x, 3)), "seed {seed}: {units:?} on [{lo}, {hi}], beside");
+    }
 }
 
 #[test]

@@ -11,7 +11,7 @@
 
 use dashu_int::IBig;
 
-use super::{Dyadic, Range};
+use super::{Dyadic, Range, is_canonical};
 
 /// Random numbers of up to 64 bits.
 struct Bits(u64);
@@ -190,5 +190,100 @@ fn texts_are_numbers() {
     }
     for text in ["", "-", "1/0", "1/-2", "1.", "1e5", "1/2.5", "+1", "--1", "1_0", " 1"] {
         assert_eq!(Dyadic::parse(text), None, "{text:?}");
+    }
+}
+
+/// `m·2^e`.
+fn dyadic(m: i64, e: i64) -> Dyadic {
+    Dyadic::new(IBig::from(m), e)
+}
+
+#[test]
+fn ends_are_rounded_outwards_to_96_digits() {
+    // 2^100 + 1 has 101 digits: 96 of them are multiples of 2^5.
+    let long = &dyadic(1, 100) + &Dyadic::ONE;
+    assert_eq!(Range::point(long.clone()).tidy(), Range { lo: dyadic(1, 100), hi: &dyadic(1, 100) + &dyadic(1, 5) });
+    let negative = Range::point(-&long).tidy();
+    assert_eq!(negative, Range { lo: &dyadic(-1, 100) - &dyadic(1, 5), hi: dyadic(-1, 100) });
+    // Each end by its own size.
+    let fine = &Dyadic::ONE + &dyadic(1, -90);
+    let wide = Range { lo: fine.clone(), hi: long }.tidy();
+    assert_eq!(wide, Range { lo: fine, hi: &dyadic(1, 100) + &dyadic(1, 5) });
+}
+
+#[test]
+fn numbers_that_are_kept_are_neither_huge_nor_fine() {
+    let limit = 1 << 14;
+    let huge = Range::point(dyadic(1, limit - 1));
+    assert_eq!(huge.clone().kept(), Some(huge.clone()));
+    assert_eq!((&huge + &huge).kept(), None);
+    assert_eq!((-&(&huge + &huge)).kept(), None);
+    let least = dyadic(1, -limit);
+    assert_eq!(Range::point(least.clone()).kept(), Some(Range::point(least.clone())));
+    let finer = Range::point(dyadic(1, -limit - 1));
+    assert_eq!(finer.clone().kept(), Some(Range { lo: Dyadic::ZERO, hi: least.clone() }));
+    assert_eq!((-&finer).kept(), Some(Range { lo: -&least, hi: Dyadic::ZERO }));
+}
+
+#[test]
+fn quotients_and_roots_have_their_digits() {
+    // ⌊2^97/3⌋ has 96 digits.
+    let third = point(1).over(&point(3)).unwrap();
+    assert_eq!(&third.hi - &third.lo, dyadic(1, -97));
+    assert_eq!(third.lo, Dyadic::new((IBig::ONE << 97) / IBig::from(3), -97));
+    assert_eq!(point(6).over(&point(-3)), Some(point(-2)));
+    assert_eq!(point(0).over(&point(3)), Some(point(0)));
+    for zero in
+        [Range::ZERO, Range { lo: dyadic(-1, 0), hi: Dyadic::ZERO }, Range { lo: Dyadic::ZERO, hi: dyadic(1, 0) }]
+    {
+        assert_eq!(point(1).over(&zero), None, "{zero}");
+    }
+    let root = point(2).sqrt().unwrap();
+    assert_eq!(&root.hi - &root.lo, dyadic(1, -95));
+    assert_eq!(Range { lo: Dyadic::ONE, hi: dyadic(9, -2) }.sqrt(), Some(Range { lo: Dyadic::ONE, hi: dyadic(3, -1) }));
+    assert_eq!(Range { lo: dyadic(-1, -50), hi: Dyadic::ONE }.sqrt(), None);
+}
+
+#[test]
+fn functions_of_wide_ranges() {
+    let range = |lo: i64, hi: i64| Range { lo: dyadic(lo, 0), hi: dyadic(hi, 0) };
+    assert_eq!(range(-2, -1).power(3), Some(range(-8, -1)));
+    assert_eq!(range(-2, 1).power(3), Some(range(-8, 1)));
+    assert_eq!(range(-2, 1).power(2), Some(range(0, 4)));
+    assert_eq!(range(-2, -1).power(2), Some(range(1, 4)));
+    assert_eq!(range(-2, 1).power(0), Some(point(1)));
+    assert_eq!(range(-2, -1).absolute(), range(1, 2));
+    assert_eq!(range(-2, 0).absolute(), range(0, 2));
+    assert_eq!(range(0, 1).meet(&range(1, 2)), point(1));
+    assert_eq!(range(0, 2).meet(&range(1, 3)), range(1, 2));
+    assert_eq!(range(0, 1).meet(&range(2, 3)), range(0, 1));
+    for undefined in [range(-1, 2), range(0, 1), range(-2, -1)] {
+        assert_eq!(undefined.log(), None, "{undefined}");
+    }
+    // Beyond 1000 the hyperbolic tangent is all but 1, and up to there below it.
+    assert_eq!(point(1001).tanh().unwrap().hi, Dyadic::ONE);
+    assert_eq!(point(-1001).tanh().unwrap().lo, dyadic(-1, 0));
+    assert!(point(1000).tanh().unwrap().hi < Dyadic::ONE);
+    assert!(point(127).wave(0).is_some() && point(128).wave(0).is_none());
+    assert!(range(-100, 100).wave(1).is_some_and(|all| within(&all, &range(-1, 1)) && within(&range(-1, 1), &all)));
+    assert!(point(4095).exp().is_some() && point(4096).exp().is_none());
+}
+
+#[test]
+fn texts_have_one_form_and_a_length() {
+    let digits = |count: usize| "7".repeat(count);
+    assert!(Dyadic::parse(&digits(4200)).is_some() && Dyadic::parse(&digits(4201)).is_none());
+    for text in
+        ["0", "-1", "7/2", "-7/10", &digits(4096), &format!("1/{}", digits(4096)), &format!("-{}", digits(4096))]
+    {
+        assert!(is_canonical(text), "{text}");
+    }
+    let long = [digits(4097), format!("1/{}", digits(4097)), format!("{}/2", digits(4097))];
+    for text in
+        ["", "-", "-0", "00", "01", "1/1", "2/4", "0/3", "1/", "/2", "1/x", "x/2", "1/-2", "1/02", "--1", "1.5", "+1"]
+            .into_iter()
+            .chain(long.iter().map(String::as_str))
+    {
+        assert!(!is_canonical(text), "{text}");
     }
 }

@@ -2,7 +2,10 @@
 
 #![allow(clippy::unwrap_used, clippy::arithmetic_side_effects, clippy::panic, clippy::indexing_slicing)]
 
-use super::check;
+use super::{Lattice, Stop, Subject, apart, arrangements, check, in_parallel, keys_ignore_positions};
+use crate::certificate::Mask;
+use crate::number::{Dyadic, Range};
+use crate::weights::{Format, Head, Layer, Network, Row};
 use crate::{Files, Verdict, sha256};
 
 /// A claim in double precision, with the lines of the certificate that differ.
@@ -21,7 +24,8 @@ struct Claim<'c> {
 }
 
 impl Claim<'_> {
-    fn verdict(&self) -> Verdict {
+    /// The certificate and the tensors.
+    fn files(&self) -> (String, Vec<u8>) {
         let (mut header, mut data) = (Vec::new(), Vec::new());
         for (name, shape, numbers) in &self.tensors {
             let from = data.len();
@@ -36,7 +40,19 @@ impl Claim<'_> {
         let certificate = format!(
             "formwright-certificate 1\nsha256 target.json {one}\nsha256 model.safetensors {two}\nbadge certified\nover {over}\nnorm {norm}\nbound {bound}\nassumptions 0\ntokens {tokens}\ndims 1\noutput-dims 1\nexecution ieee-any-order f64\nwidth {width}\npositions {positions}\n{runs}\n{grid}\nend\n"
         );
-        check(&Files { certificate: certificate.as_bytes(), target: target.as_bytes(), weights: &weights })
+        (certificate, weights)
+    }
+
+    fn verdict(&self) -> Verdict {
+        let (certificate, weights) = self.files();
+        check(&Files { certificate: certificate.as_bytes(), target: self.target.as_bytes(), weights: &weights })
+    }
+
+    /// What the files say, before anything is proved.
+    fn subject(&self) -> Subject {
+        let (certificate, weights) = self.files();
+        let files = Files { certificate: certificate.as_bytes(), target: self.target.as_bytes(), weights: &weights };
+        Subject::read(&files).map_err(|_| "no subject").unwrap()
     }
 
     /// That the verdict is a rejection for this obligation.
@@ -195,4 +211,188 @@ fn weights_that_vanish() {
     let target = expression(body, &format!(r#"{{"interval":["{low}","{high}"]}}"#));
     let scale = [2.0_f64.powi(-1060), 2.0_f64.powi(1020)];
     Claim { bound: &bound, ..single(target, "1 1", scale, [0.0; 4]) }.is_rejected("weights");
+}
+
+/// A claim of one token, or so many, over integers: one coordinate through so many hidden units that do nothing.
+fn sized(target: String, hidden: usize) -> Claim<'static> {
+    Claim {
+        target,
+        over: "integers",
+        norm: "sup",
+        bound: "0",
+        tokens: "1 1",
+        shape: [1, 0],
+        runs: Box::leak(format!("runs 1\nrun 1 ff {hidden}").into_boxed_str()),
+        grid: "cells 0\nmargins 0 0",
+        tensors: vec![
+            ("embed.weight", vec![1, 1], vec![1.0]),
+            ("embed.bias", vec![1], vec![0.0]),
+            ("read_out.weight", vec![1, 1], vec![1.0]),
+            ("read_out.bias", vec![1], vec![0.0]),
+            ("0.ff.w1", vec![1, hidden, 1], vec![0.0; hidden]),
+            ("0.ff.b1", vec![1, hidden], vec![0.0; hidden]),
+            ("0.ff.w2", vec![1, 1, hidden], vec![0.0; hidden]),
+            ("0.ff.b2", vec![1, 1], vec![0.0]),
+        ],
+    }
+}
+
+/// Whether so many symbols and tokens are within the limits.
+fn within(subject: &Subject, symbols: usize, tokens: usize) -> bool {
+    match subject.within_limits(symbols, tokens) {
+        Ok(()) => true,
+        Err(Stop::Declined(_)) => false,
+        Err(Stop::Rejected(_)) => panic!("a size is no fault"),
+    }
+}
+
+fn on_integers(body: &str) -> String {
+    expression(body, r#"{"integers":[0,2]}"#)
+}
+
+#[test]
+fn sequences_are_counted_up_to_symmetry() {
+    let free = sized(on_integers(r#""token""#), 1).subject();
+    assert!(free.order_free);
+    // C(s + n - 1, n) multisets, at most 2^17, and 2^21 tokens together.
+    assert!(within(&free, 1 << 17, 1) && !within(&free, (1 << 17) + 1, 1));
+    assert!(within(&free, 511, 2) && !within(&free, 512, 2));
+    assert!(within(&free, 91, 3) && !within(&free, 92, 3));
+    assert!(within(&free, 2, 1447) && !within(&free, 2, 1448));
+    // A running token sees the order: s^n sequences.
+    let ordered = sized(on_integers(r#"{"aggregate":["sum","running",null]}"#), 1).subject();
+    assert!(!ordered.order_free);
+    assert!(within(&ordered, 362, 2) && !within(&ordered, 363, 2));
+    assert!(within(&ordered, 2, 16) && !within(&ordered, 2, 17));
+}
+
+#[test]
+fn units_are_counted() {
+    // 2^17 tokens through 2^13 units are 2^30, the one of the embedding counted in.
+    let units = |hidden: usize| within(&sized(on_integers(r#""token""#), hidden).subject(), 1 << 17, 1);
+    assert!(units((1 << 13) - 1) && !units(1 << 13));
+    // A head is a unit for every key: (1 + 2) of 2 tokens.
+    let target = on_integers(r#""token""#);
+    let headed = Claim {
+        over: "integers",
+        norm: "sup",
+        grid: "cells 0\nmargins 0 0",
+        ..single(target, "2 2", [1.0; 2], [0.0; 4])
+    };
+    assert!(within(&headed.subject(), 511, 2));
+}
+
+#[test]
+fn steps_of_the_target_are_counted() {
+    let table = |entries: usize| {
+        let entries = vec!["0"; entries].join(",");
+        sized(on_integers(&format!(r#"{{"table":["token",[{entries}]]}}"#)), 1).subject()
+    };
+    // Entries and 4 steps of one token: 2^27 of 2^17 tokens are 2^10 of each.
+    assert!(within(&table(1020), 1 << 17, 1) && !within(&table(1021), 1 << 17, 1));
+    // Entries and 5 steps of two tokens, for each of two symbols of a sequence: 130816 of them.
+    assert!(within(&table(508), 511, 2) && !within(&table(509), 511, 2));
+    // By place, twice as often.
+    let placed = |entries: usize| {
+        let entries = vec!["0"; entries].join(",");
+        sized(on_integers(&format!(r#"{{"table":["index",[{entries}]]}}"#)), 1).subject()
+    };
+    assert!(within(&placed(251), 511, 2) && !within(&placed(252), 511, 2));
+    // One symbol is one case, however many tokens there are.
+    assert!(within(&table(1 << 16), 1, 512) && !within(&table(1 << 17), 2, 512));
+}
+
+#[test]
+fn tokens_of_a_grid_are_digits() {
+    let lattice = |side: usize, dims: usize| Lattice::new(side, dims).ok();
+    assert_eq!(lattice(3, 2).unwrap().digits(5).collect::<Vec<_>>(), [1, 2]);
+    assert_eq!(lattice(10, 3).unwrap().digits(207).collect::<Vec<_>>(), [2, 0, 7]);
+    assert!(lattice(1 << 17, 1).is_some() && lattice((1 << 17) + 1, 1).is_none());
+    assert!(lattice(2, 17).is_some() && lattice(2, 18).is_none() && lattice(usize::MAX, 2).is_none());
+    let all = |sorted: &[usize]| arrangements(sorted);
+    assert_eq!([all(&[]), all(&[4]), all(&[1, 1, 1])], [Dyadic::ONE, Dyadic::ONE, Dyadic::ONE]);
+    assert_eq!([all(&[0, 0, 1]), all(&[0, 1, 1]), all(&[0, 0, 1, 1])], [3, 3, 6].map(Dyadic::from));
+    assert_eq!(all(&[0, 1, 2, 3, 3]), Dyadic::from(60));
+}
+
+#[test]
+fn distances_of_ranges() {
+    let range = |lo: u64, hi: u64| Range { lo: Dyadic::from(lo), hi: Dyadic::from(hi) };
+    // Whatever number of the second range is meant, the first one has numbers so far away, and none farther.
+    assert_eq!(apart(&range(0, 4), &range(1, 3)), range(2, 3));
+    assert_eq!(apart(&range(0, 4), &range(1, 2)), range(2, 3));
+    assert_eq!(apart(&range(0, 4), &range(5, 6)), range(5, 6));
+    assert_eq!(apart(&range(5, 6), &range(0, 4)), range(2, 6));
+    assert_eq!(apart(&range(3, 3), &range(0, 4)), range(0, 3));
+    assert_eq!(apart(&range(3, 3), &range(1, 1)), range(2, 2));
+}
+
+#[test]
+fn parallel_work_keeps_its_order() {
+    let items: Vec<usize> = (0..1000).collect();
+    let squares = in_parallel(&items, |x| Ok(x * x)).map_err(|_| "stopped").unwrap();
+    assert_eq!(squares, items.iter().map(|x| x * x).collect::<Vec<_>>());
+    let first = in_parallel(&items, |x| if x % 300 == 299 { Err(super::declined(x.to_string())) } else { Ok(()) });
+    assert!(matches!(first, Err(Stop::Declined(reason)) if reason.what == "299"));
+    let none: [usize; 0] = [];
+    assert!(in_parallel(&none, |x| Ok(*x)).is_ok_and(|none| none.is_empty()));
+}
+
+/// A row that reads one coordinate.
+fn reads(place: usize) -> Row {
+    Row { weights: vec![(place, Dyadic::ONE)], bias: Dyadic::ZERO }
+}
+
+fn blank() -> Row {
+    Row { weights: Vec::new(), bias: Dyadic::ZERO }
+}
+
+/// Three coordinates, of which the first depends on the position.
+fn placed(layers: Vec<Layer>) -> bool {
+    let positions = [0, 1].map(|x| vec![Dyadic::from(x), Dyadic::ONE, Dyadic::ZERO]).to_vec();
+    let embed = vec![blank(); 3];
+    keys_ignore_positions(&Network { format: Format::DOUBLE, embed, positions, layers, read_out: Vec::new() })
+}
+
+/// A head with these rows, which writes the value to a coordinate.
+fn head(q: &[Row], k: &[Row], v: Row, to: usize) -> Head {
+    let o = (0..3).map(|r| if r == to { reads(0) } else { blank() }).collect();
+    Head { mask: Mask { limits: [None; 4], first: false }, q: q.to_vec(), k: k.to_vec(), v: vec![v], o }
+}
+
+#[test]
+fn positions_are_followed_through_the_layers() {
+    let attention = |q: &[Row], k: &[Row], v: Row, to: usize| Layer::Attention(vec![head(q, k, v, to)]);
+    let (one, two) = ([reads(1)], [reads(1), reads(0)]);
+    let asks = |place: usize| attention(&one, &[reads(place)], reads(1), 2);
+    assert!(placed(vec![asks(1)]) && placed(vec![asks(2)]) && placed(Vec::new()));
+    assert!(!placed(vec![asks(0)]));
+    assert!(!placed(vec![attention(&two, &two, reads(1), 2)]), "one of two rows of the keys");
+    assert!(!placed(vec![attention(&one, &one, reads(0), 2)]), "values");
+    let masked =
+        |limits| Layer::Attention(vec![Head { mask: Mask { limits, first: false }, ..head(&one, &one, reads(1), 2) }]);
+    assert!(placed(vec![masked([None; 4])]) && !placed(vec![masked([None, Some(0), None, None])]));
+    // Queries may read it; what is written then depends on it, the rest does not.
+    for queries in [vec![reads(0)], two.to_vec()] {
+        let by = |to: usize| attention(&queries, &queries.iter().map(|_| reads(1)).collect::<Vec<_>>(), reads(1), to);
+        assert!(placed(vec![by(2)]));
+        assert!(placed(vec![by(2), asks(1)]) && !placed(vec![by(2), asks(2)]));
+    }
+    assert!(placed(vec![attention(&one, &one, reads(1), 2), asks(2)]));
+    let forward = |from: usize| Layer::FeedForward {
+        units: vec![reads(1), reads(from)],
+        gains: vec![blank(), blank(), reads(1)],
+    };
+    assert!(
+        placed(vec![forward(1), asks(2)]) && !placed(vec![forward(0), asks(2)]) && placed(vec![forward(0), asks(1)])
+    );
+}
+
+/// Inputs that round to infinity, though they are below the power of two where numbers end.
+#[test]
+fn inputs_that_round_up_overflow() {
+    let (huge, scale) = (format!("1797693134862315808{}", "0".repeat(290)), 2.0_f64.powi(-1000));
+    let target = expression(r#"{"number":"0"}"#, &format!(r#"{{"interval":["0","{huge}"]}}"#));
+    let bound = format!("1{}", "0".repeat(400));
+    Claim { bound: &bound, ..single(target, "1 1", [scale, scale], [0.0; 4]) }.is_rejected("finite");
 }
