@@ -262,7 +262,10 @@ impl Target {
             return Err(format!("a coordinate that tokens of {dims} do not have"));
         }
         let domain = field(&ast, "domain")?;
-        let whole = |value: &Json| if let Json::Number(text) = value { text.parse::<i64>().ok() } else { None };
+        let whole = |value: &Json| match value {
+            Json::Number(text) if is_canonical(text) => text.parse::<i64>().ok(),
+            _ => None,
+        };
         let domain = match domain
             .object()
             .map(|object| object.iter().map(|(k, v)| (k.as_str(), v.list())).collect::<Vec<_>>())

@@ -584,3 +584,13 @@ fn what_is_not_decided_is_declined() {
     average.runs[0] = "run 1 attention average 1 0 1 0".into();
     declined(&average);
 }
+
+/// An integer has one form: another one is another text for the same target, and the certificate is about texts.
+#[test]
+fn integers_have_one_form() {
+    accepted(&identity());
+    for text in ["[-0,3]", "[00,3]", "[0,03]", "[0.0,3]", "[0,3e0]", "[\"0\",3]", "[0,3,4]", "[3,0]", "[0,0]"] {
+        let target = on_integers(TOKEN, 0, 3).replace("[0,3]", text);
+        rejected(&Artifact { target, ..identity() }, "target");
+    }
+}
