@@ -594,3 +594,21 @@ fn integers_have_one_form() {
         rejected(&Artifact { target, ..identity() }, "target");
     }
 }
+
+/// Numbers of a header have one form, too, and an escape stands for its character.
+#[test]
+fn zeros_in_front_and_escapes() {
+    assert_eq!(headed(|header| header.replacen("[0,8]", "[0,08]", 1), |data| data), "weights");
+    assert_eq!(headed(|header| header.replacen("[0,8]", "[00,8]", 1), |data| data), "weights");
+    let named = |name: &str| Artifact { target: on_integers(name, 0, 3), ..identity() };
+    accepted(&named(r#""tok\u0065n""#));
+    rejected(&named(r#""tok\u0066n""#), "target");
+    rejected(&named(r#""tok\u0065en""#), "target");
+}
+
+/// A single token sees itself where token 0 is seen in any case.
+#[test]
+fn one_token_that_a_mask_hides() {
+    accepted(&averaging("1 * * * yes").with("tokens", "1 1"));
+    rejected(&averaging("1 * * * no").with("tokens", "1 1"), "claim");
+}
