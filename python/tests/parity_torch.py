@@ -3,8 +3,8 @@
     python python/tests/parity_torch.py target/device/parity [cuda]
 
 Needs PyTorch and numpy, nothing of formwright but `torch.py`. Outputs may differ by twice the stated rounding. A lattice network's stages before the
-values are exact in any order, and must agree bit by bit. Of other states nothing is stated: how far they are apart is told, in units of rounding of
-the largest number around. Prints a table; fails if anything differs by more.
+values are exact in any order, and must agree bit by bit; other states may differ by NEAR units of rounding, relative to the largest number around,
+which is experience and no proof. Prints a table, and what differs by more; then it fails.
 """
 
 import importlib.util
@@ -15,6 +15,8 @@ from pathlib import Path
 
 import numpy
 import torch
+
+NEAR = 256
 
 spec = importlib.util.spec_from_file_location("folder", Path(__file__).parents[1] / "formwright" / "torch.py")
 folder = importlib.util.module_from_spec(spec)
@@ -61,6 +63,7 @@ def compare(case: Path, device: str) -> str:
     with torch.no_grad():
         assert torch.equal(other(x[:10]), model(x[:10])), case.name
     row = [case.name, str(kind).removeprefix("torch."), allowed["blocks"], allowed["points"], f"{off:.1e}", f"{2 * allowed['rounding']:.1e}"]
+    assert far <= NEAR, f"{case.name}: states {far:.2f} units of rounding apart, outputs {off:.1e}"
     return "| " + " | ".join(map(str, [*row, f"{far:.1f}", f"{loading:.3f}", f"{running:.4f}"])) + " |"
 
 
@@ -69,8 +72,14 @@ def main() -> None:
     torch.backends.cuda.matmul.allow_tf32 = False
     print(f"PyTorch {torch.__version__}, {torch.cuda.get_device_name() if device == 'cuda' else 'CPU'}\n")
     print("| case | precision | blocks | points | outputs apart | allowed | states apart, units | load s | run 1000 s |\n|" + "---|" * 9)
+    failures = []
     for case in sorted(place.iterdir()):
-        print(compare(case, device), flush=True)
+        try:
+            print(compare(case, device), flush=True)
+        except AssertionError as failure:
+            failures.append(str(failure))
+    if failures:
+        sys.exit("\n".join(failures))
 
 
 if __name__ == "__main__":
