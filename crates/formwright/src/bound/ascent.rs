@@ -11,9 +11,10 @@
 use super::Norm;
 use rayon::prelude::*;
 
-use super::measured::{Measured, uniform};
+use super::measured::Measured;
 use crate::error::Result;
 use crate::lattice::Grid;
+use crate::random;
 use crate::target::{Domain, Target};
 
 /// A sequence, `[token][coordinate]`.
@@ -146,7 +147,7 @@ impl<R: Fn(&[Point]) -> Result<Vec<Vec<Vec<f64>>>>> Search<'_, R> {
 
     /// A number in `[0, 1)`.
     fn random(&mut self) -> f64 {
-        uniform(&mut self.state)
+        random::uniform(&mut self.state)
     }
 
     /// A number below `count`.

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use super::Norm;
 use crate::error::Result;
 use crate::lattice::Grid;
+use crate::random;
 
 /// Shifts of the lattice.
 const SHIFTS: usize = 16;
@@ -72,7 +73,7 @@ pub fn measure(
     let mut state = SEED;
     let mut means = Vec::with_capacity(SHIFTS);
     for _ in 0..SHIFTS {
-        let shift: Vec<f64> = (0..n * d).map(|_| uniform(&mut state)).collect();
+        let shift: Vec<f64> = (0..n * d).map(|_| random::uniform(&mut state)).collect();
         let batch: Vec<Vec<Vec<f64>>> = (0..each)
             .map(|index| {
                 let flat: Vec<f64> = (0..n * d).map(|k| low + side * coordinate(index, k, each, shift[k])).collect();
@@ -113,14 +114,4 @@ fn coordinate(index: usize, k: usize, count: usize, shift: f64) -> f64 {
     let power = (0..k).fold(1 % count.max(1), |power, _| power * generator % count.max(1));
     let place = (index * power % count.max(1)) as f64 / count.max(1) as f64;
     (place + shift).fract()
-}
-
-/// A number in `[0, 1)`: splitmix64.
-#[expect(clippy::cast_precision_loss, reason = "53 bits of a random word")]
-pub(super) fn uniform(state: &mut u64) -> f64 {
-    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let mut word = *state;
-    word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    ((word ^ (word >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
 }

@@ -18,6 +18,7 @@ use std::str::FromStr;
 
 use super::Normaliser;
 use crate::error::{Error, Result};
+use crate::random;
 
 /// How a uniform sum is realised.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -257,12 +258,9 @@ impl Gaussians {
         Self(seed)
     }
 
-    /// An odd multiple of `2^-19` in `[-1, 1]` (splitmix64).
+    /// An odd multiple of `2^-19` in `[-1, 1]`.
     fn uniform(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let word = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        let bits = u32::try_from((word ^ (word >> 31)) >> 45).unwrap_or_default();
+        let bits = u32::try_from(random::word(&mut self.0) >> 45).unwrap_or_default();
         (f64::from(2 * bits + 1) - f64::from(1_u32 << 19)) / f64::from(1_u32 << 19)
     }
 

@@ -1,0 +1,188 @@
+//! Sparsity patterns: which keys the query of each token sees, layer after layer.
+//!
+//! ```text
+//! A_k^l ⊆ {0, …, n-1},   l = 1, …, p      the keys that token k sees in layer l of a cycle of p layers
+//! ```
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `names.rs` | patterns by name, for any number of tokens |
+//! | `assumptions.rs` | what Yun et al. 2020b ask of a pattern: self-loops, a chain, connections in `s` hops |
+//! | `chain.rs` | the search for a chain, and proofs that there is none |
+//! | `draw.rs` | pictures, as text and SVG |
+
+mod assumptions;
+mod chain;
+mod draw;
+mod names;
+
+use serde::{Deserialize, Serialize};
+
+pub use assumptions::{Assumptions, Reach};
+pub use chain::Chain;
+pub use names::Family;
+
+use crate::error::{Error, Result};
+
+/// The connections of one layer: of every token the keys that it sees, ascending.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Vec<Vec<usize>>", into = "Vec<Vec<usize>>")]
+pub struct Connections(Vec<Vec<usize>>);
+
+impl Connections {
+    /// From the keys of each token, which need not be in order; a token must see something, and nothing twice.
+    pub fn new(mut keys: Vec<Vec<usize>>) -> std::result::Result<Self, String> {
+        let tokens = keys.len();
+        if tokens == 0 {
+            return Err("no tokens".to_owned());
+        }
+        for (token, seen) in keys.iter_mut().enumerate() {
+            seen.sort_unstable();
+            if let Some(key) = seen.iter().find(|key| **key >= tokens) {
+                return Err(format!("token {token} sees {key}, and the tokens are 0 to {}", tokens - 1));
+            }
+            if let Some([key, _]) = seen.windows(2).find(|pair| pair[0] == pair[1]) {
+                return Err(format!("token {token} sees {key} twice"));
+            }
+            if seen.is_empty() {
+                return Err(format!("token {token} sees nothing"));
+            }
+        }
+        Ok(Self(keys))
+    }
+
+    /// By a rule: whether the query of token `i` sees the key of token `j`.
+    fn by(tokens: usize, sees: impl Fn(usize, usize) -> bool) -> Self {
+        Self((0..tokens).map(|i| (0..tokens).filter(|j| sees(i, *j)).collect()).collect())
+    }
+
+    /// The number of tokens.
+    pub fn tokens(&self) -> usize {
+        self.0.len()
+    }
+
+    /// What a token sees, ascending.
+    pub fn keys(&self, token: usize) -> &[usize] {
+        &self.0[token]
+    }
+
+    /// Whether the query of token `i` sees the key of token `j`.
+    pub fn sees(&self, i: usize, j: usize) -> bool {
+        self.0[i].binary_search(&j).is_ok()
+    }
+
+    /// How many pairs of a query and a key there are.
+    pub fn count(&self) -> usize {
+        self.0.iter().map(Vec::len).sum()
+    }
+}
+
+impl TryFrom<Vec<Vec<usize>>> for Connections {
+    type Error = String;
+
+    fn try_from(keys: Vec<Vec<usize>>) -> std::result::Result<Self, String> {
+        Self::new(keys)
+    }
+}
+
+impl From<Connections> for Vec<Vec<usize>> {
+    fn from(connections: Connections) -> Self {
+        connections.0
+    }
+}
+
+/// A cycle of `p ≥ 1` layers of connections, for one number of tokens.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Stored", deny_unknown_fields)]
+pub struct Pattern {
+    name: String,
+    cycle: Vec<Connections>,
+}
+
+/// A pattern as it is read, not yet looked at.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Stored {
+    name: String,
+    cycle: Vec<Connections>,
+}
+
+impl TryFrom<Stored> for Pattern {
+    type Error = String;
+
+    fn try_from(stored: Stored) -> std::result::Result<Self, String> {
+        Self::new(stored.name, stored.cycle)
+    }
+}
+
+impl Pattern {
+    /// A cycle of layers, all for the same number of tokens.
+    pub fn new(name: impl Into<String>, cycle: Vec<Connections>) -> std::result::Result<Self, String> {
+        let Some(first) = cycle.first() else {
+            return Err("the cycle is empty: a pattern has at least one layer".to_owned());
+        };
+        let tokens = first.tokens();
+        if let Some(layer) = cycle.iter().position(|layer| layer.tokens() != tokens) {
+            let other = cycle[layer].tokens();
+            return Err(format!("layer {layer} has {other} tokens, and layer 0 has {tokens}"));
+        }
+        Ok(Self { name: name.into(), cycle })
+    }
+
+    /// From a file: one layer as a list of keys for each token, or a list of such layers.
+    pub fn read(name: &str, text: &str) -> Result<Self> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum File {
+            Cycle(Vec<Vec<Vec<usize>>>),
+            Layer(Vec<Vec<usize>>),
+        }
+        let wrong = |what: String| {
+            Error::input(format!("'{name}' is no pattern: {what}"))
+                .note("expected", "the keys that each token sees, [[0, 1], [0, 1, 2], …], or a list of such layers")
+        };
+        let file: File = serde_json::from_str(text).map_err(|error| {
+            wrong(if error.is_data() { "not lists of token numbers".to_owned() } else { error.to_string() })
+        })?;
+        let layers = match file {
+            File::Cycle(cycle) => cycle,
+            File::Layer(layer) => vec![layer],
+        };
+        let several = layers.len() > 1;
+        let layer = |(index, keys): (usize, Vec<Vec<usize>>)| {
+            Connections::new(keys).map_err(|what| if several { format!("layer {index}: {what}") } else { what })
+        };
+        let cycle = layers.into_iter().enumerate().map(layer).collect::<std::result::Result<Vec<_>, String>>();
+        cycle.and_then(|cycle| Self::new(name, cycle)).map_err(wrong)
+    }
+
+    /// What it is called.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The number of tokens.
+    pub fn tokens(&self) -> usize {
+        self.cycle[0].tokens()
+    }
+
+    /// The number `p` of layers of the cycle.
+    pub fn period(&self) -> usize {
+        self.cycle.len()
+    }
+
+    /// The layers of the cycle.
+    pub fn cycle(&self) -> &[Connections] {
+        &self.cycle
+    }
+
+    /// The connections of a layer of a network, from 0: the cycle begins again and again.
+    pub fn layer(&self, layer: usize) -> &Connections {
+        &self.cycle[layer % self.cycle.len()]
+    }
+
+    /// The connections of the densest layer.
+    pub fn connections(&self) -> usize {
+        self.cycle.iter().map(Connections::count).max().unwrap_or_default()
+    }
+}

@@ -1,0 +1,221 @@
+//! Patterns by name.
+//!
+//! | name | token `i` sees `j`, besides itself | connections |
+//! |---|---|---|
+//! | `dense` | always | `n²` |
+//! | `window:W` | `\|i-j\| ≤ W` | `n(2W+1) - W(W+1)` |
+//! | `star` | one of them is token 0, the hub, or they are neighbours in the ring of the others | `5n-4` |
+//! | `hub` | one of them is token 0 | `3n-2` |
+//! | `strided:W` | layer 1: `\|i-j\| ≤ W`; layer 2: `i ≡ j (mod W)` | |
+//! | `fixed:W` | layer 1: the same block of `W` tokens; layer 2: `j` is the last of its block | |
+//! | `strided-causal:W`, `fixed-causal:W` | the same, and `j ≤ i` | |
+//! | `bigbird:SEED` | `\|i-j\| ≤ 1`, one of them is token 0, or `j` is one of two others drawn for `i` | `≤ 7n` |
+//! | `random:K:SEED` | `j` is one of `K` others drawn for `i` | `n(K+1)` |
+//! | `dilated:W:G` | `\|i-j\|` is a multiple of `G`, at most `WG` | |
+//! | `block:W` | the same block of `W` tokens | |
+//!
+//! Strided and fixed patterns are those of Child et al. 2019, whose masks are causal, with every token seeing itself in both layers.
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::{Connections, Pattern};
+use crate::error::{Error, Result, nearest};
+use crate::random;
+
+/// A pattern by its name: one for every number of tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the module says what each of them is")]
+pub enum Family {
+    Dense,
+    Window { half_width: usize },
+    Star,
+    Hub,
+    Strided { width: usize, causal: bool },
+    Fixed { width: usize, causal: bool },
+    Bigbird { seed: u64 },
+    Random { keys: usize, seed: u64 },
+    Dilated { half_width: usize, gap: usize },
+    Block { width: usize },
+}
+
+/// Every name, with what follows it.
+const NAMES: [(&str, &str); 12] = [
+    ("dense", ""),
+    ("window", ":W"),
+    ("star", ""),
+    ("hub", ""),
+    ("strided", ":W"),
+    ("strided-causal", ":W"),
+    ("fixed", ":W"),
+    ("fixed-causal", ":W"),
+    ("bigbird", ":SEED"),
+    ("random", ":K:SEED"),
+    ("dilated", ":W:G"),
+    ("block", ":W"),
+];
+
+impl Family {
+    /// The names, and what follows them, in one line.
+    pub fn names() -> String {
+        let names: Vec<String> = NAMES.iter().map(|(name, parts)| format!("{name}{parts}")).collect();
+        format!("{}, file:PATH", names.join(", "))
+    }
+
+    /// One of each, of the size that the theory takes for `n` tokens: `W = ⌈√n⌉`, `K = ⌈log2 n⌉`.
+    pub fn examples(tokens: usize) -> Vec<Self> {
+        let width = (1..=tokens).find(|width| width * width >= tokens).unwrap_or(1);
+        let keys = (0..usize::BITS as usize).find(|power| 1 << power >= tokens).unwrap_or(0);
+        vec![
+            Self::Dense,
+            Self::Window { half_width: 1 },
+            Self::Window { half_width: width },
+            Self::Star,
+            Self::Hub,
+            Self::Strided { width, causal: false },
+            Self::Strided { width, causal: true },
+            Self::Fixed { width, causal: false },
+            Self::Fixed { width, causal: true },
+            Self::Bigbird { seed: 1 },
+            Self::Random { keys: keys.min(tokens - 1), seed: 1 },
+            Self::Dilated { half_width: 2, gap: 2 },
+            Self::Block { width },
+        ]
+    }
+
+    /// The pattern for so many tokens.
+    pub fn pattern(self, tokens: usize) -> Result<Pattern> {
+        let cycle = match self {
+            Self::Dense => vec![Connections::by(tokens, |_, _| true)],
+            Self::Window { half_width } => vec![window(tokens, half_width)],
+            Self::Star => {
+                let ring = tokens.saturating_sub(1);
+                let neighbours = move |i: usize, j: usize| (i + 1) % ring == j % ring || (j + 1) % ring == i % ring;
+                vec![Connections::by(tokens, |i, j| i == j || i == 0 || j == 0 || neighbours(i - 1, j - 1))]
+            }
+            Self::Hub => vec![Connections::by(tokens, |i, j| i == j || i == 0 || j == 0)],
+            Self::Strided { width, causal } => {
+                let stride = Connections::by(tokens, |i, j| i % width == j % width);
+                within(vec![window(tokens, width), stride], causal)
+            }
+            Self::Fixed { width, causal } => {
+                let last = |j: usize| (j + 1).is_multiple_of(width) || j + 1 == tokens;
+                let summary = Connections::by(tokens, |i, j| i == j || last(j));
+                within(vec![block(tokens, width), summary], causal)
+            }
+            Self::Bigbird { seed } => {
+                let near = window(tokens, 1);
+                let mut state = seed;
+                let drawn: Vec<Vec<usize>> =
+                    (0..tokens).map(|i| others(&mut state, i, 2.min(tokens - 1), tokens)).collect();
+                let sees = |i: usize, j: usize| i == 0 || j == 0 || near.sees(i, j) || drawn[i].contains(&j);
+                vec![Connections::by(tokens, sees)]
+            }
+            Self::Random { keys, seed } => {
+                if keys >= tokens {
+                    return Err(Error::input(format!("{self}: a token has only {} others to see", tokens - 1))
+                        .note("try", format!("random:{}:{seed}, or more --tokens", tokens - 1)));
+                }
+                let mut state = seed;
+                let drawn: Vec<Vec<usize>> = (0..tokens).map(|i| others(&mut state, i, keys, tokens)).collect();
+                vec![Connections::by(tokens, |i, j| i == j || drawn[i].contains(&j))]
+            }
+            Self::Dilated { half_width, gap } => {
+                let near = |i: usize, j: usize| i.abs_diff(j).is_multiple_of(gap) && i.abs_diff(j) <= half_width * gap;
+                vec![Connections::by(tokens, near)]
+            }
+            Self::Block { width } => vec![block(tokens, width)],
+        };
+        Pattern::new(self.to_string(), cycle).map_err(|what| Error::input(format!("{self}: {what}")))
+    }
+}
+
+fn window(tokens: usize, half_width: usize) -> Connections {
+    Connections::by(tokens, |i, j| i.abs_diff(j) <= half_width)
+}
+
+fn block(tokens: usize, width: usize) -> Connections {
+    Connections::by(tokens, |i, j| i / width == j / width)
+}
+
+/// Without what lies behind a token, where that is asked for.
+fn within(layers: Vec<Connections>, causal: bool) -> Vec<Connections> {
+    let causally = |layer: Connections| Connections::by(layer.tokens(), |i, j| j <= i && layer.sees(i, j));
+    if causal { layers.into_iter().map(causally).collect() } else { layers }
+}
+
+/// So many different tokens other than `i`.
+fn others(state: &mut u64, i: usize, count: usize, tokens: usize) -> Vec<usize> {
+    let mut drawn = Vec::with_capacity(count);
+    while drawn.len() < count {
+        let j = random::below(state, tokens);
+        if j != i && !drawn.contains(&j) {
+            drawn.push(j);
+        }
+    }
+    drawn
+}
+
+impl fmt::Display for Family {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let causally = |causal: &bool| if *causal { "-causal" } else { "" };
+        match self {
+            Self::Dense => write!(f, "dense"),
+            Self::Window { half_width } => write!(f, "window:{half_width}"),
+            Self::Star => write!(f, "star"),
+            Self::Hub => write!(f, "hub"),
+            Self::Strided { width, causal } => write!(f, "strided{}:{width}", causally(causal)),
+            Self::Fixed { width, causal } => write!(f, "fixed{}:{width}", causally(causal)),
+            Self::Bigbird { seed } => write!(f, "bigbird:{seed}"),
+            Self::Random { keys, seed } => write!(f, "random:{keys}:{seed}"),
+            Self::Dilated { half_width, gap } => write!(f, "dilated:{half_width}:{gap}"),
+            Self::Block { width } => write!(f, "block:{width}"),
+        }
+    }
+}
+
+impl FromStr for Family {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let mut parts = text.split(':');
+        let name = parts.next().unwrap_or_default();
+        let names = NAMES.map(|(name, _)| name);
+        let Some((_, after)) = NAMES.into_iter().find(|(known, _)| *known == name) else {
+            let error = Error::input(format!("'{text}' is no pattern")).note("known", Self::names());
+            return Err(match nearest(name, names) {
+                Some(near) => error.note(
+                    "try",
+                    format!("sparse:{near}{}", NAMES[names.iter().position(|name| *name == near).unwrap_or(0)].1),
+                ),
+                None => error,
+            });
+        };
+        let wrong = |what: String| {
+            Error::input(format!("'{text}': {what}")).note("expected", format!("{name}{after}, with whole numbers"))
+        };
+        let numbers = parts.map(|part| part.parse::<u64>().map_err(|_| wrong(format!("'{part}' is no whole number"))));
+        let numbers = numbers.collect::<Result<Vec<u64>>>()?;
+        let expected = after.matches(':').count();
+        if numbers.len() != expected {
+            return Err(wrong(format!("{} numbers behind the name, and {name} has {expected}", numbers.len())));
+        }
+        let size = |place: usize, least: u64| match numbers[place] {
+            number if number < least => Err(wrong(format!("{number}, and the least is {least}"))),
+            number => usize::try_from(number).map_err(|_| wrong(format!("{number} is too large"))),
+        };
+        let causal = name.ends_with("-causal");
+        Ok(match name {
+            "dense" => Self::Dense,
+            "window" => Self::Window { half_width: size(0, 1)? },
+            "star" => Self::Star,
+            "hub" => Self::Hub,
+            "strided" | "strided-causal" => Self::Strided { width: size(0, 1)?, causal },
+            "fixed" | "fixed-causal" => Self::Fixed { width: size(0, 1)?, causal },
+            "bigbird" => Self::Bigbird { seed: numbers[0] },
+            "random" => Self::Random { keys: size(0, 1)?, seed: numbers[1] },
+            "dilated" => Self::Dilated { half_width: size(0, 1)?, gap: size(1, 1)? },
+            _ => Self::Block { width: size(0, 1)? },
+        })
+    }
+}
