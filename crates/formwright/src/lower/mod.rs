@@ -575,6 +575,7 @@ impl Assembly {
             head_size: layer.heads.first().map_or(0, |head| head.q.len()),
             value_size: layer.heads.first().map_or(0, |head| head.v.len()),
             masks: vec![Mask::ALL; layer.heads.len()],
+            connections: Vec::new(),
             q: flat(&|head| matrix(&head.q)),
             q_bias: flat(&|head| head.q_bias.iter().map(entry).collect()),
             k: flat(&|head| matrix(&head.k)),

@@ -159,6 +159,9 @@ fn not_uniform(attention: &AttentionRun, head: usize, width: usize) -> Option<&'
     if !attention.masks[head % attention.heads].is_all() {
         return Some("its mask hides some of the tokens");
     }
+    if !attention.connections.is_empty() {
+        return Some("its connections hide some of the tokens");
+    }
     let no_query = zero(&attention.q, m * width) && zero(&attention.q_bias, m);
     let uniform = no_query || zero(&attention.k, m * width);
     (!uniform).then_some("its scores depend on the tokens")
@@ -297,6 +300,7 @@ fn with_correction(
         head_size: 1,
         value_size: mv,
         masks: attention.masks.clone(),
+        connections: Vec::new(),
         q: one.clone(),
         q_bias: vec![0.0; heads],
         k: one,

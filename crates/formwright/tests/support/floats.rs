@@ -74,6 +74,7 @@ pub fn network(random: &mut Random, shape: Shape, stages: usize, runs: &[Layers]
                 head_size: m,
                 value_size: mv,
                 masks: vec![Mask::ALL; h],
+                connections: Vec::new(),
                 q: draw(b * h * m, width, 1.0),
                 q_bias: draw(b * h * m, 1, 1.0),
                 k: draw(b * h * m, width, 1.0 / float(m)),

@@ -251,6 +251,7 @@ impl Assembler<'_> {
             head_size,
             value_size,
             masks: groups.iter().map(|group| group.mask).collect(),
+            connections: Vec::new(),
             q: self.rounded(q),
             q_bias: self.rounded(q_bias),
             k: self.rounded(k),
