@@ -77,7 +77,14 @@ pub fn made(model: &Model) -> String {
     let grid = &model.grid;
     let by = match &model.built {
         Built::Lattice(lattice) => {
-            let theorem = if lattice.options.positional { "Theorem 3" } else { "Theorem 2" };
+            let theorem = match (&lattice.options.sparse, lattice.options.positional) {
+                (Some(sparse), _) => {
+                    let pattern = sparse.pattern();
+                    format!("sparse:{}, {} connections a layer", pattern.name(), pattern.connections())
+                }
+                (None, true) => "Theorem 3".to_owned(),
+                (None, false) => "Theorem 2".to_owned(),
+            };
             let printed: Vec<&str> = lattice.options.as_printed.iter().map(|step| AsPrinted::name(*step)).collect();
             let printed =
                 if printed.is_empty() { String::new() } else { format!(", as printed: {}", printed.join(", ")) };

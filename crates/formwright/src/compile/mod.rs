@@ -27,6 +27,7 @@ use crate::bound::baseline::baseline;
 use crate::bound::measured::{Measured, measure};
 use crate::bound::piecewise::Question;
 use crate::bound::{Baseline, Budget, Norm};
+use crate::construct::yun::sparse::Sparse;
 use crate::error::{Error, ErrorKind, Result};
 use crate::eval::float::Engine;
 use crate::eval::indexed;
@@ -251,6 +252,7 @@ impl Model {
     /// The construction as one names it on the command line.
     pub fn construction(&self) -> &'static str {
         match &self.built {
+            Built::Lattice(lattice) if lattice.options.sparse.is_some() => "yun --attention sparse",
             Built::Lattice(lattice) if lattice.options.positional => "yun --positional",
             Built::Lattice(_) => "yun",
             Built::Circuit(circuit) => circuit.construction(),
@@ -292,8 +294,16 @@ impl Model {
         self.tolerance.norm().or_else(|| float.then(|| Norm::Lp(Rat::from(2))))
     }
 
-    /// `softmax`, or what else realises a circuit's sums; `hardmax` if the network is exact.
+    /// The pattern of sparse attention, with what the construction found of it.
+    pub fn sparse(&self) -> Option<&Sparse> {
+        self.lattice()?.options.sparse.as_deref()
+    }
+
+    /// `softmax`, or what else realises a circuit's sums; `hardmax` if the network is exact; `sparse:` and a pattern.
     pub fn attention(&self) -> String {
+        if let Some(sparse) = self.sparse() {
+            return format!("sparse:{}", sparse.pattern().name());
+        }
         match &self.built {
             Built::Circuit(circuit) => circuit.wish.attention.to_string(),
             Built::SumCode(coded) if coded.lowered.is_some() => coded.options.attention.to_string(),
@@ -586,6 +596,14 @@ impl Model {
                 "continuous": self.target.is_continuous(tokens),
             },
         });
+        if let Some(sparse) = self.sparse() {
+            summary["sparse"] = json!({
+                "pattern": sparse.pattern(),
+                "connections": sparse.pattern().connections(),
+                "chain": sparse.order(),
+                "hops": sparse.hops(),
+            });
+        }
         match &self.built {
             Built::Lattice(lattice) => {
                 if let Some(Lowered { lowering, .. }) = &lattice.lowered {

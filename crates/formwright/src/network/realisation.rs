@@ -72,7 +72,7 @@ pub enum Form {
 const SEED: u64 = 230_702_301;
 
 /// The kinds, as they are written.
-const KNOWN: &str = "softmax, average, linformer[:k], performer[:k]; hardmax for exact networks";
+const KNOWN: &str = "softmax, average, linformer[:k], performer[:k], sparse:PATTERN; hardmax for exact networks";
 
 impl Realisation {
     /// A Linformer with `f = 1`.
