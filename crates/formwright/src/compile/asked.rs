@@ -121,16 +121,34 @@ impl Asked {
         Ok(request)
     }
 
-    /// What `sparse:PATTERN` means for the request: the sparse counterpart of Theorem 3.
+    /// What `sparse:PATTERN` means for the request: the sparse counterpart of Theorem 3, and sums over all tokens by way of a hub.
     fn sparse(&self, request: &mut Request) -> Result<()> {
         let Some(name) = self.attention.as_deref().and_then(|kind| kind.strip_prefix(SPARSE)) else { return Ok(()) };
         let pattern = artifact::read_pattern(name, request.shape()?.tokens())?;
-        if !matches!(request.construction, None | Some(Construction::Yun)) {
-            return Err(Error::declined("only yun has sparse attention").note("try", "--construction yun"));
+        let tokens = request.shape()?.tokens();
+        if pattern.tokens() != tokens {
+            let (name, expected) = (pattern.name(), pattern.tokens());
+            return Err(Error::input(format!("the pattern {name} is for {expected} tokens, not for {tokens}"))
+                .note("try", format!("--tokens {expected}")));
         }
-        request.construction = Some(Construction::Yun);
-        request.options.positional = true;
-        request.options.sparse = Some(Sparse::new(pattern)?);
+        let hub = pattern.hub().map(|token| Realisation::Hub { token });
+        match (request.construction, hub) {
+            (None, Some(hub)) if request.is_left_to_plan() => {
+                request.attention = hub;
+                request.options.sparse = Sparse::new(pattern).ok();
+            }
+            (Some(Construction::Yun) | None, _) => {
+                request.construction = Some(Construction::Yun);
+                request.options.positional = true;
+                request.options.sparse = Some(Sparse::new(pattern)?);
+            }
+            (Some(_), Some(hub)) => request.attention = hub,
+            (Some(_), None) => {
+                return Err(Error::declined(format!("the pattern {} has no hub", pattern.name()))
+                    .note("reason", "a sum over all tokens takes a token that sees all others and that all others see")
+                    .note("try", "sparse:star, sparse:hub or sparse:bigbird:1, or --construction yun"));
+            }
+        }
         Ok(())
     }
 
