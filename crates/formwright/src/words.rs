@@ -257,6 +257,7 @@ pub fn best_constant(baseline: &Baseline, norm: &Norm) -> String {
 fn found(measured: &Measured) -> String {
     let Measured { norm, points, seed, value, confidence, exhaustive, .. } = measured;
     match confidence {
+        _ if *exhaustive && *value == 0.0 => format!("{norm} error 0 (all {points} points)"),
         _ if *exhaustive => format!("{norm} error {value:.4e} (all {points} points)"),
         Some((low, high)) => format!(
             "{norm} error about {value:.4e} (95 %: {low:.4e} to {high:.4e}; {points} quasi-random points, seed {seed})"

@@ -114,14 +114,14 @@ impl Family {
             Self::Random { keys, seed } => {
                 if keys >= tokens {
                     return Err(Error::input(format!("{self}: a token has only {} others to see", tokens - 1))
-                        .note("try", format!("random:{}:{seed}, or more --tokens", tokens - 1)));
+                        .note("try", format!("fewer, or --tokens {} or more", keys.saturating_add(1))));
                 }
                 let mut state = seed;
                 let drawn: Vec<Vec<usize>> = (0..tokens).map(|i| others(&mut state, i, keys, tokens)).collect();
                 vec![Connections::by(tokens, |i, j| i == j || drawn[i].contains(&j))]
             }
             Self::Dilated { half_width, gap } => {
-                let near = |i: usize, j: usize| i.abs_diff(j).is_multiple_of(gap) && i.abs_diff(j) <= half_width * gap;
+                let near = |i: usize, j: usize| i.abs_diff(j).is_multiple_of(gap) && i.abs_diff(j) / gap <= half_width;
                 vec![Connections::by(tokens, near)]
             }
             Self::Block { width } => vec![block(tokens, width)],
