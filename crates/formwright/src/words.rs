@@ -142,6 +142,7 @@ pub fn size_line(model: &Model) -> String {
         let shape = if *count == Int::ZERO { String::new() } else { format!(" ({shape})") };
         format!("{} {one}{plural}{shape}", short_int(count))
     };
+    let connections = size.connections.map_or(String::new(), |count| format!(", {}", plural(count, "connection")));
     let ends = match (model.id_bits(), model.coordinates().len()) {
         (Some(bits), _) => format!("ids of {bits} bits"),
         (None, width) => format!("width {width}"),
@@ -153,7 +154,7 @@ pub fn size_line(model: &Model) -> String {
         layers(
             &size.attention_layers,
             "attention layer",
-            format!("{}, size {}", plural(size.heads, "head"), size.head_size)
+            format!("{}, size {}{connections}", plural(size.heads, "head"), size.head_size)
         ),
         layers(&size.feed_forward_layers, "feed-forward layer", format!("hidden {}", size.hidden)),
         short_int(&size.parameters),

@@ -112,6 +112,7 @@ fn sizes(model: &Model) -> Markup {
         ("parameters", size.parameters),
         ("not fixed to 0", size.nonzeros),
     ];
+    counts.extend(size.connections.map(|count| ("connections of a layer", whole(count))));
     counts.extend(model.id_bits().map(|bits| ("bits of an id", whole(bits))));
     html! {
         dl.sizes {
