@@ -78,10 +78,7 @@ pub fn made(model: &Model) -> String {
     let by = match &model.built {
         Built::Lattice(lattice) => {
             let theorem = match (&lattice.options.sparse, lattice.options.positional) {
-                (Some(sparse), _) => {
-                    let pattern = sparse.pattern();
-                    format!("sparse:{}, {} connections a layer", pattern.name(), pattern.connections())
-                }
+                (Some(sparse), _) => format!("sparse:{}", sparse.pattern().name()),
                 (None, true) => "Theorem 3".to_owned(),
                 (None, false) => "Theorem 2".to_owned(),
             };

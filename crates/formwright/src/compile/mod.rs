@@ -612,7 +612,6 @@ impl Model {
         if let Some(sparse) = self.sparse() {
             summary["sparse"] = json!({
                 "pattern": sparse.pattern(),
-                "connections": sparse.pattern().connections(),
                 "chain": sparse.order(),
                 "hops": sparse.hops(),
             });

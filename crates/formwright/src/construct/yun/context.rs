@@ -330,6 +330,10 @@ impl Generator for SelectiveShifts {
         StageSize { layers, heads: 2, head_size: 1, hidden: 0, units: Int::ZERO, nonzeros }
     }
 
+    fn connections(&self) -> Option<usize> {
+        self.sparse.as_ref().map(|sparse| sparse.pattern.connections())
+    }
+
     fn layers(&self) -> Box<dyn Iterator<Item = Result<Layer>> + '_> {
         Box::new(self.sweep().flat_map(|v| self.layers_of(&v)).map(Ok))
     }
@@ -409,6 +413,10 @@ impl Generator for GlobalShift {
         let layers = Int::from(self.hops());
         let nonzeros = &layers * Int::from(3 * self.u.len() + 1 + usize::from(!self.threshold.is_zero()));
         StageSize { layers, heads: 1, head_size: 1, hidden: 0, units: Int::ZERO, nonzeros }
+    }
+
+    fn connections(&self) -> Option<usize> {
+        self.sparse.as_ref().map(|hops| hops.pattern.connections())
     }
 
     fn layers(&self) -> Box<dyn Iterator<Item = Result<Layer>> + '_> {
