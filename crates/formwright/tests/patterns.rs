@@ -111,7 +111,7 @@ fn named_patterns_satisfy_what_the_table_says() {
         assert_eq!(Assumptions::of(&pattern("dilated:2:2", n)).reach, Reach::Never { token: 0, of: 1 });
     }
     // Up to three tokens the hub is a chain: leaf, hub, leaf.
-    assert!(matches!(Assumptions::of(&pattern("hub", 3)).chain, Chain::Found { order, .. } if order == [1, 0, 2]));
+    assert!(matches!(Assumptions::of(&pattern("hub", 3)).chain, Chain::Found { order, .. } if order[1] == 0));
     assert!(matches!(Assumptions::of(&pattern("hub", 4)).chain, Chain::Impossible { .. }));
 }
 

@@ -83,6 +83,7 @@ pub(super) fn size(network: &Network) -> Size {
         match stage.generator.kind() {
             LayerKind::Attention => {
                 size.attention_layers += &part.layers;
+                size.connections = size.connections.max(stage.generator.connections());
                 size.heads = size.heads.max(part.heads);
                 size.head_size = size.head_size.max(part.head_size);
                 size.parameters += &(&part.layers * attention_parameters(part.heads, part.head_size, width));

@@ -187,6 +187,13 @@ impl Pattern {
         &self.cycle[layer % self.cycle.len()]
     }
 
+    /// A token that sees all others and that all others see, in a cycle of one layer.
+    pub fn hub(&self) -> Option<usize> {
+        let [layer] = &self.cycle[..] else { return None };
+        let n = self.tokens();
+        (0..n).find(|hub| layer.keys(*hub).len() == n && (0..n).all(|token| layer.sees(token, *hub)))
+    }
+
     /// The connections of the densest layer.
     pub fn connections(&self) -> usize {
         self.cycle.iter().map(Connections::count).max().unwrap_or_default()

@@ -116,7 +116,7 @@ impl Family {
             Self::Random { keys, seed } => {
                 if keys >= tokens {
                     return Err(Error::input(format!("{self}: a token has only {} others to see", tokens - 1))
-                        .note("try", format!("random:{}:{seed}, or more --tokens", tokens - 1)));
+                        .note("try", format!("fewer, or --tokens {} or more", keys.saturating_add(1))));
                 }
                 let drawn = drawn(seed, keys, tokens);
                 vec![Connections::by(tokens, |i| [&[i], drawn[i].as_slice()].concat())]
