@@ -2,7 +2,7 @@
 
     python python/tests/parity_make.py target/device/parity
 
-Every family, both precisions, every kind of attention, masks, positions, and a literal network of 4,000 layers. `expected.npz` of a
+Every family, both precisions, every kind of attention, masks, connections, positions, and a literal network of 4,000 layers. `expected.npz` of a
 case holds inputs, outputs, and the residual stream after every stage for the first of them; `case.json` what may differ, and by how much.
 """
 
@@ -30,6 +30,10 @@ CASES = {
         for precision in ("f32", "f64")
     },
     "yun-positional": ("reverse", {**LATTICE, "resolution": 9, "positional": True, "precision": "f64"}),
+    "yun-sparse": (
+        "x[n-1-i] / 2 + max(x) / 3",
+        {**LATTICE, "tokens": 4, "resolution": 2, "construction": "yun", "precision": "f64", "attention": "sparse:strided:2"},
+    ),
     "yun-two-coordinates": ("x - mean(x)", {**LATTICE, "dims": 2, "resolution": 4, "construction": "yun", "precision": "f64"}),
     "yun-packed": ("x * mean(x)", {**LATTICE, "resolution": 9, "positional": True, "precision": "f64", "pack": True}),
     "yun-4000": ("x * mean(x)", {**LATTICE, "resolution": 62, "construction": "yun", "precision": "f64"}),
@@ -98,7 +102,8 @@ def main(out: Path) -> None:
         numpy.savez_compressed(out / name / "expected.npz", x=x, y=network(x), **states)
         told = network.summary
         lattice = told["construction"] in ("yun", "sum-code", "sumformer-discrete")
-        exact = [stage.name for stage in network.stages][:-1] if lattice and told["attention"] == "softmax" else []
+        kind = told["attention"].split(":")[0]
+        exact = [stage.name for stage in network.stages][:-1] if lattice and kind in ("softmax", "sparse") else []
         case = {"rounding": rounding(network), "exact": exact, "blocks": network.size["blocks"], "points": len(x), "traced": keep}
         (out / name / "case.json").write_text(json.dumps(case))
         print(name, case, flush=True)
