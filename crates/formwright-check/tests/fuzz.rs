@@ -16,7 +16,7 @@ use support::{Artifact, Head, Random, on_box, on_integers, safetensors};
 const HASH: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
 /// Words of the certificate's grammar, and some that are nearly.
-const WORDS: [&str; 62] = [
+const WORDS: [&str; 64] = [
     "formwright-certificate",
     "1",
     "sha256",
@@ -55,6 +55,8 @@ const WORDS: [&str; 62] = [
     "performer",
     "ff",
     "mask",
+    "connections",
+    "sees",
     "*",
     "yes",
     "no",
@@ -198,6 +200,10 @@ fn artifacts() -> Vec<Artifact> {
         identity.clone().with("tokens", "1 3").forward(&[(&[1.0], -1.0, &[1.0]), (&[1.0], -1.0, &[-1.0])]),
         identity.clone().with("over", "distinct-integers 1").with("bound", "1"),
         mean.clone().attention(std::slice::from_ref(&average)),
+        mean.clone()
+            .with("bound", "2")
+            .attention(std::slice::from_ref(&average))
+            .connections(&[&[&[0], &[0, 1], &[0, 1, 2]], &[&[0, 2], &[1], &[2]]]),
         mean.clone()
             .with("execution", "ieee-any-order f32")
             .attention(&[average.clone(), average.clone()])

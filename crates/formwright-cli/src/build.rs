@@ -86,7 +86,8 @@ pub struct Wish {
     #[arg(long, value_enum, value_name = "WHAT")]
     assume: Vec<Assumption>,
     /// The kind of attention: softmax for floats, hardmax for exact networks. Circuits whose tokens meet only in sums and means over all tokens may
-    /// have average, linformer:k or performer:k attention as well, in time linear in the tokens.
+    /// have average, linformer:k or performer:k attention as well, in time linear in the tokens. With sparse:PATTERN a token sees few others
+    /// (formwright patterns): yun then has positions.
     #[arg(long, value_name = "KIND")]
     attention: Option<String>,
     /// The arithmetic of the network; auto is f32 if the tolerance is met there, else f64, else exact. The default is auto with a tolerance,
@@ -260,6 +261,10 @@ fn chosen(model: &Model) -> String {
                 }
             }
         }
+        (Built::Lattice(lattice), _) if lattice.options.sparse.is_some() => (
+            format!("yun --attention {}", model.attention()),
+            "--positional takes Theorem 3, where all see all".to_owned(),
+        ),
         (Built::Lattice(lattice), _) if lattice.options.positional => {
             ("yun --positional".to_owned(), "--construction yun takes the other theorem".to_owned())
         }

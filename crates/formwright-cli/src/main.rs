@@ -7,6 +7,7 @@ mod check;
 mod contextual;
 mod export;
 mod inspect;
+mod patterns;
 mod plan;
 mod questions;
 mod report;
@@ -59,6 +60,8 @@ enum Command {
     ///
     /// `build` writes it into every folder; this writes it anew.
     Report(report::Report),
+    /// Show a pattern of sparse attention and what the sparse theorem asks of it; without one, compare them all.
+    Patterns(patterns::Patterns),
     /// List the built-in targets.
     Targets,
     /// List the statements that are built, what checks them, and where the printed proofs were repaired.
@@ -102,6 +105,7 @@ fn main() -> ExitCode {
         Command::Contextual(command) => command.execute(),
         Command::Export(command) => command.execute(),
         Command::Report(command) => command.execute(),
+        Command::Patterns(command) => command.execute(),
         Command::Targets => targets::execute(),
         Command::Theorems(command) => command.execute(),
     };

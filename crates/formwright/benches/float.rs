@@ -63,6 +63,7 @@ fn attention(precision: Precision, blocks: usize) -> AttentionRun {
         head_size: 1,
         value_size: 1,
         masks: vec![Mask::ALL],
+        connections: Vec::new(),
         q: noise(precision, blocks),
         q_bias: noise(precision, blocks),
         k: noise(precision, blocks),

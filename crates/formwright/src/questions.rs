@@ -280,7 +280,7 @@ pub fn width() -> Result<Width> {
 /// `n = 3`, `d = 1`, `N = 4`: the contexts of `{0, 1, 3}` and `{0, 2, 3}`.
 fn collision() -> Result<Collision> {
     let columns = 4_u64;
-    let last = GlobalShift { u: vec![Rat::ONE], threshold: Rat::ZERO, scale: Int::from(columns).pow(4) };
+    let last = GlobalShift { u: vec![Rat::ONE], threshold: Rat::ZERO, scale: Int::from(columns).pow(4), sparse: None };
     let sweep = |ids: &[u64], together: u64| -> Result<Vec<Int>> {
         let mut state: Sequence = ids.iter().map(|id| vec![Rat::from(*id)]).collect();
         for first in (0..columns).step_by(usize::try_from(together).unwrap_or(1)) {

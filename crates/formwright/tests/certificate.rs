@@ -6,13 +6,14 @@ use std::fs;
 
 use formwright::artifact::{self, Contents, sha256};
 use formwright::bound::Norm;
-use formwright::compile::{Arithmetic, Construction, Model, Request, Tolerance, compile};
+use formwright::compile::{Arithmetic, Built, Construction, Model, Request, Tolerance, compile};
 use formwright::construct::sumcode::{self, Family, Values};
 use formwright::construct::sumformer::continuous::Basis;
 use formwright::construct::yun::AsPrinted;
 use formwright::exact::Rat;
 use formwright::lower::{Format, Hidden};
 use formwright::network::{FloatNetwork, Precision, Run};
+use formwright::pattern::Connections;
 use support::{Options, as_printed, expression, positional, request};
 
 const BOX: &str = "x - mean(x)";
@@ -206,6 +207,30 @@ fn masks_and_lengths_are_those_of_the_network() {
     assert_eq!(lines("mean(x, j <= i)"), ["tokens 1 4", "mask * 0 * * no"]);
     assert_eq!(lines("x - mean(x)"), ["tokens 1 4", "mask * * * * no"]);
     assert_eq!(lines("x[max(i - 1, 0)]")[0], "tokens 4 4");
+}
+
+/// Behind the masks of each run, layer by layer and token by token.
+#[test]
+fn connections_are_those_of_the_network() {
+    let mut model = compile(&lattice(BOX, positional(), Precision::F64)).expect("a model");
+    let layer = |keys: [&[usize]; 2]| Connections::new(keys.map(<[usize]>::to_vec).to_vec()).expect("connections");
+    let Built::Lattice(lattice) = &mut model.built else { panic!("no lattice") };
+    let lowered = lattice.lowered.as_mut().expect("floats");
+    for run in lowered.network.runs.iter_mut().filter_map(|run| run.attention.as_mut()) {
+        run.connections = vec![layer([&[1, 0], &[1]]), layer([&[0], &[0, 1]])];
+    }
+    let contents = Contents::of(&model).expect("files");
+    let of_runs = ["run", "mask", "connections", "sees"];
+    let wanted = |line: &&str| of_runs.contains(&line.split(' ').next().expect("a word"));
+    let lines: Vec<&str> = certificate(&contents).lines().filter(wanted).collect();
+    let seen = ["mask * * * * no"; 2].into_iter().chain(["connections 2", "sees 0 1", "sees 1", "sees 0", "sees 0 1"]);
+    let mut expected = Vec::new();
+    for line in lines.iter().copied().filter(|line| line.starts_with("run")) {
+        expected.push(line);
+        expected.extend(seen.clone().filter(|_| line.contains("attention")));
+    }
+    assert_eq!(lines, expected);
+    assert!(lines.contains(&"connections 2"));
 }
 
 #[test]

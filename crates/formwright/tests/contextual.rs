@@ -115,7 +115,7 @@ fn verdicts_and_margins_equal_a_comparison_of_all_pairs() {
 /// The ids after the layers of Lemma 6 or of Theorem 3, one by one, with so many windows a layer.
 fn by_layers(grid: &Grid, positions: Positions, together: usize, point: &Point) -> Vec<Rat> {
     let map = ContextMap::new(grid, positions);
-    let place = |token: usize| Rat::from(ContextMap::position(grid, positions, token)) * Rat::from(grid.resolution());
+    let place = |token: usize| Rat::from(map.position(token)) * Rat::from(grid.resolution());
     let coordinate = |token: usize, x: &u64| Rat::from(*x) + place(token);
     let mut state: Sequence =
         point.iter().enumerate().map(|(token, column)| column.iter().map(|x| coordinate(token, x)).collect()).collect();
@@ -145,7 +145,7 @@ fn the_attention_stack_is_its_layers() {
                 for (point, q) in found.set.points.iter().zip(values(&found, shape.2)) {
                     assert_eq!(
                         q,
-                        by_layers(&found.set.grid, positions, together, point),
+                        by_layers(&found.set.grid, positions.clone(), together, point),
                         "{shape:?} {together} {point:?}"
                     );
                 }

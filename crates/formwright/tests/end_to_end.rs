@@ -6,7 +6,7 @@ use formwright::compile::{Model, compile};
 use formwright::construct::yun::Options;
 use formwright::eval::{exact, indexed};
 use formwright::exact::Rat;
-use formwright::network::{Activation, Attention, FeedForward, Head, Normaliser, Realisation, Sequence};
+use formwright::network::{Activation, Attention, FeedForward, Head, Realisation, Sequence};
 use formwright::target::Source;
 use proptest::prelude::*;
 use support::{
@@ -174,7 +174,7 @@ fn silent_feed_forward(width: usize) -> FeedForward {
 fn silent_attention(width: usize, o: &Rat) -> Attention {
     let row = vec![vec![Rat::from(3); width]];
     let head = Head { q: row.clone(), q_bias: vec![Rat::ONE], k: row.clone(), v: row, o: vec![vec![o.clone()]; width] };
-    Attention { normaliser: Normaliser::Hardmax, heads: vec![head] }
+    Attention::hardmax(vec![head], None)
 }
 
 #[test]

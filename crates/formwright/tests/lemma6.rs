@@ -159,7 +159,7 @@ fn contexts_are_listed_by_decreasing_id() {
     for triple in triples(729) {
         let grid = grid(triple);
         for positions in [Positions::None, Positions::Repaired, Positions::Printed] {
-            let map = ContextMap::new(&grid, positions);
+            let map = ContextMap::new(&grid, positions.clone());
             let listed: Vec<Vec<Int>> = map.descending().map(|context| context.columns).collect();
             let mut sorted: Vec<(Option<Rat>, Vec<Int>)> =
                 map.lexicographic().map(|context| (context.ids.iter().max().cloned(), context.columns)).collect();
@@ -175,7 +175,7 @@ fn every_id_is_found_again_and_nothing_else_is() {
     for triple in [(2, 1, 5), (3, 1, 4), (2, 2, 2), (2, 1, 2), (3, 2, 2)] {
         let grid = grid(triple);
         for positions in [Positions::None, Positions::Repaired, Positions::Printed] {
-            let map = ContextMap::new(&grid, positions);
+            let map = ContextMap::new(&grid, positions.clone());
             let mut known: BTreeMap<Rat, (Vec<Int>, usize)> = BTreeMap::new();
             for context in map.lexicographic() {
                 for (token, id) in context.ids.iter().enumerate() {

@@ -311,7 +311,10 @@ fn exact_heads_give_means_and_sums() {
     let x = vec![vec![rat(1), rat(0)], vec![rat(4), rat(5)], vec![rat(-7), rat(1)]];
     let apply = |normaliser: Normaliser| {
         let mut state = x.clone();
-        exact::apply(&Layer::Attention(Attention { normaliser, heads: vec![head.clone()] }), &mut state);
+        exact::apply(
+            &Layer::Attention(Attention { normaliser, heads: vec![head.clone()], connections: None }),
+            &mut state,
+        );
         state.iter().map(|token| token[1].clone()).collect::<Vec<_>>()
     };
     let (mean, sum) = (Rat::new(-2, 3), rat(-2));

@@ -24,6 +24,7 @@ use crate::compile::{
 use crate::construct::circuit::Trade;
 use crate::construct::sumcode::{self, Family};
 use crate::construct::sumformer::continuous::Basis;
+use crate::construct::yun::sparse::Sparse;
 use crate::construct::yun::{self, AsPrinted, Options};
 use crate::error::{Error, Result, nearest};
 use crate::exact::Rat;
@@ -31,6 +32,7 @@ use crate::input::parse_json;
 use crate::lattice::Grid;
 use crate::lower::{Format, Hidden, Lowering, Temperature};
 use crate::network::{Affine, Coordinate, FloatNetwork, Matrix, Network, Realisation};
+use crate::pattern::{self, Pattern};
 use crate::report;
 use crate::target::{Source, Target, catalogue};
 use tensors::Skeleton;
@@ -73,6 +75,15 @@ pub fn read_target(text: &str) -> Result<Source> {
         }
         Err(error) => Err(error),
     }
+}
+
+/// A pattern of sparse attention for so many tokens: by its name, or `file:` and a path. That of a file is called by the file's name, wherever it lies.
+pub fn read_pattern(text: &str, tokens: usize) -> Result<Pattern> {
+    let Some(path) = text.strip_prefix("file:").map(Path::new) else {
+        return text.parse::<pattern::Family>()?.pattern(tokens);
+    };
+    let name = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    Pattern::read(&format!("file:{name}"), &read_file(path)?)
 }
 
 /// The text of a file.
@@ -403,6 +414,13 @@ struct Common {
     grid: Grid,
     precision: String,
     error: WrittenError,
+    sparse: Option<WrittenSparse>,
+}
+
+/// Of sparse attention: its pattern. What the construction finds of it is found anew.
+#[derive(Deserialize)]
+struct WrittenSparse {
+    pattern: Pattern,
 }
 
 /// What of the claim is not computed anew.
@@ -518,7 +536,9 @@ pub fn read(dir: &Path) -> Result<Model> {
         "all" => true,
         other => return Err(wrong(&format!("domain '{other}', expected box or all"))),
     };
-    let options = Options { positional: common.positional, as_printed, everywhere, ..Options::default() };
+    let sparse = common.sparse.map(|written| Sparse::new(written.pattern)).transpose()?;
+    sparse.iter().try_for_each(|sparse| sparse.check(&common.grid)).map_err(|error| wrong(error.headline()))?;
+    let options = Options { positional: common.positional, as_printed, everywhere, sparse, ..Options::default() };
     let WrittenTolerance { eps, norm, lipschitz } = common.tolerance;
     let norm = norm.map(|name| name.parse()).transpose()?;
     if lipschitz.as_ref().is_some_and(|l| *l <= Rat::ZERO) {

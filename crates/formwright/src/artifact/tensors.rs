@@ -26,6 +26,7 @@ use crate::network::{
     AttentionKind, AttentionRun, Coordinate, FeedForwardRun, FloatAffine, FloatNetwork, FloatStage, Mask, Precision,
     Run, mask,
 };
+use crate::pattern::Connections;
 
 /// Everything of a float network but its numbers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -85,6 +86,9 @@ struct AttentionShape {
     /// One for each head; every head sees every key where nothing is written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     masks: Option<Vec<Mask>>,
+    /// A cycle, of every layer and token the keys that it sees; the masks decide where nothing is written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    connections: Option<Vec<Connections>>,
 }
 
 impl AttentionShape {
@@ -97,6 +101,7 @@ impl AttentionShape {
             head_size: self.head_size,
             value_size: self.value_size,
             masks: self.masks.clone().unwrap_or_default(),
+            connections: self.connections.clone().unwrap_or_default(),
             q: Vec::new(),
             q_bias: Vec::new(),
             k: Vec::new(),
@@ -177,6 +182,7 @@ impl Skeleton {
                 value_size: a.value_size,
                 masks: (!(a.masks.len() == a.heads && a.masks.iter().all(|mask| *mask == Mask::ALL)))
                     .then(|| a.masks.clone()),
+                connections: (!a.connections.is_empty()).then(|| a.connections.clone()),
             }),
             feed_forward: run.feed_forward.as_ref().map(|f| FeedForwardShape { stage: f.stage, hidden: f.hidden }),
         };
@@ -261,6 +267,9 @@ impl Skeleton {
                 stage = next;
             }
             if let Some(a) = &run.attention {
+                if a.connections.as_ref().is_some_and(Vec::is_empty) {
+                    return wrong(format!("the cycle of connections of run {i} is empty, expected 1 layer or more"));
+                }
                 a.empty().check_kind(blocks, lengths)?;
                 a.masks.as_ref().map_or(Ok(()), |masks| mask::check(masks, a.heads, blocks, lengths))?;
             }

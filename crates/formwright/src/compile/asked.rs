@@ -3,8 +3,10 @@
 use serde::Deserialize;
 
 use super::{Arithmetic, Construction, Request, Tolerance};
+use crate::artifact;
 use crate::construct::circuit::Trade;
 use crate::construct::sumcode::{self, Family};
+use crate::construct::yun::sparse::Sparse;
 use crate::construct::yun::{AsPrinted, Options};
 use crate::error::{Error, Result, nearest};
 use crate::exact::Rat;
@@ -40,7 +42,7 @@ pub struct Asked {
     pub lipschitz: Option<String>,
     /// What is stated besides: `equivariant`.
     pub assume: Vec<String>,
-    /// `softmax`, `hardmax`, `average`, `linformer:k` or `performer:k`.
+    /// `softmax`, `hardmax`, `average`, `linformer:k`, `performer:k` or `sparse:PATTERN`.
     pub attention: Option<String>,
     /// `exact`, `f64`, `f32` or `auto`.
     pub precision: Option<String>,
@@ -58,11 +60,16 @@ pub struct Asked {
     pub as_printed: Vec<String>,
 }
 
+/// What a pattern's name stands behind.
+const SPARSE: &str = "sparse:";
+
 /// A kind of attention that was named.
 #[derive(Clone, Copy)]
 enum Attention {
     Hardmax,
     Float(Realisation),
+    /// Of either arithmetic.
+    Sparse,
 }
 
 impl Asked {
@@ -85,7 +92,7 @@ impl Asked {
         };
         let equivariant = |name: &String| chosen("--assume", Some(name), &[("equivariant", ())]);
         self.assume.iter().try_for_each(|name| equivariant(name).map(drop))?;
-        Ok(Request {
+        let mut request = Request {
             options: Options {
                 positional: self.positional,
                 as_printed,
@@ -97,7 +104,7 @@ impl Asked {
             trade,
             attention: match self.attention()? {
                 Some(Attention::Float(realisation)) => realisation,
-                Some(Attention::Hardmax) | None => Realisation::Softmax,
+                Some(Attention::Hardmax | Attention::Sparse) | None => Realisation::Softmax,
             },
             arithmetic: self.arithmetic(self.eps.is_some() || !grid)?,
             tokens: self.tokens,
@@ -109,7 +116,40 @@ impl Asked {
                 norm: self.norm.as_deref().map(str::parse).transpose()?,
                 lipschitz: positive("--lipschitz", self.lipschitz.as_deref())?,
             },
-        })
+        };
+        self.sparse(&mut request)?;
+        Ok(request)
+    }
+
+    /// What `sparse:PATTERN` means for the request: the sparse counterpart of Theorem 3, and sums over all tokens by way of a hub.
+    fn sparse(&self, request: &mut Request) -> Result<()> {
+        let Some(name) = self.attention.as_deref().and_then(|kind| kind.strip_prefix(SPARSE)) else { return Ok(()) };
+        let pattern = artifact::read_pattern(name, request.shape()?.tokens())?;
+        let tokens = request.shape()?.tokens();
+        if pattern.tokens() != tokens {
+            let (name, expected) = (pattern.name(), pattern.tokens());
+            return Err(Error::input(format!("the pattern {name} is for {expected} tokens, not for {tokens}"))
+                .note("try", format!("--tokens {expected}")));
+        }
+        let hub = pattern.hub().map(|token| Realisation::Hub { token });
+        match (request.construction, hub) {
+            (None, Some(hub)) if request.is_left_to_plan() => {
+                request.attention = hub;
+                request.options.sparse = Sparse::new(pattern).ok();
+            }
+            (Some(Construction::Yun) | None, _) => {
+                request.construction = Some(Construction::Yun);
+                request.options.positional = true;
+                request.options.sparse = Some(Sparse::new(pattern)?);
+            }
+            (Some(_), Some(hub)) => request.attention = hub,
+            (Some(_), None) => {
+                return Err(Error::declined(format!("the pattern {} has no hub", pattern.name()))
+                    .note("reason", "a sum over all tokens takes a token that sees all others and that all others see")
+                    .note("try", "sparse:star, sparse:hub or sparse:bigbird:1, or --construction yun"));
+            }
+        }
+        Ok(())
     }
 
     fn construction(&self, as_printed: bool) -> Result<Option<Construction>> {
@@ -164,6 +204,7 @@ impl Asked {
         match self.attention.as_deref() {
             None => Ok(None),
             Some("hardmax") => Ok(Some(Attention::Hardmax)),
+            Some(kind) if kind.starts_with(SPARSE) => Ok(Some(Attention::Sparse)),
             Some(kind) => Ok(Some(Attention::Float(kind.parse()?))),
         }
     }
@@ -192,7 +233,7 @@ impl Asked {
         let asked = match (chosen("--precision", self.precision.as_deref(), &names)?, attention) {
             (Some(precision), _) => precision,
             (None, Some(Attention::Float(_))) => "auto",
-            (None, None) if by_tolerance || packed => "auto",
+            (None, None | Some(Attention::Sparse)) if by_tolerance || packed => "auto",
             (None, _) => "exact",
         };
         let arithmetic = match asked {

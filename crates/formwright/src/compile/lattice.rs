@@ -43,8 +43,15 @@ pub(super) fn compile(request: &Request) -> Result<Model> {
 
 /// Declines attention that cannot find the largest and the smallest id, which is what a lattice network's heads do.
 pub(crate) fn check_attention(request: &Request) -> Result<()> {
-    if request.attention == Realisation::Softmax {
-        return Ok(());
+    match request.attention {
+        Realisation::Softmax => return Ok(()),
+        Realisation::Hub { .. } if request.options.sparse.is_some() => return Ok(()),
+        Realisation::Hub { .. } => {
+            return Err(Error::declined("a lattice network (yun) needs more of a pattern than a hub")
+                .note("reason", "Assumption 1 of the sparse theorem: formwright patterns says what is missing")
+                .note("try", "--construction circuit or sum-code, or --attention sparse:star"));
+        }
+        _ => {}
     }
     let kind = request.attention.kind();
     Err(Error::declined(format!("a lattice network (yun) has no {kind} attention"))

@@ -27,6 +27,7 @@ use crate::bound::baseline::baseline;
 use crate::bound::measured::{Measured, measure};
 use crate::bound::piecewise::Question;
 use crate::bound::{Baseline, Budget, Norm};
+use crate::construct::yun::sparse::Sparse;
 use crate::error::{Error, ErrorKind, Result};
 use crate::eval::float::Engine;
 use crate::eval::indexed;
@@ -34,6 +35,7 @@ use crate::exact::{Int, Rat};
 use crate::lattice::Grid;
 use crate::lower::{self, Format};
 use crate::network::{AttentionKind, Coordinate, FloatNetwork, LayerKind, Network, Sequence, Size};
+use crate::pattern::{Connections, Pattern};
 use crate::target::{Source, Symmetry, Target};
 
 pub use asked::Asked;
@@ -251,6 +253,7 @@ impl Model {
     /// The construction as one names it on the command line.
     pub fn construction(&self) -> &'static str {
         match &self.built {
+            Built::Lattice(lattice) if lattice.options.sparse.is_some() => "yun --attention sparse",
             Built::Lattice(lattice) if lattice.options.positional => "yun --positional",
             Built::Lattice(_) => "yun",
             Built::Circuit(circuit) => circuit.construction(),
@@ -292,8 +295,28 @@ impl Model {
         self.tolerance.norm().or_else(|| float.then(|| Norm::Lp(Rat::from(2))))
     }
 
-    /// `softmax`, or what else realises a circuit's sums; `hardmax` if the network is exact.
+    /// The pattern of sparse attention, with what the construction found of it.
+    pub fn sparse(&self) -> Option<&Sparse> {
+        self.lattice()?.options.sparse.as_deref()
+    }
+
+    /// What tokens see in its attention layers, where that is not everything: the pattern, or the layers of a float network that differ, in their order.
+    pub fn connections(&self) -> Option<Pattern> {
+        if let Some(sparse) = self.sparse() {
+            return Some(sparse.pattern().clone());
+        }
+        let mut cycle: Vec<Connections> = Vec::new();
+        for run in self.float()?.runs.iter().filter_map(|run| run.attention.as_ref()) {
+            cycle.extend(run.connections.iter().filter(|layer| !cycle.contains(layer)).cloned().collect::<Vec<_>>());
+        }
+        Pattern::new(self.attention(), cycle).ok()
+    }
+
+    /// `softmax`, or what else realises a circuit's sums; `hardmax` if the network is exact; `sparse:` and a pattern.
     pub fn attention(&self) -> String {
+        if let Some(sparse) = self.sparse() {
+            return format!("sparse:{}", sparse.pattern().name());
+        }
         match &self.built {
             Built::Circuit(circuit) => circuit.wish.attention.to_string(),
             Built::SumCode(coded) if coded.lowered.is_some() => coded.options.attention.to_string(),
@@ -586,6 +609,13 @@ impl Model {
                 "continuous": self.target.is_continuous(tokens),
             },
         });
+        if let Some(sparse) = self.sparse() {
+            summary["sparse"] = json!({
+                "pattern": sparse.pattern(),
+                "chain": sparse.order(),
+                "hops": sparse.hops(),
+            });
+        }
         match &self.built {
             Built::Lattice(lattice) => {
                 if let Some(Lowered { lowering, .. }) = &lattice.lowered {

@@ -19,9 +19,8 @@ use crate::exact::{Int, Rat};
 pub(super) fn map(set: &Set, windows: u64, positional: bool) -> Map {
     let positions = if positional { Positions::Repaired } else { Positions::None };
     let (grid, stack, windows) = (set.grid.clone(), ContextMap::new(&set.grid, positions), Int::from(windows));
-    let starts: Vec<Int> = (0..grid.tokens())
-        .map(|token| Int::from(ContextMap::position(&grid, positions, token)) * super::linear::place_unit(&grid))
-        .collect();
+    let starts: Vec<Int> =
+        (0..grid.tokens()).map(|token| Int::from(stack.position(token)) * super::linear::place_unit(&grid)).collect();
     Box::new(move |point| {
         let mut ids: Vec<Int> = point.iter().zip(&starts).map(|(column, start)| grid.id(column) + start).collect();
         for run in &stack.sweep.windows {

@@ -24,7 +24,6 @@
 
 use super::mixer::Map;
 use super::set::Set;
-use crate::construct::yun::context::{ContextMap, Positions};
 use crate::exact::{Int, Rat};
 use crate::lattice::{Grid, Point};
 use crate::random;
@@ -37,8 +36,7 @@ pub(super) fn place_unit(grid: &Grid) -> Int {
 
 /// The ids of a sequence's columns.
 fn ids(grid: &Grid, positional: bool, point: &Point) -> Vec<Rat> {
-    let positions = if positional { Positions::Printed } else { Positions::None };
-    let start = |token| Int::from(ContextMap::position(grid, positions, token)) * place_unit(grid);
+    let start = |token: usize| if positional { Int::from(token) * place_unit(grid) } else { Int::ZERO };
     point.iter().enumerate().map(|(token, column)| Rat::from(grid.id(column) + start(token))).collect()
 }
 

@@ -15,10 +15,10 @@
 use super::linear::place_unit;
 use super::mixer::Map;
 use super::set::Set;
-use crate::artifact::read_file;
+use crate::artifact::read_pattern;
 use crate::error::{Error, Result};
 use crate::exact::{Int, Rat};
-use crate::pattern::{Assumptions, Connections, Family, Pattern};
+use crate::pattern::{Assumptions, Connections, Pattern};
 
 /// The map under a pattern, which is declined where it does not satisfy Assumption 1.
 pub(super) fn map(set: &Set, name: &str) -> Result<Map> {
@@ -51,10 +51,7 @@ pub(super) fn map(set: &Set, name: &str) -> Result<Map> {
 
 /// By its name, or from a file.
 fn pattern(name: &str, tokens: usize) -> Result<Pattern> {
-    let pattern = match name.strip_prefix("file:") {
-        Some(path) => Pattern::read(path, &read_file(path.as_ref())?)?,
-        None => name.parse::<Family>()?.pattern(tokens)?,
-    };
+    let pattern = read_pattern(name, tokens)?;
     if pattern.tokens() != tokens {
         let found = pattern.tokens();
         return Err(Error::input(format!("the pattern {name} is for {found} tokens, and the sequences have {tokens}"))

@@ -92,34 +92,36 @@ fn feed_forward(layer: &FeedForward, state: &mut Sequence) {
 fn attend(layer: &Attention, state: &mut Sequence) {
     let before = state.clone();
     for head in &layer.heads {
-        for (token, gained) in state.iter_mut().zip(attended(head, layer.normaliser, &before)) {
+        for (token, gained) in state.iter_mut().zip(attended(head, layer, &before)) {
             add(token, &gained);
         }
     }
 }
 
 /// What one head adds to each token.
-fn attended(head: &Head, normaliser: Normaliser, x: &Sequence) -> Sequence {
+fn attended(head: &Head, layer: &Attention, x: &Sequence) -> Sequence {
     let project =
         |rows: &[Vec<Rat>]| -> Sequence { x.iter().map(|z| rows.iter().map(|row| dot(row, z)).collect()).collect() };
     let (mut queries, keys, values) = (project(&head.q), project(&head.k), project(&head.v));
     for query in &mut queries {
         add(query, &head.q_bias);
     }
-    let output = |query: &Vec<Rat>| {
-        let scores: Vec<Rat> = keys.iter().map(|key| dot(key, query)).collect();
-        let weights = match normaliser {
+    let all: Vec<usize> = (0..x.len()).collect();
+    let output = |(token, query): (usize, &Vec<Rat>)| {
+        let seen = layer.connections.as_ref().map_or(&all[..], |connections| connections.keys(token));
+        let scores: Vec<Rat> = seen.iter().map(|key| dot(&keys[*key], query)).collect();
+        let weights = match layer.normaliser {
             Normaliser::Hardmax => hardmax(&scores),
-            Normaliser::Average => vec![Rat::new(1, keys.len()); keys.len()],
-            Normaliser::Sum => vec![Rat::ONE; keys.len()],
+            Normaliser::Average => vec![Rat::new(1, seen.len()); seen.len()],
+            Normaliser::Sum => vec![Rat::ONE; seen.len()],
         };
         let mut mixed = vec![Rat::ZERO; head.v.len()];
-        for (weight, value) in weights.iter().zip(&values).filter(|(weight, _)| !weight.is_zero()) {
-            mixed.iter_mut().zip(value).for_each(|(sum, v)| *sum += &(weight * v));
+        for (weight, key) in weights.iter().zip(seen).filter(|(weight, _)| !weight.is_zero()) {
+            mixed.iter_mut().zip(&values[*key]).for_each(|(sum, v)| *sum += &(weight * v));
         }
         head.o.iter().map(|row| dot(row, &mixed)).collect()
     };
-    queries.iter().map(output).collect()
+    queries.iter().enumerate().map(output).collect()
 }
 
 /// `1/k` on each of the `k` largest scores, 0 elsewhere.

@@ -18,7 +18,7 @@
 //!   `D(n-1)/(1½ e λ)` a layer (`x e^{-λqx} ≤ 1/(eλq)`), in all `T`. A token below can be moved, and lands at most at `Θ + D·M`, `Θ` above the
 //!   last window and `M` the largest distance between ids; that happens to each of the `n` tokens once, so `M ← Θ + D(M + f) + T`, `n` times,
 //!   where ids start above `-f`: flags.
-//! * *Last layer.* At most its scale times that is added.
+//! * *Last layer.* At most its scale times that is added; with sparse connections, `s` times.
 //! * *Outside-indicator.* It subtracts `M + 1` times something between 0 and 1, up to rounding.
 //! * *Windows.* A window moves an id in it towards a value. On all others its four units cancel, up to rounding: `κ|w|` times what is there, for a
 //!   window that adds `w`, `κ = 16γ_{d+6}`. The product over all windows is at most the exponential of the sum.
@@ -44,7 +44,7 @@ pub fn reach(map: &ContextMap, precision: Precision, exponent: u32, steps: &Int,
     let (n, grid, two) = (map.grid.tokens(), &map.grid, Interval::point(2.0));
     let lambda = Rat::from(2).pow(exponent as usize);
     let (scale, layers) = (Rat::from(&map.sweep.scale), Rat::from(map.sweep.count()));
-    let roundings = gamma(64 * n, precision) * two * exact(scale.pow(n) * (&layers + Rat::ONE));
+    let roundings = gamma(64 * n, precision) * two * exact(scale.pow(n) * (&layers + Rat::from(map.global.hops())));
     if roundings.hi() > 0.25 {
         return Interval::ENTIRE;
     }
@@ -63,7 +63,7 @@ pub fn reach(map: &ContextMap, precision: Precision, exponent: u32, steps: &Int,
     for _ in 0..n {
         distance = high + scale * (distance + below) + drift;
     }
-    two * (distance + below) * (Interval::ONE + exact(Rat::from(&map.global.scale)))
+    two * (distance + below) * exact((Rat::ONE + Rat::from(&map.global.scale)).pow(map.global.hops()))
 }
 
 /// The most contexts whose ids are added up for a sharper bound.

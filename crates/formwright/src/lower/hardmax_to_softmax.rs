@@ -16,6 +16,10 @@
 //! η = r_n + scale · (r_n + e)
 //! ```
 //!
+//! With sparse connections `n-1` is the most that a token sees besides itself: averages are over the keys that are seen, the same for both heads. There the last
+//! layer is `s` layers, each with `r ← r + scale · (r + e)`, and `r ≤ ρ` is asked before the last of them. Between them ids stay `x_0` apart: they differ by what they differed by
+//! before, modulo the scale, and that is less than half of it.
+//!
 //! # Which temperature
 //!
 //! In a format of `μ` binary digits ids must be integers again after every layer, so all that attention may lose is a quarter of the
@@ -98,7 +102,8 @@ fn least_gap(map: &ContextMap) -> Rat {
 pub fn drift(map: &ContextMap, exponent: u32) -> f64 {
     let lambda = Interval::point(2.0_f64.powi(exponent.cast_signed()));
     let (n, scale) = (map.grid.tokens(), Interval::from(&Rat::from(&map.sweep.scale)));
-    let others = Interval::from(&Rat::from(n - 1));
+    let others = Interval::from(&Rat::from(map.most_others()));
+    let global = Interval::from(&Rat::from(&map.global.scale));
     let apart = Interval::from(&least_gap(map));
     let (one, two, half) = (Interval::point(1.0), Interval::point(2.0), Interval::point(0.5));
     let reached = |rho: f64| -> Option<(Interval, Interval)> {
@@ -108,7 +113,9 @@ pub fn drift(map: &ContextMap, exponent: u32) -> f64 {
         let further = one - (-(lambda * gap)).exp();
         let unshifted = (two * two * scale * leak).checked_div(further).ok()?;
         let shifted = |last: Interval| (one + scale) * unshifted + scale * last + two * scale * leak;
-        Some(((0..n).fold(unshifted, |last, _| shifted(last)), leak))
+        let swept = (0..n).fold(unshifted, |last, _| shifted(last));
+        // All but the last of the last layers, whose keys must still be apart.
+        Some(((1..map.global.hops()).fold(swept, |last, _| last + global * (last + leak)), leak))
     };
     let mut rho = 0.0;
     for _ in 0..60 {
@@ -118,7 +125,7 @@ pub fn drift(map: &ContextMap, exponent: u32) -> f64 {
         }
         let Some((last, leak)) = reached(rho) else { break };
         if last.hi() <= rho {
-            return (last + Interval::from(&Rat::from(&map.global.scale)) * (last + leak)).hi();
+            return (last + global * (last + leak)).hi();
         }
         rho = last.hi() * 1.0625;
     }
@@ -137,7 +144,7 @@ pub fn absorbs(map: &ContextMap, precision: Precision, exponent: u32) -> bool {
     let largest = Rat::from(map.largest_id()) / Rat::from(&map.global.scale) + Rat::ONE;
     let loss = largest * Rat::from(4) / Rat::from(2).pow(digits);
     let gap = least_gap(map);
-    let others = Interval::from(&(Rat::from(map.grid.tokens() - 1) * Rat::new(101, 50) * &gap));
+    let others = Interval::from(&(Rat::from(map.most_others()) * Rat::new(101, 50) * &gap));
     let fall = Interval::from(&((gap - loss) * Rat::from(2).pow(exponent as usize) / Rat::from(2)));
     (others * (-fall).exp()).hi() <= 2.0_f64.powi(-i32::try_from(digits + 2).unwrap_or(i32::MAX))
 }

@@ -542,7 +542,12 @@ struct Assembly {
 
 impl Assembly {
     /// The network of these blocks, with the ends of an exact one.
-    fn network(self, exact: &Network, stages: Vec<FloatStage>) -> FloatNetwork {
+    fn network(mut self, exact: &Network, stages: Vec<FloatStage>) -> FloatNetwork {
+        for run in self.runs.iter_mut().filter_map(|run| run.attention.as_mut()) {
+            let seen = &run.connections;
+            let period = (1..seen.len()).find(|p| seen.iter().zip(&seen[*p..]).all(|(a, b)| a == b));
+            run.connections.truncate(period.unwrap_or(seen.len()));
+        }
         let precision = self.precision;
         let flat = |matrix: &[Vec<Rat>]| matrix.iter().flatten().map(|x| to_float::nearest(x, precision)).collect();
         let affine = |map: &Affine| FloatAffine {
@@ -575,6 +580,7 @@ impl Assembly {
             head_size: layer.heads.first().map_or(0, |head| head.q.len()),
             value_size: layer.heads.first().map_or(0, |head| head.v.len()),
             masks: vec![Mask::ALL; layer.heads.len()],
+            connections: layer.connections.iter().cloned().collect(),
             q: flat(&|head| matrix(&head.q)),
             q_bias: flat(&|head| head.q_bias.iter().map(entry).collect()),
             k: flat(&|head| matrix(&head.k)),
@@ -583,17 +589,36 @@ impl Assembly {
         };
         match self.runs.last_mut() {
             Some(Run { blocks, attention: Some(run), feed_forward: None })
-                if (run.stage, run.heads, run.head_size) == (stage, new.heads, new.head_size) =>
+                if (run.stage, run.heads, run.head_size) == (stage, new.heads, new.head_size)
+                    && run.connections.is_empty() == new.connections.is_empty() =>
             {
                 run.q.extend(new.q);
                 run.q_bias.extend(new.q_bias);
                 run.k.extend(new.k);
                 run.v.extend(new.v);
                 run.o.extend(new.o);
+                // Of every block, until all of them are there.
+                run.connections.extend(new.connections);
                 *blocks += 1;
             }
             _ => self.runs.push(Run { blocks: 1, attention: Some(new), feed_forward: None }),
         }
+    }
+
+    /// The last of several attention layers becomes a run of its own.
+    fn separate_last(&mut self) {
+        let Some(Run { blocks, attention: Some(run), feed_forward: None }) = self.runs.last_mut() else { return };
+        if *blocks == 1 {
+            return;
+        }
+        let mut last = run.clone();
+        for (all, one) in run.entries().into_iter().zip(last.entries()) {
+            let first = all.len() - all.len() / *blocks;
+            *one = all.split_off(first);
+        }
+        last.connections = run.connections.pop().into_iter().collect();
+        *blocks -= 1;
+        self.runs.push(Run { blocks: 1, attention: Some(last), feed_forward: None });
     }
 
     fn feed_forward(&mut self, stage: usize, layer: &FeedForward) {
@@ -608,6 +633,7 @@ impl Assembly {
             b2: layer.b2.iter().map(entry).collect(),
         };
         debug_assert_eq!(new.w2.len(), self.width * new.hidden, "W_2 is [width, hidden]");
+        self.separate_last();
         match self.runs.last_mut() {
             // The last attention layer, a block of its own, takes this layer in.
             Some(Run { blocks, feed_forward: place @ None, .. }) if *blocks == 1 => *place = Some(new),

@@ -7,6 +7,8 @@
 //! performer    q = k = 0           w drawn            v/n: ‖a_0‖ = 1 for every draw
 //! performer    q = k = e_1, a channel that is 1       v/n, into registers of their own; one more feed-forward layer adds
 //!   constant                                          (o/λ)(R(t) − R(−t)) and empties them, λ = ‖a_0‖² = (1/k) Σ_a exp(2 w_a − 1)
+//! hub          q = k = 0, only the hub sees all       v, into registers of their own; in a second layer all see the hub alone, o; a feed-forward
+//!                                                     layer empties the registers
 //! ```
 //!
 //! # What is lost
@@ -19,11 +21,14 @@
 //! average      γ(n + 1) ⊕ rest                 n − 1 in the sum, 1 for 1/n, 1 for its product
 //! linformer    2η ⊕ γ(n + 2k + 1) ⊕ rest       scores are 0, so softmax over k as above; n in each mixture; 1 for v/n
 //! performer    2η ⊕ γ(n + k + 5) ⊕ rest        n in Σ_j, k in Σ_a; twice k^{-1/2}, rounded, and its product, or one division by k; 1 for v/n
+//! hub          as softmax                      the second layer has one key, of weight exp(0)/exp(0) = 1; what registers hold is read as it is, or flushed
 //! constant     2η ⊕ γ(n + k + 9) ⊕ rest        the exponents w_a − ½ are exact; o/λ, its product, R(t) − R(−t), and the way through a register
 //! ```
 //!
 //! `a ⊕ b = a + b + ab`; `rest = γ(6)`, as for softmax, are `o`, its product, the rounding of a quotient in double before it is one in single precision, and sums of terms of
 //! which all but one are 0.
+
+use std::ops::Range;
 
 use crate::error::{Error, Result};
 use crate::exact::{Int, Rat};
@@ -32,6 +37,7 @@ use crate::network::{
     AttentionKind, AttentionRun, Coordinate, FeedForwardRun, FloatNetwork, Form, Mask, Precision, Realisation, Run,
     Values,
 };
+use crate::pattern::Connections;
 
 /// What a uniform head loses by rounding.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -52,7 +58,7 @@ impl Loss {
         let exps = 2.0 * exp * (1.0 + 1e-5);
         let both = |roundings: usize| (exps + gamma(roundings, precision) * (1.0 + exps)) * (1.0 + 1e-12);
         let relative = match realisation {
-            Realisation::Softmax => exps + gamma(2 * tokens + 6, precision),
+            Realisation::Softmax | Realisation::Hub { .. } => exps + gamma(2 * tokens + 6, precision),
             Realisation::Average => gamma(tokens + 7, precision),
             Realisation::Linformer { size, values: Values::Ones, .. } => both(tokens + 2 * size + 7),
             Realisation::Linformer { values: Values::Gaussian, .. } => f64::INFINITY,
@@ -61,7 +67,6 @@ impl Loss {
         };
         // Up to 2^16 terms are flushed, and what a constant row loses is divided by λ/(1/k)Σ_a exp(w_a − ½) ≥ √λ ≥ exp(-7/2) > 2^-6.
         let scale = match realisation {
-            Realisation::Softmax => 1.0,
             Realisation::Performer { form: Form::ConstantRow, .. } => 64.0 * (1.0 + float(tokens) / 65536.0),
             _ => 1.0 + float(tokens) / 65536.0,
         };
@@ -86,6 +91,9 @@ pub fn realise(network: &FloatNetwork, realisation: &Realisation) -> Result<Floa
         return Ok(network.clone());
     }
     check(network, realisation)?;
+    if let Realisation::Hub { token } = realisation {
+        return with_hub(network.clone(), *token);
+    }
     let mut network = network.clone();
     if realisation.fixes_tokens() {
         network.lengths = (network.tokens, network.tokens);
@@ -109,7 +117,7 @@ pub fn realise(network: &FloatNetwork, realisation: &Realisation) -> Result<Floa
         attention.q_bias = vec![0.0; heads * head_size];
         attention.masks.fill(Mask::ALL);
         attention.kind = match realisation {
-            Realisation::Softmax => AttentionKind::Softmax,
+            Realisation::Softmax | Realisation::Hub { .. } => AttentionKind::Softmax,
             Realisation::Average => AttentionKind::Average,
             Realisation::Linformer { size, values, .. } => {
                 let entries = heads * size * tokens;
@@ -159,6 +167,9 @@ fn not_uniform(attention: &AttentionRun, head: usize, width: usize) -> Option<&'
     if !attention.masks[head % attention.heads].is_all() {
         return Some("its mask hides some of the tokens");
     }
+    if !attention.connections.is_empty() {
+        return Some("its connections hide some of the tokens");
+    }
     let no_query = zero(&attention.q, m * width) && zero(&attention.q_bias, m);
     let uniform = no_query || zero(&attention.k, m * width);
     (!uniform).then_some("its scores depend on the tokens")
@@ -183,11 +194,114 @@ fn divide(v: &mut [f64], tokens: usize, precision: Precision) -> Result<()> {
     Ok(())
 }
 
+/// Each layer of uniform heads becomes two: the hub gathers, all see the hub.
+fn with_hub(mut network: FloatNetwork, hub: usize) -> Result<FloatNetwork> {
+    let (tokens, width) = (network.tokens, network.width());
+    if hub >= tokens {
+        return Err(Error::input(format!("token {hub} cannot be the hub of {tokens} tokens")));
+    }
+    let sums = most_sums(&network);
+    if sums == 0 {
+        return Ok(network);
+    }
+    network.lengths = (tokens, tokens);
+    for sum in 0..sums {
+        let meaning = "of the hub: what a head adds up, until all have seen it";
+        add_coordinate(&mut network, format!("gathered{sum}"), meaning);
+    }
+    let wide = network.width();
+    widen_ends(&mut network, width, wide);
+    let connections = |keys: &dyn Fn(usize) -> Vec<usize>| Connections::new((0..tokens).map(keys).collect());
+    let gather = connections(&|token| if token == hub { (0..tokens).collect() } else { vec![token] });
+    let spread = connections(&|_| vec![hub]);
+    let (gather, spread) = gather.and_then(|gather| Ok((gather, spread?))).map_err(Error::input)?;
+    let mut runs = Vec::new();
+    for run in std::mem::take(&mut network.runs) {
+        let Some(attention) = &run.attention else {
+            let feed_forward = run.feed_forward.as_ref().map(|layer| wide_layers(layer, run.blocks, width, wide));
+            runs.push(Run { feed_forward, ..run });
+            continue;
+        };
+        for block in 0..run.blocks {
+            let feed_forward = run.feed_forward.as_ref().map(|layer| wide_layer(layer, block, width, wide));
+            let part =
+                |tensor: &[f64]| tensor[block * (tensor.len() / run.blocks)..][..tensor.len() / run.blocks].to_vec();
+            let (heads, mv) = (attention.heads, attention.value_size);
+            // Head h puts its value c into a register of its own, and takes it from there.
+            let register = |head: usize, c: usize| width + head * mv + c;
+            let (mut put, mut take) = (vec![0.0; heads * wide * mv], vec![0.0; heads * mv * wide]);
+            for (head, c) in (0..heads).flat_map(|head| (0..mv).map(move |c| (head, c))) {
+                put[(head * wide + register(head, c)) * mv + c] = 1.0;
+                take[(head * mv + c) * wide + register(head, c)] = 1.0;
+            }
+            let written: Vec<f64> = part(&attention.o)
+                .chunks_exact(width * mv)
+                .flat_map(|o| o.iter().copied().chain(std::iter::repeat_n(0.0, (wide - width) * mv)))
+                .collect();
+            let uniform = |v: Vec<f64>, o: Vec<f64>, seen: &Connections| AttentionRun {
+                stage: attention.stage,
+                kind: AttentionKind::Softmax,
+                heads,
+                head_size: 1,
+                value_size: mv,
+                masks: vec![Mask::ALL; heads],
+                connections: vec![seen.clone()],
+                q: vec![0.0; heads * wide],
+                q_bias: vec![0.0; heads],
+                k: vec![0.0; heads * wide],
+                v,
+                o,
+            };
+            let gathering = uniform(widened(&part(&attention.v), width, wide), put, &gather);
+            let spreading = uniform(take, written, &spread);
+            let clear = emptied(attention.stage, width..width + heads * mv, wide);
+            runs.push(Run { blocks: 1, attention: Some(gathering), feed_forward: None });
+            runs.push(Run { blocks: 1, attention: Some(spreading), feed_forward: Some(clear) });
+            if feed_forward.is_some() {
+                runs.push(Run { blocks: 1, attention: None, feed_forward });
+            }
+        }
+    }
+    network.runs = runs;
+    Ok(network)
+}
+
+/// The layer that empties some registers: `t - R(t) + R(-t) = 0`, in any order; of what is below the normal range something may stay, where it is kept in one
+/// place and flushed in another, but never more than that.
+fn emptied(stage: usize, registers: Range<usize>, wide: usize) -> FeedForwardRun {
+    let hidden = 2 * registers.len();
+    let (mut w1, mut w2) = (vec![0.0; hidden * wide], vec![0.0; wide * hidden]);
+    for (place, register) in registers.enumerate() {
+        for (side, sign) in [1.0, -1.0].into_iter().enumerate() {
+            let unit = 2 * place + side;
+            w1[unit * wide + register] = sign;
+            w2[register * hidden + unit] = -sign;
+        }
+    }
+    FeedForwardRun { stage, hidden, w1, b1: vec![0.0; hidden], w2, b2: vec![0.0; wide] }
+}
+
+/// The most values that the heads of a layer find.
+fn most_sums(network: &FloatNetwork) -> usize {
+    let attention = network.runs.iter().filter_map(|run| run.attention.as_ref());
+    attention.map(|attention| attention.heads * attention.value_size).max().unwrap_or(0)
+}
+
+/// Embedding, positions and read-out in a wider stream, which begins with zeros there.
+fn widen_ends(network: &mut FloatNetwork, width: usize, wide: usize) {
+    let embed = &mut network.embed;
+    embed.outputs = wide;
+    embed.weight.resize(wide * embed.inputs, 0.0);
+    embed.bias.resize(wide, 0.0);
+    network.positions = network.positions.take().map(|positions| widened(&positions, width, wide));
+    network.read_out.inputs = wide;
+    network.read_out.weight = widened(&network.read_out.weight, width, wide);
+}
+
 /// The paper's form: a channel that is 1 for queries and keys, the heads' sums in registers of their own, and a layer that divides them by `λ`.
 fn with_constant_row(mut network: FloatNetwork) -> FloatNetwork {
     let width = network.width();
-    let sums = network.runs.iter().filter_map(|run| run.attention.as_ref());
-    let sums = sums.map(|attention| attention.heads * attention.value_size).max().unwrap_or(0);
+    let sums = most_sums(&network);
     if sums == 0 {
         return network;
     }
@@ -197,14 +311,8 @@ fn with_constant_row(mut network: FloatNetwork) -> FloatNetwork {
         add_coordinate(&mut network, format!("sum{sum}"), meaning);
     }
     let wide = network.width();
-    let embed = &mut network.embed;
-    embed.outputs = wide;
-    embed.weight.resize(wide * embed.inputs, 0.0);
-    embed.bias.push(1.0);
-    embed.bias.resize(wide, 0.0);
-    network.positions = network.positions.take().map(|positions| widened(&positions, width, wide));
-    network.read_out.inputs = wide;
-    network.read_out.weight = widened(&network.read_out.weight, width, wide);
+    widen_ends(&mut network, width, wide);
+    network.embed.bias[width] = 1.0;
     let precision = network.precision;
     let mut runs = Vec::new();
     for run in std::mem::take(&mut network.runs) {
@@ -238,6 +346,14 @@ fn add_coordinate(network: &mut FloatNetwork, mut name: String, meaning: &str) {
 /// Rows of one length, filled up with zeros.
 fn widened(rows: &[f64], width: usize, wide: usize) -> Vec<f64> {
     rows.chunks_exact(width).flat_map(|row| row.iter().copied().chain(std::iter::repeat_n(0.0, wide - width))).collect()
+}
+
+/// The feed-forward layers of all blocks in the wider stream.
+fn wide_layers(layer: &FeedForwardRun, blocks: usize, width: usize, wide: usize) -> FeedForwardRun {
+    let parts: Vec<FeedForwardRun> = (0..blocks).map(|block| wide_layer(layer, block, width, wide)).collect();
+    let all = |tensor: fn(&FeedForwardRun) -> &Vec<f64>| parts.iter().flat_map(tensor).copied().collect();
+    let (w1, b1) = (all(|part| &part.w1), all(|part| &part.b1));
+    FeedForwardRun { w1, b1, w2: all(|part| &part.w2), b2: all(|part| &part.b2), ..*layer }
 }
 
 /// A feed-forward layer of one block in the wider stream.
@@ -297,6 +413,7 @@ fn with_correction(
         head_size: 1,
         value_size: mv,
         masks: attention.masks.clone(),
+        connections: Vec::new(),
         q: one.clone(),
         q_bias: vec![0.0; heads],
         k: one,

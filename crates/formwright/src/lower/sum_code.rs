@@ -115,7 +115,8 @@ pub fn check_fit(parts: &Parts, precision: Precision) -> Result<BinaryQuantiser>
 fn check_sum(parts: &Parts, precision: Precision) -> Result<()> {
     let tokens = parts.nodes.codes.tokens;
     let (divisor, exact, wanted) = match parts.options.attention {
-        Realisation::Softmax => return check_shares(parts, precision),
+        // The hub's head is softmax, and what it found is handed on as it is.
+        Realisation::Softmax | Realisation::Hub { .. } => return check_shares(parts, precision),
         Realisation::Average => (tokens, tokens.is_power_of_two(), "--tokens that are a power of two"),
         Realisation::Linformer { size, .. } => (size, size.is_power_of_two(), "linformer:k with a power of two k"),
         Realisation::Performer { size, form: Form::Zero, .. } => {

@@ -6,7 +6,8 @@
 //! ```text
 //! z = embed.weight x + embed.bias (+ pos)
 //! block    z ← z + Σ_heads o · Σ_k softmax_k((k z_k)ᵀ(q z + q_bias)) (v z_k)          no 1/√m: it is in q;
-//!                                                                                     k runs over the keys that the head's mask shows;
+//!                                                                                     k runs over the keys that the head's mask shows,
+//!                                                                                     or the connections of the block;
 //!                                                                                     other kinds of heads: realisation.rs
 //!          z ← z + w2 · max(w1 z + b1, 0) + b2
 //! y = read_out.weight z + read_out.bias
@@ -20,6 +21,7 @@ use std::str::FromStr;
 use super::{AttentionKind, Coordinate, LayerKind, Mask, Size, mask};
 use crate::error::Error;
 use crate::exact::Int;
+use crate::pattern::Connections;
 
 /// A floating-point format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -114,6 +116,8 @@ pub struct AttentionRun {
     pub value_size: usize,
     /// What each head sees, the same in all blocks.
     pub masks: Vec<Mask>,
+    /// A cycle: block `b` of the run sees `connections[b mod p]`, with all heads. Empty: the masks decide.
+    pub connections: Vec<Connections>,
     /// `[blocks, heads, head_size, width]`.
     pub q: Vec<f64>,
     /// `[blocks, heads, head_size]`.
@@ -164,6 +168,11 @@ impl AttentionRun {
         entries
     }
 
+    /// What the tokens see in a block of the run, unless the masks decide.
+    pub fn connections_of(&self, block: usize) -> Option<&Connections> {
+        (!self.connections.is_empty()).then(|| &self.connections[block % self.connections.len()])
+    }
+
     /// What keeps a run that begins with block `first` from having attention of its kind, in a network that accepts so many tokens.
     pub(crate) fn check(&self, first: usize, lengths: (usize, usize)) -> Result<(), String> {
         self.check_kind(first, lengths)?;
@@ -182,6 +191,7 @@ impl AttentionRun {
         if let Some((name, _)) = sizes.into_iter().find(|(_, size)| *size == 0) {
             return Err(format!("{name} of block {first} is 0, expected 1 or more"));
         }
+        self.check_connections(first, lengths)?;
         if self.kind == AttentionKind::Softmax {
             return Ok(());
         }
@@ -194,6 +204,29 @@ impl AttentionRun {
             return Err(format!("block {first}: {name} is for one number of tokens, not for {least} to {most}"));
         }
         Ok(())
+    }
+
+    /// Connections are what softmax heads see, with no masks besides, in sequences of one length.
+    fn check_connections(&self, first: usize, (least, most): (usize, usize)) -> Result<(), String> {
+        if self.connections.is_empty() {
+            return Ok(());
+        }
+        if self.kind != AttentionKind::Softmax {
+            return Err(format!("block {first}: {} has no connections", self.kind.name()));
+        }
+        if let Some(head) = self.masks.iter().position(|mask| *mask != Mask::ALL) {
+            return Err(format!("block {first}, head {head}: it has a mask, and the block has connections"));
+        }
+        match self.connections.iter().position(|layer| (layer.tokens(), layer.tokens()) != (least, most)) {
+            Some(layer) => {
+                let tokens = self.connections[layer].tokens();
+                let accepted = if least == most { most.to_string() } else { format!("{least} to {most}") };
+                Err(format!(
+                    "block {first}: layer {layer} of its connections is for {tokens} tokens, not for {accepted}"
+                ))
+            }
+            None => Ok(()),
+        }
     }
 }
 
@@ -240,6 +273,8 @@ pub struct FloatLayer<'a> {
     pub attention: Option<&'a AttentionKind>,
     /// What each head sees, if it is attention.
     pub masks: &'a [Mask],
+    /// What the tokens see instead, if the layer has connections.
+    pub connections: Option<&'a Connections>,
     /// Its tensors, called as in the files, without the side of the blocks.
     pub tensors: Vec<Tensor<'a>>,
 }
@@ -345,6 +380,7 @@ impl FloatNetwork {
                         kind: LayerKind::Attention,
                         attention: Some(&a.kind),
                         masks: &a.masks,
+                        connections: a.connections_of(block),
                         tensors,
                     }
                 });
@@ -355,7 +391,14 @@ impl FloatNetwork {
                         slice("w2", vec![width, f.hidden], &f.w2),
                         slice("b2", vec![width], &f.b2),
                     ];
-                    FloatLayer { stage: f.stage, kind: LayerKind::FeedForward, attention: None, masks: &[], tensors }
+                    FloatLayer {
+                        stage: f.stage,
+                        kind: LayerKind::FeedForward,
+                        attention: None,
+                        masks: &[],
+                        connections: None,
+                        tensors,
+                    }
                 });
                 attention.into_iter().chain(feed_forward)
             })
@@ -387,6 +430,7 @@ impl FloatNetwork {
             feed_forward_layers: count(feed_forward().map(|(blocks, _)| blocks).sum()),
             heads,
             head_size,
+            connections: attention().flat_map(|(_, a)| &a.connections).map(Connections::count).max(),
             hidden,
             parameters: count(entries(&tensors)),
             parameters_uniform: count(ends) + count(blocks) * count(block),

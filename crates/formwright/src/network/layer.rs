@@ -7,7 +7,7 @@
 //! FF(X)   = X + W_2 φ(W_1 X + b_1 1ᵀ) + b_2 1ᵀ
 //! ```
 //!
-//! Column `j` of the scores belongs to query token `j`. A sub-layer whose `W_O`, or whose `W_2` and `b_2`, are zero is the
+//! Column `j` of the scores belongs to query token `j`; with connections, `σ` acts on the keys that the token sees and no others. A sub-layer whose `W_O`, or whose `W_2` and `b_2`, are zero is the
 //! identity: this is what lets a construction stack runs of one kind.
 
 use std::ops::Range;
@@ -16,6 +16,7 @@ use serde::Serialize;
 
 use super::{Activation, Matrix};
 use crate::exact::Rat;
+use crate::pattern::Connections;
 
 /// How scores become weights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -52,6 +53,16 @@ pub struct Attention {
     pub normaliser: Normaliser,
     /// The heads; their contributions are added.
     pub heads: Vec<Head>,
+    /// Which keys the queries see; all of them where none are named.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub connections: Option<Connections>,
+}
+
+impl Attention {
+    /// Hardmax attention.
+    pub fn hardmax(heads: Vec<Head>, connections: Option<Connections>) -> Self {
+        Self { normaliser: Normaliser::Hardmax, heads, connections }
+    }
 }
 
 /// A feed-forward layer, the same for every token.

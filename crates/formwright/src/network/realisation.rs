@@ -8,6 +8,7 @@
 //! linformer    Σ_a softmax_a((Σ_j e_aj K_j)ᵀQ_i) Σ_j f_aj V_j,  a = 1 … k            the sum, for f = 1 and any e
 //! performer    Σ_a a_a(Q_i) Σ_j a_a(K_j) V_j,  a = 1 … k                             ‖a_0‖² times the sum, where Q_i = K_j = const
 //!              a_a(x) = k^{-1/2} exp(w_aᵀx − ‖x‖²/2)                                 no normaliser
+//! hub          Σ_j softmax_j(K_jᵀQ_h) V_j of one token h, by two layers              the mean, where all scores are equal
 //! ```
 //!
 //! All but softmax take time linear in `n`. `e`, `f` and `w` are drawn from a seed: sums of three numbers that are uniform on `[-1, 1]`, which have mean 0,
@@ -46,6 +47,11 @@ pub enum Realisation {
         /// Where the constant queries and keys come from.
         form: Form,
     },
+    /// Sparse: one token, the hub, sees all and adds up; then all see the hub. Two attention layers of `O(n)` connections.
+    Hub {
+        /// Which token.
+        token: usize,
+    },
 }
 
 /// How a Linformer mixes values.
@@ -72,7 +78,7 @@ pub enum Form {
 const SEED: u64 = 230_702_301;
 
 /// The kinds, as they are written.
-const KNOWN: &str = "softmax, average, linformer[:k], performer[:k]; hardmax for exact networks";
+const KNOWN: &str = "softmax, average, linformer[:k], performer[:k], sparse:PATTERN; hardmax for exact networks";
 
 impl Realisation {
     /// A Linformer with `f = 1`.
@@ -92,6 +98,7 @@ impl Realisation {
             Self::Average => "average",
             Self::Linformer { .. } => "linformer",
             Self::Performer { .. } => "performer",
+            Self::Hub { .. } => "sparse",
         }
     }
 
@@ -100,12 +107,21 @@ impl Realisation {
         matches!(self, Self::Linformer { .. } | Self::Performer { .. })
     }
 
+    /// How many blocks stand before the one that ends a sum, and whether the feed-forward layer behind it has a block of its own.
+    pub(crate) fn more_blocks(&self) -> (usize, bool) {
+        match self {
+            Self::Hub { .. } => (1, true),
+            Self::Performer { form: Form::ConstantRow, .. } => (0, true),
+            _ => (0, false),
+        }
+    }
+
     /// What its heads do on rationals, where queries and keys are 0: softmax and averages weigh every token by `1/n`; a Linformer has
     /// `k` equal scores, hence `k` times `1/k` of the sum, and so has a Performer, whose features are all `k^{-1/2}`. `None` where that is not
     /// rational, or no sum.
     pub fn normaliser(&self) -> Option<Normaliser> {
         match self {
-            Self::Softmax | Self::Average => Some(Normaliser::Average),
+            Self::Softmax | Self::Average | Self::Hub { .. } => Some(Normaliser::Average),
             Self::Linformer { values: Values::Ones, .. } | Self::Performer { form: Form::Zero, .. } => {
                 Some(Normaliser::Sum)
             }
@@ -119,6 +135,8 @@ impl fmt::Display for Realisation {
         f.write_str(self.kind())?;
         let (size, seed, variant) = match self {
             Self::Softmax | Self::Average => return Ok(()),
+            Self::Hub { token: 0 } => return f.write_str(":hub"),
+            Self::Hub { token } => return write!(f, ":hub@{token}"),
             Self::Linformer { size, seed, values } => (size, seed, (*values != Values::Ones).then_some("gaussian")),
             Self::Performer { size, seed, form } => (size, seed, (*form != Form::Zero).then_some("constant")),
         };
@@ -130,7 +148,7 @@ impl fmt::Display for Realisation {
     }
 }
 
-/// `kind[:k][:variant][@seed]`. Every `k ≥ 1` gives the sum, so that without one it is 1: the fewest weights, and the least rounding.
+/// `kind[:k][:variant][@seed]`, or `sparse:hub[@token]`. Every `k ≥ 1` gives the sum, so that without one it is 1: the fewest weights, and the least rounding.
 impl FromStr for Realisation {
     type Err = Error;
 
@@ -140,6 +158,11 @@ impl FromStr for Realisation {
                 .note("known", KNOWN)
                 .note("try", "--attention softmax")
         };
+        if let Some(token) = text.strip_prefix("sparse:hub") {
+            let token =
+                if token.is_empty() { Some(0) } else { token.strip_prefix('@').and_then(|token| token.parse().ok()) };
+            return token.map(|token| Self::Hub { token }).ok_or_else(no_kind);
+        }
         let (rest, seed) = match text.split_once('@') {
             Some((rest, seed)) => {
                 let seed = seed.parse().map_err(|_| {
@@ -276,9 +299,16 @@ mod tests {
 
     #[test]
     fn names_are_read_as_they_are_printed() {
-        for text in
-            ["softmax", "average", "linformer:4", "performer:16", "linformer:3:gaussian", "performer:2:constant@7"]
-        {
+        for text in [
+            "softmax",
+            "average",
+            "sparse:hub",
+            "sparse:hub@3",
+            "linformer:4",
+            "performer:16",
+            "linformer:3:gaussian",
+            "performer:2:constant@7",
+        ] {
             assert_eq!(text.parse::<Realisation>().expect(text).to_string(), text);
         }
         let default = |text: &str| text.parse::<Realisation>().expect(text).to_string();
@@ -293,6 +323,8 @@ mod tests {
             "soft",
             "softmax:2",
             "average@3",
+            "sparse:hub:3",
+            "sparse:hub@x",
             "linformer:0",
             "linformer:-1",
             "performer:x",

@@ -5,16 +5,20 @@
 //! ```
 //!
 //! that is, a Hamiltonian path of the graph with an edge from `a` to `b` wherever `b` sees `a`. Whether there is one is hard to know in general.
-//! Tried are the tokens in their order, then a depth-first search that goes on where the fewest ways lead, up to a number of steps. That there is none is
-//! *proved* by a search that ends, by two tokens that are seen by no other, or that see no other, or by a token without which the rest falls into more than two
+//! Tried are the tokens in their order, then a path that grows at both ends and, where it cannot, turns a part of itself, then a depth-first search that goes on where
+//! the fewest ways lead; each up to a number of steps. That there is none is *proved* by a search that ends, by two tokens that are seen by no other, or that see no other, or by a token without which the rest falls into more than two
 //! parts: a path that passes through it once joins two of them.
 
 use serde::Serialize;
 
 use super::Pattern;
+use crate::random;
 
 /// The most steps of a search.
 const MOST_STEPS: u64 = 1_000_000;
+
+/// The most times that a path is grown or turned.
+const MOST_TURNS: usize = 100_000;
 
 /// Whether the tokens can be put in a row in which each is seen by the next.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -68,6 +72,9 @@ impl Chain {
         }
         if let Some(reason) = obstacle(&seen_by, &sees) {
             return Self::Impossible { reason };
+        }
+        if let Some(order) = grown(&seen_by, &sees) {
+            return found(order);
         }
         let mut search = Search { seen_by: &seen_by, visited: vec![false; n], order: Vec::new(), steps: 0 };
         // Where fewest lead to a token, a path is most likely to begin.
@@ -132,6 +139,50 @@ fn components(seen_by: &[Vec<usize>], sees: &[Vec<usize>], without: Option<usize
     firsts
 }
 
+/// A path that was grown, seeded draws deciding where there is a choice.
+///
+/// Where the last token `e` leads to nothing new but back to `v_i`, and `v_{i-1}` leads to `v_{j+1}` further on, the parts behind `v_{i-1}` change places:
+/// `… v_{i-1} v_{j+1} … e v_i … v_j` has another end.
+fn grown(seen_by: &[Vec<usize>], sees: &[Vec<usize>]) -> Option<Vec<usize>> {
+    let n = sees.len();
+    let mut state = 1;
+    let mut path = vec![0];
+    let mut place = vec![None; n];
+    place[0] = Some(0);
+    for _ in 0..MOST_TURNS {
+        if path.len() == n {
+            return Some(path);
+        }
+        let (first, last) = (*path.first()?, *path.last()?);
+        if let Some(next) = seen_by[last].iter().copied().find(|next| place[*next].is_none()) {
+            path.push(next);
+            place[next] = Some(path.len() - 1);
+            continue;
+        }
+        if let Some(before) = sees[first].iter().copied().find(|before| place[*before].is_none()) {
+            path.insert(0, before);
+        } else {
+            let i = place[*drawn(&mut state, &seen_by[last])?]?;
+            // In a circle any part may be the last.
+            let onward: Vec<usize> = match i.checked_sub(1) {
+                None => (1..path.len()).collect(),
+                Some(before) => {
+                    seen_by[path[before]].iter().filter_map(|next| place[*next]).filter(|j| *j > i).collect()
+                }
+            };
+            let Some(j) = drawn(&mut state, &onward) else { continue };
+            path[i..].rotate_left(j - i);
+        }
+        path.iter().enumerate().for_each(|(at, token)| place[*token] = Some(at));
+    }
+    None
+}
+
+/// One of some.
+fn drawn<'a, T>(state: &mut u64, among: &'a [T]) -> Option<&'a T> {
+    among.get(random::below(state, among.len()))
+}
+
 /// A depth-first search.
 struct Search<'a> {
     seen_by: &'a [Vec<usize>],
@@ -150,10 +201,10 @@ impl Search<'_> {
                 return Some(true);
             }
             if let Some(next) = untried.pop() {
-                self.steps += 1;
-                if self.steps > MOST_STEPS {
+                if self.steps == MOST_STEPS {
                     return None;
                 }
+                self.steps += 1;
                 ways.push(self.enter(next));
             } else {
                 ways.pop();

@@ -46,6 +46,8 @@ pub enum Way {
     Yun {
         /// With positions: Theorem 3.
         positional: bool,
+        /// With a pattern of sparse attention.
+        sparse: bool,
         /// The format of its floats; `None` is exact.
         format: Option<Format>,
     },
@@ -131,6 +133,7 @@ impl Way {
     /// What one writes behind `--construction`.
     pub fn construction(self) -> String {
         match self {
+            Self::Yun { sparse: true, .. } => "yun --attention sparse".to_owned(),
             Self::Yun { positional: true, .. } => "yun --positional".to_owned(),
             Self::Circuit { trade: Some(trade), attention, .. } => {
                 format!("circuit --trade {}{}", trade.name(), behind(attention))
@@ -189,6 +192,7 @@ impl Way {
     /// `softmax`, or what else realises a circuit's sums; `hardmax` if it is exact.
     pub fn attention(self) -> String {
         match (self, self.floats()) {
+            (Self::Yun { sparse: true, .. }, _) => "sparse".to_owned(),
             (_, None) => "hardmax".to_owned(),
             (Self::Circuit { attention, .. } | Self::Sumformer { attention, .. }, Some(_)) => attention.to_string(),
             (Self::SumCode { options, .. }, Some(_)) => options.attention.to_string(),
@@ -315,7 +319,7 @@ pub fn compile_first(request: &Request) -> Result<Model> {
             compile(&Request { construction: Some(Construction::SumCode(options)), arithmetic, ..request.clone() })
                 .map_err(|error| error.note_first("nearest", format!("{name}; formwright plan lists all {all}")))
         }
-        (Way::Yun { positional, format }, outcome) => {
+        (Way::Yun { positional, format, .. }, outcome) => {
             let options = Options { positional, ..request.options.clone() };
             let arithmetic = format.map_or(Arithmetic::Exact, Arithmetic::Float);
             let construction = Some(Construction::Yun);
@@ -373,14 +377,16 @@ fn rows(request: &Request, wanted: Rows) -> Result<Plan> {
         let served =
             candidates.iter().filter(|candidate| candidate.serves()).map(|candidate| candidate.way.class()).min();
         let behind = |format: Option<Format>| {
-            let class = Way::Yun { positional: false, format }.class();
+            let class = Way::Yun { positional: false, sparse: false, format }.class();
             wanted == Rows::First && served.is_some_and(|served| served < class)
         };
         for format in request.arithmetic.choices().into_iter().filter(|format| !behind(*format)) {
             if matches!(request.construction, None | Some(Construction::Yun)) {
-                for positional in [false, true] {
+                let sparse = request.options.sparse.is_some();
+                // A pattern goes with positions.
+                for positional in [false, true].into_iter().filter(|positional| *positional || !sparse) {
                     let outcome = sketch(request, &shape, &target, positional, format, &norm, eps.as_ref());
-                    candidates.push(Candidate { way: Way::Yun { positional, format }, outcome });
+                    candidates.push(Candidate { way: Way::Yun { positional, sparse, format }, outcome });
                 }
             }
             for options in sums::to_look_at(request, &shape, &target, &norm) {

@@ -74,6 +74,7 @@ pub fn network(random: &mut Random, shape: Shape, stages: usize, runs: &[Layers]
                 head_size: m,
                 value_size: mv,
                 masks: vec![Mask::ALL; h],
+                connections: Vec::new(),
                 q: draw(b * h * m, width, 1.0),
                 q_bias: draw(b * h * m, 1, 1.0),
                 k: draw(b * h * m, width, 1.0 / float(m)),
@@ -306,7 +307,9 @@ fn find<A: Arithmetic>(
     match &a.kind {
         AttentionKind::Softmax => {
             let one = |(i, query): (usize, &Vec<A::Number>)| {
-                let seen: Vec<usize> = (0..n).filter(|j| mask.sees(i, *j)).collect();
+                let layer = a.connections.get(head / a.heads % a.connections.len().max(1));
+                let sees = |j: &usize| layer.map_or(mask.sees(i, *j), |layer| layer.sees(i, *j));
+                let seen: Vec<usize> = (0..n).filter(sees).collect();
                 let pattern = arithmetic.softmax(&seen.iter().map(|j| dot(query, &keys[*j])).collect::<Vec<_>>());
                 mix(&pattern, &seen.iter().map(|j| &values[*j]).collect::<Vec<_>>())
             };

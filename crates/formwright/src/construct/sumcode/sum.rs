@@ -15,7 +15,7 @@ use serde_json::Value;
 use super::{basis, to_value};
 use crate::error::Result;
 use crate::exact::{Int, Rat};
-use crate::network::{Attention, Generator, Head, Layer, LayerKind, Normaliser, Sequence, StageSize};
+use crate::network::{Attention, Generator, Head, Layer, LayerKind, Sequence, StageSize};
 
 /// The attention layer's parameters.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -46,7 +46,7 @@ impl Sum {
             v: vec![basis(self.width, self.from, Rat::from(self.tokens))],
             o: basis(self.width, self.to, Rat::from(&self.scale)).into_iter().map(|entry| vec![entry]).collect(),
         };
-        Attention { normaliser: Normaliser::Hardmax, heads: vec![head] }
+        Attention::hardmax(vec![head], None)
     }
 }
 

@@ -25,7 +25,7 @@ use crate::error::{Error, Result};
 use crate::exact::{Int, Rat};
 use crate::network::{
     Activation, Affine, Attention, Coordinate, FeedForward, Generator, Head, Layer, LayerKind, Matrix, Network,
-    Normaliser, Sequence, Stage, StageSize, Sumformer, TokenNetwork, add,
+    Sequence, Stage, StageSize, Sumformer, TokenNetwork, add,
 };
 
 /// Where the parts of a token lie in the residual stream.
@@ -284,7 +284,7 @@ impl Generator for Sum {
         }
         let head = Head { q: zero(), q_bias: vec![Rat::ZERO; latent], k: zero(), v, o };
         // Equal scores share the weight equally: hardmax, softmax and the average are one.
-        let layer = Attention { normaliser: Normaliser::Hardmax, heads: vec![head] };
+        let layer = Attention::hardmax(vec![head], None);
         Box::new(std::iter::once(Ok(Layer::Attention(layer))))
     }
 

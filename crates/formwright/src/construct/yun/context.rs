@@ -55,7 +55,8 @@ use super::{basis, to_value};
 use crate::error::Result;
 use crate::exact::{Int, Rat};
 use crate::lattice::{Grid, by_spread, increasing_tuples, tuples};
-use crate::network::{Attention, Generator, Head, Layer, LayerKind, Normaliser, Sequence, StageSize, dot};
+use crate::network::{Attention, Generator, Head, Layer, LayerKind, Sequence, StageSize, dot};
+use crate::pattern::{Connections, Pattern};
 
 /// A run of consecutive windows `start, start+1, …`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -89,6 +90,18 @@ pub struct SelectiveShifts {
     pub scale: Int,
     /// The order of the sweep.
     pub order: Order,
+    /// Where tokens do not see all others (sparse.rs): what they see, and in which layer of the cycle each run of windows acts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sparse: Option<SparseSweep>,
+}
+
+/// The connections of a sweep. A window takes a whole cycle of layers, of which one acts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SparseSweep {
+    /// What tokens see, layer after layer.
+    pub pattern: Pattern,
+    /// For each run of windows, the layer of the cycle that acts.
+    pub served: Vec<usize>,
 }
 
 /// The parameters of the last attention layer.
@@ -100,6 +113,18 @@ pub struct GlobalShift {
     pub threshold: Rat,
     /// The factor `D^{n+1}`.
     pub scale: Int,
+    /// Where tokens do not see all others (sparse.rs): what they see, and how many layers it takes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sparse: Option<Hops>,
+}
+
+/// The connections of the last layers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hops {
+    /// What tokens see, layer after layer.
+    pub pattern: Pattern,
+    /// How many layers there are, `s`.
+    pub count: usize,
 }
 
 /// `ψ(Z; b)`, with weight `scale` on the way out.
@@ -112,7 +137,15 @@ fn head(u: &[Rat], b: &Rat, scale: Rat) -> Head {
 /// The layer that shifts the tokens whose id lies between the two ends by `scale` times the difference of the largest and the smallest id.
 pub fn selective_shift(u: &[Rat], ends: &[Rat; 2], scale: Rat) -> Layer {
     let heads = vec![head(u, &ends[0], scale.clone()), head(u, &ends[1], -scale)];
-    Layer::Attention(Attention { normaliser: Normaliser::Hardmax, heads })
+    Layer::Attention(Attention::hardmax(heads, None))
+}
+
+/// The ids that a token sees.
+fn seen<'a>(ids: &'a [Rat], connections: Option<&Connections>, token: usize) -> Cow<'a, [Rat]> {
+    match connections {
+        None => Cow::Borrowed(ids),
+        Some(connections) => Cow::Owned(connections.keys(token).iter().map(|key| ids[*key].clone()).collect()),
+    }
 }
 
 /// The largest and the smallest id of a sequence, and the ids themselves for their mean: all that a head can give.
@@ -139,11 +172,10 @@ impl<'a> Extremes<'a> {
     }
 
     /// What the selective shift with thresholds `half_width` below and above its centre gives to a token that stands `offset` above
-    /// the centre; nothing, if it is outside of them.
-    fn selected(&self, offset: &Rat, half_width: &Rat) -> Option<Rat> {
+    /// the centre, not outside of them.
+    fn selected(&self, offset: &Rat, half_width: &Rat) -> Rat {
         let (to_low, to_high) = ((-offset.clone()).cmp(half_width).reverse(), offset.cmp(half_width));
-        let outside = to_low == Ordering::Less || to_high == Ordering::Greater;
-        (!outside).then(|| self.attended(to_low).as_ref() - self.attended(to_high).as_ref())
+        self.attended(to_low).as_ref() - self.attended(to_high).as_ref()
     }
 }
 
@@ -151,6 +183,28 @@ impl SelectiveShifts {
     fn layer(&self, v: &Int) -> Layer {
         let v = Rat::from(v);
         selective_shift(&self.u, &[&v - &self.half_width, &v + &self.half_width], Rat::from(&self.scale))
+    }
+
+    /// The layers of a window: one, or a cycle of them of which one acts.
+    fn layers_of(&self, v: &Int) -> Vec<Layer> {
+        let Some(sparse) = &self.sparse else { return vec![self.layer(v)] };
+        let served = self.served(v);
+        let zero = vec![Rat::ZERO; self.u.len()];
+        let idle = || vec![head(&zero, &Rat::ZERO, Rat::ZERO); 2];
+        let layer = |(index, connections): (usize, &Connections)| {
+            let heads = match self.layer(v) {
+                Layer::Attention(layer) if Some(index) == served => layer.heads,
+                _ => idle(),
+            };
+            Layer::Attention(Attention::hardmax(heads, Some(connections.clone())))
+        };
+        sparse.pattern.cycle().iter().enumerate().map(layer).collect()
+    }
+
+    /// The layer of the cycle in which a window acts.
+    fn served(&self, v: &Int) -> Option<usize> {
+        let run = self.windows.partition_point(|run| &run.start + &run.count <= *v);
+        self.sparse.as_ref()?.served.get(run).copied()
     }
 
     /// Every window in the order of the sweep.
@@ -207,10 +261,15 @@ impl SelectiveShifts {
                 Order::Decreasing => touched.max(),
             };
             let Some(v) = first else { return gains };
-            let extremes = Extremes::of(&ids);
             let centre = Rat::from(&v);
-            let selected: Vec<Option<Rat>> =
-                ids.iter().map(|id| extremes.selected(&(id - &centre), &self.half_width)).collect();
+            let sparse = self.sparse.as_ref().zip(self.served(&v));
+            let connections = sparse.map(|(sparse, layer)| sparse.pattern.layer(layer));
+            let select = |(token, id): (usize, &Rat)| {
+                let offset = id - &centre;
+                let inside = offset.abs() <= self.half_width;
+                inside.then(|| Extremes::of(&seen(&ids, connections, token)).selected(&offset, &self.half_width))
+            };
+            let selected: Vec<Option<Rat>> = ids.iter().enumerate().map(select).collect();
             for (token, gained) in selected.into_iter().enumerate() {
                 if let Some(gained) = gained {
                     let gained = &scale * gained;
@@ -223,7 +282,7 @@ impl SelectiveShifts {
     }
 
     /// Refuses parameters that a hand-edited file may hold and that no sweep can have.
-    pub(super) fn check(&self) -> std::result::Result<(), String> {
+    pub(super) fn check(&self, grid: &Grid) -> std::result::Result<(), String> {
         if self.half_width.is_negative() {
             return Err(format!("the half-width {} is negative", self.half_width));
         }
@@ -231,7 +290,14 @@ impl SelectiveShifts {
         if self.windows.iter().any(|run| run.count < Int::ZERO) || self.windows.windows(2).any(overlap) {
             return Err("the windows do not ascend".to_owned());
         }
-        Ok(())
+        let unserved = |sparse: &SparseSweep| {
+            sparse.served.len() != self.windows.len()
+                || sparse.served.iter().any(|layer| *layer >= sparse.pattern.period())
+        };
+        if self.sparse.as_ref().is_some_and(unserved) {
+            return Err("a run of windows acts in no layer of the pattern".to_owned());
+        }
+        self.sparse.as_ref().map_or(Ok(()), |sparse| fits(&sparse.pattern, grid))
     }
 
     /// How many windows there are.
@@ -258,14 +324,18 @@ impl Generator for SelectiveShifts {
     }
 
     fn size(&self) -> StageSize {
-        let layers = self.count();
         // Per head: u three times, a bias that is a half-integer, one output weight.
-        let nonzeros = &layers * Int::from(2 * (3 * self.u.len() + 2));
+        let nonzeros = self.count() * Int::from(2 * (3 * self.u.len() + 2));
+        let layers = self.count() * Int::from(self.sparse.as_ref().map_or(1, |sparse| sparse.pattern.period()));
         StageSize { layers, heads: 2, head_size: 1, hidden: 0, units: Int::ZERO, nonzeros }
     }
 
+    fn connections(&self) -> Option<usize> {
+        self.sparse.as_ref().map(|sparse| sparse.pattern.connections())
+    }
+
     fn layers(&self) -> Box<dyn Iterator<Item = Result<Layer>> + '_> {
-        Box::new(self.sweep().map(|v| Ok(self.layer(&v))))
+        Box::new(self.sweep().flat_map(|v| self.layers_of(&v)).map(Ok))
     }
 
     fn closed_form(&self, mut state: Sequence) -> Result<Sequence> {
@@ -279,10 +349,54 @@ impl Generator for SelectiveShifts {
 }
 
 impl GlobalShift {
-    /// What the layer adds to each token's first row.
+    /// How many layers there are.
+    pub fn hops(&self) -> usize {
+        self.sparse.as_ref().map_or(1, |hops| hops.count)
+    }
+
+    /// The scale of what all layers together add: `scale^s`.
+    pub fn unit(&self) -> Int {
+        self.scale.pow(self.hops())
+    }
+
+    /// Refuses parameters that a hand-edited file may hold and that no layers can have.
+    pub(super) fn check(&self, grid: &Grid) -> std::result::Result<(), String> {
+        if self.hops() == 0 {
+            return Err("no layer broadcasts the largest id".to_owned());
+        }
+        self.sparse.as_ref().map_or(Ok(()), |hops| fits(&hops.pattern, grid))
+    }
+
+    /// What a token sees in a layer.
+    fn connections(&self, layer: usize) -> Option<&Connections> {
+        self.sparse.as_ref().map(|hops| hops.pattern.layer(layer))
+    }
+
+    /// What the layers add to each token's first row.
     fn gains(&self, ids: &[Rat]) -> Vec<Rat> {
-        let (extremes, scale) = (Extremes::of(ids), Rat::from(&self.scale));
-        ids.iter().map(|id| &scale * extremes.attended(id.cmp(&self.threshold)).as_ref()).collect()
+        let scale = Rat::from(&self.scale);
+        let mut moved = ids.to_vec();
+        let mut gains = vec![Rat::ZERO; ids.len()];
+        for layer in 0..self.hops() {
+            let to_threshold = |id: &Rat| id.cmp(&self.threshold);
+            let gained: Vec<Rat> = match self.connections(layer) {
+                None => {
+                    let extremes = Extremes::of(&moved);
+                    moved.iter().map(|id| &scale * extremes.attended(to_threshold(id)).as_ref()).collect()
+                }
+                some => {
+                    let gain = |(token, id): (usize, &Rat)| {
+                        &scale * Extremes::of(&seen(&moved, some, token)).attended(to_threshold(id)).as_ref()
+                    };
+                    moved.iter().enumerate().map(gain).collect()
+                }
+            };
+            for ((id, total), gain) in moved.iter_mut().zip(&mut gains).zip(&gained) {
+                *id += &(&self.u[0] * gain);
+                *total += gain;
+            }
+        }
+        gains
     }
 }
 
@@ -296,13 +410,19 @@ impl Generator for GlobalShift {
     }
 
     fn size(&self) -> StageSize {
-        let nonzeros = Int::from(3 * self.u.len() + 1 + usize::from(!self.threshold.is_zero()));
-        StageSize { layers: Int::ONE, heads: 1, head_size: 1, hidden: 0, units: Int::ZERO, nonzeros }
+        let layers = Int::from(self.hops());
+        let nonzeros = &layers * Int::from(3 * self.u.len() + 1 + usize::from(!self.threshold.is_zero()));
+        StageSize { layers, heads: 1, head_size: 1, hidden: 0, units: Int::ZERO, nonzeros }
+    }
+
+    fn connections(&self) -> Option<usize> {
+        self.sparse.as_ref().map(|hops| hops.pattern.connections())
     }
 
     fn layers(&self) -> Box<dyn Iterator<Item = Result<Layer>> + '_> {
         let heads = vec![head(&self.u, &self.threshold, Rat::from(&self.scale))];
-        Box::new(std::iter::once(Ok(Layer::Attention(Attention { normaliser: Normaliser::Hardmax, heads }))))
+        let layer = move |layer| Attention::hardmax(heads.clone(), self.connections(layer).cloned());
+        Box::new((0..self.hops()).map(move |index| Ok(Layer::Attention(layer(index)))))
     }
 
     fn closed_form(&self, mut state: Sequence) -> Result<Sequence> {
@@ -316,7 +436,7 @@ impl Generator for GlobalShift {
 }
 
 /// How the tokens of a sequence are told apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Positions {
     /// Not at all (Theorem 2): a context is a set of distinct columns.
@@ -325,6 +445,8 @@ pub enum Positions {
     Repaired,
     /// Token `j` at `j-1` (Theorem 3 as printed).
     Printed,
+    /// The same as repaired, for the tokens in this order (sparse.rs).
+    Chain(Vec<usize>),
 }
 
 /// The contextual map as a whole: the contexts, their ids, and the way back from an id.
@@ -363,16 +485,13 @@ impl ContextMap {
     pub fn new(grid: &Grid, positions: Positions) -> Self {
         let (n, columns) = (grid.tokens(), grid.columns());
         let u: Vec<Rat> = grid.radix().iter().map(Rat::from).collect();
-        let start = |token: usize| Self::range_start(grid, positions, token);
-        let run = |token: usize| Windows { start: start(token), count: columns.clone() };
-        let (windows, global) = match positions {
+        let run = |token: usize| Windows { start: range_start(grid, &positions, token), count: columns.clone() };
+        let side = Int::from(n) * Int::from(grid.resolution());
+        let (windows, global) = match &positions {
             Positions::None => (vec![run(0)], columns.pow(n + 1)),
-            Positions::Repaired => {
-                ((1..n).map(run).collect(), Int::from(n) * Int::from(grid.resolution()) * columns.pow(n))
-            }
-            Positions::Printed => {
-                ((0..n).map(run).collect(), Int::from(n) * Int::from(grid.resolution()) * columns.pow(n + 1))
-            }
+            Positions::Repaired => ((1..n).map(run).collect(), side * columns.pow(n)),
+            Positions::Printed => ((0..n).map(run).collect(), side * columns.pow(n + 1)),
+            Positions::Chain(order) => (order[1..].iter().map(|token| run(*token)).collect(), side * columns.pow(n)),
         };
         let sweep = SelectiveShifts {
             u: u.clone(),
@@ -380,34 +499,20 @@ impl ContextMap {
             half_width: Rat::new(1, 2),
             scale: columns.clone(),
             order: Order::Increasing,
+            sparse: None,
         };
-        let global = GlobalShift { u, threshold: Rat::ZERO, scale: global };
+        let global = GlobalShift { u, threshold: Rat::ZERO, scale: global, sparse: None };
         Self { grid: grid.clone(), positions, sweep, global }
     }
 
     /// The position that token `token` (from 0) gets, in units of the box's side.
-    pub fn position(grid: &Grid, positions: Positions, token: usize) -> usize {
-        match positions {
-            Positions::None => 0,
-            Positions::Repaired if token == 0 => grid.tokens() - 1,
-            Positions::Repaired => token - 1,
-            Positions::Printed => token,
-        }
-    }
-
-    /// The smallest id of token `token`: position times `N(1 + N + … + N^{d-1})`.
-    fn range_start(grid: &Grid, positions: Positions, token: usize) -> Int {
-        if positions == Positions::None {
-            return Int::ZERO;
-        }
-        let resolution = Int::from(grid.resolution());
-        let (unit, _) = (&resolution * (grid.columns() - Int::ONE)).div_rem(&(&resolution - Int::ONE));
-        Int::from(Self::position(grid, positions, token)) * unit
+    pub fn position(&self, token: usize) -> usize {
+        position(self.grid.tokens(), &self.positions, token)
     }
 
     /// The context of these columns, token by token; for [`Positions::None`] they must ascend.
     pub fn context(&self, columns: Vec<Int>) -> Context {
-        let starts = (0..self.grid.tokens()).map(|token| Self::range_start(&self.grid, self.positions, token));
+        let starts = (0..self.grid.tokens()).map(|token| range_start(&self.grid, &self.positions, token));
         let before: Vec<Rat> = columns.iter().zip(starts).map(|(column, start)| Rat::from(column + start)).collect();
         let gained = |ids: Vec<Rat>, gains: Vec<Rat>| -> Vec<Rat> {
             ids.into_iter().zip(gains).map(|(id, gain)| id + gain).collect()
@@ -424,42 +529,35 @@ impl ContextMap {
 
     /// The number of contexts: `C(D, n)`, with positions `D^n`.
     pub fn count(&self) -> Int {
-        match self.positions {
-            Positions::None => self.grid.contexts(),
-            Positions::Repaired | Positions::Printed => self.grid.points(),
-        }
+        if self.is_positional() { self.grid.points() } else { self.grid.contexts() }
     }
 
     /// Every context, by decreasing `⌊id / global scale⌋`.
     pub fn descending(&self) -> Box<dyn Iterator<Item = Context> + '_> {
-        match self.positions {
-            Positions::None => {
-                let sets = by_spread(self.grid.columns(), self.grid.tokens());
-                Box::new(sets.map(|columns| self.context(columns)))
-            }
-            Positions::Repaired | Positions::Printed => {
-                let (lowest, highest) = self.bounds();
-                let tops = std::iter::successors(Some(highest), |top| Some(top - Int::ONE));
-                Box::new(tops.take_while(move |top| *top >= lowest).flat_map(|top| self.with_top(&top)))
-            }
+        if self.is_positional() {
+            let (lowest, highest) = self.bounds();
+            let tops = std::iter::successors(Some(highest), |top| Some(top - Int::ONE));
+            Box::new(tops.take_while(move |top| *top >= lowest).flat_map(|top| self.with_top(&top)))
+        } else {
+            let sets = by_spread(self.grid.columns(), self.grid.tokens());
+            Box::new(sets.map(|columns| self.context(columns)))
         }
     }
 
     /// Every context, in lexicographic order of its columns.
     pub fn lexicographic(&self) -> Box<dyn Iterator<Item = Context> + '_> {
         let (columns, n) = (self.grid.columns(), self.grid.tokens());
-        match self.positions {
-            Positions::None => Box::new(increasing_tuples(&Int::ZERO, columns, n).map(|columns| self.context(columns))),
-            Positions::Repaired | Positions::Printed => {
-                let ids = Int::ZERO.up_to(&columns).collect();
-                Box::new(tuples(ids, n).map(|columns| self.context(columns)))
-            }
+        if self.is_positional() {
+            let ids = Int::ZERO.up_to(&columns).collect();
+            Box::new(tuples(ids, n).map(|columns| self.context(columns)))
+        } else {
+            Box::new(increasing_tuples(&Int::ZERO, columns, n).map(|columns| self.context(columns)))
         }
     }
 
     /// The part of an id that names the context.
     fn top(&self, id: &Rat) -> Int {
-        id.floor().div_rem(&self.global.scale).0
+        id.floor().div_rem(&self.global.unit()).0
     }
 
     /// Bounds of the largest id before the global shift, over all contexts with positions.
@@ -470,9 +568,10 @@ impl ContextMap {
             let context = self.context((0..n).map(digit).collect());
             context.ids.iter().map(|id| self.top(id)).max().unwrap_or_default()
         };
-        match self.positions {
+        match &self.positions {
             // l̃_n = const + D^{n-1} a_1 - (D-1) Σ D^{n-i} a_i rises with the first digit and falls with the others.
             Positions::None | Positions::Repaired => (top_of(&|token| token > 0), top_of(&|token| token == 0)),
+            Positions::Chain(order) => (top_of(&|token| token != order[0]), top_of(&|token| token == order[0])),
             // l̃_n = const - (D-1) Σ_{i<n} D^{n-i} a_i + (D^n - D + 1) a_n rises with the last digit and falls with the others; and
             // the first token, shifted once, is past D, also in the sequence that is hit twice.
             Positions::Printed => (columns.clone(), top_of(&|token| token + 1 == n)),
@@ -481,9 +580,10 @@ impl ContextMap {
 
     /// The smallest id of any context, or a bound below it.
     pub fn lowest_id(&self) -> Rat {
-        match self.positions {
-            Positions::None => Rat::from(interval(&self.grid).0),
-            Positions::Repaired | Positions::Printed => Rat::from(&self.global.scale * &self.bounds().0),
+        if self.is_positional() {
+            Rat::from(self.global.unit() * &self.bounds().0)
+        } else {
+            Rat::from(interval(&self.grid).0)
         }
     }
 
@@ -512,28 +612,33 @@ impl ContextMap {
     /// The columns for which the recurrence ends in `l̃_n = top`.
     fn decode(&self, top: &Int) -> Option<Vec<Int>> {
         let (n, columns, scale) = (self.grid.tokens(), self.grid.columns(), &self.sweep.scale);
-        let starts: Vec<Int> = (0..n).map(|token| Self::range_start(&self.grid, self.positions, token)).collect();
+        let start = |token: usize| range_start(&self.grid, &self.positions, token);
         let digit = |shifted: &Int, token: usize| {
-            let digit = (shifted - &starts[token]) % scale;
+            let digit = (shifted - start(token)) % scale;
             (digit < columns).then_some(digit)
         };
         // From l̃_j and l_j to l̃_{j-1}.
         let back = |shifted: &Int, before: &Int| (shifted - before).div_rem(scale).0 + before;
+        let order: Cow<'_, [usize]> = match &self.positions {
+            Positions::Chain(order) => Cow::Borrowed(order),
+            _ => Cow::Owned((0..n).collect()),
+        };
+        let (first, last) = (order[0], order[n - 1]);
         let mut digits = vec![Int::ZERO; n];
         let mut shifted = top.clone();
-        for token in (1..n).rev() {
+        for token in order[1..].iter().rev().copied() {
             digits[token] = digit(&shifted, token)?;
-            shifted = back(&shifted, &(&digits[token] + &starts[token]));
+            shifted = back(&shifted, &(&digits[token] + start(token)));
         }
-        if self.positions == Positions::Repaired {
-            // Token 1 is never shifted.
-            digits[0] = shifted - &starts[0];
-            (digits[0] >= Int::ZERO && digits[0] < columns).then_some(digits)
+        if matches!(self.positions, Positions::Repaired | Positions::Chain(_)) {
+            // The first token is never shifted.
+            digits[first] = shifted - start(first);
+            (digits[first] >= Int::ZERO && digits[first] < columns).then_some(digits)
         } else {
-            digits[0] = digit(&shifted, 0)?;
-            let largest = back(&shifted, &(&digits[0] + &starts[0]));
+            digits[first] = digit(&shifted, first)?;
+            let largest = back(&shifted, &(&digits[first] + start(first)));
             let ascending = self.positions == Positions::Printed || digits.windows(2).all(|pair| pair[0] < pair[1]);
-            (ascending && largest == &digits[n - 1] + &starts[n - 1]).then_some(digits)
+            (ascending && largest == &digits[last] + start(last)).then_some(digits)
         }
     }
 
@@ -545,7 +650,7 @@ impl ContextMap {
 
     /// The largest id before the map: that of the last column of the token with the highest position.
     pub fn largest_before(&self) -> Int {
-        let starts = (0..self.grid.tokens()).map(|token| Self::range_start(&self.grid, self.positions, token));
+        let starts = (0..self.grid.tokens()).map(|token| range_start(&self.grid, &self.positions, token));
         starts.max().unwrap_or_default() + self.grid.columns() - Int::ONE
     }
 
@@ -554,9 +659,25 @@ impl ContextMap {
         self.largest_id().bits()
     }
 
+    /// The most keys besides the winner that a query sees.
+    pub fn most_others(&self) -> usize {
+        let cycle = self.global.sparse.iter().flat_map(|hops| hops.pattern.cycle());
+        let keys = cycle.flat_map(|layer| (0..layer.tokens()).map(|token| layer.keys(token).len()));
+        keys.max().unwrap_or(self.grid.tokens()) - 1
+    }
+
     /// Refuses parameters that a hand-edited file may hold and that do not tell contexts apart.
     pub(super) fn check(&self) -> std::result::Result<(), String> {
-        self.sweep.check()?;
+        self.sweep.check(&self.grid)?;
+        self.global.check(&self.grid)?;
+        let tokens = self.grid.tokens();
+        if let Positions::Chain(order) = &self.positions {
+            let mut sorted = order.clone();
+            sorted.sort_unstable();
+            if !sorted.into_iter().eq(0..tokens) {
+                return Err(format!("the chain {order:?} is not a row of {tokens} tokens"));
+            }
+        }
         let windows = self.sweep.count();
         if windows > Int::from(self.grid.tokens()) * self.grid.columns() {
             return Err(format!("{windows} windows, more than n·D"));
@@ -573,6 +694,30 @@ impl ContextMap {
         }
         Ok(())
     }
+}
+
+/// Refuses a pattern of another number of tokens.
+fn fits(pattern: &Pattern, grid: &Grid) -> std::result::Result<(), String> {
+    let (found, expected) = (pattern.tokens(), grid.tokens());
+    if found == expected { Ok(()) } else { Err(format!("a pattern of {found} tokens, expected {expected}")) }
+}
+
+/// The position of a token, from 0, in units of the box's side.
+fn position(tokens: usize, positions: &Positions, token: usize) -> usize {
+    let behind = |rank: usize| if rank == 0 { tokens - 1 } else { rank - 1 };
+    match positions {
+        Positions::None => 0,
+        Positions::Repaired => behind(token),
+        Positions::Printed => token,
+        Positions::Chain(order) => behind(order.iter().position(|other| *other == token).unwrap_or_default()),
+    }
+}
+
+/// The smallest id of a token: position times `N(1 + N + … + N^{d-1})`.
+pub(super) fn range_start(grid: &Grid, positions: &Positions, token: usize) -> Int {
+    let resolution = Int::from(grid.resolution());
+    let (unit, _) = (&resolution * (grid.columns() - Int::ONE)).div_rem(&(&resolution - Int::ONE));
+    Int::from(position(grid.tokens(), positions, token)) * unit
 }
 
 /// `[t_l, t_r)`, which holds the ids of the sequences with distinct columns and no others.

@@ -30,7 +30,7 @@ use serde_json::Value;
 use super::{basis, to_value};
 use crate::error::Result;
 use crate::exact::Rat;
-use crate::network::{Attention, FeedForward, Generator, Head, Layer, LayerKind, Normaliser, Sequence, StageSize, dot};
+use crate::network::{Attention, FeedForward, Generator, Head, Layer, LayerKind, Sequence, StageSize, dot};
 
 /// The numbers of a guard.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -121,7 +121,7 @@ impl Generator for AddMinimum {
         let read = vec![self.u.clone()];
         // A constant query of -1: the score of a key is its id, negated.
         let head = Head { q: vec![vec![Rat::ZERO; width]], q_bias: vec![-Rat::ONE], k: read.clone(), v: read, o };
-        let layer = Attention { normaliser: Normaliser::Hardmax, heads: vec![head] };
+        let layer = Attention::hardmax(vec![head], None);
         Box::new(std::iter::once(Ok(Layer::Attention(layer))))
     }
 

@@ -9,6 +9,7 @@
 //! | `guard.rs` | ours | 0 everywhere outside of the box, also in floats |
 //! | `equivariant.rs` | Theorem 2 | the network for equivariant functions |
 //! | `positional.rs` | Theorem 3 | the network with positions, for all functions |
+//! | `sparse.rs` | Yun et al. 2020b | the same, where a token sees few others |
 //!
 //! The network runs in integer units: the embedding multiplies by `N` (and moves the box to `[0, N)`), the read-out divides by `N`.
 //! In the paper's real units every weight of the residual stream's scale is multiplied by `δ = 1/N`.
@@ -19,6 +20,7 @@ pub mod equivariant;
 pub mod guard;
 pub mod positional;
 pub mod quantise;
+pub mod sparse;
 pub mod value;
 
 use std::fmt;
@@ -37,6 +39,7 @@ use crate::target::Target;
 use context::{GlobalShift, Order, Positions, SelectiveShifts};
 use guard::{AddMinimum, Clamp, Guard};
 use quantise::Quantise;
+use sparse::Sparse;
 use value::{Rescale, ValueWindows, ZeroOutside};
 
 /// The longest id, in binary digits, that is worked with: beyond it a single token would fill memory.
@@ -99,6 +102,8 @@ impl FromStr for AsPrinted {
 pub struct Options {
     /// Theorem 3 instead of Theorem 2.
     pub positional: bool,
+    /// Its sparse counterpart, with this pattern: then there are positions.
+    pub sparse: Option<Arc<Sparse>>,
     /// Steps taken as printed.
     pub as_printed: Vec<AsPrinted>,
     /// Claims are about all of space, the target being 0 outside of the box.
@@ -152,6 +157,14 @@ impl Options {
         }
     }
 
+    /// The contextual map on a grid.
+    pub(super) fn map(&self, grid: &Grid) -> context::ContextMap {
+        match &self.sparse {
+            Some(sparse) => sparse.map(grid),
+            None => context::ContextMap::new(grid, self.positions()),
+        }
+    }
+
     /// Lemma 7's `M + 1`, for a flag of this magnitude.
     pub(crate) fn drop(&self, grid: &Grid, flag: &Rat) -> Rat {
         (value::largest_entry(grid, flag) + Rat::ONE).max(self.tuning.least_drop.clone())
@@ -170,6 +183,10 @@ impl Options {
                 )
                 .note("try", "leave out --domain all, or --positional"));
         }
+        if self.sparse.is_some() && !(self.positional && self.as_printed.is_empty()) {
+            return Err(Error::input("sparse attention has positions, and every step repaired")
+                .note("try", "leave out --as-printed"));
+        }
         if self.prints(AsPrinted::FlagSign) && self.positional {
             return Err(Error::input("--as-printed flag-sign needs a network with a flag, and Theorem 3 has none")
                 .note("try", "leave out --positional"));
@@ -181,6 +198,7 @@ impl Options {
 /// The network of Theorem 2, or with positions of Theorem 3, for a target on a grid.
 pub fn build(grid: &Grid, target: &Arc<Target>, options: &Options) -> Result<Network> {
     options.check()?;
+    options.sparse.iter().try_for_each(|sparse| sparse.check(grid))?;
     check_size(grid)?;
     let outputs = target.output_dims();
     if outputs > grid.dims() {
@@ -254,7 +272,7 @@ pub(crate) fn value_exponent(grid: &Grid, target: &Target, options: &Options, lo
 
 /// Whether the hypothesis that Lemma 7 needs holds without scaling the values down.
 pub fn values_stay_below_windows(grid: &Grid, target: &Target, options: &Options) -> Result<bool> {
-    let map = context::ContextMap::new(grid, options.positions());
+    let map = options.map(grid);
     Ok(value_exponent(grid, target, options, &map.lowest_id())? == 0)
 }
 
@@ -315,13 +333,24 @@ fn floor_stage(quantise: Quantise) -> Stage {
 }
 
 fn shifts_stage(shifts: SelectiveShifts) -> Stage {
-    let meaning = format!("one id after the other moves up by {} times (largest - smallest id)", Short(&shifts.scale));
-    stage("shifts", "lemma6", meaning, shifts)
+    let seen = if shifts.sparse.is_some() { " that it sees" } else { "" };
+    let meaning =
+        format!("one id after the other moves up by {} times (largest - smallest id{seen})", Short(&shifts.scale));
+    stage("shifts", if shifts.sparse.is_some() { "sparse" } else { "lemma6" }, meaning, shifts)
 }
 
 fn global_stage(global: GlobalShift) -> Stage {
-    let meaning = format!("every id gains {} times the largest: it now names the whole sequence", Short(&global.scale));
-    stage("global", "lemma6", meaning, global)
+    let scale = Short(&global.scale);
+    let (statement, meaning) = match global.hops() {
+        _ if global.sparse.is_none() => {
+            ("lemma6", format!("every id gains {scale} times the largest: it now names the whole sequence"))
+        }
+        s => (
+            "sparse",
+            format!("{s} times every id gains {scale} times the largest that it sees: it now names the whole sequence"),
+        ),
+    };
+    stage("global", statement, meaning, global)
 }
 
 fn zero_stage(zero: ZeroOutside) -> Stage {
@@ -359,8 +388,8 @@ pub fn read_stage(
         "clamp" => clamp_stage(read(parameters, |_| Ok(()))?),
         "guard" => guard_stage(read(parameters, |_| Ok(()))?),
         "floor" => floor_stage(read(parameters, Quantise::check)?),
-        "shifts" => shifts_stage(read(parameters, SelectiveShifts::check)?),
-        "global" => global_stage(read(parameters, |_| Ok(()))?),
+        "shifts" => shifts_stage(read(parameters, |stage: &SelectiveShifts| stage.check(grid))?),
+        "global" => global_stage(read(parameters, |stage: &GlobalShift| stage.check(grid))?),
         "zero" => zero_stage(read(parameters, ZeroOutside::check)?),
         "values" => values_stage(ValueWindows::read(parameters, grid, Arc::clone(target))?),
         "rescale" => rescale_stage(read(parameters, Rescale::check)?),
@@ -396,7 +425,7 @@ impl fmt::Display for Short<'_> {
 
 /// The contextual map of a construction.
 pub fn context_map(grid: &Grid, options: &Options) -> context::ContextMap {
-    context::ContextMap::new(grid, options.positions())
+    options.map(grid)
 }
 
 /// The steps of a row of the quantiser: `N`, with positions `nN`.
@@ -407,5 +436,5 @@ pub fn quantiser_steps(grid: &Grid, options: &Options) -> Int {
 
 /// The largest number of binary digits of an id of a context.
 pub fn id_bits(grid: &Grid, options: &Options) -> usize {
-    context::ContextMap::new(grid, options.positions()).id_bits()
+    options.map(grid).id_bits()
 }

@@ -21,7 +21,6 @@
 
 use std::sync::Arc;
 
-use super::context::ContextMap;
 use super::equivariant::value_stages;
 use super::quantise::Quantise;
 use super::{Options, global_stage, network, quantise_stage, quantiser_steps, shifts_stage};
@@ -33,13 +32,11 @@ use crate::target::Target;
 
 /// The network of Theorem 3.
 pub(super) fn build(grid: &Grid, target: &Arc<Target>, options: &Options) -> Result<Network> {
-    let positions = options.positions();
-    let encoding = (0..grid.tokens()).map(|token| {
-        let position = ContextMap::position(grid, positions, token);
-        vec![Rat::from(position) * Rat::from(grid.resolution()); grid.dims()]
-    });
+    let map = options.map(grid);
+    let encoding: Vec<Vec<Rat>> = (0..grid.tokens())
+        .map(|token| vec![Rat::from(map.position(token)) * Rat::from(grid.resolution()); grid.dims()])
+        .collect();
     let steps = quantiser_steps(grid, options);
-    let map = ContextMap::new(grid, positions);
     let mut stages = vec![
         quantise_stage(Quantise {
             width: grid.dims(),
@@ -52,5 +49,5 @@ pub(super) fn build(grid: &Grid, target: &Arc<Target>, options: &Options) -> Res
         global_stage(map.global.clone()),
     ];
     stages.extend(value_stages(grid, target, options, map)?);
-    Ok(network(grid, target, options, Some(encoding.collect()), stages))
+    Ok(network(grid, target, options, Some(encoding), stages))
 }

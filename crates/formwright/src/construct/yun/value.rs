@@ -236,7 +236,7 @@ impl ValueWindows {
         }
         let mut mapped: Sequence = point.iter().map(|column| column.iter().map(|&k| Rat::from(k)).collect()).collect();
         for (token, column) in mapped.iter_mut().enumerate() {
-            let position = ContextMap::position(grid, self.map.positions, token);
+            let position = self.map.position(token);
             let raised = Rat::from(grid.resolution()) * Rat::from(position);
             for z in column.iter_mut() {
                 *z += &raised;
