@@ -8,8 +8,8 @@ array([[-0.375],
 >>> print(network.claim)
 exact-on-grid: equal to the target at the centres of the 12 cells with pairwise distinct columns; 0 on cells with equal columns and outside of the box
 
-`build` compiles a target, `plan` compares the constructions, `load` reads a folder, `check` asks the checker, `export` writes other formats;
-`formwright.torch` runs a folder in PyTorch. Long work can be interrupted (Ctrl-C): it is abandoned, and nothing is written.
+`build` compiles a target, `plan` compares the constructions, `load` reads a folder, `check` asks the checker, `export` writes other formats,
+`contextual` asks whether a token mixer tells contexts apart; `formwright.torch` runs a folder in PyTorch. Long work can be interrupted (Ctrl-C): it is abandoned, and nothing is written.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from decimal import ROUND_CEILING, Context
+from fractions import Fraction
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, Union
 
@@ -29,15 +30,14 @@ from formwright.errors import Declined, Error, InputError, Rejected
 
 if TYPE_CHECKING:
     from decimal import Decimal
-    from fractions import Fraction
 
     from typing_extensions import Unpack
 
     Number = Union[int, float, str, Decimal, Fraction]
 
 __all__ = [
-    "Coordinate", "Declined", "Error", "InputError", "Network", "Options", "Rejected", "Stage", "Verdict",
-    "build", "check", "export", "load", "plan",
+    "Contextual", "Coordinate", "Declined", "Error", "InputError", "Network", "Options", "Rejected", "Stage", "Verdict",
+    "build", "check", "contextual", "export", "load", "plan",
 ]  # fmt: skip
 
 Array = numpy.typing.NDArray[Any]
@@ -107,6 +107,30 @@ class Verdict(NamedTuple):
         return self.text
 
 
+class Contextual(NamedTuple):
+    """Whether a mixer computes a contextual mapping, by a definition: true if it does. `margin` is the least distance of two numbers that must differ, None
+    where no two must; `counterexample` two tokens that share a number, None where there are none; `told` what `formwright contextual --json` tells."""
+
+    verdict: str
+    definition: str
+    margin: Fraction | None
+    counterexample: dict[str, Any] | None
+    sequences: int
+    text: str
+    told: dict[str, Any]
+
+    @property
+    def contextual(self) -> bool:
+        """Whether the mapping is contextual."""
+        return self.verdict == "contextual"
+
+    def __bool__(self) -> bool:
+        return self.contextual
+
+    def __str__(self) -> str:
+        return self.text
+
+
 def build(target: Target, *, out: Folder | None = None, check: bool = True, **options: Unpack[Options]) -> Network:
     """Compiles a target, and writes its folder if `out` names one, after the checker was asked (`check`).
 
@@ -164,6 +188,44 @@ def check(model: Network | Folder) -> Verdict:
     if said is None:
         raise _native.no_certificate()
     return Verdict(*said)
+
+
+def contextual(
+    mixer: str,
+    *,
+    definition: str = "paper",
+    set: str | numpy.typing.ArrayLike | None = None,
+    tokens: int | None = None,
+    dims: int | None = None,
+    resolution: int | None = None,
+    positional: bool = False,
+    seeds: int | None = None,
+) -> Contextual:
+    """Whether a token mixer computes a contextual mapping on a finite set of sequences: exactly, with the margin or a counterexample.
+
+    The mixers, the definitions and the sets are those of `formwright contextual --help`; a set may also be an array `[sequences, tokens, dims]`, whose numbers
+    are taken as they are printed.
+
+    >>> print(contextual("attention", positional=True))
+    exact-on-grid: attention is contextual (paper), margin 15
+    >>> means = contextual("average", set=[[[0], [1], [5]], [[0], [2], [4]]])
+    >>> means.verdict, [token["token"] for token in means.counterexample["tokens"]]
+    ('not-contextual', [0, 0])
+    >>> contextual("ff-average", definition="columns").margin
+    Fraction(4, 1)
+    """
+    options: dict[str, Any] = {"mixer": mixer, "definition": definition, "positional": positional}
+    options |= {"tokens": tokens, "dims": dims, "resolution": resolution, "seeds": seeds}
+    if set is None or isinstance(set, str):
+        options["set"] = set
+    else:
+        options["sequences"] = numpy.asarray(set).tolist()
+    document, text = _native.contextual_of(json.dumps(options, default=str))
+    told: dict[str, Any] = json.loads(document)
+    margin = None if told.get("margin") is None else Fraction(told["margin"])
+    return Contextual(
+        told["verdict"], told["definition"], margin, told.get("counterexample"), int(told["sequences"]), text, told
+    )
 
 
 def export(

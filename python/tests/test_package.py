@@ -4,6 +4,7 @@ import doctest
 import json
 import subprocess
 import sys
+from fractions import Fraction
 from pathlib import Path
 
 import numpy
@@ -221,6 +222,35 @@ def test_exceptions_have_the_words_of_the_command_line(snapshot, kind, target, o
     with pytest.raises(kind) as raised:
         formwright.build(target, **options)
     assert f"error: {raised.value}".split() == text.split()
+
+
+def test_mixers_are_judged():
+    windows = formwright.contextual("attention:2", set="distinct", definition="permutation")
+    assert not windows and windows.margin is None and windows.sequences == 24
+    assert [token["value"] for token in windows.counterexample["tokens"]] == ["11020", "11020"]
+    projected = formwright.contextual("bproj:5", positional=True, seeds=20)
+    margins = [Fraction(margin) for margin in projected.told["draws"]["margins"]]
+    assert projected and projected.margin == min(margins) and len(margins) == 20
+    means = formwright.contextual("average", set=numpy.array([[[0.5], [1.5]], [[0.5], [1.25]]]), definition="columns")
+    assert means and str(means).startswith("exact-on-grid: average is contextual (columns)")
+    halves = formwright.contextual("sepconv:3", set=[[[Fraction(1, 3)], [0]], [[0], [Fraction(1, 3)]]])
+    assert halves.counterexample["tokens"][0]["sequence"] == [["1/3"], ["0"]]
+
+
+@pytest.mark.parametrize("snapshot, kind, mixer, options", [
+    ("mixer_unknown", formwright.InputError, "atention", {}),
+    ("mixer_of_a_pattern_without_chain", formwright.Declined, "sparse:hub", {"tokens": 4}),
+    ("contextual_too_many_sequences", formwright.Declined, "attention", {"tokens": 9, "resolution": 8}),
+])  # fmt: skip
+def test_mixers_that_are_none(snapshot, kind, mixer, options):
+    text = (SNAPSHOTS / f"cli__{snapshot}.snap").read_text().split("---\n", 2)[2]
+    with pytest.raises(kind) as raised:
+        formwright.contextual(mixer, **options)
+    assert f"error: {raised.value}".split() == text.split()
+    with pytest.raises(formwright.InputError, match="sequence 1 has 1 tokens"):
+        formwright.contextual("average", set=numpy.array([[[0], [1]], [[0]]], dtype=object))
+    with pytest.raises(formwright.InputError, match="sequence 0, token 1, coordinate 0 is 'NaN': not a finite number"):
+        formwright.contextual("average", set=numpy.array([[[0], [numpy.nan]]]))
 
 
 INTERRUPTED = """

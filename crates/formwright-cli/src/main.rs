@@ -4,6 +4,7 @@
 
 mod build;
 mod check;
+mod contextual;
 mod export;
 mod inspect;
 mod patterns;
@@ -49,6 +50,10 @@ enum Command {
     ///
     /// Exit codes: 0 accepted, the claim is proved; 1 rejected; 2 declined, claims of this kind or size are not decided; 3 there is nothing to check.
     Check(check::Check),
+    /// Ask whether a token mixer computes a contextual mapping: the margin, or a counterexample in numbers.
+    ///
+    /// Exactly, on a finite set of sequences, by Definition 5.1 of Yun et al. 2020 or a weaker one. Exit code 0 either way.
+    Contextual(contextual::Contextual),
     /// Write a compiled Transformer in a format that other programs load.
     Export(export::Export),
     /// Write a page to look at: the claim, the function and the network, stages, the residual stream of an example.
@@ -97,6 +102,7 @@ fn main() -> ExitCode {
             code = verdict;
             answer
         }),
+        Command::Contextual(command) => command.execute(),
         Command::Export(command) => command.execute(),
         Command::Report(command) => command.execute(),
         Command::Patterns(command) => command.execute(),

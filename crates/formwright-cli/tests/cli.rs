@@ -541,6 +541,32 @@ refusals! {
     circuit_of_other_tokens: 3 circuit_tampered("\"grid\": {\n    \"tokens\": 3", "\"grid\": {\n    \"tokens\": 4"), RUN, "";
     circuit_of_another_precision: 3 circuit_tampered("\"precision\": \"f32\"", "\"precision\": \"f64\""), RUN, "";
     // Sizes.
+    mixer_unknown: 3 nothing, ["contextual", "atention"], "";
+    mixer_without_pattern: 3 nothing, ["contextual", "sparse"], "";
+    mixer_of_no_pattern: 3 nothing, ["contextual", "sparse:stars"], "";
+    mixer_of_a_pattern_without_chain: 2 nothing, ["contextual", "sparse:hub", "--tokens", "4"], "";
+    mixer_of_a_causal_pattern: 2 nothing, ["contextual", "sparse:strided-causal:2", "--tokens", "4"], "";
+    mixer_of_a_pattern_for_others: 3 |scratch: &Scratch| { scratch.write("ring.json", "[[0, 1], [0, 1]]"); }, ["contextual", "sparse:file:ring.json"], "";
+    mixer_without_taps: 3 nothing, ["contextual", "sepconv"], "";
+    mixer_of_no_size: 3 nothing, ["contextual", "linformer:many"], "";
+    contextual_too_many_sequences: 2 nothing, ["contextual", "attention", "--tokens", "9", "--resolution", "8"], "";
+    contextual_far_too_many_sequences: 2 nothing, ["contextual", "attention", "--tokens", "100000000"], "";
+    contextual_no_distinct_columns: 2 nothing, ["contextual", "attention", "--tokens", "5", "--set", "distinct"], "";
+    contextual_of_one_token: 3 nothing, ["contextual", "attention", "--tokens", "1"], "";
+    contextual_by_no_definition: 3 nothing, ["contextual", "attention", "--definition", "permutations"], "";
+    contextual_on_no_set: 3 nothing, ["contextual", "attention", "--set", "distnict"], "";
+    contextual_halfway_of_others: 3 nothing, ["contextual", "attention", "--set", "halfway"], "";
+    contextual_halfway_of_two: 2 nothing, ["contextual", "sumformer", "--tokens", "2"], "";
+    contextual_sumformer_with_positions: 3 nothing, ["contextual", "sumformer", "--positional"], "";
+    contextual_sumformer_of_two_coordinates: 2 nothing, ["contextual", "sumformer", "--dims", "2"], "";
+    contextual_seeds_of_nothing: 3 nothing, ["contextual", "attention", "--seeds", "100"], "";
+    contextual_too_many_draws: 2 nothing, ["contextual", "bproj", "--tokens", "5", "--resolution", "8", "--seeds", "1000"], "";
+    contextual_file_missing: 3 nothing, ["contextual", "average", "--set", "file:nowhere.json"], "";
+    contextual_file_with_a_short_sequence: 3 |scratch: &Scratch| { scratch.write("set.json", "[[[0], [1]], [[2]]]"); }, ["contextual", "average", "--set", "file:set.json"], "";
+    contextual_file_twice_the_same: 3 |scratch: &Scratch| { scratch.write("set.json", "[[[0], [1]], [[0], [1.0]]]"); }, ["contextual", "average", "--set", "file:set.json"], "";
+    contextual_file_and_resolution: 3 |scratch: &Scratch| { scratch.write("set.json", "[[[0], [1]]]"); }, ["contextual", "average", "--set", "file:set.json", "--resolution", "4"], "";
+    contextual_file_and_other_tokens: 3 |scratch: &Scratch| { scratch.write("set.json", "[[[0], [1]]]"); }, ["contextual", "average", "--set", "file:set.json", "--tokens", "3"], "";
+    contextual_file_outside_of_phi: 2 |scratch: &Scratch| { scratch.write("set.json", "[[[0], [1], [9]]]"); }, ["contextual", "sumformer", "--set", "file:set.json"], "";
     too_many_layers_to_list: 2 |scratch: &Scratch| { scratch.done(&["build", "x", "--tokens", "4", "--resolution", "100", "-o", "large"]); },
         ["inspect", "large", "--layers"], "";
     too_many_layers_to_execute: 2 |scratch: &Scratch| { scratch.done(&["build", "x", "--tokens", "4", "--resolution", "200", "-o", "large"]); },
@@ -622,6 +648,7 @@ fn help_tells_every_command() {
         &["build", "--help"],
         &["run", "--help"],
         &["inspect", "--help"],
+        &["contextual", "--help"],
         &["export", "--help"],
         &["report", "--help"],
         &["patterns", "--help"],
@@ -1309,8 +1336,44 @@ fn the_commands_of_the_registry_show_what_they_say() {
         .filter_map(|departure| departure.show)
         .map(|command| format!("$ {command}\n{}", scratch.shell(command).1))
         .collect();
-    assert_eq!(shown.len(), 6);
+    assert_eq!(shown.len(), 11);
     insta::assert_snapshot!(shown.join("\n"));
+}
+
+#[test]
+fn mixers_are_contextual_or_there_is_a_counterexample_in_numbers() {
+    let scratch = Scratch::new();
+    scratch.write("means.json", "[[[0], [1], [5]], [[0], [2], [4]]]");
+    let told: Vec<String> = [
+        "attention --set distinct",
+        "attention --positional",
+        "attention:2 --set distinct --definition permutation",
+        "feed-forward-only --positional",
+        "average --set file:means.json",
+        "ff-average --definition columns",
+        "linformer:2:gaussian --set distinct",
+        "sumformer",
+        "sumformer --set grid --definition columns",
+        "bproj",
+        "bproj --positional --seeds 100",
+        "bproj:7 --set distinct",
+        "sepconv:5 --set distinct",
+        "sepconv:3 --positional",
+        "sepconv:5 --positional",
+        "sparse:star --tokens 5 --resolution 2",
+    ]
+    .iter()
+    .map(|line| {
+        let arguments: Vec<&str> = std::iter::once("contextual").chain(line.split(' ')).collect();
+        format!("$ formwright contextual {line}\n{}", scratch.done(&arguments))
+    })
+    .collect();
+    insta::assert_snapshot!("contextual", told.join("\n"));
+    let document = scratch.json(&["contextual", "average", "--set", "file:means.json", "--json"]);
+    insta::assert_snapshot!("contextual_json", format!("{document:#}"));
+    let document = scratch.json(&["contextual", "sum-code", "--definition", "columns", "--json"]);
+    assert_eq!((&document["verdict"], &document["sequences"]), (&"contextual".into(), &"64".into()));
+    assert!(document["margin"] == "4" && document.get("counterexample").is_none());
 }
 
 #[test]

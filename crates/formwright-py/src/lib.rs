@@ -13,11 +13,13 @@ use std::sync::{Arc, OnceLock};
 
 use formwright::artifact::{self, Contents};
 use formwright::compile::{self, Asked, Model, compile};
+use formwright::contextual;
 use formwright::error::{Error, ErrorKind};
 use formwright::eval::float::Engine;
 use formwright::eval::indexed;
 use formwright::exact::Rat;
 use formwright::export::{self, floats, metadata, onnx, transformerlens, vnnlib};
+use formwright::input::parse_json;
 use formwright::lattice::Grid;
 use formwright::plan::{self, compile_first};
 use formwright::target::{Source, Table};
@@ -250,6 +252,17 @@ fn plan_of(py: Python<'_>, name: String, table: Option<Tabled>, options: String)
     detached(py, move || Ok(plan::plan(&asked(&options)?.request(source(&name, table)?)?)?.to_json().to_string()))
 }
 
+/// Whether a mixer computes a contextual mapping: what `formwright contextual --json` prints, and the verdict in a sentence.
+#[pyfunction]
+fn contextual_of(py: Python<'_>, options: String) -> PyResult<(String, String)> {
+    detached(py, move || {
+        let asked: contextual::Asked = serde_json::from_value(parse_json(&options, "the request")?)
+            .map_err(|error| Error::input(format!("the options: {error}")))?;
+        let answer = asked.answer()?;
+        Ok((answer.to_json().to_string(), answer.in_words()))
+    })
+}
+
 /// What the checker says of a folder.
 #[pyfunction]
 fn check_folder(py: Python<'_>, dir: PathBuf) -> PyResult<Said> {
@@ -320,6 +333,7 @@ fn nested(flat: &[f64], tokens: usize, dims: usize) -> Batch {
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Native>()?;
     module.add_function(wrap_pyfunction!(plan_of, module)?)?;
+    module.add_function(wrap_pyfunction!(contextual_of, module)?)?;
     module.add_function(wrap_pyfunction!(check_folder, module)?)?;
     module.add_function(wrap_pyfunction!(check_place, module)?)?;
     module.add_function(wrap_pyfunction!(no_certificate, module)?)

@@ -46,6 +46,7 @@ pub mod artifact;
 pub mod bound;
 pub mod compile;
 pub mod construct;
+pub mod contextual;
 pub mod error;
 pub mod eval;
 pub mod exact;

@@ -527,6 +527,113 @@ pub const STATEMENTS: &[Statement] = &[
         ],
     },
     Statement {
+        id: "definition5.1",
+        source: YUN,
+        statement: "A map q from a finite set of sequences to R^{1×n} is a contextual mapping if the n entries of every q(L) are distinct (1), and all \
+                    entries of q(L) and q(L') are, for L ≠ L' (2).",
+        module: "crates/formwright/src/contextual/mod.rs",
+        checked: &[
+            "contextual::verdicts_and_margins_equal_a_comparison_of_all_pairs",
+            "contextual::the_attention_stack_is_its_layers",
+            "contextual::the_attention_stack_is_contextual_on_distinct_columns_without_any_other_layer",
+            "contextual::two_windows_a_layer_confuse_two_contexts_of_three_tokens_and_none_of_two",
+            "contextual::with_positions_all_windows_of_a_token_fit_into_one_layer",
+            "contextual::feed_forward_layers_alone_see_no_context",
+        ],
+        departures: &[
+            remark(
+                "To the letter, no equivariant map is one on a set with a sequence and a permutation of it. Lemma 6 proves (2) for sequences that are no \
+                 permutations of each other: --definition permutation. A lecture on the paper asks (1) of distinct columns only: --definition columns. That is \
+                 enough for equivariant functions, and all that an equivariant map can give where columns are equal.",
+            ),
+            Departure {
+                kind: DepartureKind::Remark,
+                text: "Derived here: with two windows in an attention layer the stack of Lemma 6 confuses {0, 1, 3} and {0, 2, 3}. For n = 2 one window for all ids is enough, and \
+                       with positions one for all ids of a token: n attention layers instead of (n-1)D + 1.",
+                show: Some("formwright contextual attention:2 --set distinct --definition permutation"),
+            },
+            remark(
+                "Derived here: attention layers alone tell contexts apart, and feed-forward layers alone never do. So both are needed, these to look values up.",
+            ),
+            choice(
+                "Everything is decided on a finite set, in rational numbers; the margin is the least distance of two numbers that must differ.",
+            ),
+        ],
+    },
+    Statement {
+        id: "bproj",
+        source: "Yun et al. 2020, section 6.1",
+        statement: "Bilinear projections, X + W_O X W_P with a random W_P, compute contextual mappings with high probability.",
+        module: "crates/formwright/src/contextual/linear.rs",
+        checked: &[
+            "contextual::projections_and_convolutions_are_the_matrices_of_their_seeds",
+            "contextual::projections_fail_no_more_often_than_is_proved",
+            "contextual::three_uniform_numbers_are_no_denser_than_is_stated",
+        ],
+        departures: &[
+            remark(
+                "The paper argues by random projections of sparse differences. Derived here: on a finite set whose uᵀL are different and not 0, almost every W_P \
+                 gives a contextual mapping in the strict sense, and the margin is below (4/3)κ/pairs, ids being whole, with a probability of at most κ.",
+            ),
+            Departure {
+                kind: DepartureKind::Remark,
+                text: "Derived here: the sequence of zeros must not be in the set, since its q is 0; positions remove it.",
+                show: Some("formwright contextual bproj"),
+            },
+            choice(
+                "Entries are sums of three uniform numbers of 64 digits, so that everything is rational; their density is below that of a normal variable.",
+            ),
+        ],
+    },
+    Statement {
+        id: "sepconv",
+        source: "Yun et al. 2020, section 6.2",
+        statement: "One layer of separable convolutions, X + W_O (X * W_C), computes no contextual mapping if its filter is short.",
+        module: "crates/formwright/src/contextual/linear.rs",
+        checked: &[
+            "contextual::projections_and_convolutions_are_the_matrices_of_their_seeds",
+            "contextual::convolutions_need_positions_and_a_window_as_long_as_the_sequence",
+        ],
+        departures: &[
+            Departure {
+                kind: DepartureKind::Remark,
+                text: "Derived here: without positions no filter does, of any length, on a set with a sequence and its shift: (0, 1) and (1, 0) share a number.",
+                show: Some("formwright contextual sepconv:9 --tokens 2 --resolution 2 --set distinct"),
+            },
+            remark(
+                "Derived here: with positions, 2n-1 taps are enough for almost every filter, and 2n-2 are too few for all. Stacks of short filters are not treated.",
+            ),
+        ],
+    },
+    Statement {
+        id: "average",
+        source: "Yun et al. 2020, section 5.2 and appendix D",
+        statement: "Averages of all tokens in the place of attention do not compute contextual mappings.",
+        module: "crates/formwright/src/contextual/sums.rs",
+        checked: &[
+            "contextual::sums_name_a_token_and_the_sums_and_codes_name_the_multiset",
+            "contextual::plain_averages_fail_where_the_mean_and_a_token_agree",
+            "contextual::no_continuous_number_tells_three_tokens_apart",
+        ],
+        departures: &[
+            Departure {
+                kind: DepartureKind::Remark,
+                text: "Derived here: that is so of one layer on the inputs, whatever reads it. After a feed-forward layer with codes, an average, or the sum of a \
+                       Linformer or a Performer, is a contextual mapping, equal columns included: a Sumformer.",
+                show: Some("formwright contextual average --set distinct --resolution 6 --definition columns"),
+            },
+            remark(
+                "Derived here: a Linformer with a Gaussian F does not give the sum, but a sum with weights by place, which names the sequence: on distinct columns it is \
+                 a contextual mapping in the strict sense without positions.",
+            ),
+            Departure {
+                kind: DepartureKind::Remark,
+                text: "Derived here: one continuous number for each token is not enough for three tokens, off the grid on which it was chosen.",
+                show: Some("formwright contextual sumformer"),
+            },
+        ],
+    },
+    Statement {
         id: "codes",
         source: "ours",
         statement: "Give every id a number, so that the sum over n tokens names their multiset: a B_n set. By Bose and Chowla's discrete \

@@ -86,7 +86,8 @@ pub fn read_pattern(text: &str, tokens: usize) -> Result<Pattern> {
     Pattern::read(&format!("file:{name}"), &read_file(path)?)
 }
 
-fn read_file(path: &Path) -> Result<String> {
+/// The text of a file.
+pub(crate) fn read_file(path: &Path) -> Result<String> {
     let text = fs::read_to_string(path);
     let text = text.map_err(|error| Error::input(format!("cannot read {}: {error}", path.display())))?;
     // Some editors put a byte order mark in front.
