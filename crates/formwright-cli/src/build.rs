@@ -87,7 +87,7 @@ pub struct Wish {
     assume: Vec<Assumption>,
     /// The kind of attention: softmax for floats, hardmax for exact networks. Circuits whose tokens meet only in sums and means over all tokens may
     /// have average, linformer:k or performer:k attention as well, in time linear in the tokens. With sparse:PATTERN a token sees few others
-    /// (formwright patterns): yun then has positions.
+    /// (formwright patterns): yun then has positions, and other constructions add up by way of the pattern's hub.
     #[arg(long, value_name = "KIND")]
     attention: Option<String>,
     /// The arithmetic of the network; auto is f32 if the tolerance is met there, else f64, else exact. The default is auto with a tolerance,

@@ -11,6 +11,9 @@ use serde_json::{Value, json};
 use crate::Answer;
 use crate::show::{lines, table};
 
+/// How many tokens, where nobody says.
+const TOKENS: usize = 16;
+
 /// The most tokens: a pattern is written out, connection by connection.
 const MOST_TOKENS: usize = 4096;
 
@@ -22,9 +25,9 @@ pub struct Patterns {
     /// dense, window:W, star, hub, strided:W, fixed:W, strided-causal:W, fixed-causal:W, bigbird:SEED, random:K:SEED, dilated:W:G, block:W, or file:PATH with the keys that
     /// each token sees, [[0, 1], [0, 1, 2], …], or a list of such layers. Without it, all of them are compared.
     pattern: Option<String>,
-    /// The number of tokens; a file has its own.
-    #[arg(long, value_name = "T", default_value_t = 16)]
-    tokens: usize,
+    /// The number of tokens; 16 unless a file has its own.
+    #[arg(long, value_name = "T")]
+    tokens: Option<usize>,
     /// Write the picture to a file.
     #[arg(long, value_name = "FILE", requires = "pattern")]
     svg: Option<PathBuf>,
@@ -32,25 +35,34 @@ pub struct Patterns {
 
 impl Patterns {
     pub fn execute(&self) -> Result<Answer> {
-        if !(1..=MOST_TOKENS).contains(&self.tokens) {
-            return Err(Error::input(format!("--tokens is {}", self.tokens))
+        let tokens = self.tokens.unwrap_or(TOKENS);
+        if !(1..=MOST_TOKENS).contains(&tokens) {
+            return Err(Error::input(format!("--tokens is {tokens}"))
                 .note("expected", format!("1 to {MOST_TOKENS}: a pattern is written out")));
         }
         match &self.pattern {
-            None => compare(self.tokens),
+            None => compare(tokens),
             Some(name) => {
                 let name = name.strip_prefix("sparse:").unwrap_or(name);
-                let pattern = artifact::read_pattern(name, self.tokens)?;
+                let pattern = artifact::read_pattern(name, tokens)?;
+                if self.tokens.is_some_and(|tokens| tokens != pattern.tokens()) {
+                    return Err(Error::input(format!("{name} is for {} tokens, not for {tokens}", pattern.tokens()))
+                        .note("try", "leave out --tokens"));
+                }
                 if let Some(file) = &self.svg {
+                    if file.exists() {
+                        return Err(Error::input(format!("{} exists, and nothing is overwritten", file.display()))
+                            .note("try", "another name: --svg FILE; or take it away"));
+                    }
                     artifact::write_new(file, pattern.to_svg().as_bytes())?;
                 }
-                Ok(self.show(&pattern))
+                Ok(self.show(name, &pattern))
             }
         }
     }
 
     /// One pattern: its picture, and the verdict in words.
-    fn show(&self, pattern: &Pattern) -> Answer {
+    fn show(&self, name: &str, pattern: &Pattern) -> Answer {
         let assumptions = Assumptions::of(pattern);
         let counts: Vec<String> = pattern.cycle().iter().map(|layer| layer.count().to_string()).collect();
         let n = pattern.tokens();
@@ -61,8 +73,7 @@ impl Patterns {
         };
         let verdict = match assumptions.satisfied(pattern) {
             Ok((_, _, s)) => format!(
-                "it serves: yun --attention sparse:{} takes {}(n-1)D + {s} attention layers for its contextual map",
-                pattern.name(),
+                "it serves: yun --attention sparse:{name} takes {}(n-1)D + {s} attention layers for its contextual map",
                 if pattern.period() == 1 { String::new() } else { format!("{}·", pattern.period()) }
             ),
             Err(error) => error.headline().to_owned(),

@@ -107,7 +107,12 @@ pub fn made(model: &Model) -> String {
             }
         }
         Built::SumCode(coded) => {
-            format!("{} ({}; values {}), {}", coded.name(), coded.code, coded.options.values, model.precision())
+            let attention = match coded.options.attention {
+                Realisation::Softmax => String::new(),
+                attention => format!(", {attention} attention"),
+            };
+            let (name, values, precision) = (coded.name(), coded.options.values, model.precision());
+            format!("{name} ({}; values {values}), {precision}{attention}", coded.code)
         }
     };
     let shape = format!("{} of {}", plural(grid.tokens(), "token"), plural(grid.dims(), "coordinate"));

@@ -154,9 +154,13 @@ fn names_are_read_as_they_are_printed() {
         "strided:2:3",
         "dilated:0:2",
         "random:-1:1",
+        "hub@x",
     ] {
         assert_eq!(wrong.parse::<Family>().expect_err(wrong).kind(), ErrorKind::Input, "{wrong}");
     }
+    assert_eq!(pattern("hub@3", 5).hub(), Some(3));
+    assert!("hub@5".parse::<Family>().expect("a name").pattern(5).is_err());
+    assert!("dense".parse::<Family>().expect("a name").pattern(1 << 20).is_err(), "written out it would fill memory");
     assert!("random:5:1".parse::<Family>().expect("a name").pattern(5).is_err());
 }
 
@@ -171,7 +175,10 @@ fn files_hold_one_layer_or_a_cycle() {
         ("[]", "the cycle is empty"),
         ("[[[0]], [[0], [1]]]", "layer 1 has 2 tokens, and layer 0 has 1"),
         ("[[[0], [2]], [[0], [1]]]", "layer 0: token 1 sees 2"),
-        ("[[-1]]", "not lists of token numbers"),
+        ("[[-1]]", "layer 0, token 0 sees -1, which is no token's number"),
+        ("[[[0], [1]], [[0], [1.5]]]", "layer 1, token 1 sees 1.5"),
+        ("[[0], 1]", "layer 0, token 1 is 1, and no list"),
+        ("7", "the file is 7, and no list"),
         ("[[0]", "EOF"),
     ];
     for (text, expected) in wrong {

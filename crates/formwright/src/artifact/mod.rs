@@ -538,6 +538,11 @@ pub fn read(dir: &Path) -> Result<Model> {
     };
     let sparse = common.sparse.map(|written| Sparse::new(written.pattern)).transpose()?;
     sparse.iter().try_for_each(|sparse| sparse.check(&common.grid)).map_err(|error| wrong(error.headline()))?;
+    if let Some(pattern) = sparse.as_ref().map(|sparse| sparse.pattern())
+        && !pattern.is_named_rightly()
+    {
+        return Err(wrong(&format!("its pattern is not {}", pattern.name())));
+    }
     let options = Options { positional: common.positional, as_printed, everywhere, sparse, ..Options::default() };
     let WrittenTolerance { eps, norm, lipschitz } = common.tolerance;
     let norm = norm.map(|name| name.parse()).transpose()?;

@@ -145,7 +145,10 @@ impl Asked {
             (Some(_), Some(hub)) => request.attention = hub,
             (Some(_), None) => {
                 return Err(Error::declined(format!("the pattern {} has no hub", pattern.name()))
-                    .note("reason", "a sum over all tokens takes a token that sees all others and that all others see")
+                    .note(
+                        "reason",
+                        "a sum over all tokens takes a token that sees all others and that all see, in every layer",
+                    )
                     .note("try", "sparse:star, sparse:hub or sparse:bigbird:1, or --construction yun"));
             }
         }

@@ -138,7 +138,7 @@ pub(crate) fn build(
 ) -> Result<SumCoded> {
     let Some(precision) = precision else {
         if options.attention != Realisation::Softmax {
-            let headline = format!("{} attention is for floats", options.attention.kind());
+            let headline = format!("sums of codes have {} attention in floats only", options.attention.kind());
             return Err(Error::declined(headline).note("try", "--precision f64, or leave out --attention"));
         }
         value_range(grid, target)?;

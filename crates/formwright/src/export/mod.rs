@@ -28,6 +28,7 @@ pub fn floats(model: &Model) -> Result<&FloatNetwork> {
 pub fn metadata(model: &Model) -> Result<Vec<(String, String)>> {
     let target = model.source.text().unwrap_or_else(|| model.target.name.clone());
     let construction = match &model.built {
+        Built::Lattice(lattice) if lattice.options.sparse.is_some() => "yun, sparse (Yun et al. 2020b)",
         Built::Lattice(lattice) if lattice.options.positional => "yun --positional (Theorem 3)",
         Built::Lattice(_) => "yun (Theorem 2)",
         Built::Circuit(_) => "circuit",

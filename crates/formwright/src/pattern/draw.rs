@@ -29,7 +29,7 @@ impl Pattern {
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"-1 -1 {width} {height}\" width=\"{}\" role=\"img\" \
              shape-rendering=\"crispEdges\"><title>{}, {n} tokens</title>{style}\n",
             (8 * width).clamp(160, 1200),
-            self.name(),
+            self.name().replace('&', "&amp;").replace('<', "&lt;"),
         );
         for layer in 0..self.period() {
             let (left, count) = (layer * (n + gap), self.layer(layer).count());

@@ -17,6 +17,7 @@ mod draw;
 mod names;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 pub use assumptions::{Assumptions, Reach};
 pub use chain::Chain;
@@ -137,23 +138,38 @@ impl Pattern {
 
     /// From a file: one layer as a list of keys for each token, or a list of such layers.
     pub fn read(name: &str, text: &str) -> Result<Self> {
-        #[derive(Deserialize)]
-        #[serde(untagged)]
-        enum File {
-            Cycle(Vec<Vec<Vec<usize>>>),
-            Layer(Vec<Vec<usize>>),
-        }
         let wrong = |what: String| {
             Error::input(format!("'{name}' is no pattern: {what}"))
                 .note("expected", "the keys that each token sees, [[0, 1], [0, 1, 2], …], or a list of such layers")
         };
-        let file: File = serde_json::from_str(text).map_err(|error| {
-            wrong(if error.is_data() { "not lists of token numbers".to_owned() } else { error.to_string() })
-        })?;
-        let layers = match file {
-            File::Cycle(cycle) => cycle,
-            File::Layer(layer) => vec![layer],
+        let file: Value = serde_json::from_str(text).map_err(|error| wrong(error.to_string()))?;
+        let list = |value: &Value, place: &str| {
+            value.as_array().cloned().ok_or_else(|| wrong(format!("{place} is {value}, and no list")))
         };
+        let all = list(&file, "the file")?;
+        // One layer is a list of lists of numbers, a cycle one more of that.
+        let is_cycle = all.iter().any(|layer| layer.as_array().is_some_and(|keys| keys.iter().any(Value::is_array)));
+        let mut layers: Vec<Vec<Vec<usize>>> = Vec::new();
+        for (index, layer) in if is_cycle {
+            all
+        } else if all.is_empty() {
+            all
+        } else {
+            vec![file]
+        }
+        .iter()
+        .enumerate()
+        {
+            let tokens = list(layer, &format!("layer {index}"))?.into_iter().enumerate().map(|(token, keys)| {
+                let place = format!("layer {index}, token {token}");
+                let key = |key: &Value| {
+                    let number = key.as_u64().and_then(|key| usize::try_from(key).ok());
+                    number.ok_or_else(|| wrong(format!("{place} sees {key}, which is no token's number")))
+                };
+                list(&keys, &place)?.iter().map(key).collect::<Result<Vec<usize>>>()
+            });
+            layers.push(tokens.collect::<Result<_>>()?);
+        }
         let several = layers.len() > 1;
         let layer = |(index, keys): (usize, Vec<Vec<usize>>)| {
             Connections::new(keys).map_err(|what| if several { format!("layer {index}: {what}") } else { what })
@@ -165,6 +181,12 @@ impl Pattern {
     /// What it is called.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Whether it is the pattern of its name, or a file's.
+    pub(crate) fn is_named_rightly(&self) -> bool {
+        let family = self.name.parse::<Family>().and_then(|family| family.pattern(self.tokens()));
+        self.name.starts_with("file:") || family.is_ok_and(|pattern| pattern == *self)
     }
 
     /// The number of tokens.

@@ -5,7 +5,7 @@
 //! | `dense` | always | `n²` |
 //! | `window:W` | `\|i-j\| ≤ W` | `n(2W+1) - W(W+1)` |
 //! | `star` | one of them is token 0, the hub, or they are neighbours in the ring of the others | `5n-4` |
-//! | `hub` | one of them is token 0 | `3n-2` |
+//! | `hub`, `hub@K` | one of them is token 0, or `K` | `3n-2` |
 //! | `strided:W` | layer 1: `\|i-j\| ≤ W`; layer 2: `i ≡ j (mod W)` | |
 //! | `fixed:W` | layer 1: the same block of `W` tokens; layer 2: `j` is the last of its block | |
 //! | `strided-causal:W`, `fixed-causal:W` | the same, and `j ≤ i` | |
@@ -30,7 +30,7 @@ pub enum Family {
     Dense,
     Window { half_width: usize },
     Star,
-    Hub,
+    Hub { token: usize },
     Strided { width: usize, causal: bool },
     Fixed { width: usize, causal: bool },
     Bigbird { seed: u64 },
@@ -38,6 +38,9 @@ pub enum Family {
     Dilated { half_width: usize, gap: usize },
     Block { width: usize },
 }
+
+/// The most connections of a cycle: half a gigabyte of them.
+const MOST_CONNECTIONS: u128 = 1 << 26;
 
 /// Every name, with what follows it.
 const NAMES: [(&str, &str); 12] = [
@@ -66,25 +69,51 @@ impl Family {
     pub fn examples(tokens: usize) -> Vec<Self> {
         let width = (1..=tokens).find(|width| width * width >= tokens).unwrap_or(1);
         let keys = (0..usize::BITS as usize).find(|power| 1 << power >= tokens).unwrap_or(0);
-        vec![
+        let keys = keys.min(tokens.saturating_sub(1)).max(1);
+        let mut examples = vec![
             Self::Dense,
             Self::Window { half_width: 1 },
             Self::Window { half_width: width },
             Self::Star,
-            Self::Hub,
+            Self::Hub { token: 0 },
             Self::Strided { width, causal: false },
             Self::Strided { width, causal: true },
             Self::Fixed { width, causal: false },
             Self::Fixed { width, causal: true },
             Self::Bigbird { seed: 1 },
-            Self::Random { keys: keys.min(tokens - 1), seed: 1 },
+            Self::Random { keys, seed: 1 },
             Self::Dilated { half_width: 2, gap: 2 },
             Self::Block { width },
-        ]
+        ];
+        examples.dedup();
+        examples.retain(|family| tokens > 1 || !matches!(family, Self::Random { .. }));
+        examples
+    }
+
+    /// A bound on the connections of a cycle.
+    fn most_connections(self, tokens: usize) -> u128 {
+        let n = tokens as u128;
+        let near = |half_width: usize| n.min(2 * half_width as u128 + 1);
+        let strides = |width: usize| n.div_ceil(width as u128);
+        n * match self {
+            Self::Dense => n,
+            Self::Window { half_width } | Self::Dilated { half_width, .. } => near(half_width),
+            Self::Star | Self::Hub { .. } | Self::Bigbird { .. } => 7,
+            Self::Strided { width, .. } => near(width) + strides(width),
+            Self::Fixed { width, .. } => n.min(width as u128) + strides(width) + 1,
+            Self::Random { keys, .. } => n.min(keys as u128 + 1),
+            Self::Block { width } => n.min(width as u128),
+        }
     }
 
     /// The pattern for so many tokens.
     pub fn pattern(self, tokens: usize) -> Result<Pattern> {
+        let most = self.most_connections(tokens);
+        if most > MOST_CONNECTIONS {
+            return Err(Error::declined(format!("{self}, for {tokens} tokens, has up to {most} connections"))
+                .note("limit", format!("{MOST_CONNECTIONS}: they are written out"))
+                .note("try", "fewer --tokens, or a sparser pattern, such as star"));
+        }
         let all = || (0..tokens).collect::<Vec<usize>>();
         let cycle = match self {
             Self::Dense => vec![Connections::by(tokens, |_| all())],
@@ -97,7 +126,12 @@ impl Family {
                 let keys = |i: usize| if i == 0 { all() } else { vec![0, i, behind(i), before(i)] };
                 vec![Connections::by(tokens, keys)]
             }
-            Self::Hub => vec![Connections::by(tokens, |i| if i == 0 { all() } else { vec![0, i] })],
+            Self::Hub { token: hub } => {
+                if hub >= tokens {
+                    return Err(Error::input(format!("{self}: the tokens are 0 to {}", tokens - 1)));
+                }
+                vec![Connections::by(tokens, |i| if i == hub { all() } else { vec![hub, i] })]
+            }
             Self::Strided { width, causal } => {
                 let stride = Connections::by(tokens, |i| (i % width..tokens).step_by(width).collect());
                 within(vec![window(tokens, width), stride], causal)
@@ -174,7 +208,8 @@ impl fmt::Display for Family {
             Self::Dense => write!(f, "dense"),
             Self::Window { half_width } => write!(f, "window:{half_width}"),
             Self::Star => write!(f, "star"),
-            Self::Hub => write!(f, "hub"),
+            Self::Hub { token: 0 } => write!(f, "hub"),
+            Self::Hub { token } => write!(f, "hub@{token}"),
             Self::Strided { width, causal } => write!(f, "strided{}:{width}", causally(causal)),
             Self::Fixed { width, causal } => write!(f, "fixed{}:{width}", causally(causal)),
             Self::Bigbird { seed } => write!(f, "bigbird:{seed}"),
@@ -189,6 +224,9 @@ impl FromStr for Family {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
+        if let Some(token) = text.strip_prefix("hub@").and_then(|token| token.parse().ok()) {
+            return Ok(Self::Hub { token });
+        }
         let mut parts = text.split(':');
         let name = parts.next().unwrap_or_default();
         let names = NAMES.map(|(name, _)| name);
@@ -203,9 +241,11 @@ impl FromStr for Family {
             });
         };
         let wrong = |what: String| {
-            Error::input(format!("'{text}': {what}")).note("expected", format!("{name}{after}, with whole numbers"))
+            let numbers = if after.is_empty() { " alone" } else { ", with whole numbers" };
+            Error::input(format!("'{text}': {what}")).note("expected", format!("{name}{after}{numbers}"))
         };
-        let numbers = parts.map(|part| part.parse::<u64>().map_err(|_| wrong(format!("'{part}' is no whole number"))));
+        let numbers =
+            parts.map(|part| part.parse::<u64>().map_err(|_| wrong(format!("'{part}' is no whole number of 64 bits"))));
         let numbers = numbers.collect::<Result<Vec<u64>>>()?;
         let expected = after.matches(':').count();
         if numbers.len() != expected {
@@ -220,7 +260,7 @@ impl FromStr for Family {
             "dense" => Self::Dense,
             "window" => Self::Window { half_width: size(0, 1)? },
             "star" => Self::Star,
-            "hub" => Self::Hub,
+            "hub" => Self::Hub { token: 0 },
             "strided" | "strided-causal" => Self::Strided { width: size(0, 1)?, causal },
             "fixed" | "fixed-causal" => Self::Fixed { width: size(0, 1)?, causal },
             "bigbird" => Self::Bigbird { seed: numbers[0] },

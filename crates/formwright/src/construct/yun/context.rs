@@ -364,7 +364,13 @@ impl GlobalShift {
         if self.hops() == 0 {
             return Err("no layer broadcasts the largest id".to_owned());
         }
-        self.sparse.as_ref().map_or(Ok(()), |hops| fits(&hops.pattern, grid))
+        let Some(Hops { pattern, count }) = &self.sparse else { return Ok(()) };
+        // A way without detours has at most n-1 steps, and waits less than a cycle for each.
+        let most = pattern.period() * pattern.tokens();
+        if *count > most {
+            return Err(format!("{count} layers broadcast the largest id, and {most} are enough"));
+        }
+        fits(pattern, grid)
     }
 
     /// What a token sees in a layer.

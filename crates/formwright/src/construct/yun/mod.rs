@@ -181,7 +181,14 @@ impl Options {
                     "theorem",
                     "Theorem 3 is about a compact domain: its network has no flags, and nothing is known outside",
                 )
-                .note("try", "leave out --domain all, or --positional"));
+                .note(
+                    "try",
+                    if self.sparse.is_some() {
+                        "leave out --domain all"
+                    } else {
+                        "leave out --domain all, or --positional"
+                    },
+                ));
         }
         if self.sparse.is_some() && !(self.positional && self.as_printed.is_empty()) {
             return Err(Error::input("sparse attention has positions, and every step repaired")
@@ -345,6 +352,7 @@ fn global_stage(global: GlobalShift) -> Stage {
         _ if global.sparse.is_none() => {
             ("lemma6", format!("every id gains {scale} times the largest: it now names the whole sequence"))
         }
+        1 => ("sparse", format!("every id gains {scale} times the largest: it now names the whole sequence")),
         s => (
             "sparse",
             format!("{s} times every id gains {scale} times the largest that it sees: it now names the whole sequence"),

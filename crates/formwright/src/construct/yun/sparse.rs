@@ -33,6 +33,9 @@ use crate::exact::Int;
 use crate::lattice::Grid;
 use crate::pattern::{Assumptions, Pattern};
 
+/// The most tokens whose pattern is looked at.
+const MOST_TOKENS: usize = 4096;
+
 /// A pattern that satisfies Assumption 1, with what the construction needs of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sparse {
@@ -45,6 +48,11 @@ pub struct Sparse {
 impl Sparse {
     /// Declined, with a witness, if the pattern does not satisfy the assumption.
     pub fn new(pattern: Pattern) -> Result<Arc<Self>> {
+        if pattern.tokens() > MOST_TOKENS {
+            return Err(Error::declined(format!("{} tokens are too many for the construction", pattern.tokens()))
+                .note("limit", format!("{MOST_TOKENS}: its ids have some D^n of digits for each hop"))
+                .note("try", "fewer --tokens, or a circuit or sum of codes with sparse:hub"));
+        }
         let assumptions = Assumptions::of(&pattern);
         let (order, served, hops) = assumptions.satisfied(&pattern)?;
         let (order, served) = (order.to_vec(), served.to_vec());
@@ -89,15 +97,18 @@ impl Sparse {
         let small = |x: usize| u128::from(usize::BITS - x.leading_zeros());
         let longest = (tokens as u128 + 1) * column + small(tokens);
         let bits = self.hops as u128 * (longest + small(2 * self.hops)) + longest;
-        if bits <= MAX_ID_BITS as u128 && (tokens as u128).pow(2) * bits <= MAX_WORK {
+        let work = (tokens as u128).pow(2) * bits;
+        if bits <= MAX_ID_BITS as u128 && work <= MAX_WORK {
             return Ok(());
         }
-        Err(Error::declined(format!("ids of up to {bits} binary digits are too large to work with"))
+        let fewer = if self.hops > 2 { ", or a pattern of two hops, such as sparse:star" } else { "" };
+        Err(Error::declined(format!("a network of {tokens} tokens with this pattern would be too large to run"))
+            .note("size", format!("ids of up to {bits} binary digits, and {work:.1e} bit operations a run"))
             .note(
                 "reason",
                 format!("each of the s = {} layers that carry the largest id multiplies by some D^n", self.hops),
             )
-            .note("limit", format!("{MAX_ID_BITS} binary digits, {MAX_WORK:.1e} bit operations a run"))
-            .note("try", "fewer --tokens, or a pattern of two hops, such as sparse:star"))
+            .note("limit", format!("{MAX_ID_BITS} binary digits, {MAX_WORK:.1e} bit operations"))
+            .note("try", format!("fewer --tokens{fewer}")))
     }
 }
