@@ -133,9 +133,8 @@ impl Subject {
         }
         for (at, layer) in self.network.layers.iter().enumerate() {
             let Layer::Attention(heads) = layer else { continue };
-            // Every limit is hardest to meet for the first token or the last, of the fewest or the most.
-            for (t, tokens) in [(0, least), (least.saturating_sub(1), least), (0, most), (most.saturating_sub(1), most)]
-            {
+            // Every limit is hardest to meet for the first token of the fewest, or for the last of the most.
+            for (t, tokens) in [(0, least), (most.saturating_sub(1), most)] {
                 if !heads.iter().all(|head| head.mask.sees_any(t, tokens)) {
                     return wrong(format!("layer {at}: token {t} of {tokens} sees nothing"));
                 }
@@ -368,12 +367,9 @@ impl Subject {
         while at < network.layers.len() {
             let rest = network.layers.get(at..).unwrap_or(&[]);
             let swept = tokens.first_mut().map_or(Ok(0), |token| sweep(rest, token, count, format))?;
-            let next =
-                if swept > 0 { at.saturating_add(swept) } else { program.forward_end(at).max(at.saturating_add(1)) };
-            if swept == 0 {
-                program.run(&mut tokens, &vec![0; count], at, next)?;
-            }
-            at = next;
+            let next = at.saturating_add(swept);
+            at = if swept > 0 { next } else { program.forward_end(at).max(at.saturating_add(1)) };
+            program.run(&mut tokens, &vec![0; count], next, at)?;
         }
         program.read_out(tokens.first().map_or(&[], Vec::as_slice))
     }
