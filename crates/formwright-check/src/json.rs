@@ -50,10 +50,9 @@ impl Json {
         self.object()?.iter().find(|(known, _)| known == name).map(|(_, value)| value)
     }
 
-    /// A count: digits alone.
+    /// A count: digits alone. No number begins with a plus.
     pub fn count(&self) -> Option<usize> {
-        let Self::Number(digits) = self else { return None };
-        digits.bytes().all(|b| b.is_ascii_digit()).then(|| digits.parse().ok())?
+        if let Self::Number(digits) = self { digits.parse().ok() } else { None }
     }
 }
 

@@ -177,13 +177,12 @@ impl PartialOrd for Dyadic {
 
 impl Ord for Dyadic {
     fn cmp(&self, other: &Self) -> Ordering {
-        let sign = |x: &Self| x.m.cmp(&IBig::ZERO);
         let by_size = || match (self.top().cmp(&other.top()), self.is_negative()) {
             (Ordering::Equal, _) => (self - other).m.cmp(&IBig::ZERO),
             (order, false) => order,
             (order, true) => order.reverse(),
         };
-        sign(self).cmp(&sign(other)).then_with(by_size)
+        self.m.signum().cmp(&other.m.signum()).then_with(by_size)
     }
 }
 
@@ -306,9 +305,7 @@ impl Range {
         if !other.lo.is_negative() && !other.lo.is_zero() || other.hi.is_negative() {
             let pairs = [(&self.lo, &other.lo), (&self.lo, &other.hi), (&self.hi, &other.lo), (&self.hi, &other.hi)];
             let quotient = |(a, b): &(&Dyadic, &Dyadic)| Self { lo: a.quotient_down(b), hi: -&(-*a).quotient_down(b) };
-            let hull = pairs.iter().map(quotient).reduce(|a, b| a.hull(&b));
-            let exact = self.is_point() && other.is_point();
-            return hull.map(|hull| if exact && &hull.lo * &other.lo == self.lo { Self::point(hull.lo) } else { hull });
+            return pairs.iter().map(quotient).reduce(|a, b| a.hull(&b));
         }
         None
     }
@@ -408,7 +405,8 @@ impl Range {
     pub fn wave(&self, quarter: u64) -> Option<Self> {
         let half = Dyadic::power_of_two(-1);
         let middle = (&(&self.lo + &self.hi) * &half).down(-DIGITS);
-        let reach = (&self.hi - &middle).max(&middle - &self.lo);
+        // It is rounded down: the upper end is farther.
+        let reach = &self.hi - &middle;
         if middle.top() > 7 {
             return None;
         }

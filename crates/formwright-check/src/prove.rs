@@ -133,10 +133,8 @@ impl Subject {
         }
         for (at, layer) in self.network.layers.iter().enumerate() {
             let Layer::Attention(heads) = layer else { continue };
-            // Every limit is hardest to meet for the first token or the last, of the fewest or the most.
-            for (tokens, t) in
-                [least, most].into_iter().flat_map(|tokens| [(tokens, 0), (tokens, tokens.saturating_sub(1))])
-            {
+            // Every limit is hardest to meet for the first token of the fewest, or for the last of the most.
+            for (t, tokens) in [(0, least), (most.saturating_sub(1), most)] {
                 if !heads.iter().all(|head| (0..tokens).any(|k| head.mask.sees(t, k))) {
                     return wrong(format!("layer {at}: token {t} of {tokens} sees nothing"));
                 }

@@ -79,12 +79,8 @@ impl<'n> Block<'n> {
 /// Carries a token that stands for all through the sweep that begins here, if one does; and says how many layers it has.
 pub fn sweep(layers: &[Layer], z: &mut [Value], tokens: usize, format: Format) -> Result<usize, Overflow> {
     let Some(first) = layers.first().and_then(Block::of) else { return Ok(0) };
-    let alike = |block: &Block<'_>| {
-        block.reads == first.reads
-            && block.place == first.place
-            && block.writes == first.writes
-            && block.lambda == first.lambda
-    };
+    let alike =
+        |block: &Block<'_>| block.reads == first.reads && block.writes == first.writes && block.lambda == first.lambda;
     // Blocks without weights change nothing.
     let idle = |layer: &Layer| matches!(layer, Layer::Attention(heads) if heads.iter().all(Head::is_zero));
     let step = |layer| if idle(layer) { Some(None) } else { Block::of(layer).filter(alike).map(Some) };

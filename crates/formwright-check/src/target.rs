@@ -343,7 +343,7 @@ impl Target {
     /// Where an output token lies for inputs in a box; or why it may have no value.
     pub fn output(&self, inputs: &[Vec<Range>], token: usize) -> Result<Vec<Range>, String> {
         let Definition::Expression { lets, each, body } = &self.definition else { return Err("a table".to_owned()) };
-        let mut evaluation = Evaluation { inputs, dims: self.dims, lets, bound: Vec::new() };
+        let mut evaluation = Evaluation { inputs, lets, bound: Vec::new() };
         for value in lets {
             let mut sequence = Vec::new();
             for t in 0..inputs.len() {
@@ -370,7 +370,6 @@ struct At {
 
 struct Evaluation<'x> {
     inputs: &'x [Vec<Range>],
-    dims: usize,
     lets: &'x [Expr],
     bound: Vec<Vec<Vec<Range>>>,
 }
@@ -436,8 +435,7 @@ impl Evaluation<'_> {
                 let places = self.places(index, at, self.inputs.len())?;
                 hull(places.into_iter().map(|place| self.token(*of, place, at.c)).collect::<Result<_, _>>()?)
             }
-            Expr::Coordinate(of, k) if *k < self.dims => return self.meaning(of, At { c: *k, ..at }),
-            Expr::Coordinate(_, k) => Err(format!("there is no coordinate {k}")),
+            Expr::Coordinate(of, k) => return self.meaning(of, At { c: *k, ..at }),
             Expr::Power(base, k) => kept(self.number(base, at)?.power(*k), "a power"),
             Expr::Table(index, entries) => {
                 let places = self.places(index, at, entries.len())?;

@@ -206,6 +206,12 @@ fn targets_are_read_strictly() {
     let edits = [
         ("{\"kind\"", "{\"more\":0,\"kind\""),
         ("{\"kind\"", "{\"kind\":\"expression\",\"kind\""),
+        ("{\"kind\"", "{\"name\":1-2,\"kind\""),
+        ("{\"kind\"", "{\"name\":1.,\"kind\""),
+        ("{\"kind\"", "{\"name\":.5,\"kind\""),
+        ("{\"kind\"", "{\"name\":-,\"kind\""),
+        ("{\"kind\"", "{\"name\":+1,\"kind\""),
+        ("{\"kind\"", "{\"name\":01,\"kind\""),
         ("\"expression\"", "\"program\""),
         ("\"body\"", "\"more\":0,\"body\""),
         ("\"each\"", "\"all\""),
@@ -602,6 +608,8 @@ fn zeros_in_front_and_escapes() {
     assert_eq!(headed(|header| header.replacen("[0,8]", "[00,8]", 1), |data| data), "weights");
     let named = |name: &str| Artifact { target: on_integers(name, 0, 3), ..identity() };
     accepted(&named(r#""tok\u0065n""#));
+    accepted(&named(r#""t\u006fken""#));
+    rejected(&named(r#""t\u006gken""#), "target");
     rejected(&named(r#""tok\u0066n""#), "target");
     rejected(&named(r#""tok\u0065en""#), "target");
 }

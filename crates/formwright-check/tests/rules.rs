@@ -76,6 +76,18 @@ fn products_that_snap_may_be_added_up_on_one_side() {
 }
 
 #[test]
+fn sums_that_snap_are_sums_of_the_format() {
+    let third = 1.0 / 3.0;
+    // 2 + 2^-60 and 2^53 + 1 are none.
+    let fine = [(3.0, third), (3.0, third), (2.0_f64.powi(-60), 1.0)];
+    rejected(&products(&fine, "2305843009213693953/1152921504606846976", "0"), "point");
+    let coarse = [(FULL, 1.0), (1.5, third), (1.5, third)];
+    rejected(&products(&coarse, "9007199254740993", "0"), "point");
+    // A term with all digits is a number of the format.
+    accepted(&sum(&[1.0 + 2.0 * HALF, HALF / 2.0], "4503599627370497/4503599627370496", "0"));
+}
+
+#[test]
 fn weights_that_may_be_flushed_are_refused() {
     rejected(&products(&[(2.0_f64.powi(1000), 5e-324)], "0", "1"), "weights");
     accepted(&products(&[(2.0_f64.powi(1000), f64::MIN_POSITIVE)], "1/4194304", "0"));
@@ -168,6 +180,35 @@ fn pairs_add_the_first_head_and_take_the_second_away() {
     rejected(&attended(&difference("1", "2"), "1/1000000000000", 0.0, &heads), "point");
 }
 
+/// Two heads with two values each, `x` and 1, which write these: claims of tokens that differ, and of equal ones.
+fn two_values(o: [[f64; 2]; 2], at_apart: &str, at_equal: &str) -> Artifact {
+    let apart = r#"{"binary":["sub",{"aggregate":["max","token",null]},{"aggregate":["min","token",null]}]}"#;
+    let target = format!(r#"{{"if":[{},{},{}]}}"#, equal(apart, "1"), number(at_apart), number(at_equal));
+    let embed = [(1.0, 0.0), (0.0, 1.0), (0.0, 0.0)];
+    let mut net = Artifact::new(on_integers(&target, 0, 2), 2, "1/1000000", &embed, &[0.0, 0.0, 1.0]);
+    net.runs = ["run 1 attention softmax 2 1 2 0", "mask * * * * no", "mask * * * * no"].map(Into::into).to_vec();
+    net.tensor("0.attn.q", &[1, 2, 1, 3], vec![0.0; 6]);
+    net.tensor("0.attn.q_bias", &[1, 2, 1], vec![1.0; 2]);
+    net.tensor("0.attn.k", &[1, 2, 1, 3], [1.0, 0.0, 0.0].repeat(2));
+    net.tensor("0.attn.v", &[1, 2, 2, 3], [1.0, 0.0, 0.0, 0.0, 1.0, 0.0].repeat(2));
+    net.tensor("0.attn.o", &[1, 2, 3, 2], [[0.0; 4].as_slice(), &o[0], &[0.0; 4], &o[1]].concat());
+    net
+}
+
+#[test]
+fn pairs_are_opposite_in_every_value() {
+    accepted(&two_values([[1.0, 1.0], [-1.0, -1.0]], "0", "0"));
+    for (o, is) in [
+        ([[1.0, 1.0], [-1.0, 1.0]], "2"),
+        ([[1.0, 0.0], [-1.0, 1.0]], "1"),
+        ([[1.0, 1.0], [-1.0, 0.0]], "1"),
+        ([[0.0, 1.0], [0.0, 1.0]], "2"),
+    ] {
+        accepted(&two_values(o, is, is));
+        rejected(&two_values(o, "0", is), "point");
+    }
+}
+
 #[test]
 fn pairs_see_the_same_keys() {
     // Values x plus something that is not known exactly; one head sees token 0, the other token 1.
@@ -179,6 +220,25 @@ fn pairs_see_the_same_keys() {
     };
     accepted(&net("* * 0 0 no", "* * 0 0 no"));
     rejected(&net("* * 0 0 no", "* * 1 1 no"), "point");
+}
+
+#[test]
+fn pairs_may_round_their_values_otherwise() {
+    // 2^53 + 1 - 2^53 is 1, or 0 if the first two meet first: one head's value of token 0, and the other's. That of token 1 is 0.
+    let average = |o: f64| Head {
+        mask: "* * * * no",
+        q: vec![0.0; 4],
+        q_bias: 0.0,
+        k: vec![0.0; 4],
+        v: vec![1.0, 1.0, 1.0, 0.0],
+        o: vec![0.0, 0.0, 0.0, o],
+    };
+    let net = |bound: &str| {
+        let net = Artifact::new(on_integers(&number("0"), 0, 1), 2, bound, &[(0.0, 0.0); 4], &[0.0, 0.0, 0.0, 1.0]);
+        net.positions(&[&[FULL, 1.0, -FULL, 0.0], &[0.0; 4]]).attention(&[average(1.0), average(-1.0)])
+    };
+    accepted(&net("16"));
+    rejected(&net("1/4"), "point");
 }
 
 #[test]
@@ -207,6 +267,25 @@ fn units_that_rest_must_be_finite_too() {
     };
     accepted(&below(-1e300));
     rejected(&below(-f64::MAX), "finite");
+}
+
+#[test]
+fn units_rest_only_if_no_rounding_wakes_them() {
+    // 2^53 + 1 - 2^53 - 1 is 0, and 1 if the large terms meet first.
+    let embed = [(0.0, FULL), (0.0, 1.0), (0.0, -FULL), (0.0, -1.0), (0.0, 0.0)];
+    let net = |bound: &str| {
+        let net = Artifact::new(on_integers(&number("0"), 0, 1), 1, bound, &embed, &[0.0, 0.0, 0.0, 0.0, 1.0]);
+        net.forward(&[(&[1.0, 1.0, 1.0, 1.0, 0.0], 0.0, &[0.0, 0.0, 0.0, 0.0, 1.0])])
+    };
+    accepted(&net("16"));
+    rejected(&net("1/2"), "point");
+    // 2^53 + 1 - 2^53 is 1, and 0 if 1 meets a large term first.
+    let lost = |is: &str| {
+        let net = Artifact::new(on_integers(&number(is), 0, 1), 1, "1/2", &embed, &[0.0, 0.0, 0.0, 0.0, 1.0]);
+        net.forward(&[(&[1.0, 1.0, 1.0, 0.0, 0.0], 0.0, &[0.0, 0.0, 0.0, 0.0, 1.0])])
+    };
+    rejected(&lost("1"), "point");
+    rejected(&lost("0"), "point");
 }
 
 /// Claims that a token of `[0, 1]` is taken to a number, up to a bound in the mean.
@@ -536,10 +615,22 @@ fn claims_that_are_false_in_the_last_digit_are_rejected() {
     // (1 + 2^-60)^2 has more digits than are kept.
     let bound = "1152921504606846977/1152921504606846976";
     let more = "1606938044258990276935758667249326548868185385823315429425153/1606938044258990275541962092341162602522202993782792835301376";
-    let table = format!(
-        r#"{{"kind":"table","tokens":1,"dims":1,"output_dims":1,"resolution":1,"symmetry":"none","values":[[["{more}"]]]}}"#
-    );
-    rejected(&Artifact { target: table, ..boxed("0", "[0,1]", bound).with("norm", "lp 2") }, "integral");
+    let table = |value: &str| {
+        format!(
+            r#"{{"kind":"table","tokens":1,"dims":1,"output_dims":1,"resolution":1,"symmetry":"none","values":[[["{value}"]]]}}"#
+        )
+    };
+    rejected(&Artifact { target: table(more), ..boxed("0", "[0,1]", bound).with("norm", "lp 2") }, "integral");
+    // 2^120 + 2 is more than 2^120 + 1: their digits are more than are kept of a power.
+    let [bound, more] = ["1329227995784915872903807060280344577", "1329227995784915872903807060280344578"];
+    rejected(&Artifact { target: table(more), ..boxed("0", "[0,1]", bound) }, "integral");
+    // Margins of 1/3 and 1 - ⌊2^97/3⌋/2^97 are above 1 together.
+    let rest = "52818775009509558395695966891/79228162514264337593543950336";
+    rejected(&boxed("0", "[0,1]", "1").over_box(1, &format!("1/3 {rest}")), "claim");
+    rejected(&boxed("0", "[0,1]", "1").over_box(1, &format!("{rest} 1/3")), "claim");
+    // Ends of an interval that the digits which are kept do not tell apart, 1/3 and 1/3 + 2^-97.
+    let next = "158456325028528675187087900675/475368975085586025561263702016";
+    rejected(&boxed("0", &format!(r#"["1/3","{next}"]"#), "1"), "claim");
 }
 
 #[test]

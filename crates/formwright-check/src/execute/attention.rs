@@ -35,8 +35,7 @@ pub(super) fn softmax(scores: &[Value], format: Format) -> Outcome<Vec<Value>> {
     let sum = sum.total(None)?.value.range.max(&Range::point(Dyadic::ONE));
     let unit = Range { lo: Dyadic::ZERO, hi: Dyadic::ONE };
     let share = |power: &Value| {
-        let share = if sum == Range::point(Dyadic::ONE) { Some(power.range.clone()) } else { power.range.over(&sum) };
-        let share = share.map(|share| rounded(&share, format).range.meet(&unit));
+        let share = power.range.over(&sum).map(|share| rounded(&share, format).range.meet(&unit));
         share
             .map(|share| Value::float(share, format))
             .ok_or_else(|| Overflow("a sum of exponentials is not bounded".into()))

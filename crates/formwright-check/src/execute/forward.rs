@@ -26,7 +26,7 @@ impl Active<'_> {
 /// What a hidden unit may be, if it may be active.
 fn activated<'r>(row: &'r Row, z: &[Value], format: Format) -> Outcome<Option<Active<'r>>> {
     let (Total { value, error }, real) = affine(row, z, None, format)?;
-    if value.range.hi <= Dyadic::ZERO && real.hi <= Dyadic::ZERO {
+    if value.range.hi <= Dyadic::ZERO {
         return Ok(None);
     }
     let range = Range { lo: value.range.lo.positive(), hi: value.range.hi.positive() };
@@ -69,7 +69,7 @@ fn gained(r: usize, gain: &Row, used: &[(&Dyadic, &Active<'_>)], z: &[Value], fo
     kinks.sort();
     let (mut from, mut result): (Dyadic, Option<Value>) = (own.range.lo.clone(), None);
     for (_, to) in kinks {
-        if to < from || (to == from && result.is_some()) {
+        if to <= from {
             continue;
         }
         let mut piece = z.to_vec();
@@ -165,7 +165,7 @@ struct Bend {
     weight: Dyadic,
 }
 
-/// The values of `slope·t + Σ bends` on a range of `t`: extremes are at the ends and at kinks.
+/// The values of `slope·t + Σ bends` on a range of `t`, where no unit is active everywhere: extremes are at the ends and at kinks.
 fn bent(t: &Range, mut slope: Dyadic, bends: Vec<Bend>) -> Range {
     let (mut at, mut value, mut kinks) = (t.lo.clone(), &slope * &t.lo, Vec::new());
     for Bend { left, bias, weight } in bends {
@@ -174,8 +174,6 @@ fn bent(t: &Range, mut slope: Dyadic, bends: Vec<Bend>) -> Range {
         value = &value + &(&input.positive() * &weight);
         if left && kink > at {
             slope = &slope - &weight;
-        } else if !left && kink <= at {
-            slope = &slope + &weight;
         }
         if kink > at && kink < t.hi {
             kinks.push((kink, weight));

@@ -17,7 +17,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::attention::{excess, groups, softmax};
+use super::attention::{attention, excess, groups, softmax};
 use super::forward::feed_forward;
 use super::sum::{Sum, inverse_power, nearest, snap, times};
 use super::{Index, Program, Value, gamma, large, rounded};
@@ -651,11 +651,30 @@ fn numbers_at_the_end_of_the_normal_range() {
         assert_eq!(rounded(&Range::point(less.clone()), format).range, Range { lo: Dyadic::ZERO, hi: least.clone() });
         assert_eq!(rounded(&Range::point(-&less), format).range, Range { lo: -&least, hi: Dyadic::ZERO });
         assert_eq!(nearest(&less, format), least);
+        // Below the normal range numbers are as far apart as at its end; ties go to even ones.
+        let last = format.least + 1 - format.digits;
+        assert_eq!([1, 3, 5].map(|m| nearest(&dyadic(m, last - 1), format)), [0, 2, 2].map(|m| dyadic(m, last)));
+        // However far the other end is.
+        assert_eq!(rounded(&Range { lo: less.clone(), hi: Dyadic::ONE }, format).range.lo, Dyadic::ZERO);
+        assert_eq!(rounded(&Range { lo: dyadic(-1, 0), hi: -&less }, format).range.hi, Dyadic::ZERO);
         let mut sum = Sum::new(format);
         (0..3).for_each(|_| sum.known(&least));
         let total = sum.total(None).unwrap();
         assert_eq!((total.value, total.error), (Value::point(&(&least + &least) + &least), Dyadic::ZERO));
     }
+}
+
+#[test]
+fn numbers_of_a_range_are_multiples_of_what_the_least_is() {
+    let quantum =
+        |lo: i64, hi: i64| Value::float(Range { lo: dyadic(lo, -1), hi: dyadic(hi, -1) }, Format::SINGLE).quantum;
+    // From 1 on numbers are 2^-23 apart, from 2 on 2^-22, from 1/2 on 2^-24.
+    assert_eq!(
+        [quantum(2, 16), quantum(-16, -2), quantum(4, 16), quantum(-16, -4), quantum(1, 16)],
+        [-23, -23, -22, -22, -24]
+    );
+    // Around 0, and from it on, the least normal number decides.
+    assert_eq!([quantum(-2, 16), quantum(0, 16), quantum(-16, 0)], [-126 - 24; 3]);
 }
 
 #[test]
@@ -691,6 +710,20 @@ fn two_terms_are_off_by_the_smaller_one_at_most() {
     let terms = [Range { lo: dyadic(1, -2), hi: dyadic(3, -2) }, Range { lo: Dyadic::ONE, hi: dyadic(5, -2) }];
     let (_, error) = total_of(Format::DOUBLE, &terms);
     assert_eq!(error, &dyadic(2, -53) + &tiny);
+}
+
+#[test]
+fn products_that_may_be_long_are_rounded() {
+    // 3 (2^53 - 1) has more digits than there are; 3·2^51 has not, and a power of two only shifts.
+    let error = |weight: i64, lo: i64, hi: i64| {
+        let mut sum = Sum::new(Format::DOUBLE);
+        let value = Value { range: Range { lo: dyadic(lo, 0), hi: dyadic(hi, 0) }, quantum: 0 };
+        sum.weighted(&dyadic(weight, 0), &value);
+        sum.total(None).unwrap().error
+    };
+    let long = (1 << 53) - 1;
+    assert!([error(3, -long, 1), error(3, -1, long), error(-3, -1, long)].iter().all(|error| *error > Dyadic::ZERO));
+    assert_eq!([error(3, -1 << 51, 1), error(4, -long, long), error(-4, -long, 1)], [const { Dyadic::ZERO }; 3]);
 }
 
 #[test]
@@ -759,6 +792,98 @@ fn groups_are_apart() {
     assert_eq!(found(&[]), []);
 }
 
+/// Two heads with opposite outputs, and values in `[0, 1]` and `[1, 2]`, which touch and so are one group. If the first sees token 0 alone and the second
+/// token 1, they add `V_0 - V_1`.
+#[test]
+fn pairs_hold_what_values_can_differ_by_and_no_more() {
+    let read = |at: usize| vec![Row { weights: vec![(at, Dyadic::ONE)], bias: Dyadic::ZERO }];
+    let blank = |bias: i64| Row { weights: Vec::new(), bias: dyadic(bias, 0) };
+    let head = |score: i64, o: i64| Head {
+        mask: Mask { limits: [None; 4], first: false, connections: None },
+        q: vec![blank(score)],
+        k: read(0),
+        v: read(1),
+        o: vec![blank(0), blank(0), Row { weights: vec![(0, dyadic(o, 0))], bias: Dyadic::ZERO }],
+    };
+    let token = |key: i64, from: i64| {
+        let value = Value { range: Range { lo: dyadic(from, 0), hi: dyadic(from + 1, 0) }, quantum: -20 };
+        vec![Value::point(dyadic(key, 0)), value, Value::point(Dyadic::ZERO)]
+    };
+    for format in [Format::SINGLE, Format::DOUBLE] {
+        let made = |second: i64| {
+            let mut tokens = [token(1, 0), token(-1, 1)];
+            attention(&[head(1000, 1), head(second, -1)], &mut tokens, &[0, 1], format).unwrap();
+            tokens.map(|z| z[2].clone())
+        };
+        for z in made(-1000) {
+            for x in [-2.0, -1.0, 0.0] {
+                holds(&z, x, "a pair");
+            }
+            assert!(z.range.size() <= dyadic(5, -1), "{z:?}");
+        }
+        // Heads that see the same add nothing, whatever the value is.
+        for z in made(1000) {
+            holds(&z, 0.0, "a pair");
+            assert!(z.range.size() <= dyadic(1, -20), "{z:?}");
+        }
+    }
+}
+
+/// Two heads that see the same do not round alike: neither their values, of four terms, nor their averages, over eight keys or three.
+#[test]
+fn pairs_are_off_by_all_their_roundings() {
+    let line = |weights: Vec<f64>| Line { weights, bias: 0.0 };
+    for (terms, keys) in [(4, 8), (1, 3)] {
+        let value: Vec<f64> = (0..5).map(|r| if r < terms { 1.0 } else { 0.0 }).collect();
+        let head = |o: f64| {
+            let (reads, values) = (vec![line(vec![0.0; 5])], vec![line(value.clone())]);
+            [reads.clone(), reads, values, [0.0, 0.0, 0.0, 0.0, o].map(|o| line(vec![o])).to_vec()]
+        };
+        let masks = vec![Mask { limits: [None; 4], first: false, connections: None }; 2];
+        let floats = Floats { embed: Vec::new(), layers: vec![Floor::Attention(vec![head(1.0), head(-1.0)], masks)] };
+        let network = floats.network(Format::SINGLE);
+        for seed in 0..100 {
+            let mut machine = Machine::new(2 * seed + 1);
+            let token = |machine: &mut Machine| value.iter().map(|x| x * machine.number(2).abs()).collect::<Vec<f64>>();
+            let stream =
+                if keys == 8 { vec![token(&mut machine); 8] } else { [(); 3].map(|()| token(&mut machine)).to_vec() };
+            let mut said: Vec<Vec<Value>> =
+                stream.iter().map(|z| z.iter().map(|x| Value::point(exact(*x))).collect()).collect();
+            Program::new(&network).run(&mut said, &(0..keys).collect::<Vec<_>>(), 0, 1).unwrap();
+            let got = floats.layers[0].run(&mut machine, &stream);
+            compare(&said, &got, &format!("seed {seed}, a pair over {keys} keys"));
+        }
+    }
+}
+
+/// Shares that are not known add up to 1 all the same, or a little more or less: the average of 1 and 1 may be 1, and its neighbours.
+#[test]
+fn averages_of_equal_values_are_near_them() {
+    for format in [Format::SINGLE, Format::DOUBLE] {
+        let read = |at: usize| vec![Row { weights: vec![(at, Dyadic::ONE)], bias: Dyadic::ZERO }];
+        let head = Head {
+            mask: Mask { limits: [None; 4], first: false, connections: None },
+            q: vec![Row { weights: Vec::new(), bias: Dyadic::ONE }],
+            k: read(0),
+            v: read(1),
+            o: vec![Row { weights: Vec::new(), bias: Dyadic::ZERO }, read(0).remove(0)],
+        };
+        for value in [1, -1] {
+            let token = |key: i64| [key, value].map(|x| Value::point(dyadic(x, 0))).to_vec();
+            let mut tokens = [token(0), token(1)];
+            attention(std::slice::from_ref(&head), &mut tokens, &[0, 1], format).unwrap();
+            let Range { lo, hi } = &tokens[0][1].range;
+            let (unit, sum) = (Dyadic::power_of_two(-format.digits), dyadic(2 * value, 0));
+            let off = [lo - &sum, hi - &sum].map(|off| off.abs());
+            assert!(
+                off.iter().all(|off| &unit * &dyadic(2, 0) <= *off && *off <= &unit * &dyadic(64, 0)),
+                "{lo} to {hi}"
+            );
+            assert!(*lo < sum && sum < *hi);
+        }
+    }
+}
+
 /// The least negative bias, in size, at which a layer is known to rest, and one below.
 fn resting(reads: &[f64], z: &[f64], format: Format) {
     let (reads, z): (Vec<Dyadic>, Vec<Dyadic>) =
@@ -802,7 +927,7 @@ fn layers_are_skipped_up_to_their_edge() {
     }
     // Units of different functionals: none is known.
     let unit = |weights: [i64; 2]| Row {
-        weights: weights.into_iter().enumerate().map(|(at, x)| (at, dyadic(x, 0))).collect(),
+        weights: weights.into_iter().enumerate().filter(|(_, x)| *x != 0).map(|(at, x)| (at, dyadic(x, 0))).collect(),
         bias: dyadic(-100, 0),
     };
     let next = |other: [i64; 2]| {
@@ -813,6 +938,8 @@ fn layers_are_skipped_up_to_their_edge() {
     };
     assert_eq!([next([1, 1]), next([-1, -1])], [1, 1]);
     assert_eq!([next([-1, 1]), next([1, -1]), next([1, 2]), next([2, 2])], [0; 4]);
+    // One that reads less of it.
+    assert_eq!([next([1, 0]), next([-1, 0])], [0; 2]);
 }
 
 /// Units that bend one coordinate: what they make of it, and of another, is what happens at their kinks and at the ends.

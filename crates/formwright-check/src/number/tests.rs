@@ -188,7 +188,9 @@ fn texts_are_numbers() {
         assert!(within(&(&range * &point(den)), &point(num)), "{text} is {range}");
         assert!(range.is_point() || narrow(&range));
     }
-    for text in ["", "-", "1/0", "1/-2", "1.", "1e5", "1/2.5", "+1", "--1", "1_0", " 1"] {
+    for text in
+        ["", "-", "1/0", "1/-2", "1.", ".5", "-.5", "1.-5", "1.5x", "1e5", "1/2.5", "+1", "+1.5", "--1", "1_0", " 1"]
+    {
         assert_eq!(Dyadic::parse(text), None, "{text:?}");
     }
 }
@@ -286,4 +288,60 @@ fn texts_have_one_form_and_a_length() {
     {
         assert!(!is_canonical(text), "{text}");
     }
+}
+
+/// All operations that grow or fall in each argument: their extremes are at whole numbers, where the ends are.
+#[test]
+fn operations_on_ranges_reach_their_extremes_and_no_farther() {
+    let range = |lo: i64, hi: i64| Range { lo: dyadic(lo, 0), hi: dyadic(hi, 0) };
+    let all: Vec<[i64; 2]> = (-3..=3).flat_map(|lo| (lo..=3).map(move |hi| [lo, hi])).collect();
+    for [a, b] in &all {
+        for [c, d] in &all {
+            let (x, y) = (range(*a, *b), range(*c, *d));
+            let extremes = |f: fn(i64, i64) -> i64| {
+                let values = || (*a..=*b).flat_map(|x| (*c..=*d).map(move |y| f(x, y)));
+                range(values().min().unwrap(), values().max().unwrap())
+            };
+            assert_eq!(&x + &y, extremes(|x, y| x + y));
+            assert_eq!(&x - &y, extremes(|x, y| x - y));
+            assert_eq!(&x * &y, extremes(|x, y| x * y));
+            assert_eq!(x.max(&y), extremes(i64::max));
+            assert_eq!(x.min(&y), extremes(i64::min));
+            if *c > 0 || *d < 0 {
+                // Every quotient is a number of sixths.
+                let quotient = &x.over(&y).unwrap() * &point(6);
+                let wanted = extremes(|x, y| 6 * x / y);
+                assert!(within(&quotient, &wanted), "[{a}, {b}] over [{c}, {d}] is {quotient} sixths");
+                assert!(within(&(&wanted + &Range::around_zero(&dyadic(1, -90))), &quotient));
+            } else {
+                assert_eq!(x.over(&y), None);
+            }
+        }
+        // In halves: [a, b] and what is below.
+        let half = Range { lo: dyadic(*a, -1), hi: dyadic(*b, -1) };
+        assert_eq!(half.floor(), range(a.div_euclid(2), b.div_euclid(2)));
+    }
+}
+
+#[test]
+fn exponentials_far_below_0_are_below_a_power_of_two() {
+    // log2 e is 1.4426…: e^-51 is 2^-73.6, e^-1000 is 2^-1442.7.
+    let below = |x: i64| point(-x).exp().unwrap();
+    for (x, places) in [(51, 73), (1000, 1440)] {
+        assert_eq!(below(x), Range { lo: Dyadic::ZERO, hi: dyadic(1, -places) });
+    }
+    assert_eq!(Range::point(dyadic(-1, 80)).exp(), Some(Range { lo: Dyadic::ZERO, hi: dyadic(1, -(1 << 14)) }));
+    assert!(narrow(&below(50)) && below(50).lo > Dyadic::ZERO);
+}
+
+#[test]
+fn ends_beyond_the_digits_that_are_kept_count() {
+    // Between 0 and 2^-100 sine is all but the identity.
+    let fine = dyadic(1, -100);
+    for range in [Range { lo: Dyadic::ZERO, hi: fine.clone() }, Range { lo: -&fine, hi: Dyadic::ZERO }] {
+        assert!(within(&range.wave(0).unwrap(), &range), "{range}");
+    }
+    // Beyond 1000 the hyperbolic tangent is 1 but for what no digit tells.
+    let wide = Range { lo: dyadic(-2000, 0), hi: dyadic(2000, 0) };
+    assert_eq!(wide.tanh(), Some(Range { lo: dyadic(-1, 0), hi: Dyadic::ONE }));
 }

@@ -313,6 +313,14 @@ fn tokens_of_a_grid_are_digits() {
     assert_eq!([all(&[]), all(&[4]), all(&[1, 1, 1])], [Dyadic::ONE, Dyadic::ONE, Dyadic::ONE]);
     assert_eq!([all(&[0, 0, 1]), all(&[0, 1, 1]), all(&[0, 0, 1, 1])], [3, 3, 6].map(Dyadic::from));
     assert_eq!(all(&[0, 1, 2, 3, 3]), Dyadic::from(60));
+    // 100 of 200, by Pascal's triangle: with more digits than are kept, not less than it is.
+    let mut row = vec![Dyadic::ONE];
+    for _ in 0..200 {
+        let inner = row.windows(2).map(|pair| &pair[0] + &pair[1]);
+        row = [Dyadic::ONE].into_iter().chain(inner).chain([Dyadic::ONE]).collect();
+    }
+    let half = all(&[vec![0; 100], vec![1; 100]].concat());
+    assert!(row[100] <= half && half <= &row[100] * &(&Dyadic::ONE + &Dyadic::power_of_two(-80)));
 }
 
 #[test]

@@ -224,4 +224,9 @@ fn the_order_of_tokens_is_seen_or_not() {
         assert_eq!(free(&one(token), e), (false, false), "{e} behind a let");
     }
     assert_eq!(free(&one(r#""index""#), token), (false, false));
+    // One output of two is enough.
+    for body in [r#""coordinates":["token","index"]"#, r#""coordinates":["index","token"]"#] {
+        let target = read("", body, 1).unwrap();
+        assert!(target.is_order_free() && !target.is_equivariant(), "{body}");
+    }
 }
