@@ -495,6 +495,8 @@ refusals! {
     sparse_circuit_of_a_maximum: 2 nothing, ["build", "max(x)", "--construction", "circuit", "--attention", "sparse:star", "--tokens", "4"], "";
     sparse_ids_beyond_floats: 2 nothing, ["build", "x", "--attention", "sparse:window:1", "--tokens", "6", "--resolution", "8", "--precision", "f64"], "";
     sparse_model_of_another_pattern: 2 sparse_tampered("\"cycle\": [\n        [\n          [\n            0,\n            1", "\"cycle\": [\n        [\n          [\n            0"), RUN, "";
+    sparse_model_of_another_name: 3 sparse_tampered("\n  \"sparse\": {\n    \"pattern\": {\n      \"name\": \"window:1\"", "\n  \"sparse\": {\n    \"pattern\": {\n      \"name\": \"star\""), RUN, "";
+    sparse_model_of_endless_hops: 3 sparse_tampered("\"count\": 2", "\"count\": 2000000000"), RUN, "";
     patterns_of_no_tokens: 3 nothing, ["patterns", "--tokens", "0"], "";
     patterns_of_no_name: 3 nothing, ["patterns", "windows:2"], "";
     patterns_of_too_many_keys: 3 nothing, ["patterns", "random:9:1", "--tokens", "5"], "";

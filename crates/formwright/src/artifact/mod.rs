@@ -423,6 +423,21 @@ struct WrittenSparse {
     pattern: Pattern,
 }
 
+impl WrittenSparse {
+    /// The pattern of a model on this grid: of so many tokens, and of its name.
+    fn read(self, grid: &Grid) -> Result<Arc<Sparse>> {
+        let sparse = Sparse::new(self.pattern)?;
+        sparse.check(grid)?;
+        let pattern = sparse.pattern();
+        if pattern.is_named_rightly() {
+            Ok(sparse)
+        } else {
+            let headline = format!("the model's pattern is called {}, and is another one", pattern.name());
+            Err(Error::input(headline).note("try", ANEW))
+        }
+    }
+}
+
 /// What of the claim is not computed anew.
 #[derive(Deserialize)]
 struct WrittenError {
@@ -536,13 +551,7 @@ pub fn read(dir: &Path) -> Result<Model> {
         "all" => true,
         other => return Err(wrong(&format!("domain '{other}', expected box or all"))),
     };
-    let sparse = common.sparse.map(|written| Sparse::new(written.pattern)).transpose()?;
-    sparse.iter().try_for_each(|sparse| sparse.check(&common.grid)).map_err(|error| wrong(error.headline()))?;
-    if let Some(pattern) = sparse.as_ref().map(|sparse| sparse.pattern())
-        && !pattern.is_named_rightly()
-    {
-        return Err(wrong(&format!("its pattern is not {}", pattern.name())));
-    }
+    let sparse = common.sparse.map(|written| written.read(&common.grid)).transpose()?;
     let options = Options { positional: common.positional, as_printed, everywhere, sparse, ..Options::default() };
     let WrittenTolerance { eps, norm, lipschitz } = common.tolerance;
     let norm = norm.map(|name| name.parse()).transpose()?;

@@ -150,16 +150,8 @@ impl Pattern {
         // One layer is a list of lists of numbers, a cycle one more of that.
         let is_cycle = all.iter().any(|layer| layer.as_array().is_some_and(|keys| keys.iter().any(Value::is_array)));
         let mut layers: Vec<Vec<Vec<usize>>> = Vec::new();
-        for (index, layer) in if is_cycle {
-            all
-        } else if all.is_empty() {
-            all
-        } else {
-            vec![file]
-        }
-        .iter()
-        .enumerate()
-        {
+        let cycle = if is_cycle || all.is_empty() { all } else { vec![file] };
+        for (index, layer) in cycle.iter().enumerate() {
             let tokens = list(layer, &format!("layer {index}"))?.into_iter().enumerate().map(|(token, keys)| {
                 let place = format!("layer {index}, token {token}");
                 let key = |key: &Value| {
