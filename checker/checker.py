@@ -120,6 +120,21 @@ class Lines:
                 return values
         raise self.wrong(" or ".join(f"`{shape}`" for shape in shapes))
 
+    def connections(self, tokens):
+        """Behind the masks of a run: a cycle of layers, in each of them for every token the keys that it sees; or none."""
+        if not "".join(self.lines[self.number : self.number + 1]).startswith("connections "):
+            return []
+        return [tuple(self.keys(tokens) for _ in range(tokens)) for _ in range(self.take("connections <size>")[1])]
+
+    def keys(self, tokens):
+        self.number += 1
+        word, *words = self.lines[self.number - 1].split(" ") if self.number <= len(self.lines) else [""]
+        keys = [count(word) for word in words]
+        ascending = keys and None not in keys and keys == sorted(set(keys)) and keys[-1] < tokens
+        if word != "sees" or not ascending or list(map(str, keys)) != words:
+            raise self.wrong(f"`sees` and different tokens of {tokens}, ascending")
+        return frozenset(keys)
+
 
 def read_certificate(data):
     """Section 1, as written there; the fields of what is returned have the names of the lines."""
@@ -150,7 +165,7 @@ def read_certificate(data):
     *_, c.format = take("execution ieee-any-order <format>")
     _, c.width = take("width <size>")
     _, c.positions = take("positions <count>")
-    c.runs = [read_run(lines) for _ in range(take("runs <count>")[1])]
+    c.runs = [read_run(lines, c.most) for _ in range(take("runs <count>")[1])]
     _, c.cells = take("cells <count>")
     _, *c.margins = take("margins <rational> <rational>")
     if min(c.margins) < 0 or sum(c.margins) > 1:
@@ -171,9 +186,10 @@ class Run(NamedTuple):
     size: int
     hidden: int | None  # of the feed-forward layer, if there is one
     masks: list
+    connections: list  # block b sees by the layer b mod their number, if there are any
 
 
-def read_run(lines):
+def read_run(lines, tokens):
     attention = "run <size> attention <kind> <size> <count> <size> <count>"
     _, blocks, *parts = lines.take("run <size> ff <size>", attention, f"{attention} ff <size>")
     hidden = parts[-1] if "ff" in parts else None
@@ -181,7 +197,7 @@ def read_run(lines):
     if kind and [bool(size) for size in sizes[::2]] != [kind != "average", kind in ("linformer", "performer")]:
         raise lines.wrong(f"head-size and size to be 0 just where {kind} has none")
     masks = [tuple(lines.take("mask <limit> <limit> <limit> <limit> <yes|no>")[1:]) for _ in range(heads)]
-    return Run(blocks, kind, heads, *sizes, hidden, masks)
+    return Run(blocks, kind, heads, *sizes, hidden, masks, lines.connections(tokens) if kind else [])
 
 
 # ---------------------------------------------------------------------------------------------- 2. The tensors
@@ -535,6 +551,15 @@ class Head(NamedTuple):
     v: list
     o: list  # a row for each coordinate of the stream
     mask: tuple
+    keys: tuple | None  # of each token, if the block has connections
+
+    def sees(self, t, k):
+        return shows(self.mask, t, k) if self.keys is None else k in self.keys[t]
+
+    @property
+    def idle(self):
+        """Whether it has no weights."""
+        return not any(self.q_bias) and not any(any(rows) for rows in (self.q, self.k, self.v, self.o))
 
 
 def shows(mask, t, k):
@@ -560,7 +585,8 @@ class Network:
                 heads, ff = [], None
                 if run.kind:
                     q, q_bias, k, v, o = (tensors[f"{first}.attn.{name}"][b] for name in ("q", "q_bias", "k", "v", "o"))
-                    heads = [Head(sparse(q[h]), q_bias[h], sparse(k[h]), sparse(v[h]), sparse(o[h]), run.masks[h])
+                    keys = run.connections[b % len(run.connections)] if run.connections else None
+                    heads = [Head(sparse(q[h]), q_bias[h], sparse(k[h]), sparse(v[h]), sparse(o[h]), run.masks[h], keys)
                              for h in range(run.heads)]
                 if run.hidden is not None:
                     w1, b1, w2, b2 = (tensors[f"{first}.ff.{name}"][b] for name in ("w1", "b1", "w2", "b2"))
@@ -600,7 +626,7 @@ class Network:
             if wide and b >= behind:
                 behind, tokens = self.sweep(b, tokens)
             try:
-                if heads and b >= behind:
+                if b >= behind and not all(head.idle for head in heads):
                     tokens = [self.attend(b, heads, t, tokens) for t in range(len(tokens))]
                 if ff:
                     tokens = [self.once((b, t), lambda: self.known(self.feed_forward(self.tokens[t], *ff)))
@@ -618,11 +644,18 @@ class Network:
         smallest: a token at distance g from that has a weight of at most exp(-gQ/2), unless g is as small as the
         roundings of scores. So t does not fall but for a small drift, and grows by no more where both queries are
         large: above `level`. From below a token can jump there once, by s times the distance of all t; then each of
-        the n tokens has had its turn.
+        the n tokens has had its turn. All this holds of averages over some of the tokens, others in each block, if the
+        two heads see the same: fewer than n keys, and no t beyond those of all. Blocks that do nothing may stand between.
         """
-        steps = []
-        while b < len(self.blocks) and (step := as_step(*self.blocks[b])) and step[0] == (steps or [step])[0][0]:
-            steps, b = [*steps, step], b + 1
+        steps, end = [], b
+        while end < len(self.blocks):
+            heads, ff = self.blocks[end]
+            if not steps or ff or not all(head.idle for head in heads):
+                step = as_step(heads, ff)
+                if not step or step[0] != (steps or [step])[0][0]:
+                    break
+                steps.append(step)
+            end += 1
         if not steps:
             return b, tokens
         a, n, i = self.arithmetic, len(tokens), steps[0][0]
@@ -648,8 +681,8 @@ class Network:
                 break
             if max(top + drift, drift - low) <= most:
                 landed = a.settle(low - drift, top + drift, -EXACT)
-                return b, [self.known((*self.tokens[t][:i], landed, *self.tokens[t][i + 1 :])) for t in tokens]
-        return b - len(steps), tokens
+                return end, [self.known((*self.tokens[t][:i], landed, *self.tokens[t][i + 1 :])) for t in tokens]
+        return b, tokens
 
     def embedded(self, t, x):
         x = [self.arithmetic.rounded(lo, hi) for lo, hi in x]
@@ -657,7 +690,7 @@ class Network:
         return self.known(tuple(self.affine(self.embed, self.tensors["embed.bias"], x, more)))
 
     def attend(self, b, heads, t, tokens):
-        seen = [tuple(sorted(z for k, z in enumerate(tokens) if shows(head.mask, t, k))) for head in heads]
+        seen = [tuple(sorted(z for k, z in enumerate(tokens) if head.sees(t, k))) for head in heads]
         return self.once((b, tokens[t], *seen), lambda: self.known(self.attention(b, heads, tokens[t], seen)))
 
     def attention(self, b, heads, own, seen):
@@ -724,7 +757,7 @@ def as_step(heads, ff):
     alike = first.k == first.v == second.k == second.v == [[(i, ONE)]] and first.q == second.q == [[(i, scale)]]
     opposite = second.o == [[(k, -w) for k, w in row] for row in first.o]
     apart = first.q_bias[0] - second.q_bias[0] >= 2
-    fits = s > 0 and alike and opposite and apart and is_power_of_two(scale)
+    fits = s > 0 and alike and opposite and apart and is_power_of_two(scale) and first.keys == second.keys
     return (i, s, scale, first.q_bias[0], second.q_bias[0]) if fits else None
 
 
@@ -1236,6 +1269,9 @@ def fits(c, target):
         for t in range(n):
             if not any(shows(mask, t, k) for k in range(n)):
                 raise wrong("mask " + " ".join(map(str, mask)), f"token {t} of {n} sees nothing")
+    for run in c.runs:
+        if run.connections and (run.kind != "softmax" or c.least < c.most or {("*",) * 4 + ("no",)} != set(run.masks)):
+            raise wrong("connections", "besides masks, for several numbers of tokens, or without softmax")
     if c.badge != "certified":
         raise Declined(f"the badge `{c.badge}`")
     if c.assumptions:

@@ -11,6 +11,7 @@ import tempfile
 import unittest
 from decimal import Decimal, localcontext
 from fractions import Fraction as F
+from itertools import product
 from pathlib import Path
 
 import checker
@@ -117,6 +118,17 @@ def with_lines(files, **changes):
     return "".join(line + "\n" for line in lines).encode(), *files[1:]
 
 
+def connected(files, *cycle):
+    """The files with connections behind the masks: of each layer and token the keys that it sees."""
+    lines = files[0].decode().splitlines()
+    at = max(k for k, line in enumerate(lines) if line.startswith("mask ")) + 1
+    sees = [" ".join(["sees", *map(str, keys)]) for layer in cycle for keys in layer]
+    return "".join(line + "\n" for line in [*lines[:at], f"connections {len(cycle)}", *sees, *lines[at:]]).encode(), *files[1:]
+
+
+DENSE, HUB, NEXT = [[0, 1, 2]] * 3, [[0, 1, 2], [0, 1], [0, 2]], [[1], [2], [0]]
+
+
 def rehashed(files, target=None, weights=None):
     target, weights = target or files[1], weights or files[2]
     return certificate(target, weights, files[0].decode().splitlines()[4:-1]), target, weights
@@ -143,6 +155,13 @@ class Claims(Case):
         exact = with_lines(total_network(), bound="bound 0")  # 3 fl(1/3) k is k, and so is every sum of them
         for files in (exact, largest_network(), steps_network(), steps_network("11/100", 2), clip_network()):
             self.accepted(files)
+
+    def test_tokens_see_what_their_layer_shows(self):
+        for files in (total_network(), largest_network(tokens="3 3")):
+            self.accepted(connected(files, DENSE))
+            self.accepted(connected(files, DENSE, HUB))  # the one block goes by the first layer
+            for cycle in (HUB,), (NEXT,), (HUB, DENSE):
+                self.rejected(connected(files, *cycle), "point")
 
     def test_a_bound_below_the_error_is_rejected(self):
         self.rejected(with_lines(largest_network(temperature=8.0), bound="bound 0"), "point", "the bound 0")
@@ -199,7 +218,7 @@ class Claims(Case):
 
 class Text(Case):
     def test_every_line_has_one_form(self):
-        for files in (total_network(), steps_network()):
+        for files in (total_network(), steps_network(), connected(total_network(), DENSE)):
             lines = files[0].decode().splitlines()
             for at, line in enumerate(lines):
                 words = line.split(" ")
@@ -210,6 +229,20 @@ class Text(Case):
                 for form in forms:
                     text = "".join(l + "\n" for l in [*lines[:at], *form, *lines[at + 1 :]])
                     self.rejected((text.encode(), *files[1:]), "format")
+
+    def test_connections_name_tokens_once_and_in_order(self):
+        files = connected(total_network(), HUB)
+        for layer in ([[0, 1, 2], [0, 1]], [*HUB, [0]], [[0, 1, 2], [], [0, 2]], [[0, 1, 2], [1, 0], [0, 2]], [[0, 1, 2], [0, 0], [0, 2]],
+                      [[0, 1, 3], [0, 1], [0, 2]], [[0, 1, 2], [0, -1], [0, 2]], [[0, 1, 2], ["00"], [0, 2]]):
+            self.rejected(connected(total_network(), layer), "format")
+        for line in ("connections 0", "connections 2", "connections 01", "connections", "connections 1 1"):
+            self.rejected(with_lines(files, connections=line), "format")
+        self.rejected(connected(total_network()), "format")
+        self.rejected(connected(connected(total_network(), HUB), HUB), "format")
+
+    def test_connections_fit_the_rest(self):
+        for change in ("mask * * * * yes", "mask * 2 * * no", "tokens 2 3"):
+            self.rejected(with_lines(connected(total_network(), DENSE), **{change.split(" ")[0]: change}), "claim")
 
     def test_the_file_ends_where_it_ends(self):
         files = steps_network()
@@ -509,7 +542,8 @@ class Executions(Case):
             parts = [[(entry, 1)] for entry in own]
             for h in range(run.heads):
                 q, bias, k, v, o = (t[f"{first}.attn.{name}"][b][h] for name in ("q", "q_bias", "k", "v", "o"))
-                seen = [other for j, other in enumerate(z) if checker.shows(run.masks[h], at, j)]
+                keys = run.connections[b % len(run.connections)][at] if run.connections else None
+                seen = [other for j, other in enumerate(z) if (checker.shows(run.masks[h], at, j) if keys is None else j in keys)]
                 scores = [add(zip(affine(k, None, other), affine(q, bias, own))) for other in seen]
                 powers = []
                 for s in scores:
@@ -526,7 +560,8 @@ class Executions(Case):
 
     def test_executions_are_enclosed(self):
         rng = random.Random(5)
-        for files in (total_network(), largest_network(temperature=3.0), largest_network(temperature=40.0), steps_network(), clip_network()):
+        hub = connected(largest_network(temperature=3.0, tokens="3 3"), HUB)
+        for files in (total_network(), largest_network(temperature=3.0), largest_network(temperature=40.0), hub, steps_network(), clip_network()):
             c = checker.read_certificate(files[0])
             t = checker.read_tensors(files[2], c)
             network = Network(c, t)
@@ -543,8 +578,10 @@ class Executions(Case):
 
     def test_a_sweep_is_enclosed(self):
         rng = random.Random(6)
-        for s, temperature in ((2.0, 16.0), (1.0, 4.0), (4.0, 64.0)):
+        cycles = ((), (HUB,), (NEXT, HUB), ([[1, 2], [0, 2], [0, 1]], DENSE, HUB))
+        for (s, temperature), cycle in product(((2.0, 16.0), (1.0, 4.0), (4.0, 64.0)), cycles):
             files = sweep_network(s, temperature)
+            files = connected(files, *cycle) if cycle else files
             c = checker.read_certificate(files[0])
             t = checker.read_tensors(files[2], c)
             network = Network(c, t)
@@ -567,8 +604,24 @@ class Executions(Case):
         one, other = heads
         for changed in ([one, one], [one], [one, other._replace(v=[[(0, F(2))]])], [one, other._replace(mask=("*", 0, "*", "*", "no"))],
                         [one._replace(o=[[(0, F(-2))]]), other._replace(o=[[(0, F(2))]])], [one, other._replace(q=[[(0, F(8))]])],
-                        [one, other._replace(o=[[(0, F(-1))]])], [one, other._replace(q_bias=[one.q_bias[0] - 1])]):
+                        [one, other._replace(o=[[(0, F(-1))]])], [one, other._replace(q_bias=[one.q_bias[0] - 1])],
+                        [one, other._replace(keys=NEXT)], [one._replace(keys=HUB), other._replace(keys=NEXT)]):
             self.assertIsNone(checker.as_step(changed, ff))
+        self.assertTrue(checker.as_step([one._replace(keys=NEXT), other._replace(keys=NEXT)], ff))
+
+    def test_blocks_that_do_nothing_do_not_end_a_sweep(self):
+        files = sweep_network()
+        c = checker.read_certificate(files[0])
+        network = Network(c, checker.read_tensors(files[2], c))
+        box, steps = (((F(-1), F(4)),),) * 3, network.blocks
+        alone = network.run(box, wide=True)
+        idle = checker.Head([[]], [F(0)], [[]], [[]], [[]], *steps[0][0][0][5:])
+        for between, ends in (idle, 5), (idle._replace(q_bias=[F(1)]), 1), (idle._replace(v=[[(0, F(1))]]), 1), (idle._replace(o=[[(0, F(1))]]), 1):
+            other = Network(c, network.tensors)
+            other.blocks = [steps[0], ([between] * 2, None), *steps[1:]]
+            start = [other.embedded(t, x) for t, x in enumerate(box)]
+            self.assertEqual(other.sweep(0, start)[0], ends)
+            self.assertEqual(other.run(box, wide=True) == alone, ends == 5)
 
 
 class Command(Case):

@@ -82,6 +82,7 @@ class Attention(Stacked):
         kind = shape.get("kind", "softmax")
         self.kind: str = kind if isinstance(kind, str) else next(iter(kind))
         self.masks: list[dict[str, Any]] | None = shape.get("masks")
+        self.connections: list[list[list[int]]] = shape.get("connections", [])
 
     def forward(self, z: Tensor, block: int) -> Tensor:
         w = self.of(block)
@@ -92,7 +93,7 @@ class Attention(Stacked):
         else:
             queries, keys = heads @ w["q"].mT + w["q_bias"].unsqueeze(-2), heads @ w["k"].mT
             if self.kind == "softmax":
-                mixed = weights(queries @ keys.mT, self.seen(z)) @ values
+                mixed = weights(queries @ keys.mT, self.seen(z, block)) @ values
             elif self.kind == "linformer":
                 mixed = weights(queries @ (w["e"] @ keys).mT, None) @ (w["f"] @ values)
             elif self.kind == "performer":
@@ -102,11 +103,13 @@ class Attention(Stacked):
                 raise ValueError(f"attention of the kind {self.kind} is not known")
         return (mixed @ w["o"].mT).sum(dim=1)
 
-    def seen(self, z: Tensor) -> Tensor | None:
-        """Which keys the queries of each head see, [heads, tokens, tokens]; all of them if there are no masks."""
-        if self.masks is None:
-            return None
-        return torch.stack([sees(mask, torch.arange(z.shape[1], device=z.device)) for mask in self.masks])
+    def seen(self, z: Tensor, block: int) -> Tensor | None:
+        """Which keys the queries of each head see, [heads, tokens, tokens]; all of them if there are neither masks nor connections."""
+        key = torch.arange(z.shape[1], device=z.device)
+        if self.connections:
+            layer = self.connections[block % len(self.connections)]
+            return torch.stack([torch.isin(key, torch.tensor(keys, device=z.device)) for keys in layer])
+        return None if self.masks is None else torch.stack([sees(mask, key) for mask in self.masks])
 
 
 def sees(mask: dict[str, Any], key: Tensor) -> Tensor:

@@ -1,6 +1,8 @@
 //! `certificate.fwc`: the claim, and what the tensors mean. One reading only: what is read is printed again, and must be the same bytes.
 
+use std::collections::BTreeSet;
 use std::fmt;
+use std::sync::Arc;
 
 use crate::number::{Dyadic, Range, is_canonical};
 
@@ -44,7 +46,7 @@ pub struct Attention {
     pub value_size: usize,
     /// Mixtures or features, of the kinds that have them.
     pub size: usize,
-    /// What each head sees.
+    /// What each head sees, in each layer of the cycle of connections if there is one.
     pub masks: Vec<Mask>,
 }
 
@@ -55,11 +57,14 @@ pub struct Mask {
     pub limits: [Option<i64>; 4],
     /// Whether token 0 is seen in any case.
     pub first: bool,
+    /// The pairs of a query and a key that it sees, if the layer has connections.
+    pub connections: Option<Arc<BTreeSet<(usize, usize)>>>,
 }
 
 impl Mask {
     /// Whether the query of token `t` sees the key of token `k`.
     pub fn sees(&self, t: usize, k: usize) -> bool {
+        let connected = self.connections.as_ref().is_none_or(|pairs| pairs.contains(&(t, k)));
         let whole = |x: usize| i64::try_from(x).unwrap_or(i64::MAX);
         let (t, k) = (whole(t), whole(k));
         let apart = k.saturating_sub(t);
@@ -68,17 +73,12 @@ impl Mask {
             && high.is_none_or(|high| apart <= high)
             && from.is_none_or(|from| from <= k)
             && to.is_none_or(|to| k <= to);
-        within || (self.first && k == 0)
+        connected && (within || (self.first && k == 0))
     }
 
-    /// Whether the query of token `t` sees any key of so many.
-    pub fn sees_any(&self, t: usize, tokens: usize) -> bool {
-        let whole = |x: usize| i64::try_from(x).unwrap_or(i64::MAX);
-        let [low, high, from, to] = self.limits;
-        let near = |limit: Option<i64>| limit.map(|limit| whole(t).saturating_add(limit));
-        let least = [Some(0), near(low), from].into_iter().flatten().max();
-        let most = [Some(whole(tokens).saturating_sub(1)), near(high), to].into_iter().flatten().min();
-        (self.first && tokens > 0) || least <= most
+    /// Whether something is hidden.
+    pub fn hides(&self) -> bool {
+        self.limits != [None; 4] || self.connections.is_some()
     }
 }
 
@@ -195,7 +195,22 @@ impl<'t> Lines<'t> {
         self.count()
     }
 
-    fn run(&mut self) -> Result<Run, String> {
+    /// One layer of connections.
+    fn connections(&mut self, tokens: usize) -> Result<BTreeSet<(usize, usize)>, String> {
+        let mut pairs = BTreeSet::new();
+        for t in 0..tokens {
+            self.line("sees")?;
+            pairs.insert((t, self.count()?));
+            while !self.words.is_empty() {
+                pairs.insert((t, self.count()?));
+            }
+        }
+        let beyond = pairs.iter().find(|(_, k)| *k >= tokens);
+        beyond.map_or(Ok(()), |(t, k)| Err(format!("token {t} sees {k}, and there are {tokens} tokens")))?;
+        Ok(pairs)
+    }
+
+    fn run(&mut self, tokens: usize) -> Result<Run, String> {
         self.line("run")?;
         let mut run = Run { blocks: self.count()?, attention: None, hidden: None };
         while !self.words.is_empty() {
@@ -221,8 +236,16 @@ impl<'t> Lines<'t> {
         for _ in 0..heads {
             self.line("mask")?;
             let limits = [self.limit()?, self.limit()?, self.limit()?, self.limit()?];
-            let mask = Mask { limits, first: self.one_of(&["yes", "no"])? == "yes" };
+            let mask = Mask { limits, first: self.one_of(&["yes", "no"])? == "yes", connections: None };
             run.attention.iter_mut().for_each(|attention| attention.masks.push(mask.clone()));
+        }
+        let follow = self.left.clone().next().is_some_and(|line| line.starts_with("connections "));
+        if let (Some(Attention { masks, .. }), true) = (&mut run.attention, follow) {
+            let plain = std::mem::take(masks);
+            for _ in 0..self.of("connections")? {
+                let layer = Some(Arc::new(self.connections(tokens)?));
+                masks.extend(plain.iter().map(|mask| Mask { connections: layer.clone(), ..mask.clone() }));
+            }
         }
         Ok(run)
     }
@@ -273,7 +296,7 @@ impl Certificate {
         let (width, positions) = (lines.of("width")?, lines.of("positions")?);
         let mut runs = Vec::new();
         for _ in 0..lines.of("runs")? {
-            runs.push(lines.run()?);
+            runs.push(lines.run(tokens[1])?);
         }
         let cells = lines.of("cells")?;
         lines.line("margins")?;
@@ -333,10 +356,19 @@ impl fmt::Display for Certificate {
             }
             run.hidden.iter().try_for_each(|hidden| write!(f, " ff {hidden}"))?;
             writeln!(f)?;
-            for Mask { limits, first } in run.attention.iter().flat_map(|attention| &attention.masks) {
+            let Some(Attention { heads, masks, .. }) = &run.attention else { continue };
+            for Mask { limits, first, .. } in masks.iter().take(*heads) {
                 let limit = |limit: &Option<i64>| limit.map_or("*".to_owned(), |limit| limit.to_string());
                 let limits = limits.iter().map(limit).collect::<Vec<_>>().join(" ");
                 writeln!(f, "mask {limits} {}", if *first { "yes" } else { "no" })?;
+            }
+            let layers: Vec<_> = masks.iter().step_by((*heads).max(1)).filter_map(|m| m.connections.as_ref()).collect();
+            if !layers.is_empty() {
+                writeln!(f, "connections {}", layers.len())?;
+            }
+            for (layer, t) in layers.iter().flat_map(|layer| (0..most).map(move |t| (layer, t))) {
+                let keys = layer.range((t, 0)..=(t, usize::MAX)).map(|(_, k)| format!(" {k}"));
+                writeln!(f, "sees{}", keys.collect::<String>())?;
             }
         }
         let [low, high] = &self.margins;

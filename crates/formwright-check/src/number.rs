@@ -177,15 +177,7 @@ impl PartialOrd for Dyadic {
 
 impl Ord for Dyadic {
     fn cmp(&self, other: &Self) -> Ordering {
-        let sign = |x: &Self| {
-            if x.is_zero() {
-                0
-            } else if x.is_negative() {
-                -1
-            } else {
-                1
-            }
-        };
+        let sign = |x: &Self| x.m.cmp(&IBig::ZERO);
         let by_size = || match (self.top().cmp(&other.top()), self.is_negative()) {
             (Ordering::Equal, _) => (self - other).m.cmp(&IBig::ZERO),
             (order, false) => order,

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use crate::certificate::{Certificate, Over};
+use crate::certificate::{Certificate, Mask, Over};
 use crate::execute::{Overflow, Program, Value, rounded};
 use crate::number::{Dyadic, Range};
 use crate::sweep::sweep;
@@ -134,9 +134,10 @@ impl Subject {
         for (at, layer) in self.network.layers.iter().enumerate() {
             let Layer::Attention(heads) = layer else { continue };
             // Every limit is hardest to meet for the first token or the last, of the fewest or the most.
-            for (t, tokens) in [(0, least), (least.saturating_sub(1), least), (0, most), (most.saturating_sub(1), most)]
+            for (tokens, t) in
+                [least, most].into_iter().flat_map(|tokens| [(tokens, 0), (tokens, tokens.saturating_sub(1))])
             {
-                if !heads.iter().all(|head| head.mask.sees_any(t, tokens)) {
+                if !heads.iter().all(|head| (0..tokens).any(|k| head.mask.sees(t, k))) {
                     return wrong(format!("layer {at}: token {t} of {tokens} sees nothing"));
                 }
             }
@@ -252,11 +253,9 @@ impl Subject {
         let cases: Vec<Vec<Case>> = in_parallel(&classes, |class| self.cases(&program, &starts, class))?;
         let anywhere = self.anywhere(&program, &low.hull(high)).map_err(finite)?;
         let sides = tokens.saturating_mul(*dims);
-        let share =
-            good.power(u32::try_from(sides).unwrap_or(u32::MAX)).map(|good| &one - &good).ok_or_else(unbounded)?;
-        let volume = side.power(u32::try_from(sides).unwrap_or(u32::MAX)).ok_or_else(unbounded)?.hi;
-        let all_cells =
-            Range::whole(lattice.symbols).power(u32::try_from(*tokens).unwrap_or(u32::MAX)).ok_or_else(unbounded)?;
+        let power = |x: &Range, k: usize| x.power(u32::try_from(k).unwrap_or(u32::MAX)).ok_or_else(unbounded);
+        let (share, volume) = (&one - &power(&good, sides)?, power(&side, sides)?.hi);
+        let all_cells = power(&Range::whole(lattice.symbols), *tokens)?;
         let claimed = Range::point(self.certificate.bound.range.lo.positive()).power(p).ok_or_else(unbounded)?.lo;
         let mut pieces = 1_usize;
         loop {
@@ -357,25 +356,27 @@ impl Subject {
             return Err(Overflow(format!("an input may reach 2^{}", inputs.size().top())));
         }
         let inputs = vec![rounded(inputs, format); self.certificate.dims];
-        let mut token: Option<Vec<Value>> = None;
-        for position in 0..network.positions.len().max(1) {
-            let here = program.embed(&inputs, position)?;
-            token = Some(token.map_or(here.clone(), |known| known.iter().zip(&here).map(|(a, b)| a.hull(b)).collect()));
-        }
-        let mut tokens = vec![token.unwrap_or_default()];
+        let one_for_all = |tokens: Vec<Vec<Value>>| {
+            tokens.into_iter().reduce(|a, b| a.iter().zip(&b).map(|(a, b)| a.hull(b)).collect()).unwrap_or_default()
+        };
+        let embedded = (0..network.positions.len().max(1)).map(|position| program.embed(&inputs, position));
+        let mut token = one_for_all(embedded.collect::<Result<_, _>>()?);
         let [_, count] = self.certificate.tokens;
         let mut at = 0_usize;
-        while at < network.layers.len() {
-            let rest = network.layers.get(at..).unwrap_or(&[]);
-            let swept = tokens.first_mut().map_or(Ok(0), |token| sweep(rest, token, count, format))?;
+        while let Some(rest @ [layer, ..]) = network.layers.get(at..) {
+            let swept = sweep(rest, &mut token, count, format)?;
             let next =
                 if swept > 0 { at.saturating_add(swept) } else { program.forward_end(at).max(at.saturating_add(1)) };
             if swept == 0 {
+                // By connections tokens see differently many others, each of which the one stands for.
+                let differ = matches!(layer, Layer::Attention(heads) if heads.iter().any(|head| head.mask.hides()));
+                let mut tokens = vec![token; if differ { count } else { 1 }];
                 program.run(&mut tokens, &vec![0; count], at, next)?;
+                token = one_for_all(tokens);
             }
             at = next;
         }
-        program.read_out(tokens.first().map_or(&[], Vec::as_slice))
+        program.read_out(&token)
     }
 
     /// The stream of every symbol at every position before the first attention.
@@ -425,7 +426,7 @@ impl Subject {
             }
         }
         let units = self.network.layers.iter().map(|layer| match layer {
-            Layer::Attention(heads) => heads.len().saturating_mul(tokens),
+            Layer::Attention(heads) => heads.iter().filter(|head| !head.is_zero()).count().saturating_mul(tokens),
             Layer::FeedForward { units, .. } => units.len(),
         });
         let work = units.fold(1_usize, usize::saturating_add).saturating_mul(tokens).saturating_mul(classes);
@@ -586,6 +587,10 @@ fn shapes(certificate: &Certificate) -> Result<(), Stop> {
         if part.heads == 0 || part.value_size == 0 || (part.head_size > 0) != scores || (part.size > 0) != sized {
             return wrong("attention without heads, or with sizes that its kind does not have");
         }
+        let masked = |mask: &Mask| part.kind != "softmax" || least != most || mask.limits != [None; 4] || mask.first;
+        if part.masks.iter().any(|mask| mask.connections.is_some() && masked(mask)) {
+            return wrong("connections besides masks, for several numbers of tokens, or without softmax");
+        }
     }
     Ok(())
 }
@@ -616,7 +621,7 @@ fn scope(certificate: &Certificate) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Whether no head is masked, and no key and no value reads what depends on a position.
+/// Whether no head is masked, no layer has connections, and no key and no value reads what depends on a position.
 fn keys_ignore_positions(network: &Network) -> bool {
     let first = network.positions.first();
     let same = |r: usize| network.positions.iter().all(|row| row.get(r) == first.and_then(|first| first.get(r)));
@@ -626,7 +631,7 @@ fn keys_ignore_positions(network: &Network) -> bool {
         match layer {
             Layer::Attention(heads) => {
                 for head in heads {
-                    if head.mask.limits != [None; 4] || head.k.iter().chain(&head.v).any(|row| reads(row, &placed)) {
+                    if head.mask.hides() || head.k.iter().chain(&head.v).any(|row| reads(row, &placed)) {
                         return false;
                     }
                     if head.q.iter().any(|row| reads(row, &placed)) {

@@ -1,6 +1,6 @@
 //! How far a sweep of selective shifts can carry tokens, whatever they are: CERTIFICATE.md, section 6, *Sweep*.
 //!
-//! In each block a token's `t = a·z` gains `s (A - A')`, two softmax averages of all `t` at the queries `λ(t - b) ≥ λ(t - b')`. With `S` a bound on `Σ|a_r z_r|`, what the
+//! In each block a token's `t = a·z` gains `s (A - A')`, two softmax averages of the `t` that it sees, of at most `n` tokens, at the queries `λ(t - b) ≥ λ(t - b')`. With `S` a bound on `Σ|a_r z_r|`, what the
 //! two heads compute differs from averages over *common* keys by at most `R = (16n(d+6)u + 8θ) S`: keys and values are off by `γ_{d+1}S`, scores and their
 //! differences by `3u` of the keys, which moves an average by at most `n` times as much, since `Σ p_k |Q| |t_k - A| ≤ 2(n-1)/e`; exponentials are off by `θ`, shares
 //! and sums by `γ_{2n+4}`. With the rounding of the stream, a block moves `t` by at most `ρ = (2s+1)R` from what exact averages would do. So, with `L` blocks, `Θ` the
@@ -40,9 +40,9 @@ impl<'n> Block<'n> {
         let Layer::Attention(heads) = layer else { return None };
         let [first, second] = heads.as_slice() else { return None };
         let (k, q) = (only(&first.k)?, only(&first.q)?);
-        let sees_all = |head: &Head| head.mask.limits == [None; 4];
         let alike = |head: &Head| {
-            sees_all(head)
+            head.mask.limits == [None; 4]
+                && head.mask.connections == first.mask.connections
                 && only(&head.k) == Some(k)
                 && only(&head.v) == Some(k)
                 && only(&head.q).is_some_and(|row| row.weights == q.weights)
@@ -85,7 +85,12 @@ pub fn sweep(layers: &[Layer], z: &mut [Value], tokens: usize, format: Format) -
             && block.writes == first.writes
             && block.lambda == first.lambda
     };
-    let blocks: Vec<Block<'_>> = layers.iter().map_while(Block::of).take_while(alike).collect();
+    // Blocks without weights change nothing.
+    let idle = |layer: &Layer| matches!(layer, Layer::Attention(heads) if heads.iter().all(Head::is_zero));
+    let step = |layer| if idle(layer) { Some(None) } else { Block::of(layer).filter(alike).map(Some) };
+    let steps: Vec<Option<Block<'_>>> = layers.iter().map_while(step).collect();
+    let swept = steps.len();
+    let blocks: Vec<Block<'_>> = steps.into_iter().flatten().collect();
     let count = Range::whole(blocks.len()).hi;
     let whole = |x: usize| Range::whole(x).hi;
     let (mut t, mut rest, mut weight) = (Range::ZERO, Dyadic::ZERO, Dyadic::ONE);
@@ -143,7 +148,7 @@ pub fn sweep(layers: &[Layer], z: &mut [Value], tokens: usize, format: Format) -
             let reach =
                 reach.over(&Range::point(weight.clone())).ok_or_else(|| Overflow("a sweep of nothing".into()))?;
             z.get_mut(first.place).into_iter().for_each(|value| *value = Value::float(reach.clone(), format));
-            return Ok(blocks.len());
+            return Ok(swept);
         }
         guess = &needed + &needed;
     }

@@ -57,20 +57,8 @@ enum Meaning {
 
 const OPERATORS: [&str; 5] = ["add", "sub", "mul", "div", "mod"];
 const COMPARISONS: [&str; 6] = ["less", "less-equal", "greater", "greater-equal", "equal", "not-equal"];
-const FUNCTIONS: [(&str, usize); 12] = [
-    ("exp", 1),
-    ("log", 1),
-    ("sqrt", 1),
-    ("tanh", 1),
-    ("sin", 1),
-    ("cos", 1),
-    ("abs", 1),
-    ("relu", 1),
-    ("floor", 1),
-    ("min", 2),
-    ("max", 2),
-    ("clamp", 3),
-];
+const FUNCTIONS: [(usize, &[&str]); 3] =
+    [(1, &["exp", "log", "sqrt", "tanh", "sin", "cos", "abs", "relu", "floor"]), (2, &["min", "max"]), (3, &["clamp"])];
 const AGGREGATES: [&str; 6] = ["sum", "mean", "var", "max", "min", "count"];
 
 fn wrong<T>(what: &str, found: &Json) -> Result<T, String> {
@@ -125,7 +113,9 @@ fn expression(value: &Json, names: &[String]) -> Result<Expr, String> {
         }
         ("call", [f, arguments]) => {
             let arguments = arguments.list().map_or_else(|| wrong("arguments", arguments), Ok)?;
-            let known = f.text().filter(|f| FUNCTIONS.contains(&(f, arguments.len())));
+            let takes =
+                |f: &str| FUNCTIONS.iter().any(|(count, names)| *count == arguments.len() && names.contains(&f));
+            let known = f.text().filter(|f| takes(f));
             let f = known.map_or_else(|| wrong("a function with its arguments", f), Ok)?;
             Ok(Expr::Apply(f.to_owned(), all(arguments)?))
         }
@@ -266,13 +256,10 @@ impl Target {
             Json::Number(text) if is_canonical(text) => text.parse::<i64>().ok(),
             _ => None,
         };
-        let domain = match domain
-            .object()
-            .map(|object| object.iter().map(|(k, v)| (k.as_str(), v.list())).collect::<Vec<_>>())
-            .as_deref()
-        {
-            Some([("interval", Some([low, high]))]) => Domain::Interval(number(low)?, number(high)?),
-            Some([("integers", Some([from, to]))]) => match (whole(from), whole(to)) {
+        let Some([(kind, ends)]) = domain.object() else { return wrong("a domain", &domain) };
+        let domain = match (kind.as_str(), ends.list()) {
+            ("interval", Some([low, high])) => Domain::Interval(number(low)?, number(high)?),
+            ("integers", Some([from, to])) => match (whole(from), whole(to)) {
                 (Some(from), Some(to)) if from < to && from.max(-(1 << 24)) == from && to <= 1 << 24 => {
                     Domain::Integers(from, to)
                 }
@@ -299,21 +286,14 @@ impl Target {
         for entry in entries {
             let rows = entry.list().filter(|rows| rows.len() == tokens).ok_or("an entry has not one list a token")?;
             for row in rows {
-                let row = row
-                    .list()
-                    .filter(|row| row.len() == output_dims)
-                    .ok_or("an entry has not one number a coordinate")?;
+                let row =
+                    row.list().filter(|row| row.len() == output_dims).ok_or("an entry lacks a coordinate, or more")?;
                 row.iter().try_for_each(|value| number(value).map(|value| values.push(value)))?;
             }
         }
         let domain = Domain::Interval(Range::ZERO, Range::point(Dyadic::ONE));
-        Ok(Self {
-            domain,
-            tokens: Some(tokens),
-            dims,
-            output_dims,
-            definition: Definition::Table { resolution, values },
-        })
+        let definition = Definition::Table { resolution, values };
+        Ok(Self { domain, tokens: Some(tokens), dims, output_dims, definition })
     }
 
     /// How many operations an output token takes.
@@ -354,11 +334,8 @@ impl Target {
     /// An output of a table at a cell.
     pub fn entry(&self, cell: &[&[usize]], token: usize) -> Option<Vec<Range>> {
         let Definition::Table { resolution, values } = &self.definition else { return None };
-        let rank = cell
-            .iter()
-            .copied()
-            .flatten()
-            .try_fold(0_usize, |rank, k| rank.checked_mul(*resolution)?.checked_add(*k))?;
+        let digit = |rank: usize, k: &usize| rank.checked_mul(*resolution)?.checked_add(*k);
+        let rank = cell.iter().copied().flatten().try_fold(0, digit)?;
         let from = rank.checked_mul(cell.len())?.checked_add(token)?.checked_mul(self.output_dims)?;
         values.get(from..from.checked_add(self.output_dims)?).map(<[Range]>::to_vec)
     }

@@ -62,6 +62,13 @@ pub struct Head {
     pub o: Vec<Row>,
 }
 
+impl Head {
+    /// Whether it has no weights: it writes nothing, and nothing in it can overflow.
+    pub fn is_zero(&self) -> bool {
+        [&self.q, &self.k, &self.v, &self.o].into_iter().flatten().all(Row::is_zero)
+    }
+}
+
 /// A layer.
 #[derive(Clone, Debug)]
 pub enum Layer {

@@ -96,6 +96,9 @@ fn float_layer(layer: &FloatLayer<'_>) -> Value {
     if !layer.masks.iter().all(Mask::is_all) {
         object["masks"] = json!(layer.masks);
     }
+    if let Some(connections) = layer.connections {
+        object["connections"] = json!(connections);
+    }
     for (name, shape, entries) in &layer.tensors {
         object[*name] = nested(shape, entries);
     }

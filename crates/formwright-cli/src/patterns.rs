@@ -65,7 +65,7 @@ impl Patterns {
                 pattern.name(),
                 if pattern.period() == 1 { String::new() } else { format!("{}·", pattern.period()) }
             ),
-            Err(_) => "it does not serve the construction of the sparse theorem".to_owned(),
+            Err(error) => error.headline().to_owned(),
         };
         let written = self.svg.as_ref().map_or_else(String::new, |file| format!("\nwritten: {}", file.display()));
         let text = format!(

@@ -131,6 +131,35 @@ fn table(from: &'static str, to: &'static str) -> impl Fn(&Scratch) {
     }
 }
 
+/// A file with a pattern.
+fn pattern(text: &'static str) -> impl Fn(&Scratch) {
+    move |scratch| {
+        scratch.write("pattern.json", text);
+    }
+}
+
+const SPARSE_FILE: [&str; 10] =
+    ["build", "x", "--attention", "sparse:file:pattern.json", "--tokens", "2", "--resolution", "2", "-o", "model"];
+
+/// A model with sparse attention of which one text is replaced.
+fn sparse_tampered(from: &'static str, to: &'static str) -> impl Fn(&Scratch) {
+    move |scratch| {
+        scratch.done(&[
+            "build",
+            "x",
+            "--tokens",
+            "3",
+            "--resolution",
+            "2",
+            "--attention",
+            "sparse:window:1",
+            "-o",
+            "model",
+        ]);
+        edit(scratch, "model.json", from, to);
+    }
+}
+
 /// A compiled model with one text in one of its files replaced.
 fn tampered(file: &'static str, from: &'static str, to: &'static str) -> impl Fn(&Scratch) {
     move |scratch| {
@@ -449,6 +478,26 @@ refusals! {
     average_of_a_maximum: 2 nothing, ["build", "x * max(x)", "--attention", "average", "-o", "model"], "";
     average_in_exact_numbers: 3 nothing, ["build", "mean(x)", "--attention", "average", "--precision", "exact"], "";
     performer_of_a_lattice: 2 nothing, ["build", "mean(x)", "--construction", "yun", "--norm", "l2", "--attention", "performer"], "";
+    sparse_of_no_pattern: 3 nothing, ["build", "x", "--attention", "sparse:stra", "--resolution", "2"], "";
+    sparse_without_a_width: 3 nothing, ["build", "x", "--attention", "sparse:window", "--resolution", "2"], "";
+    sparse_without_a_chain: 2 nothing, ["build", "x", "--attention", "sparse:hub", "--tokens", "5", "--resolution", "2", "-o", "model"], "";
+    sparse_and_causal: 2 nothing, ["build", "x", "--attention", "sparse:strided-causal:2", "--tokens", "4", "--resolution", "2", "-o", "model"], "";
+    sparse_in_parts: 2 nothing, ["build", "x", "--attention", "sparse:block:2", "--tokens", "4", "--resolution", "2", "-o", "model"], "";
+    sparse_file_out_of_range: 3 pattern("[[0, 1], [1, 2]]"), SPARSE_FILE, "";
+    sparse_file_without_a_self_loop: 2 pattern("[[[0, 1], [0, 1]], [[0, 1], [0]]]"), SPARSE_FILE, "";
+    sparse_file_of_no_layers: 3 pattern("[]"), SPARSE_FILE, "";
+    sparse_file_of_other_tokens: 3 pattern("[[0, 1, 2], [0, 1, 2], [0, 1, 2]]"), SPARSE_FILE, "";
+    sparse_file_that_is_none: 3 pattern("{\"star\": 5}"), SPARSE_FILE, "";
+    sparse_file_that_is_not_there: 3 nothing, SPARSE_FILE, "";
+    sparse_as_printed: 3 nothing, ["build", "x", "--attention", "sparse:star", "--resolution", "4", "--as-printed", "theorem3-positions"], "";
+    sparse_everywhere: 2 nothing, ["build", "x", "--attention", "sparse:star", "--resolution", "4", "--domain", "all", "--precision", "f64"], "";
+    sparse_circuit_without_a_hub: 2 nothing, ["build", "mean(x)", "--construction", "circuit", "--attention", "sparse:window:1", "--tokens", "4"], "";
+    sparse_circuit_of_a_maximum: 2 nothing, ["build", "max(x)", "--construction", "circuit", "--attention", "sparse:star", "--tokens", "4"], "";
+    sparse_ids_beyond_floats: 2 nothing, ["build", "x", "--attention", "sparse:window:1", "--tokens", "6", "--resolution", "8", "--precision", "f64"], "";
+    sparse_model_of_another_pattern: 2 sparse_tampered("\"cycle\": [\n        [\n          [\n            0,\n            1", "\"cycle\": [\n        [\n          [\n            0"), RUN, "";
+    patterns_of_no_tokens: 3 nothing, ["patterns", "--tokens", "0"], "";
+    patterns_of_no_name: 3 nothing, ["patterns", "windows:2"], "";
+    patterns_of_too_many_keys: 3 nothing, ["patterns", "random:9:1", "--tokens", "5"], "";
     circuit_of_another_attention: 3 circuit_tampered("\"attention\": \"softmax\"", "\"attention\": \"softmin\""), RUN, "";
     circuit_with_positional: 3 nothing, ["build", "x", "--construction", "circuit", "--positional"], "";
     circuit_on_integers_in_l2: 2 nothing, ["build", "x on integers 0..4", "--construction", "circuit", "--norm", "l2"], "";
@@ -575,6 +624,7 @@ fn help_tells_every_command() {
         &["inspect", "--help"],
         &["export", "--help"],
         &["report", "--help"],
+        &["patterns", "--help"],
         &["theorems", "--help"],
     ]
     .iter()
@@ -976,7 +1026,7 @@ fn sumformers_of_other_bases_say_what_they_are() {
 #[test]
 fn a_circuit_of_every_kind_of_attention_is_written_read_and_run() {
     let input = r#"[[["1/8"],["5/8"],["3/8"],[0]]]"#;
-    for kind in ["average", "linformer:3", "performer:2", "performer:2:constant"] {
+    for kind in ["average", "linformer:3", "performer:2", "performer:2:constant", "sparse:hub"] {
         let scratch = Scratch::new();
         let asked = ["build", "mean-centring", "--tokens", "4", "--attention", kind, "-o", "model"];
         let built = scratch.json(&[&asked[..], &["--json"]].concat());
@@ -1016,6 +1066,9 @@ fn sumformers_and_sums_of_codes_have_every_kind_of_attention() {
         (&continuous, "average"),
         (&continuous, "linformer:3"),
         (&continuous, "performer:2:constant"),
+        (&codes, "sparse:hub"),
+        (&discrete, "sparse:hub"),
+        (&continuous, "sparse:hub"),
     ] {
         let scratch = Scratch::new();
         let asked = ["build", "x * mean(x)", "--tokens", "2", "--attention", kind, "-o", "model", "--json"];
@@ -1033,6 +1086,95 @@ fn sumformers_and_sums_of_codes_have_every_kind_of_attention() {
             assert!((found - expected).abs() <= 0.01, "{family:?} {kind}: {outputs:?}");
         }
     }
+}
+
+/// The table of the sparse theorem by a command; a pattern, its picture and its verdict.
+#[test]
+fn patterns_are_compared_and_shown() {
+    let scratch = Scratch::new();
+    insta::assert_snapshot!("patterns", scratch.done(&["patterns"]));
+    insta::assert_snapshot!("patterns_star", scratch.done(&["patterns", "star", "--tokens", "9"]));
+    insta::assert_snapshot!("patterns_strided", scratch.done(&["patterns", "sparse:strided:3", "--tokens", "9"]));
+    scratch.write("turned.json", "[[[0, 2], [1], [0, 2]], [[0], [1, 2], [1, 2]]]");
+    insta::assert_snapshot!("patterns_file", scratch.done(&["patterns", "file:turned.json"]));
+    for n in [16, 64, 256] {
+        let table = scratch.json(&["patterns", "--tokens", &n.to_string(), "--json"]);
+        let rows = table["patterns"].as_array().expect("rows");
+        let row = |name: &str| rows.iter().find(|row| row["pattern"] == name).expect("a row");
+        assert_eq!(row("star")["connections"], serde_json::json!([5 * n - 4]));
+        assert_eq!(row("hub")["serves"], false);
+        assert_eq!(rows.iter().filter(|row| row["serves"] == true).count(), 8, "{n}");
+    }
+    let large = scratch.done(&["patterns", "star", "--tokens", "100", "--svg", "star.svg"]);
+    assert!(large.contains("--svg FILE draws it") && large.contains("written: star.svg"), "{large}");
+    let picture = fs::read_to_string(scratch.path("star.svg")).expect("a picture");
+    assert!(picture.contains("layer 1 of 1: 496 connections of 10000"), "{picture}");
+    // Nothing is overwritten.
+    assert_eq!(scratch.run(&["patterns", "star", "--svg", "star.svg"], "").code, 3);
+}
+
+#[test]
+fn sparse_models_are_written_read_run_and_checked() {
+    let scratch = Scratch::new();
+    let exact =
+        ["build", "reverse", "--tokens", "4", "--resolution", "3", "--attention", "sparse:strided:2", "-o", "exact"];
+    insta::assert_snapshot!("sparse_build", scratch.done(&exact));
+    let floats = [
+        "build",
+        "reverse",
+        "--tokens",
+        "4",
+        "--resolution",
+        "3",
+        "--attention",
+        "sparse:strided:2",
+        "--precision",
+        "f64",
+        "-o",
+        "model",
+    ];
+    insta::assert_snapshot!("sparse_floats", scratch.done(&floats));
+    let mut outputs = Vec::new();
+    for model in ["exact", "model"] {
+        let inspected = scratch.json(&["inspect", model, "--json"]);
+        assert_eq!(inspected["attention"], "sparse:strided:2");
+        assert_eq!((&inspected["sparse"]["hops"], &inspected["size"]["connections"]), (&2.into(), &14.into()));
+        assert_eq!(inspected["size"]["attention_layers"], "20");
+        let run = scratch.run(
+            &["run", model, "--input", "-", "--engine", if model == "exact" { "exact" } else { "f64" }],
+            "[[[0],[0.4],[0.8],[0.9]]]",
+        );
+        outputs.push(run.stdout);
+    }
+    assert!(outputs[0].trim().ends_with("[5/6, 5/6, 1/2, 1/6]"), "{outputs:?}");
+    assert!(
+        outputs[1].trim().ends_with("[0.8333333333333333, 0.8333333333333333, 0.5, 0.16666666666666669]"),
+        "{outputs:?}"
+    );
+    let inspected = scratch.json(&["inspect", "model", "--json"]);
+    assert_eq!(
+        (&inspected["error"]["badge"], &inspected["error"]["checked"]),
+        (&"certified".into(), &"accepted".into())
+    );
+    assert_eq!(scratch.run(&["check", "model"], "").code, 0);
+    insta::assert_snapshot!(
+        "sparse_plan",
+        scratch.done(&[
+            "plan",
+            "x - mean(x)",
+            "--tokens",
+            "5",
+            "--attention",
+            "sparse:star",
+            "--eps",
+            "0.3",
+            "--norm",
+            "l2"
+        ])
+    );
+    // An edge taken from the pattern is another network.
+    let layers = scratch.done(&["inspect", "exact", "--layers"]);
+    assert!(layers.lines().any(|line| line.contains("\"connections\":[[0,1,2],")), "{layers}");
 }
 
 #[test]

@@ -52,6 +52,8 @@ const YUN: &str = "Yun et al. 2020";
 
 const ALBERTI: &str = "Alberti et al. 2023";
 
+const SPARSE: &str = "Yun et al. 2020b";
+
 const fn slip(text: &'static str) -> Departure {
     Departure { kind: DepartureKind::Slip, text, show: None }
 }
@@ -251,6 +253,61 @@ pub const STATEMENTS: &[Statement] = &[
             ),
             slip("The same k, δ and kδ as in Lemma 5."),
         ],
+    },
+    Statement {
+        id: "assumption1",
+        source: SPARSE,
+        statement: "Of a cycle of p sparsity patterns: every token sees itself; the tokens can be put in a row in which each is seen by the next in some \
+                    layer; and after s layers every token has heard of every other.",
+        module: "crates/formwright/src/pattern/assumptions.rs",
+        checked: &[
+            "patterns::named_patterns_satisfy_what_the_table_says",
+            "patterns::chains_are_found_where_there_are_any",
+            "patterns::hops_are_those_of_all_paths",
+            "patterns::connections_are_those_of_the_formulas",
+        ],
+        departures: &[remark(
+            "The assumption is written down from memory of the paper, whose text was not at hand. A row is a Hamiltonian path: found, excluded by a \
+             proof, or not found within a stated number of steps, and then said to be open.",
+        )],
+    },
+    Statement {
+        id: "sparse",
+        source: SPARSE,
+        statement: "Under Assumption 1, with positions along the row, p(n-1)D + s attention layers in which a token sees only what the pattern shows it \
+                    are a contextual mapping on all sequences of the grid; with quantiser and value map the network equals the piecewise constant function \
+                    on every cell. A star has 5n-4 connections a layer.",
+        module: "crates/formwright/src/construct/yun/sparse.rs",
+        checked: &[
+            "sparse::every_sequence_has_ids_of_its_own",
+            "sparse::sizes_and_connections_are_those_of_the_formulas",
+            "sparse::random_tables_come_out_exactly",
+            "sparse_floats::floats_are_exact_on_the_lattice_in_any_order",
+            "sparse_floats::the_derived_temperature_is_enough_and_half_of_it_is_not",
+            "sparse_floats::what_is_measured_is_below_what_is_certified",
+        ],
+        departures: &[
+            remark(
+                "Positions, sweep and the number of layers are the paper's as remembered, not as read; the temperature of its softmax is derived as for \
+                 Theorem 3, over the keys that are seen.",
+            ),
+            choice(
+                "The scale M = 2s·D^{n-1}·R of the s last layers, R the largest id before them, and the proof by x_k ≡ l̃_k (mod M) and \
+                 ⌊x_k/M^s⌋ = max l̃ are ours.",
+            ),
+            choice(
+                "A window for which another layer of the cycle is needed waits: the layers in between are there and do nothing.",
+            ),
+        ],
+    },
+    Statement {
+        id: "hub",
+        source: "ours",
+        statement: "A sum over all tokens by two attention layers of O(n) connections: a hub sees all and adds up, then all see the hub. Circuits and sums of \
+                    codes have it in the place of one layer in which all see all.",
+        module: "crates/formwright/src/lower/realise.rs",
+        checked: &["sparse_floats::a_hub_adds_up_for_circuits_and_sums_of_codes"],
+        departures: &[],
     },
     Statement {
         id: "lemma9",

@@ -78,10 +78,7 @@ pub fn made(model: &Model) -> String {
     let by = match &model.built {
         Built::Lattice(lattice) => {
             let theorem = match (&lattice.options.sparse, lattice.options.positional) {
-                (Some(sparse), _) => {
-                    let pattern = sparse.pattern();
-                    format!("sparse:{}, {} connections a layer", pattern.name(), pattern.connections())
-                }
+                (Some(sparse), _) => format!("sparse:{}", sparse.pattern().name()),
                 (None, true) => "Theorem 3".to_owned(),
                 (None, false) => "Theorem 2".to_owned(),
             };
@@ -142,6 +139,7 @@ pub fn size_line(model: &Model) -> String {
         let shape = if *count == Int::ZERO { String::new() } else { format!(" ({shape})") };
         format!("{} {one}{plural}{shape}", short_int(count))
     };
+    let connections = size.connections.map_or(String::new(), |count| format!(", {}", plural(count, "connection")));
     let ends = match (model.id_bits(), model.coordinates().len()) {
         (Some(bits), _) => format!("ids of {bits} bits"),
         (None, width) => format!("width {width}"),
@@ -153,7 +151,7 @@ pub fn size_line(model: &Model) -> String {
         layers(
             &size.attention_layers,
             "attention layer",
-            format!("{}, size {}", plural(size.heads, "head"), size.head_size)
+            format!("{}, size {}{connections}", plural(size.heads, "head"), size.head_size)
         ),
         layers(&size.feed_forward_layers, "feed-forward layer", format!("hidden {}", size.hidden)),
         short_int(&size.parameters),
@@ -257,6 +255,7 @@ pub fn best_constant(baseline: &Baseline, norm: &Norm) -> String {
 fn found(measured: &Measured) -> String {
     let Measured { norm, points, seed, value, confidence, exhaustive, .. } = measured;
     match confidence {
+        _ if *exhaustive && *value == 0.0 => format!("{norm} error 0 (all {points} points)"),
         _ if *exhaustive => format!("{norm} error {value:.4e} (all {points} points)"),
         Some((low, high)) => format!(
             "{norm} error about {value:.4e} (95 %: {low:.4e} to {high:.4e}; {points} quasi-random points, seed {seed})"

@@ -2,9 +2,8 @@
 //! lattice or of the integer domain, or at ten thousand random points of the box.
 //!
 //! Asked of onnxruntime, in `f32` and in `f64`, and of our engine, at every one of these points: that every output is within the *stated* bound of the target, and that
-//! the residual stream after every stage, and the output, lie in the enclosure of all executions (`eval/enclosure.rs`). At the points of a lattice that is one number
-//! but for the values, so the two agree bit by bit. That each stage by itself stays in its enclosure is asked, of fewer points, by `onnx.rs`, `circuit_onnx.rs` and
-//! `realisations.rs`.
+//! the residual stream after every stage, and the output, lie in the enclosure of all executions (`eval/enclosure.rs`). At the points of a lattice states are equal,
+//! bit by bit, but for the last. That each stage by itself stays in its enclosure is asked, of fewer points, by `onnx.rs`, `circuit_onnx.rs` and `realisations.rs`.
 
 #[path = "support/circuits.rs"]
 mod circuits;
@@ -135,19 +134,16 @@ fn agree(precision: Precision) {
         let network = model.float().expect("a float network");
         let subject = Subject::new(model.source.clone(), model.grid.tokens(), model.grid.dims());
         let all = Executions::new(network).and_then(|all| all.enclose_batch(inputs)).expect("enclosures");
-        if model.circuit().is_none() {
-            let widest = |stage: usize| all.iter().map(|all| width(&all.states[stage])).fold(0.0, f64::max);
-            assert!(
-                (1..network.stages.len()).all(|stage| widest(stage) == 0.0),
-                "{name}: executions differ on the lattice"
-            );
-        }
         let mut error = 0.0_f64;
+        let ours = by_engine(network, inputs);
+        // On a lattice, but for the last stage, in which values are rounded.
+        let exact = if model.circuit().is_none() { 1..network.stages.len() } else { 0..0 };
         let ways = outputs.runs.iter().map(|(way, outputs)| (way.as_str(), by_name(network, outputs)));
-        for (way, executions) in ways.chain([("formwright", by_engine(network, inputs))]) {
+        for (way, executions) in ways.chain([("formwright", ours.clone())]) {
             assert_eq!(executions.len(), inputs.len(), "{name}, {way}: the batch");
-            for (x, (execution, all)) in inputs.iter().zip(executions.iter().zip(&all)) {
+            for ((x, all), (execution, ours)) in inputs.iter().zip(&all).zip(executions.iter().zip(&ours)) {
                 contained(network, all, execution).unwrap_or_else(|place| panic!("{name}, {way}: {place}, of {x:?}"));
+                assert_eq!(execution.states[exact.clone()], ours.states[exact.clone()], "{name}, {way}: {x:?}");
                 error = error.max(subject.error(x, &execution.output, *bound));
                 assert!(error <= *bound, "{name}, {way}: {error:e} at {x:?}, stated {bound:e}");
             }

@@ -37,6 +37,50 @@ fn connections_are_those_of_the_formulas() {
     }
 }
 
+/// Whether token `i` of `n` sees `j`.
+type Sees = fn(usize, usize, usize) -> bool;
+
+#[test]
+fn names_are_what_their_table_says_pair_by_pair() {
+    let in_ring = |i: usize, j: usize, n: usize| (i.abs_diff(j) == 1 || i.abs_diff(j) == n - 2) && i != j;
+    let rules: [(&str, &[Sees]); 11] = [
+        ("dense", &[|_, _, _| true]),
+        ("window:1", &[|i, j, _| i.abs_diff(j) <= 1]),
+        ("window:3", &[|i, j, _| i.abs_diff(j) <= 3]),
+        ("window:18446744073709551615", &[|_, _, _| true]),
+        ("hub", &[|i, j, _| i == j || i * j == 0]),
+        ("strided:3", &[|i, j, _| i.abs_diff(j) <= 3, |i, j, _| i % 3 == j % 3]),
+        ("strided-causal:2", &[|i, j, _| j <= i && i - j <= 2, |i, j, _| j <= i && (i - j) % 2 == 0]),
+        ("fixed:3", &[|i, j, _| i / 3 == j / 3, |i, j, n| i == j || j % 3 == 2 || j == n - 1]),
+        (
+            "fixed-causal:2",
+            &[|i, j, _| j <= i && i / 2 == j / 2, |i, j, n| j <= i && (i == j || j % 2 == 1 || j == n - 1)],
+        ),
+        ("dilated:2:3", &[|i, j, _| i.abs_diff(j) % 3 == 0 && i.abs_diff(j) <= 6]),
+        ("block:4", &[|i, j, _| i / 4 == j / 4]),
+    ];
+    for n in 1..=13 {
+        let same = |name: &str, layer: &Connections, sees: &dyn Fn(usize, usize) -> bool| {
+            for i in 0..n {
+                let expected: Vec<usize> = (0..n).filter(|j| sees(i, *j)).collect();
+                assert_eq!(layer.keys(i), expected, "{name}, token {i} of {n}");
+            }
+        };
+        for (name, layers) in rules {
+            let pattern = pattern(name, n);
+            assert_eq!(pattern.period(), layers.len());
+            layers.iter().enumerate().for_each(|(l, sees)| same(name, pattern.layer(l), &|i, j| sees(i, j, n)));
+        }
+        same("star", pattern("star", n).layer(0), &|i, j| i == j || i * j == 0 || in_ring(i, j, n));
+        for (name, most) in [("bigbird:3", 7 * n), ("random:2:3", 3 * n)] {
+            if n > 2 {
+                let pattern = pattern(name, n);
+                assert!((0..n).all(|i| pattern.layer(0).sees(i, i)) && pattern.connections() <= most, "{name}, {n}");
+            }
+        }
+    }
+}
+
 /// The table of the sparse theorem, for three sizes: s, and which assumption fails.
 #[test]
 fn named_patterns_satisfy_what_the_table_says() {

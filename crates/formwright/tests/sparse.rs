@@ -1,76 +1,22 @@
 //! Sparse attention (Yun et al. 2020b): the contextual mapping and its invariants on every sequence, both executions, sizes, connections, and the target itself.
 
+#[path = "support/patterns.rs"]
+mod patterns;
 mod support;
 
 use std::collections::BTreeSet;
 
 use formwright::compile::{Model, compile};
+use formwright::construct::yun::context_map;
 use formwright::construct::yun::sparse::Sparse;
-use formwright::construct::yun::{Options, context_map};
 use formwright::error::ErrorKind;
 use formwright::eval::{exact, indexed};
 use formwright::exact::{Int, Rat};
 use formwright::network::{Layer, Sequence, dot};
-use formwright::pattern::{Connections, Family, Pattern};
+use formwright::pattern::Pattern;
 use formwright::target::Source;
+use patterns::{cases, named, options};
 use support::{GENERIC_POSITIONAL, Random, Triple, corners, exact_network, expression, grid, request};
-
-/// A pattern by its name, for the tokens of a triple.
-fn named(name: &str, tokens: usize) -> Pattern {
-    name.parse::<Family>().expect(name).pattern(tokens).expect(name)
-}
-
-/// A path through the tokens in this order, both ways; its steps take turns with the layers of a cycle of `period`.
-fn path(order: &[usize], period: usize) -> Pattern {
-    let layer = |index: usize| {
-        let mut keys: Vec<Vec<usize>> = (0..order.len()).map(|token| vec![token]).collect();
-        for (step, pair) in order.windows(2).enumerate().filter(|(step, _)| step % period == index) {
-            assert!(step < order.len());
-            keys[pair[0]].push(pair[1]);
-            keys[pair[1]].push(pair[0]);
-        }
-        Connections::new(keys).expect("a layer")
-    };
-    Pattern::new(format!("path {order:?}"), (0..period).map(layer).collect()).expect("a cycle")
-}
-
-fn options(pattern: Pattern) -> Options {
-    let sparse = Some(Sparse::new(pattern).expect("Assumption 1"));
-    Options { positional: true, sparse, ..Options::default() }
-}
-
-/// Patterns and sizes on which every sequence is tried; those of the second list have a chain that is not the tokens' own order, and cycles.
-fn cases() -> Vec<(Pattern, Triple)> {
-    let by_name: [(&str, Triple); 14] = [
-        ("dense", (2, 1, 5)),
-        ("dense", (3, 1, 3)),
-        ("dense", (2, 2, 3)),
-        ("window:1", (3, 1, 4)),
-        ("window:1", (3, 2, 2)),
-        ("window:1", (4, 1, 3)),
-        ("window:1", (5, 1, 2)),
-        ("window:2", (5, 1, 2)),
-        ("star", (5, 1, 3)),
-        ("star", (6, 1, 2)),
-        ("strided:2", (4, 1, 3)),
-        ("fixed:2", (5, 1, 2)),
-        ("bigbird:1", (6, 1, 2)),
-        ("random:2:3", (5, 1, 2)),
-    ];
-    let by_path: [(&[usize], usize, Triple); 7] = [
-        (&[0, 2, 1], 2, (3, 1, 4)),
-        (&[1, 0, 2], 2, (3, 2, 2)),
-        (&[0, 2, 1, 3], 2, (4, 1, 3)),
-        (&[2, 0, 3, 1], 3, (4, 1, 2)),
-        (&[1, 3, 0, 2, 4], 2, (5, 1, 2)),
-        (&[4, 1, 3, 0, 2], 4, (5, 1, 2)),
-        (&[1, 0], 2, (2, 2, 2)),
-    ];
-    let mut cases: Vec<(Pattern, Triple)> =
-        by_name.into_iter().map(|(name, triple)| (named(name, triple.0), triple)).collect();
-    cases.extend(by_path.into_iter().map(|(order, period, triple)| (path(order, period), triple)));
-    cases
-}
 
 fn ids(u: &[Rat], state: &Sequence) -> Vec<Rat> {
     state.iter().map(|token| dot(u, token)).collect()

@@ -82,8 +82,7 @@ fn give<'k>(
 /// Attention of tokens to keys, which are tokens too: `keys` lists which of them, as often as they occur.
 pub(super) fn attention(heads: &[Head], tokens: &mut [Vec<Value>], keys: &[usize], format: Format) -> Outcome<()> {
     // One that writes nothing may overflow all the same.
-    let works = |head: &&Head| ![&head.q, &head.k, &head.v, &head.o].into_iter().flatten().all(Row::is_zero);
-    let heads: Vec<&Head> = heads.iter().filter(works).collect();
+    let heads: Vec<&Head> = heads.iter().filter(|head| !head.is_zero()).collect();
     let mut read = Vec::new();
     for head in &heads {
         let mut known = BTreeMap::new();

@@ -74,11 +74,8 @@ fn gained(r: usize, gain: &Row, used: &[(&Dyadic, &Active<'_>)], z: &[Value], fo
         }
         let mut piece = z.to_vec();
         let range = Range { lo: from, hi: to.clone().min(own.range.hi.clone()) };
-        let value = Value::float(range, format);
-        piece
-            .get_mut(place)
-            .into_iter()
-            .for_each(|at| *at = Value { quantum: value.quantum.max(own.quantum), ..value.clone() });
+        let value = Value::float(range, format).at_least(own.quantum);
+        piece.get_mut(place).into_iter().for_each(|at| *at = value.clone());
         let units = used.iter().map(|(weight, unit)| Ok((*weight, activated(unit.row, &piece, format)?)));
         let units = units.collect::<Outcome<Vec<_>>>()?;
         let units: Vec<(&Dyadic, &Active<'_>)> =

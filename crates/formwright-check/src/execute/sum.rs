@@ -42,7 +42,7 @@ impl Value {
     }
 
     /// The same, known to be a multiple of `2^quantum`: rounding multiples of it gives multiples of it.
-    fn at_least(self, quantum: i64) -> Self {
+    pub(super) fn at_least(self, quantum: i64) -> Self {
         Self { quantum: self.quantum.max(quantum), ..self }
     }
 
@@ -169,17 +169,8 @@ pub(super) struct Total {
 impl Sum {
     pub(super) fn new(format: Format) -> Self {
         let (known, other, of_known, of_other) = (Dyadic::ZERO, Range::ZERO, Part::EMPTY, Part::EMPTY);
-        Self {
-            format,
-            known,
-            other,
-            of_known,
-            of_other,
-            products: true,
-            least: Dyadic::ZERO,
-            odd: Vec::new(),
-            even: i64::MAX,
-        }
+        let (products, least, odd, even) = (true, Dyadic::ZERO, Vec::new(), i64::MAX);
+        Self { format, known, other, of_known, of_other, products, least, odd, even }
     }
 
     pub(super) fn known(&mut self, x: &Dyadic) {

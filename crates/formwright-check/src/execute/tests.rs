@@ -14,6 +14,9 @@
     clippy::unwrap_used
 )]
 
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
 use super::attention::{excess, groups, softmax};
 use super::forward::feed_forward;
 use super::sum::{Sum, inverse_power, nearest, snap, times};
@@ -283,7 +286,7 @@ impl Floats {
                         [q, k, v, lines(machine, width, 1, false)]
                     })
                     .collect();
-                let mut masks = vec![Mask { limits: [None; 4], first: false }; heads];
+                let mut masks = vec![Mask { limits: [None; 4], first: false, connections: None }; heads];
                 for mask in &mut masks {
                     let last = Some(tokens as i64 - 1);
                     let limits = [[None; 4], [None; 4], [None, Some(0), None, None], [None, None, last, None]];
@@ -300,6 +303,12 @@ impl Floats {
                         2 => parts[1][3][0].weights[0] *= -1.0,
                         3 => masks[1].limits = [Some(0), Some(0), None, None],
                         _ => {}
+                    }
+                }
+                if masks.iter().all(|mask| mask.limits == [None; 4]) && machine.chance(2) {
+                    let connections = Some(Arc::new(machine.connections(tokens)));
+                    for mask in &mut masks {
+                        mask.connections.clone_from(&connections);
                     }
                 }
                 layers.push(Floor::Attention(parts, masks));
@@ -378,6 +387,13 @@ impl Floor {
 }
 
 impl Machine {
+    /// Every token sees something.
+    fn connections(&mut self, tokens: usize) -> BTreeSet<(usize, usize)> {
+        let mut pairs: BTreeSet<(usize, usize)> = (0..tokens).map(|t| (t, self.below(tokens))).collect();
+        pairs.extend((0..tokens * tokens).map(|pair| (pair / tokens, pair % tokens)).filter(|_| self.chance(3)));
+        pairs
+    }
+
     fn shares(&mut self, scores: &[f64]) -> Vec<f64> {
         let top = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let mut powers = Vec::new();
@@ -510,16 +526,23 @@ fn sweeps(count: u64) -> usize {
         let apart = [0.0, 1.0, 1.0, 1.0, 2.0][machine.below(5)];
         let line = |weights: Vec<f64>, bias: f64| Line { weights, bias };
         let thresholds: Vec<f64> = (0..blocks).map(|_| machine.between(-2, 6) as f64 / 2.0).collect();
-        let block = |b: &f64| {
-            let head = |b: f64, o: f64| {
-                let o = (0..dims).map(|r| line(vec![if r == 0 { o } else { 0.0 }], 0.0)).collect();
-                let read = vec![line(vec![1.0; dims], 0.0)];
-                [vec![line(vec![lambda; dims], -lambda * b)], read.clone(), read, o]
-            };
-            let masks = vec![Mask { limits: [None; 4], first: false }; 2];
-            Floor::Attention(vec![head(*b, step), head(b + apart, -step)], masks)
+        let head = |a: f64, b: f64, o: f64| {
+            let o = (0..dims).map(|r| line(vec![if r == 0 { o } else { 0.0 }], 0.0)).collect();
+            let read = vec![line(vec![a; dims], 0.0)];
+            [vec![line(vec![a * lambda; dims], -lambda * b)], read.clone(), read, o]
         };
-        let floats = Floats { embed: Vec::new(), layers: thresholds.iter().map(block).collect() };
+        let connected = machine.chance(2);
+        let mut layers = Vec::new();
+        for b in &thresholds {
+            let connections = connected.then(|| Arc::new(machine.connections(tokens)));
+            let masks = vec![Mask { limits: [None; 4], first: false, connections }; 2];
+            layers.push(Floor::Attention(vec![head(1.0, *b, step), head(1.0, b + apart, -step)], masks.clone()));
+            // Blocks that do nothing, in between and behind.
+            if machine.chance(4) {
+                layers.push(Floor::Attention(vec![head(0.0, 0.0, 0.0), head(0.0, 0.0, 0.0)], masks));
+            }
+        }
+        let floats = Floats { embed: Vec::new(), layers };
         let start: Vec<Vec<f64>> = (0..tokens)
             .map(|_| {
                 let rest: Vec<f64> = (1..dims).map(|_| machine.number(2)).collect();
@@ -531,7 +554,7 @@ fn sweeps(count: u64) -> usize {
         let value = |r: usize| start.iter().map(|z| Value::point(exact(z[r]))).reduce(|a, b| a.hull(&b)).unwrap();
         let mut hull: Vec<Value> = (0..dims).map(value).collect();
         let Ok(swept @ 1..) = sweep(&network.layers, &mut hull, tokens, machine.format) else { continue };
-        assert_eq!(swept, blocks);
+        assert_eq!(swept, floats.layers.len());
         done += 1;
         for _ in 0..4 {
             let stream = floats.layers.iter().fold(start.clone(), |stream, floor| floor.run(&mut machine, &stream));

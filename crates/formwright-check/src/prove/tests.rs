@@ -357,7 +357,13 @@ fn placed(layers: Vec<Layer>) -> bool {
 /// A head with these rows, which writes the value to a coordinate.
 fn head(q: &[Row], k: &[Row], v: Row, to: usize) -> Head {
     let o = (0..3).map(|r| if r == to { reads(0) } else { blank() }).collect();
-    Head { mask: Mask { limits: [None; 4], first: false }, q: q.to_vec(), k: k.to_vec(), v: vec![v], o }
+    Head {
+        mask: Mask { limits: [None; 4], first: false, connections: None },
+        q: q.to_vec(),
+        k: k.to_vec(),
+        v: vec![v],
+        o,
+    }
 }
 
 #[test]
@@ -369,8 +375,12 @@ fn positions_are_followed_through_the_layers() {
     assert!(!placed(vec![asks(0)]));
     assert!(!placed(vec![attention(&two, &two, reads(1), 2)]), "one of two rows of the keys");
     assert!(!placed(vec![attention(&one, &one, reads(0), 2)]), "values");
-    let masked =
-        |limits| Layer::Attention(vec![Head { mask: Mask { limits, first: false }, ..head(&one, &one, reads(1), 2) }]);
+    let masked = |limits| {
+        Layer::Attention(vec![Head {
+            mask: Mask { limits, first: false, connections: None },
+            ..head(&one, &one, reads(1), 2)
+        }])
+    };
     assert!(placed(vec![masked([None; 4])]) && !placed(vec![masked([None, Some(0), None, None])]));
     // Queries may read it; what is written then depends on it, the rest does not.
     for queries in [vec![reads(0)], two.to_vec()] {

@@ -12,6 +12,8 @@
     clippy::unwrap_used
 )]
 
+use std::sync::Arc;
+
 use super::sweep;
 use crate::certificate::Mask;
 use crate::execute::Value;
@@ -48,7 +50,7 @@ impl Case {
             let q: Vec<f64> = self.reads.iter().map(|a| a * self.lambda).collect();
             let o = (0..self.reads.len()).map(|r| row(&[if r == 0 { o } else { 0.0 }], 0.0)).collect();
             let reads = vec![row(&self.reads, 0.0)];
-            let mask = Mask { limits: [None; 4], first: false };
+            let mask = Mask { limits: [None; 4], first: false, connections: None };
             Head { mask, q: vec![row(&q, -self.lambda * threshold)], k: reads.clone(), v: reads, o }
         };
         vec![head(first, self.writes), head(second, -self.writes)]
@@ -175,6 +177,11 @@ fn a_sweep_reaches_what_its_formula_says() {
     assert!(reached > 500 && refused > 500, "{reached} reached, {refused} refused");
 }
 
+/// Lets each token see the one key.
+fn sees(head: &mut Head, keys: &[usize]) {
+    head.mask.connections = Some(Arc::new(keys.iter().enumerate().map(|(t, k)| (t, *k)).collect()));
+}
+
 /// A change of the heads of one block.
 type Change = fn(&mut Vec<Head>);
 
@@ -186,7 +193,11 @@ fn only_blocks_that_meet_every_hypothesis_are_swept() {
         sweep(&[Layer::Attention(heads)], &mut case.stream(), case.tokens, case.format).unwrap()
     };
     assert_eq!(swept(&plain(), |_| {}), 1);
-    let broken: [Change; 17] = [
+    // What is seen may be anything that both heads see alike.
+    assert_eq!(swept(&plain(), |heads| heads.iter_mut().for_each(|head| sees(head, &[1, 2, 0]))), 1);
+    let broken: [Change; 19] = [
+        |heads| sees(&mut heads[1], &[1, 2, 0]),
+        |heads| heads.iter_mut().zip([[1, 2, 0], [1, 2, 1]]).for_each(|(head, keys)| sees(head, &keys)),
         |heads| heads[0].mask.limits[3] = Some(1),
         |heads| heads[1].mask.limits[0] = Some(0),
         |heads| heads[1].k[0].weights[1].1 = exact(0.25),
@@ -240,4 +251,41 @@ fn a_sweep_ends_where_another_begins() {
     for other in &others {
         assert_eq!(swept(other), 1);
     }
+}
+
+/// A block that does nothing does not end a sweep; one that could overflow, or adds something, does.
+#[test]
+fn idle_blocks_may_stand_between() {
+    let (case, blank) = (Case { thresholds: vec![[1.0, 2.0]], ..plain() }, row(&[], 0.0));
+    let head = case.heads(case.thresholds[0]).remove(0);
+    let idle = |count: usize, change: fn(&mut Head)| {
+        let rows = |rows: &[Row]| vec![blank.clone(); rows.len()];
+        let mut idle =
+            Head { mask: head.mask.clone(), q: rows(&head.q), k: rows(&head.k), v: rows(&head.v), o: rows(&head.o) };
+        change(&mut idle);
+        Layer::Attention(vec![idle; count])
+    };
+    let around = |between: Layer| {
+        let mut z = case.stream();
+        let layers = [case.layers(), vec![between], case.layers()].concat();
+        (sweep(&layers, &mut z, case.tokens, case.format).unwrap(), z)
+    };
+    let mut without = case.stream();
+    assert_eq!(sweep(&[case.layers(), case.layers()].concat(), &mut without, case.tokens, case.format), Ok(2));
+    for count in [1, 2, 3] {
+        assert_eq!(around(idle(count, |_| {})), (3, without.clone()), "{count} heads that do nothing");
+    }
+    let busy: [fn(&mut Head); 5] = [
+        |head| head.q[0] = row(&[], 1.0),
+        |head| head.q[0] = row(&[1.0], 0.0),
+        |head| head.k[0] = row(&[0.0, 1.0], 0.0),
+        |head| head.v[0] = row(&[1.0], 0.0),
+        |head| head.o[1] = row(&[1.0], 0.0),
+    ];
+    for (at, change) in busy.into_iter().enumerate() {
+        assert_eq!(around(idle(2, change)).0, 1, "change {at}");
+    }
+    let gains = vec![blank.clone(); 2];
+    assert_eq!(around(Layer::FeedForward { units: Vec::new(), gains }).0, 1);
+    assert_eq!(sweep(&[idle(2, |_| {})], &mut case.stream(), case.tokens, case.format), Ok(0), "none has begun");
 }

@@ -150,6 +150,14 @@ impl Artifact {
         self
     }
 
+    /// The last run by a cycle of connections: of each layer and token the keys that it sees.
+    pub fn connections(mut self, cycle: &[&[&[usize]]]) -> Self {
+        self.runs.push(format!("connections {}", cycle.len()));
+        let line = |keys: &&[usize]| keys.iter().fold("sees".to_owned(), |line, key| format!("{line} {key}"));
+        self.runs.extend(cycle.iter().flat_map(|layer| layer.iter().map(line)));
+        self
+    }
+
     /// A feed-forward block.
     pub fn forward(mut self, units: &[Unit<'_>]) -> Self {
         let (b, w, h) = (self.blocks, self.width(), units.len());

@@ -42,6 +42,14 @@ pub fn cases() -> Vec<Case> {
     let mut cases: Vec<Case> =
         families.values().map(|artifact| Case { verdict: "accept", why: None, artifact: artifact.clone() }).collect();
     let of = |name: &str| families[name].clone();
+    // Connections by which every token sees every other change nothing.
+    for (name, artifact) in [
+        ("connections", connected(&of("yun-positional-3"), &[DENSE])),
+        ("connections-cycle", connected(&of("yun-positional-3"), &[DENSE, DENSE])),
+        ("connections-box", connected(&of("yun-box-positional"), &[&[&[0, 1], &[0, 1]]])),
+    ] {
+        cases.push(Case { verdict: "accept", why: None, artifact: Artifact { name: name.to_owned(), ..artifact } });
+    }
     let rejected = [format(&of), hashes(&of), weights(&of), targets(&of), claims(&of), mathematics(&of)].concat();
     let all =
         rejected.into_iter().map(|case| ("reject", case)).chain(declined(&of).into_iter().map(|c| ("decline", c)));
@@ -51,6 +59,23 @@ pub fn cases() -> Vec<Case> {
         artifact: Artifact { name: name.to_owned(), ..artifact },
     }));
     cases
+}
+
+/// The keys that each token sees.
+type Layer<'k> = &'k [&'k [usize]];
+
+const DENSE: Layer<'_> = &[&[0, 1, 2], &[0, 1, 2], &[0, 1, 2]];
+
+/// The same with a cycle of connections behind the masks of every run.
+fn connected(artifact: &Artifact, cycle: &[Layer<'_>]) -> Artifact {
+    let keys = |keys: &&[usize]| keys.iter().fold("sees".to_owned(), |line, key| format!("{line} {key}")) + "\n";
+    let sees: String = cycle.iter().flat_map(|layer| layer.iter().map(keys)).collect();
+    let connections = format!("mask * * * * no\nconnections {}\n{sees}", cycle.len());
+    // Behind the last mask of a run comes another run, or the hints.
+    let text = ["run", "cells"].iter().fold(artifact.text().to_owned(), |text, next| {
+        text.replace(&format!("mask * * * * no\n{next}"), &format!("{connections}{next}"))
+    });
+    Artifact { certificate: text.into_bytes(), ..artifact.clone() }
 }
 
 /// Its name, the obligation, what was done, and the files.
@@ -66,6 +91,7 @@ fn format(of: &impl Fn(&str) -> Artifact) -> Vec<Spoilt> {
         let kept = lines.iter().filter(|line| line.split(' ').next() != Some(word));
         text(kept.copied().collect::<Vec<_>>().join("\n") + "\n")
     };
+    let sparse = |cycle: &[Layer<'_>]| connected(&of("yun-positional-3"), cycle);
     let swapped = [&[lines[0], lines[2], lines[1]], &lines[3..]].concat().join("\n") + "\n";
     let cases = [
         ("format-version", "a version that does not exist", replaced("certificate 1", "certificate 2")),
@@ -100,6 +126,11 @@ fn format(of: &impl Fn(&str) -> Artifact) -> Vec<Spoilt> {
         ("format-cells", "a count with a plus sign", line("cells", "+4")),
         ("format-margins", "one margin instead of two", line("margins", "0")),
         ("format-end", "the end is missing", without("end")),
+        ("format-connections-empty", "a cycle of no layers", sparse(&[])),
+        ("format-connections-token", "a token that there is not", sparse(&[&[&[0, 1, 2], &[0, 1, 3], &[0, 1, 2]]])),
+        ("format-connections-nothing", "a token that sees nothing", sparse(&[&[&[0, 1, 2], &[], &[0, 1, 2]]])),
+        ("format-connections-order", "tokens in another order", sparse(&[&[&[0, 1, 2], &[0, 2, 1], &[0, 1, 2]]])),
+        ("format-connections-short", "a line too few", sparse(&[&[&[0, 1, 2], &[0, 1, 2]]])),
     ];
     cases.into_iter().map(|(name, what, artifact)| (name, "format", what, artifact)).collect()
 }
@@ -248,6 +279,11 @@ fn claims(of: &impl Fn(&str) -> Artifact) -> Vec<Spoilt> {
         ("claim-bound", "a bound below 0", plain.with_line("bound", "-1/1000000")),
         ("claim-mask", "a token that sees nothing", heads.with_line("mask", "1 1 * * no")),
         (
+            "claim-connections",
+            "connections, and a mask besides",
+            connected(&of("yun-positional-3"), &[DENSE]).with_line("mask", "* 2 * * no"),
+        ),
+        (
             "claim-domain",
             "integers are claimed of a target on an interval",
             boxed.with_line("over", "integers").with_line("norm", "sup"),
@@ -290,7 +326,15 @@ fn mathematics(of: &impl Fn(&str) -> Artifact) -> Vec<Spoilt> {
         file["values"][6][1][0] = json!((entry + Rat::new(1, 1000)).to_string());
     };
     let body = |artifact: &Artifact, body: Value| changed(artifact, |file| file["ast"]["body"]["each"] = body.clone());
+    let sparse = |cycle: &[Layer<'_>]| connected(&of("yun-positional-3"), cycle);
     vec![
+        (
+            "point-connections",
+            "point",
+            "a token that does not see all others",
+            sparse(&[&[&[0, 1], &[0, 1, 2], &[0, 1, 2]]]),
+        ),
+        ("point-connections-cycle", "point", "the same in one layer of a cycle", sparse(&[DENSE, &[&[0], &[1], &[2]]])),
         ("finite-embedding", "finite", "an embedding that overflows", weight(&plain, "embed.weight", 0, f64::MAX)),
         (
             "finite-single",

@@ -55,7 +55,11 @@ pub(super) fn text(
             let _ = write!(line, " ff {}", part.hidden);
         }
         lines.push(line);
-        lines.extend(run.attention.iter().flat_map(|part| &part.masks).map(mask));
+        if let Some(AttentionRun { masks, connections, .. }) = &run.attention {
+            lines.extend(masks.iter().map(mask));
+            lines.extend((!connections.is_empty()).then(|| format!("connections {}", connections.len())));
+            lines.extend(connections.iter().flat_map(|layer| (0..layer.tokens()).map(|token| sees(layer.keys(token)))));
+        }
     }
     let (cells, margins) = cells(model);
     lines.extend([format!("cells {cells}"), format!("margins {} {}", margins.low, margins.high), "end".to_owned()]);
@@ -82,6 +86,10 @@ fn mask(mask: &Mask) -> String {
     let [low, high] = [mask.relative.0, mask.relative.1].map(limit);
     let [from, to] = [mask.absolute.0, mask.absolute.1].map(limit);
     format!("mask {low} {high} {from} {to} {}", if mask.first { "yes" } else { "no" })
+}
+
+fn sees(keys: &[usize]) -> String {
+    keys.iter().fold("sees".to_owned(), |line, key| format!("{line} {key}"))
 }
 
 /// The cells a side, and what is cut off each; a circuit has none.

@@ -536,6 +536,7 @@ pub fn read(dir: &Path) -> Result<Model> {
         other => return Err(wrong(&format!("domain '{other}', expected box or all"))),
     };
     let sparse = common.sparse.map(|written| Sparse::new(written.pattern)).transpose()?;
+    sparse.iter().try_for_each(|sparse| sparse.check(&common.grid)).map_err(|error| wrong(error.headline()))?;
     let options = Options { positional: common.positional, as_printed, everywhere, sparse, ..Options::default() };
     let WrittenTolerance { eps, norm, lipschitz } = common.tolerance;
     let norm = norm.map(|name| name.parse()).transpose()?;

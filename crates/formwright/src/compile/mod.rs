@@ -35,6 +35,7 @@ use crate::exact::{Int, Rat};
 use crate::lattice::Grid;
 use crate::lower::{self, Format};
 use crate::network::{AttentionKind, Coordinate, FloatNetwork, LayerKind, Network, Sequence, Size};
+use crate::pattern::{Connections, Pattern};
 use crate::target::{Source, Symmetry, Target};
 
 pub use asked::Asked;
@@ -297,6 +298,18 @@ impl Model {
     /// The pattern of sparse attention, with what the construction found of it.
     pub fn sparse(&self) -> Option<&Sparse> {
         self.lattice()?.options.sparse.as_deref()
+    }
+
+    /// What tokens see in its attention layers, where that is not everything: the pattern, or the layers of a float network that differ, in their order.
+    pub fn connections(&self) -> Option<Pattern> {
+        if let Some(sparse) = self.sparse() {
+            return Some(sparse.pattern().clone());
+        }
+        let mut cycle: Vec<Connections> = Vec::new();
+        for run in self.float()?.runs.iter().filter_map(|run| run.attention.as_ref()) {
+            cycle.extend(run.connections.iter().filter(|layer| !cycle.contains(layer)).cloned().collect::<Vec<_>>());
+        }
+        Pattern::new(self.attention(), cycle).ok()
     }
 
     /// `softmax`, or what else realises a circuit's sums; `hardmax` if the network is exact; `sparse:` and a pattern.
@@ -599,7 +612,6 @@ impl Model {
         if let Some(sparse) = self.sparse() {
             summary["sparse"] = json!({
                 "pattern": sparse.pattern(),
-                "connections": sparse.pattern().connections(),
                 "chain": sparse.order(),
                 "hops": sparse.hops(),
             });

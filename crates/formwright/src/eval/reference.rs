@@ -26,6 +26,7 @@ use super::{Part, check_network, check_tokens, stages};
 use crate::error::Result;
 use crate::exact::{Int, Rat};
 use crate::network::{AttentionKind, AttentionRun, FeedForwardRun, FloatAffine, FloatNetwork, Mask, Sequence};
+use crate::pattern::Connections;
 
 /// The places after the binary point of the first attempt and of the last one.
 const PLACES: (usize, usize) = (512, 16_384);
@@ -437,6 +438,8 @@ struct Head {
     size: usize,
     kind: Kind,
     mask: Mask,
+    /// What the tokens see instead, if the block has connections.
+    connections: Option<Connections>,
     q: Fixed,
     q_bias: Vec<Int>,
     k: Fixed,
@@ -459,9 +462,18 @@ impl Head {
             let k = Fixed::new(&run.k[head * m * width..][..m * width]);
             let kind = Kind::new(run, head, run.v.len() / (mv * width));
             let ov = Fixed { places: o.places + v.places, entries };
-            Self { size: m, kind, mask: run.masks[place], q, q_bias, k, ov }
+            let connections = run.connections_of(block).cloned();
+            Self { size: m, kind, mask: run.masks[place], connections, q, q_bias, k, ov }
         };
         range.clone().enumerate().map(head).collect()
+    }
+
+    /// What token `i` sees, in its order.
+    fn seen(&self, i: usize, tokens: usize) -> Vec<usize> {
+        match &self.connections {
+            Some(connections) => connections.keys(i).to_vec(),
+            None => self.mask.keys(i, tokens).positions().collect(),
+        }
     }
 
     /// The keys of all tokens.
@@ -476,7 +488,7 @@ impl Head {
             (0..self.size).map(|row| dot(self.q.row(row, z.len()), z, &self.q_bias[row] << bits)).collect();
         match &self.kind {
             Kind::Softmax => {
-                let keys: Vec<&Vec<Ball>> = self.mask.keys(i, keys.len()).positions().map(|j| &keys[j]).collect();
+                let keys: Vec<&Vec<Ball>> = self.seen(i, keys.len()).into_iter().map(|j| &keys[j]).collect();
                 scores_to_weights(&keys, &query, bits + self.k.places + self.q.places, bits)
             }
             Kind::Average => {
@@ -602,7 +614,7 @@ fn attend(heads: &[Head], state: &mut State, bits: usize) {
         (0..width).for_each(|a| matrices[i][a * width + a].mid = Int::ONE << (bits + places));
         for (head, keys) in heads.iter().zip(&keys) {
             let weights = head.weights(&state[i], i, keys, bits);
-            for (j, weight) in head.mask.keys(i, state.len()).positions().zip(weights) {
+            for (j, weight) in head.seen(i, state.len()).into_iter().zip(weights) {
                 matrices[j].iter_mut().zip(&head.ov.entries).for_each(|(entry, ov)| entry.add_scaled(ov, &weight));
             }
         }

@@ -19,7 +19,7 @@
 //!
 //! What is seen is computed from the positions, `[heads, tokens, tokens]`, so that one file serves every length that the network accepts; where
 //! nothing is hidden there is no such node. Every query sees a key, so the largest score is finite and what is not seen has the exponential
-//! `exp(−∞) = 0`, exactly. The side of the tokens is open where the network accepts several lengths; that of the batch is always open.
+//! `exp(−∞) = 0`, exactly. Connections are truth values, `[p, tokens, tokens]`, of which a block takes its own. The side of the tokens is open where the network accepts several lengths; that of the batch is always open.
 //!
 //! A run of several blocks is one `Scan` over its stacked weights that carries `z`, since onnxruntime takes time quadratic in the number
 //! of nodes to load a model; a single block stands in the graph itself. `stage.embed` and `stage.NAME`, if asked for, are the residual
@@ -34,7 +34,8 @@ use prost::Message;
 
 use crate::artifact::tensors;
 use crate::error::{Error, Result};
-use crate::network::{FloatNetwork, Mask, Precision, Run};
+use crate::network::{AttentionRun, FloatNetwork, Mask, Precision, Run};
+use crate::pattern::Connections;
 use proto::{
     AttributeProto, Dimension, DimensionProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto,
     StringStringEntryProto, TensorProto, TensorShapeProto, TensorTypeProto, TypeProto, ValueInfoProto,
@@ -109,10 +110,10 @@ fn fixed(side: usize) -> Dimension {
 }
 
 /// A name with the type of a tensor.
-fn value(name: &str, precision: Precision, sides: impl IntoIterator<Item = Dimension>) -> ValueInfoProto {
+fn value(name: &str, elem_type: i32, sides: impl IntoIterator<Item = Dimension>) -> ValueInfoProto {
     let dim = sides.into_iter().map(|side| DimensionProto { value: Some(side) }).collect();
     let shape = TensorShapeProto { dim };
-    let tensor = TensorTypeProto { elem_type: element(precision), shape: Some(shape) };
+    let tensor = TensorTypeProto { elem_type, shape: Some(shape) };
     ValueInfoProto { name: name.to_owned(), r#type: Some(TypeProto { tensor_type: Some(tensor) }) }
 }
 
@@ -143,9 +144,15 @@ fn scalar(precision: Precision, number: f64) -> TensorProto {
     }
 }
 
-/// A tensor of truth values or of integers, one for each head, to be compared with `[heads, tokens, tokens]`.
+/// A tensor of truth values or of integers.
+fn plain(data_type: i32, sides: &[usize], raw_data: Vec<u8>) -> TensorProto {
+    let dims = sides.iter().map(|side| number(*side)).collect();
+    TensorProto { dims, data_type, name: String::new(), raw_data: Some(raw_data) }
+}
+
+/// The same, one for each head, to be compared with `[heads, tokens, tokens]`.
 fn of_heads(data_type: i32, raw_data: Vec<u8>, heads: usize) -> TensorProto {
-    TensorProto { dims: vec![number(heads), 1, 1], data_type, name: String::new(), raw_data: Some(raw_data) }
+    plain(data_type, &[heads, 1, 1], raw_data)
 }
 
 const BOOL: i32 = 9;
@@ -239,6 +246,18 @@ impl Nodes {
         seen
     }
 
+    /// What the tokens see in the layers of a cycle, `[layers, tokens, tokens]`.
+    fn connected(&mut self, cycle: &[Connections], at: &str) -> String {
+        let tokens = cycle.first().map_or(0, Connections::tokens);
+        let sees = |layer: &Connections| {
+            let mut seen = vec![0; tokens * tokens];
+            (0..tokens).for_each(|i| layer.keys(i).iter().for_each(|j| seen[i * tokens + j] = 1));
+            seen
+        };
+        let seen = cycle.iter().flat_map(sees).collect();
+        self.constant(plain(BOOL, &[cycle.len(), tokens, tokens], seen), format!("{at}.connections"))
+    }
+
     /// `z wᵀ + b` with the weights as they are stored.
     fn affine(&mut self, z: &str, at: &str) -> String {
         let rows = self.transpose(&format!("{at}.weight"), &[1, 0], format!("{at}.weight.rows"));
@@ -272,32 +291,44 @@ struct Writer<'n> {
     after: Vec<Option<String>>,
     /// What masks are computed from, where there are any.
     positions: Option<[String; 2]>,
+    /// Whether the score of what is hidden has its node.
+    hides: bool,
 }
 
 impl<'n> Writer<'n> {
     fn new(network: &'n FloatNetwork) -> Self {
-        Self { network, nodes: Nodes::default(), after: vec![None; network.stages.len()], positions: None }
+        Self {
+            network,
+            nodes: Nodes::default(),
+            after: vec![None; network.stages.len()],
+            positions: None,
+            hides: false,
+        }
     }
 
     /// The type of `[batch, tokens, side]`.
     fn value(&self, name: &str, side: usize) -> ValueInfoProto {
         let (least, most) = self.network.lengths;
         let tokens = if least == most { fixed(most) } else { open("tokens") };
-        value(name, self.network.precision, [open("batch"), tokens, fixed(side)])
+        value(name, element(self.network.precision), [open("batch"), tokens, fixed(side)])
     }
 
     /// What the heads of a run see, if anything is hidden.
     fn seen(&mut self, run: &Run, first: usize) -> Option<String> {
-        let masks = &run.attention.as_ref()?.masks;
-        if masks.iter().all(Mask::is_all) {
+        let AttentionRun { masks, connections, .. } = run.attention.as_ref()?;
+        if connections.is_empty() && masks.iter().all(Mask::is_all) {
             return None;
         }
-        let positions = if let Some(positions) = &self.positions {
-            positions.clone()
-        } else {
-            let precision = self.network.precision;
-            self.nodes.constant(scalar(precision, f64::NEG_INFINITY), "hidden".to_owned());
-            self.positions.insert(self.nodes.positions()).clone()
+        if !std::mem::replace(&mut self.hides, true) {
+            self.nodes.constant(scalar(self.network.precision, f64::NEG_INFINITY), "hidden".to_owned());
+        }
+        if !connections.is_empty() {
+            let cycle = &connections[..connections.len().min(run.blocks)];
+            return Some(self.nodes.connected(cycle, &format!("{first}.attn")));
+        }
+        let positions = match &self.positions {
+            Some(positions) => positions.clone(),
+            None => self.positions.insert(self.nodes.positions()).clone(),
         };
         self.nodes.seen(masks, &positions, &format!("{first}.attn.mask"))
     }
@@ -377,7 +408,7 @@ impl<'n> Writer<'n> {
     fn scan(&mut self, z: &str, run: &Run, first: usize) -> String {
         let (precision, width) = (self.network.precision, self.network.width());
         // The body sees it as a name of the graph around it.
-        let seen = self.seen(run, first);
+        let mut seen = self.seen(run, first);
         let Weights { attention, feed_forward } = self.weights(run, first);
         let stacked: Vec<(String, Vec<usize>)> =
             attention.into_iter().flatten().chain(feed_forward.into_iter().flatten()).collect();
@@ -385,6 +416,23 @@ impl<'n> Writer<'n> {
         let (mut body, mut out) = (Nodes::default(), carried.clone());
         let slices: Vec<String> = stacked.iter().map(|(name, _)| format!("{name}.block")).collect();
         let mut names = slices.iter().map(String::as_str);
+        let (mut scanned, mut input): (Vec<&str>, _) =
+            (stacked.iter().map(|(name, _)| name.as_str()).collect(), vec![self.value(&carried, width)]);
+        let slice = |((_, sides), name): (&(String, Vec<usize>), &String)| {
+            value(name, element(precision), sides.iter().copied().map(fixed))
+        };
+        input.extend(stacked.iter().zip(&slices).map(slice));
+        let period = run.attention.as_ref().map_or(0, |a| a.connections.len()).min(run.blocks);
+        let layers = format!("{first}.attn.layers");
+        if period > 1 {
+            // Each block takes its layer of the cycle.
+            let numbers = (0..run.blocks).flat_map(|block| number(block % period).to_le_bytes()).collect();
+            scanned.push(&layers);
+            self.nodes.constant(plain(INT64, &[run.blocks], numbers), layers.clone());
+            let layer = format!("{first}.attn.layer");
+            input.push(value(&layer, INT64, []));
+            seen = seen.map(|seen| body.plain("Gather", &[&seen, &layer], format!("{first}.attn.seen")));
+        }
         if let Some(a) = &run.attention {
             let weights: Vec<&str> = names.by_ref().take(a.tensors(self.network.tokens, width).len()).collect();
             out = body.attention(&out, a, &weights, seen.as_deref(), &format!("{first}.attn"));
@@ -395,19 +443,16 @@ impl<'n> Writer<'n> {
             out = body.feed_forward(&out, weights, &format!("{first}.ff"));
             self.after[f.stage] = Some(format!("{first}.run"));
         }
-        let slice = |((_, sides), name): (&(String, Vec<usize>), &String)| {
-            value(name, precision, sides.iter().copied().map(fixed))
-        };
         let graph = GraphProto {
             node: body.0,
             name: format!("{first}.block"),
             initializer: Vec::new(),
-            input: std::iter::once(self.value(&carried, width)).chain(stacked.iter().zip(&slices).map(slice)).collect(),
+            input,
             output: vec![self.value(&out, width)],
         };
         let body = AttributeProto { name: "body".to_owned(), g: Some(graph), kind: 5, ..AttributeProto::default() };
-        let inputs: Vec<&str> = std::iter::once(z).chain(stacked.iter().map(|(name, _)| name.as_str())).collect();
-        let attributes = vec![body, int("num_scan_inputs", number(stacked.len()))];
+        let attributes = vec![body, int("num_scan_inputs", number(scanned.len()))];
+        let inputs: Vec<&str> = std::iter::once(z).chain(scanned).collect();
         self.nodes.add("Scan", &inputs, attributes, format!("{first}.run"))
     }
 

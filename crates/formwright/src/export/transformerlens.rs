@@ -449,6 +449,14 @@ fn direction(network: &FloatNetwork) -> Result<bool> {
                 ))
                 .map_err(|error| error.note("try", "build it with --attention softmax"));
             }
+            if !a.connections.is_empty() {
+                return declined(format!("block {block} has connections, for which TransformerLens has no mask"))
+                    .map_err(|error| {
+                        error
+                            .note("reason", "there, either all heads of a model see everything, or all are causal")
+                            .note("try", "--format onnx, which has them")
+                    });
+            }
             for (head, mask) in a.masks.iter().enumerate() {
                 let causal = Mask { first: false, ..*mask } == Mask::CAUSAL;
                 if !(causal || mask.is_all()) || first.is_some_and(|first| first != causal) {

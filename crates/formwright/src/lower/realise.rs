@@ -21,7 +21,7 @@
 //! average      γ(n + 1) ⊕ rest                 n − 1 in the sum, 1 for 1/n, 1 for its product
 //! linformer    2η ⊕ γ(n + 2k + 1) ⊕ rest       scores are 0, so softmax over k as above; n in each mixture; 1 for v/n
 //! performer    2η ⊕ γ(n + k + 5) ⊕ rest        n in Σ_j, k in Σ_a; twice k^{-1/2}, rounded, and its product, or one division by k; 1 for v/n
-//! hub          as softmax                      the second layer has one key, of weight exp(0)/exp(0) = 1, and registers hold what was put in: nothing is rounded
+//! hub          as softmax                      the second layer has one key, of weight exp(0)/exp(0) = 1; what registers hold is read as it is, or flushed
 //! constant     2η ⊕ γ(n + k + 9) ⊕ rest        the exponents w_a − ½ are exact; o/λ, its product, R(t) − R(−t), and the way through a register
 //! ```
 //!
@@ -67,7 +67,6 @@ impl Loss {
         };
         // Up to 2^16 terms are flushed, and what a constant row loses is divided by λ/(1/k)Σ_a exp(w_a − ½) ≥ √λ ≥ exp(-7/2) > 2^-6.
         let scale = match realisation {
-            Realisation::Softmax | Realisation::Hub { .. } => 1.0,
             Realisation::Performer { form: Form::ConstantRow, .. } => 64.0 * (1.0 + float(tokens) / 65536.0),
             _ => 1.0 + float(tokens) / 65536.0,
         };
@@ -218,12 +217,13 @@ fn with_hub(mut network: FloatNetwork, hub: usize) -> Result<FloatNetwork> {
     let (gather, spread) = gather.and_then(|gather| Ok((gather, spread?))).map_err(Error::input)?;
     let mut runs = Vec::new();
     for run in std::mem::take(&mut network.runs) {
+        let Some(attention) = &run.attention else {
+            let feed_forward = run.feed_forward.as_ref().map(|layer| wide_layers(layer, run.blocks, width, wide));
+            runs.push(Run { feed_forward, ..run });
+            continue;
+        };
         for block in 0..run.blocks {
             let feed_forward = run.feed_forward.as_ref().map(|layer| wide_layer(layer, block, width, wide));
-            let Some(attention) = &run.attention else {
-                runs.push(Run { blocks: 1, attention: None, feed_forward });
-                continue;
-            };
             let part =
                 |tensor: &[f64]| tensor[block * (tensor.len() / run.blocks)..][..tensor.len() / run.blocks].to_vec();
             let (heads, mv) = (attention.heads, attention.value_size);
@@ -266,7 +266,8 @@ fn with_hub(mut network: FloatNetwork, hub: usize) -> Result<FloatNetwork> {
     Ok(network)
 }
 
-/// The layer that empties some registers: `t - R(t) + R(-t) = 0`, in any order.
+/// The layer that empties some registers: `t - R(t) + R(-t) = 0`, in any order; of what is below the normal range something may stay, where it is kept in one
+/// place and flushed in another, but never more than that.
 fn emptied(stage: usize, registers: Range<usize>, wide: usize) -> FeedForwardRun {
     let hidden = 2 * registers.len();
     let (mut w1, mut w2) = (vec![0.0; hidden * wide], vec![0.0; wide * hidden]);
@@ -345,6 +346,14 @@ fn add_coordinate(network: &mut FloatNetwork, mut name: String, meaning: &str) {
 /// Rows of one length, filled up with zeros.
 fn widened(rows: &[f64], width: usize, wide: usize) -> Vec<f64> {
     rows.chunks_exact(width).flat_map(|row| row.iter().copied().chain(std::iter::repeat_n(0.0, wide - width))).collect()
+}
+
+/// The feed-forward layers of all blocks in the wider stream.
+fn wide_layers(layer: &FeedForwardRun, blocks: usize, width: usize, wide: usize) -> FeedForwardRun {
+    let parts: Vec<FeedForwardRun> = (0..blocks).map(|block| wide_layer(layer, block, width, wide)).collect();
+    let all = |tensor: fn(&FeedForwardRun) -> &Vec<f64>| parts.iter().flat_map(tensor).copied().collect();
+    let (w1, b1) = (all(|part| &part.w1), all(|part| &part.b1));
+    FeedForwardRun { w1, b1, w2: all(|part| &part.w2), b2: all(|part| &part.b2), ..*layer }
 }
 
 /// A feed-forward layer of one block in the wider stream.

@@ -430,6 +430,7 @@ impl FloatNetwork {
             feed_forward_layers: count(feed_forward().map(|(blocks, _)| blocks).sum()),
             heads,
             head_size,
+            connections: attention().flat_map(|(_, a)| &a.connections).map(Connections::count).max(),
             hidden,
             parameters: count(entries(&tensors)),
             parameters_uniform: count(ends) + count(blocks) * count(block),

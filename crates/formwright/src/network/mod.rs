@@ -77,6 +77,11 @@ pub trait Generator: fmt::Debug + Send + Sync {
     /// How many layers there are and how large, by formula.
     fn size(&self) -> StageSize;
 
+    /// The connections of the densest layer, where tokens do not see all others.
+    fn connections(&self) -> Option<usize> {
+        None
+    }
+
     /// The layers, in order, made on demand.
     fn layers(&self) -> Box<dyn Iterator<Item = Result<Layer>> + '_>;
 

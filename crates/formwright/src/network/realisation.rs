@@ -107,6 +107,15 @@ impl Realisation {
         matches!(self, Self::Linformer { .. } | Self::Performer { .. })
     }
 
+    /// How many blocks stand before the one that ends a sum, and whether the feed-forward layer behind it has a block of its own.
+    pub(crate) fn more_blocks(&self) -> (usize, bool) {
+        match self {
+            Self::Hub { .. } => (1, true),
+            Self::Performer { form: Form::ConstantRow, .. } => (0, true),
+            _ => (0, false),
+        }
+    }
+
     /// What its heads do on rationals, where queries and keys are 0: softmax and averages weigh every token by `1/n`; a Linformer has
     /// `k` equal scores, hence `k` times `1/k` of the sum, and so has a Performer, whose features are all `k^{-1/2}`. `None` where that is not
     /// rational, or no sum.

@@ -35,6 +35,9 @@ pub struct Size {
     pub heads: usize,
     /// The largest head.
     pub head_size: usize,
+    /// The connections of the densest attention layer; nothing where no layer has them, and what is seen is up to masks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub connections: Option<usize>,
     /// The widest hidden layer.
     pub hidden: usize,
     /// Entries of all weight matrices and biases, zeros included, embedding, positions and read-out too.
@@ -63,6 +66,7 @@ pub(super) fn size(network: &Network) -> Size {
         feed_forward_layers: Int::ZERO,
         heads: 0,
         head_size: 0,
+        connections: None,
         hidden: 0,
         parameters: Int::ZERO,
         parameters_uniform: Int::ZERO,
@@ -79,6 +83,7 @@ pub(super) fn size(network: &Network) -> Size {
         match stage.generator.kind() {
             LayerKind::Attention => {
                 size.attention_layers += &part.layers;
+                size.connections = size.connections.max(stage.generator.connections());
                 size.heads = size.heads.max(part.heads);
                 size.head_size = size.head_size.max(part.head_size);
                 size.parameters += &(&part.layers * attention_parameters(part.heads, part.head_size, width));

@@ -85,7 +85,8 @@ impl Assumptions {
         let words = self.in_words();
         let failing = words.iter().find(|words| !words.contains("holds")).map_or("", String::as_str);
         let (name, tokens) = (pattern.name(), pattern.tokens());
-        Err(Error::declined(format!("the pattern {name} does not satisfy Assumption 1 for {tokens} tokens"))
+        let does = if failing.contains("is open") { "is not known to" } else { "does not" };
+        Err(Error::declined(format!("the pattern {name} {does} satisfy Assumption 1 for {tokens} tokens"))
             .note("witness", failing)
             .note(
                 "theorem",

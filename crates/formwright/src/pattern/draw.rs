@@ -17,21 +17,23 @@ impl Pattern {
 
     /// As an SVG picture, with the counts.
     pub fn to_svg(&self) -> String {
+        let style = "<style>.unseen{fill:#eef1f5}.seen{fill:#1f5fa8}@media(prefers-color-scheme:dark){.unseen{fill:#252b33}.seen{fill:#7db7f2}}</style>";
+        self.svg(style)
+    }
+
+    /// The same with a style, or with none where the page has one.
+    pub(crate) fn svg(&self, style: &str) -> String {
         let (n, gap) = (self.tokens(), 2);
-        let width = self.period() * (n + gap) - gap;
-        let title = |layer: usize| {
-            format!("layer {} of {}: {} connections of {}", layer + 1, self.period(), self.layer(layer).count(), n * n)
-        };
+        let (width, height) = (self.period() * (n + gap) - gap + 2, n + 2);
         let mut svg = format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"-1 -1 {} {}\" width=\"{}\" role=\"img\" shape-rendering=\"crispEdges\">\n<title>{}, {n} tokens</title>\n\
-             <style>rect{{fill:#eef1f5}}path{{fill:#1f5fa8}}@media(prefers-color-scheme:dark){{rect{{fill:#252b33}}path{{fill:#7db7f2}}}}</style>\n",
-            width + 2,
-            n + 2,
-            (8 * (width + 2)).min(1600),
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"-1 -1 {width} {height}\" width=\"{}\" role=\"img\" \
+             shape-rendering=\"crispEdges\"><title>{}, {n} tokens</title>{style}\n",
+            (8 * width).clamp(160, 1200),
             self.name(),
         );
         for layer in 0..self.period() {
-            let left = layer * (n + gap);
+            let (left, count) = (layer * (n + gap), self.layer(layer).count());
+            let title = format!("layer {} of {}: {count} connections of {}", layer + 1, self.period(), n * n);
             // Neighbours of a row are one rectangle.
             let mut runs = String::new();
             for i in 0..n {
@@ -39,11 +41,8 @@ impl Pattern {
                     let _ = write!(runs, "M{} {i}h{}v1h-{}z", left + run[0], run.len(), run.len());
                 }
             }
-            let _ = writeln!(
-                svg,
-                "<g><title>{}</title><rect x=\"{left}\" y=\"0\" width=\"{n}\" height=\"{n}\"/><path d=\"{runs}\"/></g>",
-                title(layer)
-            );
+            let all = format!("<rect class=\"unseen\" x=\"{left}\" y=\"0\" width=\"{n}\" height=\"{n}\"/>");
+            let _ = writeln!(svg, "<g><title>{title}</title>{all}<path class=\"seen\" d=\"{runs}\"/></g>");
         }
         svg + "</svg>\n"
     }

@@ -51,9 +51,15 @@ impl Connections {
         Ok(Self(keys))
     }
 
-    /// By a rule: whether the query of token `i` sees the key of token `j`.
-    fn by(tokens: usize, sees: impl Fn(usize, usize) -> bool) -> Self {
-        Self((0..tokens).map(|i| (0..tokens).filter(|j| sees(i, *j)).collect()).collect())
+    /// By a rule: the keys that the query of token `i` sees, in any order, some perhaps named twice. It takes as many steps as there are connections.
+    fn by(tokens: usize, keys: impl Fn(usize) -> Vec<usize>) -> Self {
+        let in_order = |i: usize| {
+            let mut keys = keys(i);
+            keys.sort_unstable();
+            keys.dedup();
+            keys
+        };
+        Self((0..tokens).map(in_order).collect())
     }
 
     /// The number of tokens.

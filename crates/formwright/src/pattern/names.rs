@@ -85,44 +85,46 @@ impl Family {
 
     /// The pattern for so many tokens.
     pub fn pattern(self, tokens: usize) -> Result<Pattern> {
+        let all = || (0..tokens).collect::<Vec<usize>>();
         let cycle = match self {
-            Self::Dense => vec![Connections::by(tokens, |_, _| true)],
+            Self::Dense => vec![Connections::by(tokens, |_| all())],
             Self::Window { half_width } => vec![window(tokens, half_width)],
             Self::Star => {
+                // The ring of the others, 1 to n - 1.
                 let ring = tokens.saturating_sub(1);
-                let neighbours = move |i: usize, j: usize| (i + 1) % ring == j % ring || (j + 1) % ring == i % ring;
-                vec![Connections::by(tokens, |i, j| i == j || i == 0 || j == 0 || neighbours(i - 1, j - 1))]
+                let behind = |i: usize| i % ring + 1;
+                let before = |i: usize| (i + ring - 2) % ring + 1;
+                let keys = |i: usize| if i == 0 { all() } else { vec![0, i, behind(i), before(i)] };
+                vec![Connections::by(tokens, keys)]
             }
-            Self::Hub => vec![Connections::by(tokens, |i, j| i == j || i == 0 || j == 0)],
+            Self::Hub => vec![Connections::by(tokens, |i| if i == 0 { all() } else { vec![0, i] })],
             Self::Strided { width, causal } => {
-                let stride = Connections::by(tokens, |i, j| i % width == j % width);
+                let stride = Connections::by(tokens, |i| (i % width..tokens).step_by(width).collect());
                 within(vec![window(tokens, width), stride], causal)
             }
             Self::Fixed { width, causal } => {
-                let last = |j: usize| (j + 1).is_multiple_of(width) || j + 1 == tokens;
-                let summary = Connections::by(tokens, |i, j| i == j || last(j));
+                let last = || (width - 1..tokens - 1).step_by(width).chain([tokens - 1]);
+                let summary = Connections::by(tokens, |i| last().chain([i]).collect());
                 within(vec![block(tokens, width), summary], causal)
             }
             Self::Bigbird { seed } => {
+                let drawn = drawn(seed, 2.min(tokens.saturating_sub(1)), tokens);
                 let near = window(tokens, 1);
-                let mut state = seed;
-                let drawn: Vec<Vec<usize>> =
-                    (0..tokens).map(|i| others(&mut state, i, 2.min(tokens - 1), tokens)).collect();
-                let sees = |i: usize, j: usize| i == 0 || j == 0 || near.sees(i, j) || drawn[i].contains(&j);
-                vec![Connections::by(tokens, sees)]
+                let keys = |i: usize| if i == 0 { all() } else { [&[0], near.keys(i), &drawn[i]].concat() };
+                vec![Connections::by(tokens, keys)]
             }
             Self::Random { keys, seed } => {
                 if keys >= tokens {
                     return Err(Error::input(format!("{self}: a token has only {} others to see", tokens - 1))
-                        .note("try", format!("random:{}:{seed}, or more --tokens", tokens - 1)));
+                        .note("try", format!("fewer, or --tokens {} or more", keys.saturating_add(1))));
                 }
-                let mut state = seed;
-                let drawn: Vec<Vec<usize>> = (0..tokens).map(|i| others(&mut state, i, keys, tokens)).collect();
-                vec![Connections::by(tokens, |i, j| i == j || drawn[i].contains(&j))]
+                let drawn = drawn(seed, keys, tokens);
+                vec![Connections::by(tokens, |i| [&[i], drawn[i].as_slice()].concat())]
             }
             Self::Dilated { half_width, gap } => {
-                let near = |i: usize, j: usize| i.abs_diff(j).is_multiple_of(gap) && i.abs_diff(j) <= half_width * gap;
-                vec![Connections::by(tokens, near)]
+                let first = |i: usize| i - (i / gap).min(half_width) * gap;
+                let end = |i: usize| tokens.min(i.saturating_add(half_width.saturating_mul(gap)).saturating_add(1));
+                vec![Connections::by(tokens, |i| (first(i)..end(i)).step_by(gap).collect())]
             }
             Self::Block { width } => vec![block(tokens, width)],
         };
@@ -131,17 +133,26 @@ impl Family {
 }
 
 fn window(tokens: usize, half_width: usize) -> Connections {
-    Connections::by(tokens, |i, j| i.abs_diff(j) <= half_width)
+    Connections::by(tokens, |i| {
+        (i.saturating_sub(half_width)..tokens.min(i.saturating_add(half_width).saturating_add(1))).collect()
+    })
 }
 
 fn block(tokens: usize, width: usize) -> Connections {
-    Connections::by(tokens, |i, j| i / width == j / width)
+    Connections::by(tokens, |i| (i / width * width..tokens.min((i / width + 1) * width)).collect())
 }
 
 /// Without what lies behind a token, where that is asked for.
 fn within(layers: Vec<Connections>, causal: bool) -> Vec<Connections> {
-    let causally = |layer: Connections| Connections::by(layer.tokens(), |i, j| j <= i && layer.sees(i, j));
+    let up_to = |layer: &Connections, i: usize| layer.keys(i).iter().copied().filter(|j| *j <= i).collect();
+    let causally = |layer: Connections| Connections::by(layer.tokens(), |i| up_to(&layer, i));
     if causal { layers.into_iter().map(causally).collect() } else { layers }
+}
+
+/// For every token so many others.
+fn drawn(seed: u64, count: usize, tokens: usize) -> Vec<Vec<usize>> {
+    let mut state = seed;
+    (0..tokens).map(|i| others(&mut state, i, count, tokens)).collect()
 }
 
 /// So many different tokens other than `i`.

@@ -26,6 +26,7 @@ use crate::error::{Error, Result};
 use crate::eval::float::Engine;
 use crate::eval::indexed;
 use crate::exact::{Int, Rat};
+use crate::pattern::Pattern;
 use crate::words::{
     Line, brief, claims, made, normal_form, plural, short_int, shown, shown_floats, shown_rounded, title,
 };
@@ -63,6 +64,9 @@ pub fn page(model: &Model) -> Result<String> {
                     section #budget { h2 { "Where the error comes from" } (budget::terms(model)?) }
                     @if let Some(circuit) = model.circuit() {
                         section #circuit { h2 { "The circuit" } (gates(circuit)) }
+                    }
+                    @if let Some(pattern) = model.connections() {
+                        section #connections { h2 { "What each token sees" } (connections(&pattern)) }
                     }
                     section #stages { h2 { "Stages" } (stages(model)) }
                     section #stream { h2 { "The residual stream of an example" } (stream(model)?) }
@@ -108,6 +112,7 @@ fn sizes(model: &Model) -> Markup {
         ("parameters", size.parameters),
         ("not fixed to 0", size.nonzeros),
     ];
+    counts.extend(size.connections.map(|count| ("connections of a layer", whole(count))));
     counts.extend(model.id_bits().map(|bits| ("bits of an id", whole(bits))));
     html! {
         dl.sizes {
@@ -132,6 +137,24 @@ fn stages(model: &Model) -> Markup {
                 }
             } }
         } }
+    }
+}
+
+/// The most tokens whose connections are drawn.
+const MOST_DRAWN: usize = 512;
+
+/// A row a query, a column a key.
+fn connections(pattern: &Pattern) -> Markup {
+    let counts: Vec<String> = pattern.cycle().iter().map(|layer| layer.count().to_string()).collect();
+    let all = pattern.tokens().pow(2);
+    html! {
+        @if pattern.tokens() <= MOST_DRAWN {
+            figure {
+                (PreEscaped(pattern.svg("")))
+                figcaption { "A row is a token that looks, a column a token that is seen; the layers of a cycle stand side by side." }
+            }
+        }
+        p { (counts.join(" and ")) " connections of " (all) " where all see all." }
     }
 }
 

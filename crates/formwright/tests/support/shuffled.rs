@@ -112,7 +112,11 @@ pub fn trace(network: &FloatNetwork, x: &[Vec<f64>], shuffle: &mut Shuffle) -> V
                     let v = rows(&mut on, &a.v, None, a.value_size);
                     let mask = a.masks[head - block * a.heads];
                     for (j, query) in q.iter().enumerate() {
-                        let seen: Vec<usize> = (0..k.len()).filter(|key| mask.sees(j, *key)).collect();
+                        let shown = |key: usize| match a.connections_of(block) {
+                            Some(connections) => connections.sees(j, key),
+                            None => mask.sees(j, key),
+                        };
+                        let seen: Vec<usize> = (0..k.len()).filter(|key| shown(*key)).collect();
                         let scores: Vec<f64> = seen
                             .iter()
                             .map(|key| on.dot(None, k[*key].iter().copied().zip(query.iter().copied())))

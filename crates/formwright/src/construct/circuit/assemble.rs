@@ -11,8 +11,9 @@ use super::tune::Tuned;
 use crate::exact::Rat;
 use crate::network::{
     AttentionKind, AttentionRun, Coordinate, FeedForwardRun, FloatAffine, FloatNetwork, FloatStage, Mask, Precision,
-    Run,
+    Realisation, Run,
 };
+use crate::words::plural;
 
 /// The statement that circuits realise.
 const STATEMENT: &str = "circuit";
@@ -60,20 +61,23 @@ pub fn places(graph: &Graph, layout: &Layout, tuned: &Tuned, precision: Precisio
     places
 }
 
-/// The network.
+/// The network, before its sums are realised; and of every slot the block in which it will be then.
 pub fn assemble(
     graph: &Graph,
     layout: &Layout,
     tuned: &Tuned,
-    precision: Precision,
+    (precision, attention): (Precision, &Realisation),
     (dims, lengths): (usize, (usize, usize)),
     names: &Names,
-) -> FloatNetwork {
+) -> (FloatNetwork, Vec<usize>) {
     let width = layout.width.max(1);
     let assembler = Assembler { graph, layout, tuned, analysis: &tuned.analysis, precision, width };
     let mut stages = Vec::new();
     let mut runs = Vec::new();
     let blocks = layout.last().div_ceil(2);
+    let (before, apart) = attention.more_blocks();
+    let mut numbers = vec![0; 2 * blocks + 1];
+    let mut next = 0;
     for block in 0..blocks {
         let attention = assembler.attention(2 * block + 1, stages.len());
         if attention.is_some() {
@@ -83,21 +87,29 @@ pub fn assemble(
         if feed_forward.is_some() {
             stages.push(assembler.stage("gates", block, 2 * block + 2, names));
         }
+        if attention.is_some() {
+            next += before;
+            numbers[2 * block + 1] = next;
+            next += usize::from(apart && feed_forward.is_some());
+        }
+        numbers[2 * block + 2] = next;
         if attention.is_some() || feed_forward.is_some() {
+            next += 1;
             runs.push(Run { blocks: 1, attention, feed_forward });
         }
     }
-    FloatNetwork {
+    let network = FloatNetwork {
         precision,
         tokens: graph.tokens,
         lengths,
-        coordinates: assembler.coordinates(names),
+        coordinates: assembler.coordinates(names, &numbers),
         embed: assembler.embed(dims),
         positions: assembler.positions(),
         stages,
         runs,
         read_out: assembler.read_out(),
-    }
+    };
+    (network, numbers)
 }
 
 impl Assembler<'_> {
@@ -356,17 +368,17 @@ impl Assembler<'_> {
         made.dedup();
         let clears = self.layout.clears.get(slot).map_or(0, Vec::len);
         if clears > 0 {
-            made.push(format!("{clears} registers emptied"));
+            made.push(format!("{} emptied", plural(clears, "register")));
         }
         FloatStage { name: format!("{what}-{block}"), statement: STATEMENT.to_owned(), meaning: made.join("; ") }
     }
 
     /// What each register holds, slot by slot.
-    fn coordinates(&self, names: &Names) -> Vec<Coordinate> {
+    fn coordinates(&self, names: &Names, numbers: &[usize]) -> Vec<Coordinate> {
         let place = |slot: usize| match slot {
             0 => "embedding".to_owned(),
-            slot if slot % 2 == 1 => format!("attention of block {}", slot / 2),
-            slot => format!("feed-forward of block {}", slot / 2 - 1),
+            slot if slot % 2 == 1 => format!("attention of block {}", numbers[slot]),
+            slot => format!("feed-forward of block {}", numbers[slot]),
         };
         let held = |register: usize| {
             let mut meanings: Vec<String> = Vec::new();

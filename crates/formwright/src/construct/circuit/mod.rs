@@ -258,7 +258,8 @@ fn finish(
 ) -> Result<Compiled> {
     let graph = &translated.graph;
     let lengths = lengths(translated, layout);
-    let network = assemble::assemble(graph, layout, tuned, machine.precision, (target.dims(), lengths), names);
+    let how = (machine.precision, &machine.attention);
+    let (network, numbers) = assemble::assemble(graph, layout, tuned, how, (target.dims(), lengths), names);
     let network = realise(&network, &machine.attention)?;
     let lengths = network.lengths;
     let bound = tuned.analysis.output;
@@ -280,7 +281,7 @@ fn finish(
     Ok(Compiled {
         network,
         budget,
-        gates: gates(graph, layout, tuned, machine.precision, names),
+        gates: gates(graph, layout, tuned, (machine.precision, &numbers), names),
         outputs,
         lengths,
         margin,
@@ -288,7 +289,13 @@ fn finish(
 }
 
 /// The circuit for people.
-fn gates(graph: &Graph, layout: &Layout, tuned: &Tuned, precision: Precision, names: &Names) -> Vec<Gate> {
+fn gates(
+    graph: &Graph,
+    layout: &Layout,
+    tuned: &Tuned,
+    (precision, numbers): (Precision, &[usize]),
+    names: &Names,
+) -> Vec<Gate> {
     let mut gates = Vec::new();
     let mut places = assemble::places(graph, layout, tuned, precision);
     for (index, atom) in layout.atoms.iter().enumerate() {
@@ -308,7 +315,7 @@ fn gates(graph: &Graph, layout: &Layout, tuned: &Tuned, precision: Precision, na
             name: names.name(atom.wire).to_owned(),
             formula: names.formula(atom.wire).to_owned(),
             kind,
-            block: atom.slot.saturating_sub(1) / 2,
+            block: numbers[atom.slot],
             units: tuned.analysis.gates[index].iter().map(|(hinges, _)| hinges.units.len()).sum(),
             heads: usize::from(is_head(&wire.kind)),
             places: std::mem::take(&mut places[index]),

@@ -145,7 +145,8 @@ impl Continuous {
         })?;
         let mut compiled = circuit::compile(&self.psi, &Wish { eps: left, ..wish.clone() })?;
         let layers = compiled.network.size().attention_layers;
-        if layers > Int::ONE {
+        // A hub takes two for one sum.
+        if layers > Int::from(1 + wish.attention.more_blocks().0) {
             return Err(Error::declined(format!("{layers} attention layers, and a Sumformer has one")));
         }
         // The coefficients are those of one number of tokens.

@@ -282,7 +282,7 @@ impl SelectiveShifts {
     }
 
     /// Refuses parameters that a hand-edited file may hold and that no sweep can have.
-    pub(super) fn check(&self) -> std::result::Result<(), String> {
+    pub(super) fn check(&self, grid: &Grid) -> std::result::Result<(), String> {
         if self.half_width.is_negative() {
             return Err(format!("the half-width {} is negative", self.half_width));
         }
@@ -297,7 +297,7 @@ impl SelectiveShifts {
         if self.sparse.as_ref().is_some_and(unserved) {
             return Err("a run of windows acts in no layer of the pattern".to_owned());
         }
-        Ok(())
+        self.sparse.as_ref().map_or(Ok(()), |sparse| fits(&sparse.pattern, grid))
     }
 
     /// How many windows there are.
@@ -330,6 +330,10 @@ impl Generator for SelectiveShifts {
         StageSize { layers, heads: 2, head_size: 1, hidden: 0, units: Int::ZERO, nonzeros }
     }
 
+    fn connections(&self) -> Option<usize> {
+        self.sparse.as_ref().map(|sparse| sparse.pattern.connections())
+    }
+
     fn layers(&self) -> Box<dyn Iterator<Item = Result<Layer>> + '_> {
         Box::new(self.sweep().flat_map(|v| self.layers_of(&v)).map(Ok))
     }
@@ -356,8 +360,11 @@ impl GlobalShift {
     }
 
     /// Refuses parameters that a hand-edited file may hold and that no layers can have.
-    pub(super) fn check(&self) -> std::result::Result<(), String> {
-        if self.hops() == 0 { Err("no layer broadcasts the largest id".to_owned()) } else { Ok(()) }
+    pub(super) fn check(&self, grid: &Grid) -> std::result::Result<(), String> {
+        if self.hops() == 0 {
+            return Err("no layer broadcasts the largest id".to_owned());
+        }
+        self.sparse.as_ref().map_or(Ok(()), |hops| fits(&hops.pattern, grid))
     }
 
     /// What a token sees in a layer.
@@ -406,6 +413,10 @@ impl Generator for GlobalShift {
         let layers = Int::from(self.hops());
         let nonzeros = &layers * Int::from(3 * self.u.len() + 1 + usize::from(!self.threshold.is_zero()));
         StageSize { layers, heads: 1, head_size: 1, hidden: 0, units: Int::ZERO, nonzeros }
+    }
+
+    fn connections(&self) -> Option<usize> {
+        self.sparse.as_ref().map(|hops| hops.pattern.connections())
     }
 
     fn layers(&self) -> Box<dyn Iterator<Item = Result<Layer>> + '_> {
@@ -657,14 +668,9 @@ impl ContextMap {
 
     /// Refuses parameters that a hand-edited file may hold and that do not tell contexts apart.
     pub(super) fn check(&self) -> std::result::Result<(), String> {
-        self.sweep.check()?;
-        self.global.check()?;
-        let patterns = self.sweep.sparse.iter().map(|sparse| &sparse.pattern);
+        self.sweep.check(&self.grid)?;
+        self.global.check(&self.grid)?;
         let tokens = self.grid.tokens();
-        if patterns.chain(self.global.sparse.iter().map(|hops| &hops.pattern)).any(|pattern| pattern.tokens() != tokens)
-        {
-            return Err(format!("a pattern that is not of {tokens} tokens"));
-        }
         if let Positions::Chain(order) = &self.positions {
             let mut sorted = order.clone();
             sorted.sort_unstable();
@@ -688,6 +694,12 @@ impl ContextMap {
         }
         Ok(())
     }
+}
+
+/// Refuses a pattern of another number of tokens.
+fn fits(pattern: &Pattern, grid: &Grid) -> std::result::Result<(), String> {
+    let (found, expected) = (pattern.tokens(), grid.tokens());
+    if found == expected { Ok(()) } else { Err(format!("a pattern of {found} tokens, expected {expected}")) }
 }
 
 /// The position of a token, from 0, in units of the box's side.

@@ -77,7 +77,7 @@ impl Sparse {
     }
 
     /// Refuses a grid of another number of tokens, and ids that could not be worked with.
-    pub(super) fn check(&self, grid: &Grid) -> Result<()> {
+    pub(crate) fn check(&self, grid: &Grid) -> Result<()> {
         let (tokens, expected) = (grid.tokens(), self.pattern.tokens());
         if tokens != expected {
             let name = self.pattern.name();

@@ -4,15 +4,18 @@
 //! s_j = (k z_j)ᵀ(q z + q_bias),  m = max_j s_j,  e_j = exp(s_j − m),  w_j = e_j / Σ_l e_l,  z ← z + o · (Σ_j w_j (v z_j))_heads
 //! ```
 //!
-//! over the keys `j` that the head's mask shows, in their order. Keys are run through three times: for the largest score, for the exponentials
+//! over the keys `j` that the head's mask, or the block's connections, show, in their order. Keys are run through three times: for the largest score, for the exponentials
 //! and their sum, for the weighted values. Only the exponentials of one tile of queries are stored.
+//!
+//! By connections, lanes that are tokens look one after the other, each along its own list, unless all of them see the same: a layer costs what it has
+//! connections.
 //!
 //! Where a tile of queries equals the one before and sees the same keys, the result is the one before: so heads whose query does not depend on
 //! the token (means, maxima, sums over a class) cost one tile instead of all. Heads of other kinds look at summaries (`summary.rs`).
 
 use super::columns::Columns;
 use super::real::{Real, numbers};
-use super::seen::{Seen, Shown};
+use super::seen::{Interval, Lists, Seen, Shown};
 use super::summary::{Kind, Projected, Summary};
 use super::tile::{LANES, Lanes, add, product, tile, tile_mut};
 use crate::network::{AttentionRun, Keys, Mask};
@@ -23,6 +26,8 @@ pub struct Attention<T> {
     width: usize,
     kind: Kind<T>,
     masks: Vec<Mask>,
+    /// A cycle over the blocks; empty where the masks decide.
+    connections: Vec<Lists>,
     head_size: usize,
     value_size: usize,
     /// `[blocks][heads · head_size][width]`.
@@ -62,6 +67,35 @@ pub struct Room<T, const S: usize> {
     last: Vec<[T; S]>,
     /// What the heads have found, `[heads · value_size]`.
     mixed: Vec<[T; S]>,
+    alone: Alone<T>,
+}
+
+/// Room for one lane, of one head: its exponentials, its query, what it has found.
+#[derive(Clone, Debug, Default)]
+struct Alone<T> {
+    exps: Vec<[T; 1]>,
+    query: Vec<[T; 1]>,
+    mixed: Vec<[T; 1]>,
+}
+
+impl<T: Real> Alone<T> {
+    /// What the queries of a tile find, each along its own list.
+    fn look<'l, const S: usize>(
+        &mut self,
+        list: impl Fn(usize) -> &'l [Interval],
+        query: &[[T; S]],
+        key: impl Fn(usize, usize) -> [T; 1],
+        value: impl Fn(usize, usize) -> [T; 1],
+        mixed: &mut [[T; S]],
+    ) {
+        self.mixed.resize(mixed.len(), [T::ZERO]);
+        for lane in 0..S {
+            self.query.clear();
+            self.query.extend(query.iter().map(|query| [query[lane]]));
+            look(&Seen::by_list(list(lane)), &self.query, &key, &value, &mut self.exps, &mut self.mixed);
+            mixed.iter_mut().zip(&self.mixed).for_each(|(mixed, [found])| mixed[lane] = *found);
+        }
+    }
 }
 
 impl<T: Real> Attention<T> {
@@ -75,6 +109,7 @@ impl<T: Real> Attention<T> {
             width,
             kind: Kind::new(&run.kind),
             masks: run.masks.clone(),
+            connections: run.connections.iter().map(Lists::new).collect(),
             head_size: run.head_size,
             value_size: size,
             q: numbers(&run.q),
@@ -144,15 +179,22 @@ impl<T: Real> Attention<T> {
         room: &mut Room<T, S>,
     ) {
         let (m, mv) = self.rows();
-        let Room { exps, query, last, mixed } = room;
+        let Room { exps, query, last, mixed, alone } = room;
         std::mem::swap(query, last);
         query.clear();
         query.extend(projections.queries[group * m..][..m].iter().map(|lanes| *tile::<T, S>(lanes, t)));
         mixed.resize(mv, [T::ZERO; S]);
         let Projections { keys, values, rows, summary, .. } = projections;
+        // Lanes that are left over look with the last token.
+        let token = |lane: usize| columns.token(group, lane).min(columns.tokens - 1);
+        let lists = (!self.connections.is_empty()).then(|| &self.connections[block % self.connections.len()]);
         for (head, mask) in self.masks.iter().enumerate() {
             let of_head = head * self.head_size..(head + 1) * self.head_size;
-            if again && mask.relative == (None, None) && query[of_head.clone()] == last[of_head.clone()] {
+            if again
+                && lists.is_none()
+                && mask.relative == (None, None)
+                && query[of_head.clone()] == last[of_head.clone()]
+            {
                 continue;
             }
             let (of_keys, of_values) = (of_head.start, head * self.value_size);
@@ -178,10 +220,23 @@ impl<T: Real> Attention<T> {
                     continue;
                 }
             }
-            // Lanes that are left over look with the last token.
-            let sees = |lane: usize| mask.keys(columns.token(group, lane).min(columns.tokens - 1), columns.tokens);
+            let sees = |lane: usize| mask.keys(token(lane), columns.tokens);
             let all_alike = !columns.along || mask.relative == (None, None);
-            let seen = if all_alike { Seen::by_one(sees(0)) } else { Seen::by_each(|lane| sees(t * S + lane)) };
+            let seen = match lists {
+                Some(lists) if columns.along => {
+                    let list = |lane: usize| lists.of(token(t * S + lane));
+                    if (1..S).any(|lane| list(lane) != list(0)) {
+                        let key = |j: usize, r: usize| [rows.0[j * m + of_keys + r]];
+                        let value = |j: usize, c: usize| [rows.1[j * mv + of_values + c]];
+                        alone.look(list, query, key, value, mixed);
+                        continue;
+                    }
+                    Seen::by_list(list(0))
+                }
+                Some(lists) => Seen::by_list(lists.of(group)),
+                None if all_alike => Seen::by_one(sees(0)),
+                None => Seen::by_each(|lane| sees(t * S + lane)),
+            };
             if columns.along {
                 let key = |j: usize, r: usize| [rows.0[j * m + of_keys + r]; S];
                 let value = |j: usize, c: usize| [rows.1[j * mv + of_values + c]; S];
@@ -209,7 +264,7 @@ pub fn transpose<T: Real>(lanes: &[Lanes<T>], rows: usize, tokens: usize, into: 
 
 /// What the queries of a tile find: `mixed` gets `Σ_j w_j value_j`.
 fn look<T: Real, const S: usize>(
-    seen: &Seen<S>,
+    seen: &Seen<'_, S>,
     query: &[[T; S]],
     key: impl Fn(usize, usize) -> [T; S],
     value: impl Fn(usize, usize) -> [T; S],
@@ -233,7 +288,7 @@ fn look<T: Real, const S: usize>(
 /// The same for scores.
 #[inline]
 fn scan<T: Real, const S: usize>(
-    seen: &Seen<S>,
+    seen: &Seen<'_, S>,
     score: impl Fn(usize) -> [T; S],
     value: impl Fn(usize, usize) -> [T; S],
     exps: &mut Vec<[T; S]>,

@@ -1,13 +1,39 @@
 //! What a tile of queries sees. Where its lanes are tokens, a mask may show each of them another interval: the keys that all of them see, which are
-//! the most, stand in one interval, and those at its ends, which some see, in others.
+//! the most, stand in one interval, and those at its ends, which some see, in others. By connections a token sees a list of intervals.
 
 use std::ops::Range;
 
 use crate::network::Keys;
+use crate::pattern::Connections;
+
+/// Keys one behind the other, and to which lanes they are shown.
+pub type Interval = (Range<usize>, Shown);
+
+/// The connections of a layer: of every token the intervals of keys that it sees.
+#[derive(Clone, Debug)]
+pub struct Lists(Vec<Vec<Interval>>);
+
+impl Lists {
+    pub fn new(connections: &Connections) -> Self {
+        let intervals = |token: usize| {
+            let behind_each_other = |a: &usize, b: &usize| a + 1 == *b;
+            let runs = connections.keys(token).chunk_by(behind_each_other);
+            runs.map(|run| (run[0]..run[0] + run.len(), Shown::All)).collect()
+        };
+        Self((0..connections.tokens()).map(intervals).collect())
+    }
+
+    /// What a token sees.
+    pub fn of(&self, token: usize) -> &[Interval] {
+        &self.0[token]
+    }
+}
 
 /// The keys that the lanes of a tile see: a few intervals, one behind the other.
-pub struct Seen<const S: usize> {
-    intervals: [(Range<usize>, Shown); 4],
+pub struct Seen<'l, const S: usize> {
+    /// The list of a token; empty where there are no connections.
+    listed: &'l [Interval],
+    intervals: [Interval; 4],
     /// How many of these there are.
     count: usize,
     /// Where the lanes differ: of each, whether position 0 stands apart, and the interval.
@@ -15,7 +41,7 @@ pub struct Seen<const S: usize> {
 }
 
 /// To which lanes the keys of an interval are shown.
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Shown {
     /// To all.
     All,
@@ -25,7 +51,12 @@ pub enum Shown {
     Within,
 }
 
-impl<const S: usize> Seen<S> {
+impl<'l, const S: usize> Seen<'l, S> {
+    /// All lanes see what one token sees by its connections.
+    pub fn by_list(listed: &'l [Interval]) -> Self {
+        Self { listed, ..Self::new([], None) }
+    }
+
     /// All lanes see what one token sees.
     pub fn by_one(Keys { first, range }: Keys) -> Self {
         Self::new([(0..usize::from(first), Shown::All), (range, Shown::All)], None)
@@ -49,11 +80,8 @@ impl<const S: usize> Seen<S> {
         }
     }
 
-    fn new<const N: usize>(
-        intervals: [(Range<usize>, Shown); N],
-        lanes: Option<([bool; S], [Range<usize>; S])>,
-    ) -> Self {
-        let mut seen = Self { intervals: [const { (0..0, Shown::All) }; 4], count: 0, lanes };
+    fn new<const N: usize>(intervals: [Interval; N], lanes: Option<([bool; S], [Range<usize>; S])>) -> Self {
+        let mut seen = Self { listed: &[], intervals: [const { (0..0, Shown::All) }; 4], count: 0, lanes };
         for interval in intervals.into_iter().filter(|(keys, _)| !keys.is_empty()) {
             seen.intervals[seen.count] = interval;
             seen.count += 1;
@@ -62,8 +90,8 @@ impl<const S: usize> Seen<S> {
     }
 
     /// The intervals, none of them empty.
-    pub fn intervals(&self) -> &[(Range<usize>, Shown)] {
-        &self.intervals[..self.count]
+    pub fn intervals(&self) -> &[Interval] {
+        if self.listed.is_empty() { &self.intervals[..self.count] } else { self.listed }
     }
 
     /// Which lanes see a key of an interval.
