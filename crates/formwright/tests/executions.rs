@@ -69,7 +69,7 @@ fn twice_stated(compiled: &Compiled) -> f64 {
 }
 
 /// How many times wider than what is stated, which knows more of gates, but less of the input, intervals of outputs are at most.
-const WIDER: f64 = 8.0;
+const WIDER: f64 = 4.0;
 
 #[test]
 fn every_order_of_every_program_lies_in_its_enclosure() {

@@ -8,11 +8,11 @@
 //! | a sum of `m` terms | the exact sum `± γ_m Σ|t|`, and less where terms have few digits | `sum.rs` |
 //! | softmax | `1/Σ_j e^{s_j - s_k}`, with each score moved by `u|s - max|` and `ε`, `± γ_{n+2}` | `attention.rs` |
 //! | averages | by `Σ p_k v_k = c Σ p_k + Σ p_k (v_k - c)`, since weights add up to 1 `± γ_{n+2}` | `attention.rs` |
-//! | `max(·, 0)` | is exact | |
+//! | a feed-forward layer | units that are positive for certain are composed, so that slopes cancel; `max(·, 0)` is exact | |
 //!
 //! Everything else is interval arithmetic, rounded outward. So two executions of one stage are apart by no more than the width of its
-//! intervals. At points of a lattice, where networks are exact in any order, intervals are points. Where an execution might overflow, nothing
-//! is known, and the interval is entire.
+//! intervals. At points of a lattice that are numbers of the format, where networks are exact in any order, intervals are points. Where an
+//! execution might overflow, nothing is known, and the interval is entire.
 
 mod attention;
 mod sum;
@@ -112,14 +112,39 @@ impl<'a> Executions<'a> {
         (0..z.len()).map(|token| (0..map.outputs).map(|i| entry(token, i)).collect()).collect()
     }
 
+    /// `z + w2 h + b2` with `h = max(w1 z + b1 + ρ, 0)`, `ρ` being what rounding adds. Where units are positive for certain they are affine, and
+    /// their sum is `Σ_c (δ_ic + Σ_j w2_ij w1_jc) z_c + Σ_j w2_ij (b1_j + ρ_j)`: slopes cancel before intervals are put in.
     fn feed_forward(&self, run: &FeedForwardRun, block: usize, z: &mut [Interval]) {
         let (width, hidden) = (z.len(), run.hidden);
-        let unit = |unit: usize| self.row(&run.w1, unit, z).plus(run.b1[unit]).total().relu();
-        let units: Vec<Interval> = (block * hidden..(block + 1) * hidden).map(unit).collect();
-        for (row, z) in (block * width..).zip(z) {
-            let mut sum = self.row(&run.w2, row, &units).plus(run.b2[row]);
-            sum.term(*z);
-            *z = sum.total();
+        let before = z.to_vec();
+        let unit = |unit: usize| self.row(&run.w1, unit, &before).plus(run.b1[unit]).parts();
+        let (units, lost): (Vec<Interval>, Vec<Interval>) = (block * hidden..(block + 1) * hidden).map(unit).unzip();
+        let heights: Vec<Interval> = units.iter().map(|unit| unit.relu()).collect();
+        for (i, z) in z.iter_mut().enumerate() {
+            let row = block * width + i;
+            let mut sum = self.row(&run.w2, row, &heights).plus(run.b2[row]);
+            sum.term(before[i]);
+            let (plain, rounding) = sum.parts();
+            *z = plain;
+            if plain.width() == 0.0 {
+                continue;
+            }
+            let mut slopes = vec![Interval::ZERO; width];
+            slopes[i] = Interval::ONE;
+            let mut rest = Interval::point(run.b2[row]) + rounding;
+            for (j, w2) in run.w2[row * hidden..][..hidden].iter().enumerate().filter(|(_, w2)| **w2 != 0.0) {
+                let (w2, place) = (Interval::point(*w2), block * hidden + j);
+                if units[j].lo() < 0.0 {
+                    rest = rest + w2 * heights[j];
+                    continue;
+                }
+                rest = rest + w2 * (Interval::point(run.b1[place]) + lost[j]);
+                for (slope, w1) in slopes.iter_mut().zip(&run.w1[place * width..][..width]) {
+                    *slope = *slope + w2 * Interval::point(*w1);
+                }
+            }
+            let composed = slopes.iter().zip(&before).fold(rest, |sum, (slope, z)| sum + *slope * *z);
+            *z = plain.intersect(composed).unwrap_or(plain);
         }
     }
 

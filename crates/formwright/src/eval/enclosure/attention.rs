@@ -117,25 +117,28 @@ impl Executions<'_> {
         let (scores, values): (Vec<Interval>, Vec<&Vec<Interval>>) =
             seen.map(|(key, value)| (self.dot(query, key), value)).unzip();
         let (weights, total) = self.softmax(&scores);
+        let best = largest(&scores);
         let average = |c: usize| {
-            let values = || values.iter().map(|value| value[c]);
+            let column = || weights.iter().zip(values.iter().map(|value| value[c]));
             let mut sum = self.sum();
-            weights.iter().zip(values()).for_each(|(p, v)| sum.product(*p, v));
+            column().for_each(|(p, v)| sum.product(*p, v));
             let plain = sum.total();
-            let Some(centre) = values().nth(largest(&scores)).filter(|_| plain.lo() < plain.hi()) else { return plain };
-            let centre = Interval::point(centre.mid());
-            let farthest = values().fold(Interval::ZERO, |most, v| most.max(v.abs()));
-            let around = weights.iter().zip(values()).fold(centre * total, |sum, (p, v)| sum + *p * (v - centre));
+            if plain.width() == 0.0 {
+                return plain;
+            }
+            let centre = Interval::point(values[best][c].mid());
+            let around = column().fold(centre * total, |sum, (p, v)| sum + *p * (v - centre));
+            let farthest = column().fold(Interval::ZERO, |most, (_, v)| most.max(v.abs()));
             plain.intersect(around + sum.rounding(total * farthest)).unwrap_or(plain)
         };
-        (0..values.first().map_or(0, |value| value.len())).map(average).collect()
+        (0..values[best].len()).map(average).collect()
     }
 
     /// The weights of scores, and what they add up to.
     fn softmax(&self, scores: &[Interval]) -> (Vec<Interval>, Interval) {
         let (format, n, best) = (self.format, scores.len(), largest(scores));
         let top = scores.iter().copied().fold(scores[best], Interval::max);
-        if top.lo() >= top.hi() && scores.iter().all(|score| *score == top) {
+        if top.width() == 0.0 && scores.iter().all(|score| *score == top) {
             let weight = Interval::point(self.network.precision.round(1.0 / count(n).hi()));
             return (vec![weight; n], weight * count(n));
         }

@@ -140,23 +140,28 @@ impl Sum {
 
     /// What the sum may be.
     pub fn total(&self) -> Interval {
+        self.parts().0
+    }
+
+    /// What the sum may be, and how far it may be from that of its terms.
+    pub fn parts(&self) -> (Interval, Interval) {
         let Self { format, known, rest, .. } = self;
+        let (sum, size) = (known.sum + rest.sum, known.size() + rest.size());
         let grain = if self.quantum < format.least { 0.0 } else { 2_f64.powi(self.quantum.min(format.least.abs())) };
         // Sums of doubles, so these are exact if they are as small as that.
         let exact = known.above.max(known.below) < grain * 2_f64.powi(format.digits);
         if exact && rest.count == 0 || known.count + rest.count == 1 && !self.rounded {
-            return known.sum + rest.sum;
+            return (sum, Interval::ZERO);
         }
         if exact && known.count > 0 {
-            let others = rest.size() + self.rounding(rest.size());
+            let others = ball((rest.size() + self.rounding(rest.size())).hi());
             let smallest = if known.count == 1 { known.sum.mag() } else { grain };
             if others.hi() < smallest * format.unit / 2.0 {
-                return if known.sum == Interval::ZERO { ball(others.hi()) } else { known.sum };
+                return (if known.sum == Interval::ZERO { others } else { known.sum }, others);
             }
         }
-        let size = known.size() + rest.size();
         let lost = self.rounding(size);
-        if (size + lost).hi() > format.largest { Interval::ENTIRE } else { known.sum + rest.sum + lost }
+        if (size + lost).hi() > format.largest { (Interval::ENTIRE, Interval::ENTIRE) } else { (sum + lost, lost) }
     }
 
     /// What rounding may add to a sum with `Σ|t| ≤ size`.
