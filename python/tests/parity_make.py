@@ -3,7 +3,9 @@
     python python/tests/parity_make.py target/device/parity
 
 Every family, both precisions, every kind of attention, masks, connections, positions, and a literal network of 4,000 layers. `expected.npz` of a
-case holds inputs, outputs, and the residual stream after every stage for the first of them; `case.json` what may differ, and by how much.
+case holds inputs, outputs `y`, and `stage.NAME`, the residual stream after every stage for the first of them; and, for either, `lower.NAME` and
+`upper.NAME`, between which every correct execution stays (`Network.enclosure`; the outputs' name is `output`). `case.json` has what is stated of
+rounding, and which stages are exact in any order.
 """
 
 from __future__ import annotations
@@ -20,8 +22,8 @@ import formwright
 # All points of a lattice up to so many; else so many random ones.
 MOST_POINTS, RANDOM_POINTS = 100_000, 10_000
 
-# Points of which the residual stream is kept, in numbers.
-TRACED = 400_000
+# Numbers of residual streams that are kept.
+TRACED = 100_000
 
 LATTICE = {"norm": "l2", "tokens": 2}
 CASES = {
@@ -98,8 +100,12 @@ def main(out: Path) -> None:
         network = formwright.build(target, out=out / name, check=False, **options)
         x = points(network)
         keep = max(1, min(len(x), TRACED // (x.shape[1] * len(network.coordinates) * (len(network.stages) + 1))))
-        states = {f"stage.{stage}": state for stage, state in network.trace(x[:keep]).items()}
-        numpy.savez_compressed(out / name / "expected.npz", x=x, y=network(x), **states)
+        kept = {f"stage.{stage}": state for stage, state in network.trace(x[:keep]).items()}
+        enclosure = network.enclosure(x)
+        for stage, (lower, upper) in enclosure.items():
+            rows = slice(None if stage == "output" else keep)
+            kept |= {f"lower.{stage}": lower[rows], f"upper.{stage}": upper[rows]}
+        numpy.savez_compressed(out / name / "expected.npz", x=x, y=network(x), **kept)
         told = network.summary
         lattice = told["construction"] in ("yun", "sum-code", "sumformer-discrete")
         kind = told["attention"].split(":")[0]

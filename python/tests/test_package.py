@@ -326,3 +326,21 @@ def test_what_pytorch_was_compared_with_is_what_we_compute(case):
     traced = len(expected["stage.embed"])
     for name, state in network.trace(expected["x"][:traced]).items():
         assert (state == expected[f"stage.{name}"]).all()
+    for name, (lower, upper) in network.enclosure(expected["x"]).items():
+        kept = slice(None if name == "output" else traced)
+        found = expected["y" if name == "output" else f"stage.{name}"]
+        assert (lower[kept] == expected[f"lower.{name}"]).all() and (upper[kept] == expected[f"upper.{name}"]).all()
+        assert ((lower[kept] <= found) & (found <= upper[kept])).all()
+
+
+def test_an_enclosure_has_the_shape_of_a_trace_and_an_exact_network_none():
+    network = formwright.build("x * mean(x)", tokens=3, construction="circuit")
+    x = numpy.random.default_rng(0).uniform(0, 1, (4, 3, 1))
+    ends, trace = network.enclosure(x), network.trace(x)
+    assert list(ends) == [*trace, "output"] and ends["output"][0].shape == (4, 3, 1)
+    for name, state in {**trace, "output": network(x)}.items():
+        lower, upper = ends[name]
+        assert lower.shape == state.shape and ((lower <= state) & (state <= upper)).all()
+        assert all((one[0] == many[1]).all() for one, many in zip(network.enclosure(x[1:2])[name], ends[name]))
+    with pytest.raises(formwright.Declined, match="an exact network has one execution"):
+        formwright.build("x - mean(x)", tokens=2, resolution=4).enclosure(x[:, :2])

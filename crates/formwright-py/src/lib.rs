@@ -15,6 +15,7 @@ use formwright::artifact::{self, Contents};
 use formwright::compile::{self, Asked, Model, compile};
 use formwright::contextual;
 use formwright::error::{Error, ErrorKind};
+use formwright::eval::enclosure::Executions;
 use formwright::eval::float::Engine;
 use formwright::eval::indexed;
 use formwright::exact::Rat;
@@ -34,6 +35,9 @@ type Batch = Vec<Vec<Vec<f64>>>;
 
 /// A verdict: its name, the obligation and the reason if it is not accepted, and the whole as the command line prints it.
 type Said = (&'static str, Option<&'static str>, Option<String>, String);
+
+/// What is enclosed, and its lower and upper ends.
+type Ends<'py> = (String, Bound<'py, PyBytes>, Bound<'py, PyBytes>);
 
 /// A compiled target.
 #[pyclass(frozen)]
@@ -135,6 +139,26 @@ impl Native {
         })?;
         let flat = |states: Batch| states.into_iter().flatten().flatten().collect::<Vec<f64>>();
         Ok(states.into_iter().map(|(name, states)| (name, bytes(py, &flat(states)))).collect())
+    }
+
+    /// The ends of what every execution may give: names, and lower and upper ends of the states of the batch; then of the outputs.
+    fn enclosure<'py>(&self, py: Python<'py>, batch: Vec<u8>, tokens: usize) -> PyResult<Vec<Ends<'py>>> {
+        let (model, dims) = (self.model.clone(), self.model.grid.dims());
+        let ends = detached(py, move || {
+            let network = model.float().ok_or_else(|| {
+                Error::declined("an exact network has one execution, and nothing to enclose").note("try", "trace")
+            })?;
+            let all = Executions::new(network)?.enclose_batch(&nested(&doubles(&batch), tokens, dims))?;
+            let stages = network.stages.iter().map(|stage| stage.name.clone());
+            let names = std::iter::once("embed".to_owned()).chain(stages).chain(["output".to_owned()]);
+            let ends = |(place, name): (usize, String)| {
+                let states = all.iter().map(|all| all.states.get(place).unwrap_or(&all.output));
+                let (lower, upper) = states.flatten().flatten().map(|z| (z.lo(), z.hi())).unzip();
+                (name, lower, upper)
+            };
+            Ok(names.enumerate().map(ends).collect::<Vec<(String, Vec<f64>, Vec<f64>)>>())
+        })?;
+        Ok(ends.into_iter().map(|(name, lower, upper)| (name, bytes(py, &lower), bytes(py, &upper))).collect())
     }
 
     /// The error against a function that Python evaluates, as JSON; `wanted` takes the doubles of a batch and gives those of its values.

@@ -7,7 +7,7 @@ mod floats;
 mod onnxruntime;
 mod support;
 
-use floats::{Execution, Layers, Plain, Shape, execute, judge};
+use floats::{Execution, Layers, Plain, Shape, judge};
 use formwright::artifact::tensors::{Skeleton, from_bytes, to_bytes};
 use formwright::error::ErrorKind;
 use formwright::eval::float::{Engine, Sequence};
@@ -88,7 +88,7 @@ fn exact(x: &Sequence) -> Vec<Vec<Rat>> {
 }
 
 /// What the engine does with one sequence.
-fn by_engine(engine: &Engine, x: &Sequence) -> Execution<f64> {
+fn by_engine(engine: &Engine, x: &Sequence) -> Execution {
     let states = engine.trace(x).expect("states").into_iter().map(|(_, state)| state).collect();
     Execution { states, output: engine.run(std::slice::from_ref(x)).expect("a run").remove(0) }
 }
@@ -101,7 +101,7 @@ fn agree(network: &FloatNetwork, lengths: impl IntoIterator<Item = usize>) {
         if let Err(place) = judge(network, &x, &by_engine(&engine, &x)) {
             panic!("{:?}, {tokens} tokens: {place}", network.runs[0]);
         }
-        let plain = execute(&Plain(Precision::F64), network, &x);
+        let plain = Plain(Precision::F64).execute(network, &x);
         let real = truth.run(&exact(&x)).expect("a run");
         assert!(reference::distance(&real, &plain.output) < 1e-12, "{tokens} tokens");
         let states = truth.trace(&exact(&x)).expect("states");

@@ -1,5 +1,5 @@
 //! The exported ONNX model computes what the network says: onnxruntime's residual stream after the embedding and after every stage, and
-//! its output, lie in the enclosure of everything that a correct execution may compute (`support/floats.rs`); and the enclosure is
+//! its output, lie in the enclosure of everything that a correct execution may compute (`eval/enclosure.rs`); and the enclosure is
 //! narrow enough that a network with one thing changed falls out of it.
 //!
 //! Of networks that the compiler makes more is asked: at the centres of cells onnxruntime's ids are those of our engine, bit by bit, and the
@@ -17,7 +17,8 @@ use std::collections::BTreeMap;
 
 use std::sync::Arc;
 
-use floats::{Enclosure, Execution, Layers, Plain, Shape, execute, inside, judge, judge_parts};
+use floats::{Execution, Layers, Plain, Shape, by_name, inside, judge, judge_parts};
+use formwright::eval::enclosure::Executions;
 use formwright::eval::float::Engine;
 use formwright::exact::Rat;
 use formwright::export::onnx;
@@ -35,18 +36,6 @@ struct Case {
     inputs: Batch,
 }
 
-/// The executions of a batch, from the outputs by their names.
-fn executions(network: &FloatNetwork, outputs: &BTreeMap<String, Batch>) -> Vec<Execution<f64>> {
-    let names = network.stages.iter().map(|stage| stage.name.as_str());
-    let names: Vec<String> = std::iter::once("embed").chain(names).map(|name| format!("stage.{name}")).collect();
-    assert_eq!(outputs.len(), names.len() + 1, "outputs");
-    let sequence = |i: usize| Execution {
-        states: names.iter().map(|name| outputs[name][i].clone()).collect(),
-        output: outputs["y"][i].clone(),
-    };
-    (0..outputs["y"].len()).map(sequence).collect()
-}
-
 fn model(network: &FloatNetwork) -> Vec<u8> {
     onnx::to_bytes(network, &[("made-for".to_owned(), "parity".to_owned())], true).expect("an ONNX model")
 }
@@ -59,9 +48,9 @@ fn parity(cases: &[Case]) -> f64 {
     for (case, outputs) in cases.iter().zip(onnxruntime::run(&files)) {
         assert_eq!(outputs.properties, BTreeMap::from([("made-for".to_owned(), "parity".to_owned())]));
         let Case { name, network, inputs } = case;
-        let plain = inputs.iter().map(|x| execute(&Plain(network.precision), network, x)).collect();
+        let plain = inputs.iter().map(|x| Plain(network.precision).execute(network, x)).collect();
         let mut ways = vec![("plain loops", plain)];
-        ways.extend(outputs.runs.iter().map(|(way, outputs)| (way.as_str(), executions(network, outputs))));
+        ways.extend(outputs.runs.iter().map(|(way, outputs)| (way.as_str(), by_name(network, outputs))));
         for (way, executions) in ways {
             assert_eq!(executions.len(), inputs.len(), "{name}, {way}: the batch");
             for (i, (x, execution)) in inputs.iter().zip(&executions).enumerate() {
@@ -205,7 +194,7 @@ fn a_changed_network_falls_out_of_the_enclosure() {
         let files: Vec<_> = changes().into_iter().map(changed).collect();
         for ((name, _, _), outputs) in files.iter().zip(onnxruntime::run(&files)) {
             for (way, outputs) in outputs.runs {
-                let executions = executions(&original.network, &outputs);
+                let executions = by_name(&original.network, &outputs);
                 let mut judged = original.inputs.iter().zip(&executions).map(|(x, e)| judge(&original.network, x, e));
                 assert!(judged.any(|verdict| verdict.is_err()), "{name}, {precision}, {way}: nothing is seen");
             }
@@ -285,7 +274,7 @@ fn agree(cases: &[Compiled]) {
         let (first, last) = (1, stage("zero").or_else(|| stage("global")).expect("the contextual map"));
         let (mut apart, mut off_the_ramps): (f64, usize) = (0.0, 0);
         for (way, outputs) in &outputs.runs {
-            for (i, execution) in executions(network, outputs).iter().enumerate() {
+            for (i, execution) in by_name(network, outputs).iter().enumerate() {
                 let place = format!("{name}, {way}: sequence {i}, {:?}", inputs[i]);
                 // A long stage of large weights has no narrow enclosure.
                 judge_parts(network, &inputs[i], execution, |stage| blocks(network, stage) <= 2)
@@ -367,7 +356,7 @@ fn another_id_is_seen() {
     attention.o[0] = attention.o[0].next_up();
     let outputs = onnxruntime::run(&[(case.name.clone(), model(&case.network), case.inputs.clone())]);
     for outputs in outputs[0].runs.values() {
-        let theirs = executions(&case.network, outputs);
+        let theirs = by_name(&case.network, outputs);
         let at = ours.iter().position(|(name, _)| name == "global").expect("the stage");
         assert!((0..theirs.len()).any(|i| case.served[i] && theirs[i].states[at] != ours[at].1[i]));
     }
@@ -381,8 +370,8 @@ fn without_stages_there_is_one_output() {
     for outputs in outputs[0].runs.values() {
         assert!(outputs.keys().eq(["y"]));
         for (x, y) in case.inputs.iter().zip(&outputs["y"]) {
-            let enclosure = execute(&Enclosure(case.network.precision), &case.network, x);
-            inside(&enclosure.output, y).expect("the output in its enclosure");
+            let enclosure = Executions::new(&case.network).and_then(|all| all.enclose(x)).expect("an enclosure");
+            inside("output", &enclosure.output, y).expect("the output in its enclosure");
         }
     }
 }

@@ -11,11 +11,12 @@ mod support;
 use std::collections::BTreeMap;
 
 use circuits::Subject;
-use floats::{Enclosure, Execution, Layers, Shape, execute, judge};
+use floats::{Execution, Layers, Shape, judge};
 use formwright::artifact::tensors::{Skeleton, from_bytes, to_bytes};
 use formwright::bound::ascent::starts;
 use formwright::construct::circuit::{Compiled, Trade};
 use formwright::error::ErrorKind;
+use formwright::eval::enclosure::Executions;
 use formwright::eval::exact;
 use formwright::eval::float::{Engine, Sequence};
 use formwright::eval::reference::Reference;
@@ -68,7 +69,7 @@ fn exactly(x: &Sequence) -> Vec<Vec<Rat>> {
     x.iter().map(|token| token.iter().map(|x| Rat::from_f64(*x).expect("finite")).collect()).collect()
 }
 
-fn ours(network: &FloatNetwork, x: &Sequence) -> Execution<f64> {
+fn ours(network: &FloatNetwork, x: &Sequence) -> Execution {
     let engine = Engine::new(network).expect("an engine");
     let states = engine.trace(x).expect("states").into_iter().map(|(_, state)| state).collect();
     Execution { states, output: engine.run(std::slice::from_ref(x)).expect("outputs").remove(0) }
@@ -158,7 +159,7 @@ proptest! {
             prop_assert_eq!(&alone.output, output, "alone or in company");
             judge(&network, x, &alone).map_err(TestCaseError::fail)?;
             // Without rounding it is an execution of the model, too.
-            let enclosure = execute(&Enclosure(precision), &network, x);
+            let enclosure = Executions::new(&network).and_then(|all| all.enclose(x)).expect("an enclosure");
             let exact = Reference::new(&network).expect("a network").run_with(&exactly(x), 192).expect("an enclosure");
             for (all, exact) in enclosure.output.iter().flatten().zip(exact.iter().flatten()) {
                 prop_assert!(exact.hi().to_f64() >= all.lo() && exact.lo().to_f64() <= all.hi(), "{exact:?} of {all}");

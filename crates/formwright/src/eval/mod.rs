@@ -5,8 +5,10 @@
 //! | `exact.rs` | layer by layer on rationals: what the explicit network does, the reference |
 //! | `indexed.rs` | stage by stage in closed form: the same, without visiting layers that do nothing |
 //! | `float.rs` | a float network as it is executed: plain products of its tensors in `f32` or `f64`, many sequences at once |
+//! | `enclosure.rs` | a float network in every order and on every runtime that the execution model allows: enclosures of all that they may compute |
 //! | `reference.rs` | a float network in real arithmetic: enclosures of what its weights would compute without any rounding |
 
+pub mod enclosure;
 pub mod exact;
 pub mod float;
 pub mod indexed;
@@ -103,6 +105,7 @@ fn index(mut place: usize, shape: &[usize]) -> Vec<usize> {
 }
 
 /// A run, or the half of one that belongs to a stage.
+#[derive(Debug)]
 struct Part<'a> {
     blocks: usize,
     attention: Option<&'a AttentionRun>,

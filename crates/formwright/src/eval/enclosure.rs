@@ -1,0 +1,161 @@
+//! What *every* execution of a float network may give: intervals around the residual stream after each stage, and around the output.
+//!
+//! The executions are those of `ieee-any-order`: sums in any order, products and sums fused or not, `exp` within `ε`, results below the
+//! normal range kept or flushed. With `p` digits, `u = 2^-p`, `γ_k = ku/(1-ku)` and `η` the least normal number:
+//!
+//! | operation | what it may give | file |
+//! |---|---|---|
+//! | a sum of `m` terms | the exact sum `± γ_m Σ|t|`, and less where terms have few digits | `sum.rs` |
+//! | softmax | `1/Σ_j e^{s_j - s_k}`, with each score moved by `u|s - max|` and `ε`, `± γ_{n+2}` | `attention.rs` |
+//! | averages | by `Σ p_k v_k = c Σ p_k + Σ p_k (v_k - c)`, since weights add up to 1 `± γ_{n+2}` | `attention.rs` |
+//! | a feed-forward layer | units that are positive for certain are composed, so that slopes cancel; `max(·, 0)` is exact | |
+//!
+//! Everything else is interval arithmetic, rounded outward. So two executions of one stage are apart by no more than the width of its
+//! intervals. At points of a lattice that are numbers of the format, where networks are exact in any order, intervals are points. Where an
+//! execution might overflow, nothing is known, and the interval is entire.
+
+mod attention;
+mod sum;
+
+use rayon::prelude::*;
+
+use super::{Part, check_network, check_tokens, stages};
+use crate::error::{Error, Result};
+use crate::interval::Interval;
+use crate::network::{FeedForwardRun, FloatAffine, FloatNetwork};
+use sum::{Format, Sum};
+
+/// Intervals around the numbers of a sequence, `[tokens][coordinates]`.
+pub type State = Vec<Vec<Interval>>;
+
+/// Intervals that contain what any execution gives on one input.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Enclosure {
+    /// The residual stream after the embedding and after each stage.
+    pub states: Vec<State>,
+    /// What comes out.
+    pub output: State,
+}
+
+/// All executions of a float network.
+#[derive(Debug)]
+pub struct Executions<'a> {
+    network: &'a FloatNetwork,
+    stages: Vec<(&'a str, Vec<Part<'a>>)>,
+    format: Format,
+}
+
+impl<'a> Executions<'a> {
+    /// Refuses what the engine refuses.
+    pub fn new(network: &'a FloatNetwork) -> Result<Self> {
+        check_network(network)?;
+        Ok(Self { network, stages: stages(network)?, format: Format::of(network.precision) })
+    }
+
+    /// What they give on each of many inputs, which are first rounded to the format.
+    pub fn enclose_batch(&self, batch: &[Vec<Vec<f64>>]) -> Result<Vec<Enclosure>> {
+        batch.par_iter().map(|x| self.enclose(x)).collect()
+    }
+
+    /// What they give on one input.
+    pub fn enclose(&self, x: &[Vec<f64>]) -> Result<Enclosure> {
+        let mut states = vec![self.embed(x)?];
+        for stage in 0..self.stages.len() {
+            states.push(self.stage(stage, &states[stage]));
+        }
+        let output = self.read_out(&states[self.stages.len()]);
+        Ok(Enclosure { states, output })
+    }
+
+    /// The residual stream after the embedding.
+    pub fn embed(&self, x: &[Vec<f64>]) -> Result<State> {
+        let FloatNetwork { precision, lengths, .. } = self.network;
+        check_tokens(*lengths, self.network.dims(), x, None)?;
+        let number = |entry: &f64| {
+            let rounded = precision.round(*entry);
+            let refused = || Error::input(format!("{entry:?} is no finite {precision} number"));
+            rounded.is_finite().then(|| Interval::point(rounded)).ok_or_else(refused)
+        };
+        let x = x.iter().map(|token| token.iter().map(number).collect()).collect::<Result<State>>()?;
+        Ok(self.affine(&self.network.embed, &x, self.network.positions.as_deref().unwrap_or_default()))
+    }
+
+    /// The residual stream after a stage, from where it may be before it.
+    pub fn stage(&self, stage: usize, z: &State) -> State {
+        let mut z = z.clone();
+        for part in &self.stages[stage].1 {
+            for block in 0..part.blocks {
+                if let Some(run) = part.attention {
+                    self.attention(run, block, &mut z);
+                }
+                if let Some(run) = part.feed_forward {
+                    for token in &mut z {
+                        self.feed_forward(run, block, token);
+                    }
+                }
+            }
+        }
+        z
+    }
+
+    /// The output, from where the last state may be.
+    pub fn read_out(&self, z: &State) -> State {
+        self.affine(&self.network.read_out, z, &[])
+    }
+
+    /// `weight · z + bias`, and what is added to it token by token.
+    fn affine(&self, map: &FloatAffine, z: &State, more: &[f64]) -> State {
+        let entry = |token: usize, i: usize| {
+            let sum = self.row(&map.weight, i, &z[token]).plus(map.bias[i]);
+            more.get(token * map.outputs + i).map_or(sum, |x| sum.plus(*x)).total()
+        };
+        (0..z.len()).map(|token| (0..map.outputs).map(|i| entry(token, i)).collect()).collect()
+    }
+
+    /// `z + w2 h + b2` with `h = max(w1 z + b1 + ρ, 0)`, `ρ` being what rounding adds. Where units are positive for certain they are affine, and
+    /// their sum is `Σ_c (δ_ic + Σ_j w2_ij w1_jc) z_c + Σ_j w2_ij (b1_j + ρ_j)`: slopes cancel before intervals are put in.
+    fn feed_forward(&self, run: &FeedForwardRun, block: usize, z: &mut [Interval]) {
+        let (width, hidden) = (z.len(), run.hidden);
+        let before = z.to_vec();
+        let unit = |unit: usize| self.row(&run.w1, unit, &before).plus(run.b1[unit]).parts();
+        let (units, lost): (Vec<Interval>, Vec<Interval>) = (block * hidden..(block + 1) * hidden).map(unit).unzip();
+        let heights: Vec<Interval> = units.iter().map(|unit| unit.relu()).collect();
+        for (i, z) in z.iter_mut().enumerate() {
+            let row = block * width + i;
+            let mut sum = self.row(&run.w2, row, &heights).plus(run.b2[row]);
+            sum.term(before[i]);
+            let (plain, rounding) = sum.parts();
+            *z = plain;
+            if plain.width() == 0.0 {
+                continue;
+            }
+            let mut slopes = vec![Interval::ZERO; width];
+            slopes[i] = Interval::ONE;
+            let mut rest = Interval::point(run.b2[row]) + rounding;
+            for (j, w2) in run.w2[row * hidden..][..hidden].iter().enumerate().filter(|(_, w2)| **w2 != 0.0) {
+                let (w2, place) = (Interval::point(*w2), block * hidden + j);
+                if units[j].lo() < 0.0 {
+                    rest = rest + w2 * heights[j];
+                    continue;
+                }
+                rest = rest + w2 * (Interval::point(run.b1[place]) + lost[j]);
+                for (slope, w1) in slopes.iter_mut().zip(&run.w1[place * width..][..width]) {
+                    *slope = *slope + w2 * Interval::point(*w1);
+                }
+            }
+            let composed = slopes.iter().zip(&before).fold(rest, |sum, (slope, z)| sum + *slope * *z);
+            *z = plain.intersect(composed).unwrap_or(plain);
+        }
+    }
+
+    /// A row of a matrix times a vector.
+    fn row(&self, matrix: &[f64], row: usize, z: &[Interval]) -> Sum {
+        let mut sum = self.sum();
+        matrix[row * z.len()..][..z.len()].iter().zip(z).for_each(|(w, z)| sum.weighted(*w, *z));
+        sum
+    }
+
+    fn sum(&self) -> Sum {
+        Sum::new(self.format)
+    }
+}

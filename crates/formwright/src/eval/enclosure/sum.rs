@@ -1,0 +1,266 @@
+//! A sum of numbers of a format and of products of them, in any order, fused or not.
+//!
+//! Let it have `m` terms besides zeros, and `r = 1` if one of them is a product that may be rounded before it is added, else `r = 0`.
+//!
+//! ```text
+//! exact      all terms are known and multiples of 2^q ≥ η, and neither the positive nor the negative ones add up to 2^(q+p):
+//!            every partial sum is a number of the format, so nothing is rounded
+//! absorbed   some terms are exact so, and the others, together and with their own roundings, are less than a quarter of the distance of
+//!            numbers at 2^q (at |t|, if there is one exact term t): whatever partial sum they join rounds back, so the sum is that of the exact
+//!            terms; or at most as large as the others, if it is 0
+//! else       the exact sum ± (γ_{m-1+r} Σ|t| + 3mη):
+//!            m - 1 additions, one more rounding of a product, and 2m - 1 results that may be flushed
+//! ```
+
+use crate::interval::Interval;
+use crate::network::Precision;
+
+/// What is asked of the arithmetic of a format.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Format {
+    /// `p`.
+    digits: i32,
+    /// `u = 2^-p`.
+    pub unit: f64,
+    /// `η`, and its exponent.
+    pub tiny: f64,
+    least: i32,
+    largest: f64,
+    /// `ε/(1-ε) ≥ |log(1 ± ε)|`: an error of `exp` as one of its argument.
+    pub slip: f64,
+    /// `e^-depth < η`.
+    pub depth: f64,
+}
+
+impl Format {
+    pub fn of(precision: Precision) -> Self {
+        let (digits, least, largest, error, depth) = match precision {
+            Precision::F32 => (24, f32::MIN_EXP - 1, f64::from(f32::MAX), 2_f64.powi(-20), 88.0),
+            Precision::F64 => (53, f64::MIN_EXP - 1, f64::MAX, 2_f64.powi(-49), 709.0),
+        };
+        let slip = over(Interval::point(error), Interval::ONE - Interval::point(error)).hi();
+        Self { digits, unit: 2_f64.powi(-digits), tiny: 2_f64.powi(least), least, largest, slip, depth }
+    }
+
+    /// `γ_k`.
+    pub fn gamma(self, k: usize) -> Interval {
+        let ku = count(k) * Interval::point(self.unit);
+        over(ku, Interval::ONE - ku)
+    }
+}
+
+/// `[-r, r]`.
+pub(super) fn ball(r: f64) -> Interval {
+    Interval::new(-r, r).unwrap_or(Interval::ENTIRE)
+}
+
+/// `x / y` for `y ≥ 0`; nothing is known where `y` may be 0.
+pub(super) fn over(x: Interval, y: Interval) -> Interval {
+    x.checked_div(y).unwrap_or(Interval::ENTIRE)
+}
+
+pub(super) fn count(n: usize) -> Interval {
+    Interval::point(f64::from(u32::try_from(n).unwrap_or(u32::MAX)))
+}
+
+/// Terms, as they come.
+#[derive(Clone, Copy, Debug)]
+struct Terms {
+    count: usize,
+    sum: Interval,
+    /// How far up and down partial sums may go, but for `count` roundings to nearest.
+    above: f64,
+    below: f64,
+}
+
+impl Terms {
+    const NONE: Self = Self { count: 0, sum: Interval::ZERO, above: 0.0, below: 0.0 };
+
+    fn add(&mut self, term: Interval) {
+        self.count += 1;
+        self.sum = self.sum + term;
+        self.above += term.hi().max(0.0);
+        self.below -= term.lo().min(0.0);
+    }
+
+    /// `Σ|t|`, from above.
+    fn size(&self) -> Interval {
+        let slack = Interval::ONE + count(self.count + 1) * Interval::point(f64::EPSILON);
+        Interval::point_or_entire(self.above + self.below) * slack
+    }
+}
+
+/// A sum while it is added up.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sum {
+    format: Format,
+    /// Points, and of what power of two they are multiples.
+    known: Terms,
+    quantum: i32,
+    /// All others.
+    rest: Terms,
+    /// `r = 1`.
+    rounded: bool,
+}
+
+impl Sum {
+    pub fn new(format: Format) -> Self {
+        Self { format, known: Terms::NONE, quantum: i32::MAX, rest: Terms::NONE, rounded: false }
+    }
+
+    /// Adds a number that was computed.
+    pub fn term(&mut self, x: Interval) {
+        if x.lo() < x.hi() {
+            self.rest.add(x);
+        } else if x != Interval::ZERO {
+            self.known.add(x);
+            self.quantum = self.quantum.min(quantum(x.lo()));
+        }
+    }
+
+    /// Adds a number that is stored.
+    pub fn plus(mut self, x: f64) -> Self {
+        self.term(Interval::point(x));
+        self
+    }
+
+    /// Adds the product of a stored number and one that was computed.
+    pub fn weighted(&mut self, w: f64, z: Interval) {
+        if w != 0.0 {
+            self.rounded |= !is_power_of_two(w);
+            self.term(Interval::point(w) * z);
+        }
+    }
+
+    /// Adds the product of two numbers that were computed.
+    pub fn product(&mut self, x: Interval, y: Interval) {
+        self.rounded = true;
+        self.term(x * y);
+    }
+
+    /// What the sum may be.
+    pub fn total(&self) -> Interval {
+        self.parts().0
+    }
+
+    /// What the sum may be, and how far it may be from that of its terms.
+    pub fn parts(&self) -> (Interval, Interval) {
+        let Self { format, known, rest, .. } = self;
+        let (sum, size) = (known.sum + rest.sum, known.size() + rest.size());
+        let grain = if self.quantum < format.least { 0.0 } else { 2_f64.powi(self.quantum.min(format.least.abs())) };
+        // Sums of doubles, so these are exact if they are as small as that.
+        let exact = known.above.max(known.below) < grain * 2_f64.powi(format.digits);
+        if exact && rest.count == 0 || known.count + rest.count == 1 && !self.rounded {
+            return (sum, Interval::ZERO);
+        }
+        if exact && known.count > 0 {
+            let others = ball((rest.size() + self.rounding(rest.size())).hi());
+            let smallest = if known.count == 1 { known.sum.mag() } else { grain };
+            if others.hi() < smallest * format.unit / 2.0 {
+                return (if known.sum == Interval::ZERO { others } else { known.sum }, others);
+            }
+        }
+        let lost = self.rounding(size);
+        if (size + lost).hi() > format.largest { (Interval::ENTIRE, Interval::ENTIRE) } else { (sum + lost, lost) }
+    }
+
+    /// What rounding may add to a sum with `Σ|t| ≤ size`.
+    pub fn rounding(&self, size: Interval) -> Interval {
+        let terms = self.known.count + self.rest.count;
+        let additions = terms.saturating_sub(1) + usize::from(self.rounded);
+        let flushed = count(3 * terms) * Interval::point(self.format.tiny);
+        ball((self.format.gamma(additions) * size + flushed).hi())
+    }
+}
+
+/// The exponent of the last digit of `x ≠ 0`.
+fn quantum(x: f64) -> i32 {
+    let (fraction, exponent) = (x.to_bits() & ((1 << 52) - 1), (x.to_bits() >> 52) & 0x7ff);
+    let (digits, exponent) = if exponent == 0 { (fraction, 1) } else { (fraction | 1 << 52, exponent) };
+    i32::try_from(exponent).unwrap_or(0) + i32::try_from(digits.trailing_zeros()).unwrap_or(0) - 1075
+}
+
+/// Whether a product with it is exact, unless it underflows.
+fn is_power_of_two(x: f64) -> bool {
+    x.is_normal() && x.to_bits() & ((1 << 52) - 1) == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// A number of few or many digits, large or small.
+    fn number() -> impl Strategy<Value = f32> {
+        let small = (-40_i8..40).prop_map(f32::from);
+        let scaled = (-4096_i16..4096, -40_i32..20).prop_map(|(k, e)| f32::from(k) * 2_f32.powi(e));
+        let tiny = (any::<f32>().prop_filter("finite", |x| x.is_finite()), -140_i32..-60)
+            .prop_map(|(x, e)| (x % 2.0) * 2_f32.powi(e));
+        prop_oneof![4 => small, 4 => scaled, 1 => tiny, 1 => Just(1.0), 1 => Just(0.1)]
+    }
+
+    fn flushed(x: f32, flush: bool) -> f32 {
+        if flush && x.is_subnormal() { 0.0 } else { x }
+    }
+
+    /// The terms added up along a random tree: two parts at a time become one, a product alone is fused into the other or rounded first.
+    fn along(order: &[usize], terms: &[(f32, f32)], (fuse, flush): (bool, bool)) -> f32 {
+        let value = |(a, b): (f32, f32)| flushed(a * b, flush);
+        let mut parts: Vec<(f32, f32)> = terms.to_vec();
+        for pick in order {
+            if parts.len() == 1 {
+                break;
+            }
+            let (a, b) = parts.remove(pick % parts.len());
+            let other = parts.remove(pick / 7 % parts.len());
+            let sum = if fuse { a.mul_add(b, value(other)) } else { value((a, b)) + value(other) };
+            parts.push((flushed(sum, flush), 1.0));
+        }
+        value(parts[0])
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(20_000))]
+
+        /// Exact, absorbed or neither: no tree of additions leaves the enclosure.
+        #[test]
+        fn every_order_lies_in_the_enclosure_of_a_sum(
+            terms in prop::collection::vec((number(), prop_oneof![2 => Just(1.0_f32), 1 => number()]), 1..7),
+            order in prop::collection::vec(0_usize..1000, 8),
+            (fuse, flush) in (any::<bool>(), any::<bool>()),
+            wide in any::<[bool; 7]>(),
+        ) {
+            let mut sum = Sum::new(Format::of(Precision::F32));
+            for ((x, w), wide) in terms.iter().zip(wide) {
+                // A number that may be anything from 0 to itself is enclosed as well.
+                let z = Interval::point(f64::from(*x));
+                let z = if wide { z.hull(Interval::ZERO) } else { z };
+                if *w == 1.0 { sum.term(z) } else { sum.weighted(f64::from(*w), z) }
+            }
+            let found = along(&order, &terms, (fuse, flush));
+            prop_assert!(sum.total().contains(f64::from(found)), "{found:e} is not in {}: {terms:?}", sum.total());
+        }
+    }
+
+    #[test]
+    fn few_digits_are_not_rounded_and_small_terms_are_absorbed() {
+        let total = |terms: &[f64], rest: Interval| {
+            let mut sum = terms.iter().fold(Sum::new(Format::of(Precision::F32)), |sum, x| sum.plus(*x));
+            sum.term(rest);
+            sum.total()
+        };
+        let small = |exponent: i32| ball(2_f64.powi(exponent));
+        // 2^24 - 1 and 1 are exact, and so is their difference; from 2^24 on a sum may be rounded.
+        assert_eq!(total(&[16_777_214.0, 1.0, -3.0], Interval::ZERO), Interval::point(16_777_212.0));
+        assert!(total(&[16_777_215.0, 1.0], Interval::ZERO).width() > 0.0);
+        // Half of the distance below 4 is 2^-23, and below 1, which 3 - 2 may be, 2^-25.
+        assert_eq!(total(&[4.0], small(-24)), Interval::point(4.0));
+        assert_eq!(total(&[3.0, -2.0], small(-26)), Interval::ONE);
+        assert!(total(&[3.0, -2.0], small(-24)).width() > 0.0);
+        // What was absorbed before the others cancel is lost.
+        assert!(
+            total(&[3.0, -3.0], Interval::point(2_f64.powi(-30)).hull(Interval::point(2_f64.powi(-29)))).contains(0.0)
+        );
+        assert_eq!(total(&[f64::from(f32::MAX), f64::from(f32::MAX)], Interval::ZERO), Interval::ENTIRE);
+    }
+}
