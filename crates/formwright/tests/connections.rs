@@ -7,7 +7,7 @@ mod floats;
 mod onnxruntime;
 mod support;
 
-use floats::{Execution, Layers, Plain, Shape, execute, judge};
+use floats::{Execution, Layers, Plain, Shape, judge};
 use formwright::artifact::tensors::{Skeleton, from_bytes, to_bytes};
 use formwright::error::ErrorKind;
 use formwright::eval::float::{Engine, Sequence};
@@ -118,7 +118,7 @@ fn every_block_is_softmax_over_what_its_layer_shows() {
             let exact = |x: &f64| Rat::from_f64(*x).expect("finite");
             for x in &inputs[..3] {
                 let input: Vec<Vec<Rat>> = x.iter().map(|token| token.iter().map(exact).collect()).collect();
-                let (real, plain) = (truth.run(&input).expect("a run"), execute(&Plain(Precision::F64), &network, x));
+                let (real, plain) = (truth.run(&input).expect("a run"), Plain(Precision::F64).execute(&network, x));
                 assert!(reference::distance(&real, &plain.output) < 1e-12, "{name}");
             }
         }

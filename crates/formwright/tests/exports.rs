@@ -11,6 +11,8 @@ mod circuits;
 mod floats;
 #[path = "support/onnxruntime.rs"]
 mod onnxruntime;
+#[path = "support/patterns.rs"]
+mod patterns;
 mod support;
 
 use circuits::Subject;
@@ -25,6 +27,7 @@ use formwright::lattice::has_distinct_columns;
 use formwright::lower::{Format, Hidden, Temperature};
 use formwright::network::{Precision, Realisation};
 use onnxruntime::Batch;
+use patterns::{named, options as sparse};
 use support::{GENERIC, GENERIC_POSITIONAL, Options, Random, Triple, expression, positional, request};
 
 /// Random points of a box.
@@ -94,7 +97,9 @@ fn examples(precision: Precision) -> Vec<Example> {
         circuit("sort(x) on integers 0..4", 5, Construction::Circuit, Realisation::Softmax),
         circuit("max(x) * mean(x, j <= i)", 4, Construction::Circuit, Realisation::Softmax),
     ];
-    for kind in ["softmax", "average", "linformer:2", "performer:4"] {
+    let (name, triple) = if wide { ("strided:2", (4, 1, 3)) } else { ("window:1", (3, 1, 2)) };
+    asked.push(of(GENERIC_POSITIONAL, triple, sparse(named(name, triple.0))));
+    for kind in ["softmax", "average", "linformer:2", "performer:4", "sparse:hub"] {
         let attention: Realisation = kind.parse().expect("a kind");
         asked.push(circuit("x * mean(x)", 4, Construction::Circuit, attention));
         asked.push(circuit("var(x) * x", 3, Construction::Sumformer(None), attention));
