@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 
 use std::sync::Arc;
 
-use floats::{Execution, Layers, Plain, Shape, by_name, inside, judge, judge_parts};
+use floats::{Layers, Plain, Shape, by_name, inside, judge, judge_parts};
 use formwright::eval::enclosure::Executions;
 use formwright::eval::float::Engine;
 use formwright::exact::Rat;
