@@ -65,7 +65,7 @@ fn tell(plan: &Sketches) -> String {
                 }
             }
             Err(error) => {
-                let way = candidate.way;
+                let way = &candidate.way;
                 rows.add_row([way.construction().as_str(), way.precision(), "", "", "", "", "", "", "no"]);
                 tell(candidate.name(), error.to_string());
             }

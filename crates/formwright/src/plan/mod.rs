@@ -40,14 +40,14 @@ pub struct Candidate {
 }
 
 /// A construction, and what there is to choose about it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub enum Way {
     /// Yun et al. 2020.
     Yun {
         /// With positions: Theorem 3.
         positional: bool,
-        /// With a pattern of sparse attention.
-        sparse: bool,
+        /// With sparse attention: `sparse:` and the pattern's name.
+        sparse: Option<Arc<str>>,
         /// The format of its floats; `None` is exact.
         format: Option<Format>,
     },
@@ -121,7 +121,7 @@ pub struct Cells {
 
 impl Way {
     /// `yun`, `circuit`, `sumformer`, `sum-code` or `sumformer-discrete`.
-    pub fn family(self) -> &'static str {
+    pub fn family(&self) -> &'static str {
         match self {
             Self::Yun { .. } => "yun",
             Self::Circuit { .. } => "circuit",
@@ -131,12 +131,12 @@ impl Way {
     }
 
     /// What one writes behind `--construction`.
-    pub fn construction(self) -> String {
+    pub fn construction(&self) -> String {
         match self {
-            Self::Yun { sparse: true, .. } => "yun --attention sparse".to_owned(),
+            Self::Yun { sparse: Some(pattern), .. } => format!("yun --attention {pattern}"),
             Self::Yun { positional: true, .. } => "yun --positional".to_owned(),
             Self::Circuit { trade: Some(trade), attention, .. } => {
-                format!("circuit --trade {}{}", trade.name(), behind(attention))
+                format!("circuit --trade {}{}", trade.name(), behind(*attention))
             }
             Self::SumCode { options, .. } => {
                 let mut name = options.family.name().to_owned();
@@ -152,47 +152,47 @@ impl Way {
             Self::Sumformer { trade: Some(trade), basis, attention, .. } => {
                 let basis = basis.filter(|basis| *basis != Basis::Polynomial);
                 let basis = basis.map_or_else(String::new, |basis| format!(" --basis {basis}"));
-                format!("sumformer{basis} --trade {}{}", trade.name(), behind(attention))
+                format!("sumformer{basis} --trade {}{}", trade.name(), behind(*attention))
             }
             _ => self.family().to_owned(),
         }
     }
 
-    fn floats(self) -> Option<Precision> {
+    fn floats(&self) -> Option<Precision> {
         match self {
             Self::Yun { format, .. } | Self::SumCode { format, .. } => format.map(|format| format.precision),
-            Self::Circuit { precision, .. } | Self::Sumformer { precision, .. } => precision,
+            Self::Circuit { precision, .. } | Self::Sumformer { precision, .. } => *precision,
         }
     }
 
     /// Its place among formats: single precision before double before exact.
-    fn class(self) -> usize {
+    fn class(&self) -> usize {
         self.floats().map_or(2, |precision| precision as usize)
     }
 
     /// Whether it is made of gates.
-    fn is_circuit(self) -> bool {
+    fn is_circuit(&self) -> bool {
         matches!(self, Self::Circuit { .. } | Self::Sumformer { .. })
     }
 
     /// Whether heads of another kind than softmax were asked for: what keeps them from serving is what the answer is about.
-    fn is_realised(self) -> bool {
+    fn is_realised(&self) -> bool {
         match self {
-            Self::Circuit { attention, .. } | Self::Sumformer { attention, .. } => attention != Realisation::Softmax,
+            Self::Circuit { attention, .. } | Self::Sumformer { attention, .. } => *attention != Realisation::Softmax,
             Self::SumCode { options, .. } => options.attention != Realisation::Softmax,
             Self::Yun { .. } => false,
         }
     }
 
     /// `f32`, `f64` or `exact`.
-    pub fn precision(self) -> &'static str {
+    pub fn precision(&self) -> &'static str {
         self.floats().map_or("exact", Precision::name)
     }
 
     /// `softmax`, or what else realises a circuit's sums; `hardmax` if it is exact.
-    pub fn attention(self) -> String {
+    pub fn attention(&self) -> String {
         match (self, self.floats()) {
-            (Self::Yun { sparse: true, .. }, _) => "sparse".to_owned(),
+            (Self::Yun { sparse: Some(pattern), .. }, _) => pattern.to_string(),
             (_, None) => "hardmax".to_owned(),
             (Self::Circuit { attention, .. } | Self::Sumformer { attention, .. }, Some(_)) => attention.to_string(),
             (Self::SumCode { options, .. }, Some(_)) => options.attention.to_string(),
@@ -377,16 +377,19 @@ fn rows(request: &Request, wanted: Rows) -> Result<Plan> {
         let served =
             candidates.iter().filter(|candidate| candidate.serves()).map(|candidate| candidate.way.class()).min();
         let behind = |format: Option<Format>| {
-            let class = Way::Yun { positional: false, sparse: false, format }.class();
+            let class = Way::Yun { positional: false, sparse: None, format }.class();
             wanted == Rows::First && served.is_some_and(|served| served < class)
         };
         for format in request.arithmetic.choices().into_iter().filter(|format| !behind(*format)) {
             if matches!(request.construction, None | Some(Construction::Yun)) {
-                let sparse = request.options.sparse.is_some();
+                let sparse =
+                    request.options.sparse.as_ref().map(|sparse| format!("sparse:{}", sparse.pattern().name()));
+                let sparse: Option<Arc<str>> = sparse.map(Arc::from);
                 // A pattern goes with positions.
-                for positional in [false, true].into_iter().filter(|positional| *positional || !sparse) {
+                for positional in [false, true].into_iter().filter(|positional| *positional || sparse.is_none()) {
                     let outcome = sketch(request, &shape, &target, positional, format, &norm, eps.as_ref());
-                    candidates.push(Candidate { way: Way::Yun { positional, sparse, format }, outcome });
+                    candidates
+                        .push(Candidate { way: Way::Yun { positional, sparse: sparse.clone(), format }, outcome });
                 }
             }
             for options in sums::to_look_at(request, &shape, &target, &norm) {
@@ -622,15 +625,19 @@ fn identity(candidate: &Candidate) -> Value {
         "positional": candidate.positional(),
         "precision": candidate.way.precision(),
     });
-    match candidate.way {
+    match &candidate.way {
         Way::Circuit { trade, .. } | Way::Sumformer { trade, .. } => identity["trade"] = json!(trade.map(Trade::name)),
         Way::SumCode { options, .. } => {
             identity["code"] = json!(options.code().map(|code| code.to_string()).ok());
             identity["values"] = json!(options.values.name());
         }
-        Way::Yun { .. } => {}
+        Way::Yun { sparse, .. } => {
+            if let Some(pattern) = sparse {
+                identity["attention"] = json!(pattern.as_ref());
+            }
+        }
     }
-    if let Way::Sumformer { basis, .. } = candidate.way {
+    if let Way::Sumformer { basis, .. } = &candidate.way {
         identity["basis"] = json!(basis.map(|basis| basis.to_string()));
     }
     identity
