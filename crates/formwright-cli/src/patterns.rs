@@ -6,6 +6,7 @@ use clap::Args;
 use formwright::artifact;
 use formwright::error::{Error, Result};
 use formwright::pattern::{Assumptions, Chain, Connections, Family, Pattern, Reach};
+use formwright::words::plural;
 use serde_json::{Value, json};
 
 use crate::Answer;
@@ -126,8 +127,9 @@ fn compare(tokens: usize) -> Result<Answer> {
         patterns.push(to_json(&pattern, &assumptions));
     }
     let text = format!(
-        "{tokens} tokens, {} connections where all see all\n\n{}\n\nformwright patterns star --tokens {tokens} shows one of them",
-        tokens * tokens,
+        "{}, {} where all see all\n\n{}\n\nformwright patterns star --tokens {tokens} shows one of them",
+        plural(tokens, "token"),
+        plural(tokens * tokens, "connection"),
         lines(&rows)
     );
     Ok(Answer { text, json: json!({"patterns": patterns}) })
