@@ -51,10 +51,6 @@ impl Patterns {
                         .note("try", "leave out --tokens"));
                 }
                 if let Some(file) = &self.svg {
-                    if file.exists() {
-                        return Err(Error::input(format!("{} exists, and nothing is overwritten", file.display()))
-                            .note("try", "another name: --svg FILE; or take it away"));
-                    }
                     artifact::write_new(file, pattern.to_svg().as_bytes())?;
                 }
                 Ok(self.show(name, &pattern))

@@ -249,7 +249,7 @@ pub fn check_new(file: &Path) -> Result<()> {
         return Ok(());
     }
     Err(Error::input(format!("{} exists, and nothing is overwritten", file.display()))
-        .note("try", "another name: -o FILE; or take it away"))
+        .note("try", "another name, or take it away"))
 }
 
 /// Writes a file that is not there yet: beside its place, then renamed.
