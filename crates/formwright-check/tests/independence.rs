@@ -58,47 +58,38 @@ fn lines(name: &str) -> Vec<(PathBuf, Vec<String>)> {
     files.iter().map(|path| (path.clone(), text(path).lines().map(code).filter(kept).collect())).collect()
 }
 
-#[test]
-fn only_big_integers_and_a_hash_are_needed() {
-    let metadata = Command::new(env!("CARGO"))
-        .args(["metadata", "--offline", "--format-version", "1", "--manifest-path"])
-        .arg(crates().with_file_name("Cargo.toml"))
+/// What cargo prints about this workspace.
+fn cargo(arguments: &[&str]) -> String {
+    let manifest = crates().with_file_name("Cargo.toml");
+    let output = Command::new(env!("CARGO"))
+        .args(arguments)
+        .args(["--locked", "--manifest-path"])
+        .arg(manifest)
         .output()
         .expect("cargo runs");
-    let metadata: Value = serde_json::from_slice(&metadata.stdout).expect("cargo's metadata");
-    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
-    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    assert!(output.status.success(), "cargo {arguments:?}: {}", text(&output.stderr));
+    text(&output.stdout)
+}
+
+#[test]
+fn only_big_integers_and_a_hash_are_needed() {
     // `cargo run` is the compiler's: the README says no more than that.
-    let default = list(&metadata["workspace_default_members"]);
-    assert!(
-        !default.iter().any(|member| text(member).contains("formwright-check")),
-        "cargo run has two binaries: {default:?}"
-    );
-    let packages: BTreeMap<String, Value> =
-        list(&metadata["packages"]).into_iter().map(|p| (text(&p["id"]), p)).collect();
-    let needs: BTreeMap<String, Vec<String>> = list(&metadata["resolve"]["nodes"])
-        .iter()
-        .map(|node| {
-            // Neither tests nor build scripts are part of it.
-            let plain = |dep: &Value| list(&dep["dep_kinds"]).iter().any(|kind| kind["kind"].is_null());
-            (
-                text(&node["id"]),
-                list(&node["deps"]).iter().filter(|dep| plain(dep)).map(|dep| text(&dep["pkg"])).collect(),
-            )
-        })
-        .collect();
-    let name = |id: &String| text(&packages[id]["name"]);
-    let root = packages.keys().find(|id| name(id) == "formwright-check").expect("the checker").clone();
-    let direct: BTreeSet<String> = needs[&root].iter().map(name).collect();
-    assert_eq!(direct, ["dashu-base", "dashu-int", "sha2"].map(str::to_owned).into());
-    let (mut all, mut open) = (BTreeSet::new(), needs[&root].clone());
-    while let Some(id) = open.pop() {
-        assert!(!packages[&id]["source"].is_null(), "{id} is of this workspace");
-        if all.insert(id.clone()) {
-            open.extend(needs[&id].clone());
-        }
-    }
-    println!("the checker needs {:?}", all.iter().map(name).collect::<Vec<_>>());
+    let metadata: Value =
+        serde_json::from_str(&cargo(&["metadata", "--no-deps", "--format-version", "1"])).expect("cargo's metadata");
+    let default = metadata["workspace_default_members"].to_string();
+    assert!(default.contains("formwright") && !default.contains("formwright-check"), "cargo run has two: {default}");
+    // Neither tests nor build scripts are part of it: edges are the normal ones.
+    let tree = |depth: &str| -> BTreeSet<String> {
+        let edges = ["tree", "--package", "formwright-check", "--edges", "normal", "--prefix", "none", "--depth", depth];
+        let found = cargo(&edges);
+        let mut lines = found.lines();
+        assert!(lines.next().is_some_and(|line| line.starts_with("formwright-check ")), "{found}");
+        assert!(!lines.clone().any(|line| line.contains("formwright")), "one is of this workspace:\n{found}");
+        lines.filter_map(|line| line.split(' ').next()).map(str::to_owned).collect()
+    };
+    assert_eq!(tree("1"), ["dashu-base", "dashu-int", "sha2"].map(str::to_owned).into());
+    println!("the checker needs {:?}", tree("99"));
 }
 
 #[test]
