@@ -271,8 +271,8 @@ fn chosen(model: &Model) -> String {
         (Built::Lattice(_), _) => {
             ("yun".to_owned(), "--construction yun --positional takes the other theorem".to_owned())
         }
-        (Built::SumCode(coded), _) => {
-            (coded.name().to_owned(), "--construction yun takes the literal theorem".to_owned())
+        (Built::SumCode(_) | Built::Learned(_), _) => {
+            (model.construction().to_owned(), "--construction yun takes the literal theorem".to_owned())
         }
     };
     let precision = model.precision();
@@ -297,13 +297,13 @@ pub fn describe(model: &Model, gates: usize) -> Result<String> {
     let mut text = header(model);
     let parts = model.circuit().map_or_else(|| stage_table(model), |circuit| gate_table(circuit, gates));
     let _ = write!(text, "\n\n{parts}\n{}\n\n", size_line(model));
-    let what = if model.circuit().is_some() { "an example" } else { "what each stage does to an example" };
+    let what = if model.has_cells() { "what each stage does to an example" } else { "an example" };
     let _ = write!(text, "{what}\n{}\n\n", example_table(&example(model)?));
     let _ = writeln!(text, "{}", badge(model)?);
     Ok(text)
 }
 
-/// An input, its state after each stage, the output, and what the target says. A circuit has too many registers for a line, and its
+/// An input, its state after each stage, the output, and what the target says. Without cells there are too many registers for a line, and
 /// numbers are not exact.
 fn example(model: &Model) -> Result<Vec<Row>> {
     let x = model.example();
@@ -319,12 +319,12 @@ fn example(model: &Model) -> Result<Vec<Row>> {
         let entries = output.iter().flatten().zip(expected.iter().flatten());
         let off = entries.map(|(y, f)| (y - f.to_f64()).abs()).fold(0.0, f64::max);
         verdict = if off == 0.0 { "equal".to_owned() } else { format!("off by {off:.1e}") };
-        if model.circuit().is_some() {
-            rows.push(row("output", shown_rounded(&output)));
-            target = shown_rounded(&floats(&expected));
-        } else {
+        if model.has_cells() {
             rows.extend(engine.trace(&floats(&x))?.iter().map(|(name, state)| row(name, shown_floats(state))));
             rows.push(row("output", shown_floats(&output)));
+        } else {
+            rows.push(row("output", shown_rounded(&output)));
+            target = shown_rounded(&floats(&expected));
         }
     } else {
         let network = exact(model)?;

@@ -176,6 +176,11 @@ fn answer(path: &Path, files: &[(String, Vec<u8>)], claim: &str) -> Result<Answe
 /// What the file's properties claim, on one line.
 fn claim(properties: &[(String, String)]) -> String {
     let property = |name: &str| properties.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str());
+    if let (Some(badge), Some(rounding)) = (property("badge"), property("rounding")) {
+        return format!(
+            "{badge}, and not proved, against the target; certified: {rounding}; this stands in the file's properties"
+        );
+    }
     match (property("badge"), property("norm"), property("bound"), property("domain")) {
         (Some(badge), Some(norm), Some(bound), Some(domain)) => {
             format!("{badge}: {norm} error on {domain} at most {bound}; this stands in the file's properties")

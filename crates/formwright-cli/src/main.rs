@@ -7,6 +7,7 @@ mod check;
 mod contextual;
 mod export;
 mod inspect;
+mod lab;
 mod patterns;
 mod plan;
 mod questions;
@@ -60,6 +61,10 @@ enum Command {
     ///
     /// `build` writes it into every folder; this writes it anew.
     Report(report::Report),
+    /// Train the same architectures, and set training beside construction.
+    ///
+    /// The lab is a program of its own, formwright-lab; all that follows is handed to it.
+    Lab(lab::Lab),
     /// Show a pattern of sparse attention and what the sparse theorem asks of it; without one, compare them all.
     Patterns(patterns::Patterns),
     /// List the built-in targets.
@@ -105,6 +110,10 @@ fn main() -> ExitCode {
         Command::Contextual(command) => command.execute(),
         Command::Export(command) => command.execute(),
         Command::Report(command) => command.execute(),
+        Command::Lab(command) => match command.execute(arguments.json) {
+            Ok(code) => return code,
+            Err(error) => Err(error),
+        },
         Command::Patterns(command) => command.execute(),
         Command::Targets => targets::execute(),
         Command::Theorems(command) => command.execute(),

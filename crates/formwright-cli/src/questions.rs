@@ -37,6 +37,11 @@ pub fn execute() -> Result<Answer> {
         }
         text.push('\n');
     }
+    text.push_str(
+        "\nTwo more, 2 and 3, are for experiments: whether layer normalisation may be left out, and whether training finds such weights.\n\
+         The lab has put both to the test (results/README.md of the repository):\n\n  \
+         $ formwright lab run construction\n  $ formwright lab compare construction\n",
+    );
     let documents: Vec<Value> = questions
         .into_iter()
         .map(|Question { number, asked, answer, numbers, commands, .. }| {

@@ -216,7 +216,9 @@ fn warn(model: &Model, batch: &[Sequence]) {
         _ => "two tokens in one cell, where nothing is claimed".to_owned(),
     };
     let remark = |x: &Sequence| match (&model.built, model.grid.cell(x)) {
-        (Built::Circuit(_), _) if !model.is_in_domain(x) => Some("outside of the domain, where nothing is claimed"),
+        (Built::Circuit(_) | Built::Learned(_), _) if !model.is_in_domain(x) => {
+            Some("outside of the domain, where nothing is claimed")
+        }
         (Built::Lattice(_) | Built::SumCode(_), None) => Some("outside of the box"),
         (Built::Lattice(lattice), Some(point)) if !lattice.options.positional && !has_distinct_columns(&point) => {
             Some(tied.as_str())

@@ -5,6 +5,10 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use formwright::artifact;
+use formwright::compile::{Dense, Trained, learned};
+use formwright::network::Precision;
+use formwright::target::Source;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -849,7 +853,7 @@ fn a_circuit_on_integers_is_exported_for_transformerlens() {
 }
 
 fn artifact_hash(scratch: &Scratch, name: &str) -> String {
-    formwright::artifact::sha256(&fs::read(scratch.path(name)).expect("a file"))
+    artifact::sha256(&fs::read(scratch.path(name)).expect("a file"))
 }
 
 #[test]
@@ -1037,6 +1041,60 @@ fn a_sumformer_is_written_read_run_and_exported() {
     weights(|file| file.set("read_out.bias", 0, 0.25))(&scratch);
     let text = scratch.done(&["inspect", "model"]);
     assert!(text.contains("no claim") && !text.contains("certified:"), "{text}");
+}
+
+/// A Sumformer that computes the mean of four tokens, but for its last bias, which is 1/8 too large.
+fn trained(scratch: &Scratch, target: &str, attention: &str) {
+    let dense = |rows: &[&[f32]], bias: f32| Dense {
+        weight: rows.iter().map(|row| row.to_vec()).collect(),
+        bias: vec![bias; rows.len()],
+    };
+    let trained = Trained {
+        source: Source::expression("mean", target).expect("an expression"),
+        tokens: 4,
+        phi: vec![dense(&[&[1.0]], 0.0), dense(&[&[1.0]], 0.0)],
+        psi: vec![dense(&[&[0.0, 0.25]], 0.0), dense(&[&[1.0]], 0.125)],
+        attention: attention.parse().expect("a kind"),
+        precision: Precision::F32,
+    };
+    artifact::write(&learned(&trained).expect("a model"), &scratch.path("model")).expect("a folder");
+}
+
+#[test]
+fn a_trained_sumformer_is_read_run_and_exported_and_has_nothing_to_check() {
+    let scratch = Scratch::new();
+    trained(&scratch, "mean(x)", "linformer:2");
+    insta::assert_snapshot!("learned_inspect", scratch.done(&["inspect", "model"]));
+    let inspected = scratch.json(&["inspect", "model", "--json"]);
+    insta::assert_snapshot!("learned_json", format!("{:#}", inspected["error"]));
+    for engine in ["f32", "exact"] {
+        let run = scratch.run(&[&RUN[..], &["--json", "--engine", engine]].concat(), r#"[[["1/2"],[0],[1],[0]]]"#);
+        let outputs = numbers(&serde_json::from_str::<Value>(&run.stdout).expect("JSON")["outputs"]);
+        assert!(outputs.iter().all(|y| (y - 0.5).abs() < 1e-6), "{outputs:?}");
+    }
+    insta::assert_snapshot!("learned_check", scratch.refused(&["check", "model"], "", 2));
+    insta::assert_snapshot!("learned_vnnlib", scratch.refused(&["export", "model", "--format", "vnnlib"], "", 2));
+    scratch.refused(&["export", "model", "--format", "transformerlens"], "", 2);
+    insta::assert_snapshot!("learned_export", scratch.done(&["export", "model"]));
+    weights(|file| file.set("embed.bias", 1, 0.25))(&scratch);
+    let text = scratch.done(&["inspect", "model"]);
+    assert!(text.contains("no claim") && !text.contains("measured:"), "{text}");
+    // Sizes of φ and ψ that are not those of the network.
+    trained(&scratch, "mean(x)", "linformer:2");
+    let path = scratch.path("model/model.json");
+    let file: Value = serde_json::from_str(&fs::read_to_string(&path).expect("model.json")).expect("JSON");
+    for sizes in [serde_json::json!([1, 2, 1]), serde_json::json!([]), serde_json::json!([1, u64::MAX, 1])] {
+        let mut file = file.clone();
+        file["sumformer"]["phi"] = sizes;
+        fs::write(&path, file.to_string()).expect("model.json");
+        let refused = scratch.refused(&["inspect", "model"], "", 3);
+        assert!(refused.contains("its network has no φ of sizes"), "{refused}");
+    }
+    // Tokens that TransformerLens can read; every sequence of them is measured.
+    trained(&scratch, "mean(x) on integers 0..3", "softmax");
+    let measured = scratch.json(&["inspect", "model", "--json"])["error"]["measured"].clone();
+    assert_eq!((&measured["exhaustive"], &measured["points"]), (&true.into(), &81.into()));
+    assert!(scratch.done(&["export", "model", "--format", "transformerlens"]).contains("no claim"));
 }
 
 #[test]

@@ -59,7 +59,7 @@ pub mod network;
 pub mod pattern;
 pub mod plan;
 pub mod questions;
-mod random;
+pub mod random;
 pub mod report;
 pub mod target;
 pub mod theorems;

@@ -1,7 +1,7 @@
 //! Questions that readers of Yun et al. 2020 ask, answered with numbers that are computed here and now.
 //!
 //! They stand in a review of the paper, in this order; the second and the third, about layer normalisation and about training, are not
-//! of the kind that a construction answers.
+//! of the kind that a construction answers: the lab's experiments do (`results/README.md`).
 //!
 //! | | question | answer |
 //! |---|---|---|

@@ -473,11 +473,20 @@ pub const STATEMENTS: &[Statement] = &[
         checked: &[
             "sumformer::its_transformer_has_one_attention_layer_and_computes_the_same",
             "sumformer::its_float_network_computes_the_same_but_for_rounding",
+            "learned::over_the_rationals_the_transformer_is_the_trained_sumformer",
+            "learned::executions_under_every_kind_stay_within_what_is_stated",
+            "learned::shuffled_executions_stay_within_what_is_stated",
         ],
-        departures: &[choice(
-            "The paper adds a channel that is 1 and lets queries and keys read it, so that all scores are 1; with W_Q = 0 all scores \
-             are 0, and no channel is needed.",
-        )],
+        departures: &[
+            choice(
+                "The paper adds a channel that is 1 and lets queries and keys read it, so that all scores are 1; with W_Q = 0 all scores \
+                 are 0, and no channel is needed.",
+            ),
+            remark(
+                "φ and ψ may be learned: the Transformer of a trained Sumformer computes the trained function itself, and its executions in floats \
+                 stay within a bound that is proved. How far that function is from its target is measured.",
+            ),
+        ],
     },
     Statement {
         id: "theorem4.4",
@@ -489,6 +498,7 @@ pub const STATEMENTS: &[Statement] = &[
             "realisations::a_uniform_head_loses_no_more_than_is_stated",
             "realisations::the_sum_comes_out_for_every_e_and_for_no_random_f",
             "realisations::what_is_certified_of_realised_circuits_holds",
+            "learned::executions_under_every_kind_stay_within_what_is_stated",
         ],
         departures: &[
             remark(
@@ -512,6 +522,7 @@ pub const STATEMENTS: &[Statement] = &[
             "realisations::a_uniform_head_loses_no_more_than_is_stated",
             "realisations::only_the_heads_differ",
             "realisations::what_is_certified_of_realised_circuits_holds",
+            "learned::executions_under_every_kind_stay_within_what_is_stated",
         ],
         departures: &[
             Departure {

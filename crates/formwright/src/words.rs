@@ -1,5 +1,6 @@
 //! What is told of a model, in words and numbers that people read: terminals and pages say the same.
 
+use crate::bound::baseline::baseline;
 use crate::bound::measured::Measured;
 use crate::bound::norm::upward;
 use crate::bound::{Baseline, Budget, Norm, Term};
@@ -7,7 +8,7 @@ use crate::compile::{Built, Certified, Check, Lowered, Model, Proof};
 use crate::construct::yun::AsPrinted;
 use crate::error::Result;
 use crate::exact::{Int, Rat};
-use crate::network::{Realisation, Sequence};
+use crate::network::{Realisation, Sequence, TokenNetwork};
 
 /// A number, shortened to its leading digits where it is long.
 pub fn short(value: &Rat) -> String {
@@ -114,19 +115,41 @@ pub fn made(model: &Model) -> String {
             let (name, values, precision) = (coded.name(), coded.options.values, model.precision());
             format!("{name} ({}; values {values}), {precision}{attention}", coded.code)
         }
+        Built::Learned(learned) => {
+            let theorem = match learned.attention {
+                Realisation::Linformer { .. } => "Theorem 4.4",
+                Realisation::Performer { .. } => "Theorem 4.5",
+                _ => "Theorem 4.3",
+            };
+            format!(
+                "training, as a Sumformer of latent dimension {} ({theorem}), {}, {} attention",
+                learned.sumformer.latent(),
+                model.precision(),
+                learned.attention
+            )
+        }
     };
     let shape = format!("{} of {}", plural(grid.tokens(), "token"), plural(grid.dims(), "coordinate"));
     let place = match model.built {
         Built::Lattice(_) | Built::SumCode(_) => {
             format!("{} cells a side on [{}, {})", grid.resolution(), grid.low(), grid.high())
         }
-        Built::Circuit(_) => format!("on {}", model.domain_name()),
+        Built::Circuit(_) | Built::Learned(_) => format!("on {}", model.domain_name()),
     };
     format!("by {by}, for {shape}, {place}")
 }
 
 /// Of a Sumformer: its latent dimension with its `φ`, and its `ψ`.
 pub fn normal_form(model: &Model) -> Option<[String; 2]> {
+    if let Some(learned) = model.learned() {
+        let layers =
+            |network: &TokenNetwork| network.sizes().iter().map(ToString::to_string).collect::<Vec<_>>().join(" → ");
+        let (phi, psi) = (learned.sumformer.phi(), learned.sumformer.psi());
+        return Some([
+            format!("φ: {}, trained; {} weights", layers(phi), phi.parameters()),
+            format!("ψ: {}, trained; {} weights", layers(psi), psi.parameters()),
+        ]);
+    }
     let form = model.circuit()?.proof()?.form.as_ref()?;
     let (latent, theorem) = (form.phi.len(), &form.theorem);
     let phi = if form.phi.is_empty() { "nothing".to_owned() } else { form.phi.join(", ") };
@@ -190,16 +213,17 @@ pub fn claims(model: &Model) -> Result<Vec<Line>> {
         };
         return Ok(vec![Line::new("no claim", why)]);
     };
+    if model.learned().is_some() {
+        return learned_claims(model, domain);
+    }
     let badge = model.badge();
     let mut lines = vec![match (&model.built, model.float()) {
         (Built::Circuit(circuit), _) => {
             let how = |proof: &Proof| format!("; {}{}", proof.sup.method.name(), terms(&proof.sup));
             Line::new(badge, format!("{domain}{}", circuit.proof().map(how).unwrap_or_default()))
         }
-        (Built::Lattice(_) | Built::SumCode(_), None) => {
-            Line::new("exact-on-grid", format!("equal to the target at {domain}"))
-        }
-        (Built::Lattice(_) | Built::SumCode(_), Some(_)) => Line::new("certified", format!("on the grid, at {domain}")),
+        (_, None) => Line::new("exact-on-grid", format!("equal to the target at {domain}")),
+        (_, Some(_)) => Line::new("certified", format!("on the grid, at {domain}")),
     }];
     let mut assumptions = model.assumptions.clone();
     if let Some(Certified { budget, baseline }) = model.certified()? {
@@ -208,7 +232,7 @@ pub fn claims(model: &Model) -> Result<Vec<Line>> {
             // That is what the claim says.
             (Built::Circuit(_), Norm::Sup) => {}
             (Built::Circuit(_), Norm::Lp(_)) => lines.push(Line::new(badge, bound)),
-            (Built::Lattice(_) | Built::SumCode(_), _) => {
+            _ => {
                 lines.push(Line::new(badge, format!("{bound}, {}{}", budget.method.name(), terms(budget))));
             }
         }
@@ -223,6 +247,16 @@ pub fn claims(model: &Model) -> Result<Vec<Line>> {
             format!("{} when it was built; again: formwright check DIR", model.check().name()),
         ));
     }
+    Ok(lines)
+}
+
+/// What is measured of a trained Sumformer, beside what is proved of its rounding.
+fn learned_claims(model: &Model, rounding: String) -> Result<Vec<Line>> {
+    let measured = [model.measured()?, model.measured_mean()?].into_iter().flatten();
+    let mut lines: Vec<Line> = measured.map(|measured| Line::new(model.badge(), found(measured))).collect();
+    lines.push(Line::new("certified", rounding));
+    let baseline = baseline(&model.target, &model.grid, &Norm::Sup);
+    lines.extend(baseline.map(|baseline| Line::new("baseline", best_constant(&baseline, &Norm::Sup))));
     Ok(lines)
 }
 

@@ -14,11 +14,13 @@ mod onnxruntime;
 #[path = "support/patterns.rs"]
 mod patterns;
 mod support;
+#[path = "support/learned.rs"]
+mod trained;
 
 use circuits::Subject;
 use floats::{by_engine, by_name, contained, width};
 use formwright::artifact::{Contents, sha256};
-use formwright::compile::{Arithmetic, Built, Construction, Model, Request, compile};
+use formwright::compile::{Arithmetic, Built, Construction, Model, Request, compile, learned};
 use formwright::construct::sumcode::{self, Family};
 use formwright::eval::enclosure::Executions;
 use formwright::exact::Rat;
@@ -29,6 +31,7 @@ use formwright::network::{Precision, Realisation};
 use onnxruntime::Batch;
 use patterns::{named, options as sparse};
 use support::{GENERIC, GENERIC_POSITIONAL, Options, Random, Triple, expression, positional, request};
+use trained::centring;
 
 /// Random points of a box.
 const POINTS: usize = 10_000;
@@ -52,12 +55,17 @@ fn floats(x: &[Vec<Rat>]) -> Vec<Vec<f64>> {
 
 impl Example {
     fn new(asked: &Request) -> Self {
-        let model = compile(asked).unwrap_or_else(|error| panic!("{}: {error}", asked.source.name));
+        Self::of(compile(asked).unwrap_or_else(|error| panic!("{}: {error}", asked.source.name)))
+    }
+
+    fn of(model: Model) -> Self {
         let name = format!("{} {} {}", model.construction(), model.attention(), model.precision());
         let bound = match &model.built {
             Built::Lattice(lattice) => lattice.lowered.as_ref().map(|lowered| lowered.lowering.losses.rounding),
             Built::SumCode(coded) => coded.lowered.as_ref().map(|lowered| lowered.lowering.losses.rounding),
             Built::Circuit(_) => model.stated().expect("a claim").map(|stated| stated.bound),
+            // It computes its target, but for rounding.
+            Built::Learned(learned) => Some(learned.rounding),
         };
         let bound = bound.unwrap_or_else(|| panic!("{name}: nothing is stated"));
         let inputs = points(&model);
@@ -68,7 +76,7 @@ impl Example {
 /// Every point that the claim is about where there are few, else random ones of the box.
 fn points(model: &Model) -> Batch {
     let grid = &model.grid;
-    if model.circuit().is_some() && !model.target.is_discrete() {
+    if !model.has_cells() && !model.target.is_discrete() {
         let mut random = Random::new(20_200_226);
         let mut number = || f64::from(u32::try_from(random.below(1 << 20)).expect("20 bits")) / f64::from(1 << 20);
         let mut token = || (0..grid.dims()).map(|_| number()).collect();
@@ -114,7 +122,9 @@ fn examples(precision: Precision) -> Vec<Example> {
             });
         }
     }
-    asked.into_iter().map(|asked| Example::new(&in_floats(precision, asked))).collect()
+    let built = asked.into_iter().map(|asked| Example::new(&in_floats(precision, asked)));
+    let kinds = ["softmax", "average", "linformer:1", "linformer:3", "performer:1", "performer:4"];
+    built.chain(kinds.map(|kind| Example::of(learned(&centring(kind, precision)).expect(kind)))).collect()
 }
 
 /// What the file says of itself is what the folder would say.
@@ -122,7 +132,8 @@ fn check_properties(model: &Model, properties: &std::collections::BTreeMap<Strin
     let certificate = Contents::of(model).expect("files").certificate;
     assert_eq!(properties.get("certificate_sha256"), certificate.map(|bytes| sha256(&bytes)).as_ref());
     assert_eq!(properties["formwright"], env!("CARGO_PKG_VERSION"));
-    assert!(properties.contains_key("claim") && properties["badge"] == "certified", "{properties:?}");
+    let (claim, badge) = if model.learned().is_some() { ("rounding", "measured") } else { ("claim", "certified") };
+    assert!(properties.contains_key(claim) && properties["badge"] == badge, "{properties:?}");
 }
 
 fn agree(precision: Precision) {
@@ -142,7 +153,7 @@ fn agree(precision: Precision) {
         let mut error = 0.0_f64;
         let ours = by_engine(network, inputs);
         // On a lattice, but for the last stage, in which values are rounded.
-        let exact = if model.circuit().is_none() { 1..network.stages.len() } else { 0..0 };
+        let exact = if model.has_cells() { 1..network.stages.len() } else { 0..0 };
         let ways = outputs.runs.iter().map(|(way, outputs)| (way.as_str(), by_name(network, outputs)));
         for (way, executions) in ways.chain([("formwright", ours.clone())]) {
             assert_eq!(executions.len(), inputs.len(), "{name}, {way}: the batch");

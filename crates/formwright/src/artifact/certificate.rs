@@ -97,7 +97,7 @@ fn cells(model: &Model) -> (u64, Margins) {
     let margins = match &model.built {
         Built::Lattice(lattice) => lattice.lowered.as_ref().map(|lowered| lowered.lowering.margins().clone()),
         Built::SumCode(coded) => coded.lowered.as_ref().map(|lowered| lowered.lowering.margins.clone()),
-        Built::Circuit(_) => None,
+        Built::Circuit(_) | Built::Learned(_) => None,
     };
     margins.map_or((0, Margins { low: Rat::ZERO, high: Rat::ZERO }), |margins| (model.grid.resolution(), margins))
 }

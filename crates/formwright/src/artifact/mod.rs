@@ -19,7 +19,8 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use crate::compile::{
-    Built, Check, Circuit, Lattice, Lowered, Model, Stated, SumCodeFloats, SumCoded, Tolerance, lattice, sum_code,
+    Built, Check, Circuit, Lattice, Learned, Lowered, Model, Stated, SumCodeFloats, SumCoded, Tolerance, lattice,
+    sum_code,
 };
 use crate::construct::circuit::Trade;
 use crate::construct::sumcode::{self, Family};
@@ -174,6 +175,15 @@ impl Contents {
 
     /// Why a folder without a certificate cannot be checked.
     pub fn no_certificate(dir: &Path) -> Error {
+        let file = fs::read_to_string(dir.join(MODEL)).unwrap_or_default();
+        if serde_json::from_str::<Value>(&file).is_ok_and(|file| file["construction"] == "learned") {
+            return Error::declined("a measured error is nothing to certify")
+                .note(
+                    "reason",
+                    "the network was trained: how far it is from its target was measured, and no bound is stated",
+                )
+                .note("try", format!("formwright inspect {}, which measures it again", dir.display()));
+        }
         Error::input(format!("there is no certificate in {}", dir.display()))
             .note(
                 "reason",
@@ -478,6 +488,20 @@ impl WrittenCircuit {
     }
 }
 
+/// What a trained Sumformer has besides. Its φ and ψ are in its weights, where their sizes tell.
+#[derive(Deserialize)]
+struct WrittenLearned {
+    attention: String,
+    network: Skeleton,
+    sumformer: WrittenSizes,
+}
+
+#[derive(Deserialize)]
+struct WrittenSizes {
+    phi: Vec<usize>,
+    psi: Vec<usize>,
+}
+
 /// What an exact model has besides.
 #[derive(Deserialize)]
 struct WrittenExact {
@@ -517,7 +541,7 @@ struct WrittenStage {
 pub(crate) const ANEW: &str = "build the model anew, or copy all files of its folder again";
 
 /// The constructions that a file may name.
-const KNOWN: &str = "expected yun, circuit, sumformer, sum-code or sumformer-discrete";
+const KNOWN: &str = "expected yun, circuit, sumformer, sum-code, sumformer-discrete or learned";
 
 fn check_folder(dir: &Path) -> Result<()> {
     if dir.is_dir() {
@@ -566,22 +590,7 @@ pub fn read(dir: &Path) -> Result<Model> {
     }
     let target = Arc::new(source.target(grid.dims())?);
     let tolerance = Tolerance { eps, norm, lipschitz };
-    let shipped = |skeleton: &Skeleton| {
-        let weights = dir.join(WEIGHTS);
-        let bytes = fs::read(&weights)
-            .map_err(|error| Error::input(format!("cannot read {}: {error}", weights.display())).note("try", ANEW))?;
-        let network = tensors::from_bytes(&bytes, &weights.display().to_string(), skeleton)?;
-        let fits = network.tokens == grid.tokens()
-            && network.dims() == grid.dims()
-            && network.output_dims() == target.output_dims();
-        if !fits {
-            return Err(wrong("its network is not one of its target's, or not of its precision"));
-        }
-        if common.precision != network.precision.name() {
-            return Err(wrong(&format!("it says {}, and its network is {}", common.precision, network.precision)));
-        }
-        Ok(network)
-    };
+    let shipped = |skeleton: &Skeleton| read_network(dir, skeleton, (&grid, &target), &common.precision, &wrong);
     let mut assumptions = Vec::new();
     let (built, edited): (Built, OnceLock<bool>) = match (common.construction.as_str(), common.precision.as_str()) {
         ("circuit" | "sumformer", _) => {
@@ -622,6 +631,14 @@ pub fn read(dir: &Path) -> Result<Model> {
             let (coded, edited) = read.map_err(|error| wrong(error.headline()))?;
             (coded.into(), OnceLock::from(edited))
         }
+        ("learned", _) => {
+            let written: WrittenLearned = serde_json::from_value(file).map_err(|error| wrong(&error.to_string()))?;
+            let WrittenLearned { attention, network, sumformer: WrittenSizes { phi, psi } } = written;
+            let attention = attention.parse().map_err(|_| wrong(&format!("its attention is '{attention}'")))?;
+            let read = Learned::read(shipped(&network)?, &grid, (&phi, &psi), attention);
+            let (learned, edited) = read.map_err(|error| wrong(error.headline()))?;
+            (learned.into(), OnceLock::from(edited))
+        }
         (other, _) => return Err(wrong(&format!("construction '{other}', {KNOWN}"))),
     };
     let mut model = Model::new(source, target, grid, assumptions, tolerance, built);
@@ -636,6 +653,30 @@ fn belongs(grid: &Grid, source: &Source) -> bool {
         && source.dims().is_none_or(|dims| dims == grid.dims())
         && source.resolution().is_none_or(|resolution| resolution == grid.resolution())
         && source.cube() == (grid.low().clone(), grid.high().clone())
+}
+
+/// The float network of a folder, for this grid and target and of this precision.
+fn read_network(
+    dir: &Path,
+    skeleton: &Skeleton,
+    (grid, target): (&Grid, &Target),
+    precision: &str,
+    wrong: &impl Fn(&str) -> Error,
+) -> Result<FloatNetwork> {
+    let weights = dir.join(WEIGHTS);
+    let bytes = fs::read(&weights)
+        .map_err(|error| Error::input(format!("cannot read {}: {error}", weights.display())).note("try", ANEW))?;
+    let network = tensors::from_bytes(&bytes, &weights.display().to_string(), skeleton)?;
+    let fits = network.tokens == grid.tokens()
+        && network.dims() == grid.dims()
+        && network.output_dims() == target.output_dims();
+    if !fits {
+        return Err(wrong("its network is not one of its target's, or not of its precision"));
+    }
+    if precision != network.precision.name() {
+        return Err(wrong(&format!("it says {precision}, and its network is {}", network.precision)));
+    }
+    Ok(network)
 }
 
 /// A float network by cells, and whether its weights are not the ones that the construction makes, if that is known.

@@ -386,7 +386,7 @@ fn expression(target: &Target) -> Result<&Checked> {
 }
 
 /// The box, or the integers, of some lengths.
-fn domain_name(target: &Target, shape: &Grid, (least, most): (usize, usize)) -> String {
+pub(super) fn domain_name(target: &Target, shape: &Grid, (least, most): (usize, usize)) -> String {
     let side = target.integers().unwrap_or_else(|| format!("[{}, {}]", shape.low(), shape.high()));
     let dims = shape.dims();
     if least == most {

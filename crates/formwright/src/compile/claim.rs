@@ -2,8 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::{Built, Certified, Circuit, Model, Proof};
+use super::{Built, Certified, Circuit, Learned, Model, Proof};
 use crate::bound::Norm;
+use crate::bound::baseline::baseline;
 use crate::bound::measured::Measured;
 use crate::error::Result;
 use crate::exact::Rat;
@@ -92,8 +93,11 @@ impl Model {
         }))
     }
 
-    /// The badge of a bound: `certified`, or `measured` if a part of it was not proved.
+    /// The badge of what is said against the target: `certified`, or `measured` if a part of it was not proved, or nothing.
     pub fn badge(&self) -> &'static str {
+        if self.learned().is_some() {
+            return "measured";
+        }
         self.circuit().and_then(Circuit::proof).map_or("certified", Proof::badge)
     }
 
@@ -103,11 +107,15 @@ impl Model {
             Built::Lattice(lattice) => lattice.lowered.as_ref().map(|lowered| lowered.lowering.losses.rounding),
             Built::SumCode(coded) => coded.lowered.as_ref().map(|lowered| lowered.lowering.losses.rounding),
             Built::Circuit(circuit) => circuit.proof().map(|proof| proof.sup.bound),
+            Built::Learned(_) => None,
         }
     }
 
     /// The claim with its badge: certified in a norm if one was asked for, else exact on the grid.
     pub(super) fn error_summary(&self) -> Result<Value> {
+        if let Some(learned) = self.learned() {
+            return self.measured_summary(learned);
+        }
         let claim = self.claim();
         let mut assumptions = self.assumptions.clone();
         // Nothing is known of a network that is not the one that was checked.
@@ -144,6 +152,30 @@ impl Model {
             },
             "measured": self.measured()?.map(Measured::to_json),
             "checked": checked,
+        }))
+    }
+
+    /// What was measured of a trained Sumformer, and what is proved of its rounding.
+    fn measured_summary(&self, learned: &Learned) -> Result<Value> {
+        let claimed = self.is_claimed();
+        let baseline = baseline(&self.target, &self.grid, &Norm::Sup);
+        let measured = if claimed { self.measured()? } else { None };
+        let mean = if claimed { self.measured_mean()? } else { None };
+        Ok(json!({
+            "badge": claimed.then(|| self.badge()),
+            "norm": Norm::Sup.to_string(),
+            "domain": self.domain_name(),
+            "bound": null,
+            "terms": [],
+            "assumptions": self.assumptions,
+            "baseline": {
+                "best_constant": baseline.map(|baseline| baseline.best_constant),
+                "within": baseline.map(|baseline| baseline.within),
+            },
+            "measured": measured.map(Measured::to_json),
+            "measured_mean": mean.map(Measured::to_json),
+            "rounding": claimed.then(|| learned.rounding_to_json(&self.target, &self.grid)),
+            "checked": Check::NotRun.name(),
         }))
     }
 }

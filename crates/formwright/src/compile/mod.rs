@@ -8,6 +8,7 @@
 //! | `claim.rs` | what is claimed of a model's error |
 //! | `circuit.rs` | models that are circuits of their target's expression |
 //! | `sum_code.rs` | models by sums of codes: cells as well, and one attention layer |
+//! | `learned.rs` | Sumformers that somebody trained |
 //!
 //! A [`Model`] is what all have in common; what only one of them has is in its [`Built`].
 
@@ -15,6 +16,7 @@ mod asked;
 pub(crate) mod circuit;
 mod claim;
 pub(crate) mod lattice;
+mod learned;
 mod request;
 pub(crate) mod sum_code;
 
@@ -42,6 +44,7 @@ pub use asked::Asked;
 pub use circuit::{Circuit, Proof};
 pub use claim::{Check, Over, Stated};
 pub use lattice::{Lattice, Lowered};
+pub use learned::{Dense, Learned, Trained, learned};
 pub use request::{Arithmetic, Construction, Request, Tolerance};
 pub use sum_code::{SumCodeFloats, SumCoded};
 
@@ -88,6 +91,8 @@ pub enum Built {
     Circuit(Box<Circuit>),
     /// Cells, a code for each, and a value for each multiset.
     SumCode(Box<SumCoded>),
+    /// What was trained.
+    Learned(Box<Learned>),
 }
 
 impl From<Lattice> for Built {
@@ -105,6 +110,12 @@ impl From<Circuit> for Built {
 impl From<SumCoded> for Built {
     fn from(coded: SumCoded) -> Self {
         Self::SumCode(Box::new(coded))
+    }
+}
+
+impl From<Learned> for Built {
+    fn from(learned: Learned) -> Self {
+        Self::Learned(Box::new(learned))
     }
 }
 
@@ -203,7 +214,7 @@ impl Model {
     pub fn lattice(&self) -> Option<&Lattice> {
         match &self.built {
             Built::Lattice(lattice) => Some(lattice),
-            Built::Circuit(_) | Built::SumCode(_) => None,
+            _ => None,
         }
     }
 
@@ -211,7 +222,7 @@ impl Model {
     pub fn circuit(&self) -> Option<&Circuit> {
         match &self.built {
             Built::Circuit(circuit) => Some(circuit),
-            Built::Lattice(_) | Built::SumCode(_) => None,
+            _ => None,
         }
     }
 
@@ -219,8 +230,21 @@ impl Model {
     pub fn sum_code(&self) -> Option<&SumCoded> {
         match &self.built {
             Built::SumCode(coded) => Some(coded),
-            Built::Lattice(_) | Built::Circuit(_) => None,
+            _ => None,
         }
+    }
+
+    /// The trained Sumformer, if it is one.
+    pub fn learned(&self) -> Option<&Learned> {
+        match &self.built {
+            Built::Learned(learned) => Some(learned),
+            _ => None,
+        }
+    }
+
+    /// Whether it has a value for each cell of its grid; else the grid is a box and nothing more.
+    pub fn has_cells(&self) -> bool {
+        matches!(self.built, Built::Lattice(_) | Built::SumCode(_))
     }
 
     /// The float network; `None` if the model is exact.
@@ -229,15 +253,17 @@ impl Model {
             Built::Lattice(lattice) => lattice.float(),
             Built::Circuit(circuit) => Some(&circuit.network),
             Built::SumCode(coded) => coded.float(),
+            Built::Learned(learned) => Some(&learned.network),
         }
     }
 
-    /// The exact network that a model by cells is, or was made from.
+    /// The exact network that a model is, or was made from; a circuit has none.
     pub fn exact(&self) -> Option<&Network> {
         match &self.built {
             Built::Lattice(lattice) => Some(&lattice.network),
             Built::Circuit(_) => None,
             Built::SumCode(coded) => Some(&coded.network),
+            Built::Learned(learned) => Some(&learned.exact),
         }
     }
 
@@ -247,6 +273,7 @@ impl Model {
             Built::Lattice(lattice) => &lattice.network.coordinates,
             Built::Circuit(circuit) => &circuit.network.coordinates,
             Built::SumCode(coded) => &coded.network.coordinates,
+            Built::Learned(learned) => &learned.network.coordinates,
         }
     }
 
@@ -258,6 +285,7 @@ impl Model {
             Built::Lattice(_) => "yun",
             Built::Circuit(circuit) => circuit.construction(),
             Built::SumCode(coded) => coded.name(),
+            Built::Learned(_) => "learned",
         }
     }
 
@@ -267,6 +295,7 @@ impl Model {
             Built::Lattice(_) => "yun",
             Built::Circuit(circuit) => circuit.construction(),
             Built::SumCode(coded) => coded.options.family.name(),
+            Built::Learned(_) => "learned",
         }
     }
 
@@ -276,6 +305,7 @@ impl Model {
             Built::Lattice(lattice) => lattice.options.positional,
             Built::Circuit(circuit) => circuit.network.positions.is_some(),
             Built::SumCode(coded) => coded.options.positional,
+            Built::Learned(_) => false,
         }
     }
 
@@ -320,6 +350,7 @@ impl Model {
         match &self.built {
             Built::Circuit(circuit) => circuit.wish.attention.to_string(),
             Built::SumCode(coded) if coded.lowered.is_some() => coded.options.attention.to_string(),
+            Built::Learned(learned) => learned.attention.to_string(),
             Built::Lattice(_) | Built::SumCode(_) => self.float().map_or("hardmax", |_| "softmax").to_owned(),
         }
     }
@@ -336,6 +367,7 @@ impl Model {
             (Built::Lattice(lattice), None) => lattice.network.size(),
             (Built::SumCode(coded), None) => coded.network.size(),
             (Built::Circuit(circuit), None) => circuit.network.size(),
+            (Built::Learned(learned), None) => learned.network.size(),
         }
     }
 
@@ -350,7 +382,7 @@ impl Model {
         self.float().map_or_else(exact, float_stages)
     }
 
-    /// The error as it is measured, for a float network whose error is certified: sampled in an `L^p` norm, searched for in the supremum.
+    /// The error as it is measured, for a float network whose error is certified, or is known in no other way: sampled in an `L^p` norm, searched for in the supremum.
     /// Fails if that is more than what is proved.
     pub fn measured(&self) -> Result<Option<&Measured>> {
         let (Some(network), Some(norm)) = (self.float(), self.norm()) else { return Ok(None) };
@@ -378,12 +410,22 @@ impl Model {
         Ok(self.measured.get_or_init(|| found).as_ref())
     }
 
+    /// The `L^2` error of a trained Sumformer, which is measured beside the supremum: training sees the one, a user may meet the other.
+    pub fn measured_mean(&self) -> Result<Option<&Measured>> {
+        let Some(learned) = self.learned().filter(|_| !self.target.is_discrete()) else { return Ok(None) };
+        if let Some(known) = learned.mean.get() {
+            return Ok(known.as_ref());
+        }
+        let found = self.measured_against(|batch| self.target.evaluate_batch(batch))?;
+        Ok(learned.mean.get_or_init(|| found).as_ref())
+    }
+
     /// About how many operations a run on one sequence takes.
     pub(crate) fn work(&self, network: &FloatNetwork) -> usize {
         let tokens = self.grid.tokens();
         let work = network.size().parameters.to_usize().unwrap_or(usize::MAX).saturating_mul(2 * tokens).max(1);
         // Few layers on many tokens: what costs is every token's look at every other.
-        let pairs = if self.circuit().is_some() { pairs(network) } else { 0 };
+        let pairs = if self.has_cells() { 0 } else { pairs(network) };
         work.saturating_add(pairs.saturating_mul(tokens * tokens))
     }
 
@@ -450,6 +492,7 @@ impl Model {
                 Some(proof) => proof.budget.clone(),
                 None => return Ok(None),
             },
+            Built::Learned(_) => return Ok(None),
             Built::SumCode(coded) => {
                 let lipschitz = self.tolerance.lipschitz.as_ref();
                 let (target, grid) = (&self.target, &self.grid);
@@ -477,7 +520,7 @@ impl Model {
             _ if certified.budget.meets(eps) => Ok(()),
             Built::Lattice(lattice) => Err(lattice.missed(eps, certified, &self.grid, fixed)),
             Built::SumCode(_) => Err(sum_code::missed(eps, certified, &self.grid, fixed)),
-            Built::Circuit(_) => Ok(()),
+            Built::Circuit(_) | Built::Learned(_) => Ok(()),
         }
     }
 
@@ -487,6 +530,7 @@ impl Model {
             Built::Lattice(lattice) => (!self.is_broken() && !self.is_edited()).then(|| lattice.claim(&self.grid)),
             Built::Circuit(circuit) => return circuit.claim(),
             Built::SumCode(coded) => (!self.is_edited()).then(|| coded.claim(&self.grid)),
+            Built::Learned(learned) => return (!self.is_edited()).then(|| learned.claim(&self.target, &self.grid)),
         };
         let near = "; values that are not rational stand for their enclosures by doubles";
         claim.map(|claim| if self.is_near() { claim + near } else { claim })
@@ -494,7 +538,7 @@ impl Model {
 
     /// Whether values at the centres of cells are stored near the target's, which are not rational.
     pub(crate) fn is_near(&self) -> bool {
-        self.circuit().is_none() && self.float().is_some() && !self.target.is_rational()
+        self.has_cells() && self.float().is_some() && !self.target.is_rational()
     }
 
     /// Whether something was asked for that the proofs do not cover: a printed step that fails, in floats any printed step, or a temperature
@@ -509,14 +553,16 @@ impl Model {
             Built::Lattice(lattice) => lattice.is_edited(&self.grid, &self.target),
             Built::Circuit(circuit) => circuit.proof().is_none(),
             Built::SumCode(coded) => coded.is_edited(&self.grid, &self.target),
+            // Its weights are looked at when they are read.
+            Built::Learned(_) => false,
         })
     }
 
-    /// The largest number of binary digits of an id; a circuit has none.
+    /// The largest number of binary digits of an id, where there are ids.
     pub fn id_bits(&self) -> Option<usize> {
         match &self.built {
             Built::Lattice(lattice) => Some(lattice.id_bits(&self.grid)),
-            Built::Circuit(_) => None,
+            Built::Circuit(_) | Built::Learned(_) => None,
             Built::SumCode(coded) => Some(coded.id_bits),
         }
     }
@@ -531,9 +577,9 @@ impl Model {
     /// A sequence of cell centres with distinct columns (where the grid has enough of them), to show what the network does.
     pub fn example(&self) -> Sequence {
         let n = self.grid.tokens();
-        // A circuit on a box has no cells: as many as there are tokens, if these are many.
+        // A box without cells: as many as there are tokens, if these are many.
         let finer = self.grid.with_resolution(self.grid.resolution().max(n as u64));
-        let open = self.circuit().is_some() && !self.target.is_discrete();
+        let open = !self.has_cells() && !self.target.is_discrete();
         let grid = finer.ok().filter(|_| open).unwrap_or_else(|| self.grid.clone());
         let columns = grid.columns();
         let rank = |token: usize| if token.is_multiple_of(2) { token / 2 } else { n - 1 - token / 2 };
@@ -542,12 +588,12 @@ impl Model {
         grid.centre(&point)
     }
 
-    /// What the network is to give for a sequence: of a circuit the target's value; of a lattice network the value at the cell's centre,
+    /// What the network is to give for a sequence: the target's value; of a lattice network the value at the cell's centre,
     /// unless it is to give 0 there, or its offset.
     pub fn expected(&self, x: &[Vec<Rat>]) -> Result<Sequence> {
         match &self.built {
             Built::Lattice(lattice) => lattice.expected(&self.grid, &self.target, x),
-            Built::Circuit(_) => self.target.evaluate_near(x),
+            Built::Circuit(_) | Built::Learned(_) => self.target.evaluate_near(x),
             Built::SumCode(coded) => coded.expected(&self.grid, &self.target, x),
         }
     }
@@ -557,6 +603,7 @@ impl Model {
         match &self.built {
             Built::Lattice(lattice) => lattice::domain_name(&self.target, &self.grid, &lattice.options),
             Built::Circuit(circuit) => circuit.domain_name(),
+            Built::Learned(_) => learned::domain_name(&self.target, &self.grid),
             Built::SumCode(_) => {
                 lattice::domain_name(&self.target, &self.grid, &crate::construct::yun::Options::default())
             }
@@ -596,7 +643,7 @@ impl Model {
             "dims": self.grid.dims(),
             "output_dims": self.target.output_dims(),
             "width": self.coordinates().len(),
-            "resolution": self.circuit().is_none().then(|| self.grid.resolution()),
+            "resolution": self.has_cells().then(|| self.grid.resolution()),
             "box": [self.grid.low(), self.grid.high()],
             "size": self.size(),
             "id_bits": self.id_bits(),
@@ -644,6 +691,7 @@ impl Model {
                     summary["lowering"] = json!({"step_ramp": lowering.quantiser.width()});
                 }
             }
+            Built::Learned(learned) => summary["sumformer"] = learned.sizes_to_json(),
         }
         Ok(summary)
     }

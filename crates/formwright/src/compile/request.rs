@@ -112,16 +112,7 @@ const PROVISIONAL: u64 = 4;
 impl Request {
     /// The grid that was asked for; its resolution is provisional if neither the request nor the target names one.
     pub(crate) fn shape(&self) -> Result<Grid> {
-        let source = &self.source;
-        let tokens = fixed("--tokens", self.tokens, source.tokens(), &source.name)?.unwrap_or(DEFAULT_TOKENS);
-        let dims = fixed("--dims", self.dims, source.dims(), &source.name)?.unwrap_or(DEFAULT_DIMS);
-        let resolution = fixed("--resolution", self.resolution, source.resolution(), &source.name)?;
-        if source.resolution().is_some_and(|cells| cells < 2) {
-            return Err(Error::input(format!("the domain of {} has a single value", source.name))
-                .note("try", "a domain of at least two integers, such as `on integers 0..2`"));
-        }
-        let (low, high) = source.cube();
-        Grid::new(tokens, dims, resolution.unwrap_or(PROVISIONAL), low, high)
+        shape(&self.source, self.tokens, self.dims, self.resolution)
     }
 
     /// Whether somebody has to choose how the target is approximated: no grid was named, and the target is no table.
@@ -143,6 +134,24 @@ impl Request {
     pub(crate) fn lattice_tolerance(&self) -> Tolerance {
         if self.resolution().is_some() { self.tolerance.clone() } else { self.tolerance.or_default() }
     }
+}
+
+/// The grid of a target, of what was asked for and what the target fixes; see [`Request::shape`].
+pub(super) fn shape(
+    source: &Source,
+    tokens: Option<usize>,
+    dims: Option<usize>,
+    resolution: Option<u64>,
+) -> Result<Grid> {
+    let tokens = fixed("--tokens", tokens, source.tokens(), &source.name)?.unwrap_or(DEFAULT_TOKENS);
+    let dims = fixed("--dims", dims, source.dims(), &source.name)?.unwrap_or(DEFAULT_DIMS);
+    let resolution = fixed("--resolution", resolution, source.resolution(), &source.name)?;
+    if source.resolution().is_some_and(|cells| cells < 2) {
+        return Err(Error::input(format!("the domain of {} has a single value", source.name))
+            .note("try", "a domain of at least two integers, such as `on integers 0..2`"));
+    }
+    let (low, high) = source.cube();
+    Grid::new(tokens, dims, resolution.unwrap_or(PROVISIONAL), low, high)
 }
 
 /// What the user says and what the target fixes must agree.

@@ -6,6 +6,7 @@ pub mod transformerlens;
 pub mod vnnlib;
 
 use crate::artifact::{Contents, sha256, tensors};
+use crate::bound::Norm;
 use crate::bound::norm::upward;
 use crate::compile::{Built, Lattice, Model, SumCodeFloats};
 use crate::construct::yun::AsPrinted;
@@ -33,6 +34,7 @@ pub fn metadata(model: &Model) -> Result<Vec<(String, String)>> {
         Built::Lattice(_) => "yun (Theorem 2)",
         Built::Circuit(_) => "circuit",
         Built::SumCode(coded) => coded.name(),
+        Built::Learned(_) => "learned, a Sumformer (Theorems 4.3 to 4.5)",
     };
     let mut properties = vec![
         ("formwright", env!("CARGO_PKG_VERSION").to_owned()),
@@ -54,7 +56,7 @@ pub fn metadata(model: &Model) -> Result<Vec<(String, String)>> {
             properties.push(("trade", circuit.wish.trade.name().to_owned()));
             properties.push(("tokens", if least == most { least.to_string() } else { format!("{least} to {most}") }));
         }
-        Built::SumCode(_) => {}
+        Built::SumCode(_) | Built::Learned(_) => {}
     }
     if let Built::SumCode(coded) = &model.built {
         properties.push(("resolution", model.grid.resolution().to_string()));
@@ -72,6 +74,15 @@ pub fn metadata(model: &Model) -> Result<Vec<(String, String)>> {
 fn claims(model: &Model) -> Result<Vec<(&'static str, String)>> {
     let Some(claim) = model.claim() else { return Ok(Vec::new()) };
     let mut properties = vec![("badge", model.badge().to_owned())];
+    if model.learned().is_some() {
+        for measured in [model.measured()?, model.measured_mean()?].into_iter().flatten() {
+            let name = if measured.norm == Norm::Sup { "measured" } else { "measured_mean" };
+            properties.push((name, measured.to_json().to_string()));
+        }
+        properties.push(("domain", model.domain_name()));
+        properties.push(("rounding", claim));
+        return Ok(properties);
+    }
     let mut assumptions = model.assumptions.clone();
     if let Some(certified) = model.certified()? {
         let budget = &certified.budget;

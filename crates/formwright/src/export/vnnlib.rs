@@ -54,6 +54,11 @@ pub fn files(model: &Model, metadata: &[(String, String)], cells: usize) -> Resu
         return Err(Error::declined("nothing is claimed of this model's floats, so there is nothing to verify")
             .note("try", "build it with --precision f64, or f32, and leave its files as they are"));
     };
+    if model.learned().is_some() {
+        return Err(Error::declined("a measured error is nothing to verify")
+            .note("reason", "of what was trained, no bound against the target is stated")
+            .note("try", "--format onnx"));
+    }
     let all = model.grid.points().to_u64().ok_or_else(|| {
         Error::declined(format!("{} cells are too many to number", model.grid.points()))
             .note("try", "fewer tokens, or a coarser grid")
@@ -125,7 +130,7 @@ fn instance(model: &Model, network: &FloatNetwork, point: &[Vec<u64>]) -> Result
         Built::SumCode(coded) => {
             coded.lowered.as_ref().map(|l| (l.lowering.margins.clone(), Some(l.lowering.losses.rounding)))
         }
-        Built::Circuit(_) => None,
+        Built::Circuit(_) | Built::Learned(_) => None,
     }
     .unwrap_or((none, None));
     let grid = &model.grid;

@@ -56,6 +56,11 @@ impl TokenNetwork {
         self.layers.last().map_or(0, |layer| shape(layer).0)
     }
 
+    /// What it reads, its hidden layers and what it gives, each by how many numbers that are.
+    pub fn sizes(&self) -> Vec<usize> {
+        std::iter::once(self.inputs()).chain(self.layers.iter().map(|layer| shape(layer).0)).collect()
+    }
+
     /// The widest hidden layer.
     pub fn hidden(&self) -> usize {
         let inner = self.layers.split_last().map_or(&[][..], |(_, inner)| inner);

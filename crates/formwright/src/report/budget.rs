@@ -21,6 +21,11 @@ const MOST_TERMS: usize = 12;
 /// The terms of the bound: as parts of one bar, and by themselves.
 pub fn terms(model: &Model) -> Result<Markup> {
     let Some(Certified { budget, .. }) = model.certified()? else {
+        if model.learned().is_some() {
+            return Ok(
+                html! { p { "From training, and nothing but a measurement tells how large it is. Rounding adds no more than what is certified above." } },
+            );
+        }
         return Ok(
             html! { p { "No norm was asked for: what is claimed is claimed point by point, and nothing is added up." } },
         );

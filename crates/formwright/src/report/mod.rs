@@ -267,13 +267,13 @@ fn states(model: &Model) -> Result<Vec<State>> {
     let mut target = shown(&expected);
     if let Some(network) = model.float() {
         let engine = Engine::new(network)?;
-        let circuit = model.circuit().is_some();
-        let show = |state: &[Vec<f64>]| if circuit { shown_rounded(state) } else { shown_floats(state) };
+        let inexact = !model.has_cells();
+        let show = |state: &[Vec<f64>]| if inexact { shown_rounded(state) } else { shown_floats(state) };
         let trace = engine.trace(&floats(&x))?;
         states.extend(trace.iter().map(|(name, state)| (name.clone(), names.clone(), show(state))));
         let output = engine.run(&[floats(&x)])?.remove(0);
         states.push(("output".to_owned(), of_output.clone(), show(&output)));
-        if circuit {
+        if inexact {
             target = shown_rounded(&floats(&expected));
         }
     } else {

@@ -50,9 +50,10 @@ fn maps(model: &Model, sampler: &Sampler<'_>) -> Result<Markup> {
     let along = sampler.along(side);
     let points = along.iter().flat_map(|y| along.iter().map(|x| vec![vec![x.clone()], vec![y.clone()]]));
     let samples = sampler.at(points.collect())?;
-    let bad = match model.circuit() {
-        Some(_) => Vec::new(),
-        None => samples.iter().map(|sample| sampler.bad(sample)).collect::<Result<Vec<_>>>()?,
+    let bad = if model.has_cells() {
+        samples.iter().map(|sample| sampler.bad(sample)).collect::<Result<Vec<_>>>()?
+    } else {
+        Vec::new()
     };
     let mirrored = model.target.symmetry(&model.grid) == Symmetry::Proved;
     let dims = model.target.output_dims();

@@ -85,7 +85,7 @@ impl<'a> Sampler<'a> {
         let (cells, discrete) = (self.model.grid.resolution(), self.model.target.is_discrete());
         match (cells <= most, discrete) {
             (true, true) => cells,
-            (true, false) if self.model.circuit().is_none() => most / cells * cells,
+            (true, false) if self.model.has_cells() => most / cells * cells,
             _ => most,
         }
     }

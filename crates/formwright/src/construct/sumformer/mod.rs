@@ -3,6 +3,7 @@
 //! | file | what |
 //! |---|---|
 //! | [`transformer`] | Theorem 4.3: a Sumformer as a Transformer |
+//! | [`rounding`] | how far its executions in floats may be from it |
 //! | [`continuous`] | Theorem 4.1, the continuous route: a target's normal form, compiled as a circuit |
 //! | [`polynomial`] | polynomials, and targets that are polynomials |
 //! | [`power_sums`] | the normal form of an equivariant polynomial: `φ(x) = (x^α)`, `ψ` a polynomial |
@@ -16,4 +17,5 @@ pub mod hats;
 pub mod polynomial;
 pub mod power_sums;
 mod psi;
+pub mod rounding;
 pub mod transformer;

@@ -24,8 +24,8 @@ use serde_json::{Value, json};
 use crate::error::{Error, Result};
 use crate::exact::{Int, Rat};
 use crate::network::{
-    Activation, Affine, Attention, Coordinate, FeedForward, Generator, Head, Layer, LayerKind, Matrix, Network,
-    Sequence, Stage, StageSize, Sumformer, TokenNetwork, add,
+    Activation, Affine, Attention, Coordinate, FeedForward, FloatNetwork, Generator, Head, Layer, LayerKind, Matrix,
+    Network, Sequence, Stage, StageSize, Sumformer, TokenNetwork, add,
 };
 
 /// Where the parts of a token lie in the residual stream.
@@ -38,9 +38,21 @@ struct Places {
 }
 
 impl Places {
-    fn of(sumformer: &Sumformer) -> Self {
-        let bank = sumformer.phi().hidden().max(sumformer.psi().hidden());
-        Self { dims: sumformer.dims(), bank, latent: sumformer.latent(), outputs: sumformer.output_dims() }
+    /// Of networks of these sizes ([`TokenNetwork::sizes`]).
+    fn of(phi: &[usize], psi: &[usize]) -> Self {
+        let hidden = |sizes: &[usize]| sizes[1..sizes.len() - 1].iter().copied().max().unwrap_or(0);
+        let bank = hidden(phi).max(hidden(psi));
+        Self { dims: phi[0], bank, latent: phi[phi.len() - 1], outputs: psi[psi.len() - 1] }
+    }
+
+    /// What φ reads,
+    fn token(self) -> Vec<usize> {
+        (0..self.dims).collect()
+    }
+
+    /// and what ψ reads.
+    fn token_and_sum(self) -> Vec<usize> {
+        (0..self.dims).chain(self.sum()..self.out()).collect()
     }
 
     fn phi(self) -> usize {
@@ -81,10 +93,8 @@ pub fn transformer(sumformer: &Sumformer, tokens: usize) -> Result<Network> {
         return Err(Error::input("a Transformer of no tokens").note("try", "--tokens 3"));
     }
     let sumformer = Arc::new(sumformer.clone());
-    let places = Places::of(&sumformer);
+    let places = Places::of(&sumformer.phi().sizes(), &sumformer.psi().sizes());
     let (width, dims) = (places.width(), places.dims);
-    let read_x: Vec<usize> = (0..dims).collect();
-    let read_both: Vec<usize> = (0..dims).chain(places.sum()..places.out()).collect();
     let stage = |name, meaning: &str, generator: Box<dyn Generator>| Stage {
         name,
         statement: "theorem4.3",
@@ -95,9 +105,9 @@ pub fn transformer(sumformer: &Sumformer, tokens: usize) -> Result<Network> {
         Box::new(TokenWise { of, sumformer: Arc::clone(&sumformer), places, read, write })
     };
     let stages = vec![
-        stage("phi", "φ of every token", wise(Sumformer::phi, read_x, places.phi())),
+        stage("phi", "φ of every token", wise(Sumformer::phi, places.token(), places.phi())),
         stage("sum", "every token sees the sum of φ over all tokens", Box::new(Sum { tokens, places })),
-        stage("psi", "ψ of every token and the sum", wise(Sumformer::psi, read_both, places.out())),
+        stage("psi", "ψ of every token and the sum", wise(Sumformer::psi, places.token_and_sum(), places.out())),
     ];
     let pick = |rows: usize, columns: usize, first: (usize, usize), count: usize| {
         let mut matrix = vec![vec![Rat::ZERO; columns]; rows];
@@ -115,6 +125,45 @@ pub fn transformer(sumformer: &Sumformer, tokens: usize) -> Result<Network> {
             bias: vec![Rat::ZERO; places.outputs],
         },
     })
+}
+
+/// The Sumformer whose φ and ψ, of these sizes, a float network holds: every weight is read where [`transformer`] puts it. `None` if the network has no
+/// such layers. What else the network holds is not looked at; whoever wants to know builds it anew and compares.
+pub fn recover(network: &FloatNetwork, phi: &[usize], psi: &[usize]) -> Option<Sumformer> {
+    let width = network.width();
+    let plausible = |sizes: &[usize]| sizes.len() > 1 && sizes.iter().all(|size| (1..=width).contains(size));
+    if !plausible(phi) || !plausible(psi) {
+        return None;
+    }
+    let places = Places::of(phi, psi);
+    let token_network = |stage: &str, sizes: &[usize], read: &[usize], write: usize| {
+        let layers = network.layers().filter(|layer| network.stages[layer.stage].name == stage);
+        let layers: Vec<Vec<&[f64]>> =
+            layers.map(|layer| layer.tensors.iter().map(|(_, _, entries)| *entries).collect()).collect();
+        if layers.len() != sizes.len() - 1 || read.len() != sizes[0] {
+            return None;
+        }
+        let affine = |(place, layer): (usize, &Vec<&[f64]>)| {
+            let [w1, b1, w2, b2] = layer[..] else { return None };
+            let (inputs, outputs, hidden) = (sizes[place], sizes[place + 1], b1.len());
+            let last = place + 2 == sizes.len();
+            let weight = |row: usize, k: usize| match (last, place) {
+                (false, 0) => w1.get(row * width + read[k]),
+                (false, _) => w1.get(row * width + places.dims + k),
+                // Of R(-x) and R(x), the second.
+                (true, 0) => w2.get((write + row) * hidden + 2 * k + 1),
+                (true, _) => w2.get((write + row) * hidden + k),
+            };
+            let bias = |row: usize| if last { b2.get(write + row) } else { b1.get(row) };
+            let exact = |entry: Option<&f64>| Rat::from_f64(*entry?);
+            let rows = |row: usize| (0..inputs).map(|k| exact(weight(row, k))).collect::<Option<Vec<Rat>>>();
+            let weight = (0..outputs).map(rows).collect::<Option<Matrix>>()?;
+            Some(Affine { weight, bias: (0..outputs).map(|row| exact(bias(row))).collect::<Option<_>>()? })
+        };
+        TokenNetwork::new(layers.iter().enumerate().map(affine).collect::<Option<_>>()?).ok()
+    };
+    let phi = token_network("phi", phi, &places.token(), places.phi())?;
+    Sumformer::new(phi, token_network("psi", psi, &places.token_and_sum(), places.out())?).ok()
 }
 
 /// A hidden unit: what it reads, its bias, where it writes.

@@ -1,0 +1,46 @@
+//! `formwright lab` hands over to a program that may not be there.
+
+#![cfg(unix)]
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::process::{Command, Output};
+
+use tempfile::TempDir;
+
+/// A copy of the binary in a folder of its own, so that no lab is beside it.
+fn lonely() -> TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::copy(env!("CARGO_BIN_EXE_formwright"), folder.path().join("formwright")).expect("a copy");
+    folder
+}
+
+fn run(folder: &TempDir, arguments: &[&str]) -> Output {
+    let mut command = Command::new(folder.path().join("formwright"));
+    command.args(arguments).env("PATH", folder.path().join("nowhere")).output().expect("the binary")
+}
+
+#[test]
+fn a_lab_that_is_not_there_is_named_with_the_way_to_get_it() {
+    let output = run(&lonely(), &["lab", "list"]);
+    assert_eq!(output.status.code(), Some(3));
+    insta::assert_snapshot!(String::from_utf8(output.stderr).expect("UTF-8"));
+}
+
+#[test]
+fn the_lab_beside_gets_all_arguments_and_its_exit_code_is_ours() {
+    let folder = lonely();
+    let lab = folder.path().join("formwright-lab");
+    fs::write(&lab, "#!/bin/sh\necho \"$@\"\nexit 130\n").expect("a script");
+    fs::set_permissions(&lab, fs::Permissions::from_mode(0o755)).expect("permissions");
+    for (arguments, handed) in [
+        (&["lab", "run", "quick", "-o", "x", "--jobs", "2"][..], "run quick -o x --jobs 2\n"),
+        (&["lab", "--help"], "--help\n"),
+        (&["--json", "lab", "list"], "list --json\n"),
+        (&["lab", "list", "--json"], "list --json\n"),
+    ] {
+        let output = run(&folder, arguments);
+        assert_eq!(output.status.code(), Some(130));
+        assert_eq!(String::from_utf8(output.stdout).expect("UTF-8"), handed);
+    }
+}

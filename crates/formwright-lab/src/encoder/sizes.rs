@@ -1,0 +1,161 @@
+//! The sizes of an encoder, and how many numbers each of its parts has.
+//!
+//! ```text
+//! embedding      (V + n + S) d                       feed-forward    L (2dh + d + h)
+//! attention      4d² + 4d       average  d² + d      norms           (2L + 1) 2d, or 0
+//! bproj          n² + d² + d                         masked-LM head  d² + d + V, and 2d with norms; its matrix is the table of the embedding
+//! sepconv        3d² + 3d + fk                       class head      d² + d + dc + c
+//! linformer:K    4d² + 4d + 2Kn                      span head       2d + 2
+//! ```
+//!
+//! With BERT-base's sizes (V = 30,522, n = 512, S = 2, d = 768, h = 3072, L = 12) and the masked-LM head these are 88,252,986 for `average` and 109,514,298 for `attention`,
+//! 102,451,770 for `sepconv`, as Table 1 of Yun et al. 2020 prints them: 88.3, 110 and 102.5 million. `bproj` has 91,398,714, and its 90 million are met by a `W_P` of 384 × 384.
+
+use burn::backend::Flex;
+use formwright::artifact::read_pattern;
+use formwright::error::{Error, Result};
+use formwright::pattern::Connections;
+use serde::{Deserialize, Serialize};
+
+use super::dense::Dense;
+use super::mixer::Mixer;
+use super::norm::Norm;
+use super::{Layout, Mix};
+
+/// Where the layer norms are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Place {
+    /// `x + f(norm(x))`, and one behind the last layer.
+    Pre,
+    /// `norm(x + f(x))`, and one behind the embedding: BERT.
+    Post,
+    /// `x + f(x)`: Yun et al. 2020, in theory.
+    None,
+}
+
+/// The sizes of an encoder.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Sizes {
+    /// `V`: the words of the vocabulary.
+    pub vocabulary: usize,
+    /// `n`: the longest sequence.
+    pub tokens: usize,
+    /// `S`: the kinds of segments; 0 for none.
+    pub segments: usize,
+    /// `d`: the numbers of a token.
+    pub width: usize,
+    /// The heads of an attention layer.
+    pub heads: usize,
+    /// `h`: the hidden units of a feed-forward layer.
+    pub hidden: usize,
+    /// How each layer mixes tokens.
+    pub layout: Layout,
+    /// Where the layer norms are.
+    pub norm: Place,
+}
+
+/// What is put on top of an encoder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Head {
+    /// A word for a masked token.
+    Masked,
+    /// A class for a sequence, of so many.
+    Class(usize),
+    /// The first and the last token of an answer.
+    Span,
+}
+
+/// A part of an encoder and how many numbers it has.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Part {
+    /// `embedding`, `layer 3: sepconv`, …
+    pub name: String,
+    /// The numbers that are trained.
+    pub parameters: usize,
+}
+
+impl Sizes {
+    /// Whether they fit together.
+    pub fn check(&self) -> Result<()> {
+        let sizes = [
+            ("vocabulary", self.vocabulary),
+            ("tokens", self.tokens),
+            ("width", self.width),
+            ("heads", self.heads),
+            ("hidden", self.hidden),
+            ("layout", self.layout.layers().len()),
+        ];
+        if let Some((name, _)) = sizes.into_iter().find(|(_, size)| *size == 0) {
+            return Err(Error::input(format!("an encoder with no {name}")).note("expected", "a number from 1 on"));
+        }
+        for (layer, mix) in self.layout.layers().iter().enumerate() {
+            let (name, parts) = match mix {
+                Mix::Average | Mix::BProj => continue,
+                Mix::SepConv { filters, .. } => ("filters", *filters),
+                _ => ("heads", self.heads),
+            };
+            if !self.width.is_multiple_of(parts) {
+                let divisors = (1..=self.width).filter(|parts| self.width.is_multiple_of(*parts));
+                let near = divisors.min_by_key(|divisor| divisor.abs_diff(parts)).unwrap_or(1);
+                return Err(Error::input(format!("{parts} {name} do not divide the width {}", self.width))
+                    .note("where", format!("layer {layer}, {mix}"))
+                    .note("try", format!("{near} {name}")));
+            }
+            if matches!(mix, Mix::Sparse { .. }) {
+                self.connections(layer)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What the tokens of a sparse layer see: its place in the cycle is its place among the layers with the same pattern.
+    pub fn connections(&self, layer: usize) -> Result<Connections> {
+        let layers = self.layout.layers();
+        let mix = &layers[layer];
+        let pattern = if let Mix::Sparse { pattern } = mix { pattern } else { "dense" };
+        let at = |error: Error| error.note("where", format!("layer {layer}, {mix}"));
+        let read = read_pattern(pattern, self.tokens).map_err(at)?;
+        if read.tokens() != self.tokens {
+            let error =
+                Error::input(format!("a pattern for {} tokens, and the encoder has {}", read.tokens(), self.tokens));
+            return Err(at(error).note("try", format!("tokens = {}", read.tokens())));
+        }
+        let place = layers[..layer].iter().filter(|other| *other == mix).count();
+        Ok(read.layer(place).clone())
+    }
+
+    /// The numbers of every part.
+    pub fn parts(&self) -> Vec<Part> {
+        let part = |name: &str, parameters| Part { name: name.to_owned(), parameters };
+        let layers = self.layout.layers();
+        let fed =
+            Dense::<Flex>::parameters(self.width, self.hidden) + Dense::<Flex>::parameters(self.hidden, self.width);
+        let norms = if self.norm == Place::None { 0 } else { 2 * layers.len() + 1 };
+        let mut parts = vec![part("embedding", (self.vocabulary + self.tokens + self.segments) * self.width)];
+        let mixer = |(layer, mix)| part(&format!("layer {layer}: {mix}"), Mixer::<Flex>::parameters(self, mix));
+        parts.extend(layers.iter().enumerate().map(mixer));
+        parts.push(part("feed-forward", layers.len() * fed));
+        parts.push(part("norms", norms * Norm::<Flex>::parameters(self.width)));
+        parts
+    }
+
+    /// The numbers of a head.
+    pub fn head(&self, head: Head) -> Part {
+        let d = self.width;
+        let square = Dense::<Flex>::parameters(d, d);
+        let norm = if self.norm == Place::None { 0 } else { Norm::<Flex>::parameters(d) };
+        let (name, parameters) = match head {
+            Head::Masked => ("masked-LM head", square + norm + self.vocabulary),
+            Head::Class(classes) => ("class head", square + Dense::<Flex>::parameters(d, classes)),
+            Head::Span => ("span head", Dense::<Flex>::parameters(d, 2)),
+        };
+        Part { name: name.to_owned(), parameters }
+    }
+
+    /// The numbers of the encoder and a head.
+    pub fn parameters(&self, head: Head) -> usize {
+        self.parts().iter().map(|part| part.parameters).sum::<usize>() + self.head(head).parameters
+    }
+}

@@ -1,0 +1,188 @@
+//! The folder of an experiment.
+//!
+//! ```text
+//! DIR/experiment.toml        what was asked, byte by byte
+//! DIR/runs/NAME/run.json     a run: its configuration, the baseline, how it ended
+//! DIR/runs/NAME/metrics.csv  a line an epoch
+//! DIR/runs/NAME/checkpoint   where it can go on
+//! DIR/summary.md, results.csv, figure.svg
+//! DIR/compare.md, compare.csv, compare-K.svg
+//! ```
+//!
+//! A folder is made once and never overwritten; files in it are written beside their place and renamed.
+
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use formwright::error::{Error, Result};
+use serde::{Deserialize, Serialize};
+
+use crate::config::{Experiment, Run};
+use crate::train::{Ended, Epoch, Judgement, Progress};
+
+/// The folder of an experiment.
+pub struct Folder {
+    dir: PathBuf,
+    /// What was asked.
+    pub experiment: Experiment,
+}
+
+/// What is known of a run besides its epochs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct About {
+    /// Its configuration.
+    pub run: Run,
+    /// Trained numbers.
+    pub parameters: usize,
+    /// The validation loss of the best constant.
+    pub best_constant: f64,
+    /// Where it was computed.
+    pub device: String,
+    /// How it ended, if it has.
+    pub ended: Option<Ended>,
+}
+
+/// A run that has begun.
+pub type Known = (About, Progress);
+
+fn cannot(what: &str, path: &Path) -> impl FnOnce(io::Error) -> Error {
+    let headline = format!("cannot {what} {}", path.display());
+    move |error| Error::input(format!("{headline}: {error}"))
+}
+
+/// Writes a file beside its place and renames it.
+pub fn replace(file: &Path, content: &[u8]) -> Result<()> {
+    let new = file.with_extension("new");
+    let placed = fs::write(&new, content).and_then(|()| fs::rename(&new, file)).map_err(cannot("write", file));
+    if placed.is_err() {
+        // The error that is reported is the one that came first.
+        drop(fs::remove_file(&new));
+    }
+    placed
+}
+
+impl Folder {
+    /// Makes the folder of an experiment, which is not there yet.
+    pub fn create(dir: &Path, text: &str) -> Result<Self> {
+        let experiment = Experiment::parse(text)?;
+        if dir.symlink_metadata().is_ok() {
+            return Err(Error::input(format!("{} exists, and no run overwrites another", dir.display()))
+                .note("try", format!("formwright lab resume {}, or -o with another name", dir.display())));
+        }
+        let new = dir.with_extension("new");
+        let made = fs::create_dir_all(new.join("runs"))
+            .and_then(|()| fs::write(new.join("experiment.toml"), text))
+            .and_then(|()| fs::rename(&new, dir))
+            .map_err(cannot("write", dir));
+        if made.is_err() {
+            drop(fs::remove_dir_all(&new));
+        }
+        made.map(|()| Self { dir: dir.to_owned(), experiment })
+    }
+
+    /// Opens the folder of an experiment.
+    pub fn open(dir: &Path) -> Result<Self> {
+        let file = dir.join("experiment.toml");
+        let text = fs::read_to_string(&file)
+            .map_err(|error| cannot("read", &file)(error).note("try", "a folder that formwright lab run has made"))?;
+        Ok(Self { dir: dir.to_owned(), experiment: Experiment::parse(&text)? })
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Refuses a folder in which a file cannot be put, before there is work that could be lost; the file stays as it is.
+    pub fn check_writable(&self, file: &str) -> Result<()> {
+        let (file, new) = (self.dir.join(file), self.dir.join(file).with_extension("new"));
+        fs::write(&new, []).and_then(|()| fs::remove_file(&new)).map_err(cannot("write", &file))
+    }
+
+    /// The folder of a run.
+    pub fn of(&self, run: &Run, index: usize) -> PathBuf {
+        self.dir.join("runs").join(run.name(index))
+    }
+
+    /// The runs with what is known of them: nothing, of those that have not begun.
+    pub fn runs(&self) -> Result<Vec<(Run, Option<Known>)>> {
+        let read = |(index, run): (usize, Run)| {
+            let known = read_run(&self.of(&run, index))?;
+            if let Some((about, _)) = &known
+                && about.run != run
+            {
+                return Err(other_configuration(&self.of(&run, index)));
+            }
+            Ok((run, known))
+        };
+        self.experiment.runs()?.into_iter().enumerate().map(read).collect()
+    }
+}
+
+fn other_configuration(dir: &Path) -> Error {
+    Error::input(format!("{} belongs to another configuration than experiment.toml", dir.display()))
+        .note("try", "formwright lab run with another folder: an experiment is not changed once it has begun")
+}
+
+/// Writes what is known of a run.
+pub fn write_about(dir: &Path, about: &About) -> Result<()> {
+    fs::create_dir_all(dir).map_err(cannot("write", dir))?;
+    let text = serde_json::to_string_pretty(about).unwrap_or_default();
+    replace(&dir.join("run.json"), format!("{text}\n").as_bytes())
+}
+
+const COLUMNS: &str = "epoch,step,seconds,training,validation,sup";
+
+fn line(epoch: &Epoch) -> String {
+    let Epoch { epoch, step, seconds, training, validation: Judgement { loss, sup } } = epoch;
+    format!("{epoch},{step},{seconds:.3},{training:.6e},{loss:.6e},{sup:.6e}\n")
+}
+
+/// Writes all epochs of a run.
+pub fn write_epochs(dir: &Path, epochs: &[Epoch]) -> Result<()> {
+    let lines: String = epochs.iter().map(line).collect();
+    replace(&dir.join("metrics.csv"), format!("{COLUMNS}\n{lines}").as_bytes())
+}
+
+/// Adds an epoch of a run.
+pub fn append_epoch(dir: &Path, epoch: &Epoch) -> Result<()> {
+    let file = dir.join("metrics.csv");
+    let mut open = fs::OpenOptions::new().append(true).open(&file).map_err(cannot("write", &file))?;
+    open.write_all(line(epoch).as_bytes()).map_err(cannot("write", &file))
+}
+
+/// What is known of a run, if it has begun.
+pub fn read_run(dir: &Path) -> Result<Option<Known>> {
+    let file = dir.join("run.json");
+    let text = match fs::read(&file) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(cannot("read", &file)(error)),
+    };
+    let about: About = serde_json::from_slice(&text)
+        .map_err(|error| Error::input(format!("{} is not what a run writes: {error}", file.display())))?;
+    let file = dir.join("metrics.csv");
+    let text = fs::read_to_string(&file).map_err(cannot("read", &file))?;
+    let epoch = |(place, line): (usize, &str)| {
+        read_line(line).ok_or_else(|| {
+            Error::input(format!("line {} of {} is not an epoch", place + 1, file.display()))
+                .note("found", line.to_owned())
+                .note("expected", COLUMNS)
+        })
+    };
+    let epochs = text.lines().enumerate().skip(1).map(epoch).collect::<Result<Vec<Epoch>>>()?;
+    let step = epochs.last().map_or(0, |epoch: &Epoch| epoch.step);
+    let progress = Progress { step, partial: None, epochs, ended: about.ended };
+    Ok(Some((about, progress)))
+}
+
+fn read_line(line: &str) -> Option<Epoch> {
+    let mut fields = line.split(',');
+    let epoch = fields.next()?.parse().ok()?;
+    let step = fields.next()?.parse().ok()?;
+    let mut number = || fields.next().and_then(|field| field.parse::<f64>().ok());
+    let (seconds, training) = (number()?, number()?);
+    let validation = Judgement { loss: number()?, sup: number()? };
+    fields.next().is_none().then_some(Epoch { epoch, step, seconds, training, validation })
+}

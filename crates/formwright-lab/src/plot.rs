@@ -1,0 +1,304 @@
+//! Pictures of an experiment: panels of curves on a logarithmic scale, with the spread of the seeds.
+
+use formwright::error::{Error, Result};
+use plotters::coord::Shift;
+use plotters::prelude::*;
+
+use crate::config::{Architecture, Plot};
+use crate::folder::{Folder, replace};
+use crate::summary::{Group, Spread, groups};
+use crate::train::Progress;
+
+/// Colours that people with any eyes tell apart (Okabe and Ito; brown in place of their yellow, which is faint on white).
+const COLOURS: [RGBColor; 8] = [
+    RGBColor(0, 114, 178),
+    RGBColor(213, 94, 0),
+    RGBColor(0, 158, 115),
+    RGBColor(204, 121, 167),
+    RGBColor(230, 159, 0),
+    RGBColor(86, 180, 233),
+    RGBColor(60, 60, 60),
+    RGBColor(140, 81, 10),
+];
+
+/// The colour of a line.
+pub fn colour(place: usize) -> RGBColor {
+    COLOURS[place % COLOURS.len()]
+}
+
+/// A line with a spread: at each place the least, the middle and the largest.
+pub struct Line {
+    /// What it is.
+    pub name: String,
+    /// Its points.
+    pub points: Vec<(f64, Spread)>,
+    /// Whether points are drawn as points, with bars.
+    pub marked: bool,
+}
+
+/// A panel: lines over axes.
+pub struct Panel {
+    /// What is shown.
+    pub title: String,
+    /// The horizontal axis.
+    pub x: String,
+    /// Whether it is logarithmic.
+    pub log_x: bool,
+    /// The vertical axis, always logarithmic.
+    pub y: String,
+    /// The lines.
+    pub lines: Vec<Line>,
+    /// A horizontal line to read the others beside.
+    pub level: Option<(f64, String)>,
+}
+
+const PANEL: (u32, u32) = (560, 380);
+
+fn failed(error: impl std::fmt::Display) -> Error {
+    Error::input(format!("the picture cannot be drawn: {error}"))
+}
+
+/// More lines than this are named once, below the panels, where they hide nothing, if all panels have the same.
+const MANY: usize = 5;
+
+/// The height of a row of names.
+const ROW: u32 = 20;
+
+/// Draws panels, two in a row.
+pub fn draw(panels: &[Panel]) -> Result<String> {
+    let across = panels.len().clamp(1, 2);
+    let down = panels.len().div_ceil(across).max(1);
+    let names = |panel: &Panel| panel.lines.iter().map(|line| line.name.clone()).collect::<Vec<String>>();
+    let shared = panels.first().map(names).filter(|first| panels.iter().all(|panel| names(panel) == *first));
+    let below = shared.filter(|names| names.len() > MANY).unwrap_or_default();
+    let mut svg = String::new();
+    {
+        #[expect(clippy::cast_possible_truncation, reason = "a few panels")]
+        let (wide, high, key) = (PANEL.0 * across as u32, PANEL.1 * down as u32, ROW * below.len().div_ceil(2) as u32);
+        let area = SVGBackend::with_string(&mut svg, (wide, high + key)).into_drawing_area();
+        area.fill(&WHITE).map_err(failed)?;
+        let (above, key) = area.split_vertically(high);
+        for (panel, place) in panels.iter().zip(above.split_evenly((down, across))) {
+            draw_panel(panel, &place, below.is_empty())?;
+        }
+        draw_names(&below, &key)?;
+        area.present().map_err(failed)?;
+    }
+    Ok(svg)
+}
+
+/// The names of lines, two in a row.
+fn draw_names(names: &[String], area: &DrawingArea<SVGBackend<'_>, Shift>) -> Result<()> {
+    let (mut x, mut y) = (60, 6);
+    for (place, name) in names.iter().enumerate() {
+        area.draw(&PathElement::new([(x, y), (x + 16, y)], colour(place).stroke_width(2))).map_err(failed)?;
+        area.draw(&Text::new(name.as_str(), (x + 24, y - 6), ("sans-serif", 13))).map_err(failed)?;
+        #[expect(clippy::cast_possible_wrap, reason = "a few hundred")]
+        let (column, row) = (PANEL.0 as i32, ROW as i32);
+        (x, y) = if place.is_multiple_of(2) { (x + column, y) } else { (x - column, y + row) };
+    }
+    Ok(())
+}
+
+fn draw_panel(panel: &Panel, area: &DrawingArea<SVGBackend<'_>, Shift>, named: bool) -> Result<()> {
+    // A logarithm is drawn on a plain scale whose labels are powers: what is not positive has no place on it.
+    let at_x = |x: f64| if panel.log_x { x.log10() } else { x };
+    let points = || {
+        panel
+            .lines
+            .iter()
+            .flat_map(|line| &line.points)
+            .filter(|(_, spread)| spread.least > 0.0 && spread.most.is_finite())
+    };
+    let ends = |numbers: Vec<f64>| -> (f64, f64) {
+        let low = numbers.iter().copied().fold(f64::INFINITY, f64::min);
+        let high = numbers.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let room = if high > low { (high - low) * 0.04 } else { 0.5 };
+        if low.is_finite() { (low - room, high + room) } else { (0.0, 1.0) }
+    };
+    let (left, right) = ends(points().map(|(x, _)| at_x(*x)).collect());
+    let level = panel.level.iter().map(|(level, _)| *level);
+    let (low, high) =
+        ends(points().flat_map(|(_, spread)| [spread.least, spread.most]).chain(level).map(f64::log10).collect());
+    let mut chart = ChartBuilder::on(area)
+        .caption(&panel.title, ("sans-serif", 15))
+        .margin(8)
+        .x_label_area_size(38)
+        .y_label_area_size(56)
+        .build_cartesian_2d(left..right, low..high)
+        .map_err(failed)?;
+    chart
+        .configure_mesh()
+        .light_line_style(WHITE)
+        .x_desc(&panel.x)
+        .y_desc(&panel.y)
+        .x_label_formatter(&|x| if panel.log_x { power(*x) } else { format!("{x:.0}") })
+        .y_label_formatter(&|y| power(*y))
+        .draw()
+        .map_err(failed)?;
+    if let Some((level, name)) = &panel.level {
+        let line = LineSeries::new([(left, level.log10()), (right, level.log10())], BLACK.mix(0.5));
+        chart
+            .draw_series(line)
+            .map_err(failed)?
+            .label(name)
+            .legend(|(x, y)| PathElement::new([(x, y), (x + 16, y)], BLACK.mix(0.5)));
+    }
+    for (place, line) in panel.lines.iter().enumerate() {
+        let colour = colour(place);
+        let shown: Vec<(f64, [f64; 3])> = line
+            .points
+            .iter()
+            .filter(|(_, spread)| spread.least > 0.0 && spread.most.is_finite())
+            .map(|(x, Spread { least, middle, most })| (at_x(*x), [least, middle, most].map(|y| y.log10())))
+            .collect();
+        if line.marked {
+            let bars = shown.iter().map(|(x, [least, middle, most])| {
+                ErrorBar::new_vertical(*x, *least, *middle, *most, colour.filled(), 6)
+            });
+            chart.draw_series(bars).map_err(failed)?;
+        } else {
+            let above = shown.iter().map(|(x, [_, _, most])| (*x, *most));
+            let below = shown.iter().rev().map(|(x, [least, ..])| (*x, *least));
+            let band = Polygon::new(above.chain(below).collect::<Vec<_>>(), colour.mix(0.15));
+            chart.draw_series([band]).map_err(failed)?;
+        }
+        let middle = LineSeries::new(shown.iter().map(|(x, [_, middle, _])| (*x, *middle)), colour.stroke_width(2));
+        let drawn = chart.draw_series(middle).map_err(failed)?;
+        if named {
+            drawn
+                .label(&line.name)
+                .legend(move |(x, y)| PathElement::new([(x, y), (x + 16, y)], colour.stroke_width(2)));
+        }
+    }
+    chart
+        .configure_series_labels()
+        .position(SeriesLabelPosition::UpperRight)
+        .background_style(WHITE.mix(0.8))
+        .border_style(BLACK.mix(0.2))
+        .draw()
+        .map_err(failed)
+}
+
+/// A power of ten in few characters.
+fn power(exponent: f64) -> String {
+    let value = 10_f64.powf(exponent);
+    if (0.01..10_000.0).contains(&value) {
+        format!("{value:.3}").trim_end_matches('0').trim_end_matches('.').to_owned()
+    } else {
+        format!("{value:.0e}")
+    }
+}
+
+/// The picture that an experiment asks for.
+pub fn figure(folder: &Folder) -> Result<String> {
+    let groups = groups(folder)?;
+    let mut panels: Vec<Panel> = Vec::new();
+    let loss = "validation loss (mean squared error)".to_owned();
+    match folder.experiment.plot {
+        Plot::Epochs => {
+            for group in &groups {
+                let title = title(group, folder.experiment.dims.len() > 1);
+                if panels.last().is_none_or(|panel| panel.title != title) {
+                    let level = Some((group.best_constant, "best constant".to_owned()));
+                    panels.push(Panel {
+                        title,
+                        x: "epoch".to_owned(),
+                        log_x: false,
+                        y: loss.clone(),
+                        lines: Vec::new(),
+                        level,
+                    });
+                }
+                if let Some(panel) = panels.last_mut() {
+                    panel.lines.push(Line { name: group.model.to_string(), points: curve(&group.runs), marked: false });
+                }
+            }
+        }
+        Plot::Latent => {
+            let mut lines: Vec<Line> = Vec::new();
+            for group in &groups {
+                let (Architecture::MlpSumformer { latent, .. }, Some(best)) = (group.model, group.best()) else {
+                    continue;
+                };
+                let name = format!("d = {}", group.dims);
+                if lines.last().is_none_or(|line| line.name != name) {
+                    lines.push(Line { name, points: Vec::new(), marked: true });
+                }
+                if let Some(line) = lines.last_mut() {
+                    #[expect(clippy::cast_precision_loss, reason = "a size")]
+                    line.points.push((latent as f64, best));
+                }
+            }
+            let title = folder.experiment.title.clone();
+            panels.push(Panel {
+                title,
+                x: "latent dimension d'".to_owned(),
+                log_x: true,
+                y: format!("best {loss}"),
+                lines,
+                level: None,
+            });
+        }
+        Plot::Parameters => {
+            for group in &groups {
+                let title = title(group, folder.experiment.dims.len() > 1);
+                if panels.last().is_none_or(|panel| panel.title != title) {
+                    let level = Some((group.best_constant, "best constant".to_owned()));
+                    panels.push(Panel {
+                        title,
+                        x: "parameters".to_owned(),
+                        log_x: true,
+                        y: format!("best {loss}"),
+                        lines: Vec::new(),
+                        level,
+                    });
+                }
+                let (Some(panel), Some(best)) = (panels.last_mut(), group.best()) else { continue };
+                let name = family(&group.model);
+                #[expect(clippy::cast_precision_loss, reason = "a size")]
+                let point = (group.parameters as f64, best);
+                match panel.lines.iter_mut().find(|line| line.name == name) {
+                    Some(line) => line.points.push(point),
+                    None => panel.lines.push(Line { name, points: vec![point], marked: true }),
+                }
+            }
+            for line in panels.iter_mut().flat_map(|panel| &mut panel.lines) {
+                line.points.sort_by(|a, b| a.0.total_cmp(&b.0));
+            }
+        }
+    }
+    draw(&panels)
+}
+
+/// A model without its sizes.
+pub fn family(model: &Architecture) -> String {
+    let name = model.to_string();
+    match model {
+        Architecture::PolynomialSumformer { .. } => name,
+        Architecture::MlpSumformer { .. } => "MLP Sumformer".to_owned(),
+        Architecture::Transformer { blocks, width, .. } => name.replace(&format!(" {blocks}x{width}"), ""),
+    }
+}
+
+fn title(group: &Group, with_dims: bool) -> String {
+    if with_dims { format!("{}, d = {}", group.target, group.dims) } else { group.target.clone() }
+}
+
+/// The spread of a loss over seeds, epoch by epoch; a run that has ended stays where it was.
+fn curve(runs: &[Progress]) -> Vec<(f64, Spread)> {
+    let longest = runs.iter().map(|run| run.epochs.len()).max().unwrap_or_default();
+    // More points than a picture has columns say nothing.
+    let every = longest.div_ceil(400).max(1);
+    let at = |place: usize| {
+        let losses = runs.iter().filter_map(|run| run.epochs.get(place).or(run.epochs.last()));
+        Spread::of(losses.map(|epoch| epoch.validation.loss))
+    };
+    #[expect(clippy::cast_precision_loss, reason = "an epoch")]
+    (0..longest).step_by(every).filter_map(|place| Some(((place + 1) as f64, at(place)?))).collect()
+}
+
+/// Draws and writes the picture of an experiment.
+pub fn write(folder: &Folder) -> Result<()> {
+    replace(&folder.path().join("figure.svg"), figure(folder)?.as_bytes())
+}

@@ -1,0 +1,244 @@
+//! The loop: steps, epochs, validation, when to stop.
+//!
+//! ```text
+//! rate(s) = rate · min(1, (s + 1) / warm_up) · decay(s / steps)
+//! ```
+//!
+//! A run ends with its budget, or early: when its last part, of the share `flat`, has brought no new best validation loss. It ends
+//! as diverged where a loss is no number.
+
+use std::time::Instant;
+
+use burn::module::AutodiffModule;
+use burn::optim::adaptor::OptimizerAdaptor;
+use burn::optim::{AdamW, AdamWConfig, GradientsParams, Optimizer};
+use burn::prelude::*;
+use burn::tensor::backend::AutodiffBackend;
+use formwright::error::Result;
+use serde::{Deserialize, Serialize};
+
+use crate::config::{Budget, Decay, Optimiser};
+
+/// What is trained on what.
+pub trait Task<B: AutodiffBackend> {
+    /// The model.
+    type Model: AutodiffModule<B>;
+
+    /// Its initial weights.
+    fn fresh(&self) -> Self::Model;
+
+    /// The loss of a step, on what is a function of the seed and of the step.
+    fn loss(&self, model: &Self::Model, step: u64) -> Result<Tensor<B, 1>>;
+
+    /// What the model is judged by.
+    fn validate(&self, model: &<Self::Model as AutodiffModule<B>>::InnerModule) -> Result<Judgement>;
+
+    /// Steps of an epoch.
+    fn steps(&self) -> u64;
+}
+
+/// The errors of a model.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Judgement {
+    /// The loss, on samples that it was not trained on.
+    pub loss: f64,
+    /// The largest error there.
+    pub sup: f64,
+}
+
+/// An epoch.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Epoch {
+    /// Its number, from 1.
+    pub epoch: u64,
+    /// Steps until its end.
+    pub step: u64,
+    /// Seconds until its end, all sittings together.
+    pub seconds: f64,
+    /// The mean loss of its steps.
+    pub training: f64,
+    /// What it was judged by at its end.
+    pub validation: Judgement,
+}
+
+/// How far a run is.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Progress {
+    /// Steps that were made.
+    pub step: u64,
+    /// The sum of the losses of an epoch that has begun; only where it is written down.
+    pub partial: Option<f64>,
+    /// The epochs.
+    pub epochs: Vec<Epoch>,
+    /// How it ended, if it has.
+    pub ended: Option<Ended>,
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ended {
+    /// Its budget was spent.
+    Budget,
+    /// Its validation loss was flat.
+    Flat,
+    /// A loss was no number.
+    Diverged,
+}
+
+impl Progress {
+    /// The epoch with the least validation loss.
+    pub fn best(&self) -> Option<&Epoch> {
+        self.epochs.iter().min_by(|a, b| a.validation.loss.total_cmp(&b.validation.loss))
+    }
+
+    /// How a run ends here, if it does.
+    #[expect(clippy::cast_precision_loss, reason = "epochs")]
+    fn end(&self, budget: &Budget) -> Option<Ended> {
+        let last = self.epochs.last()?;
+        if !(last.training.is_finite() && last.validation.loss.is_finite()) {
+            return Some(Ended::Diverged);
+        }
+        if last.epoch >= budget.epochs {
+            return Some(Ended::Budget);
+        }
+        let since = last.epoch - self.best()?.epoch;
+        let flat = budget.flat > 0.0 && last.epoch >= budget.least && since as f64 >= budget.flat * last.epoch as f64;
+        flat.then_some(Ended::Flat)
+    }
+}
+
+/// The optimiser of a model.
+pub type Adam<B, M> = OptimizerAdaptor<AdamW, M, B>;
+
+/// A model on its way.
+pub struct Trained<B: AutodiffBackend, M: AutodiffModule<B>, O> {
+    /// Its weights.
+    pub model: M,
+    /// The optimiser.
+    pub optimiser: O,
+    /// The weights with the least validation loss.
+    pub best: M::InnerModule,
+    /// How far it is.
+    pub progress: Progress,
+    /// The sum of the losses of the epoch that has begun, where it was computed.
+    pub(crate) total: Option<Tensor<B::InnerBackend, 1>>,
+}
+
+/// A model before its first step.
+pub fn fresh<B: AutodiffBackend, T: Task<B>>(
+    task: &T,
+    optimiser: &Optimiser,
+) -> Trained<B, T::Model, Adam<B, T::Model>> {
+    let model = task.fresh();
+    let best = model.valid();
+    #[expect(clippy::cast_possible_truncation, reason = "a setting")]
+    let optimiser = AdamWConfig::new().with_epsilon(1e-8).with_weight_decay(optimiser.weight_decay as f32).init();
+    Trained { model, optimiser, best, progress: Progress::default(), total: None }
+}
+
+/// The rate of a step.
+#[expect(clippy::cast_precision_loss, reason = "steps")]
+pub fn rate(optimiser: &Optimiser, step: u64, steps: u64) -> f64 {
+    let part = step as f64 / steps as f64;
+    let warm = if step < optimiser.warm_up { (step + 1) as f64 / optimiser.warm_up as f64 } else { 1.0 };
+    let decay = match optimiser.decay {
+        Decay::Constant => 1.0,
+        Decay::Linear => 1.0 - part,
+        Decay::Cosine => f64::midpoint(1.0, (std::f64::consts::PI * part).cos()),
+    };
+    optimiser.rate * warm * decay
+}
+
+/// What has just been done.
+pub enum Moment<'a, B: AutodiffBackend, M: AutodiffModule<B>> {
+    /// A step inside of an epoch.
+    Step(&'a Trained<B, M, Adam<B, M>>),
+    /// An epoch, which has been judged.
+    Epoch(&'a Trained<B, M, Adam<B, M>>),
+}
+
+/// Trains until the end, or until `watch` says that it is enough.
+pub fn train<B: AutodiffBackend, T: Task<B>>(
+    task: &T,
+    optimiser: &Optimiser,
+    budget: &Budget,
+    trained: &mut Trained<B, T::Model, Adam<B, T::Model>>,
+    mut watch: impl FnMut(Moment<'_, B, T::Model>) -> Result<bool>,
+) -> Result<()> {
+    let before = trained.progress.epochs.last().map_or(0.0, |epoch| epoch.seconds);
+    let start = Instant::now();
+    let mut go_on = true;
+    while go_on && trained.progress.ended.is_none() {
+        step(task, optimiser, budget, trained)?;
+        go_on = if trained.progress.step.is_multiple_of(task.steps()) {
+            judge(task, trained, before + start.elapsed().as_secs_f64())?;
+            trained.progress.ended = trained.progress.end(budget);
+            watch(Moment::Epoch(trained))?
+        } else {
+            watch(Moment::Step(trained))?
+        };
+    }
+    Ok(())
+}
+
+/// One step: the loss, its gradient, new weights.
+pub fn step<B: AutodiffBackend, T: Task<B>>(
+    task: &T,
+    optimiser: &Optimiser,
+    budget: &Budget,
+    trained: &mut Trained<B, T::Model, Adam<B, T::Model>>,
+) -> Result<()> {
+    let step = trained.progress.step;
+    let loss = task.loss(&trained.model, step)?;
+    let value = loss.clone().inner();
+    trained.total = Some(match trained.total.take() {
+        Some(total) => total + value,
+        None => value,
+    });
+    let gradients = GradientsParams::from_grads(loss.backward(), &trained.model);
+    let rate = rate(optimiser, step, budget.epochs * task.steps());
+    trained.model = trained.optimiser.step(rate, trained.model.clone(), gradients);
+    trained.progress.step += 1;
+    Ok(())
+}
+
+/// The end of an epoch.
+fn judge<B: AutodiffBackend, T: Task<B>>(
+    task: &T,
+    trained: &mut Trained<B, T::Model, Adam<B, T::Model>>,
+    seconds: f64,
+) -> Result<()> {
+    let valid = trained.model.valid();
+    let validation = task.validate(&valid)?;
+    let total = trained.total.take().map_or(0.0, |total| total.into_scalar().elem::<f64>());
+    if trained.progress.best().is_none_or(|best| validation.loss < best.validation.loss) {
+        trained.best = valid;
+    }
+    let (step, epoch) = (trained.progress.step, trained.progress.epochs.len() as u64 + 1);
+    #[expect(clippy::cast_precision_loss, reason = "steps")]
+    let training = total / task.steps() as f64;
+    trained.progress.epochs.push(Epoch { epoch, step, seconds, training, validation });
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_rise_and_fall() {
+        let optimiser = |decay| Optimiser { rate: 2.0, warm_up: 4, decay, weight_decay: 0.0 };
+        let rates = |decay| [0, 1, 3, 4, 8, 12].map(|step| rate(&optimiser(decay), step, 16));
+        let quarter = 1.0 - 0.5_f64.sqrt();
+        for (decay, expected) in [
+            (Decay::Constant, [0.5, 1.0, 2.0, 2.0, 2.0, 2.0]),
+            (Decay::Linear, [0.5, 0.9375, 1.625, 1.5, 1.0, 0.5]),
+            (Decay::Cosine, [0.5, 0.990_392_640_2, 1.831_469_612_3, 2.0 - quarter, 1.0, quarter]),
+        ] {
+            for (found, expected) in rates(decay).into_iter().zip(expected) {
+                assert!((found - expected).abs() < 1e-9, "{decay:?}: {found} {expected}");
+            }
+        }
+    }
+}
