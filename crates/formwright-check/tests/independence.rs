@@ -81,7 +81,8 @@ fn only_big_integers_and_a_hash_are_needed() {
     assert!(default.contains("formwright") && !default.contains("formwright-check"), "cargo run has two: {default}");
     // Neither tests nor build scripts are part of it: edges are the normal ones.
     let tree = |depth: &str| -> BTreeSet<String> {
-        let edges = ["tree", "--package", "formwright-check", "--edges", "normal", "--prefix", "none", "--depth", depth];
+        let edges =
+            ["tree", "--package", "formwright-check", "--edges", "normal", "--prefix", "none", "--depth", depth];
         let found = cargo(&edges);
         let mut lines = found.lines();
         assert!(lines.next().is_some_and(|line| line.starts_with("formwright-check ")), "{found}");

@@ -121,7 +121,7 @@ impl Export {
                 model.badge(),
                 upward(bound, 4)
             ),
-            (None, _) => "no claim: nothing is known of the error".to_owned(),
+            (None, _) => "no claim: nothing is proved of the error".to_owned(),
         };
         answer(path, &files, &claim)
     }

@@ -17,6 +17,7 @@ use formwright::random;
 use formwright_lab::config::{Architecture, Experiment, Run};
 use formwright_lab::presets;
 use formwright_lab::regression::Regression;
+use formwright_lab::study::Study as _;
 use formwright_lab::train::{fresh, step};
 
 fn run(mlp: bool) -> Run {

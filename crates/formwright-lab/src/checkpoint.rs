@@ -1,14 +1,17 @@
 //! Where a run can go on: weights, the optimiser's state, the best weights, and how far it is.
 //!
 //! ```text
-//! formwright-lab 1\n
-//! {"run": hash, "state": …, "lengths": [m, o, b], "sha256": …}\n
-//! m bytes of weights, o of the optimiser, b of the best weights (burn's records, MessagePack, full precision)
+//! checkpoint           formwright-lab 1\n
+//!                      {"run": hash, "progress": …, "lengths": [w, o, b], "parts": [sha256, …]}\n
+//!                      the first part
+//! checkpoint-STEP.K    the part K = 1, 2, …
 //! ```
 //!
-//! It is written beside and renamed. One that belongs to another configuration, or is cut short, is refused.
+//! The parts, of at most 16 MB each, are w bytes of weights, o of the optimiser and b of the best weights, where they are kept, one after the other (burn's records,
+//! MessagePack, full precision): the first few are enough for the weights. Every file is written beside its place and renamed, the one with the header last; parts that no
+//! header names are taken away. A checkpoint that belongs to another configuration, or is cut short, is refused.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use burn::module::AutodiffModule;
 use burn::optim::Optimizer;
@@ -24,12 +27,15 @@ use crate::train::{Progress, Trained};
 
 const MAGIC: &[u8] = b"formwright-lab 1\n";
 
+/// The most bytes of a part.
+const PART: usize = 16_000_000;
+
 #[derive(Serialize, Deserialize)]
 struct Header {
     run: String,
     progress: Progress,
     lengths: [usize; 3],
-    sha256: String,
+    parts: Vec<String>,
 }
 
 type Bytes = NamedMpkBytesRecorder<FullPrecisionSettings>;
@@ -44,6 +50,12 @@ fn unpack<B: Backend, R: Record<B>>(bytes: &[u8], device: &B::Device) -> Result<
         .map_err(|error| Error::input("the weights of a checkpoint cannot be read").note("reason", error.to_string()))
 }
 
+/// A part behind the first.
+fn part(file: &Path, step: u64, number: usize) -> PathBuf {
+    let name = file.file_name().unwrap_or_default().to_string_lossy();
+    file.with_file_name(format!("{name}-{step}.{number}"))
+}
+
 /// Writes a checkpoint, in place of the last one.
 pub fn write<B, M, O>(file: &Path, run: &str, trained: &Trained<B, M, O>) -> Result<()>
 where
@@ -51,23 +63,83 @@ where
     M: AutodiffModule<B>,
     O: Optimizer<M, B>,
 {
-    let parts = [
+    let records = [
         pack::<B>(trained.model.clone().into_record())?,
         pack::<B>(trained.optimiser.to_record())?,
-        pack::<B::InnerBackend>(trained.best.clone().into_record())?,
+        match &trained.best {
+            Some(best) => pack::<B::InnerBackend>(best.clone().into_record())?,
+            None => Vec::new(),
+        },
     ];
-    let body = parts.concat();
+    let body = records.concat();
+    let step = trained.progress.step;
     let header = Header {
         run: run.to_owned(),
         progress: Progress {
             partial: trained.total.clone().map(|total| total.into_scalar().elem()),
             ..trained.progress.clone()
         },
-        lengths: parts.each_ref().map(Vec::len),
-        sha256: sha256(&body),
+        lengths: records.each_ref().map(Vec::len),
+        parts: body.chunks(PART).map(sha256).collect(),
     };
-    let header = serde_json::to_vec(&header).unwrap_or_default();
-    folder::replace(file, &[MAGIC, &header, b"\n", &body].concat())
+    for (number, bytes) in body.chunks(PART).enumerate().skip(1) {
+        folder::replace(&part(file, step, number), bytes)?;
+    }
+    let text = serde_json::to_vec(&header).unwrap_or_default();
+    let first = body.chunks(PART).next().unwrap_or_default();
+    folder::replace(file, &[MAGIC, &text, b"\n", first].concat())?;
+    sweep(file, step);
+    Ok(())
+}
+
+/// Takes away the parts of earlier steps: what cannot be taken away does no harm.
+fn sweep(file: &Path, step: u64) {
+    let (Some(name), Some(dir)) = (file.file_name(), file.parent()) else { return };
+    let (parts, kept) = (format!("{}-", name.to_string_lossy()), format!("{}-{step}.", name.to_string_lossy()));
+    for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if name.starts_with(&parts) && !name.starts_with(&kept) {
+            drop(std::fs::remove_file(entry.path()));
+        }
+    }
+}
+
+/// A checkpoint on disk: its header, and as many bytes of its body as are asked for.
+struct Found {
+    header: Header,
+    body: Vec<u8>,
+}
+
+fn open(file: &Path, needed: impl FnOnce(&Header) -> usize) -> Result<Found> {
+    let read = |file: &Path| {
+        std::fs::read(file).map_err(|error| Error::input(format!("cannot read {}: {error}", file.display())))
+    };
+    let damaged = |why: &str| {
+        Error::input(format!("{} is not a checkpoint that can be gone on from", file.display()))
+            .note("reason", why.to_owned())
+            .note("try", "take it away: its run then starts anew")
+    };
+    let bytes = read(file)?;
+    let rest = bytes.strip_prefix(MAGIC).ok_or_else(|| damaged("it does not begin as one"))?;
+    let end = rest.iter().position(|byte| *byte == b'\n').ok_or_else(|| damaged("it has no header"))?;
+    let header: Header = serde_json::from_slice(&rest[..end]).map_err(|error| damaged(&error.to_string()))?;
+    let needed = needed(&header);
+    let mut body = Vec::new();
+    for (number, expected) in header.parts.iter().enumerate() {
+        if number > 0 && body.len() >= needed {
+            break;
+        }
+        let bytes =
+            if number == 0 { rest[end + 1..].to_vec() } else { read(&part(file, header.progress.step, number))? };
+        if sha256(&bytes) != *expected {
+            return Err(damaged("its bytes are not those that were written"));
+        }
+        body.extend(bytes);
+    }
+    if body.len() < needed {
+        return Err(damaged("it is shorter than its header says"));
+    }
+    Ok(Found { header, body })
 }
 
 /// Reads a checkpoint of this run into a model and an optimiser that are fresh.
@@ -82,22 +154,8 @@ where
     M: AutodiffModule<B>,
     O: Optimizer<M, B>,
 {
-    let bytes =
-        std::fs::read(file).map_err(|error| Error::input(format!("cannot read {}: {error}", file.display())))?;
-    let damaged = |why: &str| {
-        Error::input(format!("{} is not a checkpoint that can be gone on from", file.display()))
-            .note("reason", why.to_owned())
-            .note("try", "take it away: its run then starts anew")
-    };
-    let rest = bytes.strip_prefix(MAGIC).ok_or_else(|| damaged("it does not begin as one"))?;
-    let end = rest.iter().position(|byte| *byte == b'\n').ok_or_else(|| damaged("it has no header"))?;
-    let header: Header = serde_json::from_slice(&rest[..end]).map_err(|error| damaged(&error.to_string()))?;
-    let body = &rest[end + 1..];
-    if header.lengths.iter().try_fold(0_usize, |sum, length| sum.checked_add(*length)) != Some(body.len())
-        || sha256(body) != header.sha256
-    {
-        return Err(damaged("its bytes are not those that were written"));
-    }
+    let all = |header: &Header| header.lengths.iter().fold(0_usize, |sum, length| sum.saturating_add(*length));
+    let Found { header, body } = open(file, all)?;
     if header.run != run {
         return Err(Error::input(format!("{} belongs to another configuration", file.display()))
             .note("found", header.run)
@@ -108,8 +166,17 @@ where
     let (optimiser, best) = body.split_at(header.lengths[1]);
     trained.model = trained.model.load_record(unpack::<B, _>(model, device)?);
     trained.optimiser = trained.optimiser.load_record(unpack::<B, _>(optimiser, device)?);
-    trained.best = trained.best.load_record(unpack::<B::InnerBackend, _>(best, device)?);
+    trained.best = match trained.best {
+        Some(fresh) => Some(fresh.load_record(unpack::<B::InnerBackend, _>(best, device)?)),
+        None => None,
+    };
     trained.total = header.progress.partial.map(|total| Tensor::from_data([total], device));
     trained.progress = header.progress;
     Ok(trained)
+}
+
+/// Reads the latest weights of a checkpoint into a fresh model; neither the optimiser nor the parts that hold it are needed.
+pub fn weights<B: Backend, M: Module<B>>(file: &Path, device: &B::Device, fresh: M) -> Result<M> {
+    let Found { header, body } = open(file, |header| header.lengths[0])?;
+    Ok(fresh.load_record(unpack::<B, _>(&body[..header.lengths[0]], device)?))
 }

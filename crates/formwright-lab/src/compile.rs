@@ -43,7 +43,7 @@ pub struct Agreement {
 
 /// Compiles what a run has trained, from the run's folder.
 pub fn compile(dir: &Path, attention: Realisation, precision: Precision, points: usize) -> Result<(Model, Agreement)> {
-    let (about, _) = read_run(dir)?.ok_or_else(|| {
+    let (about, _) = read_run::<Run>(dir)?.ok_or_else(|| {
         Error::input(format!("{} is not the folder of a run", dir.display()))
             .note("try", "DIR/runs/NAME of an experiment that formwright lab run has made")
     })?;

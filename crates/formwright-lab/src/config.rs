@@ -21,8 +21,13 @@ use std::fmt;
 use formwright::artifact::read_target;
 use formwright::error::{Error, Result, nearest};
 use formwright::target::{Source, Target};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
+
+use crate::regression::Regression;
+use crate::study::{Study, Training, fingerprint, slug};
+use crate::text::vocabulary::Vocabulary;
 
 /// A file of the lab.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -156,6 +161,10 @@ pub struct Optimiser {
     pub decay: Decay,
     /// What is taken off a weight in a step, in units of the rate.
     pub weight_decay: f64,
+    /// The most that a gradient may be long, all weights together; 0: as long as it is.
+    pub clip: f64,
+    /// Batches of a step.
+    pub accumulate: u64,
 }
 
 /// How a rate falls over the budget.
@@ -231,7 +240,29 @@ impl Default for Data {
 
 impl Default for Optimiser {
     fn default() -> Self {
-        Self { rate: 1e-3, warm_up: 0, decay: Decay::Constant, weight_decay: 0.0 }
+        Self { rate: 1e-3, warm_up: 0, decay: Decay::Constant, weight_decay: 0.0, clip: 0.0, accumulate: 1 }
+    }
+}
+
+impl Optimiser {
+    /// Refuses what changes no weights, or makes no sense.
+    pub fn check(&self) -> Result<()> {
+        let refused = |key: &str, found: f64, expected: &str| {
+            Err(Error::input(format!("optimiser.{key} is {found}")).note("expected", expected))
+        };
+        if !(self.rate.is_finite() && self.rate > 0.0) {
+            return refused("rate", self.rate, "a positive number");
+        }
+        if !(0.0..1.0).contains(&self.weight_decay) {
+            return refused("weight_decay", self.weight_decay, "0 or more, below 1");
+        }
+        if !(self.clip.is_finite() && self.clip >= 0.0) {
+            return refused("clip", self.clip, "a length, or 0 for none");
+        }
+        if self.accumulate == 0 {
+            return refused("accumulate", 0.0, "1 or more batches of a step");
+        }
+        Ok(())
     }
 }
 
@@ -299,7 +330,14 @@ impl fmt::Display for Architecture {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::PolynomialSumformer { .. } => f.write_str("polynomial Sumformer"),
-            Self::MlpSumformer { latent, .. } => write!(f, "MLP Sumformer, latent {latent}"),
+            Self::MlpSumformer { perceptron, latent } => {
+                f.write_str("MLP Sumformer")?;
+                // The paper's goes without saying.
+                if *perceptron != Perceptron::default() {
+                    write!(f, " {}x{}", perceptron.layers, perceptron.hidden)?;
+                }
+                write!(f, ", latent {latent}")
+            }
             Self::Transformer { blocks, width, norm, positions, .. } => {
                 write!(f, "Transformer {blocks}x{width}")?;
                 match norm {
@@ -316,29 +354,23 @@ impl fmt::Display for Architecture {
 impl Run {
     /// What tells a run from others of its experiment, as a folder's name.
     pub fn name(&self, index: usize) -> String {
-        let word: String = format!("{} {}", self.target, self.model)
-            .chars()
-            .map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' })
-            .collect();
-        let word: Vec<&str> = word.split('-').filter(|part| !part.is_empty()).collect();
-        let word: String = word.join("-").chars().take(60).collect();
-        format!("{:03}-{word}-d{}-s{}", index + 1, self.dims, self.seed)
+        let words = slug(&format!("{} {}", self.target, self.model));
+        format!("{:03}-{words}-d{}-s{}", index + 1, self.dims, self.seed)
+    }
+
+    /// Batches of all training samples.
+    pub fn batches(&self) -> u64 {
+        self.data.training.div_ceil(self.data.batch) as u64
     }
 
     /// Steps of an epoch.
     pub fn steps(&self) -> u64 {
-        self.data.training.div_ceil(self.data.batch) as u64
+        self.batches().div_ceil(self.optimiser.accumulate)
     }
 
     /// The function on tokens of this dimension.
     pub fn target(&self) -> Result<Target> {
         source(&self.target)?.target(self.dims)
-    }
-
-    /// What a checkpoint must agree with: everything but how long the run may take.
-    pub fn fingerprint(&self) -> String {
-        let text = serde_json::to_string(self).unwrap_or_default();
-        formwright::artifact::sha256(text.as_bytes())
     }
 }
 
@@ -358,22 +390,6 @@ const MOST_NUMBERS: usize = 1 << 28;
 const MOST_RUNS: usize = 10_000;
 
 impl Experiment {
-    /// Reads a file.
-    pub fn parse(text: &str) -> Result<Self> {
-        let table: Table = text.parse().map_err(|error: toml::de::Error| {
-            Error::input("the experiment is not TOML").note("at", error.to_string())
-        })?;
-        check_keys(&table, &as_table(&Self::default()), "")?;
-        for (index, model) in table.get("model").and_then(Value::as_array).into_iter().flatten().enumerate() {
-            check_model(model, index)?;
-        }
-        let experiment: Self = table.try_into().map_err(|error: toml::de::Error| {
-            Error::input("the experiment is not understood").note("at", error.to_string())
-        })?;
-        experiment.check()?;
-        Ok(experiment)
-    }
-
     /// Refuses sizes that make no sense.
     fn check(&self) -> Result<()> {
         let none = |what: &str| {
@@ -411,14 +427,7 @@ impl Experiment {
             ))
             .note("try", format!("batch = {}", self.data.training)));
         }
-        if !(self.optimiser.rate.is_finite() && self.optimiser.rate > 0.0) {
-            return Err(Error::input(format!("optimiser.rate is {}", self.optimiser.rate))
-                .note("expected", "a positive number"));
-        }
-        if !(0.0..1.0).contains(&self.optimiser.weight_decay) {
-            return Err(Error::input(format!("optimiser.weight_decay is {}", self.optimiser.weight_decay))
-                .note("expected", "0 or more, below 1"));
-        }
+        self.optimiser.check()?;
         if !(0.0..1.0).contains(&self.budget.flat) {
             return Err(Error::input(format!("budget.flat is {}", self.budget.flat))
                 .note("expected", "a share of the run: 0 or more, below 1"));
@@ -464,9 +473,26 @@ impl Experiment {
         }
         Ok(())
     }
+}
 
-    /// The runs: targets, then coordinates, then models, then seeds.
-    pub fn runs(&self) -> Result<Vec<Run>> {
+impl Study for Experiment {
+    type Run = Run;
+    type Data = ();
+    type Task<'a, B: Training> = Regression<B>;
+
+    fn parse(text: &str) -> Result<Self> {
+        let table = read_table(text)?;
+        check_keys(&table, &as_table(&Self::default()), "")?;
+        for (index, model) in table.get("model").and_then(Value::as_array).into_iter().flatten().enumerate() {
+            check_model(model, index)?;
+        }
+        let experiment: Self = understood(table)?;
+        experiment.check()?;
+        Ok(experiment)
+    }
+
+    /// Targets, then coordinates, then models, then seeds.
+    fn runs(&self) -> Result<Vec<Run>> {
         let mut runs = Vec::new();
         for (place, target) in self.targets.iter().enumerate() {
             for &dims in self.dims.iter().enumerate().filter(|(k, _)| !self.paired || *k == place).map(|(_, dims)| dims)
@@ -488,6 +514,38 @@ impl Experiment {
             }
         }
         Ok(runs)
+    }
+
+    fn data(&self) -> Result<()> {
+        Ok(())
+    }
+
+    fn task<'a, B: Training>(&'a self, (): &'a (), run: &'a Run, device: &B::Device) -> Result<Regression<B>> {
+        Regression::new(run, device)
+    }
+
+    fn name(run: &Run, index: usize) -> String {
+        run.name(index)
+    }
+
+    fn settings(run: &Run) -> (Optimiser, Budget) {
+        (run.optimiser, run.budget)
+    }
+
+    fn scores(_: &Run) -> &'static [&'static str] {
+        &["sup"]
+    }
+
+    fn tokens_a_step(_: &Run) -> Option<u64> {
+        None
+    }
+
+    fn vocabulary((): &()) -> Option<&Vocabulary> {
+        None
+    }
+
+    fn fingerprint((): &(), run: &Run) -> String {
+        fingerprint(run)
     }
 }
 
@@ -570,12 +628,25 @@ impl Architecture {
     }
 }
 
-fn as_table(value: &impl Serialize) -> Table {
+/// The keys of a file.
+pub(crate) fn read_table(text: &str) -> Result<Table> {
+    text.parse()
+        .map_err(|error: toml::de::Error| Error::input("the experiment is not TOML").note("at", error.to_string()))
+}
+
+/// What a file asks for.
+pub(crate) fn understood<T: DeserializeOwned>(table: Table) -> Result<T> {
+    table.try_into().map_err(|error: toml::de::Error| {
+        Error::input("the experiment is not understood").note("at", error.to_string())
+    })
+}
+
+pub(crate) fn as_table(value: &impl Serialize) -> Table {
     Table::try_from(value).unwrap_or_default()
 }
 
 /// Refuses keys that the defaults do not have.
-fn check_keys(given: &Table, known: &Table, place: &str) -> Result<()> {
+pub(crate) fn check_keys(given: &Table, known: &Table, place: &str) -> Result<()> {
     for (key, value) in given {
         let Some(default) = known.get(key) else {
             let place = if place.is_empty() { "the experiment".to_owned() } else { place.to_owned() };

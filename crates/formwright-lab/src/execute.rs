@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use burn::backend::{Autodiff, Flex};
-use burn::prelude::*;
+use burn::module::{AutodiffModule, Module};
 use burn::tensor::backend::AutodiffBackend;
 use formwright::error::{Error, Result};
 
@@ -15,22 +15,43 @@ use crate::device::Device;
 use crate::folder::{self, About, Folder};
 use crate::model::Regressor;
 use crate::regression::Regression;
-use crate::train::{Ended, Epoch, Moment, fresh, train};
+use crate::study::{Study, Training, fingerprint};
+use crate::train::{Ended, Epoch, Moment, Task as _, fresh, train};
 
 /// What happens, told to whoever shows it; called from several threads.
 pub trait Show: Sync {
     /// A run begins, or goes on, in one of the places.
-    fn begin(&self, place: usize, name: &str, run: &Run, epochs: u64);
+    fn begin(&self, place: usize, start: &Start<'_>);
     /// An epoch of it is done.
     fn epoch(&self, place: usize, epoch: &Epoch);
     /// It has ended, or was interrupted.
     fn end(&self, place: usize, name: &str, best: Option<&Epoch>, ended: Option<Ended>);
 }
 
+/// A run that begins, or goes on.
+pub struct Start<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Epochs of its budget.
+    pub epochs: u64,
+    /// How far it is.
+    pub done: Option<&'a Epoch>,
+    /// Tokens that a step sees, where they are counted.
+    pub tokens_a_step: Option<u64>,
+}
+
 /// Runs what has not ended yet, `jobs` at a time, until `stop`; whether all have ended.
-pub fn execute(folder: &Folder, device: Device, jobs: usize, stop: &AtomicBool, show: &impl Show) -> Result<bool> {
+pub fn execute<E: Study>(
+    folder: &Folder<E>,
+    device: Device,
+    jobs: usize,
+    stop: &AtomicBool,
+    show: &impl Show,
+) -> Result<bool> {
     device.check()?;
     let runs = folder.runs()?;
+    let data = folder.experiment.data()?;
+    let sitting = Sitting { folder, data: &data, device, stop, show };
     let next = AtomicUsize::new(0);
     let failure: Mutex<Option<Error>> = Mutex::new(None);
     let work = |place: usize| {
@@ -43,8 +64,7 @@ pub fn execute(folder: &Folder, device: Device, jobs: usize, stop: &AtomicBool, 
             if known.as_ref().is_some_and(|(about, _)| about.ended.is_some()) {
                 continue;
             }
-            let result = one(&folder.of(run, index), run, device, place, stop, show);
-            if let Err(error) = result {
+            if let Err(error) = sitting.one(&folder.of(run, index), run, place) {
                 stop.store(true, Ordering::Relaxed);
                 if let Ok(mut failure) = failure.lock() {
                     failure.get_or_insert(error);
@@ -74,66 +94,82 @@ pub fn alone<T: Send>(work: impl FnOnce() -> T + Send) -> T {
 /// The best weights of a run, from its folder; on any device, wherever it was trained.
 pub fn best<B: AutodiffBackend>(dir: &Path, run: &Run, device: &B::Device) -> Result<Regressor<B::InnerBackend>> {
     let fresh = fresh(&Regression::<B>::new(run, device)?, &run.optimiser);
-    Ok(checkpoint::read(&dir.join("checkpoint"), &run.fingerprint(), device, fresh)?.best)
+    let trained = checkpoint::read(&dir.join("checkpoint"), &fingerprint(run), device, fresh)?;
+    Ok(trained.best.unwrap_or_else(|| trained.model.valid()))
 }
 
-fn one(dir: &Path, run: &Run, device: Device, place: usize, stop: &AtomicBool, show: &impl Show) -> Result<()> {
-    match device {
-        Device::Cpu => {
-            on::<Autodiff<Flex>>(dir, run, device, &burn::tensor::Device::<Flex>::default(), place, stop, show)
-        }
-        #[cfg(feature = "cuda")]
-        Device::Cuda => {
-            type Cuda = burn::backend::Cuda<f32, i32>;
-            on::<Autodiff<Cuda>>(dir, run, device, &burn::tensor::Device::<Cuda>::default(), place, stop, show)
-        }
-        #[cfg(not(feature = "cuda"))]
-        Device::Cuda => device.check(),
-    }
-}
-
-fn on<B: AutodiffBackend>(
-    dir: &Path,
-    run: &Run,
+/// What the runs of a sitting share.
+struct Sitting<'a, E: Study, S: Show> {
+    folder: &'a Folder<E>,
+    data: &'a E::Data,
     device: Device,
-    place_of: &B::Device,
-    place: usize,
-    stop: &AtomicBool,
-    show: &impl Show,
-) -> Result<()> {
-    let task = Regression::<B>::new(run, place_of)?;
-    let mut trained = fresh(&task, &run.optimiser);
-    let (file, fingerprint) = (dir.join("checkpoint"), run.fingerprint());
-    if file.exists() {
-        trained = checkpoint::read(&file, &fingerprint, place_of, trained)?;
-    }
-    let mut about = About {
-        run: run.clone(),
-        parameters: trained.model.num_params(),
-        best_constant: task.best_constant(),
-        device: device.to_string(),
-        ended: None,
-    };
-    folder::write_about(dir, &about)?;
-    folder::write_epochs(dir, &trained.progress.epochs)?;
-    let name = dir.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    show.begin(place, &name, run, trained.progress.epochs.len() as u64);
-    let budget = run.budget;
-    train(&task, &run.optimiser, &budget, &mut trained, |moment| {
-        if let Moment::Epoch(trained) = moment
-            && let Some(epoch) = trained.progress.epochs.last()
-        {
-            folder::append_epoch(dir, epoch)?;
-            show.epoch(place, epoch);
-            if epoch.epoch.is_multiple_of(budget.checkpoint) {
-                checkpoint::write(&file, &fingerprint, trained)?;
-            }
+    stop: &'a AtomicBool,
+    show: &'a S,
+}
+
+impl<E: Study, S: Show> Sitting<'_, E, S> {
+    /// A run that no other process is at.
+    fn one(&self, dir: &Path, run: &E::Run, place: usize) -> Result<()> {
+        let Some(_lock) = folder::claim(dir)? else { return Ok(()) };
+        // Another process may have ended it in the meantime.
+        if folder::read_run::<E::Run>(dir)?.is_some_and(|(about, _)| about.ended.is_some()) {
+            return Ok(());
         }
-        Ok(!stop.load(Ordering::Relaxed))
-    })?;
-    checkpoint::write(&file, &fingerprint, &trained)?;
-    about.ended = trained.progress.ended;
-    folder::write_about(dir, &about)?;
-    show.end(place, &name, trained.progress.best(), about.ended);
-    Ok(())
+        match self.device {
+            Device::Cpu => self.on::<Autodiff<Flex>>(dir, run, &burn::tensor::Device::<Flex>::default(), place),
+            #[cfg(feature = "cuda")]
+            Device::Cuda => {
+                type Cuda = burn::backend::Cuda;
+                self.on::<Autodiff<Cuda>>(dir, run, &burn::tensor::Device::<Cuda>::default(), place)
+            }
+            #[cfg(not(feature = "cuda"))]
+            Device::Cuda => self.device.check(),
+        }
+    }
+
+    fn on<B: Training>(&self, dir: &Path, run: &E::Run, device: &B::Device, place: usize) -> Result<()> {
+        let task = self.folder.experiment.task::<B>(self.data, run, device)?;
+        let (optimiser, budget) = E::settings(run);
+        let mut trained = fresh(&task, &optimiser);
+        let (file, fingerprint) = (dir.join("checkpoint"), E::fingerprint(self.data, run));
+        let vocabulary = E::vocabulary(self.data);
+        if file.exists() {
+            let theirs = folder::read_run::<E::Run>(dir)?.and_then(|(about, _)| about.vocabulary);
+            if let (Some(vocabulary), Some(theirs)) = (vocabulary, theirs) {
+                vocabulary.check(&format!("the checkpoint {}", file.display()), &theirs)?;
+            }
+            trained = checkpoint::read(&file, &fingerprint, device, trained)?;
+        }
+        let mut about = About {
+            run: run.clone(),
+            parameters: trained.model.num_params(),
+            best_constant: task.best_constant(),
+            device: self.device.to_string(),
+            vocabulary: vocabulary.map(|vocabulary| vocabulary.sha256().to_owned()),
+            ended: None,
+        };
+        folder::write_about(dir, &about)?;
+        folder::write_epochs(dir, E::scores(run), &trained.progress.epochs)?;
+        let name = dir.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let done = trained.progress.epochs.last();
+        let tokens_a_step = E::tokens_a_step(run);
+        self.show.begin(place, &Start { name: &name, epochs: budget.epochs, done, tokens_a_step });
+        train(&task, &optimiser, &budget, &mut trained, |moment| {
+            if let Moment::Epoch(trained) = moment
+                && let Some(epoch) = trained.progress.epochs.last()
+            {
+                folder::append_epoch(dir, epoch)?;
+                self.show.epoch(place, epoch);
+                if epoch.epoch.is_multiple_of(budget.checkpoint) {
+                    checkpoint::write(&file, &fingerprint, trained)?;
+                }
+            }
+            Ok(!self.stop.load(Ordering::Relaxed))
+        })?;
+        checkpoint::write(&file, &fingerprint, &trained)?;
+        about.ended = trained.progress.ended;
+        folder::write_about(dir, &about)?;
+        self.show.end(place, &name, trained.progress.best(), about.ended);
+        Ok(())
+    }
 }

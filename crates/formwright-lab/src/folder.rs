@@ -4,7 +4,8 @@
 //! DIR/experiment.toml        what was asked, byte by byte
 //! DIR/runs/NAME/run.json     a run: its configuration, the baseline, how it ended
 //! DIR/runs/NAME/metrics.csv  a line an epoch
-//! DIR/runs/NAME/checkpoint   where it can go on
+//! DIR/runs/NAME/checkpoint*  where it can go on
+//! DIR/runs/NAME/lock         held by the process that is at it
 //! DIR/summary.md, results.csv, figure.svg
 //! DIR/compare.md, compare.csv, compare-K.svg
 //! ```
@@ -16,35 +17,43 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use formwright::error::{Error, Result};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::config::{Experiment, Run};
+use crate::study::Study;
 use crate::train::{Ended, Epoch, Judgement, Progress};
 
 /// The folder of an experiment.
-pub struct Folder {
+pub struct Folder<E = Experiment> {
     dir: PathBuf,
     /// What was asked.
-    pub experiment: Experiment,
+    pub experiment: E,
 }
 
 /// What is known of a run besides its epochs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct About {
+pub struct About<R = Run> {
     /// Its configuration.
-    pub run: Run,
+    pub run: R,
     /// Trained numbers.
     pub parameters: usize,
-    /// The validation loss of the best constant.
+    /// The validation loss of the best that does not look at its input.
     pub best_constant: f64,
     /// Where it was computed.
     pub device: String,
+    /// The hash of the vocabulary that it reads with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vocabulary: Option<String>,
     /// How it ended, if it has.
     pub ended: Option<Ended>,
 }
 
 /// A run that has begun.
-pub type Known = (About, Progress);
+pub type Known<R = Run> = (About<R>, Progress);
+
+/// A run, with what is known of it if it has begun.
+pub type Entry<R = Run> = (R, Option<Known<R>>);
 
 fn cannot(what: &str, path: &Path) -> impl FnOnce(io::Error) -> Error {
     let headline = format!("cannot {what} {}", path.display());
@@ -62,10 +71,10 @@ pub fn replace(file: &Path, content: &[u8]) -> Result<()> {
     placed
 }
 
-impl Folder {
+impl<E: Study> Folder<E> {
     /// Makes the folder of an experiment, which is not there yet.
     pub fn create(dir: &Path, text: &str) -> Result<Self> {
-        let experiment = Experiment::parse(text)?;
+        let experiment = E::parse(text)?;
         if dir.symlink_metadata().is_ok() {
             return Err(Error::input(format!("{} exists, and no run overwrites another", dir.display()))
                 .note("try", format!("formwright lab resume {}, or -o with another name", dir.display())));
@@ -86,7 +95,7 @@ impl Folder {
         let file = dir.join("experiment.toml");
         let text = fs::read_to_string(&file)
             .map_err(|error| cannot("read", &file)(error).note("try", "a folder that formwright lab run has made"))?;
-        Ok(Self { dir: dir.to_owned(), experiment: Experiment::parse(&text)? })
+        Ok(Self { dir: dir.to_owned(), experiment: E::parse(&text)? })
     }
 
     /// Where it is.
@@ -101,13 +110,13 @@ impl Folder {
     }
 
     /// The folder of a run.
-    pub fn of(&self, run: &Run, index: usize) -> PathBuf {
-        self.dir.join("runs").join(run.name(index))
+    pub fn of(&self, run: &E::Run, index: usize) -> PathBuf {
+        self.dir.join("runs").join(E::name(run, index))
     }
 
     /// The runs with what is known of them: nothing, of those that have not begun.
-    pub fn runs(&self) -> Result<Vec<(Run, Option<Known>)>> {
-        let read = |(index, run): (usize, Run)| {
+    pub fn runs(&self) -> Result<Vec<Entry<E::Run>>> {
+        let read = |(index, run): (usize, E::Run)| {
             let known = read_run(&self.of(&run, index))?;
             if let Some((about, _)) = &known
                 && about.run != run
@@ -120,29 +129,44 @@ impl Folder {
     }
 }
 
+/// Takes a run for this process; none where another has it. It is given back when the process lets go, however it ends.
+pub fn claim(dir: &Path) -> Result<Option<fs::File>> {
+    fs::create_dir_all(dir).map_err(cannot("write", dir))?;
+    let file = dir.join("lock");
+    let lock = fs::File::create(&file).map_err(cannot("write", &file))?;
+    match lock.try_lock() {
+        Ok(()) => Ok(Some(lock)),
+        Err(fs::TryLockError::WouldBlock) => Ok(None),
+        Err(fs::TryLockError::Error(error)) => Err(cannot("lock", &file)(error)),
+    }
+}
+
 fn other_configuration(dir: &Path) -> Error {
     Error::input(format!("{} belongs to another configuration than experiment.toml", dir.display()))
         .note("try", "formwright lab run with another folder: an experiment is not changed once it has begun")
 }
 
 /// Writes what is known of a run.
-pub fn write_about(dir: &Path, about: &About) -> Result<()> {
+pub fn write_about(dir: &Path, about: &About<impl Serialize>) -> Result<()> {
     fs::create_dir_all(dir).map_err(cannot("write", dir))?;
     let text = serde_json::to_string_pretty(about).unwrap_or_default();
     replace(&dir.join("run.json"), format!("{text}\n").as_bytes())
 }
 
-const COLUMNS: &str = "epoch,step,seconds,training,validation,sup";
+const COLUMNS: &str = "epoch,step,seconds,training,validation";
 
 fn line(epoch: &Epoch) -> String {
-    let Epoch { epoch, step, seconds, training, validation: Judgement { loss, sup } } = epoch;
-    format!("{epoch},{step},{seconds:.3},{training:.6e},{loss:.6e},{sup:.6e}\n")
+    let Epoch { epoch, step, seconds, training, validation: Judgement { loss, scores } } = epoch;
+    let numbers: Vec<String> =
+        [training, loss].into_iter().chain(scores).map(|number| format!("{number:.6e}")).collect();
+    format!("{epoch},{step},{seconds:.3},{}\n", numbers.join(","))
 }
 
-/// Writes all epochs of a run.
-pub fn write_epochs(dir: &Path, epochs: &[Epoch]) -> Result<()> {
+/// Writes all epochs of a run, whose scores have names.
+pub fn write_epochs(dir: &Path, scores: &[&str], epochs: &[Epoch]) -> Result<()> {
     let lines: String = epochs.iter().map(line).collect();
-    replace(&dir.join("metrics.csv"), format!("{COLUMNS}\n{lines}").as_bytes())
+    let columns = [&[COLUMNS], scores].concat().join(",");
+    replace(&dir.join("metrics.csv"), format!("{columns}\n{lines}").as_bytes())
 }
 
 /// Adds an epoch of a run.
@@ -153,14 +177,14 @@ pub fn append_epoch(dir: &Path, epoch: &Epoch) -> Result<()> {
 }
 
 /// What is known of a run, if it has begun.
-pub fn read_run(dir: &Path) -> Result<Option<Known>> {
+pub fn read_run<R: DeserializeOwned>(dir: &Path) -> Result<Option<Known<R>>> {
     let file = dir.join("run.json");
     let text = match fs::read(&file) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(cannot("read", &file)(error)),
     };
-    let about: About = serde_json::from_slice(&text)
+    let about: About<R> = serde_json::from_slice(&text)
         .map_err(|error| Error::input(format!("{} is not what a run writes: {error}", file.display())))?;
     let file = dir.join("metrics.csv");
     let text = fs::read_to_string(&file).map_err(cannot("read", &file))?;
@@ -182,7 +206,8 @@ fn read_line(line: &str) -> Option<Epoch> {
     let epoch = fields.next()?.parse().ok()?;
     let step = fields.next()?.parse().ok()?;
     let mut number = || fields.next().and_then(|field| field.parse::<f64>().ok());
-    let (seconds, training) = (number()?, number()?);
-    let validation = Judgement { loss: number()?, sup: number()? };
-    fields.next().is_none().then_some(Epoch { epoch, step, seconds, training, validation })
+    let (seconds, training, loss) = (number()?, number()?, number()?);
+    let scores = fields.map(|field| field.parse().ok()).collect::<Option<Vec<f64>>>()?;
+    let validation = Judgement { loss, scores };
+    Some(Epoch { epoch, step, seconds, training, validation })
 }

@@ -12,6 +12,7 @@
 //! puts it beside what the compiler writes down, and beside what is proved of that.
 
 pub mod checkpoint;
+mod clip;
 pub mod compare;
 pub mod compile;
 pub mod config;
@@ -20,10 +21,12 @@ pub mod device;
 pub mod encoder;
 pub mod execute;
 pub mod folder;
+pub mod language;
 pub mod model;
 pub mod plot;
 pub mod presets;
 pub mod regression;
+pub mod study;
 pub mod summary;
 pub mod text;
 pub mod train;

@@ -4,11 +4,13 @@
 
 mod progress;
 
+use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 use comfy_table::{Table, presets::NOTHING};
@@ -21,16 +23,18 @@ use formwright_lab::config::Experiment;
 use formwright_lab::device::Device;
 use formwright_lab::execute::execute;
 use formwright_lab::folder::Folder;
+use formwright_lab::language::{self, page};
+use formwright_lab::study::Study;
 use formwright_lab::{compare, plot, presets, summary};
 use serde_json::{Value, json};
 
-use crate::progress::{Bars, Doing};
+use crate::progress::{Bar, Bars, Doing};
 
 /// Train the architectures of the theorems, beside what the theorems write down.
 ///
 /// Start with `formwright lab run quick`.
 #[derive(Parser)]
-#[command(name = "formwright lab", version, max_term_width = 100)]
+#[command(name = "formwright lab", bin_name = "formwright lab", version, max_term_width = 100)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -46,6 +50,27 @@ enum Command {
         /// An experiment.
         experiment: Option<String>,
     },
+    /// Make a folder with texts: a vocabulary, and a corpus in its pieces.
+    ///
+    /// Experiments on texts read it (--text). Pairs of sentences go into its folder pairs (train.jsonl and validation.jsonl, with premise,
+    /// hypothesis and label a line), questions into its folder questions (train.json and validation.json, as SQuAD v1.1 has them).
+    Text {
+        /// Plain text: a paragraph a line, blank lines or `= Title =` between articles.
+        #[arg(required = true)]
+        corpus: Vec<PathBuf>,
+        /// Plain text to judge by; without it, one article in a hundred is held back.
+        #[arg(long)]
+        validation: Vec<PathBuf>,
+        /// A file with a piece a line, BERT's among them; without it, one is trained.
+        #[arg(long)]
+        vocabulary: Option<PathBuf>,
+        /// Pieces of a vocabulary that is trained.
+        #[arg(long, default_value_t = 8192)]
+        size: usize,
+        /// The folder, which must not be there yet.
+        #[arg(short, default_value = "text")]
+        output: PathBuf,
+    },
     /// Run an experiment in a new folder.
     Run {
         /// A file, or the name of an experiment that comes with the lab.
@@ -53,6 +78,12 @@ enum Command {
         /// The folder, which must not be there yet; without it, the experiment's name.
         #[arg(short)]
         output: Option<PathBuf>,
+        /// The folder with texts that formwright lab text has made.
+        #[arg(long)]
+        text: Option<PathBuf>,
+        /// The experiment whose encoders are fine-tuned.
+        #[arg(long)]
+        from: Option<PathBuf>,
         #[command(flatten)]
         how: How,
     },
@@ -100,9 +131,12 @@ struct How {
     /// Where to compute.
     #[arg(long, value_enum, default_value_t = Device::Cpu)]
     device: Device,
-    /// Runs at a time, each on one core; without it, as many as there are cores.
+    /// Runs at a time, each on one core; without it, as many as there are cores, and one on a card.
     #[arg(long)]
     jobs: Option<usize>,
+    /// Stop after so many minutes, and save; formwright lab resume goes on.
+    #[arg(long)]
+    minutes: Option<f64>,
 }
 
 struct Answer {
@@ -128,9 +162,20 @@ fn main() -> ExitCode {
     };
     let answer = match &arguments.command {
         Command::List { experiment } => list(experiment.as_deref()),
-        Command::Run { experiment, output, how } => run(experiment, output.as_deref(), how),
-        Command::Resume { dir, how } => Folder::open(dir).and_then(|folder| train(&folder, how)),
-        Command::Plot { dir } => Folder::open(dir).and_then(|folder| report(&folder)),
+        Command::Text { corpus, validation, vocabulary, size, output } => {
+            texts(output, corpus, validation, vocabulary.as_deref(), *size)
+        }
+        Command::Run { experiment, output, text, from, how } => {
+            run(experiment, output.as_deref(), [text.as_deref(), from.as_deref()], how)
+        }
+        Command::Resume { dir, how } => opened(dir).and_then(|folder| match folder {
+            Either::Functions(folder) => train(&folder, how, functions),
+            Either::Texts(folder) => train(&folder, how, readings),
+        }),
+        Command::Plot { dir } => opened(dir).and_then(|folder| match folder {
+            Either::Functions(folder) => functions(&folder),
+            Either::Texts(folder) => readings(&folder),
+        }),
         Command::Compile { run, attention, precision, output } => {
             compiled(run, *attention, *precision, output.as_deref())
         }
@@ -163,20 +208,34 @@ fn fail(error: &Error, json: bool) -> ExitCode {
     ExitCode::from(code)
 }
 
+/// How many runs a file asks for, and what about; one that takes its layouts from another experiment cannot tell yet.
+fn asked(file: &str) -> Result<(Option<usize>, String)> {
+    let table = file.parse::<toml::Table>().unwrap_or_default();
+    if !about_texts(file) {
+        let experiment = Experiment::parse(file)?;
+        Ok((Some(experiment.runs()?.len()), experiment.title))
+    } else if table.contains_key("layouts") {
+        let experiment = language::Experiment::parse(file)?;
+        Ok((Some(experiment.runs()?.len()), experiment.title))
+    } else {
+        let title = table.get("title").and_then(toml::Value::as_str).unwrap_or_default();
+        Ok((None, title.to_owned()))
+    }
+}
+
 fn list(experiment: Option<&str>) -> Result<Answer> {
     if let Some(name) = experiment {
         let text = presets::text(name)?;
-        Experiment::parse(&text)?;
+        asked(&text)?;
         return Ok(Answer::new(text.clone(), json!({"name": name, "file": text})));
     }
     let mut rows = Table::new();
     rows.load_style(NOTHING).set_header(["name", "runs", "what it asks"]);
     let mut all = Vec::new();
     for (name, text) in presets::PRESETS {
-        let experiment = Experiment::parse(text)?;
-        let runs = experiment.runs()?.len();
-        rows.add_row([*name, &runs.to_string(), &experiment.title]);
-        all.push(json!({"name": name, "runs": runs, "title": experiment.title}));
+        let (runs, title) = asked(text)?;
+        rows.add_row([*name, &runs.map_or_else(|| "--from".to_owned(), |runs| runs.to_string()), &title]);
+        all.push(json!({"name": name, "runs": runs, "title": title}));
     }
     let lines: Vec<String> = rows.lines().map(|line| line.trim_end().to_owned()).collect();
     let text = format!(
@@ -186,18 +245,95 @@ fn list(experiment: Option<&str>) -> Result<Answer> {
     Ok(Answer::new(text, json!({"experiments": all})))
 }
 
-fn run(experiment: &str, output: Option<&Path>, how: &How) -> Result<Answer> {
+/// A folder of one kind or the other.
+enum Either {
+    Functions(Folder),
+    Texts(Folder<language::Experiment>),
+}
+
+/// Whether a file is about texts: it names tasks, not targets.
+fn about_texts(file: &str) -> bool {
+    file.parse::<toml::Table>().is_ok_and(|table| table.contains_key("tasks"))
+}
+
+fn opened(dir: &Path) -> Result<Either> {
+    let file = fs::read_to_string(dir.join("experiment.toml")).unwrap_or_default();
+    if about_texts(&file) { Folder::open(dir).map(Either::Texts) } else { Folder::open(dir).map(Either::Functions) }
+}
+
+fn run(experiment: &str, output: Option<&Path>, given: [Option<&Path>; 2], how: &How) -> Result<Answer> {
     how.device.check()?;
-    let text = presets::text(experiment)?;
+    let file = presets::text(experiment)?;
     let dir = match output {
         Some(dir) => dir.to_owned(),
         None => PathBuf::from(Path::new(experiment).file_stem().unwrap_or_default()),
     };
-    train(&Folder::create(&dir, &text)?, how)
+    let [text, from] = given;
+    if about_texts(&file) {
+        let file = language::given(&file, text, from)?;
+        // What cannot be read is found out before a folder is made.
+        drop(language::Source::read(&language::Experiment::parse(&file)?)?);
+        return train(&Folder::<language::Experiment>::create(&dir, &file)?, how, readings);
+    }
+    if text.or(from).is_some() {
+        return Err(Error::input("--text and --from are for experiments on texts")
+            .note("found", "one on functions: it names targets"));
+    }
+    train(&Folder::<Experiment>::create(&dir, &file)?, how, functions)
 }
 
-fn train(folder: &Folder, how: &How) -> Result<Answer> {
+fn texts(
+    dir: &Path,
+    corpus: &[PathBuf],
+    validation: &[PathBuf],
+    vocabulary: Option<&Path>,
+    size: usize,
+) -> Result<Answer> {
+    let bar = Bar::new();
+    let (vocabulary, cache) =
+        language::prepare(dir, corpus, validation, vocabulary, size, &mut |what, done, all| bar.tell(what, done, all))?;
+    drop(bar);
+    let pieces = vocabulary.pieces().len();
+    let [train, held_back] = [&cache.train, &cache.validation].map(|split| (split.len(), split.articles));
+    let text = format!(
+        "{}: a vocabulary of {pieces} pieces; {} pieces of {} articles to train on, {} of {} to judge by\ntry: formwright lab list, and formwright lab run NAME --text {0}",
+        dir.display(),
+        train.0,
+        train.1,
+        held_back.0,
+        held_back.1
+    );
+    let split = |(pieces, articles)| json!({"pieces": pieces, "articles": articles});
+    let json = json!({"dir": dir, "vocabulary": pieces, "sha256": vocabulary.sha256(), "train": split(train), "validation": split(held_back)});
+    Ok(Answer::new(text, json))
+}
+
+/// Says how kernels are kept, where they are not: they are compiled and tuned for minutes.
+fn tell_of_caches(device: Device) {
+    let kept = ["cubecl.toml", "CubeCL.toml"].iter().any(|file| Path::new(file).exists());
+    if device == Device::Cuda && !kept {
+        // Where messages cannot be written there is nobody to tell.
+        drop(writeln!(
+            io::stderr(),
+            "kernels are compiled and tuned first, which takes minutes; to keep them in this folder, write a cubecl.toml with\n\
+             [autotune]\ncache = \"local\"\n[compilation]\ncache = \"local\""
+        ));
+    }
+}
+
+fn train<E: Study>(folder: &Folder<E>, how: &How, report: fn(&Folder<E>) -> Result<Answer>) -> Result<Answer> {
+    tell_of_caches(how.device);
     let stop = Arc::new(AtomicBool::new(false));
+    if let Some(minutes) = how.minutes {
+        let limit = Duration::try_from_secs_f64(60.0 * minutes)
+            .map_err(|_| Error::input(format!("--minutes is {minutes}")).note("expected", "a time"))?;
+        let stop = Arc::clone(&stop);
+        // It ends with the process, if that ends first.
+        std::thread::spawn(move || {
+            std::thread::sleep(limit);
+            stop.store(true, Ordering::Relaxed);
+        });
+    }
     let asked = Arc::clone(&stop);
     // Asked twice, a process that does not come to its end is left to the system.
     let handler = move || {
@@ -209,7 +345,8 @@ fn train(folder: &Folder, how: &How) -> Result<Answer> {
     let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let runs = folder.runs()?;
     let done = runs.iter().filter(|(_, known)| known.as_ref().is_some_and(|(about, _)| about.ended.is_some())).count();
-    let jobs = how.jobs.unwrap_or_else(cores).clamp(1, runs.len().max(1));
+    let jobs =
+        how.jobs.unwrap_or_else(|| if how.device == Device::Cuda { 1 } else { cores() }).clamp(1, runs.len().max(1));
     let ended = execute(folder, how.device, jobs, &stop, &Bars::new(jobs, runs.len(), done))?;
     let answer = report(folder)?;
     if ended {
@@ -219,8 +356,16 @@ fn train(folder: &Folder, how: &How) -> Result<Answer> {
     Ok(Answer { text: format!("{}\n\n{text}", answer.text), code: 130, ..answer })
 }
 
-/// Writes the summary and the picture, and shows the summary.
-fn report(folder: &Folder) -> Result<Answer> {
+/// Writes the summary and the picture of an experiment on texts, and shows the summary.
+fn readings(folder: &Folder<language::Experiment>) -> Result<Answer> {
+    page::write(folder)?;
+    let text =
+        format!("{}\nwritten to {}: summary.md, results.csv, figure.svg", page::page(folder)?, folder.path().display());
+    Ok(Answer::new(text, json!({"dir": folder.path(), "groups": page::to_json(folder)?})))
+}
+
+/// Writes the summary and the picture of an experiment on functions, and shows the summary.
+fn functions(folder: &Folder) -> Result<Answer> {
     summary::write(folder)?;
     plot::write(folder)?;
     let dir = folder.path().display();
@@ -230,7 +375,7 @@ fn report(folder: &Folder) -> Result<Answer> {
             let (best, sup) = (group.best()?, group.sup()?);
             let spread = |spread: summary::Spread| json!({"least": spread.least, "middle": spread.middle, "most": spread.most});
             Some(json!({
-                "target": group.target, "dims": group.dims, "model": group.model.to_string(), "parameters": group.parameters,
+                "target": group.target, "dims": group.dims, "model": group.model.to_string(), "parameters": group.parameters.to_string(),
                 "seeds": group.runs.len(), "best_constant": group.best_constant, "badge": "measured",
                 "validation_loss": spread(best), "sup": spread(sup),
             }))

@@ -1,4 +1,4 @@
-//! Pictures of an experiment: panels of curves on a logarithmic scale, with the spread of the seeds.
+//! Pictures of an experiment: panels of curves, with the spread of the seeds.
 
 use formwright::error::{Error, Result};
 use plotters::coord::Shift;
@@ -36,16 +36,55 @@ pub struct Line {
     pub marked: bool,
 }
 
+/// How numbers are placed on an axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scale {
+    /// As they are.
+    Plain,
+    /// By their logarithms, labelled anywhere.
+    Decades,
+    /// By their logarithms, labelled at powers of two.
+    Doublings,
+}
+
+impl Scale {
+    /// Whether a number has a place.
+    fn has(self, number: f64) -> bool {
+        number.is_finite() && (self == Self::Plain || number > 0.0)
+    }
+
+    /// The place of a number.
+    fn at(self, number: f64) -> f64 {
+        match self {
+            Self::Plain => number,
+            Self::Decades => number.log10(),
+            Self::Doublings => number.log2(),
+        }
+    }
+
+    /// What is written at a place, where something is.
+    fn label(self, place: f64) -> String {
+        match self {
+            Self::Plain => short(place),
+            Self::Decades => power(place),
+            Self::Doublings if (place - place.round()).abs() < 1e-9 => short(place.round().exp2()),
+            Self::Doublings => String::new(),
+        }
+    }
+}
+
 /// A panel: lines over axes.
 pub struct Panel {
     /// What is shown.
     pub title: String,
     /// The horizontal axis.
     pub x: String,
-    /// Whether it is logarithmic.
-    pub log_x: bool,
-    /// The vertical axis, always logarithmic.
+    /// Its scale.
+    pub across: Scale,
+    /// The vertical axis.
     pub y: String,
+    /// Its scale.
+    pub up: Scale,
     /// The lines.
     pub lines: Vec<Line>,
     /// A horizontal line to read the others beside.
@@ -101,25 +140,19 @@ fn draw_names(names: &[String], area: &DrawingArea<SVGBackend<'_>, Shift>) -> Re
 }
 
 fn draw_panel(panel: &Panel, area: &DrawingArea<SVGBackend<'_>, Shift>, named: bool) -> Result<()> {
-    // A logarithm is drawn on a plain scale whose labels are powers: what is not positive has no place on it.
-    let at_x = |x: f64| if panel.log_x { x.log10() } else { x };
-    let points = || {
-        panel
-            .lines
-            .iter()
-            .flat_map(|line| &line.points)
-            .filter(|(_, spread)| spread.least > 0.0 && spread.most.is_finite())
-    };
+    let (across, up) = (panel.across, panel.up);
+    let placed = |(_, spread): &&(f64, Spread)| up.has(spread.least) && up.has(spread.most);
+    let points = || panel.lines.iter().flat_map(|line| &line.points).filter(placed);
     let ends = |numbers: Vec<f64>| -> (f64, f64) {
         let low = numbers.iter().copied().fold(f64::INFINITY, f64::min);
         let high = numbers.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let room = if high > low { (high - low) * 0.04 } else { 0.5 };
         if low.is_finite() { (low - room, high + room) } else { (0.0, 1.0) }
     };
-    let (left, right) = ends(points().map(|(x, _)| at_x(*x)).collect());
+    let (left, right) = ends(points().map(|(x, _)| across.at(*x)).collect());
     let level = panel.level.iter().map(|(level, _)| *level);
     let (low, high) =
-        ends(points().flat_map(|(_, spread)| [spread.least, spread.most]).chain(level).map(f64::log10).collect());
+        ends(points().flat_map(|(_, spread)| [spread.least, spread.most]).chain(level).map(|y| up.at(y)).collect());
     let mut chart = ChartBuilder::on(area)
         .caption(&panel.title, ("sans-serif", 15))
         .margin(8)
@@ -132,12 +165,12 @@ fn draw_panel(panel: &Panel, area: &DrawingArea<SVGBackend<'_>, Shift>, named: b
         .light_line_style(WHITE)
         .x_desc(&panel.x)
         .y_desc(&panel.y)
-        .x_label_formatter(&|x| if panel.log_x { power(*x) } else { format!("{x:.0}") })
-        .y_label_formatter(&|y| power(*y))
+        .x_label_formatter(&|x| across.label(*x))
+        .y_label_formatter(&|y| up.label(*y))
         .draw()
         .map_err(failed)?;
     if let Some((level, name)) = &panel.level {
-        let line = LineSeries::new([(left, level.log10()), (right, level.log10())], BLACK.mix(0.5));
+        let line = LineSeries::new([(left, up.at(*level)), (right, up.at(*level))], BLACK.mix(0.5));
         chart
             .draw_series(line)
             .map_err(failed)?
@@ -149,8 +182,8 @@ fn draw_panel(panel: &Panel, area: &DrawingArea<SVGBackend<'_>, Shift>, named: b
         let shown: Vec<(f64, [f64; 3])> = line
             .points
             .iter()
-            .filter(|(_, spread)| spread.least > 0.0 && spread.most.is_finite())
-            .map(|(x, Spread { least, middle, most })| (at_x(*x), [least, middle, most].map(|y| y.log10())))
+            .filter(placed)
+            .map(|(x, Spread { least, middle, most })| (across.at(*x), [least, middle, most].map(|y| up.at(*y))))
             .collect();
         if line.marked {
             let bars = shown.iter().map(|(x, [least, middle, most])| {
@@ -180,14 +213,16 @@ fn draw_panel(panel: &Panel, area: &DrawingArea<SVGBackend<'_>, Shift>, named: b
         .map_err(failed)
 }
 
+/// A number in few characters.
+fn short(value: f64) -> String {
+    let text = format!("{value:.3}");
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}
+
 /// A power of ten in few characters.
 fn power(exponent: f64) -> String {
     let value = 10_f64.powf(exponent);
-    if (0.01..10_000.0).contains(&value) {
-        format!("{value:.3}").trim_end_matches('0').trim_end_matches('.').to_owned()
-    } else {
-        format!("{value:.0e}")
-    }
+    if (0.01..10_000.0).contains(&value) { short(value) } else { format!("{value:.0e}") }
 }
 
 /// The picture that an experiment asks for.
@@ -204,8 +239,9 @@ pub fn figure(folder: &Folder) -> Result<String> {
                     panels.push(Panel {
                         title,
                         x: "epoch".to_owned(),
-                        log_x: false,
+                        across: Scale::Plain,
                         y: loss.clone(),
+                        up: Scale::Decades,
                         lines: Vec::new(),
                         level,
                     });
@@ -234,8 +270,9 @@ pub fn figure(folder: &Folder) -> Result<String> {
             panels.push(Panel {
                 title,
                 x: "latent dimension d'".to_owned(),
-                log_x: true,
+                across: Scale::Doublings,
                 y: format!("best {loss}"),
+                up: Scale::Decades,
                 lines,
                 level: None,
             });
@@ -248,8 +285,9 @@ pub fn figure(folder: &Folder) -> Result<String> {
                     panels.push(Panel {
                         title,
                         x: "parameters".to_owned(),
-                        log_x: true,
+                        across: Scale::Decades,
                         y: format!("best {loss}"),
+                        up: Scale::Decades,
                         lines: Vec::new(),
                         level,
                     });

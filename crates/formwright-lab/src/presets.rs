@@ -8,6 +8,12 @@ pub const PRESETS: &[(&str, &str)] = &[
     ("figure1", include_str!("presets/figure1.toml")),
     ("figure2", include_str!("presets/figure2.toml")),
     ("construction", include_str!("presets/construction.toml")),
+    ("words", include_str!("presets/words.toml")),
+    ("table1-small", include_str!("presets/table1-small.toml")),
+    ("figure1-small", include_str!("presets/figure1-small.toml")),
+    ("sparse-small", include_str!("presets/sparse-small.toml")),
+    ("pairs-small", include_str!("presets/pairs-small.toml")),
+    ("questions-small", include_str!("presets/questions-small.toml")),
 ];
 
 /// A preset by its name.

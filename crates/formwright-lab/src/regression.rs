@@ -36,14 +36,14 @@ impl<B: Backend> Regression<B> {
         })
     }
 
-    /// What a step sees.
-    fn batch(&self, step: u64) -> Result<(Tensor<B, 3>, Tensor<B, 3>)> {
+    /// A batch by its number.
+    fn batch(&self, number: u64) -> Result<(Tensor<B, 3>, Tensor<B, 3>)> {
         if self.run.data.fresh {
-            let samples = Samples::of_step(&self.run, step)?;
+            let samples = Samples::of_step(&self.run, number)?;
             return Ok((samples.inputs(&self.device), samples.values(&self.device)));
         }
         let (count, batch) = (self.run.data.training, self.run.data.batch);
-        let (epoch, place) = (step / self.run.steps(), step % self.run.steps());
+        let (epoch, place) = (number / self.run.batches(), number % self.run.batches());
         let first = usize::try_from(place).unwrap_or_default() * batch;
         #[expect(clippy::cast_possible_truncation, clippy::cast_possible_wrap, reason = "places of samples")]
         let places: Vec<i32> =
@@ -51,11 +51,6 @@ impl<B: Backend> Regression<B> {
         let size = places.len();
         let places = Tensor::<B, 1, Int>::from_data(TensorData::new(places, [size]), &self.device);
         Ok((self.training.0.clone().select(0, places.clone()), self.training.1.clone().select(0, places)))
-    }
-
-    /// The validation loss of the best constant.
-    pub fn best_constant(&self) -> f64 {
-        self.validation.best_constant()
     }
 }
 
@@ -82,7 +77,7 @@ pub fn judge<B: Backend>(model: &Regressor<B>, samples: &Samples, device: &B::De
         sup = if largest.is_nan() { f64::NAN } else { sup.max(largest) };
     }
     #[expect(clippy::cast_precision_loss, reason = "a count of samples")]
-    Judgement { loss: squares / samples.y.len() as f64, sup }
+    Judgement { loss: squares / samples.y.len() as f64, scores: vec![sup] }
 }
 
 impl<B: AutodiffBackend> Task<B> for Regression<B> {
@@ -92,8 +87,8 @@ impl<B: AutodiffBackend> Task<B> for Regression<B> {
         Regressor::new(&self.run.model, self.run.tokens, self.run.dims, self.outputs, self.run.seed, &self.device)
     }
 
-    fn loss(&self, model: &Self::Model, step: u64) -> Result<Tensor<B, 1>> {
-        let (x, y) = self.batch(step)?;
+    fn loss(&self, model: &Self::Model, batch: u64) -> Result<Tensor<B, 1>> {
+        let (x, y) = self.batch(batch)?;
         Ok((model.forward(x) - y).powi_scalar(2).mean())
     }
 
@@ -101,7 +96,15 @@ impl<B: AutodiffBackend> Task<B> for Regression<B> {
         Ok(judge(model, &self.validation, &self.device))
     }
 
-    fn steps(&self) -> u64 {
+    fn steps_an_epoch(&self) -> u64 {
         self.run.steps()
+    }
+
+    fn best_constant(&self) -> f64 {
+        self.validation.best_constant()
+    }
+
+    fn keeps_best(&self) -> bool {
+        true
     }
 }

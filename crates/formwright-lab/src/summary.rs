@@ -66,7 +66,7 @@ impl Group {
 
     /// The largest errors on the validation samples, at the best epochs.
     pub fn sup(&self) -> Option<Spread> {
-        self.spread(|run| run.best().map(|epoch| epoch.validation.sup))
+        self.spread(|run| run.best().map(|epoch| epoch.validation.score()))
     }
 }
 
@@ -135,7 +135,7 @@ fn range(spread: Option<Spread>) -> String {
 }
 
 /// How runs ended, counted.
-fn ends(runs: &[Progress]) -> String {
+pub fn ends(runs: &[Progress]) -> String {
     let count = |end: Option<Ended>| runs.iter().filter(|run| run.ended == end).count();
     let named = [
         (Some(Ended::Budget), "spent"),
@@ -238,7 +238,7 @@ pub fn table(folder: &Folder) -> Result<String> {
             last.epoch,
             best.epoch,
             best.validation.loss,
-            best.validation.sup,
+            best.validation.score(),
             last.seconds,
         );
     }
@@ -262,7 +262,7 @@ mod tests {
             step: k as u64 + 1,
             seconds: 0.0,
             training: 0.0,
-            validation: Judgement { loss: *loss, sup: 0.0 },
+            validation: Judgement { loss: *loss, scores: vec![0.0] },
         };
         Progress { epochs: losses.iter().enumerate().map(epoch).collect(), ..Progress::default() }
     }

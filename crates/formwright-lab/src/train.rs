@@ -11,12 +11,13 @@ use std::time::Instant;
 
 use burn::module::AutodiffModule;
 use burn::optim::adaptor::OptimizerAdaptor;
-use burn::optim::{AdamW, AdamWConfig, GradientsParams, Optimizer};
+use burn::optim::{AdamW, AdamWConfig, GradientsAccumulator, GradientsParams, Optimizer};
 use burn::prelude::*;
 use burn::tensor::backend::AutodiffBackend;
 use formwright::error::Result;
 use serde::{Deserialize, Serialize};
 
+use crate::clip::clip;
 use crate::config::{Budget, Decay, Optimiser};
 
 /// What is trained on what.
@@ -27,27 +28,40 @@ pub trait Task<B: AutodiffBackend> {
     /// Its initial weights.
     fn fresh(&self) -> Self::Model;
 
-    /// The loss of a step, on what is a function of the seed and of the step.
-    fn loss(&self, model: &Self::Model, step: u64) -> Result<Tensor<B, 1>>;
+    /// The loss of a batch, by its number: what it holds is a function of the seed and of this number.
+    fn loss(&self, model: &Self::Model, batch: u64) -> Result<Tensor<B, 1>>;
 
     /// What the model is judged by.
     fn validate(&self, model: &<Self::Model as AutodiffModule<B>>::InnerModule) -> Result<Judgement>;
 
     /// Steps of an epoch.
-    fn steps(&self) -> u64;
+    fn steps_an_epoch(&self) -> u64;
+
+    /// The validation loss of the best that does not look at its input.
+    fn best_constant(&self) -> f64;
+
+    /// Whether the weights with the least validation loss are kept beside the latest.
+    fn keeps_best(&self) -> bool;
 }
 
-/// The errors of a model.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+/// How well a model does on what it was not trained on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Judgement {
-    /// The loss, on samples that it was not trained on.
+    /// The loss.
     pub loss: f64,
-    /// The largest error there.
-    pub sup: f64,
+    /// What else it is judged by: the largest error of a function; shares of right answers about texts.
+    pub scores: Vec<f64>,
 }
 
-/// An epoch.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+impl Judgement {
+    /// The first score.
+    pub fn score(&self) -> f64 {
+        self.scores.first().copied().unwrap_or(f64::NAN)
+    }
+}
+
+/// An epoch: the steps from one judgement to the next.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Epoch {
     /// Its number, from 1.
     pub epoch: u64,
@@ -117,8 +131,8 @@ pub struct Trained<B: AutodiffBackend, M: AutodiffModule<B>, O> {
     pub model: M,
     /// The optimiser.
     pub optimiser: O,
-    /// The weights with the least validation loss.
-    pub best: M::InnerModule,
+    /// The weights with the least validation loss, where they are kept.
+    pub best: Option<M::InnerModule>,
     /// How far it is.
     pub progress: Progress,
     /// The sum of the losses of the epoch that has begun, where it was computed.
@@ -131,7 +145,7 @@ pub fn fresh<B: AutodiffBackend, T: Task<B>>(
     optimiser: &Optimiser,
 ) -> Trained<B, T::Model, Adam<B, T::Model>> {
     let model = task.fresh();
-    let best = model.valid();
+    let best = task.keeps_best().then(|| model.valid());
     #[expect(clippy::cast_possible_truncation, reason = "a setting")]
     let optimiser = AdamWConfig::new().with_epsilon(1e-8).with_weight_decay(optimiser.weight_decay as f32).init();
     Trained { model, optimiser, best, progress: Progress::default(), total: None }
@@ -171,7 +185,7 @@ pub fn train<B: AutodiffBackend, T: Task<B>>(
     let mut go_on = true;
     while go_on && trained.progress.ended.is_none() {
         step(task, optimiser, budget, trained)?;
-        go_on = if trained.progress.step.is_multiple_of(task.steps()) {
+        go_on = if trained.progress.step.is_multiple_of(task.steps_an_epoch()) {
             judge(task, trained, before + start.elapsed().as_secs_f64())?;
             trained.progress.ended = trained.progress.end(budget);
             watch(Moment::Epoch(trained))?
@@ -190,14 +204,32 @@ pub fn step<B: AutodiffBackend, T: Task<B>>(
     trained: &mut Trained<B, T::Model, Adam<B, T::Model>>,
 ) -> Result<()> {
     let step = trained.progress.step;
-    let loss = task.loss(&trained.model, step)?;
-    let value = loss.clone().inner();
-    trained.total = Some(match trained.total.take() {
-        Some(total) => total + value,
-        None => value,
-    });
-    let gradients = GradientsParams::from_grads(loss.backward(), &trained.model);
-    let rate = rate(optimiser, step, budget.epochs * task.steps());
+    let mut several = GradientsAccumulator::new();
+    let mut gradients = None;
+    for part in 0..optimiser.accumulate {
+        let mut loss = task.loss(&trained.model, step * optimiser.accumulate + part)?;
+        if optimiser.accumulate > 1 {
+            #[expect(clippy::cast_precision_loss, reason = "a few")]
+            let share = (optimiser.accumulate as f64).recip();
+            loss = loss * share;
+        }
+        let value = loss.clone().inner();
+        trained.total = Some(match trained.total.take() {
+            Some(total) => total + value,
+            None => value,
+        });
+        let found = GradientsParams::from_grads(loss.backward(), &trained.model);
+        if optimiser.accumulate > 1 {
+            several.accumulate(&trained.model, found);
+        } else {
+            gradients = Some(found);
+        }
+    }
+    let mut gradients = gradients.unwrap_or_else(|| several.grads());
+    if optimiser.clip > 0.0 {
+        gradients = clip(&trained.model, gradients, optimiser.clip);
+    }
+    let rate = rate(optimiser, step, budget.epochs * task.steps_an_epoch());
     trained.model = trained.optimiser.step(rate, trained.model.clone(), gradients);
     trained.progress.step += 1;
     Ok(())
@@ -212,12 +244,12 @@ fn judge<B: AutodiffBackend, T: Task<B>>(
     let valid = trained.model.valid();
     let validation = task.validate(&valid)?;
     let total = trained.total.take().map_or(0.0, |total| total.into_scalar().elem::<f64>());
-    if trained.progress.best().is_none_or(|best| validation.loss < best.validation.loss) {
-        trained.best = valid;
+    if task.keeps_best() && trained.progress.best().is_none_or(|best| validation.loss < best.validation.loss) {
+        trained.best = Some(valid);
     }
     let (step, epoch) = (trained.progress.step, trained.progress.epochs.len() as u64 + 1);
     #[expect(clippy::cast_precision_loss, reason = "steps")]
-    let training = total / task.steps() as f64;
+    let training = total / task.steps_an_epoch() as f64;
     trained.progress.epochs.push(Epoch { epoch, step, seconds, training, validation });
     Ok(())
 }
@@ -228,7 +260,7 @@ mod tests {
 
     #[test]
     fn rates_rise_and_fall() {
-        let optimiser = |decay| Optimiser { rate: 2.0, warm_up: 4, decay, weight_decay: 0.0 };
+        let optimiser = |decay| Optimiser { rate: 2.0, warm_up: 4, decay, ..Optimiser::default() };
         let rates = |decay| [0, 1, 3, 4, 8, 12].map(|step| rate(&optimiser(decay), step, 16));
         let quarter = 1.0 - 0.5_f64.sqrt();
         for (decay, expected) in [

@@ -1,8 +1,9 @@
 //! Training against construction, end to end on a tiny experiment, and its arithmetic against other ways to compute it.
 
+mod support;
+
 use std::path::Path;
 use std::process::{Command, Output};
-use std::sync::atomic::AtomicBool;
 
 use burn::backend::{Autodiff, Flex};
 use formwright::compile::{Asked, compile};
@@ -12,14 +13,15 @@ use formwright_lab::compare::constructions::constructions;
 use formwright_lab::compare::{
     self, Certified, Comparison, Count, Errors, NORMS, Network, Origin, SAMPLES, Try, to_json,
 };
-use formwright_lab::config::{Architecture, Norm, Run, source};
+use formwright_lab::config::{Architecture, Experiment, Norm, Run, source};
 use formwright_lab::data::Samples;
-use formwright_lab::device::Device;
-use formwright_lab::execute::{self, Show, execute};
+use formwright_lab::execute;
 use formwright_lab::folder::Folder;
 use formwright_lab::regression::judge;
+use formwright_lab::study::Study as _;
 use formwright_lab::summary::Spread;
-use formwright_lab::train::{Ended, Epoch};
+
+use crate::support::quiet::go;
 
 /// `times-mean` is equivariant and a polynomial; `sort` is neither, and no circuit on an interval.
 const EXPERIMENT: &str = r#"
@@ -53,17 +55,9 @@ batch = 16
 epochs = 3
 "#;
 
-struct Silent;
-
-impl Show for Silent {
-    fn begin(&self, _: usize, _: &str, _: &Run, _: u64) {}
-    fn epoch(&self, _: usize, _: &Epoch) {}
-    fn end(&self, _: usize, _: &str, _: Option<&Epoch>, _: Option<Ended>) {}
-}
-
 fn trained(dir: &Path) -> Folder {
-    let folder = Folder::create(dir, EXPERIMENT).expect("a folder");
-    assert!(execute(&folder, Device::Cpu, 2, &AtomicBool::new(false), &Silent).expect("runs"), "all have ended");
+    let folder = Folder::<Experiment>::create(dir, EXPERIMENT).expect("a folder");
+    assert!(go(&folder, 2, usize::MAX), "all have ended");
     folder
 }
 
@@ -179,7 +173,7 @@ fn a_comparison_is_what_one_computes_by_other_ways() {
 #[test]
 fn constructions_do_not_depend_on_the_seed_and_the_ladder_is_bounded_by_values() {
     let folder = tempfile::tempdir().expect("a place");
-    let folder = Folder::create(&folder.path().join("tiny"), EXPERIMENT).expect("a folder");
+    let folder = Folder::<Experiment>::create(&folder.path().join("tiny"), EXPERIMENT).expect("a folder");
     let run = folder.experiment.runs().expect("runs").swap_remove(0);
     let ladder = |run: &Run| {
         let ladder = constructions(run, &|_| {}).expect("a ladder");
@@ -210,8 +204,12 @@ fn the_best_weights_of_a_run_have_its_best_validation_loss() {
         let model = execute::best::<Autodiff<Flex>>(&folder.of(&run, index), &run, &device).expect("weights");
         let found = judge(&model, &Samples::validation(&run).expect("samples"), &device);
         let (_, progress) = known.expect("a run");
-        let best = progress.best().expect("an epoch").validation;
-        assert!(is_near(found.loss, best.loss) && is_near(found.sup, best.sup), "{}: {found:?}, {best:?}", run.model);
+        let best = &progress.best().expect("an epoch").validation;
+        assert!(
+            is_near(found.loss, best.loss) && is_near(found.score(), best.score()),
+            "{}: {found:?}, {best:?}",
+            run.model
+        );
     }
 }
 
@@ -316,7 +314,7 @@ fn bad_input_is_refused_and_earlier_results_stay() {
         assert!(said.contains(expected), "{said}");
     };
     refused(&["compare", "nowhere"], "try      a folder that formwright lab run has made");
-    Folder::create(&place.path().join("begun"), EXPERIMENT).expect("a folder");
+    Folder::<Experiment>::create(&place.path().join("begun"), EXPERIMENT).expect("a folder");
     refused(&["compare", "begun"], "no run of begun has ended\n  try      formwright lab resume begun");
 
     let folder = trained(&place.path().join("tiny"));

@@ -1,28 +1,21 @@
 //! A trained Sumformer, compiled, is the trained Sumformer.
 
+mod support;
+
 use std::fs;
 use std::path::PathBuf;
-use std::sync::atomic::AtomicBool;
 
 use formwright::artifact;
 use formwright::error::ErrorKind;
 use formwright::eval::float::Engine;
 use formwright::network::Precision;
 use formwright_lab::compile::{POINTS, compile};
-use formwright_lab::config::Run;
-use formwright_lab::device::Device;
-use formwright_lab::execute::{Show, execute};
+use formwright_lab::config::Experiment;
 use formwright_lab::folder::Folder;
-use formwright_lab::train::{Ended, Epoch};
+use formwright_lab::study::Study as _;
 use tempfile::TempDir;
 
-struct Quiet;
-
-impl Show for Quiet {
-    fn begin(&self, _: usize, _: &str, _: &Run, _: u64) {}
-    fn epoch(&self, _: usize, _: &Epoch) {}
-    fn end(&self, _: usize, _: &str, _: Option<&Epoch>, _: Option<Ended>) {}
-}
+use crate::support::quiet::go;
 
 /// Trains two models for a few epochs; the folders of the runs.
 fn trained() -> (TempDir, Vec<PathBuf>) {
@@ -48,8 +41,8 @@ validation = 64
 epochs = 20
 flat = 0
 "#;
-    let folder = Folder::create(&scratch.path().join("runs"), text).expect("new");
-    assert!(execute(&folder, Device::Cpu, 1, &AtomicBool::new(false), &Quiet).expect("runs"));
+    let folder = Folder::<Experiment>::create(&scratch.path().join("runs"), text).expect("new");
+    assert!(go(&folder, 1, usize::MAX));
     let runs = folder.experiment.runs().expect("runs");
     let dirs = runs.iter().enumerate().map(|(index, run)| folder.of(run, index)).collect();
     (scratch, dirs)

@@ -102,7 +102,7 @@ fn what_is_there_is_kept() {
     assert_eq!(code, 0, "{message}");
     assert!(page.contains("written to tiny: summary.md, results.csv, figure.svg"), "{page}");
     let before = bytes(&scratch.path("tiny"));
-    let run = "001-times-mean-mlp-sumformer-latent-3-d1-s1";
+    let run = "001-times-mean-mlp-sumformer-1x4-latent-3-d1-s1";
     let mut said = String::new();
     let mut refuse = |what: &str, arguments: &[&str]| {
         let (code, _, message) = scratch.run(arguments);
@@ -145,7 +145,15 @@ fn what_is_there_is_kept() {
 fn help_and_lists() {
     let scratch = Scratch::new();
     let mut said = String::new();
-    for arguments in [&["--help"][..], &["run", "--help"], &["list"], &["list", "quick"]] {
+    for arguments in [
+        &["--help"][..],
+        &["text", "--help"],
+        &["run", "--help"],
+        &["compare", "--help"],
+        &["compile", "--help"],
+        &["list"],
+        &["list", "quick"],
+    ] {
         let (code, out, message) = scratch.run(arguments);
         assert_eq!((code, message.as_str()), (0, ""));
         said.extend(["$ formwright lab ", &arguments.join(" "), "\n", &out, "\n"]);

@@ -1,15 +1,17 @@
 //! Runs end to end: they learn, they go on where they were, and they do not depend on what runs beside them.
 
+mod support;
+
 use std::fs;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use formwright_lab::config::{Budget, Run};
-use formwright_lab::device::Device;
-use formwright_lab::execute::{Show, execute};
+use formwright_lab::config::{Budget, Experiment, Run};
 use formwright_lab::folder::Folder;
+use formwright_lab::study::Study as _;
 use formwright_lab::train::{Ended, Epoch, Progress};
 use formwright_lab::{plot, summary};
+
+use crate::support::quiet::go;
 
 const SMALL: &str = r#"
 title = "small"
@@ -49,32 +51,9 @@ flat = 0
 checkpoint = 7
 "#;
 
-/// Shows nothing, and asks for an end after so many epochs.
-struct Quiet<'a> {
-    stop: &'a AtomicBool,
-    left: AtomicUsize,
-}
-
-impl Show for Quiet<'_> {
-    fn begin(&self, _: usize, _: &str, _: &Run, _: u64) {}
-    fn epoch(&self, _: usize, _: &Epoch) {
-        if self.left.fetch_sub(1, Ordering::Relaxed) == 1 {
-            self.stop.store(true, Ordering::Relaxed);
-        }
-    }
-    fn end(&self, _: usize, _: &str, _: Option<&Epoch>, _: Option<Ended>) {}
-}
-
-/// Runs for so many epochs in all; whether all is done.
-fn go(folder: &Folder, jobs: usize, epochs: usize) -> bool {
-    let stop = AtomicBool::new(false);
-    let show = Quiet { stop: &stop, left: AtomicUsize::new(epochs) };
-    execute(folder, Device::Cpu, jobs, &stop, &show).expect("runs")
-}
-
 /// What runs have come to, without their times.
 fn curves(dir: &Path) -> Vec<(Run, Vec<Epoch>, Option<Ended>)> {
-    let runs = Folder::open(dir).expect("a folder").runs().expect("runs");
+    let runs = Folder::<Experiment>::open(dir).expect("a folder").runs().expect("runs");
     let timeless = |(run, known): (Run, Option<_>)| {
         let (_, progress): (_, Progress) = known.expect("a run that has begun");
         (run, progress.epochs.into_iter().map(|epoch| Epoch { seconds: 0.0, ..epoch }).collect(), progress.ended)
@@ -86,14 +65,14 @@ fn curves(dir: &Path) -> Vec<(Run, Vec<Epoch>, Option<Ended>)> {
 fn runs_learn_and_going_on_equals_not_stopping() {
     let scratch = tempfile::tempdir().expect("a folder");
     let whole = scratch.path().join("whole");
-    assert!(go(&Folder::create(&whole, SMALL).expect("new"), 2, usize::MAX));
+    assert!(go(&Folder::<Experiment>::create(&whole, SMALL).expect("new"), 2, usize::MAX));
     for group in summary::groups(&Folder::open(&whole).expect("a folder")).expect("groups") {
         let best = group.best().expect("epochs");
         assert!(best.most < group.best_constant / 10.0, "{}: {best:?}, {}", group.model, group.best_constant);
     }
     // One after the other, stopped again and again, a checkpoint now older than the last line of metrics.
     let broken = scratch.path().join("broken");
-    let folder = Folder::create(&broken, SMALL).expect("new");
+    let folder = Folder::<Experiment>::create(&broken, SMALL).expect("new");
     for epochs in [3, 11, 29, 48, 2] {
         assert!(!go(&folder, 1, epochs));
     }
@@ -118,7 +97,7 @@ fn a_run_ends_when_it_is_flat_and_not_before() {
         .replace("flat = 0", "flat = 0.25\nleast = 8")
         .replace("epochs = 60", "epochs = 400");
     let dir = scratch.path().join("flat");
-    assert!(go(&Folder::create(&dir, &text).expect("new"), 2, usize::MAX));
+    assert!(go(&Folder::<Experiment>::create(&dir, &text).expect("new"), 2, usize::MAX));
     for (run, epochs, ended) in curves(&dir) {
         let since = |upto: usize| {
             let best = (0..upto)
@@ -138,7 +117,7 @@ fn a_loss_that_is_no_number_ends_a_run_and_no_other() {
     let scratch = tempfile::tempdir().expect("a folder");
     let text = SMALL.replace("rate = 5e-3", "rate = 1e30").replace("warm_up = 10", "warm_up = 0");
     let dir = scratch.path().join("diverged");
-    assert!(go(&Folder::create(&dir, &text).expect("new"), 1, usize::MAX));
+    assert!(go(&Folder::<Experiment>::create(&dir, &text).expect("new"), 1, usize::MAX));
     let ends: Vec<Option<Ended>> = curves(&dir).into_iter().map(|(_, _, ended)| ended).collect();
     assert!(ends.contains(&Some(Ended::Diverged)), "{ends:?}");
     let page = summary::page(&Folder::open(&dir).expect("a folder")).expect("a page");

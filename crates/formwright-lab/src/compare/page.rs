@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::{Certified, Comparison, Count, LeftOut, NORMS, Network, Number, Origin, SAMPLES, Try};
 use crate::folder::{Folder, replace};
-use crate::plot::{self, Line, Panel};
+use crate::plot::{self, Line, Panel, Scale};
 use crate::summary::Spread;
 
 const SECONDS: Number = |one| one.seconds;
@@ -267,8 +267,9 @@ fn picture(comparison: &Comparison) -> Result<String> {
             panels.push(Panel {
                 title: format!("{}: {name}", title(comparison)),
                 x: axis.to_owned(),
-                log_x: true,
+                across: Scale::Decades,
                 y: format!("{name} error, measured"),
+                up: Scale::Decades,
                 lines,
                 level: Some((level, "best constant".to_owned())),
             });

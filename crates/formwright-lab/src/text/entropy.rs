@@ -27,9 +27,9 @@ pub fn bigram(text: &Split, vocabulary: &Vocabulary) -> f64 {
     entropy(pairs()) - entropy(pairs().map(|(a, _)| a))
 }
 
-/// `-Σ p ln p = ln n - (1/n) Σ c ln c` for counts `c` with the sum `n`.
+/// The entropy of values by their frequencies: `-Σ p ln p = ln n - (1/n) Σ c ln c` for counts `c` with the sum `n`.
 #[expect(clippy::cast_precision_loss, reason = "counts")]
-fn entropy<T: Eq + Hash>(values: impl Iterator<Item = T>) -> f64 {
+pub fn entropy<T: Eq + Hash>(values: impl Iterator<Item = T>) -> f64 {
     let mut counts: HashMap<T, u64> = HashMap::new();
     values.for_each(|value| *counts.entry(value).or_default() += 1);
     // The same order of summation every time.

@@ -3,5 +3,6 @@
 #![allow(clippy::cast_precision_loss, reason = "sizes of small models")]
 
 pub mod gradient;
+pub mod quiet;
 pub mod reference;
 pub mod weights;

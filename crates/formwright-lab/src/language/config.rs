@@ -1,0 +1,397 @@
+//! An experiment on texts as a file, and the runs that it asks for.
+//!
+//! ```toml
+//! title   = "what is asked"
+//! text    = "data"                              # the folder that `formwright lab text` has made
+//! tasks   = ["masked"]                          # or "copying", "pairs", "questions": one run for each
+//! layouts = ["attention*4", "sepconv*4"]        # one run for each
+//! seeds   = [1, 2, 3]
+//! from    = "pretrained"                        # the experiment whose encoders pairs and questions begin with; left out: with fresh ones
+//! ```
+//!
+//! What is left out has the value that [`Experiment::default`] and its parts state.
+
+use std::path::Path;
+
+use formwright::error::{Error, Result};
+use serde::{Deserialize, Serialize};
+
+use crate::config::{self, Optimiser, as_table, check_keys, read_table, understood};
+use crate::encoder::{Layout, Place, Sizes};
+use crate::folder::Folder;
+use crate::study::{Study, Training, slug};
+use crate::text::copying::Copying;
+use crate::text::vocabulary::Vocabulary;
+
+use super::source::Source;
+use super::task::Reading;
+
+/// A file of the lab about texts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Experiment {
+    /// What is asked, in a line.
+    pub title: String,
+    /// The folder with the texts.
+    pub text: String,
+    /// The experiment that encoders come from; none: they are fresh.
+    pub from: String,
+    /// What is learned, one run for each.
+    pub tasks: Vec<Asked>,
+    /// How tokens are mixed, one run for each.
+    pub layouts: Vec<Layout>,
+    /// Seeds, one run for each.
+    pub seeds: Vec<u64>,
+    /// What the picture shows.
+    pub plot: Plot,
+    /// The encoder besides its layout.
+    pub encoder: Shape,
+    /// Strings to copy.
+    pub copying: Strings,
+    /// Pairs of sentences.
+    pub pairs: Files,
+    /// Questions about texts.
+    pub questions: Files,
+    /// How much is read.
+    pub data: Data,
+    /// How weights are changed.
+    pub optimiser: Optimiser,
+    /// When a run ends.
+    pub budget: Budget,
+}
+
+/// What is learned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Asked {
+    /// Masked words of running text.
+    Masked,
+    /// Strings to copy.
+    Copying,
+    /// How a sentence follows from another.
+    Pairs,
+    /// Where the answer to a question is.
+    Questions,
+}
+
+impl Asked {
+    /// As it is written.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Masked => "masked",
+            Self::Copying => "copying",
+            Self::Pairs => "pairs",
+            Self::Questions => "questions",
+        }
+    }
+
+    /// What it is judged by, besides the loss: shares of all answers, and the mean F1.
+    pub fn scores(self) -> &'static [&'static str] {
+        match self {
+            Self::Questions => &["f1", "exact_match"],
+            _ => &["accuracy"],
+        }
+    }
+}
+
+/// What the picture of an experiment shows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Plot {
+    /// Loss and score against steps, a line a layout.
+    #[default]
+    Steps,
+    /// The last score against the number of layers that are not attention.
+    Layers,
+}
+
+/// An encoder besides its layout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Shape {
+    /// Tokens of a sequence.
+    pub tokens: usize,
+    /// Numbers of a token.
+    pub width: usize,
+    /// Heads of an attention layer.
+    pub heads: usize,
+    /// Hidden units of a feed-forward layer.
+    pub hidden: usize,
+    /// Where layers are normalised.
+    pub norm: Place,
+    /// What activations are computed in; weights are in single precision.
+    pub precision: Precision,
+}
+
+/// What activations are computed in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Precision {
+    /// Single precision.
+    F32,
+    /// Half of it, with the exponents of single precision; on a card that has it.
+    Bf16,
+}
+
+/// Strings to copy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Strings {
+    /// The length of a string, which is also how far it is copied.
+    pub distance: usize,
+    /// How many symbols there are.
+    pub symbols: usize,
+}
+
+/// Files with examples, in the folder with the texts.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Files {
+    /// What is trained on.
+    pub training: Vec<String>,
+    /// What is judged by.
+    pub validation: Vec<String>,
+}
+
+/// How much is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Data {
+    /// Sequences of a batch.
+    pub batch: usize,
+    /// Sequences to judge by, for masked words and copying; of pairs and questions it is all of them, or so many if that is less.
+    pub validation: usize,
+    /// Pieces between the windows of a context.
+    pub stride: usize,
+    /// The most pieces of an answer.
+    pub longest: usize,
+}
+
+/// When a run ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Budget {
+    /// Steps.
+    pub steps: u64,
+    /// Steps between judgements, which divide them.
+    pub evaluate: u64,
+    /// Judgements between checkpoints.
+    pub checkpoint: u64,
+}
+
+impl Default for Experiment {
+    fn default() -> Self {
+        let files = |folder: &str, kind: &str| Files {
+            training: vec![format!("{folder}/train.{kind}")],
+            validation: vec![format!("{folder}/validation.{kind}")],
+        };
+        Self {
+            title: String::new(),
+            text: "text".to_owned(),
+            from: String::new(),
+            tasks: Vec::new(),
+            layouts: Vec::new(),
+            seeds: vec![1],
+            plot: Plot::default(),
+            encoder: Shape::default(),
+            copying: Strings::default(),
+            pairs: files("pairs", "jsonl"),
+            questions: files("questions", "json"),
+            data: Data::default(),
+            optimiser: Optimiser::default(),
+            budget: Budget::default(),
+        }
+    }
+}
+
+impl Default for Shape {
+    fn default() -> Self {
+        Self { tokens: 128, width: 256, heads: 4, hidden: 1024, norm: Place::Post, precision: Precision::F32 }
+    }
+}
+
+impl Default for Strings {
+    fn default() -> Self {
+        Self { distance: 32, symbols: 64 }
+    }
+}
+
+impl Default for Data {
+    fn default() -> Self {
+        Self { batch: 64, validation: 2048, stride: 64, longest: 30 }
+    }
+}
+
+impl Default for Budget {
+    fn default() -> Self {
+        Self { steps: 1000, evaluate: 100, checkpoint: 1 }
+    }
+}
+
+/// One training: a task, a layout, a seed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Run {
+    /// What is learned.
+    pub task: Asked,
+    /// How tokens are mixed.
+    pub layout: Layout,
+    /// The seed.
+    pub seed: u64,
+    /// Whether its encoder comes from another experiment.
+    pub fine_tuned: bool,
+    /// The encoder besides its layout.
+    pub encoder: Shape,
+    /// Strings to copy.
+    pub copying: Strings,
+    /// How much is read.
+    pub data: Data,
+    /// How weights are changed.
+    pub optimiser: Optimiser,
+    /// When it ends.
+    pub budget: Budget,
+}
+
+impl Run {
+    /// The sizes of its encoder, for a vocabulary.
+    pub fn sizes(&self, vocabulary: usize) -> Sizes {
+        let Shape { tokens, width, heads, hidden, norm, .. } = self.encoder;
+        let segments = if self.task == Asked::Copying { 0 } else { 2 };
+        Sizes { vocabulary, tokens, segments, width, heads, hidden, layout: self.layout.clone(), norm }
+    }
+}
+
+impl Experiment {
+    fn check(&self) -> Result<()> {
+        let empty =
+            [("tasks", self.tasks.is_empty()), ("layouts", self.layouts.is_empty()), ("seeds", self.seeds.is_empty())];
+        if let Some((what, _)) = empty.into_iter().find(|(_, empty)| *empty) {
+            return Err(Error::input(format!("the experiment names no {what}"))
+                .note("try", "formwright lab list, and one of its files"));
+        }
+        let size = |size: u64| usize::try_from(size).unwrap_or(usize::MAX);
+        let zero = [
+            ("data.batch", self.data.batch),
+            ("data.validation", self.data.validation),
+            ("data.stride", self.data.stride),
+            ("data.longest", self.data.longest),
+            ("budget.steps", size(self.budget.steps)),
+            ("budget.evaluate", size(self.budget.evaluate)),
+            ("budget.checkpoint", size(self.budget.checkpoint)),
+        ];
+        if let Some((key, _)) = zero.into_iter().find(|(_, size)| *size == 0) {
+            return Err(Error::input(format!("{key} is 0")).note("expected", "1 or more"));
+        }
+        let Budget { steps, evaluate, .. } = self.budget;
+        if !steps.is_multiple_of(evaluate) {
+            return Err(Error::input(format!("budget.steps is {steps}, no multiple of budget.evaluate, {evaluate}"))
+                .note("try", format!("steps = {}", steps.next_multiple_of(evaluate))));
+        }
+        self.optimiser.check()?;
+        for run in self.runs()? {
+            run.sizes(1).check()?;
+            if run.task == Asked::Copying {
+                Copying::new(1, self.encoder.tokens, self.copying.distance, self.copying.symbols, 1)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The experiment that encoders come from.
+    pub fn source_of_encoders(&self) -> Result<Option<Folder<Self>>> {
+        if self.from.is_empty() { Ok(None) } else { Folder::open(Path::new(&self.from)).map(Some) }
+    }
+}
+
+/// A file with what was given on the command line: the folder with the texts, and the experiment that encoders come from, whose layouts and sizes it takes where it
+/// names none.
+pub fn given(file: &str, text: Option<&Path>, from: Option<&Path>) -> Result<String> {
+    let table = read_table(file)?;
+    let mut lines = String::new();
+    let mut behind = String::new();
+    let quoted = |path: &Path| toml::Value::String(path.display().to_string());
+    for (key, path) in [("text", text), ("from", from)] {
+        let Some(path) = path else { continue };
+        if table.contains_key(key) {
+            return Err(Error::input(format!("the experiment names its own {key}"))
+                .note("try", format!("leave --{key} out, or take the key out of the file")));
+        }
+        lines = format!("{lines}{key} = {}\n", quoted(path));
+    }
+    if let Some(from) = from {
+        let origin = Folder::<Experiment>::open(from)?.experiment;
+        if !table.contains_key("layouts") {
+            let layouts = toml::Value::try_from(&origin.layouts).unwrap_or(toml::Value::Array(Vec::new()));
+            lines = format!("{lines}layouts = {layouts}\n");
+        }
+        if !table.contains_key("encoder") {
+            behind = format!("\n[encoder]\n{}", as_table(&origin.encoder));
+        }
+    }
+    Ok(format!("{lines}{file}{behind}"))
+}
+
+impl Study for Experiment {
+    type Run = Run;
+    type Data = Source;
+    type Task<'a, B: Training> = Reading<'a, B>;
+
+    fn parse(text: &str) -> Result<Self> {
+        let table = read_table(text)?;
+        check_keys(&table, &as_table(&Self::default()), "")?;
+        let experiment: Self = understood(table)?;
+        experiment.check()?;
+        Ok(experiment)
+    }
+
+    /// Tasks, then layouts, then seeds.
+    fn runs(&self) -> Result<Vec<Run>> {
+        let run = |task: Asked, layout: &Layout, seed: u64| Run {
+            task,
+            layout: layout.clone(),
+            seed,
+            fine_tuned: !self.from.is_empty(),
+            encoder: self.encoder,
+            copying: self.copying,
+            data: self.data,
+            optimiser: self.optimiser,
+            budget: self.budget,
+        };
+        let layouts = |task: Asked| self.layouts.iter().map(move |layout| (task, layout));
+        let seeds = |(task, layout)| self.seeds.iter().map(move |&seed| run(task, layout, seed));
+        Ok(self.tasks.iter().copied().flat_map(layouts).flat_map(seeds).collect())
+    }
+
+    fn data(&self) -> Result<Source> {
+        Source::read(self)
+    }
+
+    fn task<'a, B: Training>(&'a self, data: &'a Source, run: &'a Run, device: &B::Device) -> Result<Reading<'a, B>> {
+        Reading::new(self, data, run, device)
+    }
+
+    fn name(run: &Run, index: usize) -> String {
+        let words = slug(&format!("{} {}", run.task.name(), run.layout));
+        format!("{:03}-{words}-s{}", index + 1, run.seed)
+    }
+
+    fn settings(run: &Run) -> (Optimiser, config::Budget) {
+        let Budget { steps, evaluate, checkpoint } = run.budget;
+        (run.optimiser, config::Budget { epochs: steps / evaluate, flat: 0.0, least: 0, checkpoint })
+    }
+
+    fn scores(run: &Run) -> &'static [&'static str] {
+        run.task.scores()
+    }
+
+    fn tokens_a_step(run: &Run) -> Option<u64> {
+        Some((run.encoder.tokens * run.data.batch) as u64 * run.optimiser.accumulate)
+    }
+
+    fn vocabulary(data: &Source) -> Option<&Vocabulary> {
+        data.vocabulary.as_ref()
+    }
+
+    fn fingerprint(data: &Source, run: &Run) -> String {
+        crate::study::fingerprint(&(run, &data.sha256))
+    }
+}
