@@ -5,7 +5,7 @@
 //! DIR/runs/NAME/run.json     a run: its configuration, the baseline, how it ended
 //! DIR/runs/NAME/metrics.csv  a line an epoch
 //! DIR/runs/NAME/checkpoint*  where it can go on
-//! DIR/runs/NAME/lock         held by the process that is at it
+//! DIR/runs/NAME/checkpoint.lock  held by the process that is at it
 //! DIR/summary.md, results.csv, figure.svg
 //! DIR/compare.md, compare.csv, compare-K.svg
 //! ```
@@ -132,7 +132,7 @@ impl<E: Study> Folder<E> {
 /// Takes a run for this process; none where another has it. It is given back when the process lets go, however it ends.
 pub fn claim(dir: &Path) -> Result<Option<fs::File>> {
     fs::create_dir_all(dir).map_err(cannot("write", dir))?;
-    let file = dir.join("lock");
+    let file = dir.join("checkpoint.lock");
     let lock = fs::File::create(&file).map_err(cannot("write", &file))?;
     match lock.try_lock() {
         Ok(()) => Ok(Some(lock)),
