@@ -180,3 +180,75 @@ pub fn weights<B: Backend, M: Module<B>>(file: &Path, device: &B::Device, fresh:
     let Found { header, body } = open(file, |header| header.lengths[0])?;
     Ok(fresh.load_record(unpack::<B, _>(&body[..header.lengths[0]], device)?))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use burn::backend::{Autodiff, Flex};
+    use burn::module::Param;
+    use burn::optim::{AdamWConfig, GradientsParams};
+
+    type B = Autodiff<Flex>;
+
+    #[derive(Module, Debug)]
+    struct Wide<B: Backend> {
+        weights: Param<Tensor<B, 1>>,
+    }
+
+    /// A model that does not fit into one part, a step on its way.
+    fn trained(step: u64) -> Trained<B, Wide<B>, impl Optimizer<Wide<B>, B>> {
+        let device = Device::<B>::default();
+        let start = Tensor::<B, 1, Int>::arange(0..5_000_000, &device).float();
+        let model = Wide { weights: Param::from_tensor(start) };
+        let mut optimiser = AdamWConfig::new().init();
+        let gradients = GradientsParams::from_grads(model.weights.val().sum().backward(), &model);
+        let model = optimiser.step(1e-3, model, gradients);
+        Trained { model, optimiser, best: None, progress: Progress { step, ..Progress::default() }, total: None }
+    }
+
+    fn numbers(model: &Wide<B>) -> Vec<f32> {
+        model.weights.val().into_data().to_vec().expect("numbers")
+    }
+
+    #[test]
+    fn parts_are_small_swept_and_compared_and_the_first_are_enough_for_weights() {
+        let scratch = tempfile::tempdir().expect("a folder");
+        let (file, device) = (scratch.path().join("checkpoint"), Device::<B>::default());
+        let files = || {
+            let entries = std::fs::read_dir(scratch.path()).expect("a folder").map(|entry| entry.expect("an entry"));
+            let mut files: Vec<(String, u64)> = entries
+                .map(|entry| {
+                    (entry.file_name().to_string_lossy().into_owned(), entry.metadata().expect("a file").len())
+                })
+                .collect();
+            files.sort();
+            files
+        };
+        // 20 MB of weights, twice as much of moments.
+        write(&file, "run", &trained(7)).expect("written");
+        write(&file, "run", &trained(8)).expect("written");
+        let names: Vec<String> = files().into_iter().map(|(name, _)| name).collect();
+        assert_eq!(
+            names,
+            ["checkpoint", "checkpoint-8.1", "checkpoint-8.2", "checkpoint-8.3"],
+            "those of step 7 are gone"
+        );
+        assert!(files().iter().all(|(_, bytes)| *bytes < 16 << 20), "{:?}", files());
+        let again = read(&file, "run", &device, trained(0)).expect("read");
+        assert_eq!((numbers(&again.model), again.progress.step), (numbers(&trained(8).model), 8));
+        // The last part is damaged, then lost: the weights are still there.
+        let last = scratch.path().join("checkpoint-8.3");
+        let mut bytes = std::fs::read(&last).expect("a part");
+        bytes[0] ^= 1;
+        std::fs::write(&last, &bytes).expect("written");
+        let refused = |what: &str| read(&file, "run", &device, trained(0)).err().expect(what).to_string();
+        assert!(refused("damaged").contains("its bytes are not those that were written"));
+        std::fs::remove_file(&last).expect("removed");
+        assert!(refused("lost").contains("checkpoint-8.3"));
+        let fresh = Wide { weights: Param::from_tensor(Tensor::zeros([5_000_000], &device)) };
+        assert_eq!(numbers(&weights::<B, _>(&file, &device, fresh).expect("weights")), numbers(&trained(8).model));
+        std::fs::remove_file(scratch.path().join("checkpoint-8.1")).expect("removed");
+        let fresh = Wide { weights: Param::from_tensor(Tensor::zeros([5_000_000], &device)) };
+        assert!(weights::<B, _>(&file, &device, fresh).is_err());
+    }
+}

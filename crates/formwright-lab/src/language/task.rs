@@ -99,7 +99,8 @@ impl<'a, B: Training> Reading<'a, B> {
         let mut start = Reader::new(&initial, &sizes, run.task, run.encoder.precision)?;
         if run.fine_tuned {
             let trained = Reader::new(&initial, &sizes, Asked::Masked, run.encoder.precision)?;
-            start = start.on(pretrained(experiment, source, run, trained, device)?);
+            let trained = pretrained(experiment, source, run, trained, device)?;
+            start = if run.task == Asked::Masked { trained } else { start.on(trained) };
         }
         Ok(Self { run, device: device.clone(), feed, start })
     }
