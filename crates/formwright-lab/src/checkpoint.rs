@@ -4,12 +4,12 @@
 //! checkpoint           formwright-lab 1\n
 //!                      {"run": hash, "progress": …, "lengths": [w, o, b], "parts": [sha256, …]}\n
 //!                      the first part
-//! checkpoint-STEP.K    the part K = 1, 2, …
+//! checkpoint-HASH.K    the part K = 1, 2, …, by the first digits of its hash
 //! ```
 //!
 //! The parts, of at most 16 MB each, are w bytes of weights, o of the optimiser and b of the best weights, where they are kept, one after the other (burn's records,
-//! MessagePack, full precision): the first few are enough for the weights. Every file is written beside its place and renamed, the one with the header last; parts that no
-//! header names are taken away. A checkpoint that belongs to another configuration, or is cut short, is refused.
+//! MessagePack, full precision): the first few are enough for the weights. Every file is written beside its place and renamed, the one with the header last: until then the last
+//! checkpoint is whole, since other bytes have another name. Parts that the header does not name are then taken away. A checkpoint that belongs to another configuration, or is cut short, is refused.
 
 use std::path::{Path, PathBuf};
 
@@ -51,9 +51,10 @@ fn unpack<B: Backend, R: Record<B>>(bytes: &[u8], device: &B::Device) -> Result<
 }
 
 /// A part behind the first.
-fn part(file: &Path, step: u64, number: usize) -> PathBuf {
+fn part(file: &Path, header: &Header, number: usize) -> PathBuf {
     let name = file.file_name().unwrap_or_default().to_string_lossy();
-    file.with_file_name(format!("{name}-{step}.{number}"))
+    let hash: String = header.parts.get(number).into_iter().flat_map(|hash| hash.chars()).take(16).collect();
+    file.with_file_name(format!("{name}-{hash}.{number}"))
 }
 
 /// Writes a checkpoint, in place of the last one.
@@ -72,7 +73,6 @@ where
         },
     ];
     let body = records.concat();
-    let step = trained.progress.step;
     let header = Header {
         run: run.to_owned(),
         progress: Progress {
@@ -83,22 +83,22 @@ where
         parts: body.chunks(PART).map(sha256).collect(),
     };
     for (number, bytes) in body.chunks(PART).enumerate().skip(1) {
-        folder::replace(&part(file, step, number), bytes)?;
+        folder::replace(&part(file, &header, number), bytes)?;
     }
     let text = serde_json::to_vec(&header).unwrap_or_default();
     let first = body.chunks(PART).next().unwrap_or_default();
     folder::replace(file, &[MAGIC, &text, b"\n", first].concat())?;
-    sweep(file, step);
+    sweep(file, &header);
     Ok(())
 }
 
-/// Takes away the parts of earlier steps: what cannot be taken away does no harm.
-fn sweep(file: &Path, step: u64) {
+/// Takes away the parts of earlier checkpoints: what cannot be taken away does no harm.
+fn sweep(file: &Path, header: &Header) {
     let (Some(name), Some(dir)) = (file.file_name(), file.parent()) else { return };
-    let (parts, kept) = (format!("{}-", name.to_string_lossy()), format!("{}-{step}.", name.to_string_lossy()));
+    let parts = format!("{}-", name.to_string_lossy());
+    let kept: Vec<PathBuf> = (1..header.parts.len()).map(|number| part(file, header, number)).collect();
     for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
-        let name = entry.file_name().to_string_lossy().into_owned();
-        if name.starts_with(&parts) && !name.starts_with(&kept) {
+        if entry.file_name().to_string_lossy().starts_with(&parts) && !kept.contains(&entry.path()) {
             drop(std::fs::remove_file(entry.path()));
         }
     }
@@ -129,8 +129,7 @@ fn open(file: &Path, needed: impl FnOnce(&Header) -> usize) -> Result<Found> {
         if number > 0 && body.len() >= needed {
             break;
         }
-        let bytes =
-            if number == 0 { rest[end + 1..].to_vec() } else { read(&part(file, header.progress.step, number))? };
+        let bytes = if number == 0 { rest[end + 1..].to_vec() } else { read(&part(file, &header, number))? };
         if sha256(&bytes) != *expected {
             return Err(damaged("its bytes are not those that were written"));
         }
@@ -157,7 +156,7 @@ where
     let all = |header: &Header| header.lengths.iter().fold(0_usize, |sum, length| sum.saturating_add(*length));
     let Found { header, body } = open(file, all)?;
     if header.run != run {
-        return Err(Error::input(format!("{} belongs to another configuration", file.display()))
+        return Err(Error::input(format!("{} belongs to another configuration, or to other texts", file.display()))
             .note("found", header.run)
             .note("expected", run.to_owned())
             .note("try", "formwright lab run with another folder: an experiment is not changed while it runs"));
@@ -226,28 +225,29 @@ mod tests {
         };
         // 20 MB of weights, twice as much of moments.
         write(&file, "run", &trained(7)).expect("written");
+        let before = files();
         write(&file, "run", &trained(8)).expect("written");
-        let names: Vec<String> = files().into_iter().map(|(name, _)| name).collect();
-        assert_eq!(
-            names,
-            ["checkpoint", "checkpoint-8.1", "checkpoint-8.2", "checkpoint-8.3"],
-            "those of step 7 are gone"
-        );
+        let parts: Vec<String> = files().into_iter().skip(1).map(|(name, _)| name).collect();
+        assert_eq!((before.len(), files().len()), (4, 4), "{before:?} {:?}", files());
         assert!(files().iter().all(|(_, bytes)| *bytes < 16 << 20), "{:?}", files());
+        let part = |number: usize| {
+            let name = parts.iter().find(|name| name.ends_with(&format!(".{number}"))).expect("a part");
+            scratch.path().join(name)
+        };
         let again = read(&file, "run", &device, trained(0)).expect("read");
         assert_eq!((numbers(&again.model), again.progress.step), (numbers(&trained(8).model), 8));
         // The last part is damaged, then lost: the weights are still there.
-        let last = scratch.path().join("checkpoint-8.3");
+        let last = part(3);
         let mut bytes = std::fs::read(&last).expect("a part");
         bytes[0] ^= 1;
         std::fs::write(&last, &bytes).expect("written");
         let refused = |what: &str| read(&file, "run", &device, trained(0)).err().expect(what).to_string();
         assert!(refused("damaged").contains("its bytes are not those that were written"));
         std::fs::remove_file(&last).expect("removed");
-        assert!(refused("lost").contains("checkpoint-8.3"));
+        assert!(refused("lost").contains("cannot read"));
         let fresh = Wide { weights: Param::from_tensor(Tensor::zeros([5_000_000], &device)) };
         assert_eq!(numbers(&weights::<B, _>(&file, &device, fresh).expect("weights")), numbers(&trained(8).model));
-        std::fs::remove_file(scratch.path().join("checkpoint-8.1")).expect("removed");
+        std::fs::remove_file(part(1)).expect("removed");
         let fresh = Wide { weights: Param::from_tensor(Tensor::zeros([5_000_000], &device)) };
         assert!(weights::<B, _>(&file, &device, fresh).is_err());
     }

@@ -148,12 +148,14 @@ impl<E: Study, S: Show> Sitting<'_, E, S> {
             vocabulary: vocabulary.map(|vocabulary| vocabulary.sha256().to_owned()),
             ended: None,
         };
-        folder::write_about(dir, &about)?;
+        // In this order: what has a run.json is read with its metrics.
         folder::write_epochs(dir, E::scores(run), &trained.progress.epochs)?;
+        folder::write_about(dir, &about)?;
         let name = dir.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let done = trained.progress.epochs.last();
         let tokens_a_step = E::tokens_a_step(run);
         self.show.begin(place, &Start { name: &name, epochs: budget.epochs, done, tokens_a_step });
+        let mut saved = None;
         train(&task, &optimiser, &budget, &mut trained, |moment| {
             if let Moment::Epoch(trained) = moment
                 && let Some(epoch) = trained.progress.epochs.last()
@@ -162,11 +164,14 @@ impl<E: Study, S: Show> Sitting<'_, E, S> {
                 self.show.epoch(place, epoch);
                 if epoch.epoch.is_multiple_of(budget.checkpoint) {
                     checkpoint::write(&file, &fingerprint, trained)?;
+                    saved = Some(trained.progress.step);
                 }
             }
             Ok(!self.stop.load(Ordering::Relaxed))
         })?;
-        checkpoint::write(&file, &fingerprint, &trained)?;
+        if saved != Some(trained.progress.step) {
+            checkpoint::write(&file, &fingerprint, &trained)?;
+        }
         about.ended = trained.progress.ended;
         folder::write_about(dir, &about)?;
         self.show.end(place, &name, trained.progress.best(), about.ended);

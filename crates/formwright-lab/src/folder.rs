@@ -16,6 +16,7 @@ use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
+use formwright::artifact::beside;
 use formwright::error::{Error, Result};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -62,13 +63,20 @@ fn cannot(what: &str, path: &Path) -> impl FnOnce(io::Error) -> Error {
 
 /// Writes a file beside its place and renames it.
 pub fn replace(file: &Path, content: &[u8]) -> Result<()> {
-    let new = file.with_extension("new");
-    let placed = fs::write(&new, content).and_then(|()| fs::rename(&new, file)).map_err(cannot("write", file));
+    let new = beside(file, "new")?;
+    let placed = write_through(&new, content).and_then(|()| fs::rename(&new, file)).map_err(cannot("write", file));
     if placed.is_err() {
         // The error that is reported is the one that came first.
         drop(fs::remove_file(&new));
     }
     placed
+}
+
+/// Writes a file, and does not go on before it is on its disk: what is renamed after it must not be there first.
+fn write_through(file: &Path, content: &[u8]) -> io::Result<()> {
+    let mut open = fs::File::create(file)?;
+    open.write_all(content)?;
+    open.sync_all()
 }
 
 impl<E: Study> Folder<E> {
@@ -79,7 +87,7 @@ impl<E: Study> Folder<E> {
             return Err(Error::input(format!("{} exists, and no run overwrites another", dir.display()))
                 .note("try", format!("formwright lab resume {}, or -o with another name", dir.display())));
         }
-        let new = dir.with_extension("new");
+        let new = beside(dir, "new")?;
         let made = fs::create_dir_all(new.join("runs"))
             .and_then(|()| fs::write(new.join("experiment.toml"), text))
             .and_then(|()| fs::rename(&new, dir))
@@ -105,7 +113,11 @@ impl<E: Study> Folder<E> {
 
     /// Refuses a folder in which a file cannot be put, before there is work that could be lost; the file stays as it is.
     pub fn check_writable(&self, file: &str) -> Result<()> {
-        let (file, new) = (self.dir.join(file), self.dir.join(file).with_extension("new"));
+        let file = self.dir.join(file);
+        if file.is_dir() {
+            return Err(Error::input(format!("cannot write {}: it is a folder", file.display())));
+        }
+        let new = beside(&file, "new")?;
         fs::write(&new, []).and_then(|()| fs::remove_file(&new)).map_err(cannot("write", &file))
     }
 
@@ -195,9 +207,11 @@ pub fn read_run<R: DeserializeOwned>(dir: &Path) -> Result<Option<Known<R>>> {
                 .note("expected", COLUMNS)
         })
     };
-    let epochs = text.lines().enumerate().skip(1).map(epoch).collect::<Result<Vec<Epoch>>>()?;
-    let step = epochs.last().map_or(0, |epoch: &Epoch| epoch.step);
-    let progress = Progress { step, partial: None, epochs, ended: about.ended };
+    // A line without an end was cut off while it was written.
+    let lines = text.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n'));
+    let epochs = lines.enumerate().skip(1).map(epoch).collect::<Result<Vec<Epoch>>>()?;
+    let (step, seconds) = epochs.last().map_or((0, 0.0), |epoch: &Epoch| (epoch.step, epoch.seconds));
+    let progress = Progress { step, seconds, partial: None, epochs, ended: about.ended };
     Ok(Some((about, progress)))
 }
 

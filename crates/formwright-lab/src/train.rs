@@ -15,7 +15,7 @@ use burn::optim::{AdamW, AdamWConfig, GradientsAccumulator, GradientsParams, Opt
 use burn::prelude::*;
 use burn::tensor::backend::AutodiffBackend;
 use formwright::error::Result;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::clip::clip;
 use crate::config::{Budget, Decay, Optimiser};
@@ -48,9 +48,21 @@ pub trait Task<B: AutodiffBackend> {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Judgement {
     /// The loss.
+    #[serde(deserialize_with = "number")]
     pub loss: f64,
     /// What else it is judged by: the largest error of a function; shares of right answers about texts.
+    #[serde(deserialize_with = "numbers")]
     pub scores: Vec<f64>,
+}
+
+/// JSON has no word for what is no number but `null`.
+fn number<'de, D: Deserializer<'de>>(from: D) -> std::result::Result<f64, D::Error> {
+    Ok(Option::deserialize(from)?.unwrap_or(f64::NAN))
+}
+
+fn numbers<'de, D: Deserializer<'de>>(from: D) -> std::result::Result<Vec<f64>, D::Error> {
+    let found = Vec::<Option<f64>>::deserialize(from)?;
+    Ok(found.into_iter().map(|number| number.unwrap_or(f64::NAN)).collect())
 }
 
 impl Judgement {
@@ -70,6 +82,7 @@ pub struct Epoch {
     /// Seconds until its end, all sittings together.
     pub seconds: f64,
     /// The mean loss of its steps.
+    #[serde(deserialize_with = "number")]
     pub training: f64,
     /// What it was judged by at its end.
     pub validation: Judgement,
@@ -80,6 +93,8 @@ pub struct Epoch {
 pub struct Progress {
     /// Steps that were made.
     pub step: u64,
+    /// Seconds that they took, all sittings together.
+    pub seconds: f64,
     /// The sum of the losses of an epoch that has begun; only where it is written down.
     pub partial: Option<f64>,
     /// The epochs.
@@ -180,13 +195,18 @@ pub fn train<B: AutodiffBackend, T: Task<B>>(
     trained: &mut Trained<B, T::Model, Adam<B, T::Model>>,
     mut watch: impl FnMut(Moment<'_, B, T::Model>) -> Result<bool>,
 ) -> Result<()> {
-    let before = trained.progress.epochs.last().map_or(0.0, |epoch| epoch.seconds);
+    let before = trained.progress.seconds;
     let start = Instant::now();
     let mut go_on = true;
     while go_on && trained.progress.ended.is_none() {
         step(task, optimiser, budget, trained)?;
+        trained.progress.seconds = before + start.elapsed().as_secs_f64();
         go_on = if trained.progress.step.is_multiple_of(task.steps_an_epoch()) {
-            judge(task, trained, before + start.elapsed().as_secs_f64())?;
+            judge(task, trained)?;
+            trained.progress.seconds = before + start.elapsed().as_secs_f64();
+            if let Some(epoch) = trained.progress.epochs.last_mut() {
+                epoch.seconds = trained.progress.seconds;
+            }
             trained.progress.ended = trained.progress.end(budget);
             watch(Moment::Epoch(trained))?
         } else {
@@ -239,7 +259,6 @@ pub fn step<B: AutodiffBackend, T: Task<B>>(
 fn judge<B: AutodiffBackend, T: Task<B>>(
     task: &T,
     trained: &mut Trained<B, T::Model, Adam<B, T::Model>>,
-    seconds: f64,
 ) -> Result<()> {
     let valid = trained.model.valid();
     let validation = task.validate(&valid)?;
@@ -250,7 +269,7 @@ fn judge<B: AutodiffBackend, T: Task<B>>(
     let (step, epoch) = (trained.progress.step, trained.progress.epochs.len() as u64 + 1);
     #[expect(clippy::cast_precision_loss, reason = "steps")]
     let training = total / task.steps_an_epoch() as f64;
-    trained.progress.epochs.push(Epoch { epoch, step, seconds, training, validation });
+    trained.progress.epochs.push(Epoch { epoch, step, seconds: trained.progress.seconds, training, validation });
     Ok(())
 }
 

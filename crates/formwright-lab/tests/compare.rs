@@ -318,9 +318,10 @@ fn bad_input_is_refused_and_earlier_results_stay() {
     refused(&["compare", "begun"], "no run of begun has ended\n  try      formwright lab resume begun");
 
     let folder = trained(&place.path().join("tiny"));
-    let page = folder.path().join("compare.md");
-    std::fs::write(&page, "earlier").expect("a page");
-    std::fs::create_dir(folder.path().join("compare.new")).expect("what is in the way");
-    refused(&["compare", "tiny"], "cannot write tiny/compare.md");
-    assert_eq!(std::fs::read_to_string(&page).expect("a page"), "earlier");
+    let earlier = folder.path().join("compare.md").join("earlier");
+    std::fs::create_dir(folder.path().join("compare.md")).expect("what is in the way");
+    std::fs::write(&earlier, "earlier").expect("a page");
+    refused(&["compare", "tiny"], "cannot write tiny/compare.md: it is a folder");
+    assert_eq!(std::fs::read_to_string(&earlier).expect("a page"), "earlier");
+    assert!(!folder.path().join("compare.csv").exists());
 }

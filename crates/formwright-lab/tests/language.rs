@@ -136,8 +136,9 @@ fn masked_words_are_learned_below_their_frequencies_and_going_on_equals_not_stop
         assert!(group.score(0).expect("judged").least > 0.2, "{}: {:?}", group.layout, group.score(0));
     }
     let broken = made(&scratch, "broken", MASKED, &text, None);
-    for epochs in [2, 7, 1, 3] {
-        assert!(!go(&broken, 1, epochs));
+    // Two at a time: where one is at the end of an epoch, the other is stopped inside of one.
+    for (jobs, epochs) in [(1, 2), (2, 7), (2, 1), (1, 3), (2, 2)] {
+        assert!(!go(&broken, jobs, epochs));
     }
     assert!(go(&broken, 2, usize::MAX));
     assert_eq!(curves(&broken), curves(&whole));
@@ -324,6 +325,10 @@ fn files_that_make_no_sense_are_refused() {
         ("no batches of a step", changed("clip = 1", "accumulate = 0")),
         ("a pattern that does not fit", changed("attention*2", "sparse:file:nowhere.txt*2")),
         ("a string longer than a sequence", changed("\"masked\"", "\"copying\"")),
+        (
+            "strings from words",
+            changed("tasks = [\"masked\"]", "from = \"other\"\ntasks = [\"copying\"]\ncopying = {distance = 3}"),
+        ),
     ];
     let mut said = String::new();
     for (what, text) in cases {

@@ -5,7 +5,9 @@ mod support;
 use std::fs;
 use std::path::Path;
 
+use burn::backend::{Autodiff, Flex};
 use formwright_lab::config::{Budget, Experiment, Run};
+use formwright_lab::execute;
 use formwright_lab::folder::Folder;
 use formwright_lab::study::Study as _;
 use formwright_lab::train::{Ended, Epoch, Progress};
@@ -70,11 +72,11 @@ fn runs_learn_and_going_on_equals_not_stopping() {
         let best = group.best().expect("epochs");
         assert!(best.most < group.best_constant / 10.0, "{}: {best:?}, {}", group.model, group.best_constant);
     }
-    // One after the other, stopped again and again, a checkpoint now older than the last line of metrics.
+    // Stopped again and again, two at a time where one is stopped inside of an epoch, a checkpoint now older than the last line of metrics.
     let broken = scratch.path().join("broken");
     let folder = Folder::<Experiment>::create(&broken, SMALL).expect("new");
-    for epochs in [3, 11, 29, 48, 2] {
-        assert!(!go(&folder, 1, epochs));
+    for (jobs, epochs) in [(1, 3), (2, 11), (1, 29), (2, 48), (2, 2)] {
+        assert!(!go(&folder, jobs, epochs));
     }
     let killed = folder.of(&folder.experiment.runs().expect("runs")[1], 1);
     let metrics = fs::read_to_string(killed.join("metrics.csv")).expect("metrics");
@@ -120,6 +122,12 @@ fn a_loss_that_is_no_number_ends_a_run_and_no_other() {
     assert!(go(&Folder::<Experiment>::create(&dir, &text).expect("new"), 1, usize::MAX));
     let ends: Vec<Option<Ended>> = curves(&dir).into_iter().map(|(_, _, ended)| ended).collect();
     assert!(ends.contains(&Some(Ended::Diverged)), "{ends:?}");
+    // What is no number is written down as well: the best weights can still be read.
+    let folder = Folder::<Experiment>::open(&dir).expect("a folder");
+    for (index, run) in folder.experiment.runs().expect("runs").iter().enumerate() {
+        let device = burn::tensor::Device::<Flex>::default();
+        execute::best::<Autodiff<Flex>>(&folder.of(run, index), run, &device).expect("weights");
+    }
     let page = summary::page(&Folder::open(&dir).expect("a folder")).expect("a page");
     assert!(page.contains("diverged"), "{page}");
 }

@@ -289,16 +289,15 @@ impl Experiment {
         self.optimiser.check()?;
         for run in self.runs()? {
             run.sizes(1).check()?;
+            if run.task == Asked::Copying && run.fine_tuned {
+                return Err(Error::input("copying has no words, and begins with no encoder of texts")
+                    .note("try", "leave copying or from out"));
+            }
             if run.task == Asked::Copying {
                 Copying::new(1, self.encoder.tokens, self.copying.distance, self.copying.symbols, 1)?;
             }
         }
         Ok(())
-    }
-
-    /// The experiment that encoders come from.
-    pub fn source_of_encoders(&self) -> Result<Option<Folder<Self>>> {
-        if self.from.is_empty() { Ok(None) } else { Folder::open(Path::new(&self.from)).map(Some) }
     }
 }
 

@@ -112,7 +112,7 @@ pub fn page(folder: &Folder<Experiment>) -> Result<String> {
     let Experiment { title, seeds, encoder, optimiser, data, from, .. } = &folder.experiment;
     let mut page = format!(
         "# {title}\n\nmeasured: sequences of {} tokens, width {}, {} heads, {} hidden units, batches of {} sequences, {} of them a step, activations in {:?}, seeds {seeds:?}. \
-         At the end of a run; in brackets the least and the largest of the seeds. `constant` is the loss of the best that does not look at its input.\n",
+         At the end of a run; in brackets the least and the largest of the seeds. `constant` is the loss of frequencies alone; of questions, that of all pieces of a window alike.\n",
         encoder.tokens,
         encoder.width,
         encoder.heads,

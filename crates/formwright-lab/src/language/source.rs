@@ -12,9 +12,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use formwright::artifact::sha256;
+use formwright::artifact::{beside, sha256};
 use formwright::error::{Error, Result};
 
+use crate::encoder::{Layout, Mix};
 use crate::text::batch::Encoded;
 use crate::text::cache::{Cache, Validation};
 use crate::text::corpus::Corpus;
@@ -59,8 +60,17 @@ impl Source {
     pub fn read(experiment: &Experiment) -> Result<Self> {
         let dir = Path::new(&experiment.text);
         let needs = |task: Asked| experiment.tasks.contains(&task);
+        let mut hashes = Vec::new();
+        for mix in experiment.layouts.iter().flat_map(Layout::layers) {
+            if let Mix::Sparse { pattern } = mix
+                && let Some(file) = pattern.strip_prefix("file:")
+            {
+                hashes.push(hash(Path::new(file))?);
+            }
+        }
         let mut source = Self { vocabulary: None, cache: None, pairs: None, questions: None, sha256: String::new() };
         if experiment.tasks.iter().all(|task| *task == Asked::Copying) {
+            source.sha256 = sha256(hashes.join(" ").as_bytes());
             return Ok(source);
         }
         let vocabulary = Vocabulary::read(&dir.join(VOCABULARY)).map_err(|error| {
@@ -69,7 +79,7 @@ impl Source {
                 format!("formwright lab text CORPUS -o {}, or --text with a folder that it has made", dir.display()),
             )
         })?;
-        let mut hashes = vec![vocabulary.sha256().to_owned()];
+        hashes.push(vocabulary.sha256().to_owned());
         if needs(Asked::Masked) {
             let cache = dir.join(CACHE);
             source.cache = Some(Cache::open(&cache, &vocabulary)?);
@@ -118,6 +128,9 @@ impl Source {
                 windows
                     .extend(question.windows(&vocabulary, length, stride)?.into_iter().map(|window| (place, window)));
             }
+            if windows.iter().all(|(_, window)| window.answer.is_none()) {
+                return Err(nothing(&experiment.questions.validation));
+            }
             source.questions =
                 Some(Questions { training: some(training, &experiment.questions.training)?, asked, windows });
         }
@@ -133,11 +146,12 @@ fn hash(file: &Path) -> Result<String> {
 }
 
 fn some<T>(examples: Vec<T>, files: &[String]) -> Result<Vec<T>> {
-    if examples.is_empty() {
-        return Err(Error::input(format!("there are no examples in {}", files.join(", ")))
-            .note("expected", "at least one; of questions, one whose answer fits into a sequence"));
-    }
-    Ok(examples)
+    if examples.is_empty() { Err(nothing(files)) } else { Ok(examples) }
+}
+
+fn nothing(files: &[String]) -> Error {
+    Error::input(format!("there are no examples in {}", files.join(", ")))
+        .note("expected", "at least one; of questions, one whose answer fits into a sequence")
 }
 
 /// Makes the folder with the texts: a vocabulary, read or trained, and the corpus in its pieces.
@@ -165,7 +179,7 @@ pub fn prepare(
         Some(file) => Vocabulary::read(file)?,
         None => Vocabulary::train(&corpus, size, &mut |done, all| progress("the vocabulary", done, all))?,
     };
-    let new = dir.with_extension("new");
+    let new = beside(dir, "new")?;
     let made = make(&new, &corpus, &held_back, &vocabulary, progress).and_then(|cache| {
         fs::rename(&new, dir).map_err(|error| Error::input(format!("cannot write {}: {error}", dir.display())))?;
         Ok(cache)

@@ -9,6 +9,8 @@
 //! The loss is the mean of `-log softmax` at the right answers, of both ends of a span their mean. Every batch has the same shape: where examples run out, the first
 //! is taken again, with weight 0.
 
+use std::path::Path;
+
 use burn::module::AutodiffModule;
 use burn::prelude::*;
 use burn::tensor::TensorData;
@@ -17,6 +19,7 @@ use formwright::error::{Error, Result};
 use crate::checkpoint;
 use crate::encoder::head::cross_entropy;
 use crate::encoder::{Batch, Initial};
+use crate::folder::{Folder, Known};
 use crate::study::Training;
 use crate::text::batch::{self, Encoded, Padded};
 use crate::text::copying::Copying;
@@ -25,7 +28,7 @@ use crate::text::mask::Masking;
 use crate::text::order;
 use crate::text::squad::{Span, answer, evaluate};
 use crate::text::vocabulary::Vocabulary;
-use crate::train::{Judgement, Task};
+use crate::train::{Ended, Judgement, Task};
 
 use super::config::{Asked, Experiment, Run};
 use super::model::Reader;
@@ -80,8 +83,11 @@ impl<'a, B: Training> Reading<'a, B> {
             Asked::Copying => {
                 let symbols = run.copying.symbols;
                 let copying = |seed| Copying::new(rows, length, run.copying.distance, symbols, seed);
-                let training = copying(run.seed)?;
-                (Feed::Copying { training, validation: copying(VALIDATION)?, symbols }, training.pieces())
+                let training = copying(order::stream(run.seed, &[0]))?;
+                (
+                    Feed::Copying { training, validation: copying(order::stream(VALIDATION, &[1]))?, symbols },
+                    training.pieces(),
+                )
             }
             Asked::Pairs => {
                 let [training, validation] = source.pairs.as_ref().ok_or_else(missing)?;
@@ -98,8 +104,7 @@ impl<'a, B: Training> Reading<'a, B> {
         let initial = Initial::new(run.seed, device);
         let mut start = Reader::new(&initial, &sizes, run.task, run.encoder.precision)?;
         if run.fine_tuned {
-            let trained = Reader::new(&initial, &sizes, Asked::Masked, run.encoder.precision)?;
-            let trained = pretrained(experiment, source, run, trained, device)?;
+            let trained = pretrained(experiment, source, run, words, device)?;
             start = if run.task == Asked::Masked { trained } else { start.on(trained) };
         }
         Ok(Self { run, device: device.clone(), feed, start })
@@ -129,14 +134,17 @@ fn pretrained<B: Training>(
     experiment: &Experiment,
     source: &Source,
     run: &Run,
-    fresh: Reader<B>,
+    words: usize,
     device: &B::Device,
 ) -> Result<Reader<B>> {
     let from = &experiment.from;
-    let Some(folder) = experiment.source_of_encoders()? else { return Ok(fresh) };
+    let folder = Folder::<Experiment>::open(Path::new(from))?;
     let runs = folder.runs()?;
+    // What has ended otherwise, or not at all, is no beginning.
+    let ended =
+        |known: &Option<Known<Run>>| known.as_ref().is_some_and(|(about, _)| about.ended == Some(Ended::Budget));
     let fits = |other: &Run| other.task == Asked::Masked && other.layout == run.layout;
-    let candidates = || runs.iter().enumerate().filter(|(_, (other, _))| fits(other));
+    let candidates = || runs.iter().enumerate().filter(|(_, (other, known))| fits(other) && ended(known));
     let found = candidates().find(|(_, (other, _))| other.seed == run.seed).or_else(|| candidates().next());
     let Some((index, (other, Some((about, _))))) = found else {
         let known: Vec<String> = runs.iter().map(|(other, _)| other.layout.to_string()).collect();
@@ -145,7 +153,7 @@ fn pretrained<B: Training>(
             .note("try", format!("formwright lab resume {from}, or another experiment for from")));
     };
     if other.encoder != run.encoder {
-        return Err(Error::input(format!("the encoders of {from} have other sizes"))
+        return Err(Error::input(format!("the encoders of {from} have other sizes, or another precision"))
             .note("found", format!("{:?}", other.encoder))
             .note("expected", format!("{:?}", run.encoder))
             .note("try", "the [encoder] of its experiment.toml"));
@@ -154,6 +162,9 @@ fn pretrained<B: Training>(
     if let (Some(vocabulary), Some(theirs)) = (&source.vocabulary, &about.vocabulary) {
         vocabulary.check(&format!("the encoder {}", dir.display()), theirs)?;
     }
+    // What is not trained comes from the seed: the features of Performers.
+    let fresh =
+        Reader::new(&Initial::new(other.seed, device), &run.sizes(words), Asked::Masked, run.encoder.precision)?;
     checkpoint::weights(&dir.join("checkpoint"), device, fresh)
 }
 
@@ -354,7 +365,7 @@ impl<B: Training> Task<B> for Reading<'_, B> {
         self.run.budget.evaluate
     }
 
-    /// Frequencies alone: of words, of symbols, of labels; of the ends of an answer, all pieces of the windows alike.
+    /// Frequencies alone: of words, of symbols, of labels; of the ends of an answer, all pieces of a window alike.
     #[expect(clippy::cast_precision_loss, reason = "counts")]
     fn best_constant(&self) -> f64 {
         match &self.feed {
@@ -362,8 +373,9 @@ impl<B: Training> Task<B> for Reading<'_, B> {
             Feed::Copying { symbols, .. } => (*symbols as f64).ln(),
             Feed::Pairs { validation, .. } => entropy(validation.iter().map(|(_, label)| *label)),
             Feed::Questions { questions, .. } => {
-                let lengths = questions.windows.iter().map(|(_, window)| (window.encoded.ids.len() as f64).ln());
-                lengths.sum::<f64>() / questions.windows.len() as f64
+                let answered = questions.windows.iter().filter(|(_, window)| window.answer.is_some());
+                let lengths: Vec<f64> = answered.map(|(_, window)| (window.encoded.ids.len() as f64).ln()).collect();
+                lengths.iter().sum::<f64>() / lengths.len() as f64
             }
         }
     }

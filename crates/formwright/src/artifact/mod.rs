@@ -326,7 +326,7 @@ fn is_replaceable(dir: &Path) -> io::Result<bool> {
 }
 
 /// A name beside `dir` that is this process's own.
-fn beside(dir: &Path, what: &str) -> Result<PathBuf> {
+pub fn beside(dir: &Path, what: &str) -> Result<PathBuf> {
     let name =
         dir.file_name().ok_or_else(|| Error::input(format!("{} names neither a folder nor a file", dir.display())))?;
     let name = format!(".{}.{what}-{}", name.to_string_lossy(), std::process::id());
