@@ -21,7 +21,8 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use formwright::error::{Error, ErrorKind, Result};
+use formwright::error::{Error, Result};
+use formwright::words;
 use serde_json::{Value, json};
 
 /// A compiler from functions to Transformers, with proofs.
@@ -156,17 +157,11 @@ fn print_document(document: &Value) {
 }
 
 fn fail(error: &Error, json: bool) -> ExitCode {
-    let (code, kind) = match error.kind() {
-        ErrorKind::Rejected => (1, "rejected"),
-        ErrorKind::Declined => (2, "declined"),
-        ErrorKind::Input => (3, "error"),
-    };
+    let (code, document) = words::failure(error);
     // Where messages cannot be written there is nobody to tell; the exit code still speaks.
     drop(writeln!(io::stderr(), "error: {error}"));
     if json {
-        let notes: Vec<Value> =
-            error.notes().iter().map(|(label, text)| json!({"label": label, "text": text})).collect();
-        print_document(&json!({"verdict": kind, "reason": error.headline(), "notes": notes}));
+        print_document(&document);
     }
     ExitCode::from(code)
 }

@@ -15,7 +15,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand};
 use comfy_table::{Table, presets::NOTHING};
 use formwright::artifact;
-use formwright::error::{Error, ErrorKind, Result};
+use formwright::error::{Error, Result};
 use formwright::network::{Precision, Realisation};
 use formwright::words;
 use formwright_lab::compile::{Agreement, POINTS, compile};
@@ -193,17 +193,11 @@ fn main() -> ExitCode {
 }
 
 fn fail(error: &Error, json: bool) -> ExitCode {
-    let (code, kind) = match error.kind() {
-        ErrorKind::Rejected => (1, "rejected"),
-        ErrorKind::Declined => (2, "declined"),
-        ErrorKind::Input => (3, "error"),
-    };
+    let (code, document) = words::failure(error);
     // Where messages cannot be written there is nobody to tell; the exit code still speaks.
     drop(writeln!(io::stderr(), "error: {error}"));
     if json {
-        let notes: Vec<Value> =
-            error.notes().iter().map(|(label, text)| json!({"label": label, "text": text})).collect();
-        drop(writeln!(io::stdout(), "{:#}", json!({"verdict": kind, "reason": error.headline(), "notes": notes})));
+        drop(writeln!(io::stdout(), "{document:#}"));
     }
     ExitCode::from(code)
 }

@@ -235,16 +235,7 @@ pub fn figure(folder: &Folder) -> Result<String> {
             for group in &groups {
                 let title = title(group, folder.experiment.dims.len() > 1);
                 if panels.last().is_none_or(|panel| panel.title != title) {
-                    let level = Some((group.best_constant, "best constant".to_owned()));
-                    panels.push(Panel {
-                        title,
-                        x: "epoch".to_owned(),
-                        across: Scale::Plain,
-                        y: loss.clone(),
-                        up: Scale::Decades,
-                        lines: Vec::new(),
-                        level,
-                    });
+                    panels.push(panel_of(group, title, "epoch", Scale::Plain, &loss));
                 }
                 if let Some(panel) = panels.last_mut() {
                     panel.lines.push(Line { name: group.model.to_string(), points: curve(&group.runs), marked: false });
@@ -281,16 +272,7 @@ pub fn figure(folder: &Folder) -> Result<String> {
             for group in &groups {
                 let title = title(group, folder.experiment.dims.len() > 1);
                 if panels.last().is_none_or(|panel| panel.title != title) {
-                    let level = Some((group.best_constant, "best constant".to_owned()));
-                    panels.push(Panel {
-                        title,
-                        x: "parameters".to_owned(),
-                        across: Scale::Decades,
-                        y: format!("best {loss}"),
-                        up: Scale::Decades,
-                        lines: Vec::new(),
-                        level,
-                    });
+                    panels.push(panel_of(group, title, "parameters", Scale::Decades, &format!("best {loss}")));
                 }
                 let (Some(panel), Some(best)) = (panels.last_mut(), group.best()) else { continue };
                 let name = family(&group.model);
@@ -317,6 +299,12 @@ pub fn family(model: &Architecture) -> String {
         Architecture::MlpSumformer { .. } => "MLP Sumformer".to_owned(),
         Architecture::Transformer { blocks, width, .. } => name.replace(&format!(" {blocks}x{width}"), ""),
     }
+}
+
+/// A panel of a function, without lines yet.
+fn panel_of(group: &Group, title: String, x: &str, across: Scale, y: &str) -> Panel {
+    let level = Some((group.best_constant, "best constant".to_owned()));
+    Panel { title, x: x.to_owned(), across, y: y.to_owned(), up: Scale::Decades, lines: Vec::new(), level }
 }
 
 fn title(group: &Group, with_dims: bool) -> String {

@@ -6,9 +6,21 @@ use crate::bound::norm::upward;
 use crate::bound::{Baseline, Budget, Norm, Term};
 use crate::compile::{Built, Certified, Check, Lowered, Model, Proof};
 use crate::construct::yun::AsPrinted;
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::exact::{Int, Rat};
 use crate::network::{Realisation, Sequence, TokenNetwork};
+use serde_json::{Value, json};
+
+/// What a program that fails ends with: its exit code, and its JSON document.
+pub fn failure(error: &Error) -> (u8, Value) {
+    let (code, kind) = match error.kind() {
+        ErrorKind::Rejected => (1, "rejected"),
+        ErrorKind::Declined => (2, "declined"),
+        ErrorKind::Input => (3, "error"),
+    };
+    let notes: Vec<Value> = error.notes().iter().map(|(label, text)| json!({"label": label, "text": text})).collect();
+    (code, json!({"verdict": kind, "reason": error.headline(), "notes": notes}))
+}
 
 /// A number, shortened to its leading digits where it is long.
 pub fn short(value: &Rat) -> String {
