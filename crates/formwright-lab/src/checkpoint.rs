@@ -1,7 +1,7 @@
 //! Where a run can go on: weights, the optimiser's state, the best weights, and how far it is.
 //!
 //! ```text
-//! checkpoint           formwright-lab 1\n
+//! checkpoint           formwright-lab 2\n
 //!                      {"run": hash, "progress": …, "lengths": [w, o, b], "parts": [sha256, …]}\n
 //!                      the first part
 //! checkpoint-HASH.K    the part K = 1, 2, …, by the first digits of its hash
@@ -14,7 +14,6 @@
 use std::path::{Path, PathBuf};
 
 use burn::module::AutodiffModule;
-use burn::optim::Optimizer;
 use burn::prelude::*;
 use burn::record::{FullPrecisionSettings, NamedMpkBytesRecorder, Record, Recorder};
 use burn::tensor::backend::AutodiffBackend;
@@ -25,7 +24,7 @@ use serde::{Deserialize, Serialize};
 use crate::folder;
 use crate::train::{Progress, Trained};
 
-const MAGIC: &[u8] = b"formwright-lab 1\n";
+const MAGIC: &[u8] = b"formwright-lab 2\n";
 
 /// The most bytes of a part.
 const PART: usize = 16_000_000;
@@ -58,15 +57,10 @@ fn part(file: &Path, header: &Header, number: usize) -> PathBuf {
 }
 
 /// Writes a checkpoint, in place of the last one.
-pub fn write<B, M, O>(file: &Path, run: &str, trained: &Trained<B, M, O>) -> Result<()>
-where
-    B: AutodiffBackend,
-    M: AutodiffModule<B>,
-    O: Optimizer<M, B>,
-{
+pub fn write<B: AutodiffBackend, M: AutodiffModule<B>>(file: &Path, run: &str, trained: &Trained<B, M>) -> Result<()> {
     let records = [
         pack::<B>(trained.model.clone().into_record())?,
-        pack::<B>(trained.optimiser.to_record())?,
+        pack::<B::InnerBackend>(trained.adam.moments.clone())?,
         match &trained.best {
             Some(best) => pack::<B::InnerBackend>(best.clone().into_record())?,
             None => Vec::new(),
@@ -142,17 +136,12 @@ fn open(file: &Path, needed: impl FnOnce(&Header) -> usize) -> Result<Found> {
 }
 
 /// Reads a checkpoint of this run into a model and an optimiser that are fresh.
-pub fn read<B, M, O>(
+pub fn read<B: AutodiffBackend, M: AutodiffModule<B>>(
     file: &Path,
     run: &str,
     device: &B::Device,
-    mut trained: Trained<B, M, O>,
-) -> Result<Trained<B, M, O>>
-where
-    B: AutodiffBackend,
-    M: AutodiffModule<B>,
-    O: Optimizer<M, B>,
-{
+    mut trained: Trained<B, M>,
+) -> Result<Trained<B, M>> {
     let all = |header: &Header| header.lengths.iter().fold(0_usize, |sum, length| sum.saturating_add(*length));
     let Found { header, body } = open(file, all)?;
     if header.run != run {
@@ -162,9 +151,9 @@ where
             .note("try", "formwright lab run with another folder: an experiment is not changed while it runs"));
     }
     let (model, body) = body.split_at(header.lengths[0]);
-    let (optimiser, best) = body.split_at(header.lengths[1]);
+    let (moments, best) = body.split_at(header.lengths[1]);
     trained.model = trained.model.load_record(unpack::<B, _>(model, device)?);
-    trained.optimiser = trained.optimiser.load_record(unpack::<B, _>(optimiser, device)?);
+    trained.adam.moments = unpack::<B::InnerBackend, _>(moments, device)?;
     trained.best = match trained.best {
         Some(fresh) => Some(fresh.load_record(unpack::<B::InnerBackend, _>(best, device)?)),
         None => None,
@@ -185,7 +174,9 @@ mod tests {
     use super::*;
     use burn::backend::{Autodiff, Flex};
     use burn::module::Param;
-    use burn::optim::{AdamWConfig, GradientsParams};
+
+    use crate::adam::{Adam, gradient};
+    use crate::config::Optimiser;
 
     type B = Autodiff<Flex>;
 
@@ -195,14 +186,14 @@ mod tests {
     }
 
     /// A model that does not fit into one part, a step on its way.
-    fn trained(step: u64) -> Trained<B, Wide<B>, impl Optimizer<Wide<B>, B>> {
+    fn trained(step: u64) -> Trained<B, Wide<B>> {
         let device = Device::<B>::default();
         let start = Tensor::<B, 1, Int>::arange(0..5_000_000, &device).float();
         let model = Wide { weights: Param::from_tensor(start) };
-        let mut optimiser = AdamWConfig::new().init();
-        let gradients = GradientsParams::from_grads(model.weights.val().sum().backward(), &model);
-        let model = optimiser.step(1e-3, model, gradients);
-        Trained { model, optimiser, best: None, progress: Progress { step, ..Progress::default() }, total: None }
+        let mut adam = Adam::new(&Optimiser::default());
+        let along = gradient(&model, model.weights.val().sum().backward());
+        let model = adam.step(1e-3, model, along);
+        Trained { model, adam, best: None, progress: Progress { step, ..Progress::default() }, total: None }
     }
 
     fn numbers(model: &Wide<B>) -> Vec<f32> {

@@ -11,8 +11,8 @@
 //! the step, so that a run that was interrupted goes on as if it had not been. What is found out here is `measured`, never more. [`compare`]
 //! puts it beside what the compiler writes down, and beside what is proved of that.
 
+pub mod adam;
 pub mod checkpoint;
-mod clip;
 pub mod compare;
 pub mod compile;
 pub mod config;

@@ -10,14 +10,12 @@
 use std::time::Instant;
 
 use burn::module::AutodiffModule;
-use burn::optim::adaptor::OptimizerAdaptor;
-use burn::optim::{AdamW, AdamWConfig, GradientsAccumulator, GradientsParams, Optimizer};
 use burn::prelude::*;
 use burn::tensor::backend::AutodiffBackend;
 use formwright::error::Result;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::clip::clip;
+use crate::adam::{Adam, gradient};
 use crate::config::{Budget, Decay, Optimiser};
 
 /// What is trained on what.
@@ -137,15 +135,12 @@ impl Progress {
     }
 }
 
-/// The optimiser of a model.
-pub type Adam<B, M> = OptimizerAdaptor<AdamW, M, B>;
-
 /// A model on its way.
-pub struct Trained<B: AutodiffBackend, M: AutodiffModule<B>, O> {
+pub struct Trained<B: AutodiffBackend, M: AutodiffModule<B>> {
     /// Its weights.
     pub model: M,
     /// The optimiser.
-    pub optimiser: O,
+    pub adam: Adam<B::InnerBackend>,
     /// The weights with the least validation loss, where they are kept.
     pub best: Option<M::InnerModule>,
     /// How far it is.
@@ -155,15 +150,10 @@ pub struct Trained<B: AutodiffBackend, M: AutodiffModule<B>, O> {
 }
 
 /// A model before its first step.
-pub fn fresh<B: AutodiffBackend, T: Task<B>>(
-    task: &T,
-    optimiser: &Optimiser,
-) -> Trained<B, T::Model, Adam<B, T::Model>> {
+pub fn fresh<B: AutodiffBackend, T: Task<B>>(task: &T, optimiser: &Optimiser) -> Trained<B, T::Model> {
     let model = task.fresh();
     let best = task.keeps_best().then(|| model.valid());
-    #[expect(clippy::cast_possible_truncation, reason = "a setting")]
-    let optimiser = AdamWConfig::new().with_epsilon(1e-8).with_weight_decay(optimiser.weight_decay as f32).init();
-    Trained { model, optimiser, best, progress: Progress::default(), total: None }
+    Trained { model, adam: Adam::new(optimiser), best, progress: Progress::default(), total: None }
 }
 
 /// The rate of a step.
@@ -182,9 +172,9 @@ pub fn rate(optimiser: &Optimiser, step: u64, steps: u64) -> f64 {
 /// What has just been done.
 pub enum Moment<'a, B: AutodiffBackend, M: AutodiffModule<B>> {
     /// A step inside of an epoch.
-    Step(&'a Trained<B, M, Adam<B, M>>),
+    Step(&'a Trained<B, M>),
     /// An epoch, which has been judged.
-    Epoch(&'a Trained<B, M, Adam<B, M>>),
+    Epoch(&'a Trained<B, M>),
 }
 
 /// Trains until the end, or until `watch` says that it is enough.
@@ -192,7 +182,7 @@ pub fn train<B: AutodiffBackend, T: Task<B>>(
     task: &T,
     optimiser: &Optimiser,
     budget: &Budget,
-    trained: &mut Trained<B, T::Model, Adam<B, T::Model>>,
+    trained: &mut Trained<B, T::Model>,
     mut watch: impl FnMut(Moment<'_, B, T::Model>) -> Result<bool>,
 ) -> Result<()> {
     let before = trained.progress.seconds;
@@ -221,45 +211,37 @@ pub fn step<B: AutodiffBackend, T: Task<B>>(
     task: &T,
     optimiser: &Optimiser,
     budget: &Budget,
-    trained: &mut Trained<B, T::Model, Adam<B, T::Model>>,
+    trained: &mut Trained<B, T::Model>,
 ) -> Result<()> {
     let step = trained.progress.step;
-    let mut several = GradientsAccumulator::new();
-    let mut gradients = None;
+    #[expect(clippy::cast_precision_loss, reason = "a few")]
+    let share = (optimiser.accumulate as f64).recip();
+    let mut along = None;
     for part in 0..optimiser.accumulate {
         let mut loss = task.loss(&trained.model, step * optimiser.accumulate + part)?;
         if optimiser.accumulate > 1 {
-            #[expect(clippy::cast_precision_loss, reason = "a few")]
-            let share = (optimiser.accumulate as f64).recip();
             loss = loss * share;
         }
-        let value = loss.clone().inner();
-        trained.total = Some(match trained.total.take() {
-            Some(total) => total + value,
-            None => value,
-        });
-        let found = GradientsParams::from_grads(loss.backward(), &trained.model);
-        if optimiser.accumulate > 1 {
-            several.accumulate(&trained.model, found);
-        } else {
-            gradients = Some(found);
-        }
+        trained.total = Some(added(trained.total.take(), loss.clone().inner()));
+        along = Some(added(along, gradient(&trained.model, loss.backward())));
     }
-    let mut gradients = gradients.unwrap_or_else(|| several.grads());
-    if optimiser.clip > 0.0 {
-        gradients = clip(&trained.model, gradients, optimiser.clip);
+    if let Some(along) = along {
+        let rate = rate(optimiser, step, budget.epochs * task.steps_an_epoch());
+        trained.model = trained.adam.step(rate, trained.model.clone(), along);
     }
-    let rate = rate(optimiser, step, budget.epochs * task.steps_an_epoch());
-    trained.model = trained.optimiser.step(rate, trained.model.clone(), gradients);
     trained.progress.step += 1;
     Ok(())
 }
 
+fn added<B: Backend>(sum: Option<Tensor<B, 1>>, next: Tensor<B, 1>) -> Tensor<B, 1> {
+    match sum {
+        Some(sum) => sum + next,
+        None => next,
+    }
+}
+
 /// The end of an epoch.
-fn judge<B: AutodiffBackend, T: Task<B>>(
-    task: &T,
-    trained: &mut Trained<B, T::Model, Adam<B, T::Model>>,
-) -> Result<()> {
+fn judge<B: AutodiffBackend, T: Task<B>>(task: &T, trained: &mut Trained<B, T::Model>) -> Result<()> {
     let valid = trained.model.valid();
     let validation = task.validate(&valid)?;
     let total = trained.total.take().map_or(0.0, |total| total.into_scalar().elem::<f64>());
