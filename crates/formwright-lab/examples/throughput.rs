@@ -4,24 +4,30 @@
 //! cargo run --release -p formwright-lab --features cuda --example throughput -- --precision bf16
 //! ```
 //!
+//! with `libtorch` instead of `cuda` by PyTorch's kernels, with neither on the processor.
+//!
 //! `python/benchmarks/encoder_torch.py` does the same steps in PyTorch, takes the same options and prints the same line. Steps that warm up are not counted.
 
 use std::time::{Duration, Instant};
 
+use burn::backend::Autodiff;
 use burn::module::Module;
-use burn::optim::{AdamWConfig, GradientsParams, Optimizer};
 use burn::tensor::backend::{AutodiffBackend, Backend};
 use burn::tensor::{FloatDType, Int, Tensor, TensorData};
 use clap::{Parser, ValueEnum};
 use formwright::error::Result;
 use formwright::random;
+use formwright_lab::adam::{Adam, gradient};
+use formwright_lab::config::Optimiser;
 use formwright_lab::encoder::head::{MaskedHead, cross_entropy};
 use formwright_lab::encoder::{Batch, Encoder, Head, Initial, Layout, Lean, Place, Sizes};
 
-#[cfg(feature = "cuda")]
-type Training = burn::backend::Autodiff<burn::backend::Cuda>;
-#[cfg(not(feature = "cuda"))]
-type Training = burn::backend::Autodiff<burn::backend::Flex>;
+#[cfg(feature = "libtorch")]
+type Inner = burn::backend::LibTorch;
+#[cfg(all(feature = "cuda", not(feature = "libtorch")))]
+type Inner = burn::backend::Cuda;
+#[cfg(not(any(feature = "cuda", feature = "libtorch")))]
+type Inner = burn::backend::Flex;
 
 #[derive(Parser)]
 struct Arguments {
@@ -96,8 +102,7 @@ fn timed<B: Backend, T>(device: &B::Device, spent: &mut Duration, work: impl FnO
     done
 }
 
-fn run<B: AutodiffBackend + Lean>(arguments: &Arguments) -> Result<()> {
-    let device = B::Device::default();
+fn run<B: AutodiffBackend + Lean>(arguments: &Arguments, device: &B::Device) -> Result<()> {
     let &Arguments { width, heads, hidden, vocabulary, tokens, batch, steps, warm_up, .. } = arguments;
     let layout = arguments.layout.clone();
     let sizes = Sizes { vocabulary, tokens, segments: 0, width, heads, hidden, layout, norm: Place::Post };
@@ -105,11 +110,11 @@ fn run<B: AutodiffBackend + Lean>(arguments: &Arguments) -> Result<()> {
         Precision::F32 => (FloatDType::F32, "f32"),
         Precision::Bf16 => (FloatDType::BF16, "bf16"),
     };
-    let initial = Initial::new(1, &device);
+    let initial = Initial::new(1, device);
     let encoder = Encoder::<B>::new(&initial, &sizes)?.in_precision(precision);
     let mut model = Model { encoder, head: MaskedHead::new(&initial, &sizes) };
-    let mut optimizer = AdamWConfig::new().init();
-    let seen = drawn::<B>(&sizes, batch, &device);
+    let mut adam = Adam::new(&Optimiser { weight_decay: 0.01, ..Optimiser::default() });
+    let seen = drawn::<B>(&sizes, batch, device);
     let loss = |model: &Model<B>| {
         let x = model.encoder.forward(&seen.batch, &model.encoder.view(&seen.batch));
         let scores = model.head.forward(&model.encoder, x, seen.places.clone());
@@ -122,15 +127,15 @@ fn run<B: AutodiffBackend + Lean>(arguments: &Arguments) -> Result<()> {
             parts = [Duration::ZERO; 3];
         }
         let [forward, backward, update] = &mut parts;
-        let loss = timed::<B, _>(&device, forward, || loss(&model));
-        let gradients = timed::<B, _>(&device, backward, || GradientsParams::from_grads(loss.backward(), &model));
-        model = timed::<B, _>(&device, update, || optimizer.step(1e-4, model, gradients));
+        let loss = timed::<B, _>(device, forward, || loss(&model));
+        let along = timed::<B, _>(device, backward, || gradient(&model, loss.backward()));
+        model = timed::<B, _>(device, update, || adam.step(1e-4, model, along));
     }
     let mut whole = Duration::ZERO;
-    let model = timed::<B, _>(&device, &mut whole, || {
+    let model = timed::<B, _>(device, &mut whole, || {
         (0..steps).fold(model, |model, _| {
-            let gradients = GradientsParams::from_grads(loss(&model).backward(), &model);
-            optimizer.step(1e-4, model, gradients)
+            let along = gradient(&model, loss(&model).backward());
+            adam.step(1e-4, model, along)
         })
     });
     let [forward, backward, update] = parts.map(|part| 1e3 * part.as_secs_f64() / f64::from(steps));
@@ -138,7 +143,8 @@ fn run<B: AutodiffBackend + Lean>(arguments: &Arguments) -> Result<()> {
     #[expect(clippy::cast_precision_loss, reason = "small sizes")]
     let (tokens_a_step, parameters) = ((batch * tokens) as f64, sizes.parameters(Head::Masked) as f64 / 1e6);
     println!(
-        "formwright {named}: {} of width {width}, {parameters:.1} M parameters, {batch} × {tokens} tokens: {:.1} k tokens/s; {:.1} ms a step, in parts forward {forward:.1}, backward {backward:.1}, update {update:.1}; loss {:.3}",
+        "formwright on {}, {named}: {} of width {width}, {parameters:.1} M parameters, {batch} × {tokens} tokens: {:.1} k tokens/s; {:.1} ms a step, in parts forward {forward:.1}, backward {backward:.1}, update {update:.1}; loss {:.3}",
+        B::name(device),
         sizes.layout,
         tokens_a_step / step / 1e3,
         1e3 * step,
@@ -148,5 +154,9 @@ fn run<B: AutodiffBackend + Lean>(arguments: &Arguments) -> Result<()> {
 }
 
 fn main() -> Result<()> {
-    run::<Training>(&Arguments::parse())
+    #[cfg(feature = "libtorch")]
+    let device = formwright_lab::device::libtorch();
+    #[cfg(not(feature = "libtorch"))]
+    let device = burn::tensor::Device::<Inner>::default();
+    run::<Autodiff<Inner>>(&Arguments::parse(), &device)
 }

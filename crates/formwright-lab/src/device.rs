@@ -1,4 +1,10 @@
-//! Where a run is computed: on the CPU, or on an NVIDIA card.
+//! Where a run is computed: on the CPU, or on an NVIDIA card, by one of two libraries.
+//!
+//! | device | what it needs | kernels |
+//! |---|---|---|
+//! | `cpu` | nothing | burn's Flex |
+//! | `cuda` | the driver and NVRTC, at run time | burn's own, compiled and tuned at the first run: minutes |
+//! | `libtorch` | PyTorch's libraries, at build and at run time | PyTorch's: no waiting |
 
 use std::fmt;
 
@@ -9,8 +15,10 @@ use formwright::error::{Error, Result};
 pub enum Device {
     /// The processor.
     Cpu,
-    /// An NVIDIA card.
+    /// An NVIDIA card, by burn's kernels.
     Cuda,
+    /// An NVIDIA card if there is one, by PyTorch's libraries.
+    Libtorch,
 }
 
 impl fmt::Display for Device {
@@ -18,6 +26,7 @@ impl fmt::Display for Device {
         f.write_str(match self {
             Self::Cpu => "cpu",
             Self::Cuda => "cuda",
+            Self::Libtorch => "libtorch",
         })
     }
 }
@@ -25,12 +34,17 @@ impl fmt::Display for Device {
 impl Device {
     /// Refuses a device that is not there. The library under us panics where the driver is missing, so that we look first.
     pub fn check(self) -> Result<()> {
-        if self == Self::Cpu {
-            return Ok(());
+        let (there, library) = match self {
+            Self::Cpu => (true, ""),
+            Self::Cuda => (cfg!(feature = "cuda"), "CUDA"),
+            Self::Libtorch => (cfg!(feature = "libtorch"), "LibTorch"),
+        };
+        if !there {
+            return Err(Error::input(format!("this formwright-lab was built without {library}"))
+                .note("try", format!("cargo build --release -p formwright-lab --features {self}, or --device cpu")));
         }
-        if !cfg!(feature = "cuda") {
-            return Err(Error::input("this formwright-lab was built without CUDA")
-                .note("try", "cargo build --release -p formwright-lab --features cuda, or --device cpu"));
+        if self != Self::Cuda {
+            return Ok(());
         }
         let driver = "/proc/driver/nvidia/version";
         if cfg!(target_os = "linux") && !std::path::Path::new(driver).exists() {
@@ -40,4 +54,11 @@ impl Device {
         }
         Ok(())
     }
+}
+
+/// The card that LibTorch sees, or the processor.
+#[cfg(feature = "libtorch")]
+pub fn libtorch() -> burn::backend::libtorch::LibTorchDevice {
+    use burn::backend::libtorch::LibTorchDevice;
+    if tch::Cuda::is_available() { LibTorchDevice::Cuda(0) } else { LibTorchDevice::Cpu }
 }

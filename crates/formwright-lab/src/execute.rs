@@ -122,8 +122,13 @@ impl<E: Study, S: Show> Sitting<'_, E, S> {
                 type Cuda = burn::backend::Cuda;
                 self.on::<Autodiff<Cuda>>(dir, run, &burn::tensor::Device::<Cuda>::default(), place)
             }
-            #[cfg(not(feature = "cuda"))]
-            Device::Cuda => self.device.check(),
+            #[cfg(feature = "libtorch")]
+            Device::Libtorch => {
+                type LibTorch = burn::backend::LibTorch;
+                self.on::<Autodiff<LibTorch>>(dir, run, &crate::device::libtorch(), place)
+            }
+            #[cfg(not(all(feature = "cuda", feature = "libtorch")))]
+            _ => self.device.check(),
         }
     }
 

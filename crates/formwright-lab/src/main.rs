@@ -341,7 +341,7 @@ fn train<E: Study>(folder: &Folder<E>, how: &How, report: fn(&Folder<E>) -> Resu
     let runs = folder.runs()?;
     let done = runs.iter().filter(|(_, known)| known.as_ref().is_some_and(|(about, _)| about.ended.is_some())).count();
     let jobs =
-        how.jobs.unwrap_or_else(|| if how.device == Device::Cuda { 1 } else { cores() }).clamp(1, runs.len().max(1));
+        how.jobs.unwrap_or_else(|| if how.device == Device::Cpu { cores() } else { 1 }).clamp(1, runs.len().max(1));
     let ended = execute(folder, how.device, jobs, &stop, &Bars::new(jobs, runs.len(), done))?;
     let answer = report(folder)?;
     if ended {

@@ -115,6 +115,7 @@ fn what_is_there_is_kept() {
     refuse("a folder that is not there", &["resume", "nowhere"]);
     refuse("a folder below a file", &["run", "quick", "-o", "tiny.toml/runs"]);
     refuse("CUDA that is not there", &["run", "quick", "--device", "cuda"]);
+    refuse("LibTorch that is not there", &["run", "quick", "--device", "libtorch"]);
     assert_eq!(bytes(&scratch.path("tiny")), before);
     assert!(!scratch.path("quick").exists());
     // The experiment was changed while its runs are there.

@@ -18,11 +18,11 @@ use burn::backend::autodiff::grads::Gradients;
 use burn::backend::autodiff::ops::{Backward, Ops, OpsKind};
 use burn::backend::{Autodiff, Flex};
 use burn::tensor::backend::Backend;
-use burn::tensor::ops::{BoolTensor, FloatTensor, IntTensor, ModuleOps};
+use burn::tensor::ops::{BoolTensor, FloatTensor, IntTensor};
 use burn::tensor::{Bool, DType, FloatDType, Int, Tensor, TensorPrimitive};
 
 /// BERT's.
-const EPSILON: f64 = 1e-12;
+pub(super) const EPSILON: f64 = 1e-12;
 
 /// A backend with the operations of the module, which knows their gradients if it knows any.
 ///
@@ -39,6 +39,27 @@ pub trait Lean: Backend {
         primitive(joined(attended.weights.matmul(attended.value)))
     }
 
+    /// The gradient of `qkv`, from that of what the heads found.
+    fn attend_back(
+        qkv: FloatTensor<Self>,
+        hidden: Option<BoolTensor<Self>>,
+        batch: usize,
+        heads: usize,
+        gradient: FloatTensor<Self>,
+    ) -> FloatTensor<Self> {
+        let by = Attended::<Self>::of(float(qkv), hidden.map(Tensor::from_primitive), batch, heads);
+        let gradient = float::<Self, 2>(gradient);
+        let precision = gradient.dtype();
+        let gradient = by_head(gradient, batch, heads);
+        let of_weights = single(gradient.clone().matmul(by.value.transpose()));
+        let weighted = by.exact_weights.clone() * of_weights.clone();
+        let of_scores = (by.exact_weights * (of_weights - weighted.sum_dim(3)) * by.scale).cast(precision);
+        let of_query = of_scores.clone().matmul(by.key);
+        let of_key = of_scores.transpose().matmul(by.query);
+        let of_value = by.weights.transpose().matmul(gradient);
+        primitive(joined(Tensor::cat(vec![of_query, of_key, of_value], 1)))
+    }
+
     /// A layer norm of each row of `[rows, d]`.
     fn normalise(x: FloatTensor<Self>, gain: FloatTensor<Self>, bias: FloatTensor<Self>) -> FloatTensor<Self> {
         let (x, gain, bias) = (float::<Self, 2>(x), float::<Self, 1>(gain), float::<Self, 1>(bias));
@@ -46,6 +67,23 @@ pub trait Lean: Backend {
         let (unit, _) = unit(single(x));
         let (gain, bias) = (gain.cast(unit.dtype()), bias.cast(unit.dtype()));
         primitive((unit * gain.unsqueeze() + bias.unsqueeze()).cast(precision))
+    }
+
+    /// The gradients of `x`, gain and bias.
+    fn normalise_back(
+        x: FloatTensor<Self>,
+        gain: FloatTensor<Self>,
+        gradient: FloatTensor<Self>,
+    ) -> [FloatTensor<Self>; 3] {
+        let (x, gain, gradient) = (float::<Self, 2>(x), float::<Self, 1>(gain), single(float::<Self, 2>(gradient)));
+        let (precision, kept) = (x.dtype(), gain.dtype());
+        let (unit, deviation) = unit(single(x));
+        let of_gain = (gradient.clone() * unit.clone()).sum_dim(0).squeeze_dim::<1>(0);
+        let of_bias = gradient.clone().sum_dim(0).squeeze_dim::<1>(0);
+        let scaled = gradient * gain.cast(unit.dtype()).unsqueeze();
+        let along = (scaled.clone() * unit.clone()).mean_dim(1);
+        let of_x = (scaled.clone() - scaled.mean_dim(1) - unit * along) / deviation;
+        [primitive(of_x.cast(precision)), primitive(of_gain.cast(kept)), primitive(of_bias.cast(kept))]
     }
 
     /// The rows of a table `[rows, d]` that ids `[b, n]` name, `[b, n, d]`.
@@ -66,9 +104,7 @@ pub trait Lean: Backend {
 impl Lean for Flex {
     // One row after the other is the fastest way on a CPU.
     fn embed_back(rows: usize, ids: IntTensor<Self>, gradient: FloatTensor<Self>) -> FloatTensor<Self> {
-        let gradient = float::<Self, 3>(gradient);
-        let table = Tensor::<Self, 2>::empty([rows, gradient.dims()[2]], &gradient.device());
-        Self::embedding_backward(primitive(table.cast(gradient.dtype())), primitive(gradient), ids)
+        rows_added::<Self>(rows, ids, gradient)
     }
 }
 
@@ -115,19 +151,10 @@ impl<B: Lean> Backward<B, 1> for Attend {
     type State = (FloatTensor<B>, Option<BoolTensor<B>>, usize, usize);
 
     fn backward(self, ops: Ops<Self::State, 1>, grads: &mut Gradients, _: &mut Checkpointer) {
-        let gradient = float::<B, 2>(grads.consume::<B>(&ops.node));
+        let gradient = grads.consume::<B>(&ops.node);
         let [Some(node)] = ops.parents else { return };
         let (qkv, hidden, batch, heads) = ops.state;
-        let by = Attended::<B>::of(float(qkv), hidden.map(Tensor::from_primitive), batch, heads);
-        let precision = gradient.dtype();
-        let gradient = by_head(gradient, batch, heads);
-        let of_weights = single(gradient.clone().matmul(by.value.transpose()));
-        let weighted = by.exact_weights.clone() * of_weights.clone();
-        let of_scores = (by.exact_weights * (of_weights - weighted.sum_dim(3)) * by.scale).cast(precision);
-        let of_query = of_scores.clone().matmul(by.key);
-        let of_key = of_scores.transpose().matmul(by.query);
-        let of_value = by.weights.transpose().matmul(gradient);
-        grads.register::<B>(node.id, primitive(joined(Tensor::cat(vec![of_query, of_key, of_value], 1))));
+        grads.register::<B>(node.id, B::attend_back(qkv, hidden, batch, heads, gradient));
     }
 }
 
@@ -138,24 +165,12 @@ impl<B: Lean> Backward<B, 3> for Normalise {
     type State = (FloatTensor<B>, FloatTensor<B>);
 
     fn backward(self, ops: Ops<Self::State, 3>, grads: &mut Gradients, _: &mut Checkpointer) {
-        let gradient = float::<B, 2>(grads.consume::<B>(&ops.node));
-        let (x, gain) = (float::<B, 2>(ops.state.0), float::<B, 1>(ops.state.1));
-        let (precision, kept) = (x.dtype(), gain.dtype());
-        let (unit, deviation) = unit(single(x));
-        let gradient = single(gradient);
-        let [of_x, of_gain, of_bias] = ops.parents;
-        if let Some(node) = of_gain {
-            let sum = (gradient.clone() * unit.clone()).sum_dim(0).squeeze_dim::<1>(0);
-            grads.register::<B>(node.id, primitive(sum.cast(kept)));
-        }
-        if let Some(node) = of_bias {
-            grads.register::<B>(node.id, primitive(gradient.clone().sum_dim(0).squeeze_dim::<1>(0).cast(kept)));
-        }
-        if let Some(node) = of_x {
-            let scaled = gradient * gain.cast(unit.dtype()).unsqueeze();
-            let along = (scaled.clone() * unit.clone()).mean_dim(1);
-            let of_x = (scaled.clone() - scaled.mean_dim(1) - unit * along) / deviation;
-            grads.register::<B>(node.id, primitive(of_x.cast(precision)));
+        let gradient = grads.consume::<B>(&ops.node);
+        let (x, gain) = ops.state;
+        for (node, gradient) in ops.parents.into_iter().zip(B::normalise_back(x, gain, gradient)) {
+            if let Some(node) = node {
+                grads.register::<B>(node.id, gradient);
+            }
         }
     }
 }
@@ -232,6 +247,13 @@ pub fn unit_vectors<B: Backend>(ids: Tensor<B, 2, Int>, count: usize, precision:
     let columns = Tensor::<B, 1, Int>::arange(0..count.try_into().unwrap_or(i64::MAX), &ids.device());
     let same = ids.expand([rows, count]).equal(columns.unsqueeze::<2>().expand([rows, count]));
     same.float().cast(precision)
+}
+
+/// The gradient of a table as the backend computes it.
+pub(super) fn rows_added<B: Backend>(rows: usize, ids: IntTensor<B>, gradient: FloatTensor<B>) -> FloatTensor<B> {
+    let gradient = float::<B, 3>(gradient);
+    let table = Tensor::<B, 2>::empty([rows, gradient.dims()[2]], &gradient.device());
+    B::embedding_backward(primitive(table.cast(gradient.dtype())), primitive(gradient), ids)
 }
 
 /// In single precision, if it was less.

@@ -12,7 +12,7 @@
 //! | `mixer/` | a file a token mixer |
 //! | `layer.rs`, `dense.rs`, `norm.rs` | what is around them |
 //! | `head.rs` | masked words, classes, spans, and their loss |
-//! | `lean.rs` | operations whose gradients are written by hand |
+//! | `lean.rs`, `libtorch.rs` | operations whose gradients are written by hand, and LibTorch's own |
 //! | `view.rs` | shape and padding of a batch |
 //!
 //! There is no dropout. Activations have the encoder's precision, weights and their gradients always single precision: [`Encoder::in_precision`] with `BF16` is mixed precision.
@@ -23,6 +23,8 @@ mod initial;
 mod layer;
 mod layout;
 pub mod lean;
+#[cfg(feature = "libtorch")]
+mod libtorch;
 pub mod mixer;
 mod norm;
 mod sizes;
