@@ -97,44 +97,41 @@ fn failed(error: impl std::fmt::Display) -> Error {
     Error::input(format!("the picture cannot be drawn: {error}"))
 }
 
-/// More lines than this are named once, below the panels, where they hide nothing, if all panels have the same.
-const MANY: usize = 5;
-
 /// The height of a row of names.
 const ROW: u32 = 20;
 
-/// Draws panels, two in a row.
+/// Draws panels, two in a row. Lines that all panels have are named once, below them, where names hide nothing; a line by itself has the name of its panel.
 pub fn draw(panels: &[Panel]) -> Result<String> {
     let across = panels.len().clamp(1, 2);
     let down = panels.len().div_ceil(across).max(1);
     let names = |panel: &Panel| panel.lines.iter().map(|line| line.name.clone()).collect::<Vec<String>>();
     let shared = panels.first().map(names).filter(|first| panels.iter().all(|panel| names(panel) == *first));
-    let below = shared.filter(|names| names.len() > MANY).unwrap_or_default();
+    let apart = shared.is_none();
+    let below = shared.filter(|names| names.len() > 1).unwrap_or_default();
     let mut svg = String::new();
     {
         #[expect(clippy::cast_possible_truncation, reason = "a few panels")]
-        let (wide, high, key) = (PANEL.0 * across as u32, PANEL.1 * down as u32, ROW * below.len().div_ceil(2) as u32);
+        let (wide, high, key) =
+            (PANEL.0 * across as u32, PANEL.1 * down as u32, ROW * below.len().div_ceil(across) as u32);
         let area = SVGBackend::with_string(&mut svg, (wide, high + key)).into_drawing_area();
         area.fill(&WHITE).map_err(failed)?;
         let (above, key) = area.split_vertically(high);
         for (panel, place) in panels.iter().zip(above.split_evenly((down, across))) {
-            draw_panel(panel, &place, below.is_empty())?;
+            draw_panel(panel, &place, apart)?;
         }
-        draw_names(&below, &key)?;
+        draw_names(&below, across, &key)?;
         area.present().map_err(failed)?;
     }
     Ok(svg)
 }
 
-/// The names of lines, two in a row.
-fn draw_names(names: &[String], area: &DrawingArea<SVGBackend<'_>, Shift>) -> Result<()> {
-    let (mut x, mut y) = (60, 6);
+/// The names of lines, one below each panel of a row.
+fn draw_names(names: &[String], across: usize, area: &DrawingArea<SVGBackend<'_>, Shift>) -> Result<()> {
     for (place, name) in names.iter().enumerate() {
+        #[expect(clippy::cast_possible_truncation, clippy::cast_possible_wrap, reason = "a few")]
+        let (x, y) = (60 + PANEL.0 as i32 * (place % across) as i32, 6 + ROW as i32 * (place / across) as i32);
         area.draw(&PathElement::new([(x, y), (x + 16, y)], colour(place).stroke_width(2))).map_err(failed)?;
         area.draw(&Text::new(name.as_str(), (x + 24, y - 6), ("sans-serif", 13))).map_err(failed)?;
-        #[expect(clippy::cast_possible_wrap, reason = "a few hundred")]
-        let (column, row) = (PANEL.0 as i32, ROW as i32);
-        (x, y) = if place.is_multiple_of(2) { (x + column, y) } else { (x - column, y + row) };
     }
     Ok(())
 }
@@ -204,6 +201,9 @@ fn draw_panel(panel: &Panel, area: &DrawingArea<SVGBackend<'_>, Shift>, named: b
                 .legend(move |(x, y)| PathElement::new([(x, y), (x + 16, y)], colour.stroke_width(2)));
         }
     }
+    if !named && panel.level.is_none() {
+        return Ok(());
+    }
     chart
         .configure_series_labels()
         .position(SeriesLabelPosition::UpperRight)
@@ -215,7 +215,7 @@ fn draw_panel(panel: &Panel, area: &DrawingArea<SVGBackend<'_>, Shift>, named: b
 
 /// A number in few characters.
 fn short(value: f64) -> String {
-    let text = format!("{value:.3}");
+    let text = if value.abs() < 100.0 { format!("{value:.3}") } else { format!("{value:.0}") };
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
