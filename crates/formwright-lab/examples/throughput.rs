@@ -4,9 +4,9 @@
 //! cargo run --release -p formwright-lab --features cuda --example throughput -- --precision bf16
 //! ```
 //!
-//! with `libtorch` instead of `cuda` by PyTorch's kernels, with neither on the processor.
+//! with `libtorch` by PyTorch's kernels, with neither feature on the processor.
 //!
-//! `python/benchmarks/encoder_torch.py` does the same steps in PyTorch, takes the same options and prints the same line. Steps that warm up are not counted.
+//! `python/benchmarks/encoder_torch.py` does the same steps in PyTorch, takes the same sizes and prints the same line. Steps that warm up are not counted.
 
 use std::time::{Duration, Instant};
 

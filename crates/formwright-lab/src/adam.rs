@@ -120,8 +120,11 @@ impl<B: AutodiffBackend> ModuleMapper<B> for Place<B> {
         let shape = weights.shape();
         let first = self.next;
         self.next += shape.num_elements();
-        let part = self.weights.clone().narrow(0, first, self.next - first).reshape(shape);
-        Param::from_mapped_value(id, Tensor::from_inner(part).require_grad(), mapper)
+        let part = self.weights.clone().narrow(0, first, self.next - first);
+        // Flex adds a bias to rows the slow way if it is a part of something: a step of an MLP Sumformer took 2.4 ms, not 1.7.
+        let part = if D == 1 { Tensor::cat(vec![part], 0) } else { part };
+        let part = Tensor::from_inner(part.reshape(shape)).set_require_grad(weights.is_require_grad());
+        Param::from_mapped_value(id, part, mapper)
     }
 }
 

@@ -9,7 +9,7 @@
 //!
 //! The parts, of at most 16 MB each, are w bytes of weights, o of the optimiser and b of the best weights, where they are kept, one after the other (burn's records,
 //! MessagePack, full precision): the first few are enough for the weights. Every file is written beside its place and renamed, the one with the header last: until then the last
-//! checkpoint is whole, since other bytes have another name. Parts that the header does not name are then taken away. A checkpoint that belongs to another configuration, or is cut short, is refused.
+//! checkpoint is whole, since other bytes have another name. Parts that the header does not name are then taken away. A checkpoint that belongs to another configuration, is cut short, or was written by another version, is refused.
 
 use std::path::{Path, PathBuf};
 
@@ -114,6 +114,11 @@ fn open(file: &Path, needed: impl FnOnce(&Header) -> usize) -> Result<Found> {
             .note("try", "take it away: its run then starts anew")
     };
     let bytes = read(file)?;
+    if bytes.starts_with(&MAGIC[..MAGIC.len() - 2]) && !bytes.starts_with(MAGIC) {
+        return Err(Error::input(format!("{} was written by another version of formwright-lab", file.display()))
+            .note("expected", String::from_utf8_lossy(MAGIC).trim_end().to_owned())
+            .note("try", "the version that wrote it, or formwright lab run with another folder"));
+    }
     let rest = bytes.strip_prefix(MAGIC).ok_or_else(|| damaged("it does not begin as one"))?;
     let end = rest.iter().position(|byte| *byte == b'\n').ok_or_else(|| damaged("it has no header"))?;
     let header: Header = serde_json::from_slice(&rest[..end]).map_err(|error| damaged(&error.to_string()))?;
@@ -227,6 +232,12 @@ mod tests {
         };
         let again = read(&file, "run", &device, trained(0)).expect("read");
         assert_eq!((numbers(&again.model), again.progress.step), (numbers(&trained(8).model), 8));
+        // Version 1 had another optimiser.
+        let whole = std::fs::read(&file).expect("a checkpoint");
+        std::fs::write(&file, [b"formwright-lab 1\n", &whole[MAGIC.len()..]].concat()).expect("written");
+        let message = read(&file, "run", &device, trained(0)).err().expect("another version").to_string();
+        assert!(message.contains("was written by another version"), "{message}");
+        std::fs::write(&file, &whole).expect("written");
         // The last part is damaged, then lost: the weights are still there.
         let last = part(3);
         let mut bytes = std::fs::read(&last).expect("a part");

@@ -40,8 +40,10 @@ impl Device {
             Self::Libtorch => (cfg!(feature = "libtorch"), "LibTorch"),
         };
         if !there {
-            return Err(Error::input(format!("this formwright-lab was built without {library}"))
-                .note("try", format!("cargo build --release -p formwright-lab --features {self}, or --device cpu")));
+            // Without it a LibTorch that sees no card is fetched.
+            let by = if self == Self::Libtorch { "LIBTORCH_USE_PYTORCH=1 " } else { "" };
+            let how = format!("{by}cargo build --release -p formwright-lab --features {self}, or --device cpu");
+            return Err(Error::input(format!("this formwright-lab was built without {library}")).note("try", how));
         }
         if self != Self::Cuda {
             return Ok(());
@@ -56,9 +58,13 @@ impl Device {
     }
 }
 
-/// The card that LibTorch sees, or the processor.
+/// The card that LibTorch sees; or the processor, one thread of it for each run, as elsewhere.
 #[cfg(feature = "libtorch")]
 pub fn libtorch() -> burn::backend::libtorch::LibTorchDevice {
     use burn::backend::libtorch::LibTorchDevice;
-    if tch::Cuda::is_available() { LibTorchDevice::Cuda(0) } else { LibTorchDevice::Cpu }
+    if tch::Cuda::is_available() {
+        return LibTorchDevice::Cuda(0);
+    }
+    tch::set_num_threads(1);
+    LibTorchDevice::Cpu
 }

@@ -1,4 +1,5 @@
 //! All runs of an experiment, several at a time, each on one thread: a run's numbers do not depend on how many there are beside it.
+//! On a card kernels may add in any order: a run that goes on is there what it would have been up to rounding.
 
 use std::path::Path;
 use std::sync::Mutex;
@@ -127,8 +128,10 @@ impl<E: Study, S: Show> Sitting<'_, E, S> {
                 type LibTorch = burn::backend::LibTorch;
                 self.on::<Autodiff<LibTorch>>(dir, run, &crate::device::libtorch(), place)
             }
-            #[cfg(not(all(feature = "cuda", feature = "libtorch")))]
-            _ => self.device.check(),
+            #[cfg(not(feature = "cuda"))]
+            Device::Cuda => self.device.check(),
+            #[cfg(not(feature = "libtorch"))]
+            Device::Libtorch => self.device.check(),
         }
     }
 

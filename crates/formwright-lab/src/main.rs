@@ -131,7 +131,7 @@ struct How {
     /// Where to compute.
     #[arg(long, value_enum, default_value_t = Device::Cpu)]
     device: Device,
-    /// Runs at a time, each on one core; without it, as many as there are cores, and one on a card.
+    /// Runs at a time, each on one core; without it, as many as there are cores, and one with cuda or libtorch.
     #[arg(long)]
     jobs: Option<usize>,
     /// Stop after so many minutes, and save; formwright lab resume goes on.
@@ -302,8 +302,13 @@ fn texts(
     Ok(Answer::new(text, json))
 }
 
-/// Says how kernels are kept, where they are not: they are compiled and tuned for minutes.
-fn tell_of_caches(device: Device) {
+/// Says how kernels are kept, where they are not: they are compiled and tuned for minutes; and that there is no card, where one could be expected.
+fn tell_of(device: Device) {
+    #[cfg(feature = "libtorch")]
+    if device == Device::Libtorch && formwright_lab::device::libtorch() == burn::backend::libtorch::LibTorchDevice::Cpu
+    {
+        drop(writeln!(io::stderr(), "LibTorch sees no card: it computes on the processor"));
+    }
     let kept = ["cubecl.toml", "CubeCL.toml"].iter().any(|file| Path::new(file).exists());
     if device == Device::Cuda && !kept {
         // Where messages cannot be written there is nobody to tell.
@@ -316,7 +321,7 @@ fn tell_of_caches(device: Device) {
 }
 
 fn train<E: Study>(folder: &Folder<E>, how: &How, report: fn(&Folder<E>) -> Result<Answer>) -> Result<Answer> {
-    tell_of_caches(how.device);
+    tell_of(how.device);
     let stop = Arc::new(AtomicBool::new(false));
     if let Some(minutes) = how.minutes {
         let limit = Duration::try_from_secs_f64(60.0 * minutes)

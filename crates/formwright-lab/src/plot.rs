@@ -100,14 +100,14 @@ fn failed(error: impl std::fmt::Display) -> Error {
 /// The height of a row of names.
 const ROW: u32 = 20;
 
-/// Draws panels, two in a row. Lines that all panels have are named once, below them, where names hide nothing; a line by itself has the name of its panel.
+/// Draws panels, two in a row. Lines that all panels have are named once, below them, where names hide nothing.
 pub fn draw(panels: &[Panel]) -> Result<String> {
     let across = panels.len().clamp(1, 2);
     let down = panels.len().div_ceil(across).max(1);
     let names = |panel: &Panel| panel.lines.iter().map(|line| line.name.clone()).collect::<Vec<String>>();
     let shared = panels.first().map(names).filter(|first| panels.iter().all(|panel| names(panel) == *first));
     let apart = shared.is_none();
-    let below = shared.filter(|names| names.len() > 1).unwrap_or_default();
+    let below = shared.unwrap_or_default();
     let mut svg = String::new();
     {
         #[expect(clippy::cast_possible_truncation, reason = "a few panels")]

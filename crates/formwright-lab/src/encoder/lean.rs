@@ -18,7 +18,7 @@ use burn::backend::autodiff::grads::Gradients;
 use burn::backend::autodiff::ops::{Backward, Ops, OpsKind};
 use burn::backend::{Autodiff, Flex};
 use burn::tensor::backend::Backend;
-use burn::tensor::ops::{BoolTensor, FloatTensor, IntTensor};
+use burn::tensor::ops::{BoolTensor, FloatTensor, IntTensor, ModuleOps};
 use burn::tensor::{Bool, DType, FloatDType, Int, Tensor, TensorPrimitive};
 
 /// BERT's.
@@ -104,7 +104,9 @@ pub trait Lean: Backend {
 impl Lean for Flex {
     // One row after the other is the fastest way on a CPU.
     fn embed_back(rows: usize, ids: IntTensor<Self>, gradient: FloatTensor<Self>) -> FloatTensor<Self> {
-        rows_added::<Self>(rows, ids, gradient)
+        let gradient = float::<Self, 3>(gradient);
+        let table = Tensor::<Self, 2>::empty([rows, gradient.dims()[2]], &gradient.device());
+        Self::embedding_backward(primitive(table.cast(gradient.dtype())), primitive(gradient), ids)
     }
 }
 
@@ -247,13 +249,6 @@ pub fn unit_vectors<B: Backend>(ids: Tensor<B, 2, Int>, count: usize, precision:
     let columns = Tensor::<B, 1, Int>::arange(0..count.try_into().unwrap_or(i64::MAX), &ids.device());
     let same = ids.expand([rows, count]).equal(columns.unsqueeze::<2>().expand([rows, count]));
     same.float().cast(precision)
-}
-
-/// The gradient of a table as the backend computes it.
-pub(super) fn rows_added<B: Backend>(rows: usize, ids: IntTensor<B>, gradient: FloatTensor<B>) -> FloatTensor<B> {
-    let gradient = float::<B, 3>(gradient);
-    let table = Tensor::<B, 2>::empty([rows, gradient.dims()[2]], &gradient.device());
-    B::embedding_backward(primitive(table.cast(gradient.dtype())), primitive(gradient), ids)
 }
 
 /// In single precision, if it was less.

@@ -3,7 +3,7 @@
 //! A row of length `n` begins with `distance` symbols, each drawn from `symbols` many; the token at a later place `i` is
 //! blank, and asked for the symbol at `i mod distance`. Guessing is right once in `symbols` times and costs
 //! `ln(symbols)` nats. An answer needs a path of connections from place `i mod distance` to place `i` through the layers:
-//! windows of width `w` need `distance / w` layers, and a few hubs have to carry all symbols at once.
+//! windows of width `w` need `distance / w` layers for the first answers, twice as many for the next, and a few hubs have to carry all symbols at once.
 
 use super::batch::Asked;
 use super::mask::flat;

@@ -1,6 +1,6 @@
 //! Attention under a sparsity pattern (Yun et al. 2020b): in layer `l` of a cycle token `i` sees the keys of `A_i^l` and no others.
 //!
-//! The pattern is that of the longest sequence; a shorter one sees its first tokens. It is a mask on dense scores: it costs what attention costs, in every pattern. Padding
+//! The pattern is that of the longest sequence; a shorter one sees its first tokens. It is a mask on dense scores: it saves nothing, in any pattern. Padding
 //! is hidden besides; a token that sees nothing but padding gets 0.
 
 use burn::module::Module;
