@@ -2,7 +2,7 @@
 
     python python/benchmarks/encoder_torch.py [--mixer attention] [--precision f32|bf16] [--compile]
 
-Beside `cargo run --release -p formwright-lab --features cuda --example throughput`, which takes the same sizes and prints the same line. Needs torch and nothing else.
+Beside `cargo run --release -p formwright-lab --example throughput` with `--features cuda` or `libtorch`, which takes the same sizes and prints the same line. Needs torch and nothing else.
 bf16 is mixed precision: weights and optimiser in f32, activations by autocast. f32 products are not TF32, as is PyTorch's default, unless --tf32 is there.
 """
 

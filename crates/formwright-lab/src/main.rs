@@ -295,7 +295,7 @@ fn texts(
     let percent = 100.0 * right;
     let text = format!(
         "{}: a vocabulary of {pieces} pieces; {} pieces of {} articles to train on, {} of {} to judge by\n\
-         without context, a masked word costs {unigram:.3} nats by frequencies alone, and {loss:.3} who sees what stands in its place, right in {percent:.1} % of all cases\ntry: formwright lab list, and formwright lab run NAME --text {0}",
+         without context, a masked word costs {unigram:.3} nats by frequencies alone, and {loss:.3} for a reader who sees what stands in its place and is right in {percent:.1} % of all cases\ntry: formwright lab list, and formwright lab run NAME --text {0}",
         dir.display(),
         train.0,
         train.1,

@@ -17,7 +17,7 @@ use burn::tensor::backend::{AutodiffBackend, Backend};
 use burn::tensor::{DType, FloatDType, Int, Tensor, TensorData};
 use formwright::random;
 use formwright_lab::encoder::head::{ClassHead, MaskedHead, SpanHead, cross_entropy};
-use formwright_lab::encoder::{Batch, Encoder, Head, Initial, Lean, Place, Sizes};
+use formwright_lab::encoder::{Batch, Encoder, Head, Initial, Lean, Part, Place, Sizes};
 
 use support::gradient::{Checked, check};
 use support::reference::{Matrix, Reference, dense, matrix};
@@ -269,9 +269,9 @@ fn parameters_are_counted_by_formulas() {
     {
         let sizes = if layout.is_empty() { sizes(place) } else { small(layout, place) };
         let model = model::<Flex>(&sizes);
-        let parts = sizes.parts().iter().map(|part| part.parameters).sum::<usize>();
+        let parts = sizes.parts().iter().map(Part::parameters).sum::<usize>();
         assert_eq!(parts, model.encoder.num_params());
-        let heads = [Head::Masked, Head::Class(3), Head::Span].map(|head| sizes.head(head).parameters);
+        let heads = [Head::Masked, Head::Class(3), Head::Span].map(|head| sizes.head(head).parameters());
         assert_eq!(heads, [model.masked.num_params(), model.class.num_params(), model.span.num_params()]);
         assert_eq!(sizes.parameters(Head::Span), parts + heads[2]);
     }

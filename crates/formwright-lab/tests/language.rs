@@ -7,9 +7,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use formwright::random;
+use formwright_lab::encoder::Part;
 use formwright_lab::folder::Folder;
-use formwright_lab::language::{Experiment, Run, given, page, prepare};
+use formwright_lab::language::{Experiment, Run, Source, given, page, prepare};
 use formwright_lab::study::Study as _;
+use formwright_lab::text::entropy;
 use formwright_lab::train::{Ended, Epoch, Progress};
 use tempfile::TempDir;
 
@@ -132,8 +134,19 @@ fn masked_words_are_learned_below_their_frequencies_and_going_on_equals_not_stop
             group.layout,
             group.best_constant
         );
+        // Nor by seeing what stands in the place of a word.
+        let source = Source::read(&whole.experiment).expect("texts");
+        let (cache, vocabulary) = (source.cache.expect("a corpus"), source.vocabulary.expect("a vocabulary"));
+        let (single, right) = entropy::single(&cache.validation, &vocabulary);
+        assert!(loss.most < single, "{}: {loss:?}, single words {single}", group.layout);
         // Twelve words by chance, three of a kind.
-        assert!(group.score(0).expect("judged").least > 0.2, "{}: {:?}", group.layout, group.score(0));
+        assert!(
+            group.score(0).expect("judged").least > right.max(0.2),
+            "{}: {:?}, {right}",
+            group.layout,
+            group.score(0)
+        );
+        assert_eq!(group.parts.iter().map(Part::parameters).sum::<usize>(), group.parameters, "{:?}", group.parts);
     }
     let broken = made(&scratch, "broken", MASKED, &text, None);
     // Two at a time: where one is at the end of an epoch, the other is stopped inside of one.
@@ -321,6 +334,7 @@ fn files_that_make_no_sense_are_refused() {
         ("heads that do not share the width", changed("heads = 2", "heads = 3")),
         ("steps that are not judged", changed("steps = 400", "steps = 410")),
         ("no batch", changed("batch = 16", "batch = 0")),
+        ("pairs for no encoder", "tasks = [\"pairs\"]".to_owned()),
         ("a clip below zero", changed("clip = 1", "clip = -1")),
         ("no batches of a step", changed("clip = 1", "accumulate = 0")),
         ("a pattern that does not fit", changed("attention*2", "sparse:file:nowhere.txt*2")),

@@ -61,24 +61,15 @@ fn attend(qkv: &Tensor, hidden: Option<&Tensor>, batch: usize, heads: usize) -> 
     // [b, n, 3, heads, e] ↦ three of [b, heads, n, e].
     let parts = qkv.reshape([batch, tokens, 3, heads, size]).unbind(2);
     let [query, key, value] = [0, 1, 2].map(|part| parts[part].transpose(1, 2));
-    let joined = |found: Tensor| found.transpose(1, 2).reshape([rows, heads * size]);
-    let Some(hidden) = hidden else {
-        return joined(Tensor::scaled_dot_product_attention(
-            &query,
-            &key,
-            &value,
-            None::<Tensor>,
-            0.0,
-            false,
-            None,
-            false,
-        ));
-    };
     // A query from which all is hidden may look at all, and what it finds is not taken.
-    let blind = hidden.all_dim(-1, true);
-    let seen = hidden.logical_not().logical_or(&blind);
-    let found = Tensor::scaled_dot_product_attention(&query, &key, &value, Some(seen), 0.0, false, None, false);
-    joined(found.masked_fill(&blind, 0.0))
+    let blind = hidden.map(|hidden| hidden.all_dim(-1, true));
+    let seen = hidden.zip(blind.as_ref()).map(|(hidden, blind)| hidden.logical_not().logical_or(blind));
+    let found = Tensor::scaled_dot_product_attention(&query, &key, &value, seen, 0.0, false, None, false);
+    let taken = match &blind {
+        Some(blind) => found.masked_fill(blind, 0.0),
+        None => found,
+    };
+    taken.transpose(1, 2).reshape([rows, heads * size])
 }
 
 fn normalise(x: &Tensor, gain: &Tensor, bias: &Tensor) -> Tensor {

@@ -11,6 +11,8 @@
 //! With BERT-base's sizes (V = 30,522, n = 512, S = 2, d = 768, h = 3072, L = 12) and the masked-LM head these are 88,252,986 for `average` and 109,514,298 for `attention`,
 //! 102,451,770 for `sepconv`, as Table 1 of Yun et al. 2020 prints them: 88.3, 110 and 102.5 million. `bproj` has 91,398,714, and its 90 million are met by a `W_P` of 384 × 384.
 
+use std::fmt;
+
 use burn::backend::Flex;
 use formwright::artifact::read_pattern;
 use formwright::error::{Error, Result};
@@ -67,13 +69,31 @@ pub enum Head {
     Span,
 }
 
-/// A part of an encoder and how many numbers it has.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+/// Parts of an encoder that are alike, and how many numbers they have.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
-    /// `embedding`, `layer 3: sepconv`, …
+    /// `embedding`, `sepconv`, …
     pub name: String,
-    /// The numbers that are trained.
-    pub parameters: usize,
+    /// How many there are.
+    pub times: usize,
+    /// The numbers of each that are trained.
+    pub each: usize,
+}
+
+impl Part {
+    /// The numbers of all of them.
+    pub fn parameters(&self) -> usize {
+        self.times * self.each
+    }
+}
+
+impl fmt::Display for Part {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.times {
+            1 => write!(f, "{} {}", self.name, self.each),
+            times => write!(f, "{} {times} × {}", self.name, self.each),
+        }
+    }
 }
 
 impl Sizes {
@@ -126,36 +146,36 @@ impl Sizes {
         Ok(read.layer(place).clone())
     }
 
-    /// The numbers of every part.
+    /// The parts: the mixers in the order of the layers.
     pub fn parts(&self) -> Vec<Part> {
-        let part = |name: &str, parameters| Part { name: name.to_owned(), parameters };
+        let part = |name: &str, times, each| Part { name: name.to_owned(), times, each };
         let layers = self.layout.layers();
         let fed =
             Dense::<Flex>::parameters(self.width, self.hidden) + Dense::<Flex>::parameters(self.hidden, self.width);
         let norms = if self.norm == Place::None { 0 } else { 2 * layers.len() + 1 };
-        let mut parts = vec![part("embedding", (self.vocabulary + self.tokens + self.segments) * self.width)];
-        let mixer = |(layer, mix)| part(&format!("layer {layer}: {mix}"), Mixer::<Flex>::parameters(self, mix));
-        parts.extend(layers.iter().enumerate().map(mixer));
-        parts.push(part("feed-forward", layers.len() * fed));
-        parts.push(part("norms", norms * Norm::<Flex>::parameters(self.width)));
+        let mut parts = vec![part("embedding", 1, (self.vocabulary + self.tokens + self.segments) * self.width)];
+        let alike = layers.chunk_by(|a, b| a == b);
+        parts.extend(alike.map(|run| part(&run[0].to_string(), run.len(), Mixer::<Flex>::parameters(self, &run[0]))));
+        parts.push(part("feed-forward", layers.len(), fed));
+        parts.push(part("norms", norms, Norm::<Flex>::parameters(self.width)));
         parts
     }
 
-    /// The numbers of a head.
+    /// A head.
     pub fn head(&self, head: Head) -> Part {
         let d = self.width;
         let square = Dense::<Flex>::parameters(d, d);
         let norm = if self.norm == Place::None { 0 } else { Norm::<Flex>::parameters(d) };
-        let (name, parameters) = match head {
+        let (name, each) = match head {
             Head::Masked => ("masked-LM head", square + norm + self.vocabulary),
             Head::Class(classes) => ("class head", square + Dense::<Flex>::parameters(d, classes)),
             Head::Span => ("span head", Dense::<Flex>::parameters(d, 2)),
         };
-        Part { name: name.to_owned(), parameters }
+        Part { name: name.to_owned(), times: 1, each }
     }
 
     /// The numbers of the encoder and a head.
     pub fn parameters(&self, head: Head) -> usize {
-        self.parts().iter().map(|part| part.parameters).sum::<usize>() + self.head(head).parameters
+        self.parts().iter().map(Part::parameters).sum::<usize>() + self.head(head).parameters()
     }
 }

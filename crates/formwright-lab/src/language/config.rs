@@ -17,10 +17,11 @@ use formwright::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 
 use crate::config::{self, Optimiser, as_table, check_keys, read_table, understood};
-use crate::encoder::{Layout, Place, Sizes};
+use crate::encoder::{Head, Layout, Part, Place, Sizes};
 use crate::folder::Folder;
 use crate::study::{Study, Training, slug};
 use crate::text::copying::Copying;
+use crate::text::nli::LABELS;
 use crate::text::vocabulary::Vocabulary;
 
 use super::source::Source;
@@ -258,6 +259,18 @@ impl Run {
         let segments = if self.task == Asked::Copying { 0 } else { 2 };
         Sizes { vocabulary, tokens, segments, width, heads, hidden, layout: self.layout.clone(), norm }
     }
+
+    /// The parts of its model of so many parameters. What is known of a vocabulary behind a run is what it adds to them: the same for every word.
+    pub fn parts(&self, parameters: usize) -> Vec<Part> {
+        let head = match self.task {
+            Asked::Masked | Asked::Copying => Head::Masked,
+            Asked::Pairs => Head::Class(LABELS.len()),
+            Asked::Questions => Head::Span,
+        };
+        let [none, one] = [0, 1].map(|vocabulary| self.sizes(vocabulary).parameters(head));
+        let sizes = self.sizes(parameters.saturating_sub(none) / (one - none));
+        [sizes.parts(), vec![sizes.head(head)]].concat()
+    }
 }
 
 impl Experiment {
@@ -265,8 +278,14 @@ impl Experiment {
         let empty =
             [("tasks", self.tasks.is_empty()), ("layouts", self.layouts.is_empty()), ("seeds", self.seeds.is_empty())];
         if let Some((what, _)) = empty.into_iter().find(|(_, empty)| *empty) {
-            return Err(Error::input(format!("the experiment names no {what}"))
-                .note("try", "formwright lab list, and one of its files"));
+            let fine =
+                what == "layouts" && self.tasks.iter().all(|task| matches!(task, Asked::Pairs | Asked::Questions));
+            let how = if fine {
+                "--from with an experiment that has trained encoders, whose layouts are taken"
+            } else {
+                "formwright lab list, and one of its files"
+            };
+            return Err(Error::input(format!("the experiment names no {what}")).note("try", how));
         }
         let size = |size: u64| usize::try_from(size).unwrap_or(usize::MAX);
         let zero = [

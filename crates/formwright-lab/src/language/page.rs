@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use formwright::error::Result;
 use serde_json::{Value, json};
 
-use crate::encoder::{Layout, Mix};
+use crate::encoder::{Layout, Mix, Part};
 use crate::folder::{About, Folder, replace};
 use crate::plot::{Line, Panel, Scale, draw};
 use crate::study::Study;
@@ -22,6 +22,8 @@ pub struct Group {
     pub layout: Layout,
     /// Trained numbers.
     pub parameters: usize,
+    /// Where they are.
+    pub parts: Vec<Part>,
     /// The loss of the best that does not look at its input.
     pub best_constant: f64,
     /// Tokens of a step.
@@ -61,6 +63,7 @@ pub fn groups(folder: &Folder<Experiment>) -> Result<Vec<Group>> {
             Some(last) if last.task == run.task && last.layout == run.layout => last.runs.push(progress),
             _ => groups.push(Group {
                 task: run.task,
+                parts: run.parts(parameters),
                 layout: run.layout,
                 parameters,
                 best_constant,
@@ -159,6 +162,11 @@ pub fn page(folder: &Folder<Experiment>) -> Result<String> {
         if here.len() > 1 {
             let _ =
                 writeln!(page, "\nFrom the best to the worst: {} (`>`: in every seed; `≳`: undecided).", order(&here));
+        }
+        page.push_str("\nWhere the parameters are:\n\n");
+        for group in &here {
+            let parts: Vec<String> = group.parts.iter().map(Part::to_string).collect();
+            let _ = writeln!(page, "- `{}`: {}", group.layout, parts.join(", "));
         }
     }
     Ok(page)
@@ -267,7 +275,8 @@ pub fn to_json(folder: &Folder<Experiment>) -> Result<Value> {
             .map(|(place, name)| ((*name).to_owned(), json!(spread(group.score(place)))))
             .collect();
         json!({
-            "task": group.task.name(), "layout": group.layout.to_string(), "parameters": group.parameters.to_string(), "seeds": group.runs.len(),
+            "task": group.task.name(), "layout": group.layout.to_string(), "parameters": group.parameters.to_string(),
+            "parts": group.parts.iter().map(|part| json!({"name": part.name, "times": part.times, "each": part.each.to_string()})).collect::<Vec<Value>>(), "seeds": group.runs.len(),
             "best_constant": group.best_constant, "badge": "measured", "validation_loss": spread(group.last(|epoch| epoch.validation.loss)), "scores": scores,
         })
     };

@@ -38,7 +38,7 @@ pub fn single(text: &Split, vocabulary: &Vocabulary) -> (f64, f64) {
     for &p in &frequencies {
         let here = 0.1 * p + spread;
         let same = (0.1 + spread) * p;
-        // -Σ_{w ≠ x} c p(w) ln(c p(w) / p(x)).
+        // -Σ_{w ≠ x} c p(w) ln(c p(w) / P(o = x)).
         let others = spread * (entropy + term(p)) - spread * (1.0 - p) * (spread / here).ln();
         loss += others - if same > 0.0 { same * (same / here).ln() } else { 0.0 };
         let other = if p < most(0) { most(0) } else { most(1) };
