@@ -3,15 +3,19 @@
 #![cfg(unix)]
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::symlink;
+use std::path::Path;
 use std::process::{Command, Output};
 
 use tempfile::TempDir;
 
-/// A copy of the binary in a folder of its own, so that no lab is beside it.
+/// The binary by another name, in a folder where no lab is beside it.
+///
+/// A link, and no copy: a file that is being written cannot be executed, and a process that another test starts meanwhile inherits the
+/// open file for a moment. So no test executes a file that it has written. The folder is on the binary's own file system, as links want it.
 fn lonely() -> TempDir {
-    let folder = tempfile::tempdir().expect("a folder");
-    fs::copy(env!("CARGO_BIN_EXE_formwright"), folder.path().join("formwright")).expect("a copy");
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
+    fs::hard_link(env!("CARGO_BIN_EXE_formwright"), folder.path().join("formwright")).expect("a link");
     folder
 }
 
@@ -30,9 +34,8 @@ fn a_lab_that_is_not_there_is_named_with_the_way_to_get_it() {
 #[test]
 fn the_lab_beside_gets_all_arguments_and_its_exit_code_is_ours() {
     let folder = lonely();
-    let lab = folder.path().join("formwright-lab");
-    fs::write(&lab, "#!/bin/sh\necho \"$@\"\nexit 130\n").expect("a script");
-    fs::set_permissions(&lab, fs::Permissions::from_mode(0o755)).expect("permissions");
+    let lab = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/lab/formwright-lab");
+    symlink(lab, folder.path().join("formwright-lab")).expect("a link");
     for (arguments, handed) in [
         (&["lab", "run", "quick", "-o", "x", "--jobs", "2"][..], "run quick -o x --jobs 2\n"),
         (&["lab", "--help"], "--help\n"),
