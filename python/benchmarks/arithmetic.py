@@ -9,6 +9,7 @@ exp       the largest relative error over a million arguments whose exponential 
 softmax   rows whose scores are 0, x and, at all other places, -1e4, of which nothing is left: there are only two exponentials, 1 and e, and one sum,
           fl(1 + e), in any order. Every float e within θ of exp(x) is tried: whether e / sum, or e · fl(1 / sum), gives both weights, bit by bit.
           And the same scores with a number added to all of them, exactly: what subtracts the largest score first gives the same bits
+averages  of values with the weights of 0 and x, in the same way: whether weights are formed and rounded first, or the sum is divided (fused attention)
 sums      of 100,000 terms, against the exact sum (math.fsum): how far off, in units of u Σ|t|; the model allows n - 1
 quotients a million, against the correctly rounded ones
 """
@@ -113,9 +114,12 @@ class Torch:
     def divide(self, x, y):
         return (self.put(x) / self.put(y)).cpu().numpy()
 
+    def attend(self, x, v):
+        return (self.put(x).softmax(-1)[:, None] @ self.put(v))[:, 0].cpu().numpy()
+
 
 class Fused(Torch):
-    """torch.nn.functional.scaled_dot_product_attention as PyTorch chooses to run it: its weights, by values that are unit vectors."""
+    """torch.nn.functional.scaled_dot_product_attention as PyTorch chooses to run it; its weights, by values that are unit vectors."""
 
     def __init__(self, dtype, device):
         super().__init__(dtype, device)
@@ -126,12 +130,16 @@ class Fused(Torch):
         width = 8 if n <= 8 else 64
         if n > width:
             return None
-        k, v = np.zeros((2, rows, 1, n, width), self.dtype)
-        k[:, 0, :, 0], v[:, 0, np.arange(n), np.arange(n)] = x, 1
-        q = np.zeros((rows, 1, 1, width), self.dtype)
-        q[..., 0] = 1
+        v = np.zeros((rows, n, width), self.dtype)
+        v[:, np.arange(n), np.arange(n)] = 1
+        return self.attend(x, v)[:, :n]
+
+    def attend(self, x, v):
+        rows, n, width = v.shape
+        q, k = np.zeros((rows, 1, 1, width), self.dtype), np.zeros((rows, 1, n, width), self.dtype)
+        q[..., 0], k[:, 0, :, 0] = 1, x
         attend = self.torch.nn.functional.scaled_dot_product_attention
-        return attend(self.put(q), self.put(k), self.put(v), scale=1.0).cpu().numpy()[:, 0, 0, :n]
+        return attend(self.put(q), self.put(k), self.put(v[:, None]), scale=1.0).cpu().numpy()[:, 0, 0]
 
 
 def power(x):
@@ -209,6 +217,38 @@ def of_softmax(runtime, name, pairs=4000):
     return cells, counts[3] == 0 and shifted == 0 and equal
 
 
+def of_values(runtime, name, many=4000):
+    """Where two keys are averaged: whether weights are formed first, or the sum of values is divided. In `f32`, whose fused sums doubles have."""
+    if name != "f32":
+        return None
+    rng = np.random.default_rng(5)
+    one, wide = np.float32(1), np.float64
+    x = -rng.random(many).astype(np.float32) * np.float32(4)
+    v = (1 + rng.random((many, 2, 8))).astype(np.float32)
+    found = runtime.attend(np.stack([np.zeros_like(x), x], -1), v)
+    middle = np.exp(x.astype(EXACT)).astype(np.float32)
+    first, behind = np.zeros(many, bool), np.zeros(many, bool)
+
+    def sums(a, b):
+        """a v_0 + b v_1, rounded once, or a product before."""
+        p, q = a[:, None].astype(wide) * v[:, 0], b[:, None].astype(wide) * v[:, 1]
+        near = lambda t: t.astype(np.float32).astype(wide)
+        return [(s + t).astype(np.float32) for s, t in ((near(p), near(q)), (p, near(q)), (near(p), q))]
+
+    def given(candidates):
+        """Whether each value of a row is one of its candidates."""
+        return np.logical_or.reduce([found == candidate for candidate in candidates]).all(-1)
+
+    for k in range(-17, 18):
+        e = (middle.view(np.int32) + np.int32(k)).view(np.float32)
+        total = one + e
+        inverse = one / total
+        first |= given(sums(inverse, e / total)) | given(sums(inverse, e * inverse))
+        whole = sums(np.ones_like(e), e)
+        behind |= given([s / total[:, None] for s in whole]) | given([s * inverse[:, None] for s in whole])
+    return [f"{first.sum():,}", f"{(behind & ~first).sum():,}", f"{(~behind & ~first).sum():,}"], first.all()
+
+
 def of_sums(runtime, name, terms=100_000):
     dtype, _, digits, _, _ = FORMATS[name]
     rng = np.random.default_rng(3)
@@ -256,9 +296,12 @@ def table(title, columns, measure, fused=False):
     outside = []
     for name, (dtype, *_) in FORMATS.items():
         for runtime in runtimes(dtype):
-            if isinstance(runtime, Fused) and not fused:
+            if isinstance(runtime, Fused) and not fused or measure == of_values and not isinstance(runtime, Torch):
                 continue
-            cells, sound = measure(runtime, name)
+            measured = measure(runtime, name)
+            if not measured:
+                continue
+            cells, sound = measured
             print(f"| {runtime.name} | {name} | {' | '.join(cells)} | {'yes' if sound else 'no'} |", flush=True)
             if not sound and not isinstance(runtime, Fused):
                 outside.append(f"{title}: {runtime.name}, {name}")
@@ -270,6 +313,9 @@ def main():
     found = table("exp", ["relative error", "exp(0)", "below the normal range", "θ of the model"], of_exp)
     columns = ["way", "rows", "by division", "by the reciprocal", "by it alone", "by neither", "error of exp in it", "rows that a shift changes", "1/n for equal scores"]
     found += table("softmax", columns, of_softmax, fused=True)
+    if find_spec("torch"):
+        columns = ["weights first", "divided behind the sum", "neither"]
+        found += table("averages of two keys, of 4,000 with eight values each", columns, of_values, fused=True)
     found += table("sums of 100,000 terms, in units of u Σ|t| (99,999 are allowed)", ["sum", "product with ones", "whole numbers"], of_sums)
     found += table("quotients, of a million", ["not rounded correctly"], of_quotients)
     print("\n" + ("\n".join(["outside of the model:", *found]) if found else "All of them are in the model (fused attention is not asked to be)."))

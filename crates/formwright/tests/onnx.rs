@@ -14,6 +14,8 @@ mod onnxruntime;
 mod support;
 
 use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Command;
 
 use std::sync::Arc;
 
@@ -183,6 +185,15 @@ fn onnxruntime_forms_weights_in_one_of_the_two_ways() {
         }
         println!("{way}: {by_reciprocal_alone} of {} by the reciprocal alone", case.inputs.len());
     }
+}
+
+/// The table of `measurements/runtimes.md`, of NumPy and onnxruntime: the script fails where one of them leaves the model.
+#[test]
+fn what_runtimes_do_with_numbers_is_in_the_model() {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../python/benchmarks/arithmetic.py");
+    let output = Command::new(onnxruntime::python()).arg(script).output().expect("an interpreter");
+    let text = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
+    assert!(output.status.success() && text.matches("| onnxruntime").count() == 8, "{text}");
 }
 
 /// Scores far apart: softmax is the maximum, and exponentials fall below the normal range or out of the format.
