@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A second checker of `certificate.fwc`, version 1, written from CERTIFICATE.md alone; sections below are that page's.
+"""A second checker of `certificate.fwc`, version 2, written from CERTIFICATE.md alone; sections below are that page's.
 
 Usage: checker.py DIR [--json]. Exit 0 accepted, 1 rejected, 2 declined, 3 for an unreadable file or wrong usage.
 Standard library only. Everything a verdict rests on is an integer or a Fraction; there is no float.
@@ -140,7 +140,10 @@ def read_certificate(data):
     """Section 1, as written there; the fields of what is returned have the names of the lines."""
     lines, c = Lines(data), SimpleNamespace(hashes={}, assumptions=[], runs=[])
     take = lines.take
-    take("formwright-certificate 1")
+    if lines.lines[0] == "formwright-certificate 1":
+        raise Declined("the certificate is of version 1, whose softmax divides once; in version 2 it may also multiply by "
+                       "the rounded reciprocal of the sum; rebuild the folder")
+    take("formwright-certificate 2")
     for name in ("target.json", "model.safetensors"):
         *_, c.hashes[name] = take(f"sha256 {name} <hash>")
     _, c.badge = take("badge <badge>")
@@ -811,6 +814,11 @@ def softmax(a, scores):
         lo = exp_minus(-far)[0] * (1 - a.theta)
         hi = exp_minus(-near)[1] * (1 + a.theta) if near else 1 + a.theta
         powers.append(a.rounded(lo, hi))
+    return shares(a, powers)
+
+
+def shares(a, powers):
+    """The weights of exponentials, of which one is 1: divided by their sum, or times its reciprocal, rounded before."""
     whole, _ = a.total(powers)
     lo, hi = sum(e.lo for e in powers), sum(e.hi for e in powers)
     loss = a.gamma(len(powers)) + 2 * len(powers) * a.tiny  # relative, as the sum is at least 1
@@ -818,7 +826,10 @@ def softmax(a, scores):
     for e in powers:  # e / Σ grows with e: the other powers are at their other ends
         least = max(e.lo / whole.hi, e.lo / (max(hi - e.hi + e.lo, ONE) * (1 + loss)))
         most = min(e.hi / max(whole.lo, ONE), e.hi / (max(lo - e.lo + e.hi, ONE) * (1 - loss)))
-        weights.append(a.rounded(least, most))
+        # The reciprocal of the sum, which is normal, as that at the sum's ends, and as what is off by one rounding.
+        lower = max(e.lo * a.nearest(1 / whole.hi), least * (1 - a.unit))
+        upper = min(e.hi * a.nearest(1 / max(whole.lo, ONE)), most * (1 + a.unit))
+        weights.append(a.rounded(min(least, lower), max(most, upper)))
     return weights
 
 

@@ -33,7 +33,7 @@ def tensors(entries, form="f64"):
 
 
 def certificate(target, weights, lines):
-    head = ["formwright-certificate 1", f"sha256 target.json {hashlib.sha256(target).hexdigest()}",
+    head = ["formwright-certificate 2", f"sha256 target.json {hashlib.sha256(target).hexdigest()}",
             f"sha256 model.safetensors {hashlib.sha256(weights).hexdigest()}", "badge certified"]
     return "".join(line + "\n" for line in [*head, *lines, "end"]).encode()
 
@@ -210,6 +210,12 @@ class Claims(Case):
         files = steps_network()
         self.declined((files[0].replace(b"assumptions 0\n", b"assumptions 1\nassume equivariant\n"), *files[1:]), "equivariant")
 
+    def test_version_1_is_declined(self):
+        for files in (steps_network(), largest_network()):
+            for word in ("version 1", "divides once", "reciprocal", "rebuild"):
+                self.declined((files[0].replace(b"certificate 2\n", b"certificate 1\n"), *files[1:]), word)
+            self.rejected((files[0].replace(b"certificate 2\n", b"certificate 10\n"), *files[1:]), "format", "line 1")
+
     def test_parts_that_do_not_fit_are_rejected(self):
         for change in ({"over": "over integers"}, {"tokens": "tokens 3 2"}):
             self.rejected(with_lines(steps_network(), **change), "claim")
@@ -254,7 +260,7 @@ class Text(Case):
             self.rejected(with_lines(steps_network(), bound=f"bound {word}"), "format")
         for word in ("2147483648", "-1", "007"):
             self.rejected(with_lines(steps_network(), width=f"width {word}"), "format")
-        self.rejected(with_lines(steps_network(), **{"formwright-certificate": "formwright-certificate 2"}), "format", "line 1")
+        self.rejected(with_lines(steps_network(), **{"formwright-certificate": "formwright-certificate 3"}), "format", "line 1")
 
     def test_sizes_are_0_only_where_there_is_none(self):
         for change in ("tokens 0 2", "dims 0", "output-dims 0", "width 0", "run 0 ff 3", "run 4 ff 0", "run 4 attention softmax 1 1 1 2 ff 3",
@@ -504,6 +510,43 @@ class Rules(Case):
         self.assertLess(kept.size, F(1, 2**40))  # z - max(z, 0) + max(-z, 0), of unknown sign
 
 
+# Weights of the scores 0 and x as onnxruntime 1.31.1 gives them in single precision, bit by bit, and the exponential that
+# gives them if the reciprocal of the sum is rounded; no exponential does by one division.
+RECIPROCAL = (
+    ("bea952bd", "3f37e9fa", "3f14f97e", "3ed60d03"), ("bf7a8797", "3ec06c25", "3f3a11f7", "3e8bdc14"),
+    ("bffcaee4", "3e0e38aa", "3f60c7da", "3df9c138"), ("be4d7d73", "3f517432", "3f0cccda", "3ee6664d"),
+    ("c05ce387", "3d01d992", "3f78223d", "3cfbb847"), ("be83dfc2", "3f45dec1", "3f1064cc", "3edf366b"),
+    ("bfb3442f", "3e7c626b", "3f4d6151", "3e4a7ac1"), ("bf8d72db", "3ea9918a", "3f404f32", "3e7ec339"),
+)
+
+
+class Shares(Case):
+    """How exponentials become weights."""
+
+    def test_the_reciprocal_is_allowed(self):
+        a = Arithmetic(*FORMATS["f32"])
+        for row in RECIPROCAL:
+            x, e, first, second = (F(struct.unpack(">f", bytes.fromhex(bits))[0]) for bits in row)
+            lo, hi = checker.exp_minus(-x)
+            self.assertTrue(lo * (1 - a.theta) <= e <= hi * (1 + a.theta))
+            self.assertNotEqual((a.nearest(1 / a.nearest(1 + e)), a.nearest(e / a.nearest(1 + e))), (first, second))
+            for held, found in zip(checker.shares(a, [point(F(1)), point(e)]), (first, second)):
+                self.assertTrue(held.lo <= found <= held.hi, (held, found))
+
+    def test_weights_are_the_two_numbers_and_what_is_between(self):
+        rng = random.Random(8)
+        for name in FORMATS:
+            a = Arithmetic(*FORMATS[name])
+            for _ in range(300):
+                e = a.nearest(F(rng.getrandbits(60) + 1, 2**60))
+                whole = a.nearest(1 + e)
+                two = a.nearest(e / whole), a.nearest(e * a.nearest(1 / whole))
+                held = checker.shares(a, [point(F(1)), point(e)])[1]
+                self.assertEqual((held.lo, held.hi), (min(two), max(two)))
+            for n in range(1, 40):  # equal scores weigh 1/n, rounded once, whichever way
+                self.assertEqual(checker.softmax(a, [point(F(7))] * n), [point(a.nearest(F(1, n)))] * n)
+
+
 class Executions(Case):
     """Random executions of whole networks stay inside of what is computed for sets of inputs."""
 
@@ -548,9 +591,11 @@ class Executions(Case):
                 powers = []
                 for s in scores:
                     y = max(scores) - s
-                    e = checker.exp_minus(-rounded(-y))[1] * (1 + a.theta * F(rng.randrange(-99, 100), 100)) if y else F(1)
+                    e = checker.exp_minus(-rounded(-y))[1] * (1 + a.theta * F(rng.choice((-99, 99, rng.randrange(-99, 100))), 100)) if y else F(1)
                     powers.append(rounded(e))
-                weights = [rounded(e / add([(e, 1) for e in powers])) for e in powers]
+                whole = add([(e, 1) for e in powers])
+                by = rounded(1 / whole) if rng.random() < 0.5 else None  # a quotient, or times the rounded reciprocal
+                weights = [rounded(e / whole if by is None else e * by) for e in powers]
                 values = [affine(v, None, other) for other in seen]
                 mixed = [add(zip(weights, column)) for column in zip(*values)]
                 for i, row in enumerate(o):

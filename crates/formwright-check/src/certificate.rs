@@ -252,6 +252,11 @@ impl<'t> Lines<'t> {
 }
 
 impl Certificate {
+    /// Whether these are the bytes of a certificate of version 1: well-formed or not, it claims something else than what is decided here.
+    pub fn is_of_version_1(bytes: &[u8]) -> bool {
+        bytes.starts_with(b"formwright-certificate 1\n")
+    }
+
     /// Reads a certificate, or says what is wrong with it.
     pub fn read(bytes: &[u8]) -> Result<Self, String> {
         let text = std::str::from_utf8(bytes).map_err(|error| format!("it is no ASCII text: {error}"))?;
@@ -260,7 +265,7 @@ impl Certificate {
         }
         let mut lines = Lines { left: text.split('\n'), number: 0, words: Vec::new() };
         lines.line("formwright-certificate")?;
-        lines.one_of(&["1"])?;
+        lines.one_of(&["2"])?;
         let mut hash = |file: &str| {
             lines.line("sha256")?;
             lines.one_of(&[file])?;
@@ -331,7 +336,7 @@ impl Certificate {
 impl fmt::Display for Certificate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [target, weights] = &self.sha256;
-        writeln!(f, "formwright-certificate 1\nsha256 target.json {target}\nsha256 model.safetensors {weights}")?;
+        writeln!(f, "formwright-certificate 2\nsha256 target.json {target}\nsha256 model.safetensors {weights}")?;
         writeln!(f, "badge {}", self.badge)?;
         match &self.over {
             Over::Box => writeln!(f, "over box")?,

@@ -67,6 +67,10 @@ fn finite(Overflow(what): Overflow) -> Stop {
     rejected("finite", what)
 }
 
+/// Why nothing is said of what earlier releases wrote.
+const VERSION_1: &str = "the certificate is of version 1, of executions whose softmax divides once; version 2 is about those as well that multiply by \
+                         the rounded reciprocal of the sum, as onnxruntime does; rebuild the folder";
+
 /// Checks the claim of a certificate.
 pub fn check(files: &Files<'_>) -> Verdict {
     let proved = Subject::read(files).and_then(|subject| Ok(Accepted::new(&subject, &subject.prove()?)));
@@ -88,6 +92,9 @@ struct Subject {
 
 impl Subject {
     fn read(files: &Files<'_>) -> Result<Self, Stop> {
+        if Certificate::is_of_version_1(files.certificate) {
+            return Err(declined(VERSION_1));
+        }
         let certificate = Certificate::read(files.certificate).map_err(|what| rejected("format", what))?;
         let found = [("target.json", files.target), ("model.safetensors", files.weights)];
         for ((name, bytes), claimed) in found.into_iter().zip(&certificate.sha256) {

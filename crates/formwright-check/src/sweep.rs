@@ -2,8 +2,8 @@
 //!
 //! In each block a token's `t = a·z` gains `s (A - A')`, two softmax averages of the `t` that it sees, of at most `n` tokens, at the queries `λ(t - b) ≥ λ(t - b')`. With `S` a bound on `Σ|a_r z_r|`, what the
 //! two heads compute differs from averages over *common* keys by at most `R = (16n(d+6)u + 8θ) S`: keys and values are off by `γ_{d+1}S`, scores and their
-//! differences by `3u` of the keys, which moves an average by at most `n` times as much, since `Σ p_k |Q| |t_k - A| ≤ 2(n-1)/e`; exponentials are off by `θ`, shares
-//! and sums by `γ_{2n+4}`. With the rounding of the stream, a block moves `t` by at most `ρ = (2s+1)R` from what exact averages would do. So, with `L` blocks, `Θ` the
+//! differences by `3u` of the keys, which moves an average by at most `n` times as much, since `Σ p_k |Q| |t_k - A| ≤ 2(n-1)/e`; exponentials are off by `θ`, sums of exponentials,
+//! shares (a quotient, or a reciprocal and a product) and sums of values by `γ_{2n+4}`. With the rounding of the stream, a block moves `t` by at most `ρ = (2s+1)R` from what exact averages would do. So, with `L` blocks, `Θ` the
 //! largest threshold and tokens that begin in `[-f, M]`:
 //!
 //! The queries of both heads are off by at most `λ/2`, and `b' - b ≥ 1`: whatever the roundings, the first is not below the second. A token that

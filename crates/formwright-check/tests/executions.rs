@@ -89,7 +89,9 @@ fn execute(artifact: &Artifact, tokens: &[f64], random: &mut Random) -> Vec<f64>
                 };
                 let powers: Vec<f64> = scores.iter().map(|score| power(score - most)).collect();
                 let all = row(&vec![1.0; powers.len()], &powers, &[], random);
-                let shares: Vec<f64> = powers.iter().map(|power| flushed(power / all, random)).collect();
+                let reciprocal = (random.below(2) == 0).then_some(1.0 / all);
+                let share = |power: &f64| reciprocal.map_or(power / all, |reciprocal| power * reciprocal);
+                let shares: Vec<f64> = powers.iter().map(|power| flushed(share(power), random)).collect();
                 let values: Vec<f64> = old.iter().map(|z| row(of("attn.v"), z, &[], random)).collect();
                 given.push(row(&shares, &values, &[], random));
             }

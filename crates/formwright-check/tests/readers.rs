@@ -39,10 +39,11 @@ fn a_certificate_has_one_form() {
     let net = averaging("* * * * no");
     accepted(&net);
     let edits = [
-        ("certificate 1", "certificate 2"),
-        ("certificate 1\n", "certificate 1 \n"),
-        ("certificate 1\n", "certificate 1\r\n"),
-        ("certificate 1\n", "certificate 1\n\n"),
+        ("certificate 2", "certificate 3"),
+        ("certificate 2\n", "certificate 2 \n"),
+        ("certificate 2\n", "certificate 2\r\n"),
+        ("certificate 2\n", "certificate 1\r\n"),
+        ("certificate 2\n", "certificate 2\n\n"),
         ("badge certified", "badge  certified"),
         ("badge certified", "badge\tcertified"),
         ("badge certified", "badge sure"),
@@ -101,6 +102,27 @@ fn a_certificate_has_one_form() {
     assert_eq!(edited(&net, "dims 1", "dims 2147483647"), "weights");
     assert_eq!(edited(&net, "mask * * * * no", "mask * 2147483647 * * no"), "accepted");
     assert_eq!(edited(&net, "mask * * * * no", "mask -2147483647 * * * no"), "accepted");
+}
+
+/// What earlier releases wrote is about fewer executions: nothing is said of it, whatever stands behind the first line.
+#[test]
+fn a_certificate_of_version_1_is_declined() {
+    let net = averaging("* * * * no");
+    let (target, weights) = (net.target.as_bytes(), net.weights());
+    let text = net.certificate(target, &weights).replacen("certificate 2", "certificate 1", 1);
+    for certificate in [text.as_str(), &text.replace("bound 0", "bound -1"), "formwright-certificate 1\n"] {
+        let verdict = check(&Files { certificate: certificate.as_bytes(), target, weights: &weights });
+        assert_eq!(verdict.name(), "declined");
+        let said = verdict.to_string();
+        assert!(
+            ["version 1", "divides once", "reciprocal", "rebuild"].iter().all(|word| said.contains(word)),
+            "{said}"
+        );
+    }
+    for certificate in ["formwright-certificate 1", "formwright-certificate 10\n", "formwright-certificate 1 \n"] {
+        let verdict = check(&Files { certificate: certificate.as_bytes(), target, weights: &weights });
+        assert_eq!(verdict.name(), "rejected", "{certificate:?}");
+    }
 }
 
 #[test]

@@ -679,6 +679,24 @@ fn targets_and_theorems_are_listed() {
     assert_eq!(statements["statements"][2]["id"], "lemma8");
 }
 
+/// A folder of the first release, whose certificate is about fewer executions: it runs, it is inspected, and nothing is said of its claim.
+#[test]
+fn a_folder_of_version_1_is_run_and_inspected_and_its_claim_declined() {
+    let scratch = Scratch::new();
+    scratch.folder("old");
+    let released = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/version-1");
+    for name in ["certificate.fwc", "model.json", "model.safetensors", "target.json"] {
+        fs::copy(released.join(name), scratch.path("old").join(name)).expect("a copy");
+    }
+    let Outcome { code, stdout, stderr } = scratch.run(&["check", "old"], "");
+    assert_eq!((code, stderr.as_str()), (2, ""));
+    insta::assert_snapshot!("check_version_1", stdout);
+    let Outcome { code, stdout, .. } = scratch.run(&["run", "old", "--input", "-"], "[[[0],[1]],[[2],[0]]]");
+    let outputs = ["[0, 1] ↦ [1.0003", "[2, 0] ↦ [0.0003"];
+    assert!(code == 0 && outputs.iter().all(|output| stdout.contains(output)), "{stdout}");
+    assert!(scratch.done(&["inspect", "old"]).contains("max(x) - x"));
+}
+
 #[test]
 fn a_model_is_written_read_run_and_inspected() {
     let scratch = Scratch::new();

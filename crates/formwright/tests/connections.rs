@@ -118,7 +118,8 @@ fn every_block_is_softmax_over_what_its_layer_shows() {
             let exact = |x: &f64| Rat::from_f64(*x).expect("finite");
             for x in &inputs[..3] {
                 let input: Vec<Vec<Rat>> = x.iter().map(|token| token.iter().map(exact).collect()).collect();
-                let (real, plain) = (truth.run(&input).expect("a run"), Plain(Precision::F64).execute(&network, x));
+                let (real, plain) =
+                    (truth.run(&input).expect("a run"), Plain::dividing(Precision::F64).execute(&network, x));
                 assert!(reference::distance(&real, &plain.output) < 1e-12, "{name}");
             }
         }

@@ -1,4 +1,5 @@
-//! What every execution may give (`eval/enclosure.rs`) against executions: our engine, plain loops, and sums in orders of their own, fused or not.
+//! What every execution may give (`eval/enclosure.rs`) against executions: our engine, plain loops, and sums in orders of their own, fused or
+//! not, with weights that are quotients or products with a reciprocal.
 //! And that it is not everything: at points of a lattice it is one number, elsewhere no wider than what is stated of rounding.
 
 #[path = "support/circuits.rs"]
@@ -56,7 +57,8 @@ fn check_orders(name: &str, network: &FloatNetwork, batch: &[State]) -> f64 {
 fn check_plain(name: &str, network: &FloatNetwork, batch: &[State]) -> f64 {
     let all = enclosed(network, batch);
     for ((x, all), ours) in batch.iter().zip(&all).zip(by_engine(network, batch)) {
-        for execution in [ours, Plain(network.precision).execute(network, x)] {
+        let plain = Plain::both(network.precision).map(|plain| plain.execute(network, x));
+        for execution in [ours].into_iter().chain(plain) {
             contained(network, all, &execution).unwrap_or_else(|place| panic!("{name}: {place}, of {x:?}"));
         }
     }

@@ -369,7 +369,8 @@ impl<'a> Bound<'a> {
     }
 
     /// A score is off by at most `δ`, its difference to the largest by at most `2δ` and a rounding, so an exponential by a factor of at
-    /// most `e^d` up or down, `d = 2δ + u·span + exp`; the weight by its square and the roundings of the sum and the quotient.
+    /// most `e^d` up or down, `d = 2δ + u·span + exp`; the weight by its square, the roundings of the sum and that of the
+    /// quotient, or those of the reciprocal and the product.
     fn softmax(&self, scores: &[Number]) -> Vec<Number> {
         let largest = scores.iter().map(|s| s.mid).fold(f64::NEG_INFINITY, f64::max);
         let worst = scores.iter().map(|s| s.error).fold(0.0, f64::max);

@@ -334,7 +334,8 @@ fn at_a_point_executions_are_within_what_signs_leave() {
                 let all = all.enclose(x).expect("an enclosure").output.concat();
                 enclosed.push(all.into_iter().map(Interval::width).fold(0.0, f64::max) / bound);
                 let exact = by_definition(&trained, &exactly(x)).concat();
-                let mut outputs = vec![ours.concat(), Plain(precision).execute(network, x).output.concat()];
+                let plain = Plain::both(precision).map(|plain| plain.execute(network, x).output.concat());
+                let mut outputs: Vec<Vec<f64>> = [ours.concat()].into_iter().chain(plain).collect();
                 if *kind == "softmax" {
                     let shuffled = |seed: u64| trace(network, x, &mut Shuffle::new(seed)).pop().expect("an output").1;
                     outputs.extend((0..8).map(|k| shuffled(8 * number as u64 + k).concat()));

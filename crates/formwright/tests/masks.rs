@@ -101,7 +101,7 @@ fn agree(network: &FloatNetwork, lengths: impl IntoIterator<Item = usize>) {
         if let Err(place) = judge(network, &x, &by_engine(&engine, &x)) {
             panic!("{:?}, {tokens} tokens: {place}", network.runs[0]);
         }
-        let plain = Plain(Precision::F64).execute(network, &x);
+        let plain = Plain::dividing(Precision::F64).execute(network, &x);
         let real = truth.run(&exact(&x)).expect("a run");
         assert!(reference::distance(&real, &plain.output) < 1e-12, "{tokens} tokens");
         let states = truth.trace(&exact(&x)).expect("states");

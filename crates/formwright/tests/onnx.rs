@@ -14,6 +14,8 @@ mod onnxruntime;
 mod support;
 
 use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Command;
 
 use std::sync::Arc;
 
@@ -48,8 +50,9 @@ fn parity(cases: &[Case]) -> f64 {
     for (case, outputs) in cases.iter().zip(onnxruntime::run(&files)) {
         assert_eq!(outputs.properties, BTreeMap::from([("made-for".to_owned(), "parity".to_owned())]));
         let Case { name, network, inputs } = case;
-        let plain = inputs.iter().map(|x| Plain(network.precision).execute(network, x)).collect();
-        let mut ways = vec![("plain loops", plain)];
+        let by = |plain: Plain| inputs.iter().map(|x| plain.execute(network, x)).collect();
+        let [divided, multiplied] = Plain::both(network.precision).map(by);
+        let mut ways = vec![("plain loops", divided), ("plain loops, by reciprocals", multiplied)];
         ways.extend(outputs.runs.iter().map(|(way, outputs)| (way.as_str(), by_name(network, outputs))));
         for (way, executions) in ways {
             assert_eq!(executions.len(), inputs.len(), "{name}, {way}: the batch");
@@ -132,6 +135,65 @@ fn onnxruntime_computes_a_thousand_networks() {
         let widest = parity(&(start..start + 100).map(random_case).collect::<Vec<_>>());
         println!("from {start}: enclosures up to {widest:e} wide");
     }
+}
+
+/// A network for two tokens whose outputs are the weights of a softmax over the scores 0 and `x`, the second token: values are 1 for one token and 0 for
+/// the other, and nothing else is added.
+fn weights_of_two(precision: Precision) -> FloatNetwork {
+    let shape = Shape { precision, tokens: 2, dims: 1, output_dims: 2, width: 5, positions: true };
+    let layers = Layers { blocks: 1, attention: Some((0, 1, 1, 2)), feed_forward: None };
+    let mut network = floats::network(&mut Random::new(1), shape, 1, &[layers]);
+    // Registers: x, whether the token is the first, whether it is the second, and two for the weights.
+    network.embed.weight = vec![1.0, 0.0, 0.0, 0.0, 0.0];
+    network.embed.bias = vec![0.0; 5];
+    network.positions = Some([[0.0, 1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0, 0.0]].concat());
+    let attention = network.runs[0].attention.as_mut().expect("attention");
+    (attention.q, attention.q_bias) = (vec![0.0; 5], vec![1.0]);
+    attention.k = vec![1.0, 0.0, 0.0, 0.0, 0.0];
+    attention.v = [[0.0, 1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0, 0.0]].concat();
+    attention.o = [[0.0; 2], [0.0; 2], [0.0; 2], [1.0, 0.0], [0.0, 1.0]].concat();
+    network.read_out.weight = [[0.0, 0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 0.0, 1.0]].concat();
+    network.read_out.bias = vec![0.0; 2];
+    network
+}
+
+/// What onnxruntime makes of `1` and `e`, for some `e` within θ of the exponential: a quotient by their sum, or the product with the rounded reciprocal. In single
+/// precision there are pairs that no quotient gives.
+#[test]
+#[expect(clippy::cast_possible_truncation, reason = "singles in doubles")]
+fn onnxruntime_forms_weights_in_one_of_the_two_ways() {
+    let mut random = Random::new(4);
+    let inputs: Batch = (0..2000)
+        .map(|_| vec![vec![0.0], vec![-floats::entry(&mut random, Precision::F32, 6.0) - 6.0]])
+        .map(|x: Vec<Vec<f64>>| x.iter().map(|x| vec![Precision::F32.round(x[0])]).collect())
+        .collect();
+    let case = Case { name: "weights".to_owned(), network: weights_of_two(Precision::F32), inputs };
+    parity(std::slice::from_ref(&case));
+    let outputs = onnxruntime::run(&[(case.name, model(&case.network), case.inputs.clone())]).remove(0);
+    for (way, outputs) in outputs.runs {
+        let mut by_reciprocal_alone = 0;
+        for (x, y) in case.inputs.iter().zip(&outputs["y"]) {
+            let (found, exact) = ((y[0][0] as f32, y[0][1] as f32), x[1][0].exp());
+            let within = |e: &f32| (f64::from(*e) - exact).abs() <= exact * 2.0_f64.powi(-20);
+            let up = (0..17).scan(exact as f32, |e, _| Some(std::mem::replace(e, e.next_up())));
+            let down = (0..17).scan(exact as f32, |e, _| Some(std::mem::replace(e, e.next_down())));
+            let exps: Vec<f32> = up.chain(down).filter(within).collect();
+            let divided = exps.iter().any(|e| (1.0 / (1.0 + e), e / (1.0 + e)) == found);
+            let multiplied = exps.iter().any(|e| (1.0 / (1.0 + e), e * (1.0 / (1.0 + e))) == found);
+            assert!(divided || multiplied, "{way}: {found:?} of the scores 0 and {}", x[1][0]);
+            by_reciprocal_alone += usize::from(!divided);
+        }
+        println!("{way}: {by_reciprocal_alone} of {} by the reciprocal alone", case.inputs.len());
+    }
+}
+
+/// The table of `measurements/runtimes.md`, of NumPy and onnxruntime: the script fails where one of them leaves the model.
+#[test]
+fn what_runtimes_do_with_numbers_is_in_the_model() {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../python/benchmarks/arithmetic.py");
+    let output = Command::new(onnxruntime::python()).arg(script).output().expect("an interpreter");
+    let text = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
+    assert!(output.status.success() && text.matches("| onnxruntime").count() == 8, "{text}");
 }
 
 /// Scores far apart: softmax is the maximum, and exponentials fall below the normal range or out of the format.

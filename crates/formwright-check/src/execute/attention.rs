@@ -23,22 +23,28 @@ pub(super) fn softmax(scores: &[Value], format: Format) -> Outcome<Vec<Value>> {
             continue;
         }
         let power = apart.exp().map(|power| &power * &slip).ok_or_else(|| Overflow("a score is not bounded".into()))?;
-        // Below the normal range it may be flushed.
-        let lo = if power.lo < Dyadic::power_of_two(format.least) { Dyadic::ZERO } else { power.lo };
-        powers.push(Value::float(Range { lo, hi: power.hi }, format));
+        // Below the normal range it is rounded once more, and may be flushed.
+        powers.push(rounded(&power, format));
     }
+    shares(&powers, format)
+}
+
+/// The weights of exponentials, of which one is 1: divided by their sum, or multiplied by its reciprocal, which is rounded before.
+pub(super) fn shares(powers: &[Value], format: Format) -> Outcome<Vec<Value>> {
     let mut sum = Sum::new(format);
-    for power in &powers {
+    for power in powers {
         sum.weighted(&Dyadic::ONE, power);
     }
-    // The largest score has the exponential 1, and no partial sum falls.
+    // The largest score has the exponential 1, and no partial sum falls. So no weight is above 1: that score's is the reciprocal of at least 1, and another's
+    // shares the sum with it.
     let sum = sum.total(None)?.value.range.max(&Range::point(Dyadic::ONE));
     let unit = Range { lo: Dyadic::ZERO, hi: Dyadic::ONE };
+    let unbounded = || Overflow("a sum of exponentials is not bounded".into());
+    let reciprocal = rounded(&Range::point(Dyadic::ONE).over(&sum).ok_or_else(unbounded)?, format).range;
     let share = |power: &Value| {
-        let share = power.range.over(&sum).map(|share| rounded(&share, format).range.meet(&unit));
-        share
-            .map(|share| Value::float(share, format))
-            .ok_or_else(|| Overflow("a sum of exponentials is not bounded".into()))
+        let divided = rounded(&power.range.over(&sum).ok_or_else(unbounded)?, format).range;
+        let multiplied = rounded(&(&power.range * &reciprocal), format).range;
+        Ok(Value::float(divided.hull(&multiplied).meet(&unit), format))
     };
     powers.iter().map(share).collect()
 }
@@ -135,7 +141,7 @@ pub(super) fn attention(heads: &[Head], tokens: &mut [Vec<Value>], keys: &[usize
     Ok(())
 }
 
-/// How far the shares of so many keys add up to something else than 1.
+/// How far the shares of so many keys add up to something else than 1: `n - 1` additions, and a quotient, or a reciprocal and a product.
 pub(super) fn excess(keys: usize, format: Format) -> Dyadic {
     &gamma(keys.saturating_add(1), format) + &times(keys, format.least)
 }

@@ -17,7 +17,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::attention::{attention, excess, groups, softmax};
+use super::attention::{attention, excess, groups, shares, softmax};
 use super::forward::feed_forward;
 use super::sum::{Sum, inverse_power, nearest, snap, times};
 use super::{Index, Program, Value, gamma, large, rounded};
@@ -91,10 +91,17 @@ impl Machine {
         if x == 0.0 {
             return 1.0;
         }
-        // What is left of θ by the rounding of `exp` itself.
-        let room = 2.0_f64.powi(self.format.theta as i32) * 0.75;
+        // The doubles' `exp` is off itself; singles go to the edge of θ.
+        let room = 2.0_f64.powi(self.format.theta as i32) * if self.is_single() { 1.0 } else { 0.875 };
         let off = [-room, room, 0.0, room * (self.below(2001) as f64 / 1000.0 - 1.0)][self.below(4)];
-        let power = self.fit(x.exp() * (1.0 + off));
+        let exact = x.exp();
+        let power = self.fit(exact * (1.0 + off));
+        let beyond = self.is_single() && (power - exact).abs() > room * exact && power as f32 >= f32::MIN_POSITIVE;
+        let power = match (beyond, power > exact) {
+            (false, _) => power,
+            (true, true) => f64::from((power as f32).next_down()),
+            (true, false) => f64::from((power as f32).next_up()),
+        };
         self.flushed(power)
     }
 
@@ -403,9 +410,11 @@ impl Machine {
         }
         let terms: Vec<(f64, f64)> = powers.iter().map(|power| (1.0, *power)).collect();
         let whole = self.sum(&terms);
+        // A quotient, or the product with the rounded reciprocal.
+        let reciprocal = self.chance(2).then(|| self.fit(1.0 / whole));
         let mut shares = Vec::new();
         for power in powers {
-            let share = self.fit(power / whole);
+            let share = self.fit(reciprocal.map_or(power / whole, |reciprocal| power * reciprocal));
             shares.push(self.flushed(share));
         }
         shares
@@ -511,6 +520,70 @@ fn shares_are_what_they_are_said_to_be() {
             let sum = got.iter().fold(Dyadic::ZERO, |sum, share| &sum + &exact(*share));
             let off = (&sum - &Dyadic::ONE).abs();
             assert!(off <= excess(got.len(), machine.format), "{place}: shares add up to {sum}");
+        }
+    }
+}
+
+/// Weights of the scores 0 and x as onnxruntime 1.31.1 gives them in single precision, bit by bit: no quotient by the sum is both, whatever the exponential.
+const RECIPROCAL: [[u32; 3]; 12] = [
+    [0xbea9_52bd, 0x3f14_f97e, 0x3ed6_0d03],
+    [0xbf7a_8797, 0x3f3a_11f7, 0x3e8b_dc14],
+    [0xbffc_aee4, 0x3f60_c7da, 0x3df9_c138],
+    [0xbe4d_7d73, 0x3f0c_ccda, 0x3ee6_664d],
+    [0xc05c_e387, 0x3f78_223d, 0x3cfb_b847],
+    [0xbe83_dfc2, 0x3f10_64cc, 0x3edf_366b],
+    [0xbfb3_442f, 0x3f4d_6151, 0x3e4a_7ac1],
+    [0xbf8d_72db, 0x3f40_4f32, 0x3e7e_c339],
+    [0xbe92_c5db, 0x3f12_38d5, 0x3edb_8e57],
+    [0xbf1e_be0a, 0x3f26_7606, 0x3eb3_13f3],
+    [0xc002_b7e5, 0x3f62_9b7b, 0x3deb_2427],
+    [0xbf18_03a2, 0x3f24_ecc5, 0x3eb6_2676],
+];
+
+#[test]
+fn weights_by_the_reciprocal_are_among_all() {
+    let format = Format::SINGLE;
+    for bits in RECIPROCAL {
+        let [x, first, second] = bits.map(f32::from_bits);
+        let middle = x.exp();
+        let mut powers: Vec<f32> = (0..=16).scan(middle, |e, _| Some(std::mem::replace(e, e.next_up()))).collect();
+        powers.extend((0..16).scan(middle, |e, _| Some(std::mem::replace(e, e.next_down()))));
+        let divides = |e: &f32| (1.0 / (1.0 + e), e / (1.0 + e)) == (first, second);
+        assert!(!powers.iter().any(divides), "{x}: a quotient after all");
+        let allowed = |e: &f32| {
+            let shares = shares(&[1.0, *e].map(|e| Value::point(exact(e.into()))), format).unwrap();
+            shares.iter().zip([first, second]).all(|(share, found)| {
+                let found = exact(found.into());
+                share.range.lo <= found && found <= share.range.hi
+            })
+        };
+        assert!(powers.iter().any(allowed), "{x}: what onnxruntime does is not allowed");
+    }
+}
+
+/// Exponentials that are known give weights that are known, up to one number of the format: the rule is not merely wide.
+#[test]
+fn weights_are_the_two_numbers_and_what_is_between() {
+    for seed in 0..2_000 {
+        let mut machine = Machine::new(seed);
+        let format = machine.format;
+        let other = machine.bits() as f64 * 2.0_f64.powi(-64);
+        let powers = [1.0, machine.fit(other)];
+        // One addition: the sum is one number.
+        let whole = machine.fit(powers[0] + powers[1]);
+        let values = powers.map(|power| Value::point(exact(power)));
+        for (power, share) in powers.iter().zip(shares(&values, format).unwrap()) {
+            let two = [machine.fit(power / whole), machine.fit(power * machine.fit(1.0 / whole))].map(exact);
+            let [lo, hi] = [two.iter().min().unwrap(), two.iter().max().unwrap()];
+            assert_eq!(share.range, Range { lo: lo.clone(), hi: hi.clone() }, "seed {seed}, {powers:?}");
+        }
+    }
+    // Equal scores weigh 1/n, rounded once, whichever way.
+    for n in 1..300_usize {
+        for format in [Format::SINGLE, Format::DOUBLE] {
+            let share = nearest(&Range::point(Dyadic::ONE).over(&Range::whole(n)).unwrap().lo, format);
+            let found = softmax(&vec![Value::point(Dyadic::from(7)); n], format).unwrap();
+            assert!(found.iter().all(|found| found.range == Range::point(share.clone())), "{n} keys");
         }
     }
 }

@@ -38,7 +38,7 @@ impl Claim<'_> {
         let Self { target, over, norm, bound, tokens, shape: [width, positions], runs, grid, .. } = self;
         let (one, two) = (sha256(target.as_bytes()), sha256(&weights));
         let certificate = format!(
-            "formwright-certificate 1\nsha256 target.json {one}\nsha256 model.safetensors {two}\nbadge certified\nover {over}\nnorm {norm}\nbound {bound}\nassumptions 0\ntokens {tokens}\ndims 1\noutput-dims 1\nexecution ieee-any-order f64\nwidth {width}\npositions {positions}\n{runs}\n{grid}\nend\n"
+            "formwright-certificate 2\nsha256 target.json {one}\nsha256 model.safetensors {two}\nbadge certified\nover {over}\nnorm {norm}\nbound {bound}\nassumptions 0\ntokens {tokens}\ndims 1\noutput-dims 1\nexecution ieee-any-order f64\nwidth {width}\npositions {positions}\n{runs}\n{grid}\nend\n"
         );
         (certificate, weights)
     }

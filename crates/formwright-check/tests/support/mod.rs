@@ -194,7 +194,7 @@ impl Artifact {
     /// `certificate.fwc` about these bytes.
     pub fn certificate(&self, target: &[u8], weights: &[u8]) -> String {
         let mut lines = vec![
-            "formwright-certificate 1".to_owned(),
+            "formwright-certificate 2".to_owned(),
             format!("sha256 target.json {}", sha256(target)),
             format!("sha256 model.safetensors {}", sha256(weights)),
         ];

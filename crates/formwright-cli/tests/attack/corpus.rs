@@ -94,7 +94,7 @@ fn format(of: &impl Fn(&str) -> Artifact) -> Vec<Spoilt> {
     let sparse = |cycle: &[Layer<'_>]| connected(&of("yun-positional-3"), cycle);
     let swapped = [&[lines[0], lines[2], lines[1]], &lines[3..]].concat().join("\n") + "\n";
     let cases = [
-        ("format-version", "a version that does not exist", replaced("certificate 1", "certificate 2")),
+        ("format-version", "a version that does not exist", replaced("certificate 2", "certificate 3")),
         ("format-empty", "no bytes at all", text(String::new())),
         ("format-no-last-newline", "the last line does not end", text(plain.text().trim_end().to_owned())),
         ("format-crlf", "lines end as on Windows", text(plain.text().replace('\n', "\r\n"))),
@@ -427,7 +427,14 @@ fn declined(of: &impl Fn(&str) -> Artifact) -> Vec<Spoilt> {
     let assumed = plain.text().replace("assumptions 0\n", "assumptions 1\nassume the weights are as they should be\n");
     let fits = yun("x - mean(x)", 2, f64);
     let wide = sums("x", Family::SumCode, Values::OneBlock);
+    let released = Artifact {
+        name: String::new(),
+        certificate: include_bytes!("../version-1/certificate.fwc").to_vec(),
+        target: include_bytes!("../version-1/target.json").to_vec(),
+        weights: include_bytes!("../version-1/model.safetensors").to_vec(),
+    };
     let cases = [
+        ("version-1", "what the first release wrote, of fewer executions", released),
         ("badge-measured", "a badge that is not proved", plain.with_line("badge", "measured")),
         ("badge-exact-on-grid", "a badge of points only", plain.with_line("badge", "exact-on-grid")),
         ("assumption", "an assumption", Artifact { certificate: assumed.into_bytes(), ..plain.clone() }),

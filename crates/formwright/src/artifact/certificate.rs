@@ -25,7 +25,7 @@ pub(super) fn text(
     let (least, most) = model.lengths();
     let positions = network.positions.as_ref().map_or(0, |_| network.tokens);
     let mut lines = vec![
-        "formwright-certificate 1".to_owned(),
+        "formwright-certificate 2".to_owned(),
         format!("sha256 {TARGET} {}", sha256(target)),
         format!("sha256 {WEIGHTS} {}", sha256(weights)),
         format!("badge {}", stated.badge),

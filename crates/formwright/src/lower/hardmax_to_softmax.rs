@@ -136,7 +136,7 @@ pub fn drift(map: &ContextMap, exponent: u32) -> f64 {
 /// attended to.
 ///
 /// The computed exponent of a loser is below `-(λ/2)(x_0 - 2^{2-μ}K)`, its score's rounding included. The sum of exponentials then rounds to
-/// the winner's, whose weight is exactly 1; and what the losers add to the winner's value `ν ≥ 1` (at most `2e^{-λ/2}ν` each: if the winner is
+/// the winner's, 1, as is its reciprocal: the winner's weight is exactly 1, and a loser's its exponential, divided or multiplied. What the losers add to the winner's value `ν ≥ 1` (at most `2e^{-λ/2}ν` each: if the winner is
 /// the largest, they are smaller; if it is the smallest, `x e^{-λqx}` falls with the gap `x ≥ 1`) is less than a quarter of its last digit.
 /// A smallest id of 0 is attended to by its own token only, in the window 0, where `D` times the largest id absorbs it.
 pub fn absorbs(map: &ContextMap, precision: Precision, exponent: u32) -> bool {

@@ -17,16 +17,16 @@
 //! what flushing to 0 loses. With `η` the error of `exp`, and counting roundings (a sum of `m` terms: `m − 1`):
 //!
 //! ```text
-//! softmax      2η + γ(2n + 6)                  exp and Σ exp; n − 1 in the sum, 1 quotient, n in the weighted sum
+//! softmax      2η + γ(2n + 1 + 5)              exp and Σ exp; n − 1 in the sum, a quotient, or a reciprocal and a product, n in the weighted sum
 //! average      γ(n + 1) ⊕ rest                 n − 1 in the sum, 1 for 1/n, 1 for its product
-//! linformer    2η ⊕ γ(n + 2k + 1) ⊕ rest       scores are 0, so softmax over k as above; n in each mixture; 1 for v/n
+//! linformer    2η ⊕ γ(n + 2k + 1) ⊕ rest       scores are 0, so that all k weights are 1/k, rounded once; n in each mixture; 1 for v/n
 //! performer    2η ⊕ γ(n + k + 5) ⊕ rest        n in Σ_j, k in Σ_a; twice k^{-1/2}, rounded, and its product, or one division by k; 1 for v/n
 //! hub          as softmax                      the second layer has one key, of weight exp(0)/exp(0) = 1; what registers hold is read as it is, or flushed
 //! constant     2η ⊕ γ(n + k + 9) ⊕ rest        the exponents w_a − ½ are exact; o/λ, its product, R(t) − R(−t), and the way through a register
 //! ```
 //!
-//! `a ⊕ b = a + b + ab`; `rest = γ(6)`, as for softmax, are `o`, its product, the rounding of a quotient in double before it is one in single precision, and sums of terms of
-//! which all but one are 0.
+//! `a ⊕ b = a + b + ab`; `rest = γ(6)`, of which softmax needs no more than 5, are `o`, its product, the rounding of a quotient in double before it is one in single precision, and
+//! sums of terms of which all but one are 0.
 
 use std::ops::Range;
 

@@ -195,10 +195,24 @@ pub fn by_name(network: &FloatNetwork, outputs: &BTreeMap<String, Vec<State>>) -
     outputs["y"].iter().enumerate().map(|(i, y)| Execution { states: of(i), output: y.clone() }).collect()
 }
 
-/// Plain loops: every operation rounded to a format.
-pub struct Plain(pub Precision);
+/// Plain loops: every operation rounded to a format, and softmax either way.
+pub struct Plain {
+    precision: Precision,
+    /// Whether weights are products with the rounded reciprocal of the sum, and not quotients.
+    reciprocal: bool,
+}
 
 impl Plain {
+    /// Plain loops that divide.
+    pub fn dividing(precision: Precision) -> Self {
+        Self { precision, reciprocal: false }
+    }
+
+    /// Both ways.
+    pub fn both(precision: Precision) -> [Self; 2] {
+        [false, true].map(|reciprocal| Self { precision, reciprocal })
+    }
+
     /// Runs a network from its input to its output.
     pub fn execute(&self, network: &FloatNetwork, x: &State) -> Execution {
         let positions = network.positions.as_deref().unwrap_or_default();
@@ -223,8 +237,8 @@ impl Plain {
 
     // A double holds twice the digits of a single and more, so that rounding twice rounds as once.
     fn sum(&self, products: &[(f64, f64)], terms: &[f64]) -> f64 {
-        let products = products.iter().map(|(a, b)| self.0.round(a * b));
-        products.chain(terms.iter().copied()).fold(0.0, |sum, x| self.0.round(sum + x))
+        let products = products.iter().map(|(a, b)| self.precision.round(a * b));
+        products.chain(terms.iter().copied()).fold(0.0, |sum, x| self.precision.round(sum + x))
     }
 
     fn dot(&self, x: &[f64], y: &[f64], terms: &[f64]) -> f64 {
@@ -317,7 +331,7 @@ impl Plain {
             }
             AttentionKind::Average => {
                 let sum = mix(&vec![1.0; n], &values.iter().collect::<Vec<_>>());
-                vec![sum.into_iter().map(|sum| self.0.round(sum / float(n))).collect(); n]
+                vec![sum.into_iter().map(|sum| self.precision.round(sum / float(n))).collect(); n]
             }
             AttentionKind::Linformer { size, e, f } => {
                 let mixed = |tensor: &[f64], x: &State| -> State {
@@ -332,15 +346,16 @@ impl Plain {
                 let features = |x: &Vec<f64>| -> Vec<f64> {
                     let square = dot(x, x);
                     let along = |row: usize| dot(&w[row * x.len()..][..x.len()], x);
-                    let exponent = |row: usize| self.0.round(along(row) - square / 2.0);
-                    (head * size..(head + 1) * size).map(|row| self.0.round(exponent(row).exp())).collect()
+                    let exponent = |row: usize| self.precision.round(along(row) - square / 2.0);
+                    (head * size..(head + 1) * size).map(|row| self.precision.round(exponent(row).exp())).collect()
                 };
                 let of_keys: State = keys.iter().map(features).collect();
                 let feature = |row: usize| of_keys.iter().map(|features| features[row]).collect::<Vec<_>>();
                 let values: Vec<&Vec<f64>> = values.iter().collect();
                 let summary: State = (0..*size).map(|row| mix(&feature(row), &values)).collect();
                 let one = |query: &Vec<f64>| -> Vec<f64> {
-                    let parts: Vec<f64> = features(query).into_iter().map(|x| self.0.round(x / float(*size))).collect();
+                    let parts: Vec<f64> =
+                        features(query).into_iter().map(|x| self.precision.round(x / float(*size))).collect();
                     mix(&parts, &summary.iter().collect::<Vec<_>>())
                 };
                 queries.iter().map(one).collect()
@@ -350,8 +365,10 @@ impl Plain {
 
     fn softmax(&self, scores: &[f64]) -> Vec<f64> {
         let largest = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let exps: Vec<f64> = scores.iter().map(|s| self.0.round(self.0.round(s - largest).exp())).collect();
-        let sum = exps.iter().fold(0.0, |sum, x| self.0.round(sum + x));
-        exps.iter().map(|x| self.0.round(x / sum)).collect()
+        let exps: Vec<f64> =
+            scores.iter().map(|s| self.precision.round(self.precision.round(s - largest).exp())).collect();
+        let sum = exps.iter().fold(0.0, |sum, x| self.precision.round(sum + x));
+        let reciprocal = self.precision.round(1.0 / sum);
+        exps.iter().map(|x| self.precision.round(if self.reciprocal { x * reciprocal } else { x / sum })).collect()
     }
 }

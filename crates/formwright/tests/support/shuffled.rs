@@ -1,10 +1,11 @@
-//! A second float evaluator: plain loops, every sum in an order of its own, fused or not. Nothing is shared with the engine.
+//! A second float evaluator: plain loops, every sum in an order of its own, fused or not, every softmax by quotients or by the reciprocal. Nothing is
+//! shared with the engine.
 
 #![expect(clippy::cast_possible_truncation, reason = "rounding to single precision is what is asked for")]
 
 use formwright::network::{FloatAffine, FloatNetwork, Precision};
 
-/// Chooses an order for every sum; seed 0 keeps them as they are written.
+/// Chooses an order for every sum and a way for every softmax; seed 0 keeps them as they are written.
 pub struct Shuffle(u64);
 
 impl Shuffle {
@@ -60,6 +61,14 @@ impl Arithmetic<'_> {
                 self.dot(Some(map.bias[row]), weights.iter().copied().zip(x.iter().copied()))
             })
             .collect()
+    }
+
+    /// Quotients by the sum, or products with its rounded reciprocal.
+    fn shares(&mut self, exps: &[f64], total: f64) -> Vec<f64> {
+        let precision = self.precision;
+        let by_reciprocal = self.shuffle.0 != 0 && self.shuffle.next().is_multiple_of(2);
+        let reciprocal = precision.round(1.0 / total);
+        exps.iter().map(|e| precision.round(if by_reciprocal { e * reciprocal } else { e / total })).collect()
     }
 
     fn exp(&self, t: f64) -> f64 {
@@ -124,7 +133,7 @@ pub fn trace(network: &FloatNetwork, x: &[Vec<f64>], shuffle: &mut Shuffle) -> V
                         let most = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
                         let exps: Vec<f64> = scores.iter().map(|s| on.exp(precision.round(s - most))).collect();
                         let total = on.dot(None, exps.iter().map(|e| (*e, 1.0)));
-                        let weights: Vec<f64> = exps.iter().map(|e| precision.round(e / total)).collect();
+                        let weights = on.shares(&exps, total);
                         let mixed: Vec<f64> = (0..a.value_size)
                             .map(|r| on.dot(None, weights.iter().copied().zip(seen.iter().map(|key| v[*key][r]))))
                             .collect();

@@ -852,7 +852,7 @@ impl Analyst<'_> {
         };
         let reading = self.read(of, slot);
         let linear = reading.range - Interval::point_or_entire(reading.constant);
-        // The weights: exp, their sum, the quotient; then the sum of the products. Or whatever takes their place.
+        // The weights: exp, their sum, the quotient, or a reciprocal and a product; then the sum of the products. Or whatever takes their place.
         let Loss { relative: theta, absolute } = match scores {
             Scores::Uniform => Loss::of(&machine.attention, tokens, machine.precision),
             _ => Loss::of(&Realisation::Softmax, tokens, machine.precision),
