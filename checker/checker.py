@@ -16,6 +16,7 @@ import hashlib
 import json
 import math
 import re
+import stat
 import sys
 from dataclasses import dataclass
 from decimal import Context, Decimal
@@ -29,11 +30,15 @@ from typing import NamedTuple
 # What this checker decides; beyond it declines.
 SEQUENCES = 20_000  # sequences of integers, or cells
 WORK = 2_000_000  # terms of sums in the network: some minutes
+STEPS = 4_000_000  # operations of the target, as if none could be skipped
 PIECES = 200_000  # pieces of cells on which the target is enclosed
 NUMBERS = 1_000_000  # weights
+TEXT = 1 << 24  # bytes of a target, or of a header
 BLOCKS = 100_000
 TOKENS = 64
 KINKS = 12  # places at which a layer is cut into pieces
+SIZE = 1 << 14  # numbers of the target are below 2^SIZE; fractions with more binary digits are rounded
+DEEPEST = 256  # so many lists and objects may lie around a value of JSON
 
 ZERO, ONE = Fraction(0), Fraction(1)
 EXACT = 1 << 12  # what 0 is a multiple of: a power of two beyond both formats, as that of -EXACT is below them
@@ -52,7 +57,18 @@ class Declined(Exception):
 
 
 class Undefined(Exception):
-    """The target has no value that could be shown."""
+    """The target has no value."""
+
+
+class Unclear(Exception):
+    """Enclosures do not decide whether the target has a value, or which."""
+
+
+def within(found, limit, what):
+    """Declines what is more than is looked at, before it is."""
+    if found > limit:
+        found = found if found < 10**19 else "more than 10^19"
+        raise Declined(f"{found} {what}, the limit is {limit}")
 
 
 @dataclass(frozen=True)
@@ -80,7 +96,8 @@ def limit(word):
 
 def rational(word):
     match = RATIONAL.fullmatch(word)
-    return Fraction(int(match[1]), int(match[2] or 1)) if match and int(match[2] or 1) else None
+    value = Fraction(int(match[1]), int(match[2] or 1)) if match and int(match[2] or 1) else None
+    return value if value is not None and str(value) == word else None
 
 
 def text(pattern):
@@ -206,27 +223,54 @@ def read_run(lines, tokens):
 # ---------------------------------------------------------------------------------------------- 2. The tensors
 
 
+class Written(str):
+    """A number of JSON that is no integer of section 1; nothing reads it."""
+
+
+def json_integer(text):
+    short = len(text) < 12 and text != "-0" and abs(int(text)) < 1 << 31
+    return int(text) if short else Written(text)
+
+
 def read_json(data, obligation, place):
-    """One object without duplicate names, of numbers in their one form and of Unicode text."""
+    """One object without duplicate names, and Unicode text; values nested no deeper than section 4 allows."""
 
     def refuse(text):
         raise ValueError(f"`{text}` is no number of this format")
 
     def pairs(entries):
-        names = [name for name, _ in entries]
-        if len(set(names)) < len(names):
-            raise ValueError(f"the name `{next(name for name in names if names.count(name) > 1)}` comes twice")
+        names = set()
+        for name, _ in entries:
+            if name in names:
+                raise ValueError(f"the name `{name[:60]}` comes twice")
+            names.add(name)
         return dict(entries)
 
     try:
-        value = json.loads(data.decode("utf-8"), object_pairs_hook=pairs, parse_constant=refuse,
-                           parse_int=lambda text: refuse(text) if text == "-0" else int(text))
-        json.dumps(value, ensure_ascii=False).encode("utf-8")  # fails for half of a surrogate pair
+        text = data.decode("utf-8")
+        check_depth(text)
+        value = json.loads(text, object_pairs_hook=pairs, parse_constant=refuse, parse_int=json_integer, parse_float=Written)
+        if re.search("\\\\u[dD][89a-fA-F]", text):
+            json.dumps(value, ensure_ascii=False).encode("utf-8")  # fails for half of a surrogate pair
     except ValueError as error:
         raise Rejected(obligation, place, str(error)) from None
     if not isinstance(value, dict):
         raise Rejected(obligation, place, "not a JSON object")
     return value
+
+
+def check_depth(text):
+    """Before anything is read that goes as deep: how many lists and objects are open before each value."""
+    depth = 0
+    if text.count("[") + text.count("{") <= DEEPEST:
+        return
+    for token in re.finditer(r'"(?:[^"\\]|\\.)*"|[\[\]{}]|[^\s"\[\]{},:]+', text, re.DOTALL):
+        if token[0] in "]}":
+            depth -= 1
+        elif depth > DEEPEST:
+            raise ValueError(f"values are nested deeper than {DEEPEST}")
+        elif token[0] in "[{":
+            depth += 1
 
 
 def shapes(c):
@@ -269,6 +313,7 @@ def read_tensors(data, c):
     length = int.from_bytes(data[:8], "little")
     if len(data) < 8 or 8 + length > len(data):
         raise wrong("header", "the file is shorter than its header says")
+    within(length, TEXT, "bytes of the header of model.safetensors")
     header, body = read_json(data[8 : 8 + length], "weights", "model.safetensors, header"), data[8 + length :]
     metadata = header.pop("__metadata__", {})
     if not isinstance(metadata, dict) or not all(isinstance(text, str) for text in metadata.values()):
@@ -299,8 +344,7 @@ def read_tensors(data, c):
         at = end
     if at != len(body):
         raise wrong("data", f"{len(body) - at} bytes behind the last tensor")
-    if len(body) * 8 // bits > NUMBERS:
-        raise Declined(f"{len(body) * 8 // bits} weights, the limit is {NUMBERS}")
+    within(len(body) * 8 // bits, NUMBERS, "weights")
     tensors = {}
     for start, end, name in spans:
         numbers = [number(body[at : at + bits // 8], FORMATS[c.format][0], name) for at in range(start, end, bits // 8)]
@@ -447,7 +491,7 @@ class Arithmetic:
         terms = [term for term in terms if term.lo or term.hi]
         self.work += len(terms)
         if self.work > WORK:
-            raise Declined(f"more than {WORK} terms of sums")
+            raise Declined(f"more terms of sums than the limit of {WORK}")
         if not terms:
             return NOTHING, ZERO
         k, q, size = len(terms), min(term.q for term in terms), sum(term.size for term in terms)
@@ -597,6 +641,22 @@ class Network:
                 self.blocks.append((heads, ff))
             first += run.blocks
 
+    def within_limits(self, symbols):
+        """Declines what is more work in any case, before it is done: every token up to the first attention, and one sequence behind."""
+        c, before, behind = self.c, 0, 0
+        for heads, ff in self.blocks:
+            attention = sum(len(rows) + sum(map(len, rows)) for head in heads for rows in (head.q, head.k, head.v, head.o))
+            # What a coordinate gains is composed of all that the units read.
+            forward = sum(1 + len(row) for row in ff[0]) + sum(1 + len(ff[0][j]) for row in ff[2] for j, _ in row) if ff else 0
+            if heads or behind:
+                behind += attention * c.least + len(heads) * c.least**2 + forward
+            else:
+                before += forward
+        symbols *= max(c.positions, 1)
+        within(before * symbols, WORK, f"terms of sums of {symbols} tokens before the first attention")
+        within(behind, WORK, f"terms of sums of one sequence of {c.least} tokens")
+        within(symbols * c.width, NUMBERS, f"numbers of {symbols} tokens")
+
     def known(self, numbers):
         """The index of a token with these numbers."""
         if numbers not in self.index:
@@ -743,6 +803,7 @@ class Network:
         out = []
         for i, row in enumerate(w2):
             live = [(w, units[j]) for j, w in row if units[j]]
+            a.work += sum(len(unit[2]) for _, unit in live)
             terms = [z[i], *(a.times(point(w), unit[0]) for w, unit in live), point(b2[i])]
             out.append(a.total(terms, composed(z, i, live, b2[i]) if live else None)[0])
         return tuple(out), kinks
@@ -853,20 +914,28 @@ def mix(a, weights, values):
 
 
 def wrong_target(place, found):
-    return Rejected("target", f"target.json, {place}", f"has no meaning here: {json.dumps(found)[:100]}")
+    small = isinstance(found, (str, int)) or found is None
+    said = repr(found)[:100] if small else f"{type(found).__name__} of {len(found)}: {', '.join(map(str, list(found)[:4]))[:100]}"
+    return Rejected("target", f"target.json, {place}", f"has no meaning here: {said}")
 
 
 def text_number(text):
     """A rational of section 1, or a decimal, exactly."""
-    if isinstance(text, str):
-        match = RATIONAL.fullmatch(text)
-        if match and str(Fraction(int(match[1]), int(match[2] or 1))) == text:
-            return Fraction(text)
-        if re.fullmatch(r"-?[0-9]+\.[0-9]+", text):
-            if len(text) > 4096:
-                raise Declined(f"a decimal of {len(text)} characters, the limit is 4096")
-            return Fraction(text)
+    if isinstance(text, str) and not isinstance(text, Written):
+        value = rational(text)
+        if value is None and len(text) <= 4096 and re.fullmatch(r"-?[0-9]+\.[0-9]+", text):
+            value = Fraction(text)
+        if value is not None:
+            return value
     raise wrong_target("a number", text)
+
+
+def kept(a):
+    """The same, if it is of a size that is computed with; long fractions with short ends."""
+    if max(abs(a[0]), abs(a[1])) >= 1 << SIZE:
+        raise Unclear(f"a number of 2^{SIZE} or more")
+    long = any(max(abs(end.numerator).bit_length(), end.denominator.bit_length()) > SIZE for end in a)
+    return coarse(*a) if long else a
 
 
 def coarse(lo, hi, bits=192):
@@ -879,7 +948,7 @@ def exp_at(x):
         return exp_minus(-x)
     lo, hi = exp_minus(x)
     if not lo:
-        raise Declined("exp of a number above 800")
+        raise Unclear("exp of a number above 800")
     return 1 / hi, 1 / lo
 
 
@@ -903,9 +972,19 @@ def artanh_at(y):
 
 
 def wave_at(x, k):
-    """Bounds of sin x (k = 1) or cos x (k = 0), by the series; far away no more than [-1, 1] is said."""
-    if abs(x) > 64:
+    """Bounds of sin x (k = 1) or cos x (k = 0); from 1024 on no more than [-1, 1] is said."""
+    if abs(x) >= 1024:
         return -ONE, ONE
+    sine, cosine = wave_series(x / 16, 1), wave_series(x / 16, 0)
+    for _ in range(4):  # sin 2x = 2 sin x cos x, cos 2x = 1 - 2 sin² x
+        double, square = multiply(sine, cosine), power(sine, 2)
+        sine, cosine = coarse(2 * double[0], 2 * double[1], 256), coarse(1 - 2 * square[1], 1 - 2 * square[0], 256)
+    return sine if k else cosine
+
+
+@lru_cache(maxsize=1 << 12)
+def wave_series(x, k):
+    """Bounds of sin x (k = 1) or cos x (k = 0) for |x| < 64, by the series."""
     x, _ = coarse(x, x, 256)
     term, value = (x if k else ONE), ZERO
     while k < 200 or abs(term) > power_of_two(-200):
@@ -919,15 +998,25 @@ def tanh_at(x):
 
 
 def sqrt_at(x):
+    above, below = math.isqrt(x.numerator), math.isqrt(x.denominator)
+    if above * above == x.numerator and below * below == x.denominator:
+        return (Fraction(above, below),) * 2
     square = x.numerator * x.denominator << 384
     root = math.isqrt(square)
     return Fraction(root, x.denominator << 192), Fraction(root + (root * root != square), x.denominator << 192)
 
 
-def increasing(at, defined=lambda lo: True):
+def increasing(at, known, edge=None, closed=True):
+    """A function that grows: exact at some places, undefined below an edge, which belongs to it or not."""
+
     def enclose(a):
-        if not defined(a[0]):
-            raise Undefined("a logarithm or a root of a number that may be too small")
+        if edge is not None and (a[1] < edge or a[1] == edge and not closed):
+            raise Undefined(f"a logarithm or a root of {show(a[1])}")
+        if edge is not None and (a[0] < edge or a[0] == edge and not closed):
+            raise Unclear("a logarithm or a root of a number that may be too small")
+        if a[0] == a[1]:
+            lo, hi = (known[a[0]],) * 2 if a[0] in known else at(a[0])
+            return (lo, hi) if lo == hi else coarse(lo, hi)
         return coarse(at(a[0])[0], at(a[1])[1])
 
     return enclose
@@ -935,6 +1024,8 @@ def increasing(at, defined=lambda lo: True):
 
 def wave(k):
     def enclose(a):  # sin and cos change no faster than their argument
+        if a[0] == a[1] == 0:
+            return (Fraction(1 - k),) * 2
         (lo, hi), radius = wave_at((a[0] + a[1]) / 2, k), (a[1] - a[0]) / 2
         return coarse(max(lo - radius, -ONE), min(hi + radius, ONE))
 
@@ -958,15 +1049,20 @@ def multiply(a, b):
     return min(ends), max(ends)
 
 
-def divide(a, b):
+def nonzero(b, what):
+    if b[0] == b[1] == 0:
+        raise Undefined(f"{what} 0")
     if b[0] <= 0 <= b[1]:
-        raise Undefined("a quotient by a number that may be 0")
+        raise Unclear(f"{what} a number that may be 0")
+
+
+def divide(a, b):
+    nonzero(b, "a quotient by")
     return multiply(a, (1 / b[1], 1 / b[0]))
 
 
 def modulo(a, b):
-    if b[0] <= 0 <= b[1]:
-        raise Undefined("a remainder modulo a number that may be 0")
+    nonzero(b, "a remainder modulo")
     size = max(-b[0], b[1])
     turns = math.floor(a[0] / size)
     if b[0] == b[1] and turns == math.floor(a[1] / size):
@@ -975,8 +1071,35 @@ def modulo(a, b):
 
 
 def power(a, k):
+    for end in a:  # a number of b binary digits is at least 2^(b-1)
+        if (max(abs(end.numerator).bit_length(), end.denominator.bit_length()) - 1) * k > SIZE:
+            if abs(end) >= 2:  # at least 2^(log - 1) of it is seen without computing it
+                within_size = (abs(end.numerator).bit_length() - end.denominator.bit_length() - 1) * k
+                if within_size > SIZE:
+                    raise Unclear(f"a power of 2^{within_size} or more")
+            return power_by_squares(a, k)
     ends = a[0] ** k, a[1] ** k
     return (ZERO, max(ends)) if k and k % 2 == 0 and a[0] < 0 < a[1] else (min(ends), max(ends))
+
+
+def power_by_squares(a, k):
+    """a^k with short ends all the way."""
+    if k % 2 == 0:
+        a = (max(a[0], -a[1], ZERO), max(-a[0], a[1]))
+    result = ONE, ONE
+    for bit in bin(k)[2:]:
+        result = kept(rounded_ends(multiply(result, result)))
+        if bit == "1":
+            result = kept(rounded_ends(multiply(result, a)))
+    return result
+
+
+def rounded_ends(a, digits=256):
+    """Both ends with some binary digits, outwards."""
+    lo, hi = a
+    down = power_of_two((floor_log2(lo) if lo else 0) - digits)
+    up = power_of_two((floor_log2(hi) if hi else 0) - digits)
+    return math.floor(lo / down) * down, math.ceil(hi / up) * up
 
 
 def less(a, b):
@@ -992,8 +1115,8 @@ def negation(a):
 
 
 FUNCTIONS = {  # by name and number of arguments
-    ("exp", 1): increasing(exp_at), ("log", 1): increasing(log_at, lambda lo: lo > 0), ("tanh", 1): increasing(tanh_at),
-    ("sqrt", 1): increasing(sqrt_at, lambda lo: lo >= 0), ("sin", 1): wave(1), ("cos", 1): wave(0),
+    ("exp", 1): increasing(exp_at, {0: ONE}), ("log", 1): increasing(log_at, {1: ZERO}, ZERO, closed=False),
+    ("tanh", 1): increasing(tanh_at, {0: ZERO}), ("sqrt", 1): increasing(sqrt_at, {}, ZERO), ("sin", 1): wave(1), ("cos", 1): wave(0),
     ("floor", 1): lambda a: (Fraction(math.floor(a[0])), Fraction(math.floor(a[1]))),
     ("abs", 1): lambda a: (max(a[0], -a[1], ZERO), max(-a[0], a[1])), ("relu", 1): lambda a: largest(a, (ZERO, ZERO)),
     ("min", 2): smallest, ("max", 2): largest, ("clamp", 3): lambda a, low, high: smallest(largest(a, low), high),
@@ -1026,19 +1149,22 @@ def aggregate(name, values):
 def whole(a, length):
     """The index that the enclosure says, if it says one."""
     if a[0] != a[1]:
-        raise Declined("an index that enclosures do not decide")
+        if a[1] < 0 or a[0] > length - 1:
+            raise Undefined(f"an index that is not in 0..{length}")
+        raise Unclear("an index that enclosures do not decide")
     if a[0].denominator != 1 or not 0 <= a[0] < length:
         raise Undefined(f"the index {show(a[0])}, which is not in 0..{length}")
     return int(a[0])
 
 
 class Place(NamedTuple):
-    """Where an expression is evaluated: the sequence, the lets' values so far, the output token, the running token."""
+    """Where an expression is evaluated: the sequence, the lets' values, the output token, the running one, the coordinate."""
 
     x: tuple
-    lets: dict
+    lets: list
     i: int
     j: int | None
+    c: int
 
     @property
     def token(self):
@@ -1048,29 +1174,36 @@ class Place(NamedTuple):
         """The same place, with each token running."""
         return [self._replace(j=j) for j in range(len(self.x))]
 
+    def each(self):
+        """Each token as the output token."""
+        return [self._replace(i=i, j=None) for i in range(len(self.x))]
+
 
 class Expression:
     """The target as functions of a Place, one an output coordinate; what is not understood is rejected on the way."""
 
     def __init__(self, ast, c):
         fields(ast, "ast", ("body", "domain"), ("lets",))
-        self.dims, self.lets, self.compiled = c.dims, {}, {}
+        self.dims, self.lets, self.names, self.steps = c.dims, [], {}, []
         for let in ast.get("lets", []):
             fields(let, "a let", ("name", "value"))
             name = let["name"]
-            if not isinstance(name, str) or name in self.lets:
+            if not isinstance(name, str) or isinstance(name, Written) or name in self.names:
                 raise wrong_target("lets", name)
-            self.compiled[name, 0] = self.number(let["value"], 0, False)  # before its own name is known
-            self.lets[name] = let["value"]
+            value = self.number(let["value"], False)  # before its own name is known
+            self.names[name] = len(self.lets)
+            self.lets.append(value)
         match ast["body"]:
             case {"each": e, **more} if not more:
-                self.outputs = [self.number(e, k, False) for k in range(c.dims)]
+                self.outputs = [(self.number(e, False), k) for k in range(c.dims)] if c.dims == c.output_dims else []
+                outputs = c.dims
             case {"coordinates": [*parts], **more} if not more:
-                self.outputs = [self.number(e, 0, False) for e in parts]
+                self.outputs = [(self.number(e, False), 0) for e in parts]
+                outputs = len(parts)
             case body:
                 raise wrong_target("body", body)
-        if len(self.outputs) != c.output_dims:
-            raise Rejected("claim", "output-dims", f"{c.output_dims}, and the target gives {len(self.outputs)}")
+        if outputs != c.output_dims:
+            raise Rejected("claim", "output-dims", f"{c.output_dims}, and the target gives {outputs}")
         match ast["domain"]:
             case {"interval": [low, high], **more} if not more:
                 self.domain, self.integers = (text_number(low), text_number(high)), False
@@ -1079,112 +1212,113 @@ class Expression:
             case domain:
                 raise wrong_target("domain", domain)
         if self.domain[0] >= self.domain[1]:
-            raise Rejected("target", "target.json, domain", f"empty: from {self.domain[0]} to {self.domain[1]}")
+            raise Rejected("target", "target.json, domain", f"empty: from {show(self.domain[0])} to {show(self.domain[1])}")
+
+    def work(self, n):
+        """Operations for a sequence of n tokens, as if none could be skipped: what is done for all tokens counts so often."""
+        lets = sum(let.work(n) for let in self.lets) * self.dims
+        return n * (lets + sum(output.work(n) for output, _ in self.outputs))
 
     def enclose(self, x):
         """[token][output coordinate] for a sequence of tokens of enclosures."""
-        lets = {}
-        for name, i, k in product(self.lets, range(len(x)), range(self.dims)):  # used or not, each needs a value
-            self.bound(name, k, lambda p: p.i)(Place(x, lets, i, None))
-        return [[output(Place(x, lets, i, None)) for output in self.outputs] for i in range(len(x))]
+        lets = []
+        for let in self.lets:  # used or not, each needs a value
+            lets.append(None)
+            lets[-1] = [[let(Place(x, lets, i, None, k)) for k in range(self.dims)] for i in range(len(x))]
+        return [[output(Place(x, lets, i, None, k)) for output, k in self.outputs] for i in range(len(x))]
 
-    def number(self, e, c, inside):
-        """The expression at coordinate c, inside of an aggregate or not, as a function of a Place."""
+    def number(self, e, inside):
+        """The expression, inside of an aggregate or not, as a function of a Place."""
 
         def of(e):
-            return self.number(e, c, inside)
+            return self.number(e, inside)
 
-        match e if isinstance(e, str) or isinstance(e, dict) and len(e) == 1 else None:
+        def name_of(name):
+            if not isinstance(name, str) or isinstance(name, Written) or name not in self.names:
+                raise wrong_target("a let before", name)
+            return self.names[name]
+
+        match e if isinstance(e, str) and not isinstance(e, Written) or isinstance(e, dict) and len(e) == 1 else None:
             case "token":
-                return lambda p: p.x[p.token][c]
+                return Step(lambda p: p.x[p.token][p.c])
             case "index":
-                return lambda p: (Fraction(p.i),) * 2
+                return Step(lambda p: (Fraction(p.i),) * 2)
             case "running" if inside:
-                return lambda p: (Fraction(p.j),) * 2
+                return Step(lambda p: (Fraction(p.j),) * 2)
             case "length":
-                return lambda p: (Fraction(len(p.x)),) * 2
+                return Step(lambda p: (Fraction(len(p.x)),) * 2)
             case {"number": text}:
                 value = text_number(text)
-                return lambda p: (value, value)
+                return Step(lambda p: (value, value))
             case {"negate": a}:
                 a = of(a)
-                return lambda p: OPERATIONS["sub"]((ZERO, ZERO), a(p))
+                return Step(lambda p: OPERATIONS["sub"]((ZERO, ZERO), a(p)), a)
             case {"power": [a, k]} if type(k) is int and 0 <= k <= 4096:
                 a = of(a)
-                return lambda p: power(a(p), k)
+                return Step(lambda p: kept(power(a(p), k)), a)
             case {"gather": a}:
                 a = of(a)
-                return lambda p: p.x[whole(a(p), len(p.x))][c]
-            case {"bound": str(name)} if name in self.lets:
-                return self.bound(name, c, lambda p: p.token)
-            case {"gather-bound": [str(name), a]} if name in self.lets:
-                a = of(a)
-                return self.bound(name, c, lambda p: whole(a(p), len(p.x)))
+                return Step(lambda p: p.x[whole(a(p), len(p.x))][p.c], a)
+            case {"bound": name}:
+                at = name_of(name)
+                return Step(lambda p: p.lets[at][p.token][p.c])
+            case {"gather-bound": [name, a]}:
+                at, a = name_of(name), of(a)
+                return Step(lambda p: p.lets[at][whole(a(p), len(p.x))][p.c], a)
             case {"coordinate": [a, k]} if type(k) is int and 0 <= k < self.dims:
-                return self.number(a, k, inside)
+                a = of(a)
+                return Step(lambda p: a(p._replace(c=k)), a)
             case {"binary": [str(name), a, b]} if name in OPERATIONS:
                 a, b = of(a), of(b)
-                return lambda p: OPERATIONS[name](a(p), b(p))
+                return Step(lambda p: kept(OPERATIONS[name](a(p), b(p))), a, b)
             case {"if": [condition, a, b]}:
-                return self.choice(self.condition(condition, c, inside), of(a), of(b))
+                condition, a, b = self.condition(condition, inside), of(a), of(b)
+                return Step(self.choice(condition, a, b), condition, a, b)
             case {"call": [str(name), [*parts]]} if (name, len(parts)) in FUNCTIONS:
                 parts = [of(part) for part in parts]
-                return lambda p: FUNCTIONS[name, len(parts)](*(part(p) for part in parts))
+                return Step(lambda p: kept(FUNCTIONS[name, len(parts)](*(part(p) for part in parts))), *parts)
             case {"aggregate": [str(name), a, shown]} if name in ("sum", "mean", "var", "max", "min", "count"):
-                a = (self.condition if name == "count" else self.number)(a, c, True)
-                return self.over_tokens(name, a, None if shown is None else self.condition(shown, c, True))
-            case {"sort": ("token" | {"bound": _} | {"coordinate": ["token" | {"bound": _}, _]}) as a}:
-                a = self.number(a, c, True)
-                return lambda p: tuple(sorted(ends)[p.token] for ends in zip(*(a(token) for token in p.tokens())))
-            case {"sort": _}:
-                raise Declined("sort of anything but a token or a bound name, or a coordinate of them")
+                a = (self.condition if name == "count" else self.number)(a, True)
+                shown = None if shown is None else self.condition(shown, True)
+                return Step(self.over_tokens(name, a, shown), *(part for part in (a, shown) if part), often=True)
+            case {"sort": ("token" | {"bound": _} | {"coordinate": ["token" | {"bound": _}, _]}) as a} if len(a) == 1 or a == "token":
+                a = self.number(a, False)
+                return Step(lambda p: tuple(sorted(ends)[p.token] for ends in zip(*(a(q) for q in p.each()))), a, often=True)
             case {"table": [a, [*values]]}:
                 a, values = of(a), [text_number(value) for value in values]
-                return lambda p: (values[whole(a(p), len(values))],) * 2
-        raise wrong_target("ast", e)
+                return Step(lambda p: (values[whole(a(p), len(values))],) * 2, a)
+        raise wrong_target("a number", e)
 
-    def condition(self, e, c, inside):
+    def condition(self, e, inside):
         match e if isinstance(e, dict) and len(e) == 1 else None:
             case {"not": a}:
-                a = self.condition(a, c, inside)
-                return lambda p: negation(a(p))
+                a = self.condition(a, inside)
+                return Step(lambda p: negation(a(p)), a)
             case {"compare": [str(name), a, b]} if name in COMPARISONS:
-                a, b = self.number(a, c, inside), self.number(b, c, inside)
-                return lambda p: COMPARISONS[name](a(p), b(p))
+                a, b = self.number(a, inside), self.number(b, inside)
+                return Step(lambda p: COMPARISONS[name](a(p), b(p)), a, b)
             case {"and": [a, b]}:
-                a, b = self.condition(a, c, inside), self.condition(b, c, inside)
-                return lambda p: False if False in (sides := (a(p), b(p))) else None if None in sides else True
+                a, b = self.condition(a, inside), self.condition(b, inside)
+                return Step(lambda p: False if False in (sides := (a(p), b(p))) else None if None in sides else True, a, b)
             case {"or": [a, b]}:
-                a, b = self.condition(a, c, inside), self.condition(b, c, inside)
-                return lambda p: True if True in (sides := (a(p), b(p))) else None if None in sides else False
+                a, b = self.condition(a, inside), self.condition(b, inside)
+                return Step(lambda p: True if True in (sides := (a(p), b(p))) else None if None in sides else False, a, b)
         raise wrong_target("a condition", e)
 
     @staticmethod
     def choice(condition, a, b):
-        """Only the branch that is taken needs a value; both where that is not decided."""
+        """Only the branch that is taken needs a value; where that is not decided, nothing is said of one that has none."""
 
         def choose(p):
             holds = condition(p)
-            return hull(a(p), b(p)) if holds is None else a(p) if holds else b(p)
+            if holds is not None:
+                return a(p) if holds else b(p)
+            try:
+                return hull(a(p), b(p))
+            except Undefined as error:
+                raise Unclear(str(error)) from None
 
         return choose
-
-    def bound(self, name, c, at):
-        """A let's value at a token, computed once for a sequence."""
-        if (name, c) not in self.compiled:
-            earlier = dict(list(self.lets.items())[: list(self.lets).index(name)])
-            now, self.lets = self.lets, earlier
-            self.compiled[name, c] = self.number(now[name], c, False)
-            self.lets = now
-        value = self.compiled[name, c]
-
-        def look_up(p):
-            t = at(p)
-            if (name, c, t) not in p.lets:
-                p.lets[name, c, t] = value(Place(p.x, p.lets, t, None))
-            return p.lets[name, c, t]
-
-        return look_up
 
     @staticmethod
     def over_tokens(name, a, shown):
@@ -1192,10 +1326,24 @@ class Expression:
             tokens = p.tokens()
             seen = [shown is None or shown(token) for token in tokens]
             if None in seen:
-                raise Declined("a filter that enclosures do not decide")
-            return aggregate(name, [a(token) for token, holds in zip(tokens, seen) if holds])
+                raise Unclear("a filter that enclosures do not decide")
+            return kept(aggregate(name, [a(token) for token, holds in zip(tokens, seen) if holds]))
 
         return gather
+
+
+class Step:
+    """A function of a Place, and how many operations it takes."""
+
+    def __init__(self, function, *parts, often=False):
+        self.function, self.parts, self.often = function, parts, often
+
+    def __call__(self, place):
+        return self.function(place)
+
+    @lru_cache(maxsize=None)
+    def work(self, n):
+        return (1 + sum(part.work(n) for part in self.parts)) * (n if self.often else 1)
 
 
 def fields(value, place, required, optional=()):
@@ -1217,7 +1365,7 @@ class Table:
         if (n, n, dims, output_dims) != (c.least, c.most, c.dims, c.output_dims):
             raise Rejected("claim", "tokens, dims or output-dims", "not those of the table")
         values = table["values"]
-        if not isinstance(values, list) or n * dims > 64 or len(values) != resolution ** (n * dims):
+        if not isinstance(values, list) or len(values) != resolution ** min(n * dims, 64):
             raise Rejected("target", "target.json, values", "not as many entries as there are cubes")
         for entry in values:
             tokens = entry if isinstance(entry, list) else []
@@ -1225,6 +1373,9 @@ class Table:
                 raise wrong_target("values", entry)
         self.values = [[[text_number(number) for number in token] for token in entry] for entry in values]
         self.resolution, self.domain, self.integers = resolution, (ZERO, ONE), False
+
+    def work(self, n):
+        return n
 
     def enclose(self, x):
         """Over the cubes that the inside of x meets: what happens on faces is nothing to an integral."""
@@ -1239,6 +1390,7 @@ class Table:
 
 
 def read_target(data, c):
+    within(len(data), TEXT, "bytes of target.json")
     target = read_json(data, "target", "target.json")
     match target.get("kind"):
         case "expression":
@@ -1246,7 +1398,7 @@ def read_target(data, c):
             return Expression(target["ast"], c)
         case "table":
             sizes = "tokens", "dims", "output_dims", "resolution"
-            fields(target, "the object", ("kind", *sizes, "symmetry", "values"), ("name", "text"))
+            fields(target, "the object", ("kind", *sizes, "values"), ("name", "text", "symmetry"))
             return Table(target, c)
         case kind:
             raise wrong_target("kind", kind)
@@ -1274,8 +1426,7 @@ def fits(c, target):
         raise wrong("positions", f"{c.positions} tokens have a position, the claim is about {c.least} to {c.most}")
     if c.over in ("box", "space") and target.integers or c.over not in ("box", "space") and not target.integers:
         raise wrong("over", f"`{c.over}`, and the target is over " + ("integers" if target.integers else "an interval"))
-    if c.most > TOKENS:
-        raise Declined(f"{c.most} tokens, the limit is {TOKENS}")
+    within(c.most, TOKENS, "tokens")
     for n, mask in product(range(c.least, c.most + 1), {mask for run in c.runs for mask in run.masks}):
         for t in range(n):
             if not any(shows(mask, t, k) for k in range(n)):
@@ -1289,8 +1440,7 @@ def fits(c, target):
         raise Declined(f"an assumption: {c.assumptions[0]}")
     if any(run.kind not in (None, "softmax") for run in c.runs):
         raise Declined("attention other than softmax")
-    if sum(run.blocks for run in c.runs) > BLOCKS:
-        raise Declined(f"more than {BLOCKS} blocks")
+    within(sum(run.blocks for run in c.runs), BLOCKS, "blocks")
     if (c.over, c.power is None) not in (("integers", True), ("distinct-integers", True), ("box", False)):
         raise Declined(f"`over {c.over}` in this norm")
     if c.power is not None and (c.power.denominator != 1 or c.power > 64):
@@ -1302,12 +1452,18 @@ def distance(y, f):
     return max(y.hi - f[0], f[1] - y.lo)
 
 
+def nearest_distance(y, f):
+    """The largest |y - g| that is left for every g in f, however narrowly f were enclosed."""
+    return max((y.hi - y.lo) / 2, y.hi - f[1], f[0] - y.lo)
+
+
 def prove_points(c, network, target):
     """`finite` and `point`, at each sequence of integers."""
     low, high = map(int, target.domain)
     count = sum((high - low) ** min(c.dims * n, 64) for n in range(c.least, c.most + 1))  # 2^64 is too many already
-    if count > SEQUENCES:
-        raise Declined(f"{count} sequences, the limit is {SEQUENCES}")
+    within(count, SEQUENCES, f"sequences of {c.least} to {c.most} of {high - low}^{c.dims} tokens")
+    within(count * target.work(c.most), STEPS, f"steps of the target at {count} sequences")
+    network.within_limits((high - low) ** c.dims)
     tokens = [tuple((Fraction(k),) * 2 for k in token) for token in product(range(low, high), repeat=c.dims)]
     for n in range(c.least, c.most + 1):
         for x in product(tokens, repeat=n):
@@ -1320,6 +1476,8 @@ def prove_points(c, network, target):
                     f = [[(c.other, c.other)] * c.output_dims] * n
             except Undefined as error:
                 raise Rejected("point", place, f"the target has no value: {error}") from None
+            except Unclear as error:
+                raise Declined(f"the target's value {place} is not decided: {error}") from None
             except Rejected as error:
                 error.place = f"{place}, {error.place}"
                 raise
@@ -1327,8 +1485,10 @@ def prove_points(c, network, target):
                 for k, (output, value) in enumerate(zip(outputs, values)):
                     if distance(output, value) > c.bound:
                         ends = [show(end) for end in (output.lo, output.hi, *value, c.bound)]
-                        raise Rejected("point", f"{place}, token {t}, coordinate {k}",
-                                       "the output is {} to {}, the target {} to {}, the bound {}".format(*ends))
+                        place, said = f"{place}, token {t}, coordinate {k}", "the output is {} to {}, the target {} to {}, the bound {}".format(*ends)
+                        if nearest_distance(output, value) <= c.bound:
+                            raise Declined(f"the target is not enclosed well enough, {place}: {said}")
+                        raise Rejected("point", place, said)
 
 
 def prove_integral(c, network, target):
@@ -1339,8 +1499,18 @@ def prove_integral(c, network, target):
         raise Declined("a box without cells")
     (low, high), n, p, size = target.domain, c.most, int(c.power), c.dims * c.most
     count = c.cells ** min(size, 64)  # 2^64 is too many already
-    if count > SEQUENCES or size > 64:
-        raise Declined(f"{c.cells}^{size} cells, the limit is {SEQUENCES}")
+    if size > 64:
+        raise Declined(f"{size} coordinates of a sequence, the limit is 64")
+    within(count, SEQUENCES, f"cells, {c.cells}^{size}")
+    within(count * target.work(n), STEPS, f"steps of the target on {count} cells")
+    network.within_limits(c.cells ** c.dims)
+    for corner in (low, high):
+        try:
+            target.enclose((((corner, corner),) * c.dims,) * n)
+        except Undefined as error:
+            raise Rejected("target", f"where every input is {show(corner)}", f"the target has no value: {error}") from None
+        except Unclear:
+            pass
     side, (below, above) = (high - low) / c.cells, c.margins
     anywhere = network.run((((low, high),) * c.dims,) * n, wide=True)
     rest = 1 - (1 - below - above) ** size  # the share of a cell that is not in its good part
@@ -1348,18 +1518,26 @@ def prove_integral(c, network, target):
     cells = [(cell, network.run(tokens_of([ends[k] for k in cell], c.dims)))
              for cell in product(range(c.cells), repeat=size)]
     allowed, volume, cut = c.bound**p, side**size, 1
-    while count * cut**size <= PIECES:
+    place = f"{c.cells} cells a side, margins {c.margins[0]} and {c.margins[1]}"
+    while True:
         try:
             pieces = [[(low + side * k + side * j / cut, low + side * k + side * (j + 1) / cut) for j in range(cut)]
                       for k in range(c.cells)]
-            found = sum(cell_integral(cell, y, pieces, anywhere, rest, target, c.dims, p) for cell, y in cells) * volume
+            parts = [cell_integral(cell, y, pieces, anywhere, rest, target, c.dims, p) for cell, y in cells]
+            found, left = (sum(sums) * volume for sums in zip(*parts))
             if found <= allowed:
                 return
             reason = f"at most {show(found)} is proved of the integral, which must not exceed {show(allowed)}"
+            if left > allowed:  # however narrowly the target were enclosed
+                raise Rejected("integral", place, reason)
         except Undefined as error:
+            raise Rejected("target", place, f"the target has no value: {error}") from None
+        except Unclear as error:
             reason = f"the target is not shown to have a value everywhere: {error}"
         cut *= 2
-    raise Rejected("integral", f"{c.cells} cells a side, margins {c.margins[0]} and {c.margins[1]}", reason)
+        more = f"pieces of cells, to enclose the target more narrowly; {place}: {reason}"
+        within(count * cut**size, PIECES, more)
+        within(count * cut**size * target.work(n), 8 * STEPS, f"steps of the target on {more}")
 
 
 def tokens_of(numbers, dims):
@@ -1367,21 +1545,26 @@ def tokens_of(numbers, dims):
 
 
 def cell_integral(cell, y, pieces, anywhere, rest, target, dims, p):
-    """What Σ |y - f|^p comes to on a cell, as a share of its volume: on its good part, and on the rest of it."""
-    total, around, count = ZERO, None, 0
+    """What Σ |y - f|^p comes to on a cell, as a share of its volume: on its good part, and on the rest of it.
+
+    At most; and what is left of it however narrowly f were enclosed.
+    """
+    totals, around, count = [ZERO, ZERO], None, 0
     for piece in product(*(pieces[k] for k in cell)):
         f = target.enclose(tokens_of(piece, dims))
-        total, count = total + apart(y, f, p), count + 1
+        totals, count = [total + more for total, more in zip(totals, apart(y, f, p))], count + 1
         around = f if around is None else [[hull(a, b) for a, b in zip(*tokens)] for tokens in zip(around, f)]
-    return total / count + rest * apart(anywhere, around, p)
+    return [total / count + rest * more for total, more in zip(totals, apart(anywhere, around, p))]
 
 
 def apart(y, f, p):
-    return sum(distance(output, value) ** p for outputs, values in zip(y, f) for output, value in zip(outputs, values))
+    pairs = [(output, value) for outputs, values in zip(y, f) for output, value in zip(outputs, values)]
+    return [sum(measure(output, value) ** p for output, value in pairs) for measure in (distance, nearest_distance)]
 
 
 def check(certificate: bytes, target: bytes, weights: bytes) -> Verdict:
     """The verdict on three files, given as bytes."""
+    sys.setrecursionlimit(max(sys.getrecursionlimit(), 20_000))  # what is nested 256 deep is deeper for the interpreter
     try:
         c = read_certificate(certificate)
         for name, data in (("target.json", target), ("model.safetensors", weights)):
@@ -1395,8 +1578,6 @@ def check(certificate: bytes, target: bytes, weights: bytes) -> Verdict:
         return Verdict("rejected", error.obligation, error.place, error.reason)
     except Declined as error:
         return Verdict("declined", "", "", str(error))
-    except RecursionError:
-        return Verdict("declined", "", "", "an expression that is nested too deeply")
     return Verdict("accepted", "", "", claim(c, function))
 
 
@@ -1412,6 +1593,17 @@ def claim(c, target):
     return f"every output is within {show(c.bound)} of the target{other} at {where}, {end}"
 
 
+def read_file(path, limit):
+    """The bytes of a regular file: others may never end. A certificate that is too long is a fault, to be found as one."""
+    if not stat.S_ISREG(path.stat().st_mode):
+        raise OSError(f"cannot read {path}: it is no regular file")
+    with path.open("rb") as file:
+        data = file.read(limit + 1)
+    if len(data) > limit and path.name != "certificate.fwc":
+        raise Declined(f"{path.name} is longer than the limit of {limit} bytes")
+    return data
+
+
 def main():
     parser = argparse.ArgumentParser(description="Checks certificate.fwc of a folder that formwright wrote.")
     parser.add_argument("dir", type=Path)
@@ -1419,8 +1611,10 @@ def main():
     parser.error = lambda message: (print(f"error: {message}", file=sys.stderr), sys.exit(3))
     arguments = parser.parse_args()
     try:
-        names = "certificate.fwc", "target.json", "model.safetensors"
-        verdict = check(*((arguments.dir / name).read_bytes() for name in names))
+        names = ("certificate.fwc", 1 << 24), ("target.json", TEXT), ("model.safetensors", 8 * NUMBERS + TEXT + 8)
+        verdict = check(*(read_file(arguments.dir / name, limit) for name, limit in names))
+    except Declined as error:
+        verdict = Verdict("declined", "", "", str(error))
     except (OSError, MemoryError) as error:
         print(f"error: {error or 'out of memory'}", file=sys.stderr)
         sys.exit(3)

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::number::{Dyadic, Range, is_canonical};
+use crate::number::{Range, Ratio, is_canonical};
 
 /// What a claim ranges over.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,6 +23,8 @@ pub enum Over {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rational {
     text: String,
+    /// The number.
+    pub exact: Ratio,
     /// An interval around it; a point if it is dyadic.
     pub range: Range,
 }
@@ -46,9 +48,22 @@ pub struct Attention {
     pub value_size: usize,
     /// Mixtures or features, of the kinds that have them.
     pub size: usize,
-    /// What each head sees, in each layer of the cycle of connections if there is one.
+    /// What each head sees.
     pub masks: Vec<Mask>,
+    /// The cycle of connections, if there is one: block `b` goes by layer `b` modulo its length.
+    pub cycle: Vec<Arc<Connections>>,
 }
+
+impl Attention {
+    /// What a head of a block sees.
+    pub fn mask(&self, block: usize, head: usize) -> Option<Mask> {
+        let layer = block.checked_rem(self.cycle.len()).and_then(|layer| self.cycle.get(layer));
+        Some(Mask { connections: layer.cloned(), ..self.masks.get(head)?.clone() })
+    }
+}
+
+/// The pairs of a query and a key that it sees.
+pub type Connections = BTreeSet<(usize, usize)>;
 
 /// Which keys a query sees.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,7 +73,7 @@ pub struct Mask {
     /// Whether token 0 is seen in any case.
     pub first: bool,
     /// The pairs of a query and a key that it sees, if the layer has connections.
-    pub connections: Option<Arc<BTreeSet<(usize, usize)>>>,
+    pub connections: Option<Arc<Connections>>,
 }
 
 impl Mask {
@@ -74,6 +89,19 @@ impl Mask {
             && from.is_none_or(|from| from <= k)
             && to.is_none_or(|to| k <= to);
         connected && (within || (self.first && k == 0))
+    }
+
+    /// Whether the query of token `t` of so many sees any key.
+    pub fn sees_some(&self, t: usize, tokens: usize) -> bool {
+        if self.connections.is_some() {
+            return (0..tokens).any(|k| self.sees(t, k));
+        }
+        let whole = |x: usize| i64::try_from(x).unwrap_or(i64::MAX);
+        let [low, high, from, to] = self.limits;
+        let shifted = |limit: Option<i64>| limit.map(|limit| limit.saturating_add(whole(t)));
+        let first = shifted(low).into_iter().chain(from).fold(0, i64::max);
+        let last = shifted(high).into_iter().chain(to).fold(whole(tokens).saturating_sub(1), i64::min);
+        first <= last || (self.first && tokens > 0)
     }
 
     /// Whether something is hidden.
@@ -129,7 +157,12 @@ pub struct Certificate {
 }
 
 /// The longest certificate.
-const LONGEST: usize = 1 << 24;
+pub const LONGEST: usize = 1 << 24;
+
+/// The front of a text that may be long.
+fn cut(text: &str) -> String {
+    text.chars().take(80).collect()
+}
 
 /// The words of the lines, one line after the other.
 struct Lines<'t> {
@@ -145,7 +178,7 @@ impl<'t> Lines<'t> {
         self.number = self.number.saturating_add(1);
         let mut words = line.split(' ');
         if words.next() != Some(first) {
-            return Err(format!("line {} is {line:?}, expected `{first} …`", self.number));
+            return Err(format!("line {} is {:?}, expected `{first} …`", self.number, cut(line)));
         }
         self.words = words.collect();
         self.words.reverse();
@@ -164,7 +197,7 @@ impl<'t> Lines<'t> {
     }
 
     fn fault(&self, word: &str, expected: &str) -> String {
-        format!("line {} has {word:?}, expected {expected}", self.number)
+        format!("line {} has {:?}, expected {expected}", self.number, cut(word))
     }
 
     fn count(&mut self) -> Result<usize, String> {
@@ -176,9 +209,8 @@ impl<'t> Lines<'t> {
 
     fn rational(&mut self) -> Result<Rational, String> {
         let word = self.word()?;
-        let range = Dyadic::parse(word).filter(|_| is_canonical(word));
-        let range = range.ok_or_else(|| self.fault(word, "a rational in lowest terms"))?;
-        Ok(Rational { text: word.to_owned(), range })
+        let exact = Ratio::rational(word).ok_or_else(|| self.fault(word, "a rational in lowest terms"))?;
+        Ok(Rational { text: word.to_owned(), range: exact.range(), exact })
     }
 
     fn limit(&mut self) -> Result<Option<i64>, String> {
@@ -196,8 +228,11 @@ impl<'t> Lines<'t> {
     }
 
     /// One layer of connections.
-    fn connections(&mut self, tokens: usize) -> Result<BTreeSet<(usize, usize)>, String> {
+    fn connections(&mut self, tokens: usize) -> Result<Connections, String> {
         let mut pairs = BTreeSet::new();
+        if tokens == 0 {
+            return Err(format!("line {}: connections of no tokens", self.number));
+        }
         for t in 0..tokens {
             self.line("sees")?;
             pairs.insert((t, self.count()?));
@@ -224,6 +259,7 @@ impl<'t> Lines<'t> {
                     value_size: self.count()?,
                     size: self.count()?,
                     masks: Vec::new(),
+                    cycle: Vec::new(),
                 });
             } else {
                 return Err(format!("line {} has more than a run has", self.number));
@@ -240,11 +276,9 @@ impl<'t> Lines<'t> {
             run.attention.iter_mut().for_each(|attention| attention.masks.push(mask.clone()));
         }
         let follow = self.left.clone().next().is_some_and(|line| line.starts_with("connections "));
-        if let (Some(Attention { masks, .. }), true) = (&mut run.attention, follow) {
-            let plain = std::mem::take(masks);
+        if let (Some(Attention { cycle, .. }), true) = (&mut run.attention, follow) {
             for _ in 0..self.of("connections")? {
-                let layer = Some(Arc::new(self.connections(tokens)?));
-                masks.extend(plain.iter().map(|mask| Mask { connections: layer.clone(), ..mask.clone() }));
+                cycle.push(Arc::new(self.connections(tokens)?));
             }
         }
         Ok(run)
@@ -361,17 +395,16 @@ impl fmt::Display for Certificate {
             }
             run.hidden.iter().try_for_each(|hidden| write!(f, " ff {hidden}"))?;
             writeln!(f)?;
-            let Some(Attention { heads, masks, .. }) = &run.attention else { continue };
-            for Mask { limits, first, .. } in masks.iter().take(*heads) {
+            let Some(Attention { masks, cycle, .. }) = &run.attention else { continue };
+            for Mask { limits, first, .. } in masks {
                 let limit = |limit: &Option<i64>| limit.map_or("*".to_owned(), |limit| limit.to_string());
                 let limits = limits.iter().map(limit).collect::<Vec<_>>().join(" ");
                 writeln!(f, "mask {limits} {}", if *first { "yes" } else { "no" })?;
             }
-            let layers: Vec<_> = masks.iter().step_by((*heads).max(1)).filter_map(|m| m.connections.as_ref()).collect();
-            if !layers.is_empty() {
-                writeln!(f, "connections {}", layers.len())?;
+            if !cycle.is_empty() {
+                writeln!(f, "connections {}", cycle.len())?;
             }
-            for (layer, t) in layers.iter().flat_map(|layer| (0..most).map(move |t| (layer, t))) {
+            for (layer, t) in cycle.iter().flat_map(|layer| (0..most).map(move |t| (layer, t))) {
                 let keys = layer.range((t, 0)..=(t, usize::MAX)).map(|(_, k)| format!(" {k}"));
                 writeln!(f, "sees{}", keys.collect::<String>())?;
             }

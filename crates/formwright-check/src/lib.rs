@@ -9,10 +9,12 @@
 //! | `json.rs`, `certificate.rs`, `weights.rs`, `target.rs` | the strict readers |
 //! | `execute.rs` | all executions of a network at once |
 //! | `sweep.rs` | how far a sweep of shifts can carry tokens |
-//! | `prove.rs` | the obligations |
+//! | `prove.rs` | the obligations, and how much work is done |
+//! | `folder.rs` | the files of a folder |
 
 mod certificate;
 mod execute;
+mod folder;
 mod json;
 mod number;
 mod prove;
@@ -25,6 +27,7 @@ use std::fmt;
 use sha2::{Digest as _, Sha256};
 
 pub use certificate::Certificate;
+pub use folder::check_folder;
 pub use prove::{Accepted, check};
 
 /// The bytes of the files that are checked.

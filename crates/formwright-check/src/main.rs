@@ -4,20 +4,15 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
 
-use formwright_check::{Files, Verdict, check};
+use formwright_check::{Verdict, check_folder};
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [dir] = arguments.as_slice() else {
         return say("usage: fwcheck DIR\nchecks certificate.fwc, target.json and model.safetensors in DIR", 3);
     };
-    let read = |name: &str| {
-        let path = Path::new(dir).join(name);
-        std::fs::read(&path).map_err(|error| format!("error: cannot read {}: {error}", path.display()))
-    };
-    match (read("certificate.fwc"), read("target.json"), read("model.safetensors")) {
-        (Ok(certificate), Ok(target), Ok(weights)) => {
-            let verdict = check(&Files { certificate: &certificate, target: &target, weights: &weights });
+    match check_folder(Path::new(dir)) {
+        Ok(verdict) => {
             let code = match &verdict {
                 Verdict::Accepted(_) => 0,
                 Verdict::Rejected(_) => 1,
@@ -25,7 +20,7 @@ fn main() -> ExitCode {
             };
             say(&verdict.to_string(), code)
         }
-        (Err(error), ..) | (_, Err(error), _) | (.., Err(error)) => say(&error, 3),
+        Err(error) => say(&format!("error: {error}"), 3),
     }
 }
 

@@ -2,11 +2,15 @@
 //!
 //! Sums and products are exact; quotients and functions are rounded outwards. There is no floating-point arithmetic.
 
+mod ratio;
+
 use std::cmp::Ordering;
 use std::ops::{Add, Mul, Neg, Sub};
 
 use dashu_base::{Abs, BitTest, DivEuclid, Gcd, Sign, Signed, SquareRoot, UnsignedAbs};
 use dashu_int::{IBig, UBig};
+
+pub use ratio::Ratio;
 
 /// Binary digits that are kept where results are rounded.
 const DIGITS: i64 = 96;
@@ -129,25 +133,6 @@ impl Dyadic {
         let e = self.e.saturating_sub(other.e).saturating_sub(places);
         Self::new((num << shift(places)).div_euclid(den), e)
     }
-
-    /// A rational or a decimal: `-3`, `2/3`, `0.1`. The text is of any form; what is not a number is none.
-    pub fn parse(text: &str) -> Option<Range> {
-        if text.len() > 4200 {
-            return None;
-        }
-        let (whole, den) = match (text.split_once('/'), text.split_once('.')) {
-            (Some((num, den)), None) => (integer(num)?, integer(den)?),
-            (None, Some((whole, part)))
-                if integer(whole).is_some() && part.bytes().all(|b| b.is_ascii_digit()) && !part.is_empty() =>
-            {
-                (integer(&format!("{whole}{part}"))?, IBig::from(10).pow(part.len()))
-            }
-            (None, None) => (integer(text)?, IBig::ONE),
-            _ => return None,
-        };
-        let (whole, den) = (Self::new(whole, 0), Self::new(den, 0));
-        (den > Self::ZERO).then(|| Range::point(whole).over(&Range::point(den)))?
-    }
 }
 
 fn integer(text: &str) -> Option<IBig> {
@@ -157,6 +142,10 @@ fn integer(text: &str) -> Option<IBig> {
 
 /// Whether a text is a rational in the one form that the certificate has.
 pub fn is_canonical(text: &str) -> bool {
+    // Before anything that takes longer for a longer text.
+    if text.len() > 8194 {
+        return false;
+    }
     let plain = |part: &str| part == "0" || (!part.starts_with('0') && integer(part).is_some());
     let bare = text.strip_prefix('-').unwrap_or(text);
     let (num, den) = bare.split_once('/').map_or((bare, None), |(num, den)| (num, Some(den)));
@@ -401,30 +390,46 @@ impl Range {
         })
     }
 
-    /// Sine (`quarter` 0) or cosine (1): its value at the middle, and a slope of at most 1.
+    /// Sine (`quarter` 0) or cosine (1): its value at the middle, and a slope of at most 1. Far away no more is said than that it lies in `[-1, 1]`.
     pub fn wave(&self, quarter: u64) -> Option<Self> {
         let half = Dyadic::power_of_two(-1);
         let middle = (&(&self.lo + &self.hi) * &half).down(-DIGITS);
         // It is rounded down: the upper end is farther.
         let reach = &self.hi - &middle;
-        if middle.top() > 7 {
-            return None;
+        let unit = Self::around_zero(&Dyadic::ONE);
+        if middle.top() > FARTHEST {
+            return Some(unit);
         }
-        let (x, mut k) = (Self::point(middle), quarter);
-        let square = (&x * &x).tidy();
-        let mut term = if quarter == 0 { x } else { Self::whole(1) };
-        k = 1_u64.saturating_sub(k);
-        let mut sum = term.clone();
-        // Beyond k = |x| terms fall; what is left out is below the first of them.
-        while k < 150 || term.size().top() > -DIGITS {
-            let next = Dyadic::from(k.saturating_add(1).saturating_mul(k.saturating_add(2)));
-            term = (-&(&square * &term).over(&Self::point(next))?).kept()?;
-            sum = (&sum + &term).tidy();
-            k = k.saturating_add(2);
+        // At a part of it below 1, where no digits are lost, from which sin 2x = 2 sin x cos x and cos 2x = 1 - 2 sin² x lead back.
+        let halvings = middle.top().max(0);
+        let part = Self::point(&middle * &Dyadic::power_of_two(halvings.saturating_neg()));
+        let (mut sine, mut cosine) = (wave_series(&part, 0)?, wave_series(&part, 1)?);
+        for _ in 0..halvings {
+            let (product, square) = (&sine * &cosine, sine.power(2)?);
+            sine = (&product + &product).tidy();
+            cosine = (&Self::whole(1) - &(&square + &square)).tidy();
         }
-        let within = &(&sum + &Self::around_zero(&term.size())) + &Self::around_zero(&reach);
-        Some(within.meet(&Self::around_zero(&Dyadic::ONE)))
+        let within = &(if quarter == 0 { sine } else { cosine }) + &Self::around_zero(&reach);
+        Some(within.meet(&unit))
     }
+}
+
+/// Waves are followed up to `2^FARTHEST`.
+const FARTHEST: i64 = 10;
+
+/// Sine (`quarter` 0) or cosine (1) at a number of at most 1 in size, by its series.
+fn wave_series(x: &Range, quarter: u64) -> Option<Range> {
+    let square = (x * x).tidy();
+    let (mut term, mut k) = (if quarter == 0 { x.clone() } else { Range::whole(1) }, 1_u64.saturating_sub(quarter));
+    let mut sum = term.clone();
+    // Terms fall; what is left out is below the first of them.
+    while term.size().top() > DIGITS.saturating_neg() {
+        let next = Dyadic::from(k.saturating_add(1).saturating_mul(k.saturating_add(2)));
+        term = (-&(&square * &term).over(&Range::point(next))?).kept()?;
+        sum = (&sum + &term).tidy();
+        k = k.saturating_add(2);
+    }
+    Some(&sum + &Range::around_zero(&term.size()))
 }
 
 /// `2 artanh(num/den) = 2 Σ r^{2k+1}/(2k+1)` for `|r| ≤ 1/3`.

@@ -5,11 +5,21 @@ use std::fmt;
 
 use crate::certificate::{Certificate, Mask, Over};
 use crate::execute::{Overflow, Program, Value, rounded};
-use crate::number::{Dyadic, Range};
+use crate::number::{Dyadic, Range, Ratio};
 use crate::sweep::sweep;
-use crate::target::{Domain, Target};
+use crate::target::{Domain, Fault, Number, Target};
 use crate::weights::{Layer, Network, Row};
 use crate::{Files, Reason, Verdict, sha256};
+
+/// The longest `target.json`, and the longest header of the tensors.
+pub(crate) const MOST_TEXT: usize = 1 << 24;
+
+/// The most weights.
+pub(crate) const MOST_WEIGHTS: usize = 1 << 23;
+
+/// The most tokens of a sequence, and the most lengths of sequences.
+const MOST_TOKENS: usize = 4096;
+const MOST_LENGTHS: usize = 65;
 
 /// The most sequences, up to symmetry, that are looked at.
 const MOST_CLASSES: usize = 1 << 17;
@@ -17,14 +27,20 @@ const MOST_CLASSES: usize = 1 << 17;
 /// The most tokens of all these sequences together.
 const MOST_PLACES: usize = 1 << 21;
 
-/// The most units that are evaluated, counted as if nothing could be skipped.
+/// The most multiplications of the network, counted as if nothing but resting layers could be skipped.
 const MOST_WORK: usize = 1 << 30;
 
 /// The most values of the target on pieces of cells.
 const MOST_PIECES: usize = 1 << 21;
 
-/// The most operations of the target, counted likewise.
+/// So often cells are cut in half without a gain.
+const IN_VAIN: u8 = 3;
+
+/// The most operations of the target, counted as if none could be skipped.
 const MOST_STEPS: usize = 1 << 27;
+
+/// The most numbers that are kept at a time: of tokens before the first attention, of outputs, of lets.
+const MOST_KEPT: usize = 1 << 22;
 
 /// A claim that is proved. There is no other way to one than [`check`]: it takes what reading the files has established, and a proof.
 #[derive(Clone, Debug)]
@@ -61,6 +77,23 @@ fn rejected(obligation: &'static str, what: impl Into<String>) -> Stop {
 
 fn declined(what: impl Into<String>) -> Stop {
     Stop::Declined(Reason { obligation: "scope", what: what.into() })
+}
+
+/// That there is not more of something than is looked at; else how much there is.
+fn at_most(found: usize, most: usize, of: &str) -> Result<(), Stop> {
+    if found <= most {
+        return Ok(());
+    }
+    let found = if found == usize::MAX { "more than 10^19".to_owned() } else { found.to_string() };
+    Err(declined(format!("{found} {of}, the limit is {most}")))
+}
+
+/// What it means that the target has no value at some inputs: what enclosures leave open is not decided.
+fn valueless(fault: Fault, at: &str) -> Stop {
+    match fault {
+        Fault::Undefined(what) => rejected("target", format!("{at}: {what}")),
+        Fault::Unclear(what) => declined(format!("the target's value {at} is not decided: {what}")),
+    }
 }
 
 fn finite(Overflow(what): Overflow) -> Stop {
@@ -108,6 +141,7 @@ impl Subject {
         }
         shapes(&certificate)?;
         scope(&certificate)?;
+        oversized(files, certificate.double)?;
         let network = Network::read(files.weights, &certificate).map_err(|what| rejected("weights", what))?;
         let target = Target::read(files.target, certificate.dims).map_err(|what| rejected("target", what))?;
         let order_free = target.is_order_free() && keys_ignore_positions(&network);
@@ -129,7 +163,8 @@ impl Subject {
             return wrong(format!("the target is not for {least} to {most} tokens"));
         }
         match (&target.domain, &certificate.over) {
-            (Domain::Interval(low, high), Over::Box) if low.hi < high.lo => {}
+            (Domain::Interval(low, high), Over::Box) if low < high => {}
+            (Domain::Interval(..), Over::Box) => return wrong("an interval without inner points".to_owned()),
             (Domain::Integers(..), Over::Integers | Over::DistinctIntegers(_)) => {}
             (Domain::Interval(..), _) => {
                 return wrong("a claim that is not over a box, about a target on an interval".to_owned());
@@ -138,12 +173,12 @@ impl Subject {
                 return wrong("a claim that is not over integers, about a target on integers".to_owned());
             }
         }
-        for (at, layer) in self.network.layers.iter().enumerate() {
-            let Layer::Attention(heads) = layer else { continue };
+        for (at, run) in certificate.runs.iter().enumerate() {
+            let masks = || run.attention.iter().flat_map(|part| &part.masks);
             // Every limit is hardest to meet for the first token of the fewest, or for the last of the most.
             for (t, tokens) in [(0, least), (most.saturating_sub(1), most)] {
-                if !heads.iter().all(|head| (0..tokens).any(|k| head.mask.sees(t, k))) {
-                    return wrong(format!("layer {at}: token {t} of {tokens} sees nothing"));
+                if !masks().all(|mask| mask.sees_some(t, tokens)) {
+                    return wrong(format!("run {at}: token {t} of {tokens} sees nothing"));
                 }
             }
         }
@@ -174,7 +209,7 @@ impl Subject {
                 self.integral(whole.ok_or_else(|| declined(format!("p = {p} is no integer up to 64")))?)
             }
             (Over::Integers | Over::DistinctIntegers(_), None) => self.points(),
-            (over, _) => Err(declined(format!("claims over {over:?} in this norm are not decided"))),
+            _ => Err(declined("claims of this kind in this norm are not decided")),
         }
     }
 
@@ -192,7 +227,7 @@ impl Subject {
         self.within_limits(lattice.symbols, most)?;
         let program = Program::new(&self.network);
         let starts = self.starts(&program, &lattice, whole)?;
-        let bound = &self.certificate.bound.range.lo;
+        let bound = &self.certificate.bound;
         let mut sequences = 0_usize;
         for tokens in least..=most {
             let classes = self.classes(lattice.symbols, tokens);
@@ -201,28 +236,35 @@ impl Subject {
                 let distinct = class.iter().collect::<BTreeSet<_>>().len() == class.len();
                 for case in self.cases(&program, &starts, class)? {
                     let otherwise = match &self.certificate.over {
-                        Over::DistinctIntegers(value) if !distinct => Some(value.range.clone()),
+                        Over::DistinctIntegers(value) if !distinct => Some(Number::Exact(value.exact.clone())),
                         _ => None,
                     };
                     let inputs: Vec<Vec<Range>> =
                         case.sequence.iter().map(|symbol| lattice.digits(*symbol).map(whole).collect()).collect();
                     let wanted = match otherwise {
                         Some(value) => vec![value; self.certificate.output_dims],
-                        None => self.target.output(&inputs, case.token).map_err(|what| {
-                            rejected("target", format!("at {}, token {}: {what}", shown(&inputs), case.token))
+                        None => self.target.output(&inputs, case.token).map_err(|fault| {
+                            valueless(fault, &format!("at {}, token {}", shown(&inputs), case.token))
                         })?,
                     };
                     for (c, (got, wanted)) in case.output.iter().zip(&wanted).enumerate() {
-                        let off = distance(got, wanted);
-                        if off > *bound {
-                            let (inputs, token) = (shown(&inputs), case.token);
-                            return Err(rejected(
-                                "point",
-                                format!(
-                                    "at {inputs}, token {token}, coordinate {c} the network gives {got} and the target {wanted}: off by up to {off}, claimed at most {bound}"
-                                ),
-                            ));
+                        let off = distance(got, &wanted.range());
+                        if off <= bound.range.lo || is_within(got, wanted, &bound.exact) {
+                            continue;
                         }
+                        let (inputs, token) = (shown(&inputs), case.token);
+                        let known = matches!(wanted, Number::Exact(_));
+                        let wanted = wanted.range();
+                        let told = format!(
+                            "at {inputs}, token {token}, coordinate {c} the network gives {got} and the target {wanted}: off by up to {off}, claimed at most {}",
+                            bound.range.lo
+                        );
+                        // How well the target is enclosed is nothing that the claim could help.
+                        return Err(if known || apart(got, &wanted).lo > bound.range.hi {
+                            rejected("point", told)
+                        } else {
+                            declined(format!("the target is not enclosed well enough: {told}"))
+                        });
                     }
                 }
                 Ok(())
@@ -235,15 +277,29 @@ impl Subject {
     fn integral(&self, p: u32) -> Result<Proof, Stop> {
         let Domain::Interval(low, high) = &self.target.domain else { return Err(declined("no box")) };
         let Certificate { cells, dims, tokens: [tokens, most], margins: [below, above], .. } = &self.certificate;
-        if tokens != most || *cells == 0 {
-            return Err(declined("a box claim for several numbers of tokens, or without a grid"));
+        if tokens != most {
+            return Err(declined("a box claim for several numbers of tokens"));
+        }
+        if *cells == 0 {
+            return Err(declined("a box claim without a grid: its cells are 0"));
         }
         if self.target.resolution().is_some_and(|resolution| resolution != *cells) {
             return Err(declined("a table on another grid than the certificate's"));
         }
         let lattice = Lattice::new(*cells, *dims)?;
         self.within_limits(lattice.symbols, *tokens)?;
-        let unbounded = || rejected("claim", "the box, the bound or a margin is not of a reasonable size");
+        let (low, high) = (&low.range(), &high.range());
+        // What has no value at a corner is not worth a look at cells.
+        for (corner, token) in [low, high].into_iter().flat_map(|corner| (0..*tokens).map(move |t| (corner, t))) {
+            let inputs = vec![vec![corner.clone(); *dims]; *tokens];
+            if let (None, Err(fault @ Fault::Undefined(_))) =
+                (self.target.resolution(), self.target.output(&inputs, token))
+            {
+                return Err(valueless(fault, &format!("at {}, token {token}", shown(&inputs))));
+            }
+        }
+        let unbounded =
+            || declined("the box, the bound or an error, to the power p, is not between 2^-16384 and 2^16384");
         let side = (high - low).over(&Range::whole(*cells)).and_then(Range::kept).ok_or_else(unbounded)?;
         let at = |k: &Range| low + &(&side * k);
         let program = Program::new(&self.network);
@@ -259,43 +315,67 @@ impl Subject {
         let anywhere = self.anywhere(&program, &low.hull(high)).map_err(finite)?;
         let sides = tokens.saturating_mul(*dims);
         let power = |x: &Range, k: usize| x.power(u32::try_from(k).unwrap_or(u32::MAX)).ok_or_else(unbounded);
-        let (share, volume) = (&one - &power(&good, sides)?, power(&side, sides)?.hi);
+        let (share, volume) = (&one - &power(&good, sides)?, power(&side, sides)?);
         let all_cells = power(&Range::whole(lattice.symbols), *tokens)?;
-        let claimed = Range::point(self.certificate.bound.range.lo.positive()).power(p).ok_or_else(unbounded)?.lo;
-        let mut pieces = 1_usize;
+        let claimed = self.certificate.bound.range.power(p).ok_or_else(unbounded)?;
+        let (mut pieces, mut least, mut in_vain): (usize, Option<Dyadic>, u8) = (1, None, 0);
         loop {
-            let sums = in_parallel(&cases, |cases| self.cell(cases, &lattice, pieces, p, &at))?;
-            let (mut total, mut seen): (Range, Vec<Range>) = (Range::ZERO, Vec::new());
-            for (sum, ranges) in sums {
-                total = (&total + &sum).tidy();
-                seen =
-                    if seen.is_empty() { ranges } else { seen.iter().zip(&ranges).map(|(a, b)| a.hull(b)).collect() };
-            }
-            let mut rest = Range::ZERO;
-            for (got, wanted) in anywhere.iter().zip(&seen) {
-                rest = &rest + &Range::point(distance(got, wanted)).power(p).ok_or_else(unbounded)?;
-            }
-            let rest = &(&(&rest * &Range::whole(*tokens)) * &all_cells) * &share;
-            let proved = (&(&total + &rest) * &Range::point(volume.clone())).tidy().hi;
-            if proved <= claimed {
-                let (cells, parts) = (classes.len(), pieces);
-                return Ok(Proof { summary: format!("{cells} cells up to symmetry, in {parts} pieces a side") });
-            }
+            in_vain = in_vain.saturating_add(1);
+            let failed = match in_parallel(&cases, |cases| self.cell(cases, &lattice, pieces, p, &at)) {
+                Ok(sums) => {
+                    let (mut total, mut seen): (Range, Vec<Range>) = (Range::ZERO, Vec::new());
+                    for (sum, ranges) in sums {
+                        total = (&total + &sum).tidy();
+                        let both = || seen.iter().zip(&ranges).map(|(a, b)| a.hull(b)).collect();
+                        seen = if seen.is_empty() { ranges } else { both() };
+                    }
+                    let mut rest = Range::ZERO;
+                    for (got, wanted) in anywhere.iter().zip(&seen) {
+                        rest = &rest + &apart(got, wanted).power(p).ok_or_else(unbounded)?;
+                    }
+                    let rest = &(&(&rest * &Range::whole(*tokens)) * &all_cells) * &share;
+                    let proved = (&(&total + &rest) * &volume).tidy();
+                    if proved.hi <= claimed.lo {
+                        let (cells, parts) = (classes.len(), pieces);
+                        return Ok(Proof {
+                            summary: format!("{cells} cells up to symmetry, in {parts} pieces a side"),
+                        });
+                    }
+                    let told = format!(
+                        "the error to the power {p} is at most {}, of which {} beyond the good parts of cells; the claimed bound to that power is {}",
+                        proved.hi,
+                        (&rest * &volume).tidy().hi,
+                        claimed.lo
+                    );
+                    if least.as_ref().is_none_or(|least| proved.hi < *least) {
+                        (least, in_vain) = (Some(proved.hi), 0);
+                    }
+                    // More pieces do not help.
+                    if proved.lo > claimed.hi {
+                        return Err(rejected("integral", told));
+                    }
+                    told
+                }
+                Err(Stop::Declined(Reason { what, .. })) => what,
+                Err(stop) => return Err(stop),
+            };
             let next = pieces.saturating_mul(2);
-            let work = next
-                .checked_pow(u32::try_from(sides).unwrap_or(u32::MAX))
-                .and_then(|all| all.checked_mul(classes.len()));
-            // More pieces do not help.
-            let lost = &total.lo.max(rest.lo.clone()) * &volume > claimed;
-            let most = MOST_PIECES.min(MOST_STEPS.checked_div(self.target.work(*tokens)).unwrap_or(0));
-            if work.is_none_or(|work| work > most) || self.target.resolution().is_some() || lost {
-                return Err(rejected(
-                    "integral",
-                    format!(
-                        "the error to the power {p} is at most {proved}, of which {} beyond the good parts of cells; the claimed bound to that power is {claimed}",
-                        (&rest * &Range::point(volume)).tidy().hi
-                    ),
-                ));
+            let all = next.saturating_pow(u32::try_from(sides).unwrap_or(u32::MAX)).saturating_mul(classes.len());
+            let steps = all.saturating_mul(self.target.work(*tokens));
+            if self.target.resolution().is_some() {
+                return Err(declined(failed));
+            }
+            if in_vain > IN_VAIN {
+                return Err(declined(format!("{failed}; smaller pieces of cells, {pieces} a side, did not help")));
+            }
+            let limits = [(all, MOST_PIECES, "pieces of cells"), (steps, MOST_STEPS, "steps of the target")];
+            for (found, most, of) in limits {
+                at_most(found, most, of).map_err(|stop| match stop {
+                    Stop::Declined(Reason { what, .. }) => {
+                        declined(format!("{failed}; to enclose the target more narrowly takes {what}"))
+                    }
+                    stop => stop,
+                })?;
             }
             pieces = next;
         }
@@ -310,7 +390,7 @@ impl Subject {
         p: u32,
         at: &(impl Fn(&Range) -> Range + Sync),
     ) -> Result<(Range, Vec<Range>), Stop> {
-        let unbounded = || rejected("integral", "a distance is not of a reasonable size");
+        let unbounded = || declined("an error, to the power p, is not below 2^16384");
         let (mut total, mut seen) = (Range::ZERO, Vec::new());
         for case in cases {
             let cell: Vec<Vec<usize>> = case.sequence.iter().map(|symbol| lattice.digits(*symbol).collect()).collect();
@@ -337,9 +417,12 @@ impl Subject {
                 let slices: Vec<&[usize]> = cell.iter().map(Vec::as_slice).collect();
                 let wanted = match self.target.entry(&slices, case.token) {
                     Some(entry) => entry,
-                    None => self.target.output(&inputs, case.token).map_err(|what| {
-                        rejected("target", format!("on {}, token {}: {what}", shown(&inputs), case.token))
-                    })?,
+                    None => {
+                        let output = self.target.output(&inputs, case.token);
+                        let output = output
+                            .map_err(|fault| valueless(fault, &format!("on {}, token {}", shown(&inputs), case.token)));
+                        output?.iter().map(Number::range).collect()
+                    }
                 };
                 for (got, wanted) in case.output.iter().zip(&wanted) {
                     let power = apart(got, wanted).power(p).ok_or_else(unbounded)?;
@@ -421,28 +504,50 @@ impl Subject {
 
     /// That sequences of so many tokens, and thus of fewer, are not more work than is done.
     fn within_limits(&self, symbols: usize, tokens: usize) -> Result<(), Stop> {
-        let (mut classes, most) = (1_usize, MOST_CLASSES.min(MOST_PLACES.checked_div(tokens).unwrap_or(0)));
+        let alike = if self.order_free { " up to their order" } else { "" };
+        let mut classes = 1_usize;
         for k in 0..tokens {
             // There are C(s+k, k+1) multisets of k + 1 of s symbols.
             let multisets = classes.saturating_mul(symbols.saturating_add(k)).checked_div(k.saturating_add(1));
-            classes = multisets.filter(|_| self.order_free).unwrap_or(classes.saturating_mul(symbols));
-            if classes > most {
-                return Err(declined(format!("more than {most} sequences of {tokens} tokens up to symmetry")));
-            }
+            let more = multisets.filter(|_| self.order_free).unwrap_or(classes.saturating_mul(symbols));
+            // Beyond what can be counted it does not fall again.
+            classes = if classes == usize::MAX { classes } else { more };
         }
-        let units = self.network.layers.iter().map(|layer| match layer {
-            Layer::Attention(heads) => heads.iter().filter(|head| !head.is_zero()).count().saturating_mul(tokens),
-            Layer::FeedForward { units, .. } => units.len(),
-        });
-        let work = units.fold(1_usize, usize::saturating_add).saturating_mul(tokens).saturating_mul(classes);
-        let cases = symbols.min(tokens).saturating_mul(if self.by_place() { tokens } else { 1 });
-        let steps = self.target.work(tokens).saturating_mul(cases).saturating_mul(classes);
-        if work > MOST_WORK || steps > MOST_STEPS {
-            return Err(declined(format!(
-                "{classes} sequences of {tokens} tokens are {work} units of the network and {steps} steps of the target, more than {MOST_WORK} and {MOST_STEPS}"
-            )));
+        let of = format!("sequences of {tokens} of {symbols} tokens{alike}");
+        at_most(classes, MOST_CLASSES, &of)?;
+        at_most(classes.saturating_mul(tokens), MOST_PLACES, &format!("tokens of all {of}"))?;
+        let Network { layers, positions, embed, read_out, .. } = &self.network;
+        let positions = positions.len().max(1);
+        // Of a sequence up to its order only different tokens are followed, at every position.
+        let followed = if self.order_free { symbols.min(tokens).saturating_mul(positions) } else { tokens };
+        let sum = |layers: &[Layer]| layers.iter().map(|layer| layer.work(tokens)).fold(1, usize::saturating_add);
+        let ends = [embed, read_out].into_iter().flatten().map(|row| row.weights.len()).fold(0, usize::saturating_add);
+        let (first, behind) = layers.split_at_checked(self.forward_end()).unwrap_or((layers, &[]));
+        let starts = symbols.saturating_mul(positions);
+        let work = sum(first).saturating_add(ends).saturating_mul(starts);
+        let work =
+            work.saturating_add(sum(behind).saturating_add(ends).saturating_mul(followed).saturating_mul(classes));
+        at_most(work, MOST_WORK, &format!("multiplications of the network at {classes} {of}"))?;
+        let cases =
+            symbols.min(tokens).saturating_mul(if self.by_place() { tokens } else { 1 }).saturating_mul(classes);
+        let steps = self.target.work(tokens).saturating_mul(cases);
+        at_most(steps, MOST_STEPS, &format!("steps of the target at {classes} {of}"))?;
+        at_most(
+            starts.saturating_mul(embed.len()),
+            MOST_KEPT,
+            &format!("numbers of {symbols} tokens at {positions} positions"),
+        )?;
+        at_most(self.target.kept(tokens), MOST_KEPT, &format!("values of lets at {tokens} tokens"))?;
+        if self.certificate.over == Over::Box {
+            let kept = self.certificate.output_dims.saturating_add(tokens).saturating_mul(cases);
+            at_most(kept, MOST_KEPT, &format!("inputs and outputs of {classes} {of}"))?;
         }
         Ok(())
+    }
+
+    /// How many feed-forward layers stand before the first attention.
+    fn forward_end(&self) -> usize {
+        self.network.layers.iter().take_while(|layer| matches!(layer, Layer::FeedForward { .. })).count()
     }
 
     /// Whether outputs are looked at for every place of a token.
@@ -525,7 +630,8 @@ impl Lattice {
     fn new(side: usize, dims: usize) -> Result<Self, Stop> {
         let symbols =
             u32::try_from(dims).ok().and_then(|dims| side.checked_pow(dims)).filter(|symbols| *symbols <= MOST_CLASSES);
-        let symbols = symbols.ok_or_else(|| declined(format!("{side}^{dims} tokens, more than {MOST_CLASSES}")))?;
+        let symbols =
+            symbols.ok_or_else(|| declined(format!("{side}^{dims} different tokens, the limit is {MOST_CLASSES}")))?;
         Ok(Self { side, dims, symbols })
     }
 
@@ -551,6 +657,15 @@ fn arrangements(sorted: &[usize]) -> Dyadic {
         orders = longer.over(&Range::whole(same)).unwrap_or(longer);
     }
     orders.hi
+}
+
+/// Whether no number of a range is farther than a bound from another one, exactly.
+fn is_within(got: &Range, wanted: &Number, bound: &Ratio) -> bool {
+    let (low, high) = match wanted {
+        Number::Exact(exact) => (exact.clone(), exact.clone()),
+        Number::Within(range) => (Ratio::of(&range.lo), Ratio::of(&range.hi)),
+    };
+    Ratio::of(&got.hi).minus(&low) <= *bound && high.minus(&Ratio::of(&got.lo)) <= *bound
 }
 
 /// How far two numbers in these ranges can be apart.
@@ -581,8 +696,8 @@ fn shapes(certificate: &Certificate) -> Result<(), Stop> {
         return wrong("positions for another number of tokens");
     }
     let [below, above] = &margins;
-    let cut = &below.range.hi + &above.range.hi;
-    if [bound, below, above].into_iter().any(|number| number.range.lo.is_negative()) || cut > Dyadic::ONE {
+    let cut = below.exact.plus(&above.exact);
+    if [bound, below, above].into_iter().any(|number| number.exact.is_negative()) || cut > Ratio::ONE {
         return wrong("a bound or a margin below 0, or margins above 1");
     }
     let attention = runs.iter().filter_map(|run| run.attention.as_ref());
@@ -593,7 +708,7 @@ fn shapes(certificate: &Certificate) -> Result<(), Stop> {
             return wrong("attention without heads, or with sizes that its kind does not have");
         }
         let masked = |mask: &Mask| part.kind != "softmax" || least != most || mask.limits != [None; 4] || mask.first;
-        if part.masks.iter().any(|mask| mask.connections.is_some() && masked(mask)) {
+        if !part.cycle.is_empty() && part.masks.iter().any(masked) {
             return wrong("connections besides masks, for several numbers of tokens, or without softmax");
         }
     }
@@ -607,6 +722,7 @@ fn scope(certificate: &Certificate) -> Result<(), Stop> {
         return Err(declined(format!("the badge is {badge}; only certified claims are checked")));
     }
     if let Some(assumption) = assumptions.first() {
+        let assumption: String = assumption.chars().take(200).collect();
         return Err(declined(format!("the claim rests on an assumption: {assumption}")));
     }
     let mut attention = runs.iter().filter_map(|run| run.attention.as_ref());
@@ -620,10 +736,20 @@ fn scope(certificate: &Certificate) -> Result<(), Stop> {
     if *over == Over::Box && hides {
         return Err(declined("a box claim for a network with masks is not decided"));
     }
-    if most.saturating_sub(*least) > 64 || *most > 4096 {
-        return Err(declined("more than 64 lengths, or more than 4096 tokens"));
-    }
-    Ok(())
+    at_most(*most, MOST_TOKENS, "tokens")?;
+    at_most(most.saturating_sub(*least).saturating_add(1), MOST_LENGTHS, "lengths of sequences")
+}
+
+/// That the files are not longer than what is read.
+fn oversized(files: &Files<'_>, double: bool) -> Result<(), Stop> {
+    at_most(files.target.len(), MOST_TEXT, "bytes of target.json")?;
+    let header = files.weights.first_chunk::<8>().map_or(0, |length| u64::from_le_bytes(*length));
+    let header = usize::try_from(header).unwrap_or(usize::MAX);
+    // A header that is longer than its file is a fault, and found as such.
+    let data = files.weights.len().saturating_sub(8).checked_sub(header);
+    let Some(data) = data else { return Ok(()) };
+    at_most(header, MOST_TEXT, "bytes of the header of model.safetensors")?;
+    at_most(data.checked_div(if double { 8 } else { 4 }).unwrap_or(0), MOST_WEIGHTS, "weights")
 }
 
 /// Whether no head is masked, no layer has connections, and no key and no value reads what depends on a position.

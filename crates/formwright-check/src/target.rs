@@ -1,19 +1,21 @@
 //! `target.json`: the function, and where its values lie on a box of inputs.
 
+use std::collections::BTreeMap;
+
 use crate::json::Json;
-use crate::number::{Dyadic, Range, is_canonical};
+use crate::number::{Dyadic, Range, Ratio};
 
 /// An expression. Its words are those of the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Expr {
-    Number(Range),
+    Number(Number),
     /// `token`, `index`, `running` or `length`.
     Word(String),
     Gather(Option<usize>, Box<Expr>),
     Bound(usize),
     Coordinate(Box<Expr>, usize),
     Power(Box<Expr>, u32),
-    Table(Box<Expr>, Vec<Range>),
+    Table(Box<Expr>, Vec<Number>),
     Sort(Box<Expr>),
     /// An operator, a comparison or a function.
     Apply(String, Vec<Expr>),
@@ -24,7 +26,7 @@ enum Expr {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Domain {
     /// The interval between two numbers.
-    Interval(Range, Range),
+    Interval(Ratio, Ratio),
     /// The integers from the first on, before the second.
     Integers(i64, i64),
 }
@@ -32,7 +34,7 @@ pub enum Domain {
 #[derive(Clone, Debug)]
 enum Definition {
     Table { resolution: usize, values: Vec<Range> },
-    Expression { lets: Vec<Expr>, each: bool, body: Vec<Expr> },
+    Expression { lets: Vec<Expr>, whole: Vec<bool>, each: bool, body: Vec<Expr> },
 }
 
 /// A target, for tokens of so many coordinates.
@@ -49,10 +51,140 @@ pub struct Target {
     definition: Definition,
 }
 
-/// What an expression is: a number, or a condition that holds always, never or perhaps.
-enum Meaning {
-    Number(Range),
-    Condition(Option<bool>),
+/// A value: exact where that can be, else between two numbers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Number {
+    /// This number.
+    Exact(Ratio),
+    /// Some number of a range with more than one.
+    Within(Range),
+}
+
+/// Why there is no value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// There is none for any input that is meant.
+    Undefined(String),
+    /// Enclosures do not decide whether there is one, or are too large.
+    Unclear(String),
+}
+
+type Outcome<T> = Result<T, Fault>;
+
+fn undefined<T>(what: impl Into<String>) -> Outcome<T> {
+    Err(Fault::Undefined(what.into()))
+}
+
+fn unclear<T>(what: impl Into<String>) -> Outcome<T> {
+    Err(Fault::Unclear(what.into()))
+}
+
+impl Number {
+    fn of(range: Range) -> Self {
+        if range.is_point() { Self::Exact(Ratio::of(&range.lo)) } else { Self::Within(range) }
+    }
+
+    fn whole(x: usize) -> Self {
+        Self::Exact(Ratio::whole(x))
+    }
+
+    /// The same, rounded outwards if it is long.
+    fn kept(self) -> Option<Self> {
+        match self {
+            Self::Exact(ratio) if ratio.is_short() => Some(Self::Exact(ratio)),
+            long => long.range().kept().map(Self::of),
+        }
+    }
+
+    /// Where it lies.
+    pub fn range(&self) -> Range {
+        match self {
+            Self::Exact(ratio) => ratio.range(),
+            Self::Within(range) => range.clone(),
+        }
+    }
+
+    fn exact(&self) -> Option<&Ratio> {
+        if let Self::Exact(ratio) = self { Some(ratio) } else { None }
+    }
+
+    /// Whether it is one number, and this one.
+    fn is(&self, wanted: &Ratio) -> bool {
+        self.exact() == Some(wanted)
+    }
+
+    /// One of two: the same if they are.
+    fn hull(&self, other: &Self) -> Self {
+        if self == other { self.clone() } else { Self::of(self.range().hull(&other.range())) }
+    }
+
+    /// Something of one number, exactly or by ranges.
+    fn map(&self, exact: impl Fn(&Ratio) -> Ratio, range: impl Fn(&Range) -> Range) -> Self {
+        match self {
+            Self::Exact(a) => Self::Exact(exact(a)),
+            Self::Within(a) => Self::of(range(a)),
+        }
+    }
+
+    /// Something of two numbers.
+    fn with(
+        &self,
+        other: &Self,
+        exact: impl Fn(&Ratio, &Ratio) -> Ratio,
+        range: impl Fn(&Range, &Range) -> Range,
+    ) -> Self {
+        match (self, other) {
+            (Self::Exact(a), Self::Exact(b)) => Self::Exact(exact(a, b)),
+            _ => Self::of(range(&self.range(), &other.range())),
+        }
+    }
+
+    fn plus(&self, other: &Self) -> Self {
+        self.with(other, Ratio::plus, |a, b| a + b)
+    }
+
+    fn minus(&self, other: &Self) -> Self {
+        self.with(other, Ratio::minus, |a, b| a - b)
+    }
+
+    fn times(&self, other: &Self) -> Self {
+        self.with(other, Ratio::times, |a, b| a * b)
+    }
+
+    fn over(&self, other: &Self) -> Option<Self> {
+        match (self, other) {
+            (Self::Exact(a), Self::Exact(b)) => a.over(b).map(Self::Exact),
+            _ => self.range().over(&other.range()).map(Self::of),
+        }
+    }
+
+    fn power(&self, k: u32) -> Option<Self> {
+        let exact = self.exact().and_then(|ratio| ratio.power(k)).map(Self::Exact);
+        exact.or_else(|| self.range().power(k).map(Self::of))
+    }
+
+    fn max(&self, other: &Self) -> Self {
+        self.with(other, |a, b| a.max(b).clone(), Range::max)
+    }
+
+    fn min(&self, other: &Self) -> Self {
+        self.with(other, |a, b| a.min(b).clone(), Range::min)
+    }
+
+    fn floor(&self) -> Self {
+        self.map(Ratio::floor, Range::floor)
+    }
+
+    /// Whether every number of it is at most 0, or below it.
+    fn at_most_zero(&self, strictly: bool) -> bool {
+        let range = self.range();
+        range.hi.is_negative() || (!strictly && range.hi.is_zero())
+    }
+
+    /// A function that is exact at one place, `f(at) = value`, and enclosed elsewhere.
+    fn function(&self, at: &Ratio, value: Ratio, f: impl Fn(&Range) -> Option<Range>) -> Option<Self> {
+        if self.is(at) { Some(Self::Exact(value)) } else { f(&self.range()).map(Self::of) }
+    }
 }
 
 const OPERATORS: [&str; 5] = ["add", "sub", "mul", "div", "mod"];
@@ -61,70 +193,136 @@ const FUNCTIONS: [(usize, &[&str]); 3] =
     [(1, &["exp", "log", "sqrt", "tanh", "sin", "cos", "abs", "relu", "floor"]), (2, &["min", "max"]), (3, &["clamp"])];
 const AGGREGATES: [&str; 6] = ["sum", "mean", "var", "max", "min", "count"];
 
-fn wrong<T>(what: &str, found: &Json) -> Result<T, String> {
-    let shown: String = format!("{found:?}").chars().take(120).collect();
-    Err(format!("expected {what}, found {shown}"))
+fn wrong<T>(what: &str, found: &Json<'_>) -> Result<T, String> {
+    Err(format!("expected {what}, found {}", found.brief()))
 }
 
-fn number(value: &Json) -> Result<Range, String> {
-    let (Json::Number(text) | Json::Text(text)) = value else { return wrong("a number", value) };
-    let plain = text.contains('.') || is_canonical(text);
-    Dyadic::parse(text).filter(|_| plain).map_or_else(|| wrong("a rational in lowest terms, or a decimal", value), Ok)
+/// A number in a text.
+fn ratio(value: &Json<'_>) -> Result<Ratio, String> {
+    let number = value.text().and_then(Ratio::number);
+    number.map_or_else(|| wrong("a text with a rational in lowest terms, or a decimal", value), Ok)
 }
 
-fn boxed(value: &Json, names: &[String]) -> Result<Box<Expr>, String> {
-    expression(value, names).map(Box::new)
+/// The same, to compute with: a long one lies between two others.
+fn number(value: &Json<'_>) -> Result<Number, String> {
+    let ratio = ratio(value)?;
+    Ok(if ratio.is_short() { Number::Exact(ratio) } else { Number::of(ratio.range()) })
 }
 
-fn expression(value: &Json, names: &[String]) -> Result<Expr, String> {
-    if let Some(word @ ("token" | "index" | "running" | "length")) = value.text() {
-        return Ok(Expr::Word(word.to_owned()));
+/// What expressions can speak of.
+struct Scope {
+    /// The lets so far.
+    names: BTreeMap<String, usize>,
+    dims: usize,
+}
+
+impl Scope {
+    fn boxed(&self, value: &Json<'_>, inside: bool) -> Result<Box<Expr>, String> {
+        self.number(value, inside).map(Box::new)
     }
-    let Some([(kind, inner)]) = value.object() else { return wrong("an expression", value) };
-    let name = |value: &Json| {
-        let place = value.text().and_then(|name| names.iter().position(|known| known == name));
+
+    fn name(&self, value: &Json<'_>) -> Result<usize, String> {
+        let place = value.text().and_then(|name| self.names.get(name).copied());
         place.map_or_else(|| wrong("the name of a let before", value), Ok)
-    };
-    let all = |list: &[Json]| list.iter().map(|value| expression(value, names)).collect::<Result<Vec<_>, _>>();
-    match (kind.as_str(), inner.list().unwrap_or(&[])) {
-        ("number", _) if inner.text().is_some() => number(inner).map(Expr::Number),
-        ("gather", _) => Ok(Expr::Gather(None, boxed(inner, names)?)),
-        ("gather-bound", [bound, index]) => Ok(Expr::Gather(Some(name(bound)?), boxed(index, names)?)),
-        ("bound", _) => name(inner).map(Expr::Bound),
-        ("coordinate", [of, k]) => {
-            let k = k.count().map_or_else(|| wrong("a coordinate", k), Ok)?;
-            Ok(Expr::Coordinate(boxed(of, names)?, k))
+    }
+
+    fn coordinate(&self, value: &Json<'_>) -> Result<usize, String> {
+        let k = value.count().map_or_else(|| wrong("a coordinate", value), Ok)?;
+        if k < self.dims { Ok(k) } else { Err(format!("coordinate {k}, and tokens have {}", self.dims)) }
+    }
+
+    /// What `sort` takes: the token, a let, or a coordinate of one.
+    fn sortable(&self, value: &Json<'_>) -> Result<(), String> {
+        let Some([(kind, inner)]) = value.object() else {
+            return if value.text() == Some("token") {
+                Ok(())
+            } else {
+                wrong("the token, a let or a coordinate", value)
+            };
+        };
+        match (kind.as_ref(), inner.list()) {
+            ("bound", _) => Ok(()),
+            ("coordinate", Some([of, _])) if of.get("coordinate").is_none() => self.sortable(of),
+            _ => wrong("the token, a let or a coordinate of one, to be sorted", value),
         }
-        ("power", [base, k]) => {
-            let k = k.count().and_then(|k| u32::try_from(k).ok()).filter(|k| *k <= 4096);
-            Ok(Expr::Power(boxed(base, names)?, k.map_or_else(|| wrong("an exponent up to 4096", inner), Ok)?))
+    }
+
+    /// An expression that stands for a number, inside of an aggregate or not.
+    fn number(&self, value: &Json<'_>, inside: bool) -> Result<Expr, String> {
+        match value.text() {
+            Some("running") if !inside => return Err("a running token outside of an aggregate".to_owned()),
+            Some(word @ ("token" | "index" | "running" | "length")) => return Ok(Expr::Word(word.to_owned())),
+            _ => {}
         }
-        ("table", [index, entries]) => {
-            let entries = entries.list().map_or_else(|| wrong("a list", entries), Ok)?;
-            Ok(Expr::Table(boxed(index, names)?, entries.iter().map(number).collect::<Result<_, _>>()?))
+        let Some([(kind, inner)]) = value.object() else { return wrong("an expression", value) };
+        let of = |value: &Json<'_>| self.number(value, inside);
+        match (kind.as_ref(), inner.list().unwrap_or(&[])) {
+            ("number", _) => number(inner).map(Expr::Number),
+            ("gather", _) => Ok(Expr::Gather(None, self.boxed(inner, inside)?)),
+            ("gather-bound", [bound, index]) => Ok(Expr::Gather(Some(self.name(bound)?), self.boxed(index, inside)?)),
+            ("bound", _) => self.name(inner).map(Expr::Bound),
+            ("coordinate", [of, k]) => {
+                let k = self.coordinate(k)?;
+                Ok(Expr::Coordinate(self.boxed(of, inside)?, k))
+            }
+            ("power", [base, k]) => {
+                let k = k.count().and_then(|k| u32::try_from(k).ok()).filter(|k| *k <= 4096);
+                let k = k.map_or_else(|| wrong("an exponent up to 4096", inner), Ok)?;
+                Ok(Expr::Power(self.boxed(base, inside)?, k))
+            }
+            ("table", [index, entries]) => {
+                let entries = entries.list().map_or_else(|| wrong("a list", entries), Ok)?;
+                let entries = entries.iter().map(number).collect::<Result<_, _>>()?;
+                Ok(Expr::Table(self.boxed(index, inside)?, entries))
+            }
+            // It is taken at every token, which none runs over.
+            ("sort", _) => {
+                self.sortable(inner)?;
+                Ok(Expr::Sort(self.boxed(inner, false)?))
+            }
+            ("negate", _) => Ok(Expr::Apply("negate".to_owned(), vec![of(inner)?])),
+            ("if", [condition, a, b]) => {
+                Ok(Expr::Apply("if".to_owned(), vec![self.condition(condition, inside)?, of(a)?, of(b)?]))
+            }
+            ("binary", [op, a, b]) => {
+                let op = op.text().filter(|op| OPERATORS.contains(op)).map_or_else(|| wrong("an operator", op), Ok)?;
+                Ok(Expr::Apply(op.to_owned(), vec![of(a)?, of(b)?]))
+            }
+            ("call", [f, arguments]) => {
+                let arguments = arguments.list().map_or_else(|| wrong("arguments", arguments), Ok)?;
+                let takes =
+                    |f: &str| FUNCTIONS.iter().any(|(count, names)| *count == arguments.len() && names.contains(&f));
+                let known = f.text().filter(|f| takes(f));
+                let f = known.map_or_else(|| wrong("a function with its arguments", f), Ok)?;
+                Ok(Expr::Apply(f.to_owned(), arguments.iter().map(of).collect::<Result<_, _>>()?))
+            }
+            ("aggregate", [f, of, filter]) => {
+                let f = f.text().filter(|f| AGGREGATES.contains(f)).map_or_else(|| wrong("an aggregate", f), Ok)?;
+                let of = if f == "count" { self.condition(of, true) } else { self.number(of, true) };
+                let filter = match filter {
+                    Json::Word("null") => None,
+                    filter => Some(Box::new(self.condition(filter, true)?)),
+                };
+                Ok(Expr::Aggregate(f.to_owned(), Box::new(of?), filter))
+            }
+            _ => wrong("an expression that is a number", value),
         }
-        ("sort", _) => Ok(Expr::Sort(boxed(inner, names)?)),
-        ("negate" | "not", _) => Ok(Expr::Apply(kind.clone(), vec![expression(inner, names)?])),
-        ("and" | "or", [_, _]) | ("if", [_, _, _]) => Ok(Expr::Apply(kind.clone(), all(inner.list().unwrap_or(&[]))?)),
-        ("binary" | "compare", [op, a, b]) => {
-            let known: &[&str] = if kind == "binary" { &OPERATORS } else { &COMPARISONS };
-            let op = op.text().filter(|op| known.contains(op)).map_or_else(|| wrong("an operator", op), Ok)?;
-            Ok(Expr::Apply(op.to_owned(), vec![expression(a, names)?, expression(b, names)?]))
-        }
-        ("call", [f, arguments]) => {
-            let arguments = arguments.list().map_or_else(|| wrong("arguments", arguments), Ok)?;
-            let takes =
-                |f: &str| FUNCTIONS.iter().any(|(count, names)| *count == arguments.len() && names.contains(&f));
-            let known = f.text().filter(|f| takes(f));
-            let f = known.map_or_else(|| wrong("a function with its arguments", f), Ok)?;
-            Ok(Expr::Apply(f.to_owned(), all(arguments)?))
-        }
-        ("aggregate", [f, of, filter]) => {
-            let f = f.text().filter(|f| AGGREGATES.contains(f)).map_or_else(|| wrong("an aggregate", f), Ok)?;
-            let filter = if *filter == Json::Word("null") { None } else { Some(boxed(filter, names)?) };
-            Ok(Expr::Aggregate(f.to_owned(), boxed(of, names)?, filter))
-        }
-        _ => wrong("an expression", value),
+    }
+
+    /// An expression that holds or does not.
+    fn condition(&self, value: &Json<'_>, inside: bool) -> Result<Expr, String> {
+        let Some([(kind, inner)]) = value.object() else { return wrong("a condition", value) };
+        let parts = match (kind.as_ref(), inner.list().unwrap_or(&[])) {
+            ("not", _) => vec![self.condition(inner, inside)?],
+            ("and" | "or", [a, b]) => vec![self.condition(a, inside)?, self.condition(b, inside)?],
+            ("compare", [op, a, b]) => {
+                let op = op.text().filter(|op| COMPARISONS.contains(op));
+                let op = op.map_or_else(|| wrong("a comparison", inner), Ok)?;
+                return Ok(Expr::Apply(op.to_owned(), vec![self.number(a, inside)?, self.number(b, inside)?]));
+            }
+            _ => return wrong("a condition", value),
+        };
+        Ok(Expr::Apply(kind.clone().into_owned(), parts))
     }
 }
 
@@ -171,13 +369,13 @@ impl Expr {
         })
     }
 
-    /// Whether its value is a whole number, whatever the inputs.
-    fn is_whole(&self, lets: &[Self]) -> bool {
-        let whole = |range: &Range| range.is_point() && *range == range.floor();
+    /// Whether its value is a whole number, whatever the inputs; of the lets that is known.
+    fn is_whole(&self, lets: &[bool]) -> bool {
+        let whole = |number: &Number| number.exact().is_some_and(Ratio::is_whole);
         match self {
-            Self::Number(range) => whole(range),
+            Self::Number(number) => whole(number),
             Self::Word(word) => word != "token",
-            Self::Bound(of) | Self::Gather(Some(of), _) => lets.get(*of).is_some_and(|value| value.is_whole(lets)),
+            Self::Bound(of) | Self::Gather(Some(of), _) => lets.get(*of).copied().unwrap_or(false),
             Self::Gather(None, _) => false,
             Self::Coordinate(e, _) | Self::Power(e, _) | Self::Sort(e) => e.is_whole(lets),
             Self::Table(_, entries) => entries.iter().all(whole),
@@ -205,74 +403,73 @@ impl Expr {
     }
 }
 
-fn fields(value: &Json, known: &[&str]) -> Result<(), String> {
+fn fields(value: &Json<'_>, known: &[&str]) -> Result<(), String> {
     let object = value.object().map_or_else(|| wrong("an object", value), Ok)?;
-    match object.iter().find(|(name, _)| !known.contains(&name.as_str())) {
-        Some((name, _)) => Err(format!("the field {name:?} is none that is known: {known:?}")),
+    match object.iter().find(|(name, _)| !known.contains(&name.as_ref())) {
+        Some((name, _)) => {
+            let name: String = name.chars().take(60).collect();
+            Err(format!("the field {name:?} is none that is known: {known:?}"))
+        }
         None => Ok(()),
     }
+}
+
+fn field<'j, 't>(of: &'j Json<'t>, name: &str) -> Result<&'j Json<'t>, String> {
+    of.get(name).ok_or_else(|| format!("the field {name:?} is missing"))
 }
 
 impl Target {
     /// Reads a target for tokens of so many coordinates.
     pub fn read(bytes: &[u8], dims: usize) -> Result<Self, String> {
         let file = Json::parse(bytes)?;
-        let field =
-            |of: &Json, name: &str| of.get(name).cloned().ok_or_else(|| format!("the field {name:?} is missing"));
-        if field(&file, "kind")?.text() == Some("table") {
+        let kind = field(&file, "kind")?;
+        if kind.text() == Some("table") {
             return Self::table(&file);
         }
         fields(&file, &["kind", "name", "text", "ast"])?;
-        if field(&file, "kind")?.text() != Some("expression") {
-            return wrong("the kind expression or table", &field(&file, "kind")?);
+        if kind.text() != Some("expression") {
+            return wrong("the kind expression or table", kind);
         }
         let ast = field(&file, "ast")?;
-        fields(&ast, &["lets", "body", "domain"])?;
-        let (mut names, mut lets) = (Vec::new(), Vec::new());
+        fields(ast, &["lets", "body", "domain"])?;
+        let mut scope = Scope { names: BTreeMap::new(), dims };
+        let (mut lets, mut whole) = (Vec::new(), Vec::new());
         let bindings = ast.get("lets").map_or(Some([].as_slice()), Json::list);
         for binding in bindings.ok_or("the lets are no list")? {
             fields(binding, &["name", "value"])?;
-            lets.push(expression(&field(binding, "value")?, &names)?);
+            let value = scope.number(field(binding, "value")?, false)?;
             let name = field(binding, "name")?.text().map(str::to_owned).ok_or("a let without a name")?;
-            if names.contains(&name) {
-                return Err(format!("the name {name:?} is bound twice"));
+            if scope.names.insert(name, lets.len()).is_some() {
+                return wrong("the name of a let only once", field(binding, "name")?);
             }
-            names.push(name);
+            whole.push(value.is_whole(&whole));
+            lets.push(value);
         }
-        let body = field(&ast, "body")?;
+        let body = field(ast, "body")?;
         let (each, body) = match body.object() {
-            Some([(kind, e)]) if kind == "each" => (true, vec![expression(e, &names)?]),
+            Some([(kind, e)]) if kind == "each" => (true, vec![scope.number(e, false)?]),
             Some([(kind, Json::List(list))]) if kind == "coordinates" => {
-                (false, list.iter().map(|e| expression(e, &names)).collect::<Result<_, _>>()?)
+                (false, list.iter().map(|e| scope.number(e, false)).collect::<Result<_, _>>()?)
             }
-            _ => return wrong("a body", &body),
+            _ => return wrong("a body", body),
         };
-        let beyond = |e: &Expr| matches!(e, Expr::Coordinate(_, k) if *k >= dims);
-        if lets.iter().chain(&body).any(|e: &Expr| e.any(&beyond)) {
-            return Err(format!("a coordinate that tokens of {dims} do not have"));
-        }
-        let domain = field(&ast, "domain")?;
-        let whole = |value: &Json| match value {
-            Json::Number(text) if is_canonical(text) => text.parse::<i64>().ok(),
-            _ => None,
-        };
-        let Some([(kind, ends)]) = domain.object() else { return wrong("a domain", &domain) };
-        let domain = match (kind.as_str(), ends.list()) {
-            ("interval", Some([low, high])) => Domain::Interval(number(low)?, number(high)?),
-            ("integers", Some([from, to])) => match (whole(from), whole(to)) {
-                (Some(from), Some(to)) if from < to && from.max(-(1 << 24)) == from && to <= 1 << 24 => {
-                    Domain::Integers(from, to)
-                }
-                _ => return wrong("integers between -2^24 and 2^24", &domain),
+        let domain = field(ast, "domain")?;
+        let Some([(kind, ends)]) = domain.object() else { return wrong("a domain", domain) };
+        let domain = match (kind.as_ref(), ends.list()) {
+            ("interval", Some([low, high])) => Domain::Interval(ratio(low)?, ratio(high)?),
+            ("integers", Some([from, to])) => match (from.integer(), to.integer()) {
+                (Some(from), Some(to)) if from < to => Domain::Integers(from, to),
+                _ => return wrong("two integers, the second above the first", ends),
             },
-            _ => return wrong("a domain", &domain),
+            _ => return wrong("a domain", domain),
         };
         let output_dims = if each { dims } else { body.len() };
-        Ok(Self { domain, tokens: None, dims, output_dims, definition: Definition::Expression { lets, each, body } })
+        let definition = Definition::Expression { lets, whole, each, body };
+        Ok(Self { domain, tokens: None, dims, output_dims, definition })
     }
 
-    fn table(file: &Json) -> Result<Self, String> {
-        fields(file, &["kind", "name", "tokens", "dims", "output_dims", "resolution", "symmetry", "values"])?;
+    fn table(file: &Json<'_>) -> Result<Self, String> {
+        fields(file, &["kind", "name", "text", "tokens", "dims", "output_dims", "resolution", "symmetry", "values"])?;
         let count =
             |name: &str| file.get(name).and_then(Json::count).ok_or_else(|| format!("the field {name:?} is no count"));
         let (tokens, dims, output_dims, resolution) =
@@ -288,10 +485,10 @@ impl Target {
             for row in rows {
                 let row =
                     row.list().filter(|row| row.len() == output_dims).ok_or("an entry lacks a coordinate, or more")?;
-                row.iter().try_for_each(|value| number(value).map(|value| values.push(value)))?;
+                row.iter().try_for_each(|value| number(value).map(|value| values.push(value.range())))?;
             }
         }
-        let domain = Domain::Interval(Range::ZERO, Range::point(Dyadic::ONE));
+        let domain = Domain::Interval(Ratio::ZERO, Ratio::ONE);
         let definition = Definition::Table { resolution, values };
         Ok(Self { domain, tokens: Some(tokens), dims, output_dims, definition })
     }
@@ -301,10 +498,18 @@ impl Target {
         let all = |list: &[Expr]| list.iter().map(|e| e.work(tokens)).fold(1, usize::saturating_add);
         match &self.definition {
             Definition::Table { .. } => self.output_dims,
-            Definition::Expression { lets, body, .. } => {
+            Definition::Expression { lets, body, each, .. } => {
                 let lets = all(lets).saturating_mul(tokens).saturating_mul(self.dims);
-                all(body).saturating_mul(self.output_dims).saturating_add(lets)
+                all(body).saturating_mul(if *each { self.dims } else { 1 }).saturating_add(lets)
             }
+        }
+    }
+
+    /// How many values of lets are kept for an output token.
+    pub fn kept(&self, tokens: usize) -> usize {
+        match &self.definition {
+            Definition::Table { .. } => 0,
+            Definition::Expression { lets, .. } => lets.len().saturating_mul(tokens).saturating_mul(self.dims),
         }
     }
 
@@ -340,21 +545,24 @@ impl Target {
         values.get(from..from.checked_add(self.output_dims)?).map(<[Range]>::to_vec)
     }
 
-    /// Where an output token lies for inputs in a box; or why it may have no value.
-    pub fn output(&self, inputs: &[Vec<Range>], token: usize) -> Result<Vec<Range>, String> {
-        let Definition::Expression { lets, each, body } = &self.definition else { return Err("a table".to_owned()) };
-        let mut evaluation = Evaluation { inputs, lets, bound: Vec::new() };
+    /// What an output token is for inputs in a box; or why it may have no value.
+    pub fn output(&self, inputs: &[Vec<Range>], token: usize) -> Outcome<Vec<Number>> {
+        let Definition::Expression { lets, whole, each, body } = &self.definition else { return unclear("a table") };
+        let inputs: Vec<Vec<Number>> =
+            inputs.iter().map(|token| token.iter().cloned().map(Number::of).collect()).collect();
+        let mut evaluation = Evaluation { inputs: &inputs, whole, bound: Vec::new() };
         for value in lets {
             let mut sequence = Vec::new();
             for t in 0..inputs.len() {
                 let at = |c| At { i: t, j: None, c };
-                sequence.push((0..self.dims).map(|c| evaluation.number(value, at(c))).collect::<Result<Vec<_>, _>>()?);
+                sequence.push((0..self.dims).map(|c| evaluation.number(value, at(c))).collect::<Outcome<Vec<_>>>()?);
             }
             evaluation.bound.push(sequence);
         }
         let coordinate = |c: usize| {
             let (e, c) = if *each { (body.first(), c) } else { (body.get(c), 0) };
-            evaluation.number(e.ok_or("a body without expressions")?, At { i: token, j: None, c })
+            let Some(e) = e else { return undefined("a body without expressions") };
+            evaluation.number(e, At { i: token, j: None, c })
         };
         (0..self.output_dims).map(coordinate).collect()
     }
@@ -369,203 +577,240 @@ struct At {
 }
 
 struct Evaluation<'x> {
-    inputs: &'x [Vec<Range>],
-    lets: &'x [Expr],
-    bound: Vec<Vec<Vec<Range>>>,
+    inputs: &'x [Vec<Number>],
+    /// Which lets are whole numbers.
+    whole: &'x [bool],
+    bound: Vec<Vec<Vec<Number>>>,
 }
 
-fn kept(range: Option<Range>, what: &str) -> Result<Range, String> {
-    range.and_then(Range::kept).ok_or_else(|| format!("{what} is not shown to be defined and bounded"))
+/// A result that is not too large.
+fn kept(number: Option<Number>, what: &str) -> Outcome<Number> {
+    let kept = number.and_then(Number::kept);
+    kept.map_or_else(|| unclear(format!("{what} is not shown to be defined, and below 2^16384 in size")), Ok)
 }
 
 impl Evaluation<'_> {
-    fn number(&self, e: &Expr, at: At) -> Result<Range, String> {
-        match self.meaning(e, at)? {
-            Meaning::Number(range) => Ok(range),
-            Meaning::Condition(_) => Err("a condition stands for a number".to_owned()),
-        }
-    }
-
-    fn condition(&self, e: &Expr, at: At) -> Result<Option<bool>, String> {
-        match self.meaning(e, at)? {
-            Meaning::Condition(known) => Ok(known),
-            Meaning::Number(_) => Err("a number stands for a condition".to_owned()),
-        }
-    }
-
     /// Coordinate `c` of token `t` of the input, or of a let.
-    fn token(&self, of: Option<usize>, t: usize, c: usize) -> Result<Range, String> {
+    fn token(&self, of: Option<usize>, t: usize, c: usize) -> Outcome<Number> {
         let sequence = of.map_or(Some(self.inputs), |of| self.bound.get(of).map(Vec::as_slice));
         let value = sequence.and_then(|sequence| sequence.get(t)?.get(c));
-        value.cloned().ok_or_else(|| format!("there is no coordinate {c} of token {t}"))
+        value.cloned().map_or_else(|| undefined(format!("there is no coordinate {c} of token {t}")), Ok)
     }
 
-    /// The places below `size` that a number may name.
-    fn places(&self, index: &Expr, at: At, size: usize) -> Result<Vec<usize>, String> {
-        let range = self.number(index, at)?;
-        let last = Range::whole(size.saturating_sub(1)).hi;
-        if range.lo.is_negative() || range.hi > last {
-            return Err(format!("an index is not shown to be below {size}"));
+    /// The places below `size` that a number may name: from the first to the last.
+    fn places(&self, index: &Expr, at: At, size: usize) -> Outcome<std::ops::RangeInclusive<usize>> {
+        let (number, outside) = (self.number(index, at)?, format!("an index is not in 0..{size}"));
+        if let Number::Exact(ratio) = &number {
+            return match ratio.place() {
+                Some(place) if place < size => Ok(place..=place),
+                _ => undefined(if ratio.is_whole() { outside } else { format!("the index {ratio} is not whole") }),
+            };
         }
-        let named = |place: &usize| range.lo <= Range::whole(*place).lo && Range::whole(*place).lo <= range.hi;
-        let places: Vec<usize> = (0..size).filter(named).collect();
-        if places.is_empty() || !(range.is_point() || index.is_whole(self.lets)) {
-            Err("an index is not shown to be a whole number".to_owned())
-        } else {
-            Ok(places)
+        let (range, end) = (number.range(), Range::whole(size).lo);
+        if range.lo >= end || range.hi.is_negative() {
+            return undefined(outside);
+        }
+        if !index.is_whole(self.whole) {
+            return unclear("an index is not shown to be a whole number");
+        }
+        let (first, last) = (Ratio::of(&range.lo.up(0)).place(), Ratio::of(&range.hi.down(0)).place());
+        match first.zip(last) {
+            Some((first, last)) if first <= last && last < size => Ok(first..=last),
+            _ => unclear(format!("an index is not shown to be in 0..{size}")),
         }
     }
 
-    fn meaning(&self, e: &Expr, at: At) -> Result<Meaning, String> {
+    /// One of several values.
+    fn one_of(values: impl Iterator<Item = Outcome<Number>>) -> Outcome<Number> {
+        let hull = |a: Outcome<Number>, b: Outcome<Number>| Ok(a?.hull(&b?));
+        values.reduce(hull).unwrap_or_else(|| undefined("nothing to choose from"))
+    }
+
+    fn number(&self, e: &Expr, at: At) -> Outcome<Number> {
         let t = at.j.unwrap_or(at.i);
-        let hull = |values: Vec<Range>| {
-            values.into_iter().reduce(|a, b| a.hull(&b)).ok_or("nothing to choose from".to_owned())
-        };
-        let number = match e {
-            Expr::Number(range) => Ok(range.clone()),
-            Expr::Word(word) => match (word.as_str(), at.j) {
-                ("token", _) => self.token(None, t, at.c),
-                ("index", _) => Ok(Range::whole(at.i)),
-                ("length", _) => Ok(Range::whole(self.inputs.len())),
-                (_, Some(j)) => Ok(Range::whole(j)),
-                _ => Err("a running token outside of an aggregate".to_owned()),
+        match e {
+            Expr::Number(number) => Ok(number.clone()),
+            Expr::Word(word) => match word.as_str() {
+                "token" => self.token(None, t, at.c),
+                "index" => Ok(Number::whole(at.i)),
+                "length" => Ok(Number::whole(self.inputs.len())),
+                _ => Ok(Number::whole(t)),
             },
             Expr::Bound(of) => self.token(Some(*of), t, at.c),
             Expr::Gather(of, index) => {
                 let places = self.places(index, at, self.inputs.len())?;
-                hull(places.into_iter().map(|place| self.token(*of, place, at.c)).collect::<Result<_, _>>()?)
+                Self::one_of(places.map(|place| self.token(*of, place, at.c)))
             }
-            Expr::Coordinate(of, k) => return self.meaning(of, At { c: *k, ..at }),
+            Expr::Coordinate(of, k) => self.number(of, At { c: *k, ..at }),
             Expr::Power(base, k) => kept(self.number(base, at)?.power(*k), "a power"),
             Expr::Table(index, entries) => {
                 let places = self.places(index, at, entries.len())?;
-                hull(places.into_iter().filter_map(|place| entries.get(place).cloned()).collect())
+                Self::one_of(places.filter_map(|place| entries.get(place).cloned().map(Ok)))
             }
             Expr::Sort(of) => {
                 let values = (0..self.inputs.len()).map(|t| self.number(of, At { i: t, j: None, c: at.c }));
-                let (mut lows, mut highs) = (Vec::new(), Vec::new());
-                for value in values {
-                    let Range { lo, hi } = value?;
-                    lows.push(lo);
-                    highs.push(hi);
-                }
-                // The i-th smallest lies between the i-th smallest of the lower and of the upper ends.
-                lows.sort();
-                highs.sort();
-                let ends = lows.get(t).cloned().zip(highs.get(t).cloned());
-                ends.map(|(lo, hi)| Range { lo, hi }).ok_or("a token beyond the sequence".to_owned())
+                let values = values.collect::<Outcome<Vec<_>>>()?;
+                let ranges = || values.iter().map(Number::range);
+                let exact: Option<Vec<&Ratio>> = values.iter().map(Number::exact).collect();
+                let found = if let Some(mut exact) = exact {
+                    exact.sort();
+                    exact.get(t).map(|ratio| Number::Exact((*ratio).clone()))
+                } else {
+                    // The i-th smallest lies between the i-th smallest of the lower and of the upper ends.
+                    let (mut lows, mut highs): (Vec<_>, Vec<_>) = ranges().map(|range| (range.lo, range.hi)).unzip();
+                    lows.sort();
+                    highs.sort();
+                    let ends = lows.get(t).cloned().zip(highs.get(t).cloned());
+                    ends.map(|(lo, hi)| Number::of(Range { lo, hi }))
+                };
+                found.map_or_else(|| undefined("a token beyond the sequence"), Ok)
             }
             Expr::Aggregate(f, of, filter) => self.aggregate(f, of, filter.as_deref(), at),
-            Expr::Apply(name, parts) => return self.apply(name, parts, at),
-        };
-        number.map(Meaning::Number)
+            Expr::Apply(name, parts) => self.apply(name, parts, at),
+        }
     }
 
-    fn apply(&self, name: &str, parts: &[Expr], at: At) -> Result<Meaning, String> {
-        if let ("and" | "or" | "not" | "if", [first, rest @ ..]) = (name, parts) {
-            let first = self.condition(first, at)?;
-            let second = || rest.first().map_or(Ok(None), |e| self.condition(e, at));
-            return match (name, rest) {
-                ("not", _) => Ok(Meaning::Condition(first.map(|known| !known))),
-                ("and" | "or", _) => {
-                    // One side that is so decides it; else both must be known.
-                    let (decided, second) = (name == "or", second()?);
-                    let either = [first, second].contains(&Some(decided));
-                    let neither = first.and(second).map(|_| !decided);
-                    Ok(Meaning::Condition(if either { Some(decided) } else { neither }))
-                }
-                (_, [a, b]) => match first {
-                    Some(true) => self.number(a, at).map(Meaning::Number),
-                    Some(false) => self.number(b, at).map(Meaning::Number),
-                    None => Ok(Meaning::Number(self.number(a, at)?.hull(&self.number(b, at)?))),
-                },
-                _ => Err(format!("`{name}` without its parts")),
-            };
+    fn condition(&self, e: &Expr, at: At) -> Outcome<Option<bool>> {
+        let Expr::Apply(name, parts) = e else { return undefined("a condition that is none") };
+        match (name.as_str(), parts.as_slice()) {
+            ("not", [a]) => Ok(self.condition(a, at)?.map(|known| !known)),
+            ("and" | "or", [a, b]) => {
+                // One side that is so decides it; else both must be known.
+                let (first, second, decided) = (self.condition(a, at)?, self.condition(b, at)?, name == "or");
+                let neither = first.and(second).map(|_| !decided);
+                Ok(if [first, second].contains(&Some(decided)) { Some(decided) } else { neither })
+            }
+            (op, [a, b]) => Ok(compared(op, &self.number(a, at)?, &self.number(b, at)?)),
+            _ => undefined("a condition that is none"),
         }
-        let values = parts.iter().map(|part| self.number(part, at)).collect::<Result<Vec<_>, _>>()?;
-        let number = match (name, values.as_slice()) {
-            ("negate", [a]) => Some(-a),
-            ("add", [a, b]) => Some(a + b),
-            ("sub", [a, b]) => Some(a - b),
-            ("mul", [a, b]) => Some(a * b),
+    }
+
+    /// Only the branch that is taken needs a value; where that is not decided, nothing is said of one that has none.
+    fn choice(&self, condition: &Expr, a: &Expr, b: &Expr, at: At) -> Outcome<Number> {
+        match self.condition(condition, at)? {
+            Some(true) => self.number(a, at),
+            Some(false) => self.number(b, at),
+            None => Self::one_of([a, b].into_iter().map(|e| {
+                self.number(e, at).map_err(|fault| match fault {
+                    Fault::Undefined(what) | Fault::Unclear(what) => Fault::Unclear(what),
+                })
+            })),
+        }
+    }
+
+    fn apply(&self, name: &str, parts: &[Expr], at: At) -> Outcome<Number> {
+        if let ("if", [condition, a, b]) = (name, parts) {
+            return self.choice(condition, a, b, at);
+        }
+        let values = parts.iter().map(|part| self.number(part, at)).collect::<Outcome<Vec<_>>>()?;
+        let (zero, one) = (Ratio::ZERO, Ratio::ONE);
+        let never = match (name, values.as_slice()) {
+            ("div" | "mod", [_, b]) => b.is(&zero),
+            ("log", [a]) => a.at_most_zero(false),
+            ("sqrt", [a]) => a.at_most_zero(true),
+            _ => false,
+        };
+        if never {
+            return undefined(format!("{name} of {}", values.last().map_or(Range::ZERO, Number::range)));
+        }
+        let result = match (name, values.as_slice()) {
+            ("negate", [a]) => Some(a.map(Ratio::negative, |a| -a)),
+            ("add", [a, b]) => Some(a.plus(b)),
+            ("sub", [a, b]) => Some(a.minus(b)),
+            ("mul", [a, b]) => Some(a.times(b)),
             ("div", [a, b]) => a.over(b),
             ("mod", [a, b]) => modulo(a, b),
-            ("exp", [a]) => a.exp(),
-            ("log", [a]) => a.log(),
-            ("sqrt", [a]) => a.sqrt(),
-            ("tanh", [a]) => a.tanh(),
-            ("sin", [a]) => a.wave(0),
-            ("cos", [a]) => a.wave(1),
-            ("abs", [a]) => Some(a.absolute()),
-            ("relu", [a]) => Some(a.max(&Range::ZERO)),
+            ("exp", [a]) => a.function(&zero, one, Range::exp),
+            ("log", [a]) => a.function(&one, zero, Range::log),
+            ("tanh", [a]) => a.function(&zero, Ratio::ZERO, Range::tanh),
+            ("sin", [a]) => a.function(&zero, Ratio::ZERO, |a| a.wave(0)),
+            ("cos", [a]) => a.function(&zero, one, |a| a.wave(1)),
+            ("sqrt", [a]) => {
+                let exact = a.exact().and_then(Ratio::root).map(Number::Exact);
+                exact.or_else(|| a.range().sqrt().map(Number::of))
+            }
+            ("abs", [a]) => Some(a.map(Ratio::absolute, Range::absolute)),
+            ("relu", [a]) => Some(a.max(&Number::Exact(zero))),
             ("floor", [a]) => Some(a.floor()),
             ("min", [a, b]) => Some(a.min(b)),
             ("max", [a, b]) => Some(a.max(b)),
             ("clamp", [a, low, high]) => Some(a.max(low).min(high)),
-            (_, [a, b]) => return Ok(Meaning::Condition(compared(name, a, b))),
             _ => None,
         };
-        kept(number, name).map(Meaning::Number)
+        kept(result, name)
     }
 
-    fn aggregate(&self, f: &str, of: &Expr, filter: Option<&Expr>, at: At) -> Result<Range, String> {
-        let one = Range::whole(1);
-        let (mut count, mut values) = (Range::ZERO, Vec::new());
+    fn aggregate(&self, f: &str, of: &Expr, filter: Option<&Expr>, at: At) -> Outcome<Number> {
+        let (mut count, mut values) = (Number::whole(0), Vec::new());
         for j in 0..self.inputs.len() {
             let at = At { j: Some(j), ..at };
             match filter.map_or(Ok(Some(true)), |filter| self.condition(filter, at))? {
                 Some(false) => continue,
                 Some(true) => {}
-                None => return Err("a filter is not decided".to_owned()),
+                None => return unclear("a filter is not decided"),
             }
             if f == "count" {
-                count = &count
-                    + &match self.condition(of, at)? {
-                        Some(known) => Range::whole(usize::from(known)),
-                        None => Range::ZERO.hull(&one),
-                    };
+                count = count.plus(&match self.condition(of, at)? {
+                    Some(known) => Number::whole(usize::from(known)),
+                    None => Number::Within(Range::ZERO.hull(&Range::whole(1))),
+                });
             } else {
                 values.push(self.number(of, at)?);
             }
         }
-        let sum = |values: &[Range]| values.iter().fold(Range::ZERO, |sum, value| &sum + value);
-        let mean = |values: &[Range]| sum(values).over(&Range::whole(values.len()));
+        if values.is_empty() && !matches!(f, "count" | "sum") {
+            return undefined(format!("{f} of no tokens"));
+        }
+        let sum = |values: &[Number]| {
+            values.iter().try_fold(Number::whole(0), |sum, value| kept(Some(sum.plus(value)), "a sum"))
+        };
+        let mean = |values: &[Number]| kept(sum(values)?.over(&Number::whole(values.len())), "a mean");
         let result = match f {
             "count" => Some(count),
-            "sum" => Some(sum(&values)),
-            "mean" => mean(&values),
+            "sum" => Some(sum(&values)?),
+            "mean" => Some(mean(&values)?),
             "max" => values.into_iter().reduce(|a, b| a.max(&b)),
             "min" => values.into_iter().reduce(|a, b| a.min(&b)),
-            _ => mean(&values).and_then(|centre| {
-                let squares = values.iter().map(|value| (value - &centre).power(2)).collect::<Option<Vec<_>>>()?;
-                mean(&squares)
-            }),
+            _ => {
+                let centre = mean(&values)?;
+                let square = |value: &Number| kept(value.minus(&centre).power(2), "a square");
+                Some(mean(&values.iter().map(square).collect::<Outcome<Vec<_>>>()?)?)
+            }
         };
         kept(result, f)
     }
 }
 
-/// `a mod b` of integers; below `|b|` if they are not known.
-fn modulo(a: &Range, b: &Range) -> Option<Range> {
-    let size = b.absolute();
-    if size.lo.is_zero() {
-        return None;
+/// `a mod b`; below `|b|` if they are not known.
+fn modulo(a: &Number, b: &Number) -> Option<Number> {
+    if let (Number::Exact(a), Number::Exact(b)) = (a, b) {
+        return a.modulo(b).map(Number::Exact);
     }
-    if a.is_point() && size.is_point() {
-        let times = a.over(&size)?.floor();
-        return times.is_point().then(|| a - &(&times * &size));
-    }
-    Some(Range { lo: Dyadic::ZERO, hi: size.hi })
+    let size = b.range().absolute();
+    (!size.lo.is_zero()).then(|| Number::of(Range { lo: Dyadic::ZERO, hi: size.hi }))
 }
 
-fn compared(op: &str, a: &Range, b: &Range) -> Option<bool> {
+fn compared(op: &str, a: &Number, b: &Number) -> Option<bool> {
+    if let (Number::Exact(a), Number::Exact(b)) = (a, b) {
+        return match op {
+            "less" => Some(a < b),
+            "less-equal" => Some(a <= b),
+            "greater" => Some(a > b),
+            "greater-equal" => Some(a >= b),
+            "equal" => Some(a == b),
+            "not-equal" => Some(a != b),
+            _ => None,
+        };
+    }
+    let (a, b) = (a.range(), b.range());
+    // One of them is more than a number.
     let (always, never) = match op {
         "less" => (a.hi < b.lo, a.lo >= b.hi),
         "less-equal" => (a.hi <= b.lo, a.lo > b.hi),
-        "greater" => return compared("less", b, a),
-        "greater-equal" => return compared("less-equal", b, a),
-        "equal" => (a.is_point() && a == b, a.hi < b.lo || a.lo > b.hi),
-        "not-equal" => return compared("equal", a, b).map(|equal| !equal),
+        "greater" => (a.lo > b.hi, a.hi <= b.lo),
+        "greater-equal" => (a.lo >= b.hi, a.hi < b.lo),
+        "equal" => (false, a.hi < b.lo || a.lo > b.hi),
+        "not-equal" => (a.hi < b.lo || a.lo > b.hi, false),
         _ => (false, false),
     };
     if always { Some(true) } else { never.then_some(false) }

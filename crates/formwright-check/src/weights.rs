@@ -36,9 +36,10 @@ pub struct Row {
 }
 
 impl Row {
-    fn new(weights: &[Dyadic], bias: &Dyadic) -> Self {
-        let weights = weights.iter().cloned().enumerate().filter(|(_, weight)| !weight.is_zero()).collect();
-        Self { weights, bias: bias.clone() }
+    fn new(weights: impl Iterator<Item = Dyadic>, bias: Dyadic) -> Self {
+        let mut weights: Vec<_> = weights.enumerate().filter(|(_, weight)| !weight.is_zero()).collect();
+        weights.shrink_to_fit();
+        Self { weights, bias }
     }
 
     /// Whether it is 0 for every input.
@@ -82,6 +83,50 @@ pub enum Layer {
         gains: Vec<Row>,
     },
 }
+
+/// The numbers of rows that are not 0.
+fn terms(rows: &[Row]) -> usize {
+    rows.iter().map(|row| row.weights.len().saturating_add(1)).fold(0, usize::saturating_add)
+}
+
+impl Layer {
+    /// How many multiplications it takes, as if nothing could be skipped: of a token, and for every token that it attends to.
+    pub fn work(&self, tokens: usize) -> usize {
+        match self {
+            Self::Attention(heads) => heads.iter().filter(|head| !head.is_zero()).fold(0_usize, |work, head| {
+                let rows = [&head.q, &head.k, &head.v, &head.o].map(|rows| terms(rows));
+                let key = head.k.len().saturating_add(head.v.len()).saturating_add(EXPONENTIAL);
+                // Exponentials are cheap where it takes long to find the largest score.
+                let keys = tokens.saturating_mul(key.saturating_add(tokens / 4));
+                rows.into_iter().fold(work.saturating_add(keys), usize::saturating_add)
+            }),
+            Self::FeedForward { units, gains } => {
+                let read = |place: &usize| units.get(*place).map_or(0, |row| row.weights.len()).saturating_add(1);
+                // What a coordinate gains is composed of all that the units read, before intervals are put in.
+                let gained = gains.iter().flat_map(|row| &row.weights).map(|(place, _)| read(place));
+                let all = gained.fold(terms(units).saturating_add(terms(gains)), usize::saturating_add);
+                // Those that read little, and the same, are skipped wherever they rest.
+                let skipped = all <= units.len().saturating_mul(SHORT) && self.reads_one();
+                if skipped { units.len() } else { all }
+            }
+        }
+    }
+
+    /// Whether all units read one functional, up to sign.
+    fn reads_one(&self) -> bool {
+        let Self::FeedForward { units, .. } = self else { return false };
+        let mut reading = units.iter().map(|row| row.weights.as_slice()).filter(|reads| !reads.is_empty());
+        let first = reading.next().unwrap_or(&[]);
+        let same = |(a, b): (&(usize, Dyadic), &(usize, Dyadic))| a.0 == b.0 && a.1.abs() == b.1.abs();
+        reading.all(|reads| reads.len() == first.len() && reads.iter().zip(first).all(same))
+    }
+}
+
+/// What the exponential of a score counts for.
+const EXPONENTIAL: usize = 16;
+
+/// So many multiplications a unit are few.
+const SHORT: usize = 16;
 
 /// A network.
 #[derive(Clone, Debug)]
@@ -140,7 +185,7 @@ impl<'b> Tensors<'b> {
                 return Err(format!("tensor {name:?} of shape {shape:?} lies from byte {from} to {to}"));
             }
             spans.push((from, to));
-            tensors.entries.insert(name.clone(), (shape, from, to));
+            tensors.entries.insert(name.to_string(), (shape, from, to));
         }
         spans.sort_unstable();
         let end = spans.into_iter().try_fold(0, |end, (from, to)| if from == end { Ok(to) } else { Err(end) });
@@ -151,11 +196,11 @@ impl<'b> Tensors<'b> {
         }
     }
 
-    fn numbers(&self, from: usize, to: usize) -> impl Iterator<Item = Option<Dyadic>> {
-        let size = if self.digits == 53 { 8 } else { 4 };
-        self.data.get(from..to).unwrap_or(&[]).chunks(size).map(|chunk| {
+    fn numbers(&self, from: usize, to: usize) -> impl Iterator<Item = Option<Dyadic>> + use<'b> {
+        let (size, digits) = (if self.digits == 53 { 8 } else { 4 }, self.digits);
+        self.data.get(from..to).unwrap_or(&[]).chunks(size).map(move |chunk| {
             let bits = chunk.iter().rev().fold(0_u64, |bits, byte| bits.wrapping_shl(8) | u64::from(*byte));
-            Dyadic::from_bits(bits, self.digits)
+            Dyadic::from_bits(bits, digits)
         })
     }
 
@@ -168,13 +213,13 @@ impl<'b> Tensors<'b> {
         Ok(())
     }
 
-    /// Takes out a tensor of a shape.
-    fn take(&mut self, name: &str, shape: &[usize]) -> Result<Vec<Dyadic>, String> {
+    /// Takes out a tensor of a shape. Reading the file has made sure that every number is one.
+    fn take(&mut self, name: &str, shape: &[usize]) -> Result<impl Iterator<Item = Dyadic> + use<'b>, String> {
         let (found, from, to) = self.entries.remove(name).ok_or_else(|| format!("tensor {name:?} is missing"))?;
         if found != shape {
             return Err(format!("tensor {name:?} has shape {found:?}, expected {shape:?}"));
         }
-        self.numbers(from, to).collect::<Option<_>>().ok_or_else(|| format!("tensor {name:?} is cut off"))
+        Ok(self.numbers(from, to).map(|number| number.unwrap_or(Dyadic::ZERO)))
     }
 
     /// Takes out a matrix for each of `count` things, and perhaps its biases, as rows.
@@ -186,13 +231,15 @@ impl<'b> Tensors<'b> {
         bias: Option<&str>,
     ) -> Result<Vec<Vec<Row>>, String> {
         let [height, width] = sides;
-        let weights = self.take(name, &[count, &sides].concat())?;
-        let biases = match bias {
-            Some(bias) => self.take(bias, &[count, &[height]].concat())?,
-            None => vec![Dyadic::ZERO; weights.len().checked_div(width).unwrap_or(0)],
+        let mut weights = self.take(name, &[count, &sides].concat())?;
+        let mut biases = bias.map(|bias| self.take(bias, &[count, &[height]].concat())).transpose()?;
+        let things = count.iter().fold(1_usize, |all, side| all.saturating_mul(*side));
+        let row = |_| {
+            let bias = biases.as_mut().and_then(Iterator::next).unwrap_or(Dyadic::ZERO);
+            Row::new(weights.by_ref().take(width), bias)
         };
-        let rows: Vec<Row> = weights.chunks(width.max(1)).zip(&biases).map(|(row, bias)| Row::new(row, bias)).collect();
-        Ok(rows.chunks(height.max(1)).map(<[Row]>::to_vec).collect())
+        let mut rows = (0..things.saturating_mul(height)).map(row);
+        Ok((0..things).map(|_| rows.by_ref().take(height).collect()).collect())
     }
 }
 
@@ -206,8 +253,9 @@ impl Network {
             Ok(tensors.rows(&format!("{name}.weight"), &[], sides, Some(&bias))?.into_iter().flatten().collect())
         };
         let (embed, read_out) = (single("embed", [width, dims])?, single("read_out", [output_dims, width])?);
-        let positions = if positions == 0 { Vec::new() } else { tensors.take("pos", &[positions, width])? };
-        let positions = positions.chunks(width.max(1)).map(<[Dyadic]>::to_vec).collect();
+        let mut places = if positions == 0 { None } else { Some(tensors.take("pos", &[positions, width])?) };
+        let positions =
+            (0..positions).map(|_| places.iter_mut().flat_map(|all| all.by_ref().take(width)).collect()).collect();
         let (mut layers, mut first) = (Vec::new(), 0_usize);
         for run in &certificate.runs {
             let name = |part: &str| format!("{first}.{part}");
@@ -244,13 +292,16 @@ fn heads(
     width: usize,
     name: impl Fn(&str) -> String,
 ) -> Result<Vec<Vec<Head>>, String> {
-    let Attention { heads, head_size, value_size, ref masks, .. } = *shape;
+    let Attention { heads, head_size, value_size, .. } = *shape;
     let count = [blocks, heads];
     let q = tensors.rows(&name("attn.q"), &count, [head_size, width], Some(&name("attn.q_bias")))?;
     let k = tensors.rows(&name("attn.k"), &count, [head_size, width], None)?;
     let v = tensors.rows(&name("attn.v"), &count, [value_size, width], None)?;
     let o = tensors.rows(&name("attn.o"), &count, [width, value_size], None)?;
-    let parts = q.into_iter().zip(k).zip(v.into_iter().zip(o)).zip(masks.iter().cycle());
-    let all: Vec<Head> = parts.map(|(((q, k), (v, o)), mask)| Head { mask: mask.clone(), q, k, v, o }).collect();
-    Ok(all.chunks(heads.max(1)).map(<[Head]>::to_vec).collect())
+    let mut parts = q.into_iter().zip(k).zip(v.into_iter().zip(o));
+    let mut head = |block: usize, head: usize| {
+        let ((q, k), (v, o)) = parts.next()?;
+        Some(Head { mask: shape.mask(block, head)?, q, k, v, o })
+    };
+    Ok((0..blocks).map(|block| (0..heads).filter_map(|at| head(block, at)).collect()).collect())
 }

@@ -186,8 +186,7 @@ const MORE: [Layer; 3] = [&[&[0], &[0, 1]], &[&[0, 1], &[1]], &[&[0, 1], &[0, 1]
 /// Where inputs are anywhere in the box, what holds of a token that sees one key does not hold of one that sees two: an average of two is rounded.
 #[test]
 fn one_token_does_not_stand_for_those_that_see_more() {
-    let zero =
-        r#"{"kind":"table","tokens":2,"dims":1,"output_dims":1,"resolution":1,"symmetry":"none","values":[[[0],[0]]]}"#;
+    let zero = r#"{"kind":"table","tokens":2,"dims":1,"output_dims":1,"resolution":1,"symmetry":"none","values":[[["0"],["0"]]]}"#;
     let claim = |bound: &str, layer: Layer| {
         let net = Artifact::new(zero.into(), 2, bound, &[(1.0, 0.0), (0.0, 0.0)], &[0.0, 1.0]).over_box(1, "1/2 1/2");
         net.attention(&[averaging()]).connections(&[layer])

@@ -137,7 +137,7 @@ const PIECES: [&str; 60] = [
     "{\"binary\":[\"mul\",\"token\",\"token\"]}",
     "{\"coordinate\":[\"token\",0]}",
     "{\"if\":[{\"compare\":[\"less\",\"token\",\"index\"]},\"token\",{\"number\":1}]}",
-    "{\"interval\":[0,1]}",
+    "{\"interval\":[\"0\",\"1\"]}",
     "{\"interval\":[-1,\"1/3\"]}",
     "{\"integers\":[0,3]}",
     "{\"integers\":[-2,2]}",

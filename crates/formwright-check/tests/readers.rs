@@ -267,7 +267,22 @@ fn targets_are_read_strictly() {
         ("\"token\"", "{\"aggregate\":[\"max\",\"token\",{\"compare\":[\"less\",\"token\",{\"number\":\"0\"}]}]}"),
         ("[0,3]", "[3,3]"),
         ("[0,3]", "[0,3,4]"),
-        ("[0,3]", "[0,16777217]"),
+        ("[0,3]", "[0,2147483648]"),
+        ("[0,3]", "[-0,3]"),
+        ("[0,3]", "[0,3.0]"),
+        ("[0,3]", "[0,\"3\"]"),
+        // What is typed before anything is evaluated: a branch that is never taken, a filter of no tokens.
+        ("\"token\"", "{\"if\":[{\"compare\":[\"equal\",\"length\",\"length\"]},\"token\",\"running\"]}"),
+        ("\"token\"", "{\"if\":[{\"compare\":[\"equal\",\"length\",\"length\"]},\"token\",{\"not\":\"token\"}]}"),
+        (
+            "\"token\"",
+            "{\"if\":[{\"compare\":[\"less\",\"length\",\"length\"]},{\"aggregate\":[\"count\",\"token\",null]},\"token\"]}",
+        ),
+        ("\"token\"", "{\"sort\":{\"negate\":\"token\"}}"),
+        ("\"token\"", "{\"sort\":\"index\"}"),
+        ("\"token\"", "{\"sort\":{\"coordinate\":[{\"coordinate\":[\"token\",0]},0]}}"),
+        ("\"token\"", "{\"number\":\"1/0\"}"),
+        ("\"token\"", "{\"number\":\"2/4\"}"),
         ("}}}", "}}} x"),
         ("}}}", "}}"),
     ];
@@ -389,8 +404,8 @@ fn expressions_mean_what_the_page_says() {
         r#"{"aggregate":["sum",{"gather":{"binary":["sub",{"number":"1"},"running"]}},{"not":{"compare":["equal","running",{"number":"0"}]}}]}"#,
         1.0,
     );
-    is(r#"{"sort":{"negate":"token"}}"#, -2.0);
-    is(r#"{"table":["token",[7,8,9]]}"#, 8.0);
+    is(r#"{"sort":"token"}"#, 1.0);
+    is(r#"{"table":["token",["7","8","9"]]}"#, 8.0);
     is(r#"{"coordinate":["token",0]}"#, 1.0);
     for (op, value) in [
         ("less", 1.0),
@@ -423,9 +438,10 @@ fn an_index_is_whole() {
     let over_box = |e: &str| Artifact::new(on_box(e), 2, "4", &[(1.0, 0.0)], &[1.0]).over_box(1, "0 0");
     accepted(&over_box(r#"{"gather":{"call":["floor",["token"]]}}"#));
     accepted(&over_box(r#"{"gather":{"binary":["sub",{"number":"1"},{"call":["floor",["token"]]}]}}"#));
-    rejected(&over_box(r#"{"gather":"token"}"#), "target");
-    rejected(&over_box(r#"{"table":["token",[0,1]]}"#), "target");
-    // 1 and a little, less than the digits that are kept.
+    // A number between 0 and 1 may be one of them; nothing is said.
+    declined(&over_box(r#"{"gather":"token"}"#));
+    declined(&over_box(r#"{"table":["token",["0","1"]]}"#));
+    // 1 and a little, less than the digits that are kept of what is not exact.
     let near = format!("1{}1/1{}", "0".repeat(99), "0".repeat(100));
     rejected(&over_box(&format!(r#"{{"gather":{{"number":"{near}"}}}}"#)), "target");
 }
@@ -485,7 +501,7 @@ const FUNCTIONS: [Function; 26] = [
     (r#"{"call":["tanh",[{"binary":["sub","token",{"number":"1/4"}]}]]}"#, |x| (x - 0.25).tanh()),
     (r#"{"call":["sin",[{"binary":["mul","token",{"number":"6"}]}]]}"#, |x| (6.0 * x).sin()),
     (r#"{"call":["cos",[{"binary":["mul","token",{"number":"6"}]}]]}"#, |x| (6.0 * x).cos()),
-    (r#"{"table":[{"call":["floor",[{"binary":["mul","token",{"number":"3/2"}]}]]},[1,-1]]}"#, |x| {
+    (r#"{"table":[{"call":["floor",[{"binary":["mul","token",{"number":"3/2"}]}]]},["1","-1"]]}"#, |x| {
         if x < 2.0 / 3.0 { 1.0 } else { -1.0 }
     }),
     (r#"{"if":[{"compare":["less","token",{"number":"1/3"}]},{"number":"1"},"token"]}"#, |x| {
@@ -526,8 +542,8 @@ fn the_parts_must_fit() {
     rejected(&identity().with("tokens", "0 2"), "claim");
     rejected(&identity().with("bound", "-1"), "claim");
     rejected(&identity().with("positions", "3"), "claim");
-    rejected(&Artifact { target: on_box(TOKEN).replace("[0,1]", "[1,1]"), ..over_box() }, "claim");
-    rejected(&Artifact { target: on_box(TOKEN).replace("[0,1]", "[1,0]"), ..over_box() }, "claim");
+    rejected(&Artifact { target: on_box(TOKEN).replace(r#""0","1""#, r#""1","1""#), ..over_box() }, "claim");
+    rejected(&Artifact { target: on_box(TOKEN).replace(r#""0","1""#, r#""1","0""#), ..over_box() }, "claim");
     let two = identity().target.replace(r#"{"each":"token"}"#, r#"{"coordinates":["token","token"]}"#);
     rejected(&Artifact { target: two, ..identity() }, "claim");
     // Masks that show nothing to some token.
@@ -569,7 +585,7 @@ fn the_parts_must_fit() {
     rejected(&none, "claim");
     let table = |resolution: usize| {
         format!(
-            r#"{{"kind":"table","tokens":1,"dims":1,"output_dims":1,"resolution":{resolution},"symmetry":"none","values":[[[0]],[[1]]]}}"#
+            r#"{{"kind":"table","tokens":1,"dims":1,"output_dims":1,"resolution":{resolution},"symmetry":"none","values":[[["0"]],[["1"]]]}}"#
         )
     };
     let step = |resolution| Artifact::new(table(resolution), 1, "2", &[(1.0, 0.0)], &[1.0]).over_box(2, "0 0");
@@ -641,4 +657,58 @@ fn zeros_in_front_and_escapes() {
 fn one_token_that_a_mask_hides() {
     accepted(&averaging("1 * * * yes").with("tokens", "1 1"));
     rejected(&averaging("1 * * * no").with("tokens", "1 1"), "claim");
+}
+
+/// Heads by layers of connections: what is read is as long as the file.
+#[test]
+fn a_certificate_takes_as_much_memory_as_it_has_lines() {
+    let (heads, layers) = (7_000, 17_000);
+    let mut net = identity();
+    net.runs = vec![format!("run 1 attention softmax {heads} 1 1 0")];
+    net.runs.extend(vec!["mask * * * * no".to_owned(); heads]);
+    net.runs.push(format!("connections {layers}"));
+    net.runs.extend(vec!["sees 0".to_owned(), "sees 1".to_owned()].into_iter().cycle().take(2 * layers));
+    rejected(&net, "weights");
+    // Without tokens there would be no line for a layer.
+    let mut none = net.clone().with("tokens", "0 0");
+    none.runs.truncate(1 + heads);
+    none.runs.push("connections 2147483647".into());
+    rejected(&none, "format");
+}
+
+/// Whole numbers are looked for once in every let.
+#[test]
+fn lets_that_use_one_twice_are_read_once() {
+    let twice = |k: usize| {
+        format!(r#"{{"binary":["sub",{{"binary":["add",{{"bound":"a{k}"}},{{"bound":"a{k}"}}]}},{{"bound":"a{k}"}}]}}"#)
+    };
+    let lets: String = (0..64).map(|k| format!(r#",{{"name":"a{}","value":{}}}"#, k + 1, twice(k))).collect();
+    let ast = format!(r#""ast":{{"lets":[{{"name":"a0","value":{{"call":["floor",["token"]]}}}}{lets}],"#);
+    let target = on_integers(r#"{"gather":{"bound":"a64"}}"#, 0, 2).replacen(r#""ast":{"#, &ast, 1);
+    accepted(&Artifact::new(target.clone(), 2, "1", &[(1.0, 0.0)], &[1.0]));
+    let over_box = target.replace(r#"{"integers":[0,2]}"#, r#"{"interval":["0","1"]}"#);
+    accepted(&Artifact::new(over_box, 2, "4", &[(1.0, 0.0)], &[1.0]).over_box(1, "0 0"));
+}
+
+/// What enclosures of the target leave open is not decided; what is false however narrow they were is rejected.
+#[test]
+fn a_target_that_is_enclosed_loosely_rejects_nothing() {
+    let claim =
+        |e: &str, bound: &str, value: f64| Artifact::new(on_integers(e, 0, 2), 2, bound, &[(0.0, value)], &[1.0]);
+    let far = r#"{"call":["sin",[{"number":"100000"}]]}"#;
+    accepted(&claim(far, "2", 0.0));
+    declined(&claim(far, "1/2", 0.0));
+    rejected(&claim(far, "1/2", 2.0), "point");
+    let power = r#"{"power":[{"power":[{"number":"3"},4096]},4096]}"#;
+    declined(&claim(power, "1", 0.0));
+    declined(&claim(&format!(r#"{{"call":["log",[{power}]]}}"#), "1", 0.0));
+    // A key between two others, at a fifth: 1/5 + 4/5 is 1, and no less.
+    let key = r#"{"binary":["add","token",{"binary":["div","index",{"number":"5"}]}]}"#;
+    let last =
+        r#"{"compare":["less-equal",{"binary":["sub","KEY",{"number":"1/5"}]},"token"]}"#.replace(r#""KEY""#, key);
+    let when = format!(r#"{{"if":[{last},{{"number":"1"}},{{"number":"0"}}]}}"#);
+    accepted(&claim(&when, "0", 1.0));
+    // A bound is compared exactly.
+    accepted(&claim(r#"{"number":"1/3"}"#, "1/3", 0.0));
+    rejected(&claim(r#"{"number":"1/3"}"#, "333333333333/1000000000000", 0.0), "point");
 }

@@ -68,7 +68,7 @@ pub fn on_integers(each: &str, from: i64, to: i64) -> String {
 
 /// A target on `[0, 1]`.
 pub fn on_box(each: &str) -> String {
-    format!(r#"{{"kind":"expression","ast":{{"body":{{"each":{each}}},"domain":{{"interval":[0,1]}}}}}}"#)
+    format!(r#"{{"kind":"expression","ast":{{"body":{{"each":{each}}},"domain":{{"interval":["0","1"]}}}}}}"#)
 }
 
 impl Artifact {

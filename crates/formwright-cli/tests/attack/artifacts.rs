@@ -182,6 +182,8 @@ pub fn families() -> Vec<Artifact> {
     add("yun-negative", yun("x * max(x) on integers -2..2", 2, F32));
     add("yun-positional", positional(yun("2 * x - x[0] + i on integers 0..3", 2, F32)));
     add("yun-positional-3", positional(yun("x[n-1-i] on integers 0..2", 3, F64)));
+    // Keys that are fractions: whether one is at most another is a matter of exact numbers.
+    add("yun-keys", positional(yun("let k = x + i/5; count(k - 1/5 <= x) on integers 0..3", 2, F64)));
     add("yun-packed-all", packed(yun("sum(x) + x on integers 0..4", 2, F64), Hidden::All));
     add("yun-packed-8", packed(yun("sum(x) + x on integers 0..4", 2, F64), Hidden::Units(8)));
     add("yun-box", on_box(3, "l2", yun("x - mean(x)", 2, F64)));

@@ -58,6 +58,116 @@ pub fn cases() -> Vec<Case> {
         why: Some(format!("{obligation}: {what}")),
         artifact: Artifact { name: name.to_owned(), ..artifact },
     }));
+    cases.extend(odd(&of));
+    cases
+}
+
+/// Files that two readers might understand differently: the page decides.
+fn odd(of: &impl Fn(&str) -> Artifact) -> Vec<Case> {
+    let (plain, table) = (of("circuit-max"), of("sum-code-staircase-table"));
+    let own = String::from_utf8(plain.target.clone()).expect("JSON");
+    let text = |text: String| Artifact { target: text.into_bytes(), ..plain.clone() }.hashed();
+    let line = own.lines().find(|line| line.contains("\"name\":")).expect("a name");
+    let named = |name: &str| text(own.replacen(line, &format!("  \"name\": {name},"), 1));
+    let body = target(&plain)["ast"]["body"]["each"].clone();
+    let with =
+        |change: &dyn Fn(Value) -> Value| changed(&plain, |file| file["ast"]["body"]["each"] = change(body.clone()));
+    let number = |x: &str| json!({ "number": x });
+    let always = json!({"compare": ["equal", "length", "length"]});
+    let untaken = |e: Value| with(&|own| json!({"if": [always, own, e]}));
+    let plus = |e: Value| with(&|own| json!({"binary": ["add", own, e]}));
+    let nothing = json!({"binary": ["sub", number("1/3"), number("1/3")]});
+    let sine = |x: &str| json!({"call": ["sin", [number(x)]]});
+    let when =
+        |e: Value, most: &str| with(&|own| json!({"if": [{"compare": ["less", e, number(most)]}, own, number("99")]}));
+    let deep = |depth: usize| named(&format!("{}{}", "[".repeat(depth), "]".repeat(depth)));
+    let bound = |one: &str, other: &str| {
+        let file = changed(&plain, |file| {
+            file["ast"]["lets"] = json!([{"name": "NAME", "value": body.clone()}]);
+            file["ast"]["body"]["each"] = json!({"bound": "OTHER"});
+        });
+        let text = String::from_utf8(file.target).expect("JSON").replacen("NAME", one, 1).replacen("OTHER", other, 1);
+        Artifact { target: text.into_bytes(), ..plain.clone() }.hashed()
+    };
+    let powers = json!({"power": [{"power": [number("3"), 4096]}, 4096]});
+    let twice = |k: usize| {
+        let b = json!({"bound": format!("a{k}")});
+        json!({"binary": ["sub", {"binary": ["add", b, b]}, b]})
+    };
+    let lets = changed(&plain, |file| {
+        let first = json!({"name": "a0", "value": body.clone()});
+        let rest = (0..48).map(|k| json!({"name": format!("a{}", k + 1), "value": twice(k)}));
+        file["ast"]["lets"] = std::iter::once(first).chain(rest).collect();
+        file["ast"]["body"]["each"] = json!({"bound": "a48"});
+    });
+    let without_symmetry = changed(&table, |file| drop(file.as_object_mut().expect("an object").remove("symmetry")));
+    let accepted = [
+        ("odd-escapes", bound(r"\b\f\/", r"\u0008\u000c/")),
+        ("odd-surrogates", bound(r"\ud83d\ude00", "\u{1f600}")),
+        ("odd-name-number", named("-1.50e+7")),
+        ("odd-name-minus-zero", named("-0")),
+        ("odd-nested-256", deep(256)),
+        ("odd-sin", when(sine("1000"), "827/1000")),
+        ("odd-sin-far", when(sine("1000000"), "2")),
+        ("odd-sqrt", plus(json!({"call": ["sqrt", [nothing]]}))),
+        ("odd-table-no-symmetry", without_symmetry),
+        ("odd-table-text", changed(&table, |file| file["text"] = json!("of whatever kind"))),
+        ("odd-lets", lets),
+    ];
+    let rejected = [
+        (
+            "odd-running",
+            "a running token outside of an aggregate, in a branch that is never taken",
+            untaken(json!("running")),
+        ),
+        (
+            "odd-ill-typed",
+            "a condition that is a number, in a branch that is never taken",
+            untaken(json!({"not": "token"})),
+        ),
+        (
+            "odd-aggregate",
+            "a sum of conditions, in a branch that is never taken",
+            untaken(json!({"aggregate": ["sum", always, Value::Null]})),
+        ),
+        ("odd-name-number-twice", "a number with two points, in a field for people", named("1.2.3")),
+        ("odd-name-number-zeros", "a number with a zero in front, in a field for people", named("01")),
+        ("odd-name-number-cut", "a number without its exponent, in a field for people", named("1e")),
+        ("odd-name-nan", "a number that JSON does not have, in a field for people", named("NaN")),
+        ("odd-half-a-pair", "half of a surrogate pair", named(r#""\ud83d""#)),
+        ("odd-nested-257", "a value inside of 257 others", deep(257)),
+        (
+            "odd-sort",
+            "a sort of what is neither the token nor a let nor a coordinate of one",
+            plus(json!({"sort": {"negate": "token"}})),
+        ),
+        ("odd-quotient", "a quotient by 0 in a number", plus(number("1/0"))),
+        (
+            "odd-table-number",
+            "a number of JSON among the values of a table",
+            changed(&table, |file| file["values"][0][0][0] = json!(0)),
+        ),
+        (
+            "odd-entry-number",
+            "a number of JSON among the entries of a table",
+            plus(json!({"table": [number("0"), [0]]})),
+        ),
+    ];
+    let declined = [
+        ("odd-powers", "a number that is larger than what is computed with", when(powers, "1")),
+        ("odd-sin-open", "a sine that is not followed so far", when(sine("1000000"), "1/2")),
+    ];
+    let case = |verdict, name: &str, why: Option<String>, artifact: Artifact| Case {
+        verdict,
+        why,
+        artifact: Artifact { name: name.to_owned(), ..artifact },
+    };
+    let mut cases: Vec<Case> =
+        accepted.into_iter().map(|(name, artifact)| case("accept", name, None, artifact)).collect();
+    cases
+        .extend(rejected.map(|(name, what, artifact)| case("reject", name, Some(format!("target: {what}")), artifact)));
+    cases
+        .extend(declined.map(|(name, what, artifact)| case("decline", name, Some(format!("scope: {what}")), artifact)));
     cases
 }
 

@@ -107,6 +107,9 @@ const WEIGHTS: &str = "model.safetensors";
 /// The claim, for a checker.
 const CERTIFICATE: &str = "certificate.fwc";
 
+/// The longest file that a checker looks at.
+const LONGEST: u64 = (1 << 26) + (1 << 24) + 8;
+
 /// The model to look at.
 const REPORT: &str = "report.html";
 
@@ -148,8 +151,19 @@ impl Contents {
         check_folder(dir)?;
         let load = |name: &str| {
             let path = dir.join(name);
-            fs::read(&path)
-                .map_err(|error| Error::input(format!("cannot read {}: {error}", path.display())).note("try", ANEW))
+            let fail = |why: &dyn std::fmt::Display| {
+                Error::input(format!("cannot read {}: {why}", path.display())).note("try", ANEW)
+            };
+            // Opening a pipe would wait for somebody to write.
+            let about = fs::metadata(&path).map_err(|error| fail(&error))?;
+            if !about.is_file() {
+                return Err(fail(&"it is no regular file"));
+            }
+            if about.len() > LONGEST {
+                return Err(Error::declined(format!("{} has {} bytes", path.display(), about.len()))
+                    .note("limit", format!("{LONGEST} bytes are the most that the checker looks at")));
+            }
+            fs::read(&path).map_err(|error| fail(&error))
         };
         let certificate = dir.join(CERTIFICATE).exists().then(|| load(CERTIFICATE)).transpose()?;
         let weights = certificate.as_ref().map(|_| load(WEIGHTS)).transpose()?;
