@@ -97,7 +97,7 @@ pub struct Wish {
     /// Of softmax: the smallest power of two for which its drift vanishes in rounding, or for which it is hardmax, bit by bit.
     #[arg(long, value_enum, default_value_t = TemperatureName::Derived)]
     temperature: TemperatureName,
-    /// What the claim is about: the box, or all of space, where the target is taken as 0 outside of the box. Floats then need a guard.
+    /// What the claim is about: the box, or all of space, in floats every finite input, where the target is taken as 0 outside of the box. Floats then need a guard.
     #[arg(long, value_enum, default_value_t = Domain::Box)]
     domain: Domain,
     /// Pack the feed-forward layers of each stage into one wide block, instead of four hidden units a block as in the paper.

@@ -357,15 +357,22 @@ pub const STATEMENTS: &[Statement] = &[
     Statement {
         id: "guard",
         source: "ours",
-        statement: "With a clamp, one more attention layer and the first row quantised once more, a lowered network of Theorem 2 is exactly 0 \
-                    whenever a coordinate is outside of the box and off its ramp, for every finite input.",
+        statement: "With a clamp, one more attention layer, the first row quantised once more and the residual stream carried times a power of \
+                    two, a lowered network of Theorem 2 is exactly 0 whenever a coordinate is outside of the box and off its ramp, for every \
+                    finite input of its format and in every execution.",
         module: "crates/formwright/src/construct/yun/guard.rs",
         checked: &[
             "guard::with_a_guard_one_coordinate_outside_makes_the_output_exactly_zero_in_floats",
             "guard::a_guarded_network_is_the_same_in_the_box",
             "guard::the_two_executions_of_the_guard_agree_on_the_extended_grid",
+            "guard::every_finite_float_is_answered_in_any_order_and_flushed_or_not",
+            "guard::the_unit_of_the_stream_changes_nothing_in_the_box",
+            "guard::onnxruntime_answers_every_finite_float",
         ],
-        departures: &[],
+        departures: &[choice(
+            "Inputs are numbers of the format: what is beyond the largest one is refused. Where the box, or the values, are so small that the \
+                last digits of the carried stream would vanish, the network is declined.",
+        )],
     },
     Statement {
         id: "proposition4",
@@ -664,7 +671,8 @@ pub const STATEMENTS: &[Statement] = &[
         source: "ours",
         statement: "Quantise, code, add up by one attention layer with equal weights, look up: three blocks that equal the target at the centre of \
                     every cell, equal columns included, and are 0 outside of the box. In floats every stage is exact at lattice points, in any \
-                    order; there is no temperature and no duplicates term.",
+                    order, and the output is exactly 0 where a coordinate is outside by a ramp or more and none is so far away that its flag \
+                    overflows; there is no temperature and no duplicates term.",
         module: "crates/formwright/src/construct/sumcode/mod.rs",
         checked: &[
             "sum_code::outputs_equal_the_target_at_every_grid_point_duplicates_included",
@@ -672,6 +680,7 @@ pub const STATEMENTS: &[Statement] = &[
             "sum_code::sizes_are_formulas_and_blocks_are_three",
             "sum_code_floats::every_grid_point_is_within_the_certified_rounding_in_any_order",
             "sum_code_floats::outside_of_the_box_the_output_is_exactly_zero",
+            "sum_code_floats::how_far_outside_the_output_is_zero_is_what_is_said",
             "sum_code_floats::on_the_ramps_outputs_stay_below_the_height",
         ],
         departures: &[

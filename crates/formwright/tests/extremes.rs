@@ -5,8 +5,11 @@ mod shuffled;
 mod support;
 
 use formwright::compile::{Arithmetic, Construction, Model, Request, Tolerance, compile};
+use formwright::construct::sumcode::{Family, Options as SumCode};
 use formwright::construct::yun::Options;
 use formwright::error::{Error, ErrorKind};
+use formwright::eval::float::Engine;
+use formwright::eval::{exact, indexed};
 use formwright::exact::Rat;
 use formwright::lower::{Format, Hidden, Temperature};
 use formwright::network::{Precision, Realisation};
@@ -162,6 +165,56 @@ fn a_plan_does_not_offer_what_build_declines() {
         "{:?}",
         plan.chosen()
     );
+}
+
+/// The claim of all of space, as it was broken: the first token's coordinate is a finite number of the format.
+#[test]
+fn a_claim_about_every_finite_float_holds_at_the_largest() {
+    for (precision, far) in [(Precision::F32, 1e38), (Precision::F32, f64::from(f32::MAX)), (Precision::F64, f64::MAX)]
+    {
+        let model = build("x - mean(x)", 4, precision, true).expect("it fits");
+        let network = model.float().expect("floats");
+        let engine = Engine::new(network).expect("an engine");
+        for far in [far, -far] {
+            let y = engine.run(&[vec![vec![far], vec![0.3]]]).expect("a run");
+            assert_eq!(y, [[[0.0], [0.0]]], "{precision}: {far:e}");
+        }
+        let domain = format!("all finite {precision} inputs, the target being 0 outside of [0, 1]^(1×2)");
+        assert_eq!(model.domain_name(), domain);
+    }
+}
+
+/// Exact networks are 0 outside of the box by any rational distance, however small or large.
+#[test]
+fn exact_networks_are_zero_outside_by_any_distance() {
+    let tiny = Rat::ONE / Rat::from(10).pow(60);
+    let huge = Rat::from(10).pow(400);
+    let inside = [Rat::ZERO, Rat::new(1, 3), Rat::ONE - tiny.clone()];
+    let outside = [-tiny.clone(), Rat::ONE, Rat::ONE + tiny, huge.clone(), -huge, Rat::new(-1, 2)];
+    for construction in [
+        Construction::Yun,
+        Construction::SumCode(SumCode::of(Family::SumCode)),
+        Construction::SumCode(SumCode::of(Family::Sumformer)),
+    ] {
+        let request = request("x * mean(x) + 1", 3, Precision::F32, Hidden::Literal, Options::default());
+        let model = compile(&Request { construction: Some(construction), arithmetic: Arithmetic::Exact, ..request });
+        let model = model.expect("an exact network");
+        let network = model.exact().expect("an exact network");
+        let mut zeros = 0;
+        for out in &outside {
+            for other in inside.iter().chain(&outside) {
+                for x in [[out, other], [other, out]] {
+                    let x = x.map(|x| vec![x.clone()]).to_vec();
+                    for y in [indexed::run(network, &x), exact::run(network, &x)] {
+                        let y = y.expect("an output");
+                        assert!(y.iter().flatten().all(Rat::is_zero), "{construction:?}: {x:?} ↦ {y:?}");
+                        zeros += 1;
+                    }
+                }
+            }
+        }
+        assert_eq!(zeros, 6 * 9 * 4);
+    }
 }
 
 #[test]

@@ -1,5 +1,5 @@
 //! sum-code and sumformer-discrete in floats: at every grid point within the certified rounding, bit by bit the same in any order; exactly 0
-//! outside, however far; bounded between.
+//! outside, from the ramp to where flags overflow; bounded between.
 
 #[path = "support/shuffled.rs"]
 mod shuffled;
@@ -11,7 +11,7 @@ use formwright::construct::sumcode::{Family, Options, Values};
 use formwright::eval::float::Engine;
 use formwright::exact::Rat;
 use formwright::lattice::Grid;
-use formwright::lower::sum_code::SumCodeLowering;
+use formwright::lower::sum_code::{Outside, SumCodeLowering};
 use formwright::network::{FloatNetwork, Precision, Realisation};
 use formwright::target::{Source, Target};
 use shuffled::{Shuffle, trace};
@@ -212,6 +212,64 @@ fn outside_of_the_box_the_output_is_exactly_zero() {
         }
     }
     assert!(zeros > 20_000, "{zeros}");
+}
+
+/// Where the output is 0 is derived from the weights: from the ramp on, up to where a flag overflows, whatever the other coordinates are.
+#[test]
+fn how_far_outside_the_output_is_zero_is_what_is_said() {
+    let mut zeros = 0;
+    for precision in [Precision::F32, Precision::F64] {
+        for triple in [(2, 1, 4), (3, 1, 3), (2, 2, 2)] {
+            for (family, positional) in [(Family::SumCode, false), (Family::Sumformer, false), (Family::SumCode, true)]
+            {
+                for values in Values::ALL {
+                    let options = options(family, values, positional);
+                    let text = if positional { GENERIC_POSITIONAL } else { GENERIC };
+                    let case = case(&expression(text), triple, &options, precision);
+                    let engine = Engine::new(&case.network).expect("an engine");
+                    let Outside { ramp, farthest } = case.lowering.outside();
+                    let away = |x: Rat, by: Rat| precision.round((x + by).to_f64());
+                    let least = precision.round(ramp.to_f64() * (1.0 + 1e-6));
+                    let most = precision.round(farthest.to_f64() * (1.0 - 1e-6));
+                    let outside = [-least, away(Rat::ONE, ramp), -most, most, -most / 3.0, 2.0];
+                    let others = [0.3, -least / 3.0, 1.0 - least / 2.0, -f64::MIN_POSITIVE, most, -most];
+                    let mut batch = Vec::new();
+                    for out in outside {
+                        for other in others {
+                            for place in 0..triple.0 * triple.1 {
+                                let mut x = vec![vec![other; triple.1]; triple.0];
+                                x[place / triple.1][place % triple.1] = out;
+                                batch.push(x);
+                            }
+                        }
+                    }
+                    let executed = engine.run(&batch).expect("a run");
+                    for (seed, (x, output)) in batch.iter().zip(executed).enumerate() {
+                        let mut shuffle = Shuffle::flushing(seed as u64 + 1);
+                        let shuffled = trace(&case.network, x, &mut shuffle).pop().expect("an output").1;
+                        for output in [shuffled, output] {
+                            zeros += 1;
+                            assert!(
+                                output.iter().flatten().all(|y| *y == 0.0),
+                                "{options:?} {precision} {triple:?} at {x:?}: {output:?}"
+                            );
+                        }
+                    }
+                }
+            }
+        }
+    }
+    assert!(zeros > 10_000, "{zeros}");
+    // Both ends are near the truth: on the ramp the output is not 0, and a little farther there is none.
+    let plain = options(Family::SumCode, Values::OneBlock, false);
+    let case = case(&expression("x * mean(x)"), (2, 1, 4), &plain, Precision::F32);
+    let run = |x: f64| {
+        let output = Engine::new(&case.network).and_then(|engine| engine.run(&[vec![vec![x], vec![0.6]]]));
+        output.expect("a run").remove(0)
+    };
+    assert!(run(-1e-9).iter().flatten().all(|y| *y > 0.01), "{:?}", run(-1e-9));
+    let farthest = case.lowering.outside().farthest.to_f64();
+    assert!(farthest > 1.26e30 && run(farthest * 1.05).iter().flatten().any(|y| !y.is_finite()), "{farthest:e}");
 }
 
 /// Inputs on the ramps: just below the edges of cells, where a digit is half taken.

@@ -96,13 +96,23 @@ impl Exponent {
 
 /// A number with `digits` digits behind the point, in exponential form, rounded up: what is printed is a bound too.
 pub fn upward(x: f64, digits: usize) -> String {
+    directed(x, digits, 1.0)
+}
+
+/// The same, rounded down.
+pub fn downward(x: f64, digits: usize) -> String {
+    directed(x, digits, -1.0)
+}
+
+/// The nearest number of so many digits, or the next one in a direction.
+fn directed(x: f64, digits: usize, direction: f64) -> String {
     let nearest = format!("{x:.digits$e}");
-    let below = nearest.parse::<f64>().is_ok_and(|read| read < x);
+    let short = nearest.parse::<f64>().is_ok_and(|read| read * direction < x * direction);
     match nearest.split_once('e').map(|(mantissa, exponent)| (mantissa.parse::<f64>(), exponent)) {
-        Some((Ok(mantissa), exponent)) if below => {
-            let unit = 0.1_f64.powi(i32::try_from(digits).unwrap_or(i32::MAX));
-            let next = format!("{}e{exponent}", mantissa + unit).parse::<f64>().unwrap_or(f64::INFINITY);
-            format!("{next:.digits$e}")
+        Some((Ok(mantissa), exponent)) if short => {
+            let unit = direction * 0.1_f64.powi(i32::try_from(digits).unwrap_or(i32::MAX));
+            let next = format!("{}e{exponent}", mantissa + unit).parse::<f64>();
+            format!("{:.digits$e}", next.unwrap_or(direction * f64::INFINITY))
         }
         _ => nearest,
     }

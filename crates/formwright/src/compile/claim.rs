@@ -42,7 +42,7 @@ impl Check {
 pub enum Over {
     /// On the box.
     Box,
-    /// Everywhere; outside of the box the target is taken as 0.
+    /// At every finite number of the format; outside of the box the target is taken as 0.
     Space,
     /// At every sequence of integers of the domain.
     Integers,

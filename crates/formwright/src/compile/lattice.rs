@@ -240,13 +240,17 @@ fn not_equivariant(symmetry: &Symmetry, theorem: &str, way_out: &str) -> Error {
     }
 }
 
-/// Where an error is certified: the box, all of space, the integers.
-pub(crate) fn domain_name(target: &Target, grid: &Grid, options: &Options) -> String {
+/// Where an error is certified: the box, all of space, in floats every input that is one, the integers.
+pub(crate) fn domain_name(target: &Target, grid: &Grid, options: &Options, precision: Option<Precision>) -> String {
     if let Some(integers) = target.integers() {
         return format!("{integers}^({}×{})", grid.dims(), grid.tokens());
     }
     let name = grid.box_name();
-    if options.everywhere { format!("all of space, the target being 0 outside of {name}") } else { name }
+    match precision {
+        _ if !options.everywhere => name,
+        None => format!("all of space, the target being 0 outside of {name}"),
+        Some(precision) => format!("all finite {precision} inputs, the target being 0 outside of {name}"),
+    }
 }
 
 impl Lattice {

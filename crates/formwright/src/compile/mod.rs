@@ -598,14 +598,17 @@ impl Model {
         }
     }
 
-    /// Where the error is certified: the box, all of space, the integers.
+    /// Where the error is certified: the box, all of space, in floats every input that is one, the integers.
     pub fn domain_name(&self) -> String {
         match &self.built {
-            Built::Lattice(lattice) => lattice::domain_name(&self.target, &self.grid, &lattice.options),
+            Built::Lattice(lattice) => {
+                let precision = lattice.float().map(|network| network.precision);
+                lattice::domain_name(&self.target, &self.grid, &lattice.options, precision)
+            }
             Built::Circuit(circuit) => circuit.domain_name(),
             Built::Learned(_) => learned::domain_name(&self.target, &self.grid),
             Built::SumCode(_) => {
-                lattice::domain_name(&self.target, &self.grid, &crate::construct::yun::Options::default())
+                lattice::domain_name(&self.target, &self.grid, &crate::construct::yun::Options::default(), None)
             }
         }
     }

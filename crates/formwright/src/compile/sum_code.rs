@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::lattice::{assumptions_of, not_met};
 use super::{Certified, Model, Request, Tolerance, first_that_serves};
-use crate::bound::norm::upward;
+use crate::bound::norm::{downward, upward};
 use crate::bound::piecewise::Question;
 use crate::bound::resolution::{self, Found, search};
 use crate::bound::{Budget, Norm, sum_code};
@@ -13,9 +13,10 @@ use crate::construct::yun::centres::value_at_centre;
 use crate::construct::yun::value_range;
 use crate::error::{Error, Result};
 use crate::exact::{Int, Rat};
+use crate::interval::Interval;
 use crate::lattice::Grid;
 use crate::lattice::codes::Code;
-use crate::lower::sum_code::{SumCodeLowering, check_fit};
+use crate::lower::sum_code::{Outside, SumCodeLowering, check_fit};
 use crate::lower::{Hidden, Temperature};
 use crate::network::{FloatNetwork, Network, Precision, Realisation, Sequence};
 use crate::target::Target;
@@ -74,7 +75,7 @@ pub(crate) fn refusal(request: &Request, options: &Options) -> Option<Error> {
         return out(format!("{name} has no steps --as-printed"), reason, "--construction yun");
     }
     if request.options.everywhere {
-        let reason = "its floats are 0 outside of the box, but on the ramps around it nothing is proved yet";
+        let reason = "on the ramp around the box, and where its flags overflow, its floats are not 0";
         return out(
             format!("{name} is certified on its box only"),
             reason,
@@ -299,9 +300,13 @@ impl SumCoded {
         match &self.lowered {
             None => format!("the centres of all {points} cells, duplicates included; 0 outside of the box"),
             Some(SumCodeFloats { lowering, .. }) => {
+                let Outside { ramp, farthest } = lowering.outside();
                 format!(
-                    "the centres of all {points} cells, duplicates included, within {}",
-                    upward(lowering.losses.rounding, 3)
+                    "the centres of all {points} cells, duplicates included, within {}; exactly 0 where a coordinate is outside of the box by {} or more and \
+                     none is beyond {}",
+                    upward(lowering.losses.rounding, 3),
+                    upward(Interval::from(&ramp).hi(), 1),
+                    downward(Interval::from(&farthest).lo(), 3)
                 )
             }
         }

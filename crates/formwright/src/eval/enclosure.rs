@@ -12,7 +12,8 @@
 //!
 //! Everything else is interval arithmetic, rounded outward. So two executions of one stage are apart by no more than the width of its
 //! intervals. At points of a lattice that are numbers of the format, where networks are exact in any order, intervals are points. Where an
-//! execution might overflow, nothing is known, and the interval is entire.
+//! execution might overflow, nothing is known, and the interval is entire: the number may be infinite or none at all, and so may be everything that is computed from it,
+//! be it with a weight of 0.
 
 mod attention;
 mod sum;
@@ -119,14 +120,16 @@ impl<'a> Executions<'a> {
         let before = z.to_vec();
         let unit = |unit: usize| self.row(&run.w1, unit, &before).plus(run.b1[unit]).parts();
         let (units, lost): (Vec<Interval>, Vec<Interval>) = (block * hidden..(block + 1) * hidden).map(unit).unzip();
-        let heights: Vec<Interval> = units.iter().map(|unit| unit.relu()).collect();
+        // A unit that may be no number is not bounded by its ReLU.
+        let height = |unit: &Interval| if unit.is_bounded() { unit.relu() } else { Interval::ENTIRE };
+        let heights: Vec<Interval> = units.iter().map(height).collect();
         for (i, z) in z.iter_mut().enumerate() {
             let row = block * width + i;
             let mut sum = self.row(&run.w2, row, &heights).plus(run.b2[row]);
             sum.term(before[i]);
             let (plain, rounding) = sum.parts();
             *z = plain;
-            if plain.width() == 0.0 {
+            if plain.width() == 0.0 || !plain.is_bounded() {
                 continue;
             }
             let mut slopes = vec![Interval::ZERO; width];

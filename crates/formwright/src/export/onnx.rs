@@ -277,6 +277,11 @@ impl Nodes {
     }
 }
 
+/// Whether a number is 0 in single precision and not in its own format.
+fn vanishes(x: f64) -> bool {
+    x != 0.0 && Precision::F32.round(x) == 0.0
+}
+
 /// The weights of a run as the blocks use them: a name, and the sides behind that of the blocks.
 struct Weights {
     attention: Option<Vec<(String, Vec<usize>)>>,
@@ -374,6 +379,11 @@ impl<'n> Writer<'n> {
             raw_data: Some(tensors::to_little_endian(precision, entries)),
         };
         let input = vec![self.value("x", network.dims())];
+        // onnxruntime 1.31 drops an `Add` of one number that is 0 in single precision, whatever the format is. It leaves a `Sum` alone.
+        if network.tensors().iter().any(|(_, _, entries)| entries.iter().any(|entry| vanishes(*entry))) {
+            let adds = self.nodes.0.iter_mut().filter(|node| node.op_type == "Add");
+            adds.for_each(|node| "Sum".clone_into(&mut node.op_type));
+        }
         Ok(GraphProto {
             node: self.nodes.0,
             name: "formwright".to_owned(),

@@ -19,7 +19,8 @@
 //! `2^J`, `ε = 2^{J-μ}`: at `N` no float lies on the ramp. (With both kinks in one layer, `h = (R(x-b+ε) - R(x-b))/ε`, there are terms of `b²/ε` in the sums, which are
 //! exact in one order and not in others.)
 //!
-//! **Outside.** For `x ≥ N`, however large, all digits are 1 or fewer, exactly; they add at most `2^J - 1`, and the flag takes at least `F(1-u)`. For `x ≤ -ε` they are 0. So the cell is below `-Q`.
+//! **Outside.** For `x ≥ N`, however large while `(F/ε) x` is a float, all digits are 1 or fewer, exactly; they add at most `2^J - 1`, and the flag takes at least `F(1-u)`. For `x ≤ -ε` they are 0. So the cell is below `-Q`.
+//! Between `-ε` and 0 the flag is on its way.
 //!
 //! *Size*: `2J + 1` layers, of two ReLUs a coordinate at most (more layers if there are fewer free registers than coordinates). *Loss*: coordinates on ramps.
 

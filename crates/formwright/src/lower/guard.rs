@@ -1,7 +1,7 @@
 //! The numbers of the guard: clamp, gain, flag and slope, for a claim about all of space.
 //!
 //! With `κ = 2^q ≥ N + 2`, ramps of `2^-m` and `m + q + 7 ≤ μ`, a coordinate outside of the box that is not on its ramp comes out of the flag
-//! layer at most at `-¾F`, for **every** finite input: beyond `κ` the clamp leaves 0, `±κ` or `±2κ`. One such coordinate brings every id, by
+//! layer at most at `-¾F`, for **every** finite input: none overflows (`units.rs`), and beyond `κ` the clamp leaves 0, `±κ` or `±2κ`. One such coordinate brings every id, by
 //! the guard, to at most `D - 1 - G(¾F - D)`. That is below `-(T + 2)`, `T` being what a sweep can add to a token below its windows,
 //!
 //! ```text

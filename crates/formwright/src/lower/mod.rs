@@ -6,6 +6,7 @@
 //! | `piecewise_to_relu.rs` | Lemma 9: four ReLUs for a function of Φ | everything on the ramps: the bad set |
 //! | `clip.rs` | values beyond the target's range are cut off, twice | nothing; it bounds the height on the bad set |
 //! | `guard.rs` | the numbers of the guard, for claims about all of space | a shell around the box |
+//! | `units.rs` | with a guard: the stream in a smaller unit, so that no finite input overflows | nothing |
 //! | `pack.rs` | several layers become one wide block | bits of the values |
 //! | `to_float.rs` | numbers of a format | the rounding of values |
 //! | `sum_code.rs` | a sum of codes: softmax of equal scores, integers | see its parts |
@@ -25,6 +26,7 @@ pub mod piecewise_to_relu;
 pub mod realise;
 pub mod sum_code;
 pub mod to_float;
+pub mod units;
 pub mod values_on_grid;
 
 use std::sync::Arc;
@@ -100,6 +102,8 @@ pub struct Lowering {
     pub step_ramp: Rat,
     /// The bound `B` of the clip, in integer units.
     pub clip: Rat,
+    /// The residual stream is carried times `2^-units`: with a guard, so that no finite input overflows; else 0.
+    pub units: usize,
     /// What is lost.
     pub losses: Losses,
     /// Whether coordinates are snapped to a grid before they are quantised: where several steps share a block.
@@ -166,6 +170,10 @@ impl Lowering {
         to_float::check_magnitude("the target's largest value in integer units", &(&bound * &side), precision)?;
         to_float::check_magnitude("the middle of the target's range", &offset, precision)?;
         let clip = Rat::from_f64(to_float::upward(&(&bound * &side), precision)).unwrap_or_default();
+        let units = match &options.tuning.guard {
+            Some(guard) => units::derive(&yun::embed(grid, &options), &guard.clamp, &clip, precision)?,
+            None => 0,
+        };
         let drop = match &options.tuning.guard {
             Some(guard) => Some(&guard.slope * &Rat::from_f64(reach.hi()).unwrap_or_default()),
             None => flag.as_ref().map(|flag| options.drop(grid, flag)),
@@ -193,7 +201,7 @@ impl Lowering {
             everywhere: options.everywhere,
         };
         let losses = losses(&facts);
-        Ok(Self { format, options, temperature, step_ramp, clip, losses, snaps, facts })
+        Ok(Self { format, options, temperature, step_ramp, clip, units, losses, snaps, facts })
     }
 
     /// What is cut off every cell for its ramps.
@@ -305,7 +313,9 @@ impl Lowering {
             Hidden::Literal => self.losses.clone(),
             _ => losses(&Facts { value_loss: loss, ..self.facts.clone() }),
         };
-        Ok((assembly.network(network, stages), losses))
+        let mut network = assembly.network(network, stages);
+        units::carry(&mut network, self.units)?;
+        Ok((network, losses))
     }
 }
 

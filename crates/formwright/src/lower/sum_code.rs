@@ -17,6 +17,15 @@
 //! **Between lattice points** all that is needed is a bound on the outputs. A code is between `-G` and the largest one, whatever the cell, up to rounding; the curve is
 //! between its values, up to rounding, for every id. With layers, a token that lies on the ramps of several windows has `Σ θ < 2` over them, since all but the last leave an id that
 //! is not negative, and `W` is twice the largest: nothing overflows, and a clip behind the layers, twice (`clip.rs`), brings every output into the target's range.
+//!
+//! **Outside of the box** the output is exactly 0 if one coordinate is past the ramp around it, wherever the others are, as long as none is so far away that its flag overflows ([`Outside`]).
+//! On the ramp itself nothing is known but the height: a coordinate of `-10^-9` is not yet flagged. The flag is `F/ε` times the distance, and the code block reads `uᵀcell`, so with `c` and `b` the weight and the bias of the embedding
+//!
+//! ```text
+//! (1 + γ_{2J+d+10}) Σu ((F/ε) (c|x| + |b| + N + 1) + 2^J + nD) ≤ Ω         the largest float
+//! ```
+//!
+//! keeps every product and every sum of the two stages finite, in any order; all others are smaller. The code of such a column is `-G`, exactly, since all units rest, and from there on nothing depends on how far it was.
 
 use std::sync::Arc;
 
@@ -45,6 +54,15 @@ pub struct Losses {
     pub height: f64,
     /// How large the target can be.
     pub spread: f64,
+}
+
+/// Where the output is known to be exactly 0: a coordinate is outside of the box by `ramp` or more, and none is larger than `farthest`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outside {
+    /// The ramp around the box, and what the embedding rounds, in the units of the input.
+    pub ramp: Rat,
+    /// The largest magnitude of an input for which no flag overflows.
+    pub farthest: Rat,
 }
 
 /// Everything that the float network is made from, derived and not chosen.
@@ -201,6 +219,24 @@ impl SumCodeLowering {
             spread: exact(&spread).hi(),
         };
         Ok(Self { precision, parts, quantiser, margins, losses, curve, clip })
+    }
+
+    /// Where the output is exactly 0, in every execution.
+    pub fn outside(&self) -> Outside {
+        let (grid, precision, quantiser) = (&self.parts.nodes.grid, self.precision, &self.quantiser);
+        let exact = |x: f64| Rat::from_f64(x).unwrap_or_default();
+        let float = |x: &Rat| exact(to_float::nearest(x, precision)).abs();
+        let embed = self.parts.embed();
+        let (weight, bias) = (float(&embed.weight[0][0]), float(&embed.bias[0]));
+        let two = Rat::from(2);
+        let roundings = exact(gamma(2 * quantiser.digits + grid.dims() + 10, precision).hi());
+        let read: Rat = grid.radix().iter().map(Rat::from).sum();
+        let cells = exact(precision.largest()) / ((Rat::ONE + roundings) * read);
+        let digits = two.pow(quantiser.digits) + Rat::from(grid.tokens()) * Rat::from(grid.columns());
+        let slope = &quantiser.flag / &quantiser.width();
+        let embedded = (cells - digits) / slope - &bias - Rat::from(grid.resolution()) - Rat::ONE;
+        let side = (grid.high() - grid.low()) / Rat::from(grid.resolution());
+        Outside { ramp: &self.margins.high * &side, farthest: embedded / weight }
     }
 
     /// The feed-forward layers of the value stage.

@@ -41,6 +41,22 @@ impl Precision {
         }
     }
 
+    /// The largest number of the format.
+    pub fn largest(self) -> f64 {
+        match self {
+            Self::F32 => f64::from(f32::MAX),
+            Self::F64 => f64::MAX,
+        }
+    }
+
+    /// The least normal number of the format.
+    pub fn least_normal(self) -> f64 {
+        match self {
+            Self::F32 => f64::from(f32::MIN_POSITIVE),
+            Self::F64 => f64::MIN_POSITIVE,
+        }
+    }
+
     /// The name on the command line and in files.
     pub fn name(self) -> &'static str {
         match self {

@@ -543,7 +543,8 @@ fn sketch(
     let why_not = missed.map(|eps| not_met(eps, &budget, resolution).to_string());
     let id_bits = yun::id_bits(&grid, &options);
     let more = More::Cells(Cells { resolution, id_bits, to_remember, residual_network: all });
-    Ok(Sketch { size, budget, domain: domain_name(target, &grid, &options), assumptions, why_not, more })
+    let domain = domain_name(target, &grid, &options, format.map(|format| format.precision));
+    Ok(Sketch { size, budget, domain, assumptions, why_not, more })
 }
 
 impl Plan {

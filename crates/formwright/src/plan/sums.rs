@@ -77,6 +77,6 @@ pub(super) fn sketch(
     let why_not = missed.map(|eps| not_met(eps, &budget, resolution).to_string());
     let more = More::Cells(Cells { resolution, id_bits: built.id_bits, to_remember, residual_network: all });
     let size = built.float().map_or_else(|| built.network.size(), FloatNetwork::size);
-    let domain = domain_name(target, &grid, &Options::default());
+    let domain = domain_name(target, &grid, &Options::default(), None);
     Ok(Sketch { size, budget, domain, assumptions, why_not, more })
 }

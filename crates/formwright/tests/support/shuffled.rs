@@ -1,16 +1,23 @@
-//! A second float evaluator: plain loops, every sum in an order of its own, fused or not, every softmax by quotients or by the reciprocal. Nothing is
-//! shared with the engine.
+//! A second float evaluator: plain loops, every sum in an order of its own, fused or not, every softmax by quotients or by the reciprocal, what is below
+//! the normal range kept or flushed. Nothing is shared with the engine.
 
 #![expect(clippy::cast_possible_truncation, reason = "rounding to single precision is what is asked for")]
 
 use formwright::network::{FloatAffine, FloatNetwork, Precision};
 
-/// Chooses an order for every sum and a way for every softmax; seed 0 keeps them as they are written.
-pub struct Shuffle(u64);
+/// Chooses an order for every sum and a way for every softmax; seed 0 keeps them as they are written. One that flushes sets results below the normal
+/// range to 0 every other time.
+pub struct Shuffle(u64, bool);
 
+// A test takes of it what it needs.
+#[allow(dead_code)]
 impl Shuffle {
     pub fn new(seed: u64) -> Self {
-        Self(seed)
+        Self(seed, false)
+    }
+
+    pub fn flushing(seed: u64) -> Self {
+        Self(seed, true)
     }
 
     fn next(&mut self) -> u64 {
@@ -46,12 +53,18 @@ impl Arithmetic<'_> {
             let fused = self.shuffle.0 != 0 && self.shuffle.next().is_multiple_of(2);
             sum = match (self.precision, fused) {
                 (Precision::F64, true) => a.mul_add(b, sum),
-                (Precision::F64, false) => sum + a * b,
+                (Precision::F64, false) => sum + self.flushed(a * b),
                 (Precision::F32, true) => f64::from((a as f32).mul_add(b as f32, sum as f32)),
-                (Precision::F32, false) => f64::from(sum as f32 + a as f32 * b as f32),
+                (Precision::F32, false) => f64::from(self.flushed(f64::from(a as f32 * b as f32)) as f32 + sum as f32),
             };
+            sum = self.flushed(sum);
         }
         sum
+    }
+
+    fn flushed(&mut self, x: f64) -> f64 {
+        let subnormal = x != 0.0 && x.abs() < self.precision.least_normal();
+        if self.shuffle.1 && subnormal && self.shuffle.next().is_multiple_of(2) { 0.0 } else { x }
     }
 
     fn affine(&mut self, map: &FloatAffine, x: &[f64]) -> Vec<f64> {
@@ -68,7 +81,8 @@ impl Arithmetic<'_> {
         let precision = self.precision;
         let by_reciprocal = self.shuffle.0 != 0 && self.shuffle.next().is_multiple_of(2);
         let reciprocal = precision.round(1.0 / total);
-        exps.iter().map(|e| precision.round(if by_reciprocal { e * reciprocal } else { e / total })).collect()
+        let share = |e: &f64| precision.round(if by_reciprocal { e * reciprocal } else { e / total });
+        exps.iter().map(|e| self.flushed(share(e))).collect()
     }
 
     fn exp(&self, t: f64) -> f64 {
@@ -84,7 +98,8 @@ pub fn trace(network: &FloatNetwork, x: &[Vec<f64>], shuffle: &mut Shuffle) -> V
     let precision = network.precision;
     let width = network.width();
     let mut on = Arithmetic { precision, shuffle };
-    let rounded: Vec<Vec<f64>> = x.iter().map(|t| t.iter().map(|v| precision.round(*v)).collect()).collect();
+    let rounded: Vec<Vec<f64>> =
+        x.iter().map(|t| t.iter().map(|v| on.flushed(precision.round(*v))).collect()).collect();
     let mut state: Vec<Vec<f64>> = rounded.iter().map(|token| on.affine(&network.embed, token)).collect();
     if let Some(positions) = &network.positions {
         for (token, row) in state.iter_mut().zip(positions.chunks(width)) {
@@ -131,7 +146,13 @@ pub fn trace(network: &FloatNetwork, x: &[Vec<f64>], shuffle: &mut Shuffle) -> V
                             .map(|key| on.dot(None, k[*key].iter().copied().zip(query.iter().copied())))
                             .collect();
                         let most = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-                        let exps: Vec<f64> = scores.iter().map(|s| on.exp(precision.round(s - most))).collect();
+                        let exps: Vec<f64> = scores
+                            .iter()
+                            .map(|s| {
+                                let power = on.exp(precision.round(s - most));
+                                on.flushed(power)
+                            })
+                            .collect();
                         let total = on.dot(None, exps.iter().map(|e| (*e, 1.0)));
                         let weights = on.shares(&exps, total);
                         let mixed: Vec<f64> = (0..a.value_size)

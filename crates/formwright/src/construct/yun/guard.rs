@@ -1,4 +1,4 @@
-//! The guard: 0 everywhere outside of the box, also once the network is lowered.
+//! The guard: 0 everywhere outside of the box, off its ramp, for every finite float once the network is lowered.
 //!
 //! An exact network is 0 outside of the box, by its flags. A lowered one is not: let one coordinate be far outside and another cross its
 //! flag's ramp. The second token's id then runs from below 0 to beyond `t_r`, hence through `[t_l, t_r]`, and the output is not 0, however
@@ -8,12 +8,15 @@
 //! Four changes, all inside of two heads and four ReLUs, make one flag anywhere stop the whole sequence:
 //!
 //! ```text
-//! embed     the box at [1, N+1) instead of [0, N)
+//! embed     the box at [1, N+1) instead of [0, N); in floats all times 2^-k, so that no finite input overflows (lower/units.rs)
 //! clamp     Z ← Z - R(Z-κ) + R(-Z-κ)                   κ = 2^q ≥ N+2: beyond κ every float becomes 0, ±κ or ±2κ, none of them in the box
 //! flag      as in Lemma 5 for [1, N+1), and -1 for all
 //! guard     Z ← Z + G e_1 ψ_min(Z)                     the quantised ids' minimum to every token, G = 2^-(1+⌈log2 D⌉)
 //! floor     the steps of the first row once more
 //! ```
+//!
+//! In floats `Z - R(Z-κ)` is one rounded subtraction of two numbers of one sign. Up to `2κ`, and wherever floats are no farther apart than `κ`, `Z - κ` is a float and `κ` is left. Where they are
+//! `2κ` apart it is a tie, and 0 or `2κ` is left; where they are farther apart, `R(Z-κ) = Z` and 0 is left (just above a power of two, 0 or `2κ`). So the largest float ends as the others do.
 //!
 //! On a sequence without flags the guard adds less than ½ + rounding to a first row of integers, and `floor` takes it away again. With a flag
 //! the minimum is about `-F`, and every id becomes negative: no window, no interval is ever met. Last, the outside-indicator is replaced

@@ -6,7 +6,7 @@
 //! | `quantise.rs` | Lemma 5 | every coordinate to its cell, or to a flag |
 //! | `context.rs` | Lemma 6 | an id for every token that names the whole sequence |
 //! | `value.rs` | Lemma 7 | from the id to the value |
-//! | `guard.rs` | ours | 0 everywhere outside of the box, also in floats |
+//! | `guard.rs` | ours | 0 everywhere outside of the box, also in floats, off the ramp around it |
 //! | `equivariant.rs` | Theorem 2 | the network for equivariant functions |
 //! | `positional.rs` | Theorem 3 | the network with positions, for all functions |
 //! | `sparse.rs` | Yun et al. 2020b | the same, where a token sees few others |
@@ -283,14 +283,20 @@ pub fn values_stay_below_windows(grid: &Grid, target: &Target, options: &Options
     Ok(value_exponent(grid, target, options, &map.lowest_id())? == 0)
 }
 
+/// The embedding: the box to `[0, N)`, with a guard to `[1, N+1)`.
+pub(crate) fn embed(grid: &Grid, options: &Options) -> Affine {
+    let dims = grid.dims();
+    let scale = Rat::from(grid.resolution()) / (grid.high() - grid.low());
+    Affine {
+        weight: (0..dims).map(|row| basis(dims, row, scale.clone())).collect(),
+        bias: vec![-(grid.low() * &scale) + if options.tuning.guard.is_some() { Rat::ONE } else { Rat::ZERO }; dims],
+    }
+}
+
 /// A network over the residual stream of the paper: one coordinate for each row of `X`.
 fn network(grid: &Grid, target: &Target, options: &Options, positions: Option<Matrix>, stages: Vec<Stage>) -> Network {
     let (dims, outputs) = (grid.dims(), target.output_dims());
-    let scale = Rat::from(grid.resolution()) / (grid.high() - grid.low());
-    let embed = Affine {
-        weight: (0..dims).map(|row| basis(dims, row, scale.clone())).collect(),
-        bias: vec![-(grid.low() * &scale) + if options.tuning.guard.is_some() { Rat::ONE } else { Rat::ZERO }; dims],
-    };
+    let embed = embed(grid, options);
     let delta = Rat::new(1, grid.resolution());
     let read_out = Affine {
         weight: (0..outputs).map(|row| basis(dims, row, delta.clone())).collect(),

@@ -49,9 +49,18 @@ impl Executions<'_> {
         };
         let values = rows(&run.v, run.value_size, &[]);
         let scored = || (rows(&run.q, run.head_size, &run.q_bias), rows(&run.k, run.head_size, &[]));
+        // What may be no number reaches every token: a key that is hidden may have a weight of 0, and 0 times it is no number.
+        let unknown = |numbers: &State| numbers.iter().flatten().any(|number| !number.is_bounded());
+        let nothing = || vec![vec![Interval::ENTIRE; run.value_size]; z.len()];
+        if unknown(&values) {
+            return nothing();
+        }
         match &run.kind {
             AttentionKind::Softmax => {
                 let (queries, keys) = scored();
+                if unknown(&keys) {
+                    return nothing();
+                }
                 let seen = |i: usize| -> Vec<usize> {
                     let masked = || run.masks[head].keys(i, z.len()).positions().collect();
                     run.connections_of(block).map_or_else(masked, |connections| connections.keys(i).to_vec())
@@ -116,14 +125,17 @@ impl Executions<'_> {
     ) -> Vec<Interval> {
         let (scores, values): (Vec<Interval>, Vec<&Vec<Interval>>) =
             seen.map(|(key, value)| (self.dot(query, key), value)).unzip();
-        let (weights, total) = self.softmax(&scores);
         let best = largest(&scores);
+        if scores.iter().any(|score| !score.is_bounded()) {
+            return vec![Interval::ENTIRE; values[best].len()];
+        }
+        let (weights, total) = self.softmax(&scores);
         let average = |c: usize| {
             let column = || weights.iter().zip(values.iter().map(|value| value[c]));
             let mut sum = self.sum();
             column().for_each(|(p, v)| sum.product(*p, v));
             let plain = sum.total();
-            if plain.width() == 0.0 {
+            if plain.width() == 0.0 || !plain.is_bounded() {
                 return plain;
             }
             let centre = Interval::point(values[best][c].mid());
@@ -198,7 +210,8 @@ impl Executions<'_> {
     fn feature(&self, along: Interval, square: Interval) -> Interval {
         let (exponent, tiny) = (along - square * Interval::point(0.5), Interval::point(3.0 * self.format.tiny));
         let moved = exponent.abs() * Interval::point(self.format.unit) + tiny + Interval::point(self.format.slip);
-        ((exponent + ball(moved.hi())).exp() + ball(tiny.hi())).relu()
+        let feature = ((exponent + ball(moved.hi())).exp() + ball(tiny.hi())).relu();
+        if feature.hi() > self.network.precision.largest() { Interval::ENTIRE } else { feature }
     }
 }
 

@@ -10,6 +10,8 @@
 //!            terms; or at most as large as the others, if it is 0
 //! else       the exact sum ± (γ_{m-1+r} Σ|t| + 3mη), of which nothing is left for a normal number alone:
 //!            m - 1 additions, one more rounding of a product, and 2m - 1 results that may be flushed
+//! entire     a term is not bounded, or Σ|t| with its roundings is beyond the largest number: some order may overflow. What is not bounded may be
+//!            infinite, or no number at all, and 0 times it is no number: a weight of 0 does not hide it
 //! ```
 
 use crate::interval::Interval;
@@ -101,15 +103,18 @@ pub(super) struct Sum {
     rest: Terms,
     /// `r = 1`.
     rounded: bool,
+    /// A term, or a factor of one, is not bounded.
+    unknown: bool,
 }
 
 impl Sum {
     pub fn new(format: Format) -> Self {
-        Self { format, known: Terms::NONE, quantum: i32::MAX, rest: Terms::NONE, rounded: false }
+        Self { format, known: Terms::NONE, quantum: i32::MAX, rest: Terms::NONE, rounded: false, unknown: false }
     }
 
     /// Adds a number that was computed.
     pub fn term(&mut self, x: Interval) {
+        self.unknown |= !x.is_bounded();
         if x.lo() < x.hi() {
             self.rest.add(x);
         } else if x != Interval::ZERO {
@@ -126,6 +131,7 @@ impl Sum {
 
     /// Adds the product of a stored number and one that was computed.
     pub fn weighted(&mut self, w: f64, z: Interval) {
+        self.unknown |= !z.is_bounded();
         if w != 0.0 {
             self.rounded |= !is_power_of_two(w);
             self.term(Interval::point(w) * z);
@@ -135,6 +141,7 @@ impl Sum {
     /// Adds the product of two numbers that were computed.
     pub fn product(&mut self, x: Interval, y: Interval) {
         self.rounded = true;
+        self.unknown |= !(x.is_bounded() && y.is_bounded());
         self.term(x * y);
     }
 
@@ -147,6 +154,10 @@ impl Sum {
     pub fn parts(&self) -> (Interval, Interval) {
         let Self { format, known, rest, .. } = self;
         let (sum, size) = (known.sum + rest.sum, known.size() + rest.size());
+        let lost = self.rounding(size);
+        if self.unknown || (size + lost).hi() > format.largest {
+            return (Interval::ENTIRE, Interval::ENTIRE);
+        }
         let grain = if self.quantum < format.least { 0.0 } else { 2_f64.powi(self.quantum.min(format.least.abs())) };
         // Sums of doubles, so these are exact if they are as small as that.
         let exact = known.above.max(known.below) < grain * 2_f64.powi(format.digits);
@@ -161,8 +172,7 @@ impl Sum {
                 return (if known.sum == Interval::ZERO { others } else { known.sum }, others);
             }
         }
-        let lost = self.rounding(size);
-        if (size + lost).hi() > format.largest { (Interval::ENTIRE, Interval::ENTIRE) } else { (sum + lost, lost) }
+        (sum + lost, lost)
     }
 
     /// What rounding may add to a sum with `Σ|t| ≤ size`.
@@ -268,5 +278,18 @@ mod tests {
             total(&[3.0, -3.0], Interval::point(2_f64.powi(-30)).hull(Interval::point(2_f64.powi(-29)))).contains(0.0)
         );
         assert_eq!(total(&[f64::from(f32::MAX), f64::from(f32::MAX)], Interval::ZERO), Interval::ENTIRE);
+        // What is exact, or alone, overflows as well; and what is not bounded is seen behind a weight of 0.
+        let large = 2_f64.powi(127);
+        assert_eq!(total(&[large, large], Interval::ZERO), Interval::ENTIRE);
+        assert_eq!(total(&[large, large, -large], Interval::ZERO), Interval::ENTIRE);
+        assert_eq!(total(&[large], Interval::ZERO), Interval::point(large));
+        let weighted = |w: f64, z: Interval| {
+            let mut sum = Sum::new(Format::of(Precision::F32));
+            sum.weighted(w, z);
+            sum.total()
+        };
+        assert_eq!(weighted(4.0, Interval::point(large)), Interval::ENTIRE);
+        assert_eq!(weighted(0.0, Interval::ENTIRE), Interval::ENTIRE);
+        assert_eq!(weighted(0.0, Interval::point(large)), Interval::ZERO);
     }
 }
