@@ -155,7 +155,7 @@ fn every_line_says_what_the_model_is() {
         assert!(text.ends_with("\nend\n") && text.bytes().all(|byte| byte == b'\n' || (b' '..=b'~').contains(&byte)));
         assert!(text.lines().all(|line| line.split(' ').all(|word| !word.is_empty())), "{text}");
         let mut lines = Lines(text.lines());
-        assert_eq!(lines.after("formwright-certificate "), "1");
+        assert_eq!(lines.after("formwright-certificate "), "2");
         assert_eq!(lines.after("sha256 target.json "), sha256(&contents.target));
         assert_eq!(lines.after("sha256 model.safetensors "), sha256(contents.weights.as_deref().expect("weights")));
         assert_eq!((lines.after("badge "), lines.after("over "), lines.after("norm ")), ("certified", over, norm));
