@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     Number = Union[int, float, str, Decimal, Fraction]
 
 __all__ = [
-    "Contextual", "Coordinate", "Declined", "Error", "InputError", "Network", "Options", "Rejected", "Stage", "Verdict",
+    "Contextual", "Coordinate", "Declined", "Error", "InputError", "Meaning", "Network", "Options", "Rejected", "Stage", "Verdict",
     "build", "check", "contextual", "export", "load", "plan",
 ]  # fmt: skip
 
@@ -85,6 +85,14 @@ class Coordinate(NamedTuple):
 
     name: str
     meaning: str
+
+
+class Meaning(NamedTuple):
+    """What a coordinate of a circuit holds: `offset + Σ factor · atom`, within `error`."""
+
+    offset: Fraction
+    terms: dict[str, Fraction]
+    error: float
 
 
 class Verdict(NamedTuple):
@@ -323,6 +331,42 @@ class Network:
     def coordinates(self) -> list[Coordinate]:
         """The coordinates of the residual stream, in the order of the last axis of a trace."""
         return [Coordinate(*entry) for entry in self._native.coordinates()]
+
+    @property
+    def meanings(self) -> dict[str, dict[str, Meaning]]:
+        """Of a circuit: what each coordinate holds after the embedding and after each stage, by the names of a trace; `atoms` has what the names in it
+        stand for. What a trace shows is within `error` of it. Of other models only words are known, in `coordinates`, and this is empty.
+
+        >>> network = build("x - mean(x)", tokens=3, construction="circuit")
+        >>> for stage, held in network.meanings.items():
+        ...     print(stage, held["r0"].offset, {atom: str(factor) for atom, factor in held["r0"].terms.items()})
+        embed -1/2 {'x': '1'}
+        attend-0 0 {'x': '1', 'g1': '-1'}
+        >>> network.atoms
+        {'x': 'x', 'g1': 'mean(x)'}
+        """
+        known = self._known()
+        stages: dict[str, dict[str, Meaning]] = {}
+        names = ["embed", *(stage.name for stage in self.stages)] if known["coordinates"] else []
+        for stage in names:
+            before = next(reversed(stages.values()), {})
+            stages[stage] = dict(before)
+            for coordinate in known["coordinates"]:
+                for held in coordinate["held"]:
+                    if held["from"] == stage:
+                        terms = {term["atom"]: Fraction(term["factor"]) for term in held["terms"]}
+                        stages[stage][coordinate["name"]] = Meaning(Fraction(held["offset"]), terms, held["error"])
+        return stages
+
+    @property
+    def atoms(self) -> dict[str, str | list[Fraction]]:
+        """Of a circuit: what the names in `meanings` stand for, formulas of the target language over the names before, or a number for each position."""
+        atoms = self._known()["atoms"]
+        return {atom["name"]: atom["formula"] if "formula" in atom else [Fraction(value) for value in atom["values"]] for atom in atoms}
+
+    def _known(self) -> dict[str, Any]:
+        known = self._native.meanings()
+        return {"coordinates": [], "atoms": []} if known is None else json.loads(known)
 
     def __call__(self, x: numpy.typing.ArrayLike) -> Array:
         """The outputs, in the network's own arithmetic; those of an exact network are rounded to doubles."""

@@ -2,6 +2,7 @@
 
 import doctest
 import json
+import re
 import subprocess
 import sys
 from fractions import Fraction
@@ -116,6 +117,32 @@ def test_a_trace_has_every_stage_and_names(tmp_path):
     assert trace["embed"].ravel().tolist() == (4 * CENTRES).ravel().tolist()
     for name, state in network.trace(CENTRES[5]).items():
         numpy.testing.assert_array_equal(state, trace[name][5])
+
+
+@pytest.mark.parametrize("target, tokens", [("sort(x) on integers 0..4", 5), ("x - mean(x)", 4)])
+def test_registers_hold_what_is_said_of_them(target, tokens):
+    network = formwright.build(target, tokens=tokens, construction="circuit")
+    draw = numpy.random.default_rng(3)
+    x = draw.integers(0, 4, (40, tokens, 1)).astype(float) if "integers" in target else draw.random((40, tokens, 1))
+    # The formulas of these targets are Python, but for a few words, and rational: fractions are exact.
+    words = {"mean": each(numpy.mean), "sum": each(numpy.sum)}
+    atoms = {"x": numpy.vectorize(Fraction, otypes=[object])(x[..., 0]), "i": numpy.broadcast_to(numpy.arange(tokens), x.shape[:2])}
+    for name, formula in network.atoms.items():
+        condition = re.fullmatch(r"if (.*) then 1 else 0", formula)
+        formula = f"({condition[1]}) * 1" if condition else formula
+        atoms |= {name: atoms[name] if name in atoms else eval(formula, words | atoms)}
+    trace, names = network.trace(x), [coordinate.name for coordinate in network.coordinates]
+    assert list(network.meanings) == list(trace)
+    for stage, held in network.meanings.items():
+        for name, found in zip(names, numpy.moveaxis(trace[stage], -1, 0)):
+            meaning = sum((factor * atoms[atom] for atom, factor in held[name].terms.items()), held[name].offset)
+            off = abs(numpy.vectorize(Fraction, otypes=[object])(found) - meaning)
+            assert off.max() <= Fraction(held[name].error), (stage, name, held[name])
+    assert formwright.build("x - mean(x)", tokens=2, resolution=4).meanings == {}
+
+
+def each(aggregate):
+    return lambda t: numpy.broadcast_to(aggregate(t, axis=1, keepdims=True), t.shape)
 
 
 def test_a_card_is_shown_and_escaped():

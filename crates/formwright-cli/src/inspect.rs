@@ -42,8 +42,10 @@ impl Inspect {
         let mut text = describe(&model, usize::MAX)?;
         let _ = write!(text, "\n{}\n", lines(&coordinates));
         let mut json = document(&model, Some(&self.dir))?;
-        json["coordinates"] =
-            model.coordinates().iter().map(|c| json!({"name": c.name, "meaning": c.meaning})).collect();
+        json["coordinates"] = model.coordinates_to_json();
+        if model.meanings().is_some() {
+            json["atoms"] = model.atoms_to_json();
+        }
         Ok(Answer { text, json })
     }
 

@@ -1488,7 +1488,7 @@ fn the_example_of_the_readme_is_true() {
     let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md")).expect("README.md");
     let blocks = page.split("```console\n").skip(1).filter_map(|rest| rest.split("```").next());
     let examples: Vec<&str> = blocks.flat_map(|block| block.split("$ ").skip(1)).collect();
-    assert_eq!(examples.len(), 7);
+    assert_eq!(examples.len(), 9);
     let scratch = Scratch::new();
     for example in examples {
         let (command, expected) = example.split_once('\n').expect("a command and its answer");

@@ -94,6 +94,16 @@ impl Native {
         self.model.coordinates().iter().map(|c| (c.name.as_str(), c.meaning.as_str())).collect()
     }
 
+    /// Of a circuit: what its coordinates hold, stage by stage, and what the names in that stand for; `None` of other models.
+    fn meanings(&self, py: Python<'_>) -> PyResult<Option<String>> {
+        let model = self.model.clone();
+        detached(py, move || {
+            let meanings =
+                serde_json::json!({"coordinates": model.coordinates_to_json(), "atoms": model.atoms_to_json()});
+            Ok(model.meanings().map(|_| meanings.to_string()))
+        })
+    }
+
     /// `f32`, `f64` or `exact`.
     fn precision(&self) -> &'static str {
         self.model.precision()

@@ -3,6 +3,8 @@
 
 #[path = "support/circuits.rs"]
 mod circuits;
+#[path = "support/meanings.rs"]
+mod meanings;
 #[path = "support/onnxruntime.rs"]
 mod onnxruntime;
 mod support;
@@ -16,6 +18,7 @@ use formwright::compile::{Construction, Model, Request, compile};
 use formwright::export::transformerlens::TransformerLens;
 use formwright::lower::{Format, Hidden, Temperature};
 use formwright::network::{Precision, Realisation};
+use meanings::{Atoms, compare};
 use serde_json::Value;
 use support::{Options, expression, request};
 
@@ -35,14 +38,48 @@ fn json(folder: &Path, name: &str) -> Value {
     serde_json::from_str(&fs::read_to_string(folder.join(name)).expect(name)).expect(name)
 }
 
+/// Doubles of a file.
+fn numbers(folder: &Path, name: &str) -> Vec<f64> {
+    let bytes = fs::read(folder.join(name)).expect(name);
+    bytes.chunks_exact(8).map(|number| f64::from_le_bytes(number.try_into().expect("8 bytes"))).collect()
+}
+
+/// Asks of all sequences that the residual stream is what the ground truth says, hook by hook.
+fn check_meanings(name: &str, model: &Model, folder: &Path) {
+    let (circuit, config) = (json(folder, "circuit.json"), json(folder, "config.json"));
+    let side = |key: &str| usize::try_from(config[key].as_u64().expect(key)).expect("small");
+    let (layers, width, tokens) = (side("n_layers"), side("d_model"), side("n_ctx"));
+    let hooks = |layer| ["mid", "post"].map(|place| format!("blocks.{layer}.hook_resid_{place}"));
+    let places: Vec<String> =
+        std::iter::once("blocks.0.hook_resid_pre".to_owned()).chain((0..layers).flat_map(hooks)).collect();
+    let states = numbers(folder, "states.bin");
+    let of_place = states.len() / places.len();
+    let domain = &model.target.expression().expect("an expression").expression().domain;
+    let atoms = Atoms::read(&circuit["atoms"], 1, domain);
+    for code in 0..of_place / (tokens * width) {
+        let mut ids: Vec<u64> = digits(code as u64, side("d_vocab") as u64).take(tokens).collect();
+        ids.reverse();
+        let token = |id: &u64| {
+            let token = &circuit["vocabulary"][usize::try_from(*id).expect("small")];
+            token.as_array().expect("a token").iter().map(|x| x.as_f64().expect("a number")).collect()
+        };
+        let x: Vec<Vec<f64>> = ids.iter().map(token).collect();
+        let state = |(place, name): (usize, &String)| {
+            let state = &states[place * of_place + code * tokens * width..][..tokens * width];
+            (name.clone(), state.chunks(width).map(<[f64]>::to_vec).collect())
+        };
+        let trace: Vec<(String, Vec<Vec<f64>>)> = places.iter().enumerate().map(state).collect();
+        let compared = compare(&circuit["coordinates"], &trace, &atoms.values(&x));
+        assert!(compared.is_ok(), "{name}, {x:?}: {compared:?}");
+    }
+}
+
 /// Asks of all sequences that the largest logit of each output, or the logit where it is one real number, is the target's value.
 fn check(name: &str, model: &Model, folder: &Path, allowed: f64) {
     let circuit = json(folder, "circuit.json");
     let vocabulary = circuit["vocabulary"].as_array().expect("tokens");
     let logits = circuit["logits"].as_array().expect("logits");
-    let bytes = fs::read(folder.join("logits.bin")).expect("logits");
-    let numbers: Vec<f64> =
-        bytes.chunks_exact(8).map(|number| f64::from_le_bytes(number.try_into().expect("8 bytes"))).collect();
+    let numbers = numbers(folder, "logits.bin");
     let tokens = model.grid.tokens();
     let sequences = numbers.len() / logits.len() / tokens;
     assert_eq!(sequences, vocabulary.len().pow(u32::try_from(tokens).expect("few")), "{name}");
@@ -92,6 +129,9 @@ fn every_sequence_of_tokens_gives_the_targets_value_in_any_basis() {
         let folder = folder.path().join(name);
         assert!(json(&folder, "circuit.json")["logits"][0]["value"].is_i64(), "{text}: no vocabulary of outputs");
         check(text, &model, &folder, 0.0);
+        if json(&folder, "circuit.json")["rotate"].is_null() {
+            check_meanings(text, &model, &folder);
+        }
     }
 }
 

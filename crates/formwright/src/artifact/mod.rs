@@ -370,8 +370,10 @@ fn to_json(model: &Model) -> Result<Value> {
     if let (Some(file), Value::Object(summary)) = (file.as_object_mut(), summary) {
         file.extend(summary);
     }
-    let coordinate = |c: &Coordinate| json!({"name": c.name, "meaning": c.meaning});
-    file["coordinates"] = model.coordinates().iter().map(coordinate).collect();
+    file["coordinates"] = model.coordinates_to_json();
+    if model.meanings().is_some() {
+        file["atoms"] = model.atoms_to_json();
+    }
     let tolerance = &model.tolerance;
     file["tolerance"] = json!({
         "eps": tolerance.eps,

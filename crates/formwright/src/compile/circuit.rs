@@ -8,6 +8,7 @@ use super::{Construction, Model, Request};
 use crate::bound::norm::upward;
 use crate::bound::supremum;
 use crate::bound::{Budget, Norm};
+use crate::construct::circuit::meaning::Meanings;
 use crate::construct::circuit::{self, Compiled, Gate, Trade, Wish};
 use crate::construct::sumformer::continuous::{Basis, Continuous};
 use crate::error::{Error, ErrorKind, Result};
@@ -44,6 +45,8 @@ pub struct Proof {
     pub budget: Budget,
     /// The gates, in the order of execution.
     pub gates: Vec<Gate>,
+    /// What each register holds, stage by stage.
+    pub meanings: Meanings,
     /// What the outputs are made of: inputs and gates, by name.
     pub outputs: Vec<String>,
     /// The numbers of tokens for which the bound in the supremum norm holds.
@@ -249,10 +252,11 @@ impl Circuit {
     }
 
     fn proof_of(&self, compiled: Compiled, form: Option<Continuous>) -> Proof {
-        let Compiled { budget: sup, gates, outputs, lengths, margin, .. } = compiled;
+        let Compiled { budget: sup, gates, meanings, outputs, lengths, margin, .. } = compiled;
         // What has no factor was not compiled.
         let factor = supremum::factor(&self.norm, &self.shape, &self.target).unwrap_or(f64::INFINITY);
-        Proof { budget: supremum::in_norm(&sup, &self.norm, factor), sup, gates, outputs, lengths, margin, form }
+        let budget = supremum::in_norm(&sup, &self.norm, factor);
+        Proof { budget, sup, gates, meanings, outputs, lengths, margin, form }
     }
 
     /// Why it does not meet what a request asks for, if it does not.

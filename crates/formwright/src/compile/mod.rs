@@ -29,6 +29,7 @@ use crate::bound::baseline::baseline;
 use crate::bound::measured::{Measured, measure};
 use crate::bound::piecewise::Question;
 use crate::bound::{Baseline, Budget, Norm};
+use crate::construct::circuit::meaning::Meanings;
 use crate::construct::yun::sparse::Sparse;
 use crate::error::{Error, ErrorKind, Result};
 use crate::eval::float::Engine;
@@ -275,6 +276,28 @@ impl Model {
             Built::SumCode(coded) => &coded.network.coordinates,
             Built::Learned(learned) => &learned.network.coordinates,
         }
+    }
+
+    /// What each register of a circuit holds, stage by stage; of other models, and of edited ones, only words are known.
+    pub fn meanings(&self) -> Option<&Meanings> {
+        self.circuit()?.proof().map(|proof| &proof.meanings)
+    }
+
+    /// The residual stream as it is written: names, meanings in words, and exactly, where they are known.
+    pub fn coordinates_to_json(&self) -> Value {
+        let coordinate = |(register, c): (usize, &Coordinate)| {
+            let mut written = json!({"name": c.name, "meaning": c.meaning});
+            if let Some(meanings) = self.meanings() {
+                written["held"] = meanings.to_json(register);
+            }
+            written
+        };
+        self.coordinates().iter().enumerate().map(coordinate).collect()
+    }
+
+    /// What the names in meanings stand for, as it is written.
+    pub fn atoms_to_json(&self) -> Value {
+        self.meanings().map(Meanings::atoms_to_json).unwrap_or_default()
     }
 
     /// The construction as one names it on the command line.

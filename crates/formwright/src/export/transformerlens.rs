@@ -18,6 +18,7 @@ use super::{Files, metadata, rotate};
 use crate::artifact::{Contents, tensors};
 use crate::bound::Norm;
 use crate::compile::{Model, Proof, Stated};
+use crate::construct::circuit::meaning::{Held, Meaning, Meanings};
 use crate::error::{Error, Result};
 use crate::exact::Rat;
 use crate::network::{AttentionKind, Coordinate, FloatNetwork, Mask, Precision};
@@ -275,7 +276,13 @@ impl<'m> TransformerLens<'m> {
     /// The ground truth.
     fn circuit(&self, bound: Option<f64>) -> Result<Value> {
         let (network, model) = (&self.plain, self.model);
-        let coordinate = |(c, direction): (&Coordinate, &Vec<f64>)| json!({"name": c.name, "meaning": c.meaning, "direction": direction});
+        let coordinate = |(register, (c, direction)): (usize, (&Coordinate, &Vec<f64>))| {
+            let mut written = json!({"name": c.name, "meaning": c.meaning, "direction": direction});
+            if let Some(meanings) = model.meanings() {
+                written["held"] = self.held(meanings, register);
+            }
+            written
+        };
         let logit = |(output, value): (usize, Option<i64>)| json!({"output": output, "value": value});
         let properties: serde_json::Map<String, Value> =
             metadata(model)?.into_iter().map(|(key, value)| (key, value.into())).collect();
@@ -296,10 +303,32 @@ impl<'m> TransformerLens<'m> {
             "precision": self.network.precision.name(),
             "vocabulary": self.vocabulary,
             "logits": self.logits().into_iter().map(logit).collect::<Vec<_>>(),
-            "coordinates": network.coordinates.iter().zip(&self.directions).map(coordinate).collect::<Vec<_>>(),
+            "coordinates": network.coordinates.iter().zip(&self.directions).enumerate().map(coordinate).collect::<Vec<_>>(),
+            "atoms": model.atoms_to_json(),
             "gates": self.gates(),
             "layers": self.layers(),
         }))
+    }
+
+    /// What a coordinate holds, and from which layer on. In another basis the errors are others, and are not known.
+    fn held(&self, meanings: &Meanings, register: usize) -> Value {
+        let one = [Held { from: 0, meaning: Meaning::number(Rat::ONE) }];
+        let held = meanings.registers.get(register).map_or(&one[..], Vec::as_slice);
+        held.iter()
+            .map(|held| {
+                let mut written = held.meaning.to_json();
+                if self.seed.is_some() {
+                    written["error"] = Value::Null;
+                }
+                let (layer, hook) = match meanings.places[held.from].block {
+                    None => (0, "hook_resid_pre"),
+                    Some((block, true)) => (block, "hook_resid_mid"),
+                    Some((block, false)) => (block, "hook_resid_post"),
+                };
+                written["from"] = json!(format!("blocks.{layer}.{hook}"));
+                written
+            })
+            .collect()
     }
 
     fn proof(&self) -> Option<&Proof> {

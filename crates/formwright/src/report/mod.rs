@@ -22,6 +22,7 @@ mod sample;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use crate::compile::{Circuit, Model, Proof};
+use crate::construct::circuit::meaning::THEN;
 use crate::error::{Error, Result};
 use crate::eval::float::Engine;
 use crate::eval::indexed;
@@ -293,7 +294,7 @@ fn coordinates(model: &Model) -> Markup {
             tbody { @for coordinate in model.coordinates() { tr {
                 th scope="row" { (coordinate.name) }
                 td.text {
-                    @let meanings: Vec<&str> = coordinate.meaning.split(", then ").collect();
+                    @let meanings: Vec<&str> = coordinate.meaning.split(THEN).collect();
                     @if let [meaning] = meanings.as_slice() { (meaning) } @else {
                         ol { @for meaning in meanings { li { (meaning) } } }
                     }

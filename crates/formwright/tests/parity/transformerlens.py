@@ -3,7 +3,8 @@
     python transformerlens.py FOLDER
 
 Every folder in FOLDER is an export: config.json, state_dict.safetensors, circuit.json. All sequences of n_ctx tokens are run, the last token fastest, and
-`logits.bin` gets their logits as little-endian doubles. Blocks are x + attention(x), then x + mlp(x); scores are divided by sqrt(d_head), no norms.
+`logits.bin` gets their logits as little-endian doubles, `states.bin` the residual stream: hook_resid_pre of block 0, then hook_resid_mid and
+hook_resid_post of every block, [place, sequence, token, d_model]. Blocks are x + attention(x), then x + mlp(x); scores are divided by sqrt(d_head), no norms.
 """
 
 import itertools
@@ -46,11 +47,14 @@ def attention(config, state, at, x):
 def forward(config, state, ids):
     assert config["act_fn"] == "relu" and config["normalization_type"] is None
     x = state["tok_embed.weight"][ids] + state["pos.weight"][: ids.shape[1]]
+    states = [x]
     for layer in range(config["n_layers"]):
         x = x + attention(config, state, f"layers.{layer}.attn", x)
+        states.append(x)
         hidden = numpy.maximum(linear(state, f"layers.{layer}.mlp.fc_in", x), 0)
         x = x + linear(state, f"layers.{layer}.mlp.fc_out", hidden)
-    return x @ state["head.weight"].T
+        states.append(x)
+    return x @ state["head.weight"].T, numpy.array(states)
 
 
 def shapes(config):
@@ -70,7 +74,8 @@ def run(case):
     config, state = json.loads((case / "config.json").read_text()), tensors(case / "state_dict.safetensors")
     assert {name: tensor.shape for name, tensor in state.items()} == dict(shapes(config)), "names or shapes"
     ids = numpy.array(list(itertools.product(range(config["d_vocab"]), repeat=config["n_ctx"])))
-    forward(config, state, ids).astype("<f8").tofile(case / "logits.bin")
+    for name, numbers in zip(["logits", "states"], forward(config, state, ids)):
+        numbers.astype("<f8").tofile(case / f"{name}.bin")
 
 
 if __name__ == "__main__":

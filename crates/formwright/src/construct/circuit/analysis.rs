@@ -66,14 +66,29 @@ pub struct Machine {
 pub struct Analysis {
     /// The error of every wire.
     pub errors: Vec<Option<Profile>>,
-    /// The constant that is added to an atom when it is read.
-    pub bases: Vec<f64>,
+    /// The constant that is added to an atom when it is read, exactly.
+    pub bases: Vec<Rat>,
     /// The hinges of every gate atom, one set for each argument, with its sign.
     pub gates: Vec<Vec<(Hinges, f64)>>,
     /// The error of each output coordinate.
     pub outputs: Vec<f64>,
     /// The largest of them.
     pub output: f64,
+    /// How far each atom, as it is in the stream, may be from what it is meant to be there.
+    own: Vec<f64>,
+    /// What each register has lost before each slot.
+    lost: Vec<Vec<f64>>,
+    /// What flushing to 0 may lose.
+    tiny: f64,
+}
+
+impl Analysis {
+    /// How far a register that holds this row before a slot may be from it.
+    pub fn register_error(&self, row: &Form, register: usize, slot: usize) -> f64 {
+        let atoms: f64 = row.terms.iter().map(|(atom, c)| float(c).abs() * self.own[*atom]).sum();
+        let error = (atoms + self.lost[slot].get(register).copied().unwrap_or(0.0)) * (1.0 + 1e-9);
+        if error == 0.0 { 0.0 } else { error + self.tiny }
+    }
 }
 
 impl Machine {
@@ -167,8 +182,10 @@ struct Analyst<'a> {
     choice: &'a Choice,
     machine: Machine,
     errors: Vec<Option<Profile>>,
-    bases: Vec<f64>,
+    bases: Vec<Rat>,
     gates: Vec<Vec<(Hinges, f64)>>,
+    /// How far an atom, as it is in the stream, may be from what it is meant to be there.
+    own: Vec<f64>,
     /// The largest value of an atom, its base apart.
     sizes: Vec<f64>,
     /// What an atom loses inside.
@@ -206,8 +223,9 @@ pub fn analyse(
         choice,
         machine,
         errors: vec![None; graph.wires.len()],
-        bases: vec![0.0; atoms],
+        bases: vec![Rat::ZERO; atoms],
         gates: vec![Vec::new(); atoms],
+        own: vec![0.0; atoms],
         sizes: vec![0.0; atoms],
         inner: vec![0.0; atoms],
         largest: Cell::new(0.0),
@@ -244,10 +262,10 @@ pub fn analyse(
         ))
         .note("try", "another unit for the domain or for the values"));
     }
-    let Analyst { errors, bases, gates, .. } = analyst;
+    let Analyst { errors, bases, gates, own, lost, .. } = analyst;
     let output = errors_out.iter().copied().fold(0.0, f64::max);
     let output = if errors_out.iter().any(|error| error.is_nan()) { f64::INFINITY } else { output };
-    Ok(Analysis { errors, bases, gates, outputs: errors_out, output })
+    Ok(Analysis { errors, bases, gates, outputs: errors_out, output, own, lost, tiny: machine.tiny() })
 }
 
 fn float(x: &Rat) -> f64 {
@@ -605,6 +623,10 @@ impl Analyst<'_> {
             Source::Gate(_) => self.gate(atom, wire)?,
             Source::Head { .. } => self.head(atom, wire)?,
         }
+        // What is read with an atom only adds to the error of its wire; products see to themselves.
+        if !matches!(self.graph.wires[wire].kind, Kind::Product(..)) {
+            self.own[atom] = self.errors[wire].as_ref().map_or(0.0, Profile::sup);
+        }
         Ok(())
     }
 
@@ -696,7 +718,7 @@ impl Analyst<'_> {
         let profile = if self.machine.subdivided { profile } else { Profile::constant(known.range, profile.sup()) };
         self.cells.insert(wire, cells);
         self.exact[atom] = exact;
-        self.bases[atom] = hinges.base;
+        self.bases[atom] = exactly(hinges.base);
         self.sizes[atom] = (known.range - Interval::point(hinges.base)).mag() + profile.sup();
         self.inner[atom] = inner;
         if is_tooth(function) {
@@ -788,8 +810,18 @@ impl Analyst<'_> {
         } else {
             range_a.width() * range_b.width() / 4.0
         };
-        self.bases[atom] = gates.iter().map(|(hinges, sign)| sign * hinges.base).sum();
-        self.sizes[atom] = reach + error + self.bases[atom].abs();
+        // In the stream it is (a - m_a)(b - m_b), whatever is read with it.
+        let middle = |range: Interval| (range - Interval::from(&super::layout::middle(range))).mag();
+        let (of_a, of_b) = (sides[0].2.sup() + lost_a, sides[1].2.sup() + lost_b);
+        self.own[atom] = if is_table_product(self.graph, wire) {
+            error
+        } else {
+            let moved = middle(range_a) * of_b + middle(range_b) * of_a + of_a * of_b;
+            moved + deviation * self.choice.weight[wire] + inner
+        };
+        let bases = gates.iter().map(|(hinges, sign)| exactly(sign * hinges.base));
+        self.bases[atom] = bases.fold(Rat::ZERO, |sum, base| sum + base);
+        self.sizes[atom] = reach + error + float(&self.bases[atom]).abs();
         self.inner[atom] = inner;
         self.errors[wire] = Some(Profile::constant(known.range, error));
         self.gates[atom] = gates;
@@ -868,7 +900,8 @@ impl Analyst<'_> {
         };
         let profile = profile.plus(|_, _| absolute);
         let profile = if machine.subdivided { profile } else { Profile::constant(known.range, profile.sup()) };
-        self.bases[atom] += seen.factor * self.constant(value);
+        let base = scale * &exact_constant(value, &self.bases);
+        self.bases[atom] += &base;
         self.sizes[atom] = match scores {
             Scores::Sink { .. } => known.range.mag(),
             _ => seen.factor * linear.mag(),
@@ -921,7 +954,7 @@ impl Analyst<'_> {
         let Seen { many, theta, linear, reading, .. } = seen;
         let lambda = self.choice.temperature[wire];
         let average = (1.0 + (many - 1.0) / std::f64::consts::E).ln() / lambda;
-        self.bases[atom] = average / 2.0;
+        self.bases[atom] = exactly(average / 2.0);
         self.note_size(lambda * (linear.mag() + reading.value.sup()));
         let sizes = linear.mag() + reading.value.sup();
         let rounding = 3.0 * reading.rounding(machine) + (theta + machine.gamma(6)) * sizes;
@@ -1004,11 +1037,20 @@ struct Seen {
     reading: Reading,
 }
 
-/// The constant of a form over atoms, their bases included: summed exactly, rounded once.
-pub fn constant(form: &Form, bases: &[f64]) -> f64 {
-    let exactly = |x: f64| Rat::from_f64(x).unwrap_or_default();
-    let bases = form.terms.iter().map(|(atom, c)| c * &exactly(bases[*atom]));
-    bases.fold(form.constant.clone(), |sum, base| sum + base).to_f64()
+/// A double as what it is.
+fn exactly(x: f64) -> Rat {
+    Rat::from_f64(x).unwrap_or_default()
+}
+
+/// The constant of a form over atoms, their bases included.
+fn exact_constant(form: &Form, bases: &[Rat]) -> Rat {
+    let bases = form.terms.iter().map(|(atom, c)| c * &bases[*atom]);
+    bases.fold(form.constant.clone(), |sum, base| sum + base)
+}
+
+/// The same, rounded once.
+pub fn constant(form: &Form, bases: &[Rat]) -> f64 {
+    exact_constant(form, bases).to_f64()
 }
 
 /// Whether a double is a number of the format.

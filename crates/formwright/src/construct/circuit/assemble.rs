@@ -61,7 +61,8 @@ pub fn places(graph: &Graph, layout: &Layout, tuned: &Tuned, precision: Precisio
     places
 }
 
-/// The network, before its sums are realised; and of every slot the block in which it will be then.
+/// The network, before its sums are realised and its registers described; of every slot the block in which it will be then, and of
+/// every stage its slot.
 pub fn assemble(
     graph: &Graph,
     layout: &Layout,
@@ -69,10 +70,10 @@ pub fn assemble(
     (precision, attention): (Precision, &Realisation),
     (dims, lengths): (usize, (usize, usize)),
     names: &Names,
-) -> (FloatNetwork, Vec<usize>) {
+) -> (FloatNetwork, Vec<usize>, Vec<usize>) {
     let width = layout.width.max(1);
     let assembler = Assembler { graph, layout, tuned, analysis: &tuned.analysis, precision, width };
-    let mut stages = Vec::new();
+    let (mut stages, mut slots) = (Vec::new(), Vec::new());
     let mut runs = Vec::new();
     let blocks = layout.last().div_ceil(2);
     let (before, apart) = attention.more_blocks();
@@ -82,10 +83,12 @@ pub fn assemble(
         let attention = assembler.attention(2 * block + 1, stages.len());
         if attention.is_some() {
             stages.push(assembler.stage("attend", block, 2 * block + 1, names));
+            slots.push(2 * block + 1);
         }
         let feed_forward = assembler.feed_forward(2 * block + 2, stages.len());
         if feed_forward.is_some() {
             stages.push(assembler.stage("gates", block, 2 * block + 2, names));
+            slots.push(2 * block + 2);
         }
         if attention.is_some() {
             next += before;
@@ -102,14 +105,16 @@ pub fn assemble(
         precision,
         tokens: graph.tokens,
         lengths,
-        coordinates: assembler.coordinates(names, &numbers),
+        coordinates: (0..width)
+            .map(|register| Coordinate { name: format!("r{register}"), meaning: String::new() })
+            .collect(),
         embed: assembler.embed(dims),
         positions: assembler.positions(),
         stages,
         runs,
         read_out: assembler.read_out(),
     };
-    (network, numbers)
+    (network, numbers, slots)
 }
 
 impl Assembler<'_> {
@@ -371,32 +376,5 @@ impl Assembler<'_> {
             made.push(format!("{} emptied", plural(clears, "register")));
         }
         FloatStage { name: format!("{what}-{block}"), statement: STATEMENT.to_owned(), meaning: made.join("; ") }
-    }
-
-    /// What each register holds, slot by slot.
-    fn coordinates(&self, names: &Names, numbers: &[usize]) -> Vec<Coordinate> {
-        let place = |slot: usize| match slot {
-            0 => "embedding".to_owned(),
-            slot if slot % 2 == 1 => format!("attention of block {}", numbers[slot]),
-            slot => format!("feed-forward of block {}", numbers[slot]),
-        };
-        let held = |register: usize| {
-            let mut meanings: Vec<String> = Vec::new();
-            let mut last = Form::default();
-            for (slot, rows) in self.layout.before.iter().enumerate().skip(1) {
-                let Some(row) = rows.get(register) else { continue };
-                if *row != last && !row.terms.is_empty() {
-                    meanings.push(format!("{} (from the {})", names.row(self.layout, row), place(slot - 1)));
-                }
-                last = row.clone();
-            }
-            meanings.join(", then ")
-        };
-        let coordinate = |register: usize| {
-            let meaning = held(register);
-            let meaning = if meaning.is_empty() { "nothing".to_owned() } else { meaning };
-            Coordinate { name: format!("r{register}"), meaning }
-        };
-        (0..self.width).map(coordinate).collect()
     }
 }

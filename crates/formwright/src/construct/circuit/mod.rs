@@ -12,6 +12,7 @@
 //! | [`mod@deepen`] | squares and products by sawtooth gates: depth for width |
 //! | [`mod@assemble`] | tensors |
 //! | [`names`] | what people call it all |
+//! | [`meaning`] | what each register holds, stage by stage, exactly |
 
 pub mod analysis;
 pub mod assemble;
@@ -20,6 +21,7 @@ pub mod form;
 pub mod graph;
 pub mod hinges;
 pub mod layout;
+pub mod meaning;
 pub mod names;
 pub mod profile;
 pub mod translate;
@@ -32,6 +34,7 @@ use deepen::{deepen, is_deep, reach};
 use graph::{Graph, Kind};
 use hinges::{Anchor, Hinges};
 use layout::{Layout, is_head};
+use meaning::{Circuit, Meanings};
 use names::Names;
 use translate::{Translated, translate};
 use tune::{Style, Tuned, tune};
@@ -121,6 +124,8 @@ pub struct Compiled {
     pub budget: Budget,
     /// The circuit, in the order of execution.
     pub gates: Vec<Gate>,
+    /// What each register holds, stage by stage.
+    pub meanings: Meanings,
     /// What the outputs are made of: inputs and gates, by name.
     pub outputs: Vec<String>,
     /// The numbers of tokens for which the bound holds.
@@ -259,8 +264,16 @@ fn finish(
     let graph = &translated.graph;
     let lengths = lengths(translated, layout);
     let how = (machine.precision, &machine.attention);
-    let (network, numbers) = assemble::assemble(graph, layout, tuned, how, (target.dims(), lengths), names);
-    let network = realise(&network, &machine.attention)?;
+    let (network, numbers, slots) = assemble::assemble(graph, layout, tuned, how, (target.dims(), lengths), names);
+    let mut network = realise(&network, &machine.attention)?;
+    let slots: Vec<(usize, usize)> = slots.iter().map(|slot| (*slot, numbers[*slot])).collect();
+    let meanings = Circuit { graph, layout, analysis: &tuned.analysis, names }.meanings(&network, &slots);
+    for (register, coordinate) in network.coordinates.iter_mut().enumerate() {
+        // What another kind of attention has added says itself what it is for.
+        if coordinate.meaning.is_empty() {
+            coordinate.meaning = meanings.in_words(register);
+        }
+    }
     let lengths = network.lengths;
     let bound = tuned.analysis.output;
     let mut terms: Vec<Term> = tuned
@@ -282,6 +295,7 @@ fn finish(
         network,
         budget,
         gates: gates(graph, layout, tuned, (machine.precision, &numbers), names),
+        meanings,
         outputs,
         lengths,
         margin,

@@ -2,7 +2,7 @@
 
 use super::form::Form;
 use super::graph::{Graph, Kind};
-use super::layout::{Layout, Source};
+use super::layout::Layout;
 use crate::exact::Rat;
 use crate::network::Mask;
 
@@ -32,7 +32,9 @@ impl Names {
                     format!("g{}", counts.1)
                 }
             };
-            let text = |form: &Form| show(form, &names);
+            let text = |form: &Form| show(form, &names, "i");
+            // Inside of an aggregate the index is that of the running token.
+            let running = |form: &Form| show(form, &names, "j");
             // What stands for something else is called by what it stands for.
             let kind = if let Kind::Alias { meaning, .. } = &wire.kind { meaning } else { &wire.kind };
             let definition = match kind {
@@ -42,13 +44,16 @@ impl Names {
                 Kind::Cases(form) | Kind::Alias { form, .. } => text(form),
                 Kind::Product(a, b) => format!("({}) * ({})", text(a), text(b)),
                 Kind::Select { condition, value } => format!("({}) * ({})", text(condition), text(value)),
-                Kind::Mean { of, mask, scale } => {
-                    let what = if *scale == Rat::ONE { "mean" } else { "sum" };
-                    format!("{what}({}{})", text(of), filter(mask))
-                }
-                Kind::Sink { of, mask, .. } => format!("sum({}{})", text(of), filter(mask)),
-                Kind::Largest { of, mask } => format!("max({}{})", text(of), filter(mask)),
-                Kind::Gather { index, of, .. } => format!("({})[{}]", text(of), text(index)),
+                Kind::Mean { of, mask, scale } => match one_place(mask) {
+                    Some(place) => gathered(of, &place.to_string(), &names),
+                    None => {
+                        let what = if *scale == Rat::ONE { "mean" } else { "sum" };
+                        format!("{what}({}{})", running(of), filter(mask))
+                    }
+                },
+                Kind::Sink { of, mask, .. } => format!("sum({}{})", running(of), filter(mask)),
+                Kind::Largest { of, mask } => format!("max({}{})", running(of), filter(mask)),
+                Kind::Gather { index, of, .. } => gathered(of, &text(index), &names),
             };
             names.push(name);
             definitions.push(definition);
@@ -79,23 +84,6 @@ impl Names {
         wires.dedup();
         wires.into_iter().map(|wire| self.names[wire].clone()).collect()
     }
-
-    /// What a register holds.
-    pub fn row(&self, layout: &Layout, row: &Form) -> String {
-        let part = |atom: &usize| {
-            let name = &self.names[layout.atoms[*atom].wire];
-            match &layout.atoms[*atom].source {
-                Source::Input(_, middle) if !middle.is_zero() => format!("({name} - {middle})"),
-                Source::Gate(arguments) if arguments.len() > 1 => format!("[{name}]"),
-                _ => name.clone(),
-            }
-        };
-        let mut text = String::new();
-        for (atom, scale) in &row.terms {
-            term(&mut text, scale, &part(atom));
-        }
-        text
-    }
 }
 
 fn is_index(table: &[Rat]) -> bool {
@@ -113,37 +101,52 @@ fn brief(value: &Rat) -> String {
     if text.len() <= 12 { text } else { format!("{:.6}", value.to_f64()) }
 }
 
-/// Adds `scale · name` to a sum.
-fn term(sum: &mut String, scale: &Rat, name: &str) {
-    let size = scale.abs();
-    let factor = if size == Rat::ONE { String::new() } else { format!("{} ", brief(&size)) };
+/// Adds `scale · name` to a sum; `size` is how `|scale|` is written.
+pub fn term(sum: &mut String, scale: &Rat, size: &str, name: &str) {
     let sign = match (sum.is_empty(), scale.is_negative()) {
         (true, true) => "-",
         (true, false) => "",
         (false, true) => " - ",
         (false, false) => " + ",
     };
-    for part in [sign, &factor, name] {
-        sum.push_str(part);
+    sum.push_str(sign);
+    if size != "1" {
+        sum.push_str(size);
+        sum.push('*');
     }
+    sum.push_str(name);
 }
 
-/// A form over wires, in words.
-fn show(form: &Form, names: &[String]) -> String {
+/// A form as an expression of the language, over the names of wires; `index` is what the index is called there.
+fn show(form: &Form, names: &[String], index: &str) -> String {
+    written(form, &|wire| if names[wire] == "i" { index.to_owned() } else { names[wire].clone() })
+}
+
+/// A form at another place: every name of it is gathered.
+fn gathered(of: &Form, index: &str, names: &[String]) -> String {
+    written(of, &|wire| match names[wire].split_once('.') {
+        _ if names[wire] == "i" => format!("({index})"),
+        Some((token, k)) => format!("{token}[{index}].{k}"),
+        None => format!("{}[{index}]", names[wire]),
+    })
+}
+
+/// A form as an expression of the language.
+fn written(form: &Form, name: &dyn Fn(usize) -> String) -> String {
     let mut text = String::new();
     for (wire, scale) in &form.terms {
-        term(&mut text, scale, &names[*wire]);
+        term(&mut text, scale, &scale.abs().to_string(), &name(*wire));
     }
-    if text.is_empty() {
-        return brief(&form.constant);
-    }
-    if !form.constant.is_zero() {
-        let sign = if form.constant.is_negative() { "-" } else { "+" };
-        for part in [" ", sign, " ", &brief(&form.constant.abs())] {
-            text.push_str(part);
-        }
+    if text.is_empty() || !form.constant.is_zero() {
+        term(&mut text, &form.constant, "1", &form.constant.abs().to_string());
     }
     text
+}
+
+/// The only place that all queries see.
+fn one_place(mask: &Mask) -> Option<i64> {
+    let Mask { relative: (None, None), absolute: (Some(low), Some(high)), first: false } = *mask else { return None };
+    (low == high).then_some(low)
 }
 
 fn filter(mask: &Mask) -> String {

@@ -32,6 +32,7 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::construct::circuit::meaning::Meaning;
 use crate::construct::yun::value_range;
 use crate::error::{Error, Result, nearest};
 use crate::exact::{Int, Rat};
@@ -206,15 +207,27 @@ impl Layout {
         }
     }
 
-    fn coordinates(&self, positional: bool) -> Vec<Coordinate> {
+    fn coordinates(&self, embed: &Affine, nodes: &Nodes, options: &Options) -> Vec<Coordinate> {
         let mut coordinates: Vec<(String, String)> = Vec::new();
+        let taken = "; in floats, from quantise on, what its cell leaves of it";
         for k in 0..self.dims {
-            coordinates.push((format!("x.{k}"), format!("the token's coordinate {k}, in cells")));
+            let terms = vec![(format!("x.{k}"), embed.weight[k][k].clone())];
+            let cells = Meaning { terms, ..Meaning::number(embed.bias[k].clone()) };
+            coordinates.push((format!("x.{k}"), format!("{cells}, the token's coordinate {k} in cells{taken}")));
         }
         for k in 0..self.dims {
-            let place = if positional && k == 0 { ", and D times the token's place" } else { "" };
-            coordinates.push((format!("cell.{k}"), format!("the cell of coordinate {k}{place}")));
+            let place = if options.positional && k == 0 {
+                format!(", and from the embedding on {} times the token's place", nodes.grid.columns())
+            } else {
+                String::new()
+            };
+            let cell =
+                format!("the cell of coordinate {k}, or -{} outside of the box, from quantise on", nodes.symbols());
+            coordinates.push((format!("cell.{k}"), format!("{cell}{place}")));
         }
+        // Layers of values push an id that they have found below all others.
+        let found =
+            if options.values == Values::Layered { "; once its value is found, less than every id" } else { "" };
         let mut name = |register: Option<usize>, name: &str, meaning: &str| {
             if register.is_some() {
                 coordinates.push((name.to_owned(), meaning.to_owned()));
@@ -222,15 +235,16 @@ impl Layout {
         };
         name(self.constant, "one", "1: queries and keys read it");
         let code = match (self.sum, self.constant) {
-            (None, _) => {
-                ("code", "the code of the token's column; behind the attention layer the token's id, S·Σ + code")
-            }
-            (Some(_), Some(_)) => ("phi", "φ(x), the code of the token's column"),
-            (Some(_), None) => ("code", "the code of the token's column"),
+            (None, _) => (
+                "code",
+                format!("the code of the token's column; behind the attention layer the token's id, S·Σ + code{found}"),
+            ),
+            (Some(_), Some(_)) => ("phi", "φ(x), the code of the token's column".to_owned()),
+            (Some(_), None) => ("code", "the code of the token's column".to_owned()),
         };
-        name(Some(self.code), code.0, code.1);
+        name(Some(self.code), code.0, &code.1);
         name(self.sum, "sum", "Σ, the sum of the codes of all tokens");
-        name(self.id, "id", "S·Σ + φ(x)");
+        name(self.id, "id", &format!("S·Σ + φ(x){found}"));
         name(self.ranked.map(|(index, _)| index), "index", "the place of the token's column in the code");
         name(self.ranked.map(|(_, rank)| rank), "rank", "the rank of Σ, times the number of codes");
         for k in self.outputs..self.width {
@@ -377,7 +391,7 @@ impl Parts {
 
     /// What each register holds.
     pub fn coordinates(&self) -> Vec<Coordinate> {
-        self.layout.coordinates(self.options.positional)
+        self.layout.coordinates(&self.embed(), &self.nodes, &self.options)
     }
 
     /// What the value stage does, in words.

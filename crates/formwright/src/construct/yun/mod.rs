@@ -30,6 +30,7 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::construct::circuit::meaning::Meaning;
 use crate::error::{Error, Result, nearest};
 use crate::exact::{Int, Rat};
 use crate::lattice::Grid;
@@ -302,9 +303,19 @@ fn network(grid: &Grid, target: &Target, options: &Options, positions: Option<Ma
         weight: (0..outputs).map(|row| basis(dims, row, delta.clone())).collect(),
         bias: vec![options.tuning.offset.clone(); outputs],
     };
+    let affine = |factor: &Rat, atom: String, offset: Rat| {
+        Meaning { terms: vec![(atom, factor.clone())], ..Meaning::number(offset) }.to_string()
+    };
     let coordinate = |row: usize| {
         let first = "; from the contextual map to the value map it also carries the token's id";
-        let meaning = format!("row {} of X: the token's coordinate {row}, then its cell, then its value", row + 1);
+        let moved = if positions.is_some() { ", and the position" } else { "" };
+        let cells = affine(&scale, format!("x.{row}"), embed.bias[row].clone());
+        let factor = Rat::from(grid.resolution());
+        let value = affine(&factor, "f".to_owned(), -(&factor * &options.tuning.offset));
+        let meaning = format!(
+            "row {} of X: {cells}, the token's coordinate {row} in cells{moved}, then its cell{moved}, then {value} for its value f",
+            row + 1
+        );
         Coordinate { name: format!("x.{row}"), meaning: meaning + if row == 0 { first } else { "" } }
     };
     let coordinates = (0..dims).map(coordinate).collect();
