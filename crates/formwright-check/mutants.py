@@ -25,7 +25,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-FILES = ["prove", "execute", "execute/sum", "execute/forward", "execute/attention", "sweep", "certificate", "weights", "target", "number", "json", "lib"]
+FILES = ["prove", "execute", "execute/sum", "execute/forward", "execute/attention", "sweep", "certificate", "weights", "target", "number", "number/ratio", "json", "folder", "lib"]
 # What says something to people, and decides nothing.
 MESSAGES = {("number.rs", "fmt"), ("prove.rs", "shown"), ("prove.rs", "claim"), ("prove.rs", "fmt"), ("lib.rs", "fmt"), ("lib.rs", "name"), ("json.rs", "fault")}
 # Comparisons with many random executions.

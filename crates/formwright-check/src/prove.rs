@@ -507,11 +507,11 @@ impl Subject {
         let alike = if self.order_free { " up to their order" } else { "" };
         let mut classes = 1_usize;
         for k in 0..tokens {
-            // There are C(s+k, k+1) multisets of k + 1 of s symbols.
-            let multisets = classes.saturating_mul(symbols.saturating_add(k)).checked_div(k.saturating_add(1));
-            let more = multisets.filter(|_| self.order_free).unwrap_or(classes.saturating_mul(symbols));
-            // Beyond what can be counted it does not fall again.
-            classes = if classes == usize::MAX { classes } else { more };
+            // There are C(s+k, k+1) multisets of k + 1 of s symbols. What can no longer be counted stays so.
+            let symbols = if self.order_free { symbols.saturating_add(k) } else { symbols };
+            let more = classes.checked_mul(symbols).filter(|_| classes < usize::MAX);
+            let each = if self.order_free { k.saturating_add(1) } else { 1 };
+            classes = more.and_then(|more| more.checked_div(each)).unwrap_or(usize::MAX);
         }
         let of = format!("sequences of {tokens} of {symbols} tokens{alike}");
         at_most(classes, MOST_CLASSES, &of)?;
