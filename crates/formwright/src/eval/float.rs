@@ -115,6 +115,11 @@ impl Engine {
         Ok(Self { threads, ..self })
     }
 
+    /// About how many operations a sequence of so many tokens takes.
+    pub fn operations(&self, tokens: usize) -> usize {
+        either!(self, program => program.operations(tokens))
+    }
+
     /// The network's outputs, `[batch][tokens][dims]`, of inputs that are first rounded to its format. The sequences may be of several lengths.
     pub fn run(&self, batch: &[Sequence]) -> Result<Vec<Sequence>> {
         self.run_from(0, batch)

@@ -234,8 +234,9 @@ impl<R: BufRead> Sequences<R> {
         array(&value, || "the input".to_owned()).map(|_| self.malformed("expected value"))
     }
 
+    /// What stands here, or that nothing does.
     fn malformed(&self, found: &str) -> Error {
-        let (line, column) = (self.at.0 + 1, self.at.1 + 1);
+        let (line, column) = (self.at.0 + 1, self.at.1 + usize::from(!found.starts_with("EOF")));
         Error::input(format!("{} is not JSON", self.name))
             .note("at", format!("line {line}, column {column}"))
             .note("found", format!("{found} at line {line} column {column}"))

@@ -38,6 +38,7 @@ use crate::network::{
     Values,
 };
 use crate::pattern::Connections;
+use crate::words::plural;
 
 /// What a uniform head loses by rounding.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -158,7 +159,7 @@ fn check_size(network: &FloatNetwork, realisation: &Realisation) -> Result<()> {
     }
     let kind = realisation.kind();
     Err(Error::declined(format!("{kind} attention of size {size} would draw {drawn} numbers"))
-        .note("size", format!("{heads} heads, each with {size} {what}"))
+        .note("size", format!("{}, each with {size} {what}", plural(heads, "head")))
         .note("limit", MOST_DRAWN.to_string())
         .note("try", format!("--attention {kind}: every size gives the same sum")))
 }

@@ -202,7 +202,7 @@ pub fn arguments(graph: &Graph, wire: usize) -> (Vec<Form>, Form) {
 }
 
 /// The most inputs and gates that are laid out.
-const MOST_GATES: usize = 1 << 11;
+pub const MOST_GATES: usize = 1 << 11;
 
 impl Layout {
     /// The registers that an atom is added to.

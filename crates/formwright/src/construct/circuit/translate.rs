@@ -10,6 +10,7 @@
 
 use super::form::Form;
 use super::graph::{Graph, Kind};
+use super::layout::MOST_GATES;
 use crate::error::{Error, Result};
 use crate::exact::{Int, Rat};
 use crate::interval::Interval;
@@ -89,6 +90,10 @@ impl Translator<'_> {
 
     /// A number, as a form.
     fn number(&mut self, e: &Expr, scope: &Scope) -> Result<Form> {
+        if self.graph.wires.len() > MOST_GATES {
+            return Err(self.decline(format!("the circuit would have more than {MOST_GATES} gates"), e, "up to here")
+                .note("try", "fewer --dims, a smaller domain of integers, or a shorter expression"));
+        }
         if !e.depends_on_values() && !matches!(e.node, Node::Number(_)) {
             return self.position(e, scope);
         }
