@@ -3,6 +3,7 @@
 import doctest
 import json
 import re
+import resource
 import subprocess
 import sys
 from fractions import Fraction
@@ -298,6 +299,33 @@ def test_an_interrupt_is_heard():
     # In a process of its own: what is abandoned works on until the process ends.
     done = subprocess.run([sys.executable, "-c", INTERRUPTED], capture_output=True, text=True)
     assert done.stdout.startswith("exact-on-grid") and done.stderr == ""
+
+
+def test_a_short_call_does_not_wait_for_another_thread():
+    network = formwright.build("x - mean(x)", tokens=4, construction="circuit")
+    x = numpy.array([[0.1], [0.9], [0.5], [0.25]])
+    network(x)
+    waits = resource.getrusage(resource.RUSAGE_THREAD).ru_nvcsw
+    for _ in range(1000):
+        network(x)
+    # Who waits for a thread gives up the processor, every time.
+    assert resource.getrusage(resource.RUSAGE_THREAD).ru_nvcsw - waits < 500
+
+
+def test_long_and_short_calls_give_the_same():
+    network = formwright.build("x * mean(x)", tokens=4, construction="circuit")
+    batch = numpy.random.default_rng(1).random((50_000, 4, 1))
+    whole = network(batch)
+    assert all((network(batch[k]) == whole[k]).all() for k in range(0, len(batch), 997))
+
+
+def test_what_is_too_large_is_declined():
+    with pytest.raises(formwright.Declined, match="would have 1000000000 numbers"):
+        formwright.build("x - mean(x)", tokens=10**9)
+    with pytest.raises(formwright.Declined, match="would draw 6000000000 numbers"):
+        formwright.build("x - mean(x)", tokens=3, construction="circuit", attention="linformer:1000000000")
+    with pytest.raises(formwright.Declined, match="1000000 coordinates"):
+        formwright.plan("x", dims=10**6)
 
 
 def test_plan_tells_what_build_takes():

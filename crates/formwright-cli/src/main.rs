@@ -98,7 +98,11 @@ fn main() -> ExitCode {
     let answer = match &arguments.command {
         Command::Build(command) => command.execute(),
         Command::Plan(command) => command.execute(),
-        Command::Run(command) => command.execute(),
+        Command::Run(command) => match command.stream(arguments.json) {
+            Some(Ok(code)) => return code,
+            Some(Err(error)) => Err(error),
+            None => command.execute(),
+        },
         Command::Inspect(command) => match command.stream() {
             Some(Ok(())) => return ExitCode::SUCCESS,
             Some(Err(error)) => Err(error),

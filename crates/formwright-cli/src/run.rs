@@ -1,9 +1,9 @@
 //! `formwright run`.
 
-use std::fmt::Write as _;
 use std::fs;
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, BufRead, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 use formwright::artifact;
@@ -13,18 +13,18 @@ use formwright::eval::float::Engine as FloatEngine;
 use formwright::eval::reference::{self, Enclosure};
 use formwright::eval::{exact, indexed};
 use formwright::exact::{Int, Rat};
-use formwright::input;
+use formwright::input::{Sequences, npy};
 use formwright::lattice::has_distinct_columns;
 use formwright::network::{FloatNetwork, Precision, Sequence};
-use formwright::words::{short, shown, shown_floats};
+use formwright::words::{failure, plural, short, shown, shown_floats};
 use serde_json::{Value, json};
 
-use crate::Answer;
 use crate::build::exact as exact_network;
 use crate::show::{example_table, sequence};
+use crate::{Answer, fail, flush};
 
-/// The longest input that is read.
-const MOST_BYTES: u64 = 1 << 28;
+/// About how many numbers are read, run and printed together.
+const TOGETHER: usize = 1 << 14;
 
 /// The most layers that are executed one by one.
 const MOST_LAYERS: u64 = 10_000_000;
@@ -36,9 +36,12 @@ const CLOSED_FORM: &str = "leave out --layer-by-layer: the closed form does not 
 pub struct Run {
     /// The folder that `build` wrote.
     dir: PathBuf,
-    /// Sequences as JSON, `[batch][tokens][dims]`, numbers or exact strings such as "3/8"; - reads standard input.
+    /// Sequences as JSON, `[batch][tokens][dims]`, numbers or exact strings such as "3/8", or an array in .npy; - reads standard input.
     #[arg(long, value_name = "FILE")]
     input: PathBuf,
+    /// Write the outputs of a float model to an array in .npy, which must not be there yet, instead of printing them.
+    #[arg(long, value_name = "FILE.npy")]
+    output: Option<PathBuf>,
     /// The arithmetic; the model's own unless named. On a float model, exact is the reference: the same weights, with every softmax enclosed
     /// between rationals, and its answer an interval.
     #[arg(long, value_enum)]
@@ -64,87 +67,162 @@ enum Engine {
     F32,
 }
 
+/// The sequences of the input.
+type Input = Sequences<Box<dyn BufRead>>;
+
+/// What a batch of sequences comes to.
+enum Outputs {
+    Floats(Vec<Vec<Vec<f64>>>),
+    Exact(Vec<Sequence>),
+}
+
+/// A model, ready to run in some arithmetic.
+struct Runner<'m> {
+    engine: &'static str,
+    /// The format of the outputs, if they are floats.
+    precision: Option<Precision>,
+    run: Box<dyn FnMut(&[Sequence]) -> Result<Outputs> + 'm>,
+    trace: Box<dyn Fn(&Sequence) -> Result<Vec<Traced>> + 'm>,
+}
+
+/// A stage, its state, and the same as it is shown.
+type Traced = (String, Value, Vec<Vec<String>>);
+
 impl Run {
+    /// Runs the input sequence by sequence and prints as it goes; `None` for a trace, which is one answer.
+    pub fn stream(&self, json: bool) -> Option<Result<ExitCode>> {
+        (!self.trace).then(|| self.streamed(json))
+    }
+
+    fn streamed(&self, json: bool) -> Result<ExitCode> {
+        let model = artifact::read(&self.dir)?;
+        let mut input = self.open(&model)?;
+        // The first sequences are looked at before anything is printed.
+        let mut batch = input.some(TOGETHER)?;
+        let width = std::cell::Cell::new(0.0);
+        let mut runner = self.runner(&model, &width)?;
+        let mut remarks = Remarks::new(&model);
+        let mut outputs = (runner.run)(&batch)?;
+        let mut printer = self.printer(&runner, json)?;
+        let mut goes_on = || -> Result<()> {
+            while !batch.is_empty() {
+                remarks.look_at(&batch);
+                if !printer.print(&batch, &outputs)? {
+                    break;
+                }
+                batch = input.some(TOGETHER)?;
+                outputs = (runner.run)(&batch)?;
+            }
+            Ok(())
+        };
+        let ended = goes_on();
+        remarks.tell();
+        drop(runner);
+        let width = (self.is_reference(&model)).then(|| width.get());
+        match ended {
+            Ok(()) => printer.finish(width).map(|()| ExitCode::SUCCESS),
+            // A document that has begun is ended, and says what is wrong.
+            Err(error) => {
+                printer.give_up(&error)?;
+                Ok(fail(&error, false))
+            }
+        }
+    }
+
+    /// The residual stream of one sequence.
     pub fn execute(&self) -> Result<Answer> {
         let model = artifact::read(&self.dir)?;
-        let (text, name) = read_input(&self.input)?;
-        let batch = input::batch(&input::parse_json(&text, &name)?, model.accepted(), model.grid.dims())?;
+        let mut input = self.open(&model)?;
+        let Some(x) = input.one()? else { return Err(Error::input("the input is an empty batch")) };
+        let mut many = 1;
+        while input.one()?.is_some() {
+            many += 1;
+        }
+        if self.is_reference(&model) {
+            return Err(no_trace());
+        }
+        let width = std::cell::Cell::new(0.0);
+        let mut runner = self.runner(&model, &width)?;
+        if many > 1 {
+            return Err(Error::input(format!("--trace follows one sequence, and the input has {many}")));
+        }
+        if self.output.is_some() {
+            return Err(Error::input("--output writes outputs, and --trace shows states").note("try", "one of them"));
+        }
+        let outputs = (runner.run)(std::slice::from_ref(&x))?;
+        let trace = (runner.trace)(&x)?;
+        let states: Value = trace.iter().map(|(stage, state, _)| json!({"stage": stage, "state": state})).collect();
+        let json = match &outputs {
+            Outputs::Floats(y) => json!({"engine": runner.engine, "outputs": y, "trace": states}),
+            Outputs::Exact(y) => json!({"engine": runner.engine, "outputs": y, "trace": states}),
+        };
+        let mut rows = vec![("input".to_owned(), shown(&x), String::new())];
+        rows.extend(trace.into_iter().map(|(name, _, shown)| (name, shown, String::new())));
+        rows.push(("output".to_owned(), outputs.shown(0), String::new()));
+        let mut remarks = Remarks::new(&model);
+        remarks.look_at(&[x]);
+        remarks.tell();
+        Ok(Answer { text: example_table(&rows), json })
+    }
+
+    fn open(&self, model: &Model) -> Result<Input> {
+        let (reader, name): (Box<dyn BufRead>, String) = if self.input == Path::new("-") {
+            (Box::new(io::stdin().lock()), "standard input".to_owned())
+        } else {
+            let name = self.input.display().to_string();
+            let file = fs::File::open(&self.input).map_err(|error| Error::input(format!("cannot read {name}: {error}")))?;
+            (Box::new(BufReader::new(file)), name)
+        };
+        Sequences::new(reader, &name, model.accepted(), model.grid.dims())
+    }
+
+    /// Whether a float model is asked for its exact values, which are enclosed.
+    fn is_reference(&self, model: &Model) -> bool {
+        model.float().is_some() && matches!(self.engine, Some(Engine::Exact))
+    }
+
+    /// The model in the arithmetic that was asked for; what is enclosed notes in `width` how far the middle may be off.
+    fn runner<'m>(&self, model: &'m Model, width: &'m std::cell::Cell<f64>) -> Result<Runner<'m>> {
         if self.without_skips && model.float().is_some() {
             return Err(Error::input("--without-skips is for exact models")
                 .note("try", "leave it out, or build with --precision exact"));
         }
-        let answer = match (model.float(), self.engine) {
-            (None, None | Some(Engine::Exact)) => self.run_exact(&model, &batch),
+        match (model.float(), self.engine) {
+            (None, None | Some(Engine::Exact)) => self.exact(model),
             (None, Some(_)) => Err(Error::input("an exact model has no float weights")
                 .note("try", "leave out --engine, or build with --precision f64")),
-            (Some(network), Some(Engine::Exact)) => self.enclose(network, &batch),
+            (Some(network), Some(Engine::Exact)) => self.reference(network, width),
             (Some(network), engine) => {
                 let precision = match engine {
                     Some(Engine::F32) => Precision::F32,
                     Some(Engine::F64) => Precision::F64,
                     _ => network.precision,
                 };
-                self.run_floats(network, precision, &batch)
+                floats(network, precision)
             }
-        }?;
-        warn(&model, &batch);
-        Ok(answer)
-    }
-
-    /// Runs a float network in a format that holds its weights.
-    fn run_floats(&self, network: &FloatNetwork, precision: Precision, batch: &[Sequence]) -> Result<Answer> {
-        if precision < network.precision {
-            return Err(Error::declined("an f64 model in f32 is another network: its weights would be rounded")
-                .note(
-                    "reason",
-                    "ids and values that f64 holds exactly do not fit f32; nothing is claimed of the result",
-                )
-                .note("try", "leave out --engine, or build with --precision f32"));
         }
-        let network = FloatNetwork { precision, ..network.clone() };
-        let engine = FloatEngine::new(&network)?;
-        let floats: Vec<Vec<Vec<f64>>> =
-            batch.iter().map(|x| x.iter().map(|token| token.iter().map(Rat::to_f64).collect()).collect()).collect();
-        let outputs = engine.run(&floats)?;
-        let mut json = json!({"engine": precision.name(), "outputs": outputs});
-        if self.trace {
-            let trace = engine.trace(&floats[single(batch)?])?;
-            json["trace"] =
-                trace.iter().map(|(stage, state)| json!({"stage": stage, "state": state})).collect::<Value>();
-            let mut rows = vec![("input".to_owned(), shown(&batch[0]), String::new())];
-            rows.extend(trace.iter().map(|(name, state)| (name.clone(), shown_floats(state), String::new())));
-            rows.push(("output".to_owned(), shown_floats(&outputs[0]), String::new()));
-            return Ok(Answer { text: example_table(&rows), json });
-        }
-        let mut text = String::new();
-        for (x, y) in batch.iter().zip(&outputs) {
-            let _ = writeln!(text, "{} ↦ {}", sequence(&shown(x)), sequence(&shown_floats(y)));
-        }
-        Ok(Answer { text, json })
     }
 
     /// The reference: what the float weights compute in exact arithmetic, as intervals.
-    fn enclose(&self, network: &FloatNetwork, batch: &[Sequence]) -> Result<Answer> {
-        if self.trace || self.layer_by_layer {
-            return Err(Error::input("--trace and --layer-by-layer do not go with --engine exact on a float model")
-                .note("try", "leave them out"));
+    fn reference<'m>(&self, network: &'m FloatNetwork, width: &'m std::cell::Cell<f64>) -> Result<Runner<'m>> {
+        if self.layer_by_layer {
+            return Err(no_trace());
         }
         let network = reference::Reference::new(network)?;
-        let outputs = network.run_batch(batch)?;
         let middle = |y: &Enclosure| ((y.lo() + y.hi()) / Rat::from(2)).to_f64();
-        let values: Vec<Vec<Vec<f64>>> =
-            outputs.iter().map(|y| y.iter().map(|token| token.iter().map(middle).collect()).collect()).collect();
-        let width = outputs.iter().flatten().flatten().map(|y| y.width().to_f64()).fold(0.0, f64::max);
-        let mut text = String::new();
-        for (x, y) in batch.iter().zip(&values) {
-            let _ = writeln!(text, "{} ↦ {}", sequence(&shown(x)), sequence(&shown_floats(y)));
-        }
-        let _ = writeln!(text, "each within {width:.1e} of the real result");
-        Ok(Answer { text, json: json!({"engine": "exact", "outputs": values, "width": width}) })
+        let run = move |batch: &[Sequence]| {
+            let outputs = network.run_batch(batch)?;
+            let widest = outputs.iter().flatten().flatten().map(|y| y.width().to_f64()).fold(width.get(), f64::max);
+            width.set(widest);
+            let floats = |y: &Vec<Vec<Enclosure>>| y.iter().map(|token| token.iter().map(middle).collect()).collect();
+            Ok(Outputs::Floats(outputs.iter().map(floats).collect()))
+        };
+        let trace = |_: &Sequence| Err(no_trace());
+        Ok(Runner { engine: "exact", precision: Some(Precision::F64), run: Box::new(run), trace: Box::new(trace) })
     }
 
-    /// Runs an exact network.
-    fn run_exact(&self, model: &Model, batch: &[Sequence]) -> Result<Answer> {
+    /// An exact network.
+    fn exact<'m>(&self, model: &'m Model) -> Result<Runner<'m>> {
         let network = exact_network(model)?;
         let layers = network.layer_count();
         if (self.layer_by_layer || self.without_skips) && layers > Int::from(MOST_LAYERS) {
@@ -157,80 +235,225 @@ impl Run {
             (_, true) => exact::run,
             _ => indexed::run,
         };
-        let outputs = batch.iter().map(|x| run(network, x)).collect::<Result<Vec<Sequence>>>()?;
-        let mut json = json!({"engine": "exact", "outputs": outputs});
-        if self.trace {
-            let x = &batch[single(batch)?];
-            let trace = match (self.without_skips, self.layer_by_layer) {
-                (true, _) => exact::trace_without_skips,
-                (_, true) => exact::trace,
-                _ => indexed::trace,
+        let trace = match (self.without_skips, self.layer_by_layer) {
+            (true, _) => exact::trace_without_skips,
+            (_, true) => exact::trace,
+            _ => indexed::trace,
+        };
+        let run = move |batch: &[Sequence]| {
+            Ok(Outputs::Exact(batch.iter().map(|x| run(network, x)).collect::<Result<Vec<Sequence>>>()?))
+        };
+        let trace = move |x: &Sequence| {
+            let traced = |(name, state): (&str, Sequence)| (name.to_owned(), json!(state), shown(&state));
+            Ok(trace(network, x)?.into_iter().map(traced).collect())
+        };
+        Ok(Runner { engine: "exact", precision: None, run: Box::new(run), trace: Box::new(trace) })
+    }
+
+    fn printer(&self, runner: &Runner<'_>, json: bool) -> Result<Printer> {
+        let array = match (&self.output, runner.precision) {
+            (None, _) => None,
+            (Some(_), None) => {
+                return Err(Error::input("the numbers of an exact model are rational, and .npy holds floats")
+                    .note("try", "leave out --output, or build with --precision f64"));
+            }
+            (Some(path), _) if path.extension().is_none_or(|extension| extension != "npy") => {
+                return Err(Error::input(format!("--output is {}, and arrays are written to .npy", path.display()))
+                    .note("try", format!("--output {}", path.with_extension("npy").display())));
+            }
+            (Some(path), Some(precision)) => Some((npy::Writer::create(path, precision)?, path.clone())),
+        };
+        Ok(Printer { out: BufWriter::new(io::stdout()), json, engine: runner.engine, count: 0, array })
+    }
+}
+
+/// A float network in a format that holds its weights.
+fn floats(network: &FloatNetwork, precision: Precision) -> Result<Runner<'_>> {
+    if precision < network.precision {
+        return Err(Error::declined("an f64 model in f32 is another network: its weights would be rounded")
+            .note("reason", "ids and values that f64 holds exactly do not fit f32; nothing is claimed of the result")
+            .note("try", "leave out --engine, or build with --precision f32"));
+    }
+    let network = FloatNetwork { precision, ..network.clone() };
+    let engine = FloatEngine::new(&network)?;
+    let traced = engine.clone();
+    let doubles = |x: &Sequence| x.iter().map(|token| token.iter().map(Rat::to_f64).collect()).collect();
+    let mut first = 0;
+    let run = move |batch: &[Sequence]| {
+        let batch: Vec<Vec<Vec<f64>>> = batch.iter().map(doubles).collect();
+        let outputs = engine.run_from(first, &batch)?;
+        first += batch.len();
+        Ok(Outputs::Floats(outputs))
+    };
+    let trace = move |x: &Sequence| {
+        let shown = |(name, state): (String, Vec<Vec<f64>>)| (name, json!(state), shown_floats(&state));
+        Ok(traced.trace(&doubles(x))?.into_iter().map(shown).collect())
+    };
+    Ok(Runner { engine: precision.name(), precision: Some(precision), run: Box::new(run), trace: Box::new(trace) })
+}
+
+fn no_trace() -> Error {
+    Error::input("--trace and --layer-by-layer do not go with --engine exact on a float model")
+        .note("try", "leave them out")
+}
+
+impl Outputs {
+    /// One of them as it is shown.
+    fn shown(&self, place: usize) -> Vec<Vec<String>> {
+        match self {
+            Self::Floats(outputs) => shown_floats(&outputs[place]),
+            Self::Exact(outputs) => shown(&outputs[place]),
+        }
+    }
+}
+
+/// What has been computed, on its way to people, into a document or into an array.
+struct Printer {
+    out: BufWriter<io::Stdout>,
+    json: bool,
+    engine: &'static str,
+    count: usize,
+    array: Option<(npy::Writer, PathBuf)>,
+}
+
+impl Printer {
+    /// Prints a batch; `false` if the reader has gone away, which is no error.
+    fn print(&mut self, batch: &[Sequence], outputs: &Outputs) -> Result<bool> {
+        if let Some((array, _)) = &mut self.array {
+            if let Outputs::Floats(outputs) = outputs {
+                outputs.iter().try_for_each(|y| array.push(y))?;
+            }
+            return Ok(true);
+        }
+        for (place, x) in batch.iter().enumerate() {
+            let printed = if self.json {
+                let text = match outputs {
+                    Outputs::Floats(outputs) => serde_json::to_string_pretty(&outputs[place]),
+                    Outputs::Exact(outputs) => serde_json::to_string_pretty(&outputs[place]),
+                };
+                text.map_err(io::Error::other).and_then(|text| self.element(&text))
+            } else {
+                writeln!(self.out, "{} ↦ {}", sequence(&shown(x)), sequence(&outputs.shown(place)))
             };
-            let trace = trace(network, x)?;
-            json["trace"] =
-                trace.iter().map(|(stage, state)| json!({"stage": stage, "state": state})).collect::<Value>();
-            let mut rows = vec![("input".to_owned(), shown(x), String::new())];
-            rows.extend(trace.iter().map(|(name, state)| ((*name).to_owned(), shown(state), String::new())));
-            rows.push(("output".to_owned(), shown(&outputs[0]), String::new()));
-            return Ok(Answer { text: example_table(&rows), json });
+            self.count += 1;
+            if !written(printed)? {
+                return Ok(false);
+            }
         }
-        let mut text = String::new();
-        for (x, y) in batch.iter().zip(&outputs) {
-            // Writing to a String cannot fail.
-            let _ = writeln!(text, "{} ↦ {}", sequence(&shown(x)), sequence(&shown(y)));
+        written(self.out.flush())
+    }
+
+    /// An element of the document's outputs.
+    fn element(&mut self, text: &str) -> io::Result<()> {
+        if self.count == 0 {
+            write!(self.out, "{{\n  \"engine\": {},\n  \"outputs\": [", json!(self.engine))?;
+        } else {
+            write!(self.out, ",")?;
         }
-        Ok(Answer { text, json })
+        text.lines().try_for_each(|line| write!(self.out, "\n    {line}"))
+    }
+
+    /// The end of what was computed; `width` is how far it may be off.
+    fn finish(mut self, width: Option<f64>) -> Result<()> {
+        let printed = match (self.array.take(), self.json) {
+            (Some((array, path)), json) => {
+                let [count, tokens, dims] = array.finish()?;
+                let (path, engine) = (path.display().to_string(), self.engine);
+                if json {
+                    let document = json!({"engine": engine, "written": path, "shape": [count, tokens, dims]});
+                    writeln!(self.out, "{document:#}")
+                } else {
+                    let shape = format!("{} of {} of", plural(count, "sequence"), plural(tokens, "token"));
+                    writeln!(self.out, "{shape} {} written to {path}", plural(dims, "coordinate"))
+                }
+            }
+            (None, true) => {
+                let width = width.map_or_else(String::new, |width| format!(",\n  \"width\": {}", json!(width)));
+                writeln!(self.out, "\n  ]{width}\n}}")
+            }
+            (None, false) => match width {
+                Some(width) => writeln!(self.out, "each within {width:.1e} of the real result"),
+                None => Ok(()),
+            },
+        };
+        written(printed)?;
+        flush(&mut self.out)
+    }
+
+    /// Ends a document that cannot be finished with what is wrong, so that it is one all the same.
+    fn give_up(mut self, error: &Error) -> Result<()> {
+        if self.json {
+            let (_, document) = failure(error);
+            let text = format!("{document:#}");
+            let inner = text.trim_start_matches("{\n").trim_end_matches("\n}");
+            let begun = if self.count == 0 { "{" } else { "\n  ]," };
+            written(writeln!(self.out, "{begun}\n{inner}\n}}"))?;
+        }
+        flush(&mut self.out)
     }
 }
 
-/// The place of the only sequence.
-fn single(batch: &[Sequence]) -> Result<usize> {
-    match batch.len() {
-        1 => Ok(0),
-        many => Err(Error::input(format!("--trace follows one sequence, and the input has {many}"))),
+/// Whether something was written; `false` if the reader has gone away.
+fn written(result: io::Result<()>) -> Result<bool> {
+    match result {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
+        Err(error) => Err(Error::input(format!("cannot write to standard output: {error}"))),
     }
 }
 
-fn read_input(path: &Path) -> Result<(String, String)> {
-    let name = if path == Path::new("-") { "standard input".to_owned() } else { path.display().to_string() };
-    let mut text = String::new();
-    let read = if path == Path::new("-") {
-        io::stdin().take(MOST_BYTES).read_to_string(&mut text)
-    } else {
-        fs::File::open(path).and_then(|file| file.take(MOST_BYTES).read_to_string(&mut text))
-    };
-    match read {
-        Err(error) => Err(Error::input(format!("cannot read {name}: {error}"))),
-        Ok(length) if length as u64 == MOST_BYTES => {
-            Err(Error::input(format!("{name} is longer than {MOST_BYTES} bytes"))
-                .note("try", "several smaller batches"))
-        }
-        Ok(_) => Ok((text, name)),
-    }
+/// Which sequences lie outside of what is claimed, as they come.
+struct Remarks<'m> {
+    model: &'m Model,
+    tied: String,
+    seen: usize,
+    /// The first of them,
+    first: Vec<String>,
+    /// of so many.
+    count: usize,
 }
 
-/// Says on standard error which sequences lie outside of what is claimed.
-fn warn(model: &Model, batch: &[Sequence]) {
-    let tied = match model.lattice().map(Lattice::default_value) {
-        Some(Some(value)) => format!("two tokens in one cell, where Theorem 2 gives {}", short(&value)),
-        _ => "two tokens in one cell, where nothing is claimed".to_owned(),
-    };
-    let remark = |x: &Sequence| match (&model.built, model.grid.cell(x)) {
-        (Built::Circuit(_) | Built::Learned(_), _) if !model.is_in_domain(x) => {
-            Some("outside of the domain, where nothing is claimed")
-        }
-        (Built::Lattice(_) | Built::SumCode(_), None) => Some("outside of the box"),
-        (Built::Lattice(lattice), Some(point)) if !lattice.options.positional && !has_distinct_columns(&point) => {
-            Some(tied.as_str())
-        }
-        _ => None,
-    };
-    let remarks: Vec<(usize, &str)> = batch.iter().enumerate().filter_map(|(b, x)| Some((b, remark(x)?))).collect();
-    for (b, remark) in remarks.iter().take(3) {
-        // A note that cannot be written is no reason to fail.
-        drop(writeln!(io::stderr(), "note: sequence {b}: {remark}"));
+impl<'m> Remarks<'m> {
+    fn new(model: &'m Model) -> Self {
+        let tied = match model.lattice().map(Lattice::default_value) {
+            Some(Some(value)) => format!("two tokens in one cell, where Theorem 2 gives {}", short(&value)),
+            _ => "two tokens in one cell, where nothing is claimed".to_owned(),
+        };
+        Self { model, tied, seen: 0, first: Vec::new(), count: 0 }
     }
-    if remarks.len() > 3 {
-        drop(writeln!(io::stderr(), "note: … and {} more", remarks.len() - 3));
+
+    fn look_at(&mut self, batch: &[Sequence]) {
+        for x in batch {
+            let remark = match (&self.model.built, self.model.grid.cell(x)) {
+                (Built::Circuit(_) | Built::Learned(_), _) if !self.model.is_in_domain(x) => {
+                    Some("outside of the domain, where nothing is claimed")
+                }
+                (Built::Lattice(_) | Built::SumCode(_), None) => Some("outside of the box"),
+                (Built::Lattice(lattice), Some(point))
+                    if !lattice.options.positional && !has_distinct_columns(&point) =>
+                {
+                    Some(self.tied.as_str())
+                }
+                _ => None,
+            };
+            if let Some(remark) = remark {
+                if self.count < 3 {
+                    self.first.push(format!("note: sequence {}: {remark}", self.seen));
+                }
+                self.count += 1;
+            }
+            self.seen += 1;
+        }
+    }
+
+    /// Says so on standard error.
+    fn tell(&self) {
+        for remark in &self.first {
+            // A note that cannot be written is no reason to fail.
+            drop(writeln!(io::stderr(), "{remark}"));
+        }
+        if self.count > 3 {
+            drop(writeln!(io::stderr(), "note: … and {} more", self.count - 3));
+        }
     }
 }

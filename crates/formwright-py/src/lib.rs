@@ -1,7 +1,7 @@
 //! The compiled half of the Python package: what `python/formwright/__init__.py` calls.
 //!
 //! Nothing is decided here. Options cross as the JSON of [`Asked`], summaries and plans as the JSON that the command line prints, arrays as
-//! little-endian doubles; so this half knows nothing of numpy, and the other nothing of Rust. Long work runs on a thread of its own without the
+//! little-endian doubles; so this half knows nothing of numpy, and the other nothing of Rust. Short runs are done at once. Long work runs on a thread of its own without the
 //! interpreter's lock, while the calling thread listens for signals: after an interrupt the work runs on unseen, and its result is dropped.
 
 #![expect(clippy::needless_pass_by_value, reason = "what comes from Python is handed over by value")]
@@ -28,7 +28,7 @@ use formwright_check::{Files, Verdict};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use work::{detached, raised};
+use work::{detached, done, raised};
 
 /// `[batch][token][coordinate]`.
 type Batch = Vec<Vec<Vec<f64>>>;
@@ -118,7 +118,7 @@ impl Native {
     /// The outputs of a batch of sequences of so many tokens.
     fn run<'py>(&self, py: Python<'py>, batch: Vec<u8>, tokens: usize) -> PyResult<Bound<'py, PyBytes>> {
         let (model, engine, dims) = (self.model.clone(), self.engine()?, self.model.grid.dims());
-        let out = detached(py, move || {
+        let out = done(py, self.operations(&batch, tokens)?, move || {
             let flat = doubles(&batch);
             if let Some(engine) = engine {
                 let mut out = vec![0.0; flat.len() / dims * model.target.output_dims()];
@@ -140,7 +140,7 @@ impl Native {
         tokens: usize,
     ) -> PyResult<Vec<(String, Bound<'py, PyBytes>)>> {
         let (model, engine, dims) = (self.model.clone(), self.engine()?, self.model.grid.dims());
-        let states = detached(py, move || {
+        let states = done(py, self.operations(&batch, tokens)?, move || {
             let batch = nested(&doubles(&batch), tokens, dims);
             match engine {
                 Some(engine) => engine.trace_batch(&batch),
@@ -267,6 +267,14 @@ impl Native {
 
     fn of(model: Model) -> Self {
         Self { model: Arc::new(model), engine: OnceLock::new() }
+    }
+
+    /// About how many operations a batch takes; an exact model is not counted, and may take any.
+    fn operations(&self, batch: &[u8], tokens: usize) -> PyResult<usize> {
+        let numbers = batch.len() / 8;
+        let sequences = numbers / (tokens * self.model.grid.dims()).max(1);
+        let each = self.engine()?.map_or(usize::MAX, |engine| engine.operations(tokens));
+        Ok(each.saturating_mul(sequences).saturating_add(numbers))
     }
 
     /// What runs a float model; it is made once.

@@ -1,5 +1,6 @@
-//! Long work beside the interpreter, and how its errors are raised.
+//! Long work beside the interpreter, short work at once, and how its errors are raised.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
@@ -13,6 +14,26 @@ use crate::exception;
 /// How often signals are looked for.
 const BREATH: Duration = Duration::from_millis(50);
 
+/// Up to how many operations work is done at once: some milliseconds at most, in which nobody misses the lock or waits for an interrupt. A
+/// thread of its own costs about as much as 10^5 operations.
+const SHORT: usize = 1 << 22;
+
+/// Work of about so many operations: at once if that is short, else as [`detached`] does it.
+pub fn done<T: Send + 'static>(
+    py: Python<'_>,
+    operations: usize,
+    work: impl FnOnce() -> Result<T> + Send + 'static,
+) -> PyResult<T> {
+    if operations > SHORT {
+        return detached(py, work);
+    }
+    catch_unwind(AssertUnwindSafe(work)).map_err(|_| panicked())?.map_err(|error| raised(py, &error))
+}
+
+fn panicked() -> PyErr {
+    PyRuntimeError::new_err("formwright panicked: this is a mistake in formwright, please report it")
+}
+
 /// Does the work on a thread of its own, without the interpreter's lock. An interrupt is raised at once: the work runs on and is forgotten.
 pub fn detached<T: Send + 'static>(py: Python<'_>, work: impl FnOnce() -> Result<T> + Send + 'static) -> PyResult<T> {
     let (done, result) = channel();
@@ -25,11 +46,7 @@ pub fn detached<T: Send + 'static>(py: Python<'_>, work: impl FnOnce() -> Result
         match found {
             Ok(found) => return found.map_err(|error| raised(py, &error)),
             Err(RecvTimeoutError::Timeout) => py.check_signals()?,
-            Err(RecvTimeoutError::Disconnected) => {
-                return Err(PyRuntimeError::new_err(
-                    "formwright panicked: this is a mistake in formwright, please report it",
-                ));
-            }
+            Err(RecvTimeoutError::Disconnected) => return Err(panicked()),
         }
         waiting = receiver;
     }

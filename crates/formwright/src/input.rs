@@ -1,7 +1,12 @@
 //! Numbers and sequences in JSON: exact, and with the place of what is wrong.
 //!
 //! A number is a JSON number, taken exactly as written (`0.1` is one tenth), or a string with an exact number (`"3/8"`). A batch is
-//! `[batch][tokens][dims]`.
+//! `[batch][tokens][dims]`; it is read whole, or sequence by sequence, then also from `.npy`.
+
+pub mod npy;
+mod stream;
+
+pub use stream::Sequences;
 
 use serde_json::Value;
 
@@ -12,11 +17,21 @@ use crate::network::Sequence;
 /// Parses JSON. The bare words `NaN`, `Infinity` and `-Infinity`, which some writers emit, are read as strings, so that the reader
 /// of a number can say where they stand.
 pub fn parse_json(text: &str, name: &str) -> Result<Value> {
-    serde_json::from_str(&quote_bare_words(text)).map_err(|error| {
-        Error::input(format!("{name} is not JSON"))
-            .note("at", format!("line {}, column {}", error.line(), error.column()))
-            .note("found", error.to_string())
-    })
+    parse(text).map_err(|error| not_json(name, &error, None, (error.line(), error.column())))
+}
+
+fn parse(text: &str) -> serde_json::Result<Value> {
+    serde_json::from_str(&quote_bare_words(text))
+}
+
+/// What is wrong with a text that is no JSON, or what else was found there, at this line and column of the whole.
+fn not_json(name: &str, error: &serde_json::Error, found: Option<&str>, (line, column): (usize, usize)) -> Error {
+    let text = error.to_string();
+    let place = format!(" at line {} column {}", error.line(), error.column());
+    let found = found.unwrap_or_else(|| text.strip_suffix(&place).unwrap_or(&text));
+    Error::input(format!("{name} is not JSON"))
+        .note("at", format!("line {line}, column {column}"))
+        .note("found", format!("{found} at line {line} column {column}"))
 }
 
 fn quote_bare_words(text: &str) -> String {

@@ -249,6 +249,10 @@ pub fn claims(model: &Model) -> Result<Vec<Line>> {
             }
         }
         lines.extend(model.measured()?.map(|measured| Line::new("measured", found(measured))));
+        lines.extend(model.too_long_to_measure().map(|work| {
+            let (work, tokens) = (short_int(&Int::from(work)), model.grid.tokens());
+            Line::new("measured", format!("not at all: a run on {tokens} tokens takes about {work} operations"))
+        }));
         lines.extend(baseline.map(|baseline| Line::new("baseline", best_constant(&baseline, &budget.norm))));
         assumptions.extend(budget.assumptions.iter().cloned());
     }

@@ -53,8 +53,9 @@ pub fn ascend(
         return measured(worst, search.seen, true);
     }
     let mut starts: Vec<(f64, Point)> = Vec::new();
+    let together = BATCH.min(points.div_ceil(3));
     while search.seen < points.div_ceil(3) {
-        let batch: Vec<Point> = (0..BATCH).map(|kind| search.start(kind)).collect();
+        let batch: Vec<Point> = (0..together).map(|kind| search.start(kind)).collect();
         starts.extend(search.errors(&batch)?.into_iter().zip(batch));
         // The sort is stable: of equals, the first found stays first.
         starts.sort_by(|a, b| b.0.total_cmp(&a.0));
@@ -64,7 +65,7 @@ pub fn ascend(
     while climbing > 0 {
         let until = points - (points - search.seen.min(points)) * (climbing - 1) / climbing;
         while search.seen < until {
-            search.climb(&mut starts[..climbing])?;
+            search.climb(&mut starts[..climbing], together)?;
         }
         starts.sort_by(|a, b| b.0.total_cmp(&a.0));
         climbing /= 2;
@@ -237,9 +238,9 @@ impl<R: Fn(&[Point]) -> Result<Vec<Vec<Vec<f64>>>>> Search<'_, R> {
     }
 
     /// One round: a few neighbours of each start, and the best of them in its place if it is better.
-    fn climb(&mut self, starts: &mut [(f64, Point)]) -> Result<()> {
-        let each = BATCH / starts.len().max(1);
-        let mut batch: Vec<Point> = Vec::with_capacity(BATCH);
+    fn climb(&mut self, starts: &mut [(f64, Point)], together: usize) -> Result<()> {
+        let each = (together / starts.len().max(1)).max(1);
+        let mut batch: Vec<Point> = Vec::with_capacity(together);
         for (_, x) in &*starts {
             for _ in 0..each {
                 batch.push(self.neighbour(x));

@@ -58,13 +58,17 @@ pub fn baseline(target: &Target, grid: &Grid, norm: &Norm) -> Option<Baseline> {
     (best_constant.is_finite() && within.is_finite()).then_some(Baseline { best_constant, within })
 }
 
-/// The points at which a spread is looked for.
+/// The points at which a spread is looked for: fewer, if one of them takes long.
 const SPREAD_POINTS: usize = 512;
+
+/// The steps that this may take.
+const SPREAD_STEPS: u128 = 1 << 24;
 
 /// Half of the largest spread of an output entry.
 fn in_sup(target: &Target, grid: &Grid) -> Option<Baseline> {
     let mut spreads: Vec<(f64, f64)> = Vec::new();
-    for x in starts(target, grid, SPREAD_POINTS) {
+    let affordable = usize::try_from(SPREAD_STEPS / target.steps(grid.tokens()).max(1)).unwrap_or(usize::MAX);
+    for x in starts(target, grid, affordable.clamp(4, SPREAD_POINTS)) {
         let values = target.evaluate_f64(&x).ok()?;
         spreads.resize(values.len(), (f64::INFINITY, f64::NEG_INFINITY));
         for (spread, value) in spreads.iter_mut().zip(values) {

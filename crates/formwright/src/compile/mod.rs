@@ -172,6 +172,15 @@ fn json_number(count: &Int) -> Value {
 /// How many operations a measurement may take: a second or two.
 const MEASURED_OPERATIONS: usize = 1_000_000_000;
 
+/// How many it takes at most, where this makes fewer points than are good,
+const MOST_OPERATIONS: u128 = 1 << 32;
+
+/// with which nothing is measured if they are fewer than this.
+const LEAST_MEASURED: usize = 16;
+
+/// What a step of the target's evaluation counts.
+const STEP: u128 = 32;
+
 /// How many points an exact network is measured at.
 const EXACTLY_MEASURED: usize = 4096;
 
@@ -415,8 +424,8 @@ impl Model {
         if let Some(known) = self.measured.get() {
             return Ok(known.as_ref());
         }
+        let Some(points) = self.affordable(network) else { return Ok(None) };
         let engine = Engine::new(network)?;
-        let points = self.affordable(network);
         let run = |batch: &[Vec<Vec<f64>>]| engine.run(batch);
         let found = match norm {
             Norm::Sup => {
@@ -460,7 +469,8 @@ impl Model {
     ) -> Result<Option<Measured>> {
         let norm = self.norm().filter(|norm| *norm != Norm::Sup).unwrap_or_else(|| Norm::Lp(Rat::from(2)));
         let engine = self.float().map(Engine::new).transpose()?;
-        let points = self.float().map_or(EXACTLY_MEASURED, |network| self.affordable(network));
+        let points = self.float().map_or(Some(EXACTLY_MEASURED), |network| self.affordable(network));
+        let Some(points) = points else { return Ok(None) };
         let run = |batch: &[Vec<Vec<f64>>]| match &engine {
             Some(engine) => engine.run(batch),
             None => batch.iter().map(|x| self.run_rounded(x)).collect(),
@@ -477,9 +487,19 @@ impl Model {
         Ok(indexed::run(network, &exact)?.iter().map(|token| token.iter().map(Rat::to_f64).collect()).collect())
     }
 
-    /// How many points a measurement may have.
-    fn affordable(&self, network: &FloatNetwork) -> usize {
-        (MEASURED_OPERATIONS / self.work(network)).clamp(256, 65_536)
+    /// How many points a measurement may have: none, if it would take too long to say anything.
+    fn affordable(&self, network: &FloatNetwork) -> Option<usize> {
+        let work = self.work(network);
+        let points = (MEASURED_OPERATIONS / work).clamp(256, 65_536);
+        let steps = self.target.steps(self.grid.tokens()).saturating_mul(STEP);
+        let most = MOST_OPERATIONS / steps.saturating_add(work as u128);
+        Some(points.min(usize::try_from(most).unwrap_or(usize::MAX))).filter(|points| *points >= LEAST_MEASURED)
+    }
+
+    /// About how many operations one run takes, if it is too long to be measured.
+    pub fn too_long_to_measure(&self) -> Option<usize> {
+        let network = self.float().filter(|_| self.norm().is_some() && !self.is_sampled())?;
+        self.affordable(network).is_none().then(|| self.work(network))
     }
 
     /// Whether its claim is about a function of which only a table of values is known, which can be measured only by who has the function.

@@ -11,6 +11,7 @@ use crate::lattice::Grid;
 use crate::lower::Format;
 use crate::network::{Precision, Realisation};
 use crate::target::Source;
+use crate::words::plural;
 
 /// What a user asks for; what is left open is filled in from the target, else from the defaults.
 #[derive(Clone, Debug)]
@@ -150,8 +151,48 @@ pub(super) fn shape(
         return Err(Error::input(format!("the domain of {} has a single value", source.name))
             .note("try", "a domain of at least two integers, such as `on integers 0..2`"));
     }
+    check_size(source, tokens, dims)?;
     let (low, high) = source.cube();
     Grid::new(tokens, dims, resolution.unwrap_or(PROVISIONAL), low, high)
+}
+
+/// The most numbers of a sequence. Attention looks at every two tokens: twice as many take four times as long.
+const MOST_NUMBERS: usize = 1 << 14;
+
+/// The most coordinates of a token: weights are matrices of them.
+const MOST_DIMS: usize = 1 << 8;
+
+/// The most steps that one value of the target may take.
+const MOST_STEPS: u128 = 1 << 22;
+
+/// Declines what would be too large to compile, whatever the construction, before anything is made for it.
+fn check_size(source: &Source, tokens: usize, dims: usize) -> Result<()> {
+    let shape = format!("{tokens} tokens of {}", plural(dims, "coordinate"));
+    let too_large = |what: String, limit: String| Error::declined(what).note("limit", limit);
+    if dims > MOST_DIMS {
+        let limit = format!("{MOST_DIMS}: weights are matrices of them");
+        return Err(too_large(format!("a token would have {dims} coordinates"), limit)
+            .note("try", format!("--dims {MOST_DIMS}")));
+    }
+    if tokens.saturating_mul(dims) > MOST_NUMBERS {
+        let numbers = tokens as u128 * dims as u128;
+        let limit = format!("{MOST_NUMBERS}: all are part of the proof, and attention looks at every two tokens");
+        return Err(too_large(format!("a sequence of {shape} would have {numbers} numbers"), limit)
+            .note("try", format!("--tokens {}", MOST_NUMBERS / dims)));
+    }
+    let fits = |tokens: usize| source.steps(tokens, dims) <= MOST_STEPS;
+    if fits(tokens) {
+        return Ok(());
+    }
+    let steps = source.steps(tokens, dims);
+    let limit = format!("{MOST_STEPS}: it is evaluated many times, exactly as well");
+    let error = too_large(format!("one value of the target at {shape} would take about {steps} steps"), limit);
+    let (mut enough, mut many) = (0, tokens);
+    while many - enough > 1 {
+        let middle = enough.midpoint(many);
+        if fits(middle) { enough = middle } else { many = middle }
+    }
+    Err(error.note("try", if enough == 0 { "a shorter expression".to_owned() } else { format!("--tokens {enough}") }))
 }
 
 /// What the user says and what the target fixes must agree.

@@ -8,7 +8,7 @@ use super::{Closest, Definition, Mixer, Set, closest, sums};
 use crate::error::{Error, Result, nearest};
 use crate::exact::Rat;
 use crate::lattice::{Grid, Point};
-use crate::network::Sequence;
+use crate::network::{Realisation, Sequence, Values};
 use crate::words::{short, shown};
 
 /// The shape where none is asked for.
@@ -22,6 +22,9 @@ const MOST_MAPPED: usize = 2_000_000;
 
 /// The most knots of a continuous number.
 const MOST_KNOTS: u64 = 100_000;
+
+/// The most weights that a mixer draws.
+const MOST_WEIGHTS: u128 = 1 << 20;
 
 /// The options of `contextual` as they are written; every field has the name of its option.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -137,6 +140,7 @@ impl Asked {
         self.check(&mixer)?;
         let set = self.set(&mixer)?;
         let first = mixer.seed();
+        check_weights(&mixer, set.grid.tokens())?;
         let seeds = self.seeds(&mixer, set.points.len())?;
         let mut found = Definition::ALL.map(|definition| (definition, None::<Pair>));
         let mut margins = Vec::new();
@@ -248,6 +252,20 @@ impl Asked {
             _ => Ok(()),
         }
     }
+}
+
+/// Declines a mixer that would draw more weights than are drawn.
+fn check_weights(mixer: &Mixer, tokens: usize) -> Result<()> {
+    let Mixer::Sums { by: Realisation::Linformer { size, values: Values::Gaussian, .. }, .. } = mixer else {
+        return Ok(());
+    };
+    let weights = *size as u128 * tokens as u128;
+    if weights <= MOST_WEIGHTS {
+        return Ok(());
+    }
+    Err(Error::declined(format!("{mixer} would draw {weights} weights for {tokens} tokens"))
+        .note("limit", MOST_WEIGHTS.to_string())
+        .note("try", format!("linformer:{}:gaussian", MOST_WEIGHTS / tokens as u128)))
 }
 
 fn one_coordinate(dims: usize) -> Error {

@@ -38,6 +38,16 @@ pub struct Set {
     pub words: String,
 }
 
+/// Declines sequences of more tokens than are compared.
+pub(super) fn check_length(tokens: usize, whence: &str) -> Result<()> {
+    if tokens <= MOST_TOKENS {
+        return Ok(());
+    }
+    Err(Error::declined(format!("the sequences {whence} have {tokens} tokens"))
+        .note("limit", format!("{MOST_TOKENS}: every two of them are compared"))
+        .note("try", format!("--tokens {MOST_TOKENS}")))
+}
+
 impl Set {
     /// All points of a grid, or those with distinct columns.
     pub fn of_grid(grid: Grid, distinct: bool) -> Result<Self> {
@@ -115,10 +125,7 @@ impl Set {
         let place = |x: &Rat| ((x - &low) * Rat::from(&cells)).floor().to_u64();
         let resolution = place(&high).filter(|last| *last < u64::MAX).ok_or_else(too_fine)? + 1;
         let (tokens, dims) = sequences.first().map_or((0, 0), |x| (x.len(), x.first().map_or(0, Vec::len)));
-        if tokens > MOST_TOKENS {
-            return Err(Error::declined(format!("the sequences {whence} have {tokens} tokens"))
-                .note("limit", format!("{MOST_TOKENS}: every two of them are compared")));
-        }
+        check_length(tokens, whence)?;
         let grid = Grid::unit(tokens, dims, resolution.max(2))?;
         let point = |x: &Sequence| x.iter().map(|column| column.iter().map(place).collect()).collect::<Option<Point>>();
         let points = sequences.iter().map(point).collect::<Option<Vec<Point>>>().ok_or_else(too_fine)?;

@@ -18,7 +18,7 @@
 //! `{t, t}` have one sum.
 
 use super::mixer::Map;
-use super::set::{Set, common};
+use super::set::{Set, check_length, common};
 use crate::error::{Error, Result};
 use crate::exact::{Int, Rat};
 use crate::lattice::codes::Code;
@@ -33,6 +33,9 @@ type Held = Box<dyn Fn(usize, &[u64]) -> (Vec<Int>, Int)>;
 
 /// Values of `φ` at its knots are below this.
 const HIGHEST: usize = 1000;
+
+/// Where the two sequences come from.
+const HALFWAY: &str = "of the intermediate value theorem";
 
 /// Sums of what tokens hold, raw or coded.
 pub(super) fn map(set: &Set, by: &Realisation, coded: bool, positional: bool) -> Result<Map> {
@@ -128,6 +131,7 @@ pub(super) fn halfway(grid: &Grid, seed: u64) -> Result<Set> {
         )
         .note("try", "--tokens 3, or --set grid"));
     }
+    check_length(grid.tokens(), HALFWAY)?;
     let last = Rat::from(grid.resolution() - 1);
     let knot = |(x, value): (usize, Int)| (Rat::from(x) / &last, Rat::from(value));
     let phi: Vec<(Rat, Rat)> = knots(grid.resolution(), seed).into_iter().enumerate().map(knot).collect();
@@ -137,7 +141,7 @@ pub(super) fn halfway(grid: &Grid, seed: u64) -> Result<Set> {
         numbers.take(grid.tokens()).map(|x| vec![x]).collect()
     };
     let context = format!("(0, 0, {last}) and (0, t, t), t = {t}");
-    let mut set = Set::of(&[with([Rat::ZERO, last]), with([t.clone(), t])], "of the intermediate value theorem")?;
+    let mut set = Set::of(&[with([Rat::ZERO, last]), with([t.clone(), t])], HALFWAY)?;
     set.words = format!("the 2 sequences {context}, where 2φ(t) = φ(0) + φ({})", grid.resolution() - 1);
     Ok(set)
 }

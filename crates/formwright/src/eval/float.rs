@@ -115,9 +115,19 @@ impl Engine {
         Ok(Self { threads, ..self })
     }
 
+    /// About how many operations a sequence of so many tokens takes.
+    pub fn operations(&self, tokens: usize) -> usize {
+        either!(self, program => program.operations(tokens))
+    }
+
     /// The network's outputs, `[batch][tokens][dims]`, of inputs that are first rounded to its format. The sequences may be of several lengths.
     pub fn run(&self, batch: &[Sequence]) -> Result<Vec<Sequence>> {
-        self.check(batch)?;
+        self.run_from(0, batch)
+    }
+
+    /// The same for a part of a longer batch; errors count its sequences from `first` on.
+    pub fn run_from(&self, first: usize, batch: &[Sequence]) -> Result<Vec<Sequence>> {
+        self.check(first, batch)?;
         let mut outputs = vec![Sequence::new(); batch.len()];
         for (tokens, places) in by_length(batch) {
             let mut out = vec![0.0; places.len() * tokens * self.output_dims];
@@ -165,7 +175,7 @@ impl Engine {
 
     /// The states of many sequences after the embedding and after each stage, by name.
     pub fn trace_batch(&self, batch: &[Sequence]) -> Result<Vec<(String, Vec<Sequence>)>> {
-        self.check(batch)?;
+        self.check(0, batch)?;
         let names: Vec<String> = either!(self, program => program.stages().map(str::to_owned).collect());
         let mut whole: Vec<(String, Vec<Sequence>)> = std::iter::once("embed".to_owned())
             .chain(names)
@@ -183,8 +193,8 @@ impl Engine {
     }
 
     /// Refuses a batch with a sequence of another shape or an entry that is no number of the format.
-    fn check(&self, batch: &[Sequence]) -> Result<()> {
-        for (i, x) in batch.iter().enumerate() {
+    fn check(&self, first: usize, batch: &[Sequence]) -> Result<()> {
+        for (i, x) in (first..).zip(batch) {
             check_tokens(self.lengths, self.dims, x, Some(i))?;
             for (j, token) in x.iter().enumerate() {
                 if let Some(k) = token.iter().position(|entry| !self.precision.round(*entry).is_finite()) {

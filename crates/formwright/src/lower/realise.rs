@@ -38,6 +38,7 @@ use crate::network::{
     Values,
 };
 use crate::pattern::Connections;
+use crate::words::plural;
 
 /// What a uniform head loses by rounding.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -91,6 +92,7 @@ pub fn realise(network: &FloatNetwork, realisation: &Realisation) -> Result<Floa
         return Ok(network.clone());
     }
     check(network, realisation)?;
+    check_size(network, realisation)?;
     if let Realisation::Hub { token } = realisation {
         return with_hub(network.clone(), *token);
     }
@@ -137,6 +139,29 @@ pub fn realise(network: &FloatNetwork, realisation: &Realisation) -> Result<Floa
         Realisation::Performer { form: Form::ConstantRow, .. } => Ok(with_constant_row(network)),
         _ => Ok(network),
     }
+}
+
+/// The most numbers that are drawn for the heads of a network.
+const MOST_DRAWN: usize = 1 << 22;
+
+/// Declines mixtures or features of more numbers than are drawn, before they are.
+fn check_size(network: &FloatNetwork, realisation: &Realisation) -> Result<()> {
+    let (size, each, what) = match realisation {
+        Realisation::Linformer { size, .. } => (*size, 2 * network.tokens, "mixtures of all tokens, twice"),
+        Realisation::Performer { size, .. } => (*size, 1, "features"),
+        _ => return Ok(()),
+    };
+    let heads = |run: &Run| run.blocks * run.attention.as_ref().map_or(0, |attention| attention.heads);
+    let heads: usize = network.runs.iter().map(heads).sum();
+    let drawn = heads.max(1).saturating_mul(each).saturating_mul(size);
+    if drawn <= MOST_DRAWN {
+        return Ok(());
+    }
+    let kind = realisation.kind();
+    Err(Error::declined(format!("{kind} attention of size {size} would draw {drawn} numbers"))
+        .note("size", format!("{}, each with {size} {what}", plural(heads, "head")))
+        .note("limit", MOST_DRAWN.to_string())
+        .note("try", format!("--attention {kind}: every size gives the same sum")))
 }
 
 /// Refuses a head that is not a uniform sum.

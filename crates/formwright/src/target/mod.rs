@@ -16,6 +16,7 @@
 //! | [`symmetry`] | equivariance and continuity, from the syntax alone |
 //! | [`witness`] | a sequence that refutes equivariance |
 //! | [`catalogue`] | the built-in targets, as texts |
+//! | `work` | how many steps a value takes |
 //! | [`table`] | functions that are constant on cells, as data |
 
 mod bind;
@@ -40,6 +41,7 @@ mod token;
 pub mod typing;
 pub(crate) mod univariate;
 pub mod witness;
+mod work;
 
 use std::sync::OnceLock;
 
@@ -184,6 +186,14 @@ impl Source {
         }
     }
 
+    /// About how many steps it takes to evaluate it at one sequence.
+    pub fn steps(&self, tokens: usize, dims: usize) -> u128 {
+        match &self.definition {
+            Definition::Expression(expression) => expression.steps(tokens, dims),
+            Definition::Table(_) => tokens as u128 * dims as u128,
+        }
+    }
+
     /// The text of the expression, without comments.
     pub fn text(&self) -> Option<String> {
         match &self.definition {
@@ -219,6 +229,14 @@ impl Target {
         match &self.function {
             Function::Expression(checked) => Some(checked),
             Function::Table(_) => None,
+        }
+    }
+
+    /// About how many steps it takes to evaluate it at one sequence.
+    pub fn steps(&self, tokens: usize) -> u128 {
+        match &self.function {
+            Function::Expression(checked) => checked.expression().steps(tokens, checked.dims()),
+            Function::Table(table) => tokens as u128 * table.grid().dims() as u128,
         }
     }
 

@@ -152,6 +152,9 @@ impl Kind {
 impl Graph {
     /// The range of a form.
     pub fn range(&self, form: &Form) -> Interval {
+        if let Some(constant) = form.as_constant() {
+            return Interval::from(constant);
+        }
         if let Some(table) = self.positional(form) {
             let hull = table.iter().map(Interval::from).reduce(Interval::hull).unwrap_or(Interval::ZERO);
             let slack = self.slack(form);
@@ -189,6 +192,10 @@ impl Graph {
 
     /// The value at each position, if it depends on nothing else.
     pub fn positional(&self, form: &Form) -> Option<Vec<Rat>> {
+        // Most forms depend on values: they are told apart before there is a table of all positions.
+        if !self.is_positional(form) {
+            return None;
+        }
         let mut table = vec![form.constant.clone(); self.tokens];
         for (wire, scale) in &form.terms {
             let Kind::Position(values) = &self.wires[*wire].kind else { return None };
@@ -197,6 +204,11 @@ impl Graph {
             }
         }
         Some(table)
+    }
+
+    /// Whether it depends on nothing but the position.
+    pub fn is_positional(&self, form: &Form) -> bool {
+        form.terms.keys().all(|wire| matches!(self.wires[*wire].kind, Kind::Position(_)))
     }
 
     /// The wire, made unless it is there.
@@ -441,11 +453,11 @@ impl Graph {
             return Ok(a.scaled(&inverse));
         }
         let ((left, f), (right, g)) = (self.argument(a), self.argument(b));
-        if left == right && self.positional(a).is_none() {
+        if left == right && !self.is_positional(a) {
             return self.curve(binary(BinaryOp::Div, f, g), left, span);
         }
         let range = self.range(b);
-        if range.contains(0.0) && self.positional(b).is_none() {
+        if range.contains(0.0) && !self.is_positional(b) {
             return Err(Error::declined("a denominator is not shown to differ from 0")
                 .place(&self.text, span, "this quotient")
                 .note("range", format!("the denominator takes values in {range}"))

@@ -201,11 +201,25 @@ pub fn arguments(graph: &Graph, wire: usize) -> (Vec<Form>, Form) {
     }
 }
 
+/// The most inputs and gates that are laid out.
+pub const MOST_GATES: usize = 1 << 11;
+
 impl Layout {
     /// The registers that an atom is added to.
     pub fn registers(&self, atom: usize) -> Vec<usize> {
         let writes = self.writes.get(self.atoms[atom].slot).into_iter().flatten();
         writes.filter(|(_, form)| form.terms.contains_key(&atom)).map(|(register, _)| *register).collect()
+    }
+
+    /// Declines a circuit of more gates than are laid out, in which every gate is held against every register.
+    fn check_size(&self) -> Result<()> {
+        let gates = self.atoms.len();
+        if gates <= MOST_GATES {
+            return Ok(());
+        }
+        Err(Error::declined(format!("the circuit would have {gates} inputs and gates"))
+            .note("limit", format!("{MOST_GATES} are laid out in registers"))
+            .note("try", "fewer --dims, a smaller domain of integers, or a shorter expression"))
     }
 
     /// Puts a circuit into slots and registers; with `clear`, registers are emptied and used again.
@@ -224,11 +238,13 @@ impl Layout {
             cells: vec![OnceLock::new(); graph.wires.len()],
         };
         layout.place(graph, outputs);
+        layout.check_size()?;
         layout.outputs = outputs.iter().map(|form| layout.lower(form)).collect();
         layout.allocate(clear);
+        let mut echelons: BTreeMap<usize, Echelon> = BTreeMap::new();
         for (slot, form) in layout.reads() {
             let rows = &layout.before[slot];
-            if Echelon::new(rows).solve(&form, rows.len()).is_none() {
+            if echelons.entry(slot).or_insert_with(|| Echelon::new(rows)).solve(&form, rows.len()).is_none() {
                 return Err(Error::declined(format!("a form that slot {slot} reads is in no register")));
             }
         }
@@ -489,32 +505,28 @@ fn eliminate(demands: Vec<(Vec<Rat>, Form)>) -> (Vec<Pivot>, Vec<Form>) {
 
 /// Rows brought into echelon form, with how they came about.
 struct Echelon {
-    rows: Vec<(usize, Form, Vec<Rat>)>,
+    /// The first atom, the row, and the combination of the given rows that it is: few of many, so that wide streams cost little.
+    rows: Vec<(usize, Form, Form)>,
 }
 
 impl Echelon {
     fn new(rows: &[Form]) -> Self {
         let mut echelon = Self { rows: Vec::new() };
         for (k, row) in rows.iter().enumerate() {
-            let mut unit = vec![Rat::ZERO; rows.len()];
-            unit[k] = Rat::ONE;
-            let (rest, combination) = echelon.reduce(row.clone(), unit);
+            let (rest, combination) = echelon.reduce(row.clone(), Form::of(k));
             if let Some((atom, scale)) = rest.terms.first_key_value() {
                 let (atom, inverse) = (*atom, Rat::ONE / scale.clone());
-                let combination = combination.iter().map(|c| c * &inverse).collect();
-                echelon.rows.push((atom, rest.scaled(&inverse), combination));
+                echelon.rows.push((atom, rest.scaled(&inverse), combination.scaled(&inverse)));
             }
         }
         echelon
     }
 
-    fn reduce(&self, mut form: Form, mut combination: Vec<Rat>) -> (Form, Vec<Rat>) {
+    fn reduce(&self, mut form: Form, mut combination: Form) -> (Form, Form) {
         for (atom, row, made) in &self.rows {
             if let Some(factor) = form.terms.get(atom).cloned() {
                 form = form.plus(&-factor.clone(), row);
-                for (entry, other) in combination.iter_mut().zip(made) {
-                    *entry -= &(&factor * other);
-                }
+                combination = combination.plus(&-factor, made);
             }
         }
         (form, combination)
@@ -522,8 +534,12 @@ impl Echelon {
 
     /// The combination of rows that a form is.
     fn solve(&self, form: &Form, count: usize) -> Option<Vec<Rat>> {
-        let (rest, combination) = self.reduce(form.clone(), vec![Rat::ZERO; count]);
-        rest.terms.is_empty().then(|| combination.into_iter().map(|c| -c).collect())
+        let (rest, combination) = self.reduce(form.clone(), Form::default());
+        rest.terms.is_empty().then(|| {
+            let mut coordinates = vec![Rat::ZERO; count];
+            combination.terms.into_iter().for_each(|(row, c)| coordinates[row] = -c);
+            coordinates
+        })
     }
 }
 

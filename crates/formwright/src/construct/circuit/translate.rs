@@ -10,6 +10,7 @@
 
 use super::form::Form;
 use super::graph::{Graph, Kind};
+use super::layout::MOST_GATES;
 use crate::error::{Error, Result};
 use crate::exact::{Int, Rat};
 use crate::interval::Interval;
@@ -89,6 +90,10 @@ impl Translator<'_> {
 
     /// A number, as a form.
     fn number(&mut self, e: &Expr, scope: &Scope) -> Result<Form> {
+        if self.graph.wires.len() > MOST_GATES {
+            return Err(self.decline(format!("the circuit would have more than {MOST_GATES} gates"), e, "up to here")
+                .note("try", "fewer --dims, a smaller domain of integers, or a shorter expression"));
+        }
         if !e.depends_on_values() && !matches!(e.node, Node::Number(_)) {
             return self.position(e, scope);
         }
@@ -227,7 +232,7 @@ impl Translator<'_> {
             hull = hull.hull(self.graph.range(&case));
             sum = sum.plus(&Rat::ONE, &self.graph.product(&is_divisor, &case, &e.span)?);
         }
-        if sum.terms.len() > 1 && self.graph.positional(&sum).is_none() {
+        if sum.terms.len() > 1 && !self.graph.is_positional(&sum) {
             return Ok(self.graph.wire(Kind::Cases(sum), hull, true, &e.span));
         }
         Ok(sum)
@@ -493,7 +498,7 @@ impl Translator<'_> {
             sum = sum.plus(&Rat::ONE, &self.graph.product(&is_value, &case, &e.span)?);
         }
         match hull {
-            Some(range) if sum.terms.len() > 1 && self.graph.positional(&sum).is_none() => {
+            Some(range) if sum.terms.len() > 1 && !self.graph.is_positional(&sum) => {
                 Ok(self.graph.wire(Kind::Cases(sum), range, whole, &e.span))
             }
             _ => Ok(sum),
@@ -595,7 +600,7 @@ impl Translator<'_> {
         let (normal, scale, shift) = self.graph.normalised(of);
         match aggregate {
             Aggregate::Min => Ok(self.pool(e, Aggregate::Max, &of.scaled(&-Rat::ONE), mask)?.scaled(&-Rat::ONE)),
-            _ if self.graph.positional(of).is_some() => {
+            _ if self.graph.is_positional(of) => {
                 // The sum of a constant knows the number of tokens.
                 self.fixed |= of.as_constant().is_none() || aggregate == Aggregate::Sum;
                 let table = self.graph.positional(of).unwrap_or_default();

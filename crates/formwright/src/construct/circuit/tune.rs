@@ -160,7 +160,7 @@ fn flattened(nodes: &[(Rat, Rat)]) -> Vec<(Rat, Rat)> {
 
 /// The smallest power of two for which what leaks is below rounding, whatever the index is known to.
 fn gather_temperature(graph: &Graph, index: &Form, machine: Machine) -> f64 {
-    let off = if graph.positional(index).is_some() { 0.0 } else { 0.25 };
+    let off = if graph.is_positional(index) { 0.0 } else { 0.25 };
     #[expect(clippy::cast_precision_loss, reason = "a number of tokens")]
     let many = machine.tokens as f64;
     let unit = 0.5_f64.powi(i32::try_from(machine.precision.digits()).unwrap_or(53));

@@ -296,9 +296,17 @@ pub fn choose(n: u64, k: u64) -> Int {
 /// The polynomials of all outputs, `[token][coordinate]`, multiplied out in the entries of the sequence.
 pub fn expand(target: &Checked, tokens: usize) -> Result<Vec<Vec<Polynomial<Entry>>>> {
     let (degree, dims) = (degree(target)?, target.dims());
-    let monomials = choose((tokens * dims) as u64 + u64::from(degree), u64::from(degree));
-    if monomials > Int::from(MONOMIALS) {
-        return Err(Error::declined(format!("multiplied out, the target has up to {monomials} monomials"))
+    let entries = (tokens * dims) as u64;
+    // C(a + b, a) ≥ 2^min(a, b): what is told from that is not counted.
+    let many = entries.min(u64::from(degree)) > 64;
+    let monomials = if many { Int::ZERO } else { choose(entries + u64::from(degree), u64::from(degree)) };
+    if many || monomials > Int::from(MONOMIALS) {
+        let monomials = if many {
+            format!("more than 2^{}", entries.min(u64::from(degree)))
+        } else {
+            format!("up to {monomials}")
+        };
+        return Err(Error::declined(format!("multiplied out, the target has {monomials} monomials"))
             .note("reason", format!("degree {degree} in {} entries; it is done for {MONOMIALS} at most", tokens * dims))
             .note(
                 "try",

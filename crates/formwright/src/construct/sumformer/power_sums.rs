@@ -29,6 +29,7 @@ use crate::target::Checked;
 use crate::target::evaluate::positional_values;
 use crate::target::expr::{Aggregate, BinaryOp, Expr, Node};
 use crate::target::univariate::{expr, number};
+use crate::words::short_int;
 
 /// The exponents `α` of a power sum.
 pub type Exponents = Vec<u32>;
@@ -61,9 +62,10 @@ pub fn latent_dimension(tokens: usize, dims: usize) -> Int {
 }
 
 /// The number of monomials `Π x^α Π E_β` of degree up to `D`, with `letters` coordinates: the coefficients of `(1-t)^{-letters} Π_α (1-t^{|α|})^{-1}`,
-/// added up. `None` if they are more than a machine counts.
+/// added up. `None` if they are more than a machine counts, or the degree alone says that they are more than is ever multiplied out.
 pub fn basis_size(dims: usize, letters: usize, degree: u32) -> Option<u64> {
-    let degree = usize::try_from(degree).ok()?;
+    // The powers of one letter are as many as the degree already.
+    let degree = usize::try_from(degree).ok().filter(|degree| *degree <= MONOMIALS)?;
     let mut counts = vec![0_u64; degree + 1];
     counts[0] = 1;
     let mut factor = |weight: usize, many: &Int| -> Option<()> {
@@ -146,18 +148,34 @@ pub fn check_size(tokens: usize, dims: usize, degree: u32) -> Result<()> {
     if monomials.is_some_and(|monomials| monomials <= MONOMIALS as u64) {
         return Ok(());
     }
-    let sums = choose(dims as u64 + u64::from(degree), dims as u64) - Int::ONE;
-    let many = monomials.map_or_else(|| "more than 10^19".to_owned(), |monomials| monomials.to_string());
+    let sums = counted(dims as u64 + u64::from(degree), dims as u64);
+    let many = match monomials {
+        Some(monomials) => monomials.to_string(),
+        None if degree as usize > MONOMIALS => format!("more than {degree}"),
+        None => "more than 10^19".to_owned(),
+    };
     Err(Error::declined(format!("the latent dimension explodes: {sums} power sums up to degree {degree}"))
         .note("size", format!("ψ may have {many} monomials; {MONOMIALS} are the most that are multiplied out"))
         .note(
             "theorem",
             format!(
                 "the latent dimension C(n+d, d) - 1 is {} for {tokens} tokens of {dims} coordinates",
-                latent_dimension(tokens, dims)
+                counted((tokens + dims) as u64, dims as u64)
             ),
         )
         .note("try", "a smaller degree, fewer --dims, or --construction circuit"))
+}
+
+/// `C(n, k) - 1`, in words where it would be a long number.
+fn counted(n: u64, k: u64) -> String {
+    // C(n, k) ≥ 2^min(k, n-k).
+    match k.min(n - k) {
+        many if many > 64 => format!("more than 2^{}", many - 1),
+        _ => {
+            let count = choose(n, k) - Int::ONE;
+            if count.bits() <= 64 { count.to_string() } else { short_int(&count) }
+        }
+    }
 }
 
 /// Reads a normal form off an expression.

@@ -167,6 +167,25 @@ impl<T: Real> Attention<T> {
         summary.fill(&self.kind, (block, self.masks.len()), columns, (keys, values));
     }
 
+    /// Whether every query of a block is the same and sees the same: then one look serves all groups of a thread, and every thread looks once.
+    pub fn asks_alike(&self, block: usize) -> bool {
+        let side = self.rows().0 * self.width;
+        self.connections.is_empty()
+            && self.masks.iter().all(|mask| mask.relative == (None, None))
+            && self.q[block * side..][..side].iter().all(|q| *q == T::ZERO)
+    }
+
+    /// About how many operations a block takes for each token, and for each token that it looks at.
+    pub fn operations(&self) -> (usize, usize) {
+        let (m, mv) = self.rows();
+        let each = 2 * self.width * (2 * m + 2 * mv);
+        match &self.kind {
+            Kind::Softmax => (each, 2 * m + 2 * mv + 4 * self.masks.len()),
+            Kind::Average => (each + mv, 0),
+            Kind::Linformer { size, .. } | Kind::Performer { size, .. } => (each + 4 * size * (m + mv), 0),
+        }
+    }
+
     /// Lets the queries of tile `t` of a group, whose state is `z`, look around. `again` says that what was last done in this room was another
     /// tile of the same layer and sequences.
     pub fn apply<const S: usize>(

@@ -48,6 +48,11 @@ impl<T: Real> FeedForward<T> {
         Self { width, hidden, form }
     }
 
+    /// About how many operations a block takes for each token.
+    pub fn operations(&self) -> usize {
+        4 * self.width * self.hidden
+    }
+
     /// Applies blocks, one after the other, to groups of lanes, `[groups][width]`, of which the first `tiles` tiles are in use; `units` is room
     /// for the hidden units of a tile.
     pub fn apply<const S: usize>(

@@ -14,8 +14,11 @@ use crate::error::Result;
 use crate::eval::{Part, stages};
 use crate::network::{FloatAffine, FloatNetwork};
 
-/// From how many groups on the tokens of one sequence are split among threads.
+/// From how many groups on the tokens of one sequence are split among threads,
 const MANY_GROUPS: usize = 8;
+
+/// and from how many operations on: what takes less is done before another thread has begun.
+const MANY_OPERATIONS: usize = 1 << 18;
 
 /// The network in one format, with tiles of `S` lanes.
 #[derive(Clone, Debug)]
@@ -66,6 +69,17 @@ impl<T: Real + Default, const S: usize> Program<T, S> {
     /// The names of the stages.
     pub fn stages(&self) -> impl Iterator<Item = &str> {
         self.stages.iter().map(|(name, _)| name.as_str())
+    }
+
+    /// About how many operations a sequence of that length takes.
+    pub fn operations(&self, tokens: usize) -> usize {
+        let ends = 2 * (self.embed.weight.len() + self.read_out.weight.len());
+        let of = |step: &Step<T>| {
+            let (each, pair) = step.operations();
+            step.blocks.saturating_mul(each.saturating_add(pair.saturating_mul(tokens)))
+        };
+        let steps = self.stages.iter().flat_map(|(_, steps)| steps).map(of);
+        steps.fold(ends, usize::saturating_add).saturating_mul(tokens)
     }
 
     /// The outputs of sequences of one length, `[sequences][tokens][dims]` in one piece, by so many threads.
@@ -151,9 +165,13 @@ impl<T: Real + Default, const S: usize> Program<T, S> {
         threads: usize,
     ) {
         let (width, tiles) = (self.width, columns.tiles::<S>(0));
-        let split = threads > 1 && columns.along && columns.groups() >= MANY_GROUPS;
+        let many = |operations: usize| {
+            threads > 1 && columns.along && columns.groups() >= MANY_GROUPS && operations >= MANY_OPERATIONS
+        };
+        let (each, pair) = step.operations();
         let Some(attention) = &step.attention else {
             let Some(layer) = &step.feed_forward else { return };
+            let split = many(columns.tokens * each * step.blocks);
             let apply = |rooms: &mut Rooms<T, S>, z: &mut [Lanes<T>]| {
                 layer.apply(0..step.blocks, z, tiles, &mut rooms.units);
             };
@@ -168,6 +186,10 @@ impl<T: Real + Default, const S: usize> Program<T, S> {
         for block in 0..step.blocks {
             attention.project::<S>(block, columns, z, projections);
             let projections = &*projections;
+            // What all ask alike every thread looks up once more: more threads do not make that faster.
+            let alike = attention.asks_alike(block);
+            let looks = if alike { 0 } else { columns.tokens };
+            let split = many(columns.tokens * (each + looks * pair));
             if columns.along {
                 // Groups that are neighbours in one thread share what they find, if they ask the same.
                 let apply = |rooms: &mut Rooms<T, S>, start: usize, z: &mut [Lanes<T>]| {
@@ -182,7 +204,7 @@ impl<T: Real + Default, const S: usize> Program<T, S> {
                         .for_each(|layer| layer.apply(block..block + 1, z, tiles, &mut rooms.units));
                 };
                 if split {
-                    let some = columns.groups().div_ceil(4 * threads);
+                    let some = columns.groups().div_ceil(if alike { threads } else { 4 * threads });
                     z.par_chunks_mut(some * width)
                         .enumerate()
                         .for_each_init(|| self.rooms.take(), |rooms, (chunk, z)| apply(rooms, chunk * some, z));
@@ -217,6 +239,12 @@ impl<T: Real> Step<T> {
             attention: part.attention.map(|run| Attention::new(run, part.blocks, width)),
             feed_forward: part.feed_forward.map(|run| FeedForward::new(run, part.blocks, width)),
         }
+    }
+
+    /// About how many operations a block takes for each token, and for each token that it looks at.
+    fn operations(&self) -> (usize, usize) {
+        let (each, pair) = self.attention.as_ref().map_or((0, 0), Attention::operations);
+        (each + self.feed_forward.as_ref().map_or(0, FeedForward::operations), pair)
     }
 }
 
