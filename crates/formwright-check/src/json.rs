@@ -186,7 +186,11 @@ impl<'t> Reader<'t> {
         loop {
             let stop = self.rest.find(|c| c == '"' || c == '\\' || c < ' ').unwrap_or(self.rest.len());
             let (plain, rest) = self.rest.split_at_checked(stop).unwrap_or((self.rest, ""));
-            text += plain;
+            if text.is_empty() {
+                text = Cow::Borrowed(plain);
+            } else {
+                text.to_mut().push_str(plain);
+            }
             self.rest = rest;
             if let Some(rest) = self.rest.strip_prefix('"') {
                 self.rest = rest;

@@ -289,15 +289,7 @@ impl Subject {
         let lattice = Lattice::new(*cells, *dims)?;
         self.within_limits(lattice.symbols, *tokens)?;
         let (low, high) = (&low.range(), &high.range());
-        // What has no value at a corner is not worth a look at cells.
-        for (corner, token) in [low, high].into_iter().flat_map(|corner| (0..*tokens).map(move |t| (corner, t))) {
-            let inputs = vec![vec![corner.clone(); *dims]; *tokens];
-            if let (None, Err(fault @ Fault::Undefined(_))) =
-                (self.target.resolution(), self.target.output(&inputs, token))
-            {
-                return Err(valueless(fault, &format!("at {}, token {token}", shown(&inputs))));
-            }
-        }
+        self.defined_at_corners([low, high], *tokens)?;
         let unbounded =
             || declined("the box, the bound or an error, to the power p, is not between 2^-16384 and 2^16384");
         let side = (high - low).over(&Range::whole(*cells)).and_then(Range::kept).ok_or_else(unbounded)?;
@@ -370,15 +362,26 @@ impl Subject {
             }
             let limits = [(all, MOST_PIECES, "pieces of cells"), (steps, MOST_STEPS, "steps of the target")];
             for (found, most, of) in limits {
-                at_most(found, most, of).map_err(|stop| match stop {
-                    Stop::Declined(Reason { what, .. }) => {
-                        declined(format!("{failed}; to enclose the target more narrowly takes {what}"))
-                    }
-                    stop => stop,
-                })?;
+                if let Err(Stop::Declined(Reason { what, .. })) = at_most(found, most, of) {
+                    return Err(declined(format!("{failed}; to enclose the target more narrowly takes {what}")));
+                }
             }
             pieces = next;
         }
+    }
+
+    /// That the target is not without a value where all inputs are least, or largest: that needs no look at cells.
+    fn defined_at_corners(&self, ends: [&Range; 2], tokens: usize) -> Result<(), Stop> {
+        if self.target.resolution().is_some() {
+            return Ok(());
+        }
+        for (end, token) in ends.into_iter().flat_map(|end| (0..tokens).map(move |token| (end, token))) {
+            let inputs = vec![vec![end.clone(); self.certificate.dims]; tokens];
+            if let Err(fault @ Fault::Undefined(_)) = self.target.output(&inputs, token) {
+                return Err(valueless(fault, &format!("at {}, token {token}", shown(&inputs))));
+            }
+        }
+        Ok(())
     }
 
     /// The sum over a class of cells of the `p`-th power of what `f` and the network can differ, and where `f` lies.
@@ -415,14 +418,12 @@ impl Subject {
                     inputs.push(coordinates);
                 }
                 let slices: Vec<&[usize]> = cell.iter().map(Vec::as_slice).collect();
-                let wanted = match self.target.entry(&slices, case.token) {
-                    Some(entry) => entry,
-                    None => {
-                        let output = self.target.output(&inputs, case.token);
-                        let output = output
-                            .map_err(|fault| valueless(fault, &format!("on {}, token {}", shown(&inputs), case.token)));
-                        output?.iter().map(Number::range).collect()
-                    }
+                let wanted = if let Some(entry) = self.target.entry(&slices, case.token) {
+                    entry
+                } else {
+                    let place = || format!("on {}, token {}", shown(&inputs), case.token);
+                    let output = self.target.output(&inputs, case.token);
+                    output.map_err(|fault| valueless(fault, &place()))?.iter().map(Number::range).collect()
                 };
                 for (got, wanted) in case.output.iter().zip(&wanted) {
                     let power = apart(got, wanted).power(p).ok_or_else(unbounded)?;

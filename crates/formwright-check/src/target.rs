@@ -209,6 +209,17 @@ fn number(value: &Json<'_>) -> Result<Number, String> {
     Ok(if ratio.is_short() { Number::Exact(ratio) } else { Number::of(ratio.range()) })
 }
 
+/// What `sort` takes: the token, a let, or a coordinate of one.
+fn sortable(value: &Json<'_>) -> Result<(), String> {
+    let of = match (value.object(), value.get("coordinate").and_then(Json::list)) {
+        (Some([_]), Some([of, _])) => of,
+        _ => value,
+    };
+    let bound = matches!(of.object(), Some([(kind, _)]) if kind == "bound");
+    let fine = bound || of.text() == Some("token");
+    if fine { Ok(()) } else { wrong("the token, a let or a coordinate of one, to be sorted", value) }
+}
+
 /// What expressions can speak of.
 struct Scope {
     /// The lets so far.
@@ -229,22 +240,6 @@ impl Scope {
     fn coordinate(&self, value: &Json<'_>) -> Result<usize, String> {
         let k = value.count().map_or_else(|| wrong("a coordinate", value), Ok)?;
         if k < self.dims { Ok(k) } else { Err(format!("coordinate {k}, and tokens have {}", self.dims)) }
-    }
-
-    /// What `sort` takes: the token, a let, or a coordinate of one.
-    fn sortable(&self, value: &Json<'_>) -> Result<(), String> {
-        let Some([(kind, inner)]) = value.object() else {
-            return if value.text() == Some("token") {
-                Ok(())
-            } else {
-                wrong("the token, a let or a coordinate", value)
-            };
-        };
-        match (kind.as_ref(), inner.list()) {
-            ("bound", _) => Ok(()),
-            ("coordinate", Some([of, _])) if of.get("coordinate").is_none() => self.sortable(of),
-            _ => wrong("the token, a let or a coordinate of one, to be sorted", value),
-        }
     }
 
     /// An expression that stands for a number, inside of an aggregate or not.
@@ -277,7 +272,7 @@ impl Scope {
             }
             // It is taken at every token, which none runs over.
             ("sort", _) => {
-                self.sortable(inner)?;
+                sortable(inner)?;
                 Ok(Expr::Sort(self.boxed(inner, false)?))
             }
             ("negate", _) => Ok(Expr::Apply("negate".to_owned(), vec![of(inner)?])),

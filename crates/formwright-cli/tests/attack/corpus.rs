@@ -62,6 +62,25 @@ pub fn cases() -> Vec<Case> {
     cases
 }
 
+fn case(verdict: &'static str, name: &str, why: Option<String>, artifact: Artifact) -> Case {
+    Case { verdict, why, artifact: Artifact { name: name.to_owned(), ..artifact } }
+}
+
+/// The same by way of many lets, each of which uses the one before more than once.
+fn doubled(plain: &Artifact) -> Artifact {
+    let twice = |k: usize| {
+        let b = json!({"bound": format!("a{k}")});
+        json!({"binary": ["sub", {"binary": ["add", b, b]}, b]})
+    };
+    changed(plain, |file| {
+        let body = file["ast"]["body"]["each"].clone();
+        let first = json!({"name": "a0", "value": body});
+        let rest = (0..48).map(|k| json!({"name": format!("a{}", k + 1), "value": twice(k)}));
+        file["ast"]["lets"] = std::iter::once(first).chain(rest).collect();
+        file["ast"]["body"]["each"] = json!({"bound": "a48"});
+    })
+}
+
 /// Files that two readers might understand differently: the page decides.
 fn odd(of: &impl Fn(&str) -> Artifact) -> Vec<Case> {
     let (plain, table) = (of("circuit-max"), of("sum-code-staircase-table"));
@@ -90,16 +109,6 @@ fn odd(of: &impl Fn(&str) -> Artifact) -> Vec<Case> {
         Artifact { target: text.into_bytes(), ..plain.clone() }.hashed()
     };
     let powers = json!({"power": [{"power": [number("3"), 4096]}, 4096]});
-    let twice = |k: usize| {
-        let b = json!({"bound": format!("a{k}")});
-        json!({"binary": ["sub", {"binary": ["add", b, b]}, b]})
-    };
-    let lets = changed(&plain, |file| {
-        let first = json!({"name": "a0", "value": body.clone()});
-        let rest = (0..48).map(|k| json!({"name": format!("a{}", k + 1), "value": twice(k)}));
-        file["ast"]["lets"] = std::iter::once(first).chain(rest).collect();
-        file["ast"]["body"]["each"] = json!({"bound": "a48"});
-    });
     let without_symmetry = changed(&table, |file| drop(file.as_object_mut().expect("an object").remove("symmetry")));
     let accepted = [
         ("odd-escapes", bound(r"\b\f\/", r"\u0008\u000c/")),
@@ -112,7 +121,7 @@ fn odd(of: &impl Fn(&str) -> Artifact) -> Vec<Case> {
         ("odd-sqrt", plus(json!({"call": ["sqrt", [nothing]]}))),
         ("odd-table-no-symmetry", without_symmetry),
         ("odd-table-text", changed(&table, |file| file["text"] = json!("of whatever kind"))),
-        ("odd-lets", lets),
+        ("odd-lets", doubled(&plain)),
     ];
     let rejected = [
         (
@@ -157,11 +166,6 @@ fn odd(of: &impl Fn(&str) -> Artifact) -> Vec<Case> {
         ("odd-powers", "a number that is larger than what is computed with", when(powers, "1")),
         ("odd-sin-open", "a sine that is not followed so far", when(sine("1000000"), "1/2")),
     ];
-    let case = |verdict, name: &str, why: Option<String>, artifact: Artifact| Case {
-        verdict,
-        why,
-        artifact: Artifact { name: name.to_owned(), ..artifact },
-    };
     let mut cases: Vec<Case> =
         accepted.into_iter().map(|(name, artifact)| case("accept", name, None, artifact)).collect();
     cases
