@@ -256,7 +256,7 @@ impl Circuit {
         // What has no factor was not compiled.
         let factor = supremum::factor(&self.norm, &self.shape, &self.target).unwrap_or(f64::INFINITY);
         let budget = supremum::in_norm(&sup, &self.norm, factor);
-        Proof { budget, sup, gates, meanings, outputs, lengths, margin, form }
+        Proof { sup, budget, gates, meanings, outputs, lengths, margin, form }
     }
 
     /// Why it does not meet what a request asks for, if it does not.

@@ -44,13 +44,14 @@ impl Names {
                 Kind::Cases(form) | Kind::Alias { form, .. } => text(form),
                 Kind::Product(a, b) => format!("({}) * ({})", text(a), text(b)),
                 Kind::Select { condition, value } => format!("({}) * ({})", text(condition), text(value)),
-                Kind::Mean { of, mask, scale } => match one_place(mask) {
-                    Some(place) => gathered(of, &place.to_string(), &names),
-                    None => {
+                Kind::Mean { of, mask, scale } => {
+                    if let Some(place) = one_place(mask) {
+                        gathered(of, &place.to_string(), &names)
+                    } else {
                         let what = if *scale == Rat::ONE { "mean" } else { "sum" };
                         format!("{what}({}{})", running(of), filter(mask))
                     }
-                },
+                }
                 Kind::Sink { of, mask, .. } => format!("sum({}{})", running(of), filter(mask)),
                 Kind::Largest { of, mask } => format!("max({}{})", running(of), filter(mask)),
                 Kind::Gather { index, of, .. } => gathered(of, &text(index), &names),

@@ -221,8 +221,10 @@ impl Layout {
             } else {
                 String::new()
             };
-            let cell =
-                format!("the cell of coordinate {k}, or -{} outside of the box, from quantise on", nodes.symbols());
+            let cell = format!(
+                "the cell of coordinate {k}, from quantise on; outside of the box -{}, in floats below it",
+                nodes.symbols()
+            );
             coordinates.push((format!("cell.{k}"), format!("{cell}{place}")));
         }
         // Layers of values push an id that they have found below all others.
