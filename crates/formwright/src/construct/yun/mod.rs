@@ -309,7 +309,7 @@ fn network(grid: &Grid, target: &Target, options: &Options, positions: Option<Ma
     let coordinate = |row: usize| {
         let first = "; from the contextual map to the value map it also carries the token's id";
         let moved = if positions.is_some() { ", and the position" } else { "" };
-        let cells = affine(&scale, format!("x.{row}"), embed.bias[row].clone());
+        let cells = affine(&embed.weight[row][row], format!("x.{row}"), embed.bias[row].clone());
         let factor = Rat::from(grid.resolution());
         let value = affine(&factor, "f".to_owned(), -(&factor * &options.tuning.offset));
         let meaning = format!(
