@@ -16,7 +16,7 @@ use formwright::exact::{Int, Rat};
 use formwright::input;
 use formwright::lattice::has_distinct_columns;
 use formwright::network::{FloatNetwork, Precision, Sequence};
-use formwright::words::{short, shown, shown_floats};
+use formwright::words::{json_floats, short, shown, shown_floats};
 use serde_json::{Value, json};
 
 use crate::Answer;
@@ -106,19 +106,24 @@ impl Run {
         let floats: Vec<Vec<Vec<f64>>> =
             batch.iter().map(|x| x.iter().map(|token| token.iter().map(Rat::to_f64).collect()).collect()).collect();
         let outputs = engine.run(&floats)?;
-        let mut json = json!({"engine": precision.name(), "outputs": outputs});
+        let numbers = |state: &[Vec<f64>]| json_floats(state, precision);
+        let digits = |state: &[Vec<f64>]| shown_floats(state, precision);
+        let mut json = json!({
+            "engine": precision.name(),
+            "outputs": outputs.iter().map(|y| numbers(y)).collect::<Value>(),
+        });
         if self.trace {
             let trace = engine.trace(&floats[single(batch)?])?;
-            json["trace"] =
-                trace.iter().map(|(stage, state)| json!({"stage": stage, "state": state})).collect::<Value>();
+            let stage = |(stage, state): &(String, Vec<Vec<f64>>)| json!({"stage": stage, "state": numbers(state)});
+            json["trace"] = trace.iter().map(stage).collect::<Value>();
             let mut rows = vec![("input".to_owned(), shown(&batch[0]), String::new())];
-            rows.extend(trace.iter().map(|(name, state)| (name.clone(), shown_floats(state), String::new())));
-            rows.push(("output".to_owned(), shown_floats(&outputs[0]), String::new()));
+            rows.extend(trace.iter().map(|(name, state)| (name.clone(), digits(state), String::new())));
+            rows.push(("output".to_owned(), digits(&outputs[0]), String::new()));
             return Ok(Answer { text: example_table(&rows), json });
         }
         let mut text = String::new();
         for (x, y) in batch.iter().zip(&outputs) {
-            let _ = writeln!(text, "{} ↦ {}", sequence(&shown(x)), sequence(&shown_floats(y)));
+            let _ = writeln!(text, "{} ↦ {}", sequence(&shown(x)), sequence(&digits(y)));
         }
         Ok(Answer { text, json })
     }
@@ -137,7 +142,7 @@ impl Run {
         let width = outputs.iter().flatten().flatten().map(|y| y.width().to_f64()).fold(0.0, f64::max);
         let mut text = String::new();
         for (x, y) in batch.iter().zip(&values) {
-            let _ = writeln!(text, "{} ↦ {}", sequence(&shown(x)), sequence(&shown_floats(y)));
+            let _ = writeln!(text, "{} ↦ {}", sequence(&shown(x)), sequence(&shown_floats(y, Precision::F64)));
         }
         let _ = writeln!(text, "each within {width:.1e} of the real result");
         Ok(Answer { text, json: json!({"engine": "exact", "outputs": values, "width": width}) })

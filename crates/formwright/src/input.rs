@@ -12,6 +12,9 @@ use crate::network::Sequence;
 /// Parses JSON. The bare words `NaN`, `Infinity` and `-Infinity`, which some writers emit, are read as strings, so that the reader
 /// of a number can say where they stand.
 pub fn parse_json(text: &str, name: &str) -> Result<Value> {
+    if text.trim().is_empty() {
+        return Err(Error::input(format!("{name} is empty, and JSON is expected")));
+    }
     serde_json::from_str(&quote_bare_words(text)).map_err(|error| {
         Error::input(format!("{name} is not JSON"))
             .note("at", format!("line {}, column {}", error.line(), error.column()))

@@ -151,6 +151,10 @@ pub(super) fn shape(
             .note("try", "a domain of at least two integers, such as `on integers 0..2`"));
     }
     let (low, high) = source.cube();
+    if low >= high {
+        // What is wrong with the domain is said of the domain.
+        source.target(dims)?;
+    }
     Grid::new(tokens, dims, resolution.unwrap_or(PROVISIONAL), low, high)
 }
 
