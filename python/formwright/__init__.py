@@ -15,10 +15,14 @@ exact-on-grid: equal to the target at the centres of the 12 cells with pairwise 
 from __future__ import annotations
 
 import json
+import operator
+import warnings
 from collections.abc import Callable, Sequence
-from decimal import ROUND_CEILING, Context
+from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
+from importlib import import_module
 from os import PathLike, fspath
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, Union
 
 import numpy
@@ -26,19 +30,30 @@ import numpy.typing
 
 from formwright import _native
 from formwright._callable import Sampled, Tabled, sample, tabulated
-from formwright.errors import Declined, Error, InputError, Rejected
+from formwright.errors import Declined, DomainWarning, Error, InputError, Rejected
 
 if TYPE_CHECKING:
-    from decimal import Decimal
-
     from typing_extensions import Unpack
 
     Number = Union[int, float, str, Decimal, Fraction]
 
 __all__ = [
-    "Contextual", "Coordinate", "Declined", "Error", "InputError", "Meaning", "Network", "Options", "Rejected", "Stage", "Verdict",
+    "Contextual", "Coordinate", "Declined", "DomainWarning", "Error", "InputError", "Meaning", "Network", "Options", "Rejected", "Stage",
+    "Verdict",
     "build", "check", "contextual", "export", "load", "plan",
 ]  # fmt: skip
+
+def __getattr__(name: str) -> ModuleType:
+    """`formwright.torch`, which takes PyTorch, is imported when somebody asks for it."""
+    if name != "torch":
+        raise AttributeError(f"module 'formwright' has no attribute {name!r}")
+    try:
+        return import_module("formwright.torch")
+    except ModuleNotFoundError as error:
+        if error.name != "torch":
+            raise
+        raise ImportError("formwright.torch needs PyTorch, which is not installed: pip install torch") from error
+
 
 Array = numpy.typing.NDArray[Any]
 Function = Callable[[Array], Array]
@@ -139,8 +154,11 @@ class Contextual(NamedTuple):
         return self.text
 
 
-def build(target: Target, *, out: Folder | None = None, check: bool = True, **options: Unpack[Options]) -> Network:
-    """Compiles a target, and writes its folder if `out` names one, after the checker was asked (`check`).
+def build(
+    target: Target, *, out: Folder | None = None, check: bool = True, force: bool = False, **options: Unpack[Options]
+) -> Network:
+    """Compiles a target, and writes its folder if `out` names one, after the checker was asked (`check`). A folder that holds another model is
+    replaced only by `force`.
 
     A target is a built-in name, an expression, a file, a table or a function. A table is an array `[N, …, N, tokens, output_dims]` with a
     side of N cells for every coordinate of every token. A function is vectorised, `[batch, tokens, dims]` to `[batch, tokens, output_dims]`
@@ -159,10 +177,12 @@ def build(target: Target, *, out: Folder | None = None, check: bool = True, **op
     """
     if out is not None:
         _native.check_place(out)
+    options = _checked(options)
     name, table, sampled = _target(target, options)
-    network = Network(_native.Native.build(name, table, _written(options, sampled)), sampled)
+    keep = None if force else out
+    network = Network(_native.Native.build(name, table, _written(options, sampled), keep), sampled)
     if out is not None:
-        network.save(out, check=check)
+        network.save(out, check=check, force=force)
     return network
 
 
@@ -173,6 +193,7 @@ def plan(target: Target, **options: Unpack[Options]) -> dict[str, Any]:
     >>> rows["chosen"]["construction"], rows["chosen"]["precision"]
     ('circuit', 'f32')
     """
+    options = _checked(options)
     name, table, sampled = _target(target, options)
     document: dict[str, Any] = json.loads(_native.plan_of(name, table, _written(options, sampled)))
     return document
@@ -222,8 +243,11 @@ def contextual(
     >>> contextual("ff-average", definition="columns").margin
     Fraction(4, 1)
     """
-    options: dict[str, Any] = {"mixer": mixer, "definition": definition, "positional": positional}
-    options |= {"tokens": tokens, "dims": dims, "resolution": resolution, "seeds": seeds}
+    texts, flags = {"mixer": mixer, "definition": definition}, {"positional": positional}
+    counts = {"tokens": tokens, "dims": dims, "resolution": resolution, "seeds": seeds}
+    options: dict[str, Any] = {name: _option(name, "str", value) for name, value in texts.items()}
+    options |= {name: _option(name, "bool", value) for name, value in flags.items()}
+    options |= {name: _option(name, "int", value) for name, value in counts.items() if value is not None}
     if set is None or isinstance(set, str):
         options["set"] = set
     else:
@@ -263,6 +287,8 @@ def export(
     for other, (option, value) in formats.items():
         if other != format and value is not None and value is not False:
             raise InputError(f"{option} is an option of the format '{other}'\n  try      format='{other}'")
+    rotate = None if rotate is None else _option("rotate", "int", rotate)
+    cells = None if cells is None else _option("cells", "int", cells)
     network = model if isinstance(model, Network) else load(model)
     if format == "onnx":
         network._native.onnx(path, stages)
@@ -278,6 +304,7 @@ class Network:
     def __init__(self, native: _native.Native, sampled: Sampled | None) -> None:
         self._native = native
         self._sampled = sampled
+        self._domain = native.domain()
         self._measured: dict[str, Any] = {} if sampled is None else json.loads(native.measured_against(sampled.values_of))
 
     @property
@@ -369,8 +396,10 @@ class Network:
         return {"coordinates": [], "atoms": []} if known is None else json.loads(known)
 
     def __call__(self, x: numpy.typing.ArrayLike) -> Array:
-        """The outputs, in the network's own arithmetic; those of an exact network are rounded to doubles."""
+        """The outputs, in the network's own arithmetic; those of an exact network are rounded to doubles. An input outside of the domain is
+        answered, with a `DomainWarning`."""
         batch, tokens = self._batch(x)
+        self._warn(batch)
         outputs = self._array(self._native.run(batch.tobytes(), tokens), (*batch.shape[:2], self._native.shape()[3]))
         return outputs if numpy.ndim(x) == 3 else outputs[0]
 
@@ -382,6 +411,7 @@ class Network:
         ['embed', 'quantise', 'shifts', 'global', 'zero', 'values']
         """
         batch, tokens = self._batch(x)
+        self._warn(batch)
         shape = (*batch.shape[:2], len(self.coordinates))
         states = {name: self._array(state, shape) for name, state in self._native.trace(batch.tobytes(), tokens)}
         return states if numpy.ndim(x) == 3 else {name: state[0] for name, state in states.items()}
@@ -413,9 +443,10 @@ class Network:
         """
         return self._native.report()
 
-    def save(self, dir: Folder, *, check: bool = True) -> None:
-        """Writes the folder, after the checker was asked (`check`); what it rejects is not written."""
-        self._native.write(dir, check)
+    def save(self, dir: Folder, *, check: bool = True, force: bool = False) -> None:
+        """Writes the folder, after the checker was asked (`check`); what it rejects is not written. A folder that holds another model is replaced
+        only by `force`."""
+        self._native.write(dir, check, force)
 
     def _batch(self, x: numpy.typing.ArrayLike) -> tuple[Array, int]:
         found = numpy.asarray(x)
@@ -431,6 +462,19 @@ class Network:
             i, j, k = place
             raise InputError(f"sequence {i}, token {j}, coordinate {k} is {batch[i, j, k]}: not a finite number")
         return batch, found.shape[-2]
+
+    def _warn(self, batch: Array) -> None:
+        """Warns of the first number outside of the domain, to whoever called the network."""
+        low, high, integers, words = self._domain
+        outside = (batch < low) | (batch > high)
+        if integers:
+            outside |= batch != numpy.floor(batch)
+        if outside.any():
+            i, j, k = numpy.argwhere(outside)[0]
+            more = int(outside.any(axis=(1, 2)).sum()) - 1
+            also = f" (and in {more} more)" if more else ""
+            place = f"sequence {i}, token {j}, coordinate {k} is {batch[i, j, k]}"
+            warnings.warn(f"{place}: {words}{also}", DomainWarning, stacklevel=3)
 
     def _array(self, data: bytes, shape: tuple[int, ...]) -> Array:
         kind = numpy.float32 if self._native.precision() == "f32" else numpy.float64
@@ -460,11 +504,60 @@ def _upward(bound: float) -> str:
     return f"{Context(prec=5, rounding=ROUND_CEILING).create_decimal(bound):.4e}"
 
 
+def _checked(options: Options) -> Options:
+    """The options, each of its kind; what is None was not said."""
+    kinds = Options.__annotations__
+    unknown = set(options) - set(kinds)
+    if unknown:
+        raise TypeError(f"there is no option {sorted(unknown)[0]!r}; known are {', '.join(kinds)}")
+    # Annotations are texts here, or forward references to them.
+    kind = {name: str(getattr(kinds[name], "__forward_arg__", kinds[name])) for name in kinds}
+    said = {name: value for name, value in options.items() if value is not None}
+    checked: Any = {name: _option(name, kind[name], value) for name, value in said.items()}
+    typed: Options = checked
+    return typed
+
+
+def _option(name: str, kind: str, value: object) -> Any:
+    """The value of an option, if it is of its kind."""
+    boolean = isinstance(value, (bool, numpy.bool_))
+    if kind == "int":
+        try:
+            count = operator.index(value)  # type: ignore[arg-type]
+        except TypeError:
+            count = -1
+        if boolean or not 0 <= count < 2**63:
+            example = int(float(value)) if isinstance(value, (str, float)) and _is_whole(value) else 3
+            raise InputError(f"{name} is {value!r}\n  expected a whole number\n  try      {name}={example}")
+        return count
+    if kind == "bool":
+        if not boolean:
+            raise InputError(f"{name} is {value!r}\n  expected True or False")
+        return bool(value)
+    if kind == "Number":
+        if boolean or not isinstance(value, (int, float, str, Decimal, Fraction, numpy.integer, numpy.floating)):
+            raise InputError(f"{name} is {value!r}\n  expected a number\n  try      {name}='1/10'")
+        return str(value)
+    if kind == "Sequence[str]":
+        texts = [value] if isinstance(value, str) else value
+        if not isinstance(texts, (list, tuple, set, frozenset)) or not all(isinstance(text, str) for text in texts):
+            raise InputError(f"{name} is {value!r}\n  expected a text or a list of texts")
+        return list(texts)
+    if not isinstance(value, str):
+        raise InputError(f"{name} is {value!r}\n  expected a text")
+    return value
+
+
+def _is_whole(value: str | float) -> bool:
+    """Whether this is a whole number, written as something else."""
+    try:
+        return 0 <= float(value) < 2**31 and float(value).is_integer()
+    except ValueError:
+        return False
+
+
 def _target(target: Target, options: Options) -> tuple[str, Tabled | None, Sampled | None]:
     """The target's name, its table, and the function that the table samples."""
-    unknown = set(options) - set(Options.__annotations__)
-    if unknown:
-        raise TypeError(f"there is no option {sorted(unknown)[0]!r}; known are {', '.join(Options.__annotations__)}")
     if isinstance(target, (str, PathLike)):
         return fspath(target), None, None
     if isinstance(target, numpy.ndarray):
@@ -481,10 +574,4 @@ def _written(options: Options, sampled: Sampled | None) -> str:
     # The bound that a constant serves is asked for by stating the constant.
     if sampled is not None and sampled.stated and "eps" not in written:
         written.setdefault("norm", "l2")
-    for name in ("eps", "lipschitz"):
-        if name in written:
-            written[name] = str(written[name])
-    for name in ("assume", "as_printed"):
-        if isinstance(written.get(name), str):
-            written[name] = [written[name]]
-    return json.dumps(written, default=lambda value: value.item())
+    return json.dumps(written)

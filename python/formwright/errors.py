@@ -15,3 +15,7 @@ class Declined(Error):
 
 class InputError(Error, ValueError):
     """The request itself is malformed: an option, an array, a file, a number."""
+
+
+class DomainWarning(UserWarning):
+    """An input lies outside of what the target, and so the claim, is about."""

@@ -6,6 +6,7 @@ import re
 import resource
 import subprocess
 import sys
+import warnings
 from fractions import Fraction
 from pathlib import Path
 
@@ -399,3 +400,129 @@ def test_an_enclosure_has_the_shape_of_a_trace_and_an_exact_network_none():
         assert all((one[0] == many[1]).all() for one, many in zip(network.enclosure(x[1:2])[name], ends[name]))
     with pytest.raises(formwright.Declined, match="an exact network has one execution"):
         formwright.build("x - mean(x)", tokens=2, resolution=4).enclosure(x[:, :2])
+
+
+# A folder that holds another model is kept.
+
+def test_another_model_is_replaced_by_force_only(tmp_path):
+    folder = tmp_path / "model"
+    network = formwright.build("x - mean(x)", tokens=2, resolution=4, out=folder)
+    before = {file.name: file.read_bytes() for file in folder.iterdir()}
+    network.save(folder)
+    formwright.build("x - mean(x)", tokens=2, resolution=4, out=folder)
+    assert {file.name: file.read_bytes() for file in folder.iterdir()} == before
+    for other in [{"tokens": 3}, {"resolution": 3}]:
+        with pytest.raises(formwright.InputError, match=r"holds another model, .*\n  there    x - mean\(x\), by yun in exact"):
+            formwright.build("x - mean(x)", **{"tokens": 2, "resolution": 4, **other}, out=folder)
+    with pytest.raises(formwright.InputError, match="force=True"):
+        formwright.build("x * max(x)", tokens=2, resolution=4, out=folder)
+    assert {file.name: file.read_bytes() for file in folder.iterdir()} == before
+    formwright.build("x * max(x)", tokens=2, resolution=4).save(folder, force=True)
+    assert formwright.load(folder).summary["target"]["name"] == "x * max(x)"
+    formwright.build("x - mean(x)", tokens=2, resolution=4, out=folder, force=True)
+    assert {file.name: file.read_bytes() for file in folder.iterdir()} == before
+
+
+def test_threads_may_write_at_once(tmp_path):
+    from concurrent.futures import ThreadPoolExecutor
+
+    network = formwright.build("x - mean(x)", tokens=2, resolution=4)
+    with ThreadPoolExecutor(8) as threads:
+        errors = [written.exception() for written in [threads.submit(network.save, tmp_path / "model") for _ in range(16)]]
+    # Who comes second may be refused; what is there is whole, and nothing is left beside it.
+    assert None in errors and all(error is None or isinstance(error, formwright.InputError) for error in errors)
+    assert [file.name for file in tmp_path.iterdir()] == ["model"]
+    assert formwright.load(tmp_path / "model").summary == network.summary
+
+
+# Options of another kind are refused in words of Python.
+
+@pytest.mark.parametrize("options, words", [
+    ({"tokens": "3"}, "tokens is '3'\n  expected a whole number\n  try      tokens=3"),
+    ({"tokens": 4.0}, "tokens is 4.0\n  expected a whole number\n  try      tokens=4"),
+    ({"tokens": True}, "tokens is True\n  expected a whole number"),
+    ({"tokens": -1}, "tokens is -1\n  expected a whole number"),
+    ({"tokens": 10**30}, f"tokens is {10**30}\n  expected a whole number"),
+    ({"dims": "a"}, "dims is 'a'\n  expected a whole number"),
+    ({"resolution": 2.5}, "resolution is 2.5\n  expected a whole number"),
+    ({"hidden": b"4"}, "hidden is b'4'\n  expected a whole number"),
+    ({"positional": 1}, "positional is 1\n  expected True or False"),
+    ({"pack": "yes"}, "pack is 'yes'\n  expected True or False"),
+    ({"norm": 2}, "norm is 2\n  expected a text"),
+    ({"attention": ["softmax"]}, "attention is ['softmax']\n  expected a text"),
+    ({"assume": 3}, "assume is 3\n  expected a text or a list of texts"),
+    ({"eps": [1]}, "eps is [1]\n  expected a number"),
+    ({"eps": False}, "eps is False\n  expected a number"),
+    ({"eps": float("nan")}, "--eps is 'nan'"),
+    ({"tokens": 0}, "--tokens is 0, but at least 1 is needed"),
+])  # fmt: skip
+def test_options_of_another_kind(options, words):
+    for ask in (formwright.build, formwright.plan):
+        with pytest.raises(formwright.InputError) as refused:
+            ask("x - mean(x)", **options)
+        assert str(refused.value).startswith(words)
+        assert not any(leak in str(refused.value) for leak in ("usize", "u64", "invalid type", "line 1 column"))
+
+
+def test_what_is_not_said_may_be_none_and_numbers_may_be_numpys():
+    network = formwright.build("x - mean(x)", tokens=numpy.int64(2), eps=None, norm=None, positional=numpy.bool_(False))
+    assert network.summary["tokens"] == 2
+    assert formwright.build("x - mean(x)", tokens=1, eps=numpy.float64(0.5))([[0.25]]).tolist() == [[0.0]]
+    with pytest.raises(formwright.InputError, match="tokens is '2'"):
+        formwright.build(mixed, tokens="2", resolution=4)
+    with pytest.raises(formwright.InputError, match="tokens is '2'"):
+        formwright.contextual("average", tokens="2")
+    with pytest.raises(formwright.InputError, match="mixer is 3"):
+        formwright.contextual(3)
+
+
+# Outside of the domain something is computed, and nothing is claimed.
+
+def test_what_lies_outside_of_the_domain_is_warned_of():
+    circuit = formwright.build("x - mean(x)", tokens=2)
+    cells = formwright.build("x - mean(x)", tokens=2, resolution=4)
+    integers = formwright.build("sort(x) on integers 0..4", tokens=2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        circuit([[0.0], [1.0]])
+        circuit.trace([[[0.0], [1.0]]])
+        cells([[0.0], [numpy.nextafter(1, 0)]])
+        integers([[0], [3]])
+        circuit.enclosure([[0.0], [2.0]])
+    for network, x, words in [
+        (circuit, [[[0.5], [1]], [[0.5], [numpy.nextafter(1, 2)]]], "sequence 1, token 1, coordinate 0 is 1.0000000000000002: outside of the domain, where nothing is claimed"),
+        (circuit, [[[-1], [1]], [[0.5], [7]], [[0], [2]]], "sequence 0, token 0, coordinate 0 is -1.0: outside of the domain, where nothing is claimed (and in 2 more)"),
+        (cells, [[0.5], [1.0]], "sequence 0, token 1, coordinate 0 is 1.0: outside of the box"),
+        (integers, [[0.5], [1.0]], "sequence 0, token 0, coordinate 0 is 0.5: outside of the domain, where nothing is claimed"),
+        (integers, [[4], [1]], "sequence 0, token 0, coordinate 0 is 4.0: outside of the domain, where nothing is claimed"),
+    ]:  # fmt: skip
+        for call in (network, network.trace):
+            with pytest.warns(formwright.DomainWarning) as told:
+                call(x)
+            assert [str(warning.message) for warning in told] == [words]
+            assert told[0].filename == __file__
+
+
+def test_pytorch_is_imported_when_it_is_asked_for():
+    code = """
+import sys, types, formwright
+assert "torch" not in sys.modules and "formwright.torch" not in sys.modules
+sys.modules["torch"] = None
+try:
+    formwright.torch
+except ImportError as error:
+    assert "needs PyTorch" in str(error), error
+else:
+    raise AssertionError("there is no PyTorch")
+torch, nn = types.ModuleType("torch"), types.ModuleType("torch.nn")
+nn.Module, torch.nn, torch.Tensor, torch.float32, torch.float64 = object, nn, object, "f32", "f64"
+sys.modules |= {"torch": torch, "torch.nn": nn}
+assert formwright.torch.load.__module__ == "formwright.torch"
+try:
+    formwright.tensorflow
+except AttributeError as error:
+    assert "no attribute 'tensorflow'" in str(error)
+else:
+    raise AssertionError("there is no such thing")
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
 use formwright::artifact::{self, Contents};
@@ -36,6 +37,9 @@ pub struct Build {
     /// The folder to write; without it nothing is written.
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
+    /// Replace the folder even if it holds another model. (One with anything else in it is never replaced.)
+    #[arg(long)]
+    force: bool,
     /// Write a float model without asking the checker whether its certificate holds.
     #[arg(long)]
     no_check: bool,
@@ -65,13 +69,13 @@ pub struct Wish {
     #[arg(long, value_name = "BASIS")]
     basis: Option<String>,
     /// The number of tokens; 3 unless the target fixes it.
-    #[arg(long, value_name = "T")]
+    #[arg(long, value_name = "T", value_parser = whole::<usize>, allow_negative_numbers = true)]
     tokens: Option<usize>,
     /// The coordinates of a token; 1 unless the target fixes it.
-    #[arg(long, value_name = "K")]
+    #[arg(long, value_name = "K", value_parser = whole::<usize>, allow_negative_numbers = true)]
     dims: Option<usize>,
     /// The number of cells a side of the grid, instead of a tolerance (all but circuits); a table and an integer domain fix it.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole::<u64>, allow_negative_numbers = true)]
     resolution: Option<u64>,
     /// The error that is allowed, an exact decimal or fraction; 1/100 unless a grid is named.
     #[arg(long, value_name = "E", allow_hyphen_values = true)]
@@ -104,7 +108,7 @@ pub struct Wish {
     #[arg(long, conflicts_with = "hidden")]
     pack: bool,
     /// Pack feed-forward layers into blocks of at most R hidden units.
-    #[arg(long, value_name = "R")]
+    #[arg(long, value_name = "R", value_parser = whole::<usize>, allow_negative_numbers = true)]
     hidden: Option<usize>,
 }
 
@@ -142,6 +146,12 @@ impl Wish {
         })?;
         self.asked(self.resolution).request(artifact::read_target(target)?)
     }
+}
+
+/// A count.
+pub fn whole<T: FromStr>(text: &str) -> std::result::Result<T, String> {
+    let huge = !text.is_empty() && text.bytes().all(|digit| digit.is_ascii_digit());
+    text.parse().map_err(|_| if huge { "too large" } else { "expected a whole number, such as 3" }.to_owned())
 }
 
 /// The name of a value that clap knows.
@@ -218,6 +228,9 @@ impl Build {
         let asked = self.wish.asked(resolution);
         let asked = Asked { positional: self.positional, as_printed: self.as_printed.clone(), ..asked };
         let request = asked.request(artifact::read_target(target)?)?;
+        if let Some(dir) = self.output.as_deref().filter(|_| !self.force) {
+            artifact::check_target(dir, &request.source)?;
+        }
         let _working = working("proving a bound; finer grids until the tolerance is met");
         let (model, mut text) = if request.is_left_to_plan() {
             let model = compile_first(&request)?;
@@ -236,7 +249,7 @@ impl Build {
                     let _ = write!(text, "\nchecked: {said}");
                 }
             }
-            contents.write(&model, dir)?;
+            if self.force { contents.replace(&model, dir) } else { contents.write(&model, dir) }?;
             let _ = write!(text, "\nwritten to {0}; try: formwright inspect {0}", dir.display());
         } else if demonstration {
             text.push_str(NEXT);
@@ -320,8 +333,9 @@ fn example(model: &Model) -> Result<Vec<Row>> {
         let off = entries.map(|(y, f)| (y - f.to_f64()).abs()).fold(0.0, f64::max);
         verdict = if off == 0.0 { "equal".to_owned() } else { format!("off by {off:.1e}") };
         if model.has_cells() {
-            rows.extend(engine.trace(&floats(&x))?.iter().map(|(name, state)| row(name, shown_floats(state))));
-            rows.push(row("output", shown_floats(&output)));
+            let show = |state: &[Vec<f64>]| shown_floats(state, network.precision);
+            rows.extend(engine.trace(&floats(&x))?.iter().map(|(name, state)| row(name, show(state))));
+            rows.push(row("output", show(&output)));
         } else {
             rows.push(row("output", shown_rounded(&output)));
             target = shown_rounded(&floats(&expected));

@@ -60,7 +60,7 @@ pub fn before_writing(contents: &Contents) -> Result<(compile::Check, Option<Str
     let said = Some(verdict.to_string());
     match verdict {
         Verdict::Accepted(_) => Ok((compile::Check::Accepted, said)),
-        Verdict::Declined(_) => Ok((compile::Check::Declined, said)),
+        Verdict::Declined(reason) => Ok((compile::Check::Declined(reason.to_string()), said)),
         Verdict::Rejected(reason) => Err(Contents::refused(&reason.to_string())),
     }
 }

@@ -10,6 +10,7 @@ use formwright::exact::Rat;
 use formwright::words::short;
 
 use crate::Answer;
+use crate::build::whole;
 use crate::show::{lines, sequence, table, working};
 
 #[derive(Args)]
@@ -27,19 +28,19 @@ pub struct Contextual {
     #[arg(long, value_name = "SET")]
     set: Option<String>,
     /// The number of tokens; 3 by default.
-    #[arg(long, value_name = "T")]
+    #[arg(long, value_name = "T", value_parser = whole::<usize>, allow_negative_numbers = true)]
     tokens: Option<usize>,
     /// The coordinates of a token; 1 by default.
-    #[arg(long, value_name = "K")]
+    #[arg(long, value_name = "K", value_parser = whole::<usize>, allow_negative_numbers = true)]
     dims: Option<usize>,
     /// The number of cells a side of the grid; 4 by default.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole::<u64>, allow_negative_numbers = true)]
     resolution: Option<u64>,
     /// With a positional encoding; sparse attention has one anyway.
     #[arg(long)]
     positional: bool,
     /// Draw so many times, from the mixer's seed on, and tell the margins.
-    #[arg(long, value_name = "M")]
+    #[arg(long, value_name = "M", value_parser = whole::<usize>, allow_negative_numbers = true)]
     seeds: Option<usize>,
 }
 

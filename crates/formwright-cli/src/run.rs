@@ -16,7 +16,7 @@ use formwright::exact::{Int, Rat};
 use formwright::input::{Sequences, npy};
 use formwright::lattice::has_distinct_columns;
 use formwright::network::{FloatNetwork, Precision, Sequence};
-use formwright::words::{failure, plural, short, shown, shown_floats};
+use formwright::words::{failure, json_floats, plural, short, shown, shown_floats};
 use serde_json::{Value, json};
 
 use crate::build::exact as exact_network;
@@ -72,7 +72,7 @@ type Input = Sequences<Box<dyn BufRead>>;
 
 /// What a batch of sequences comes to.
 enum Outputs {
-    Floats(Vec<Vec<Vec<f64>>>),
+    Floats(Vec<Vec<Vec<f64>>>, Precision),
     Exact(Vec<Sequence>),
 }
 
@@ -152,10 +152,7 @@ impl Run {
         let outputs = (runner.run)(std::slice::from_ref(&x))?;
         let trace = (runner.trace)(&x)?;
         let states: Value = trace.iter().map(|(stage, state, _)| json!({"stage": stage, "state": state})).collect();
-        let json = match &outputs {
-            Outputs::Floats(y) => json!({"engine": runner.engine, "outputs": y, "trace": states}),
-            Outputs::Exact(y) => json!({"engine": runner.engine, "outputs": y, "trace": states}),
-        };
+        let json = json!({"engine": runner.engine, "outputs": [outputs.document(0)], "trace": states});
         let mut rows = vec![("input".to_owned(), shown(&x), String::new())];
         rows.extend(trace.into_iter().map(|(name, _, shown)| (name, shown, String::new())));
         rows.push(("output".to_owned(), outputs.shown(0), String::new()));
@@ -215,7 +212,7 @@ impl Run {
             let widest = outputs.iter().flatten().flatten().map(|y| y.width().to_f64()).fold(width.get(), f64::max);
             width.set(widest);
             let floats = |y: &Vec<Vec<Enclosure>>| y.iter().map(|token| token.iter().map(middle).collect()).collect();
-            Ok(Outputs::Floats(outputs.iter().map(floats).collect()))
+            Ok(Outputs::Floats(outputs.iter().map(floats).collect(), Precision::F64))
         };
         let trace = |_: &Sequence| Err(no_trace());
         Ok(Runner { engine: "exact", precision: Some(Precision::F64), run: Box::new(run), trace: Box::new(trace) })
@@ -283,10 +280,10 @@ fn floats(network: &FloatNetwork, precision: Precision) -> Result<Runner<'_>> {
         let batch: Vec<Vec<Vec<f64>>> = batch.iter().map(doubles).collect();
         let outputs = engine.run_from(first, &batch)?;
         first += batch.len();
-        Ok(Outputs::Floats(outputs))
+        Ok(Outputs::Floats(outputs, precision))
     };
     let trace = move |x: &Sequence| {
-        let shown = |(name, state): (String, Vec<Vec<f64>>)| (name, json!(state), shown_floats(&state));
+        let shown = |(name, state): (String, Vec<Vec<f64>>)| (name, json_floats(&state, precision), shown_floats(&state, precision));
         Ok(traced.trace(&doubles(x))?.into_iter().map(shown).collect())
     };
     Ok(Runner { engine: precision.name(), precision: Some(precision), run: Box::new(run), trace: Box::new(trace) })
@@ -301,8 +298,16 @@ impl Outputs {
     /// One of them as it is shown.
     fn shown(&self, place: usize) -> Vec<Vec<String>> {
         match self {
-            Self::Floats(outputs) => shown_floats(&outputs[place]),
+            Self::Floats(outputs, precision) => shown_floats(&outputs[place], *precision),
             Self::Exact(outputs) => shown(&outputs[place]),
+        }
+    }
+
+    /// The same for programs.
+    fn document(&self, place: usize) -> Value {
+        match self {
+            Self::Floats(outputs, precision) => json_floats(&outputs[place], *precision),
+            Self::Exact(outputs) => json!(outputs[place]),
         }
     }
 }
@@ -320,18 +325,14 @@ impl Printer {
     /// Prints a batch; `false` if the reader has gone away, which is no error.
     fn print(&mut self, batch: &[Sequence], outputs: &Outputs) -> Result<bool> {
         if let Some((array, _)) = &mut self.array {
-            if let Outputs::Floats(outputs) = outputs {
+            if let Outputs::Floats(outputs, _) = outputs {
                 outputs.iter().try_for_each(|y| array.push(y))?;
             }
             return Ok(true);
         }
         for (place, x) in batch.iter().enumerate() {
             let printed = if self.json {
-                let text = match outputs {
-                    Outputs::Floats(outputs) => serde_json::to_string_pretty(&outputs[place]),
-                    Outputs::Exact(outputs) => serde_json::to_string_pretty(&outputs[place]),
-                };
-                text.map_err(io::Error::other).and_then(|text| self.element(&text))
+                self.element(&format!("{:#}", outputs.document(place)))
             } else {
                 writeln!(self.out, "{} ↦ {}", sequence(&shown(x)), sequence(&outputs.shown(place)))
             };

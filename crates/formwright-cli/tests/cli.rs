@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use formwright::artifact;
+use formwright::artifact::{self, Contents};
 use formwright::compile::{Dense, Trained, learned};
 use formwright::network::Precision;
 use formwright::target::Source;
@@ -307,7 +307,43 @@ refusals! {
     sum_code_tolerance_too_small: 1 nothing, ["build", "x", "--construction", "sum-code", "--tokens", "2", "--resolution", "4", "--eps", "1/100", "--norm", "l2"], "";
     // Shapes.
     tokens_0: 3 nothing, ["build", "x", "--tokens", "0", "--resolution", "4"], "";
-    tokens_1: 3 nothing, ["build", "x", "--tokens", "1", "--resolution", "4"], "";
+    tokens_1: 2 nothing, ["build", "x", "--tokens", "1", "--resolution", "4"], "";
+    tokens_0_of_a_circuit: 3 nothing, ["build", "x - mean(x)", "--tokens", "0"], "";
+    tokens_1_of_sums: 2 nothing, ["build", "x", "--construction", "sum-code", "--tokens", "1", "--norm", "l2"], "";
+    // The first line is the cause: what is wrong with the expression, not what cells are for.
+    division_by_zero: 2 nothing, ["build", "1/x"], "";
+    division_by_zero_of_cells: 2 nothing, ["build", "1/x", "--construction", "yun"], "";
+    division_by_zero_on_integers: 2 nothing, ["build", "1/(x - 1) on integers 0..4"], "";
+    logarithm_of_zero: 2 nothing, ["build", "log(x)"], "";
+    step_on_a_box: 2 nothing, ["build", "if x > 1/2 then 1 else 0"], "";
+    token_before_the_first: 2 nothing, ["build", "if x == x[i-1] then 1 else 0 on integers 0..4"], "";
+    aggregate_that_does_not_separate: 2 nothing, ["build", "count(x > x[i])"], "";
+    supremum_of_cells_and_what_l2_reaches: 2 nothing,
+        ["build", "x * mean(x)", "--construction", "yun", "--eps", "0.01", "--tokens", "2", "--precision", "f32"], "";
+    supremum_of_cells_where_l2_serves: 2 nothing, ["build", "x * mean(x)", "--construction", "yun", "--eps", "1/2", "--tokens", "2"], "";
+    // Names from elsewhere, files that are not there.
+    name_avg: 3 nothing, ["build", "x - avg(x)"], "";
+    name_softmax: 3 nothing, ["build", "softmax(x)"], "";
+    name_median: 3 nothing, ["build", "median(x)"], "";
+    name_std: 3 nothing, ["build", "x / std(x)"], "";
+    missing_file: 3 nothing, ["build", "missing.json"], "";
+    missing_file_with_a_space: 3 nothing, ["plan", "my table.json"], "";
+    missing_path: 3 nothing, ["build", "tables/first"], "";
+    folder_for_a_target: 3 |scratch: &Scratch| { compiled(scratch); }, ["build", "model"], "";
+    file_for_a_folder: 3 compiled, ["inspect", "model/model.json"], "";
+    other_file_for_a_folder: 3 |scratch: &Scratch| { scratch.write("x.json", ""); }, ["check", "x.json"], "";
+    folder_without_a_model: 3 |scratch: &Scratch| { scratch.folder("empty"); }, ["inspect", "empty"], "";
+    input_that_is_empty: 3 compiled, RUN, "\n";
+    domain_the_wrong_way_round: 3 nothing, ["build", "x on integers 4..0"], "";
+    box_the_wrong_way_round: 3 nothing, ["build", "x on [1, 0]"], "";
+    function_as_a_method: 3 nothing, ["build", "x.mean()"], "";
+    function_of_a_module: 3 nothing, ["build", "np.mean(x)"], "";
+    norm_inf: 3 nothing, ["build", "x", "--norm", "linf"], "";
+    norm_l3: 3 nothing, ["build", "x", "--norm", "l3"], "";
+    tokens_a_word: 3 nothing, ["build", "x", "--tokens", "three"], "";
+    tokens_below_0: 3 nothing, ["build", "x", "--tokens", "-1"], "";
+    tokens_huge: 3 nothing, ["build", "x", "--tokens", "99999999999999999999"], "";
+    construction_for_a_target: 3 nothing, ["build", "sum-code"], "";
     tokens_negative: 3 nothing, ["build", "x", "--tokens=-1", "--resolution", "4"], "";
     dims_0: 3 nothing, ["build", "x", "--dims", "0", "--resolution", "4"], "";
     resolution_1: 3 nothing, ["build", "x", "--resolution", "1"], "";
@@ -351,6 +387,7 @@ refusals! {
         ["build", "x", "--resolution", "4", "-o", "mine"], "";
     folder_with_another_model: 3 |scratch: &Scratch| { scratch.folder("mine").write("mine/model.json", r#"{"model_type":"bert"}"#); },
         ["build", "x", "--resolution", "4", "-o", "mine"], "";
+    folder_with_a_model_of_ours: 3 compiled, ["build", "x * mean(x)", "--resolution", "4", "-o", "model"], "";
     folder_with_a_model_and_more: 3 |scratch: &Scratch| { compiled(scratch); scratch.write("model/notes.txt", "mine"); },
         ["build", "x", "--resolution", "4", "-o", "model"], "";
     folder_that_cannot_be_made: 3 |scratch: &Scratch| { scratch.write("file", ""); },
@@ -377,7 +414,7 @@ refusals! {
     tolerance_on_integers: 2 nothing, ["build", "x on integers 0..4", "--norm", "l2"], "";
     nothing_to_plan: 3 nothing, ["plan", "--eps", "0.1"], "";
     plan_of_nonsense: 3 nothing, ["plan", "x +", "--eps", "0.1"], "";
-    plan_of_one_token: 3 nothing, ["plan", "x", "--tokens", "1"], "";
+    plan_of_no_token: 3 nothing, ["plan", "x", "--tokens", "0"], "";
     tolerance_of_a_broken_step: 1 |scratch: &Scratch| { scratch.gap(); }, ["build", "gap.json", "--as-printed", "lemma7-order", "--eps", "1", "--norm", "l2", "-o", "model"], "";
     no_finite_bound: 2 nothing, ["build", "if x < 1/2 then 10^400 * x else 0", "--tokens", "2", "--positional", "--resolution", "4", "--norm", "l2"], "";
     target_of_another_model: 3 |scratch: &Scratch| {
@@ -599,7 +636,7 @@ fn an_empty_folder_may_be_filled_and_a_link_is_followed() {
     #[cfg(unix)]
     {
         std::os::unix::fs::symlink(scratch.path("empty"), scratch.path("link")).expect("a link");
-        scratch.done(&["build", "square", "--resolution", "4", "-o", "link"]);
+        scratch.done(&["build", "square", "--resolution", "4", "-o", "link", "--force"]);
         let target = fs::read_to_string(scratch.path("empty/target.json")).expect("a file");
         assert!(target.contains("x^2"), "{target}");
         assert!(scratch.path("link").is_symlink());
@@ -918,9 +955,82 @@ fn the_same_request_gives_the_same_bytes() {
     }
     assert_eq!(read("one"), read("two"));
     // A folder of ours is replaced as a whole.
-    scratch.done(&["build", "identity", "--resolution", "4", "-o", "two"]);
+    scratch.done(&["build", "identity", "--resolution", "4", "-o", "two", "--force"]);
     assert_ne!(read("one"), read("two"));
     assert_eq!(scratch.listing(), ["one", "two"]);
+}
+
+#[test]
+fn another_model_is_replaced_by_force_only() {
+    let scratch = Scratch::new();
+    let files = |scratch: &Scratch| {
+        let files = fs::read_dir(scratch.path("model")).expect("a folder").map(|file| file.expect("a file").path());
+        let mut files: Vec<_> = files.map(|file| (file.clone(), fs::read(file).expect("bytes"))).collect();
+        files.sort();
+        files
+    };
+    // The same target, in floats and exactly: the tokens, what is claimed or the arithmetic make another model.
+    for (build, others) in [
+        (vec!["build", "mean-centring", "-o", "model"], [["--tokens", "4"], ["--norm", "l2"], ["--precision", "f64"]]),
+        (
+            vec!["build", "mean-centring", "--resolution", "3", "-o", "model"],
+            [["--tokens", "2"], ["--domain", "all"], ["--precision", "f64"]],
+        ),
+    ] {
+        scratch.done(&[&build[..], &["--force"]].concat());
+        let first = files(&scratch);
+        scratch.done(&build);
+        assert_eq!(files(&scratch), first, "the same model may be written again");
+        for other in others {
+            let message = scratch.refused(&[&build[..], &other].concat(), "", 3);
+            assert!(
+                message.contains("model holds another model, and nothing was written\n  there    mean-centring, by "),
+                "{message}"
+            );
+            assert_eq!(files(&scratch), first);
+        }
+        scratch.done(&[&build[..], &others[0], &["--force"]].concat());
+        assert_ne!(files(&scratch), first);
+    }
+    // A page that was edited, or an old one, does not make it another model; other weights do.
+    scratch.done(&["build", "mean-centring", "-o", "model", "--force"]);
+    scratch.write("model/report.html", "").done(&["build", "mean-centring", "-o", "model"]);
+    let weights = scratch.path("model/model.safetensors");
+    let mut bytes = fs::read(&weights).expect("weights");
+    *bytes.last_mut().expect("a byte") ^= 1;
+    fs::write(&weights, bytes).expect("a file");
+    scratch.refused(&["build", "mean-centring", "-o", "model"], "", 3);
+    // What is in the file is shown on one short line.
+    let hostile =
+        format!(r#"{{"format": "formwright-model", "tokens": [{0}], "construction": "a\nb{0}"}}"#, "1".repeat(500));
+    fs::write(scratch.path("model/model.json"), hostile).expect("a file");
+    let message = scratch.refused(&["build", "mean-centring", "-o", "model"], "", 3);
+    assert!(message.lines().count() == 3 && message.lines().all(|line| line.chars().count() < 300), "{message}");
+}
+
+/// Digits that give a float of single precision back, and no more of them.
+#[test]
+fn single_precision_prints_its_own_digits() {
+    let scratch = Scratch::new();
+    scratch.done(&["build", "z-score", "--tokens", "4", "--eps", "1/10", "-o", "model"]);
+    let input = r#"[[[0.1], [0.9], ["3/8"], [0.5]]]"#;
+    let run = |more: &[&str]| scratch.run(&[&["run", "model", "--input", "-"], more].concat(), input).stdout;
+    let text = run(&[]);
+    let (_, outputs) = text.trim().split_once("↦ ").expect("an output");
+    let digits: Vec<&str> = outputs.trim_matches(['[', ']']).split(", ").collect();
+    assert_eq!(digits.len(), 4);
+    for number in &digits {
+        let single: f32 = number.parse().expect("a number");
+        assert!(single.to_string() == *number && number.len() <= 12, "{number}");
+    }
+    let document = run(&["--json", "--trace"]);
+    let told: Value = serde_json::from_str(&document).expect("JSON");
+    let told_digits: Vec<String> = (0..4).map(|token| told["outputs"][0][token][0].to_string()).collect();
+    assert_eq!(told_digits, digits);
+    assert!(!document.contains("000000014901161"), "{document}");
+    // In double precision the same weights have the digits of doubles.
+    let wider: Value = serde_json::from_str(&run(&["--json", "--engine", "f64"])).expect("JSON");
+    assert!(wider["outputs"][0][0][0].to_string().len() > 15, "{wider}");
 }
 
 #[test]
@@ -990,7 +1100,7 @@ fn a_sum_of_codes_is_written_read_run_and_exported() {
         ("sumformer-discrete", "one-block", "f64"),
         ("sumformer-discrete", "layered", "exact"),
     ] {
-        let more = [family, "--values", values, "--precision", precision, "-o", "model", "--json"];
+        let more = [family, "--values", values, "--precision", precision, "-o", "model", "--force", "--json"];
         let built = scratch.json(&[&wish[..], &more].concat());
         assert_eq!((&built["construction"], &built["values"]), (&Value::from(family), &Value::from(values)));
         let inspected = scratch.json(&["inspect", "model", "--json"]);
@@ -1015,7 +1125,7 @@ fn a_sum_of_codes_is_written_read_run_and_exported() {
     }
     insta::assert_snapshot!(
         "sumformer_discrete",
-        scratch.done(&[&wish[..], &["sumformer-discrete", "--precision", "f64", "-o", "model"]].concat())
+        scratch.done(&[&wish[..], &["sumformer-discrete", "--precision", "f64", "-o", "model", "--force"]].concat())
     );
     insta::assert_snapshot!("sumformer_discrete_inspect", scratch.done(&["inspect", "model"]));
 }
@@ -1075,7 +1185,8 @@ fn trained(scratch: &Scratch, target: &str, attention: &str) {
         attention: attention.parse().expect("a kind"),
         precision: Precision::F32,
     };
-    artifact::write(&learned(&trained).expect("a model"), &scratch.path("model")).expect("a folder");
+    let model = learned(&trained).expect("a model");
+    Contents::of(&model).and_then(|files| files.replace(&model, &scratch.path("model"))).expect("a folder");
 }
 
 #[test]
@@ -1536,11 +1647,15 @@ fn what_is_built_is_checked() {
     assert!(scratch.done(&["inspect", "model"]).contains("checked: accepted"));
     let skipped =
         ["build", "x * mean(x)", "--tokens", "2", "--resolution", "3", "--construction", "yun", "--precision", "f64"];
-    let skipped = scratch.json(&[&skipped[..], &["--no-check", "-o", "model", "--json"]].concat());
-    assert_eq!(skipped["error"]["checked"], "not-run");
-    // Continuous circuits are not decided yet.
-    let declined = scratch.json(&["build", "mean-centring", "-o", "model", "--json"]);
-    assert_eq!(declined["error"]["checked"], "declined");
+    let skipped = scratch.json(&[&skipped[..], &["--no-check", "-o", "model", "--force", "--json"]].concat());
+    assert_eq!((&skipped["error"]["checked"], &skipped["error"]["checked_reason"]), (&"not-run".into(), &Value::Null));
+    // Continuous circuits are not decided yet; a document says why, and so does the folder.
+    let declined = scratch.json(&["build", "mean-centring", "-o", "model", "--force", "--json"]);
+    let reason = "scope: claims over all of space, or in the supremum norm over a box, are not decided";
+    for told in [declined, scratch.json(&["inspect", "model", "--json"])] {
+        assert_eq!((&told["error"]["checked"], &told["error"]["checked_reason"]), (&"declined".into(), &reason.into()));
+    }
+    assert!(scratch.done(&["inspect", "model"]).contains(reason));
     let outcome = scratch.run(&["check", "model"], "");
     assert_eq!(outcome.code, 2);
     insta::assert_snapshot!("check_declined", outcome.stdout);

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 use comfy_table::{Table, presets::NOTHING};
-use formwright::artifact;
+use formwright::artifact::{self, Contents};
 use formwright::error::{Error, Result};
 use formwright::network::{Precision, Realisation};
 use formwright::words;
@@ -124,6 +124,9 @@ enum Command {
         /// The folder to write; without it, nothing is written.
         #[arg(short)]
         output: Option<PathBuf>,
+        /// Replace the folder even if it holds another model.
+        #[arg(long)]
+        force: bool,
     },
 }
 
@@ -177,8 +180,8 @@ fn main() -> ExitCode {
             Either::Functions(folder) => functions(&folder),
             Either::Texts(folder) => readings(&folder),
         }),
-        Command::Compile { run, attention, precision, output } => {
-            compiled(run, *attention, *precision, output.as_deref())
+        Command::Compile { run, attention, precision, output, force } => {
+            compiled(run, *attention, *precision, output.as_deref(), *force)
         }
         Command::Compare { dir } => Folder::open(dir).and_then(|folder| compare(&folder)),
     };
@@ -402,13 +405,20 @@ fn compare(folder: &Folder) -> Result<Answer> {
     Ok(Answer::new(text, json!({"dir": folder.path(), "files": files, "targets": targets})))
 }
 
-fn compiled(run: &Path, attention: Realisation, precision: Precision, output: Option<&Path>) -> Result<Answer> {
+fn compiled(
+    run: &Path,
+    attention: Realisation,
+    precision: Precision,
+    output: Option<&Path>,
+    force: bool,
+) -> Result<Answer> {
     if let Some(dir) = output {
         artifact::check_place(dir)?;
     }
     let (model, held) = compile(run, attention, precision, POINTS)?;
     if let Some(dir) = output {
-        artifact::write(&model, dir)?;
+        let contents = Contents::of(&model)?;
+        if force { contents.replace(&model, dir) } else { contents.write(&model, dir) }?;
     }
     let claims: Vec<String> =
         words::claims(&model)?.iter().map(|line| format!("{}: {}", line.label, line.text)).collect();

@@ -65,10 +65,21 @@ fn asked(json: &str) -> formwright::error::Result<Asked> {
 #[pymethods]
 impl Native {
     /// Compiles a target; a table's name is only a name.
+    ///
+    /// A folder that must not hold another model is looked at before the work is done.
     #[staticmethod]
-    fn build(py: Python<'_>, name: String, table: Option<Tabled>, options: String) -> PyResult<Self> {
+    fn build(
+        py: Python<'_>,
+        name: String,
+        table: Option<Tabled>,
+        options: String,
+        keep: Option<PathBuf>,
+    ) -> PyResult<Self> {
         detached(py, move || {
             let request = asked(&options)?.request(source(&name, table)?)?;
+            if let Some(dir) = &keep {
+                artifact::check_target(dir, &request.source)?;
+            }
             let model = if request.is_left_to_plan() { compile_first(&request) } else { compile(&request) }?;
             // What the summary needs is computed here, where it can be interrupted.
             model.summary()?;
@@ -113,6 +124,25 @@ impl Native {
     fn shape(&self) -> (usize, usize, usize, usize) {
         let (least, most) = self.model.accepted();
         (least, most, self.model.grid.dims(), self.model.target.output_dims())
+    }
+
+    /// The least and the largest double of the domain, whether it holds integers only, and what is outside of it.
+    fn domain(&self) -> (f64, f64, bool, &'static str) {
+        let grid = &self.model.grid;
+        let cells = self.model.has_cells();
+        let (mut low, mut high) = (grid.low().to_f64(), grid.high().to_f64());
+        // The nearest double may lie outside; and the last cell does not have its upper end.
+        let least = |x: f64| Rat::from_f64(x).is_none_or(|x| x >= *grid.low());
+        let largest =
+            |x: f64| Rat::from_f64(x).is_none_or(|x| if cells { x < *grid.high() } else { x <= *grid.high() });
+        while !least(low) {
+            low = low.next_up();
+        }
+        while !largest(high) {
+            high = high.next_down();
+        }
+        let outside = if cells { "outside of the box" } else { "outside of the domain, where nothing is claimed" };
+        (low, high, self.model.target.is_discrete() && !cells, outside)
     }
 
     /// The outputs of a batch of sequences of so many tokens.
@@ -199,22 +229,25 @@ impl Native {
         detached(py, move || Ok(verdict(&Contents::of(&model)?).as_ref().map(said)))
     }
 
-    /// Writes the folder, after the checker was asked unless it is not to be.
-    fn write(&self, py: Python<'_>, dir: PathBuf, check: bool) -> PyResult<()> {
-        artifact::check_place(&dir).map_err(|error| raised(py, &error))?;
+    /// Writes the folder, after the checker was asked unless it is not to be; another model that is there is replaced by `force` only.
+    fn write(&self, py: Python<'_>, dir: PathBuf, check: bool, force: bool) -> PyResult<()> {
+        let fit = artifact::check_place(&dir);
+        let fit = fit.and_then(|()| if force { Ok(()) } else { artifact::check_target(&dir, &self.model.source) });
+        fit.map_err(|error| raised(py, &error))?;
         let model = self.model.clone();
         let contents = detached(py, move || {
             let contents = Contents::of(&model)?;
             match check.then(|| verdict(&contents)).flatten() {
                 None => {}
                 Some(Verdict::Accepted(_)) => model.was_checked(compile::Check::Accepted),
-                Some(Verdict::Declined(_)) => model.was_checked(compile::Check::Declined),
+                Some(Verdict::Declined(reason)) => model.was_checked(compile::Check::Declined(reason.to_string())),
                 Some(Verdict::Rejected(reason)) => return Err(Contents::refused(&reason.to_string())),
             }
             Ok(contents)
         })?;
         // Not on the other thread: what was interrupted writes nothing.
-        contents.write(&self.model, &dir).map_err(|error| raised(py, &error))
+        let written = if force { contents.replace(&self.model, &dir) } else { contents.write(&self.model, &dir) };
+        written.map_err(|error| raised(py, &error))
     }
 
     /// The page that `report.html` is.

@@ -52,6 +52,12 @@ impl Error {
         self
     }
 
+    /// Leaves out the lines with a label.
+    pub fn without(mut self, label: &str) -> Self {
+        self.notes.retain(|(known, _)| *known != label);
+        self
+    }
+
     /// Which kind of failure this is.
     pub fn kind(&self) -> ErrorKind {
         self.kind
@@ -85,7 +91,8 @@ impl std::error::Error for Error {}
 
 /// `did you mean …` for a name that is not in the list: the nearest by edit distance, if it is near at all.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let close = name.chars().count().div_ceil(2);
+    // One letter of three may be wrong: with more, every short name would be near to every other.
+    let close = name.chars().count().div_ceil(3);
     known
         .into_iter()
         .map(|candidate| (edit_distance(name, candidate), candidate))
@@ -124,6 +131,9 @@ mod tests {
         assert_eq!(nearest("srot", known), Some("sort"));
         assert_eq!(nearest("maen", ["min", "mean"]), Some("mean"), "a swap is one slip");
         assert_eq!(nearest("q", known), None);
+        assert_eq!(nearest("avg", ["log", "abs", "var"]), None);
+        assert_eq!(nearest("hello", ["relu"]), None);
+        assert_eq!(nearest("sun", ["sin", "sum"]), Some("sin"));
         assert_eq!(nearest("xyzzy-plugh", known), None);
     }
 }

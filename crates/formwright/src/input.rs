@@ -17,6 +17,9 @@ use crate::network::Sequence;
 /// Parses JSON. The bare words `NaN`, `Infinity` and `-Infinity`, which some writers emit, are read as strings, so that the reader
 /// of a number can say where they stand.
 pub fn parse_json(text: &str, name: &str) -> Result<Value> {
+    if text.trim().is_empty() {
+        return Err(Error::input(format!("{name} is empty, and JSON is expected")));
+    }
     parse(text).map_err(|error| not_json(name, &error, None, (error.line(), error.column())))
 }
 

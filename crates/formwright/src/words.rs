@@ -8,7 +8,7 @@ use crate::compile::{Built, Certified, Check, Lowered, Model, Proof};
 use crate::construct::yun::AsPrinted;
 use crate::error::{Error, ErrorKind, Result};
 use crate::exact::{Int, Rat};
-use crate::network::{Realisation, Sequence, TokenNetwork};
+use crate::network::{Precision, Realisation, Sequence, TokenNetwork};
 use serde_json::{Value, json};
 
 /// What a program that fails ends with: its exit code, and its JSON document.
@@ -48,10 +48,39 @@ pub fn shown(x: &Sequence) -> Vec<Vec<String>> {
     x.iter().map(|token| token.iter().map(short).collect()).collect()
 }
 
-/// The same, of floats.
-pub fn shown_floats(x: &[Vec<f64>]) -> Vec<Vec<String>> {
-    let entry = |x: &f64| if x.abs() < 1e15 { format!("{x}") } else { format!("{x:e}") };
-    x.iter().map(|token| token.iter().map(entry).collect()).collect()
+/// The same, of floats of a format.
+pub fn shown_floats(x: &[Vec<f64>], precision: Precision) -> Vec<Vec<String>> {
+    x.iter().map(|token| token.iter().map(|x| float(*x, precision)).collect()).collect()
+}
+
+/// A float in the fewest digits that give it back in its own format: of single precision 0.1, not 0.10000000149011612.
+pub fn float(x: f64, precision: Precision) -> String {
+    let plain = x.abs() < 1e15;
+    match (precision, plain) {
+        (Precision::F32, true) => format!("{}", single(x)),
+        (Precision::F32, false) => format!("{:e}", single(x)),
+        (Precision::F64, true) => format!("{x}"),
+        (Precision::F64, false) => format!("{x:e}"),
+    }
+}
+
+/// The same as a JSON number.
+pub fn json_float(x: f64, precision: Precision) -> Value {
+    match precision {
+        Precision::F32 => json!(single(x)),
+        Precision::F64 => json!(x),
+    }
+}
+
+/// The same of a sequence.
+pub fn json_floats(x: &[Vec<f64>], precision: Precision) -> Value {
+    x.iter().map(|token| token.iter().map(|x| json_float(*x, precision)).collect::<Value>()).collect()
+}
+
+/// A number of single precision as what it is.
+#[expect(clippy::cast_possible_truncation, reason = "values of single precision lose nothing")]
+fn single(x: f64) -> f32 {
+    x as f32
 }
 
 /// The same, in six digits: of numbers that are not exact anyway.
@@ -257,11 +286,11 @@ pub fn claims(model: &Model) -> Result<Vec<Line>> {
         assumptions.extend(budget.assumptions.iter().cloned());
     }
     lines.extend(assumptions.into_iter().map(|text| Line::new("assuming", format!("that {text}"))));
-    if model.check() != Check::NotRun {
-        lines.push(Line::new(
-            "checked",
-            format!("{} when it was built; again: formwright check DIR", model.check().name()),
-        ));
+    let check = model.check();
+    if check != Check::NotRun {
+        let why = check.reason().map_or_else(String::new, |reason| format!(" ({reason})"));
+        let when = format!("{} when it was built{why}; again: formwright check DIR", check.name());
+        lines.push(Line::new("checked", when));
     }
     Ok(lines)
 }

@@ -70,6 +70,40 @@ fn what_is_found_stays_below_what_is_certified() {
     }
 }
 
+/// One token is a length like any other: every built-in target that is a circuit at two is one at one, and within its bound of the target there.
+#[test]
+fn a_circuit_takes_a_single_token() {
+    for name in catalogue::names() {
+        let source = || catalogue::find(name).expect(name).expect(name);
+        let model = match compile_first(&request(source(), 1, None)) {
+            Ok(model) => model,
+            Err(error) => {
+                assert!(!error.to_string().contains("Lemma 6") || error.headline().contains("sort"), "{name}: {error}");
+                assert!(compile_first(&request(source(), 2, None)).is_err(), "{name}: {error}");
+                continue;
+            }
+        };
+        assert_eq!((model.construction(), model.lengths()), ("circuit", (1, 1)), "{name}");
+        let engine = Engine::new(model.float().expect("floats")).expect("an engine");
+        let (low, high, dims) = (model.grid.low(), model.grid.high(), model.grid.dims());
+        for part in 0..=8 {
+            let mut x = low + &((high - low) * Rat::new(part, 8));
+            if model.target.is_discrete() {
+                x = Rat::new(x.floor(), 1);
+                if !model.is_in_domain(&[vec![x.clone(); dims]]) {
+                    continue;
+                }
+            }
+            let wanted = model.expected(&[vec![x.clone(); dims]]).expect(name);
+            let found = engine.run(&[vec![vec![x.to_f64(); dims]]]).expect(name).remove(0);
+            for (y, f) in found.concat().iter().zip(wanted.concat()) {
+                // What the target's own value is rounded by is far below what is checked here.
+                assert!((y - f.to_f64()).abs() <= bound(&model) + 1e-12, "{name} at {x}: {y}, not {f}");
+            }
+        }
+    }
+}
+
 #[test]
 fn a_folder_gives_back_the_network_and_the_claim() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -11,6 +11,7 @@ pub mod certificate;
 pub mod tensors;
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::{fs, io};
 
@@ -59,16 +60,30 @@ pub fn read_target(text: &str) -> Result<Source> {
             Source::expression(&name, &content)
         };
     }
+    if path.is_dir() {
+        return Err(Error::input(format!("{text} is a folder, and a target is a name, a file or an expression"))
+            .note("try", format!("formwright inspect {text}, if it holds a model")));
+    }
     let parsed = Source::expression(text, text);
+    let is_file_name = path.extension().is_some_and(|end| end == "json");
     // A lone word that is no expression is a name, or a path.
     let is_word = text.starts_with(|c: char| c.is_alphabetic() || "./\\".contains(c))
         && text.chars().all(|c| c.is_alphanumeric() || "-_./\\".contains(c));
     match parsed {
         Ok(source) => Ok(source),
+        Err(_) if is_file_name => Err(Error::input(format!("there is no file {text}"))
+            .note("try", "the path of a file with a table or an expression, seen from the current folder")),
+        Err(reason) if is_word && text.contains(['/', '\\']) => Err(Error::input(format!("there is no file {text}"))
+            .note("parser", format!("nor is it an expression: {}", reason.headline()))
+            .note("try", "the path of a file, seen from the current folder")),
         Err(reason) if is_word => {
             let error =
                 Error::input(format!("there is no target '{text}': it is no built-in name, no file and no expression"))
                     .note("parser", reason.headline());
+            if CONSTRUCTIONS.contains(&text) {
+                return Err(Error::input(format!("{text} is a construction, and no target is named"))
+                    .note("try", format!("formwright build TARGET --construction {text}")));
+            }
             Err(match nearest(text, catalogue::names()) {
                 Some(near) => error.note("try", format!("{near}, or formwright targets for the whole list")),
                 None => error.note("try", "formwright targets for the list of built-in names"),
@@ -77,6 +92,9 @@ pub fn read_target(text: &str) -> Result<Source> {
         Err(error) => Err(error),
     }
 }
+
+/// What `--construction` takes.
+pub(crate) const CONSTRUCTIONS: [&str; 5] = ["yun", "circuit", "sum-code", "sumformer-discrete", "sumformer"];
 
 /// A pattern of sparse attention for so many tokens: by its name, or `file:` and a path. That of a file is called by the file's name, wherever it lies.
 pub fn read_pattern(text: &str, tokens: usize) -> Result<Pattern> {
@@ -206,23 +224,52 @@ impl Contents {
             .note("try", "build it with a tolerance, such as --eps 1/10 --norm l2, and --precision f64")
     }
 
-    /// Writes the folder. One that is there already is replaced only if it is empty or holds a model and nothing else.
+    /// Writes the folder. One that is there already must be empty, or hold this model, which is written anew, and nothing else.
     pub fn write(&self, model: &Model, dir: &Path) -> Result<()> {
         let place = replaceable(dir)?;
-        let (summary, report) = (text(&to_json(model)?), report::page(model)?);
+        let summary = text(&to_json(model)?);
+        if holds_model(&place) && !self.lies_in(&place, &summary) {
+            return Err(occupied(dir));
+        }
+        self.place(model, &summary, dir, &place)
+    }
+
+    /// Writes the folder, in place of whatever model is there already: one with a model and nothing else.
+    pub fn replace(&self, model: &Model, dir: &Path) -> Result<()> {
+        let place = replaceable(dir)?;
+        self.place(model, &text(&to_json(model)?), dir, &place)
+    }
+
+    /// Whether a folder holds this model: its target, weights and certificate, byte by byte. What an exact model computes stands in `model.json`.
+    fn lies_in(&self, place: &Path, summary: &[u8]) -> bool {
+        let same = |name: &str, bytes: Option<&[u8]>| fs::read(place.join(name)).ok().as_deref() == bytes;
+        same(TARGET, Some(&self.target))
+            && same(WEIGHTS, self.weights.as_deref())
+            && same(CERTIFICATE, self.certificate.as_deref())
+            && (self.weights.is_some() || same(MODEL, Some(summary)))
+    }
+
+    /// Writes the files beside their place, and puts them there.
+    fn place(&self, model: &Model, summary: &[u8], dir: &Path, place: &Path) -> Result<()> {
+        let report = report::page(model)?;
         let mut files = self.files();
-        files.extend([(MODEL, summary.as_slice()), (REPORT, report.as_bytes())]);
+        files.extend([(MODEL, summary), (REPORT, report.as_bytes())]);
         let fail = |error: io::Error| Error::input(format!("cannot write {}: {error}", dir.display()));
-        let new = beside(&place, "new")?;
+        let new = beside(place, "new")?;
         let written = write_files(&files, &new).map_err(fail).and_then(|()| {
             if !place.exists() {
-                return fs::rename(&new, &place).map_err(fail);
+                return fs::rename(&new, place).map_err(fail);
             }
-            let old = beside(&place, "old")?;
-            fs::rename(&place, &old)
-                .and_then(|()| fs::rename(&new, &place))
-                .and_then(|()| fs::remove_dir_all(&old))
-                .map_err(fail)
+            let old = beside(place, "old")?;
+            fs::rename(place, &old).map_err(fail)?;
+            let placed = fs::rename(&new, place);
+            if placed.is_err() && !place.exists() {
+                // What was there is there again; the error that is reported is the one that came first.
+                drop(fs::rename(&old, place));
+                return placed.map_err(fail);
+            }
+            // Where somebody else was faster, theirs is there.
+            fs::remove_dir_all(&old).and(placed).map_err(fail)
         });
         if written.is_err() {
             // What could not be finished is taken away; the error that is reported is the one that came first.
@@ -236,7 +283,7 @@ fn text(content: &Value) -> Vec<u8> {
     format!("{content:#}\n").into_bytes()
 }
 
-/// Writes a model's folder.
+/// Writes a model's folder, as [`Contents::write`] does.
 pub fn write(model: &Model, dir: &Path) -> Result<()> {
     Contents::of(model)?.write(model, dir)
 }
@@ -266,6 +313,38 @@ fn replaceable(dir: &Path) -> Result<PathBuf> {
 pub fn check_place(dir: &Path) -> Result<()> {
     replaceable(dir).map(drop)
 }
+
+/// Refuses a folder that holds a model of another target: what [`Contents::write`] would refuse, before any work is done for it.
+pub fn check_target(dir: &Path, source: &Source) -> Result<()> {
+    let same = |there: Vec<u8>| there == text(&source.to_json());
+    if holds_model(dir) && !fs::read(dir.join(TARGET)).is_ok_and(same) { Err(occupied(dir)) } else { Ok(()) }
+}
+
+/// Whether there is a model of ours in a folder.
+fn holds_model(dir: &Path) -> bool {
+    let file = fs::read_to_string(dir.join(MODEL)).unwrap_or_default();
+    serde_json::from_str::<Value>(&file).is_ok_and(|file| file["format"] == FORMAT)
+}
+
+/// Why a folder with another model is left as it is, and what is in it.
+fn occupied(dir: &Path) -> Error {
+    let file = fs::read_to_string(dir.join(MODEL)).unwrap_or_default();
+    let file: Value = serde_json::from_str(&file).unwrap_or_default();
+    // The file may be anybody's: what is shown of it is one short line.
+    let word = |value: &Value| {
+        let word = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let short: String = word.chars().filter(|c| !c.is_control()).take(MOST_SHOWN).collect();
+        if short == word { short } else { short + " …" }
+    };
+    let (construction, precision) = (word(&file["construction"]), word(&file["precision"]));
+    let (target, tokens) = (word(&file["target"]["name"]), word(&file["tokens"]));
+    Error::input(format!("{} holds another model, and nothing was written", dir.display()))
+        .note("there", format!("{target}, by {construction} in {precision}, for --tokens {tokens}"))
+        .note("try", "another folder, or --force (from Python force=True), which replaces it")
+}
+
+/// How much of a word of a file a message shows.
+const MOST_SHOWN: usize = 80;
 
 /// Refuses a file that is there already.
 pub fn check_new(file: &Path) -> Result<()> {
@@ -332,18 +411,16 @@ fn is_replaceable(dir: &Path) -> io::Result<bool> {
         return Ok(false);
     }
     let names = fs::read_dir(dir)?.map(|entry| entry.map(|entry| entry.file_name())).collect::<io::Result<Vec<_>>>()?;
-    let ours = || {
-        let file = fs::read_to_string(dir.join(MODEL)).unwrap_or_default();
-        serde_json::from_str::<Value>(&file).is_ok_and(|file| file["format"] == FORMAT)
-    };
-    Ok(names.is_empty() || names.iter().all(|name| FILES.iter().any(|file| name == file)) && ours())
+    Ok(names.is_empty() || names.iter().all(|name| FILES.iter().any(|file| name == file)) && holds_model(dir))
 }
 
-/// A name beside `dir` that is this process's own.
+/// A name beside `dir` that is this call's own: of this process, and of no other thread of it.
 pub fn beside(dir: &Path, what: &str) -> Result<PathBuf> {
+    static CALLS: AtomicU64 = AtomicU64::new(0);
     let name =
         dir.file_name().ok_or_else(|| Error::input(format!("{} names neither a folder nor a file", dir.display())))?;
-    let name = format!(".{}.{what}-{}", name.to_string_lossy(), std::process::id());
+    let call = CALLS.fetch_add(1, Ordering::Relaxed);
+    let name = format!(".{}.{what}-{}-{call}", name.to_string_lossy(), std::process::id());
     Ok(dir.with_file_name(name))
 }
 
@@ -468,6 +545,8 @@ impl WrittenSparse {
 #[derive(Deserialize)]
 struct WrittenError {
     checked: String,
+    /// Models of earlier versions do not tell it.
+    checked_reason: Option<String>,
 }
 
 /// What a float model by cells has besides.
@@ -560,11 +639,25 @@ pub(crate) const ANEW: &str = "build the model anew, or copy all files of its fo
 const KNOWN: &str = "expected yun, circuit, sumformer, sum-code, sumformer-discrete or learned";
 
 fn check_folder(dir: &Path) -> Result<()> {
-    if dir.is_dir() {
-        return Ok(());
+    let shown = dir.display();
+    let build = format!("formwright build TARGET -o {shown}");
+    if dir.is_file() {
+        let ours = dir.file_name().is_some_and(|name| FILES.iter().any(|file| name == *file));
+        let error = Error::input(format!("{shown} is a file, and a model is a folder"));
+        return Err(match dir.parent().filter(|_| ours) {
+            Some(folder) => error.note("try", format!("{}", Path::new(".").join(folder).display())),
+            None => error.note("try", "the folder that formwright build wrote with -o"),
+        });
     }
-    Err(Error::input(format!("there is no folder {}", dir.display()))
-        .note("try", format!("formwright build TARGET -o {}", dir.display())))
+    if !dir.is_dir() {
+        return Err(Error::input(format!("there is no folder {shown}")).note("try", build));
+    }
+    if [MODEL, TARGET].iter().all(|file| !dir.join(file).exists()) {
+        return Err(Error::input(format!("there is no model in {shown}"))
+            .note("reason", format!("a model has a file {MODEL}, and this folder has none"))
+            .note("try", format!("the folder that formwright build wrote with -o; or {build}")));
+    }
+    Ok(())
 }
 
 /// Reads a model's folder.
@@ -598,7 +691,7 @@ pub fn read(dir: &Path) -> Result<Model> {
     if lipschitz.as_ref().is_some_and(|l| *l <= Rat::ZERO) {
         return Err(wrong("a Lipschitz constant that is not positive"));
     }
-    let check = Check::named(&common.error.checked);
+    let check = Check::named(&common.error.checked, common.error.checked_reason.clone());
     let check = check.ok_or_else(|| wrong(&format!("checked is '{}'", common.error.checked)))?;
     let grid = common.grid;
     if !belongs(&grid, &source) {
@@ -828,4 +921,19 @@ fn affine(written: WrittenAffine, rows: usize, columns: usize) -> Option<Affine>
     let WrittenAffine { weight, bias } = written;
     let fits = weight.len() == rows && bias.len() == rows && weight.iter().all(|row| row.len() == columns);
     fits.then_some(Affine { weight, bias })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Threads of one process, and calls of one thread, write beside each other.
+    #[test]
+    fn every_call_writes_under_a_name_of_its_own() {
+        let name = || beside(Path::new("models/one"), "new").expect("a name");
+        let names = std::thread::scope(|scope| [scope.spawn(name), scope.spawn(name)].map(|one| one.join().expect("a name")));
+        assert_ne!(names[0], names[1]);
+        assert_ne!(name(), name());
+        assert!(names.iter().all(|name| name.parent() == Some(Path::new("models"))));
+    }
 }

@@ -39,8 +39,13 @@ impl FromStr for Norm {
             "l2" => Rat::from(2),
             _ => {
                 let unknown = || {
-                    Error::input(format!("'{text}' is no norm"))
-                        .note("expected", "sup, l1, l2, or lp:P with a number P ≥ 1")
+                    let error = Error::input(format!("'{text}' is no norm"))
+                        .note("expected", "sup, l1, l2, or lp:P with a number P ≥ 1");
+                    match text.to_lowercase().trim_start_matches('l') {
+                        "inf" | "infinity" | "max" => error.note("try", "--norm sup"),
+                        p if p.parse().is_ok_and(|p: Rat| p >= Rat::ONE) => error.note("try", format!("--norm lp:{p}")),
+                        _ => error,
+                    }
                 };
                 text.strip_prefix("lp:").ok_or_else(unknown)?.parse().map_err(|_| unknown())?
             }

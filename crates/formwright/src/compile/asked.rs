@@ -163,7 +163,7 @@ impl Asked {
                 ..sumcode::Options::of(family)
             }))
         };
-        let names = ["yun", "circuit", "sum-code", "sumformer-discrete", "sumformer"].map(|name| (name, name));
+        let names = artifact::CONSTRUCTIONS.map(|name| (name, name));
         match chosen("--construction", self.construction.as_deref(), &names)? {
             // Theorems and printed steps are Yun's.
             None if self.positional || as_printed => Ok(Some(Construction::Yun)),

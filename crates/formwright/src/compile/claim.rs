@@ -10,30 +10,39 @@ use crate::error::Result;
 use crate::exact::Rat;
 
 /// What the checker said of a model's certificate. A model that it rejects is never written.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Check {
     /// Nobody asked it.
     #[default]
     NotRun,
     /// It proved the claim.
     Accepted,
-    /// It does not decide claims of this kind, or of this size.
-    Declined,
+    /// It does not decide claims of this kind, or of this size, for this reason.
+    Declined(String),
 }
 
 impl Check {
     /// The name in files.
-    pub fn name(self) -> &'static str {
+    pub fn name(&self) -> &'static str {
         match self {
             Self::NotRun => "not-run",
             Self::Accepted => "accepted",
-            Self::Declined => "declined",
+            Self::Declined(_) => "declined",
         }
     }
 
-    /// What has this name.
-    pub(crate) fn named(name: &str) -> Option<Self> {
-        [Self::NotRun, Self::Accepted, Self::Declined].into_iter().find(|check| check.name() == name)
+    /// Why it was not decided, where that is known.
+    pub fn reason(&self) -> Option<&str> {
+        match self {
+            Self::Declined(reason) if !reason.is_empty() => Some(reason),
+            _ => None,
+        }
+    }
+
+    /// What has this name and this reason.
+    pub(crate) fn named(name: &str, reason: Option<String>) -> Option<Self> {
+        let known = [Self::NotRun, Self::Accepted, Self::Declined(reason.unwrap_or_default())];
+        known.into_iter().find(|check| check.name() == name)
     }
 }
 
@@ -119,7 +128,7 @@ impl Model {
         let claim = self.claim();
         let mut assumptions = self.assumptions.clone();
         // Nothing is known of a network that is not the one that was checked.
-        let checked = claim.as_ref().map_or(Check::NotRun, |_| self.check()).name();
+        let checked = claim.as_ref().map_or(Check::NotRun, |_| self.check());
         let Some(Certified { budget, baseline }) = self.certified()? else {
             // On integers, point by point.
             let badge = self.float().map_or("exact-on-grid", |_| self.badge());
@@ -134,7 +143,8 @@ impl Model {
                 "assumptions": assumptions,
                 "baseline": {"best_constant": null},
                 "measured": null,
-                "checked": checked,
+                "checked": checked.name(),
+                "checked_reason": checked.reason(),
             }));
         };
         assumptions.extend(budget.assumptions.iter().cloned());
@@ -151,7 +161,8 @@ impl Model {
                 "within": baseline.map(|baseline| baseline.within),
             },
             "measured": self.measured()?.map(Measured::to_json),
-            "checked": checked,
+            "checked": checked.name(),
+            "checked_reason": checked.reason(),
         }))
     }
 
@@ -176,6 +187,7 @@ impl Model {
             "measured_mean": mean.map(Measured::to_json),
             "rounding": claimed.then(|| learned.rounding_to_json(&self.target, &self.grid)),
             "checked": Check::NotRun.name(),
+            "checked_reason": null,
         }))
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Certified, Model, Request, Tolerance, first_that_serves};
+use super::{Arithmetic, Certified, Model, Request, Tolerance, first_that_serves};
 use crate::bound::norm::upward;
 use crate::bound::piecewise::{Question, bound};
 use crate::bound::resolution::{Found, search, smallest};
@@ -38,7 +38,71 @@ pub struct Lowered {
 /// Compiles a target to the network of Theorem 2 or 3, in the first arithmetic that serves.
 pub(super) fn compile(request: &Request) -> Result<Model> {
     check_attention(request)?;
-    first_that_serves(request, |format| compile_in(request, format))
+    let shape = request.shape()?;
+    let target = Arc::new(request.source.target(shape.dims())?);
+    let mut request = request.clone();
+    if let Arithmetic::Auto(format) = request.arithmetic
+        && yun::value_range(&shape, &target).is_err()
+    {
+        // Values that are not rational are for floats: that an exact network has none of them is no news where floats are tried.
+        request.arithmetic = Arithmetic::AnyFloat(format);
+    }
+    let tolerance = request.lattice_tolerance();
+    if request.resolution().is_none() && tolerance.norm() == Some(Norm::Sup) && !target.is_discrete() {
+        return Err(no_supremum(&request, &target, &shape)?);
+    }
+    first_that_serves(&request, |format| compile_in(&request, format))
+}
+
+/// The most cells of a grid on which a message looks at what `L^2` would give.
+const MOST_GLANCED_AT: u64 = 1 << 16;
+
+/// Why a lattice network has no error in the supremum norm, and what it reaches in `L^2`; an error if it is not to be had there either.
+fn no_supremum(request: &Request, target: &Arc<Target>, shape: &Grid) -> Result<Error> {
+    let (options, tolerance) = (&request.options, request.lattice_tolerance());
+    assumptions(shape, target, options, request.assume_equivariant)?;
+    yun::check_size(shape)?;
+    let (positional, lipschitz) = (options.positional, tolerance.lipschitz.as_ref());
+    let Err(refused) = bound(Question { target, grid: shape, positional, lipschitz }, &Norm::Sup) else {
+        return Err(Error::declined("a bound was found after all"));
+    };
+    // Of what may be taken, what reaches the furthest: exact numbers, then double precision.
+    let reach = |format: &Option<Format>| format.map_or(2, |format| format.precision as usize);
+    let Some(format) = request.arithmetic.choices().into_iter().max_by_key(reach) else { return Ok(refused) };
+    if format.is_none() {
+        yun::value_range(shape, target)?;
+    }
+    let coarse = coarsest(shape, positional)?.resolution();
+    let few = |side: u64| Int::from(side).pow(shape.dims() * shape.tokens()) <= Int::from(MOST_GLANCED_AT);
+    let glanced = resolution::last(coarse, MOST_GLANCED_AT, few).unwrap_or(coarse);
+    let fits = format.map_or(Ok(u64::MAX), |format| lower::finest(shape, options, format.precision))?;
+    let finest = glanced.min(fits).max(coarse);
+    let norm = Norm::Lp(Rat::from(2));
+    let budget = |side: u64| -> Result<(u64, Budget)> {
+        let grid = shape.with_resolution(side)?;
+        let question = Question { target, grid: &grid, positional, lipschitz };
+        let budget = match format {
+            Some(format) => lowered::bound(question, &Lowering::derive(&grid, target, options, format)?, &norm)?,
+            None => bound(question, &norm)?,
+        };
+        Ok((side, budget))
+    };
+    let mut best = budget(finest)?;
+    for coarser in [finest / 2, finest / 4].into_iter().filter(|side| *side >= coarse) {
+        best = budget(coarser).ok().filter(|(_, found)| found.bound < best.1.bound).unwrap_or(best);
+    }
+    let (side, found) = best;
+    if found.bound.is_infinite() || tolerance.eps.is_none_or(|eps| found.meets(&eps)) {
+        return Ok(refused);
+    }
+    let reached = upward(found.bound, 3);
+    let in_l2 = format!("{reached} with {side} cells a side, in {}", format.map_or("exact", |f| f.precision.name()));
+    let refused = refused.without("try").note("in l2", in_l2);
+    Ok(if fits > glanced {
+        refused.note("try", "--norm l2, where finer grids may do better; or a circuit")
+    } else {
+        refused.note("try", format!("--norm l2 --eps {reached}, about the smallest reachable there; or a circuit"))
+    })
 }
 
 /// Declines attention that cannot find the largest and the smallest id, which is what a lattice network's heads do.
@@ -213,6 +277,7 @@ pub(crate) fn assumptions_of(
     theorem: &str,
     way_out: &str,
 ) -> Result<Vec<String>> {
+    check_context(grid)?;
     if positional {
         return Ok(Vec::new());
     }
@@ -221,6 +286,16 @@ pub(crate) fn assumptions_of(
         Symmetry::Unknown if allowed => Ok(vec!["the target is permutation-equivariant".to_owned()]),
         symmetry => Err(not_equivariant(&symmetry, theorem, way_out)),
     }
+}
+
+/// Declines a single token, of which a circuit makes what it makes of many.
+fn check_context(grid: &Grid) -> Result<()> {
+    if grid.tokens() > 1 {
+        return Ok(());
+    }
+    Err(Error::declined("a network by cells needs at least 2 tokens, and there is 1")
+        .note("reason", "its ids name a context, which is made of at least two tokens (Lemma 6)")
+        .note("try", "--construction circuit, which takes one token; or --tokens 2"))
 }
 
 fn not_equivariant(symmetry: &Symmetry, theorem: &str, way_out: &str) -> Error {

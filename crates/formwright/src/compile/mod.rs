@@ -210,7 +210,7 @@ impl Model {
 
     /// What the checker said of its certificate.
     pub fn check(&self) -> Check {
-        self.check.get().copied().unwrap_or_default()
+        self.check.get().cloned().unwrap_or_default()
     }
 
     /// Remembers what the checker said; only the first time, since it says the same every time.

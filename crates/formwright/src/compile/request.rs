@@ -153,6 +153,10 @@ pub(super) fn shape(
     }
     check_size(source, tokens, dims)?;
     let (low, high) = source.cube();
+    if low >= high {
+        // What is wrong with the domain is said of the domain.
+        source.target(dims)?;
+    }
     Grid::new(tokens, dims, resolution.unwrap_or(PROVISIONAL), low, high)
 }
 

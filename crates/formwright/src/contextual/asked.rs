@@ -350,6 +350,12 @@ impl Answer {
                     "on these sequences; between them some t has 2φ(t) = φ(0) + φ(N-1): --set halfway".to_owned(),
                 );
             }
+            Mixer::Attention { .. } if !self.positional && !self.holds(Definition::Columns) => remarks.push(
+                "Lemma 6 is about sequences of distinct columns (--set distinct), where its stack is contextual up to \
+                 permutations: equal columns without positions look alike to every head, however many are stacked, and \
+                 --positional makes all columns distinct"
+                    .to_owned(),
+            ),
             Mixer::FeedForward => remarks.push(
                 "token-wise: two sequences that share a column at its place share its number, whatever the layers are"
                     .to_owned(),

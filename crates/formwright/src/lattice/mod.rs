@@ -64,15 +64,15 @@ impl TryFrom<Written> for Grid {
 }
 
 impl Grid {
-    /// The grid of `resolution` cells a side over `[low, high)`; at least two tokens, one coordinate, two cells.
+    /// The grid of `resolution` cells a side over `[low, high)`; at least one token, one coordinate, two cells.
     pub fn new(tokens: usize, dims: usize, resolution: u64, low: Rat, high: Rat) -> Result<Self> {
         let least = |name: &str, found: String, least: u64, why: &str| {
             Error::input(format!("{name} is {found}, but at least {least} is needed"))
                 .note("reason", why)
                 .note("try", format!("{name} {least}"))
         };
-        if tokens < 2 {
-            return Err(least("--tokens", tokens.to_string(), 2, "a context is made of at least two tokens (Lemma 6)"));
+        if tokens < 1 {
+            return Err(least("--tokens", tokens.to_string(), 1, "a sequence has at least one token"));
         }
         if dims < 1 {
             return Err(least("--dims", dims.to_string(), 1, "a token has at least one coordinate"));
@@ -91,8 +91,13 @@ impl Grid {
         Ok(Self { tokens, dims, resolution, low, high })
     }
 
-    /// The grid over the unit box.
+    /// The grid over the unit box, of contexts: at least two tokens.
     pub fn unit(tokens: usize, dims: usize, resolution: u64) -> Result<Self> {
+        if tokens == 1 {
+            return Err(Error::input("--tokens is 1, but at least 2 is needed")
+                .note("reason", "a context is made of at least two tokens (Lemma 6)")
+                .note("try", "--tokens 2"));
+        }
         Self::new(tokens, dims, resolution, Rat::ZERO, Rat::ONE)
     }
 
@@ -247,5 +252,7 @@ mod tests {
             assert!(Grid::unit(tokens, dims, resolution).is_err());
         }
         assert!(Grid::new(2, 1, 2, Rat::ONE, Rat::ONE).is_err());
+        assert!(Grid::new(0, 1, 2, Rat::ZERO, Rat::ONE).is_err());
+        assert!(Grid::new(1, 1, 2, Rat::ZERO, Rat::ONE).is_ok(), "a circuit takes one token");
     }
 }

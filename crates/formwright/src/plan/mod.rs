@@ -297,8 +297,9 @@ pub fn compile_first(request: &Request) -> Result<Model> {
     let all = plan.candidates.len();
     let circuits = || plan.candidates.iter().filter(|candidate| matches!(candidate.way, Way::Circuit { .. }));
     let refused = circuits().find_map(|candidate| candidate.outcome.as_ref().err());
-    let refused = refused.filter(|_| circuits().all(|candidate| candidate.outcome.is_err()));
-    let refused = refused.map(|error| error.headline().to_owned());
+    let refused = refused.filter(|_| circuits().all(|candidate| candidate.outcome.is_err())).cloned();
+    // Where nothing can be had, what is wrong with the expression says more than what cells are for; unless it was not looked at.
+    let own = refused.clone().filter(|_| circuit::refusal(&request).is_none());
     let Some(first) = plan.candidates.into_iter().next() else { return compile(&request) };
     let (name, serves, way) = (first.name(), first.serves(), first.way);
     match (way, first.outcome) {
@@ -311,6 +312,9 @@ pub fn compile_first(request: &Request) -> Result<Model> {
                 }
                 Some(error) => Err(error.note_first("nearest", format!("{name}; formwright plan lists all {all}"))),
             }
+        }
+        (Way::Yun { .. } | Way::SumCode { .. }, Err(error)) if own.is_some() && error.kind() == ErrorKind::Declined => {
+            Err(own.map_or(error.clone(), |own| own.note("cells", error.headline())))
         }
         (Way::Circuit { .. } | Way::Sumformer { .. } | Way::SumCode { .. }, Err(error)) => Err(error),
         (Way::Circuit { .. } | Way::Sumformer { .. }, _) => Err(Error::declined("a circuit was not made")),
@@ -330,7 +334,7 @@ pub fn compile_first(request: &Request) -> Result<Model> {
                 Err(error) => Err(error),
             };
             match refused.filter(|_| !serves) {
-                Some(reason) => compiled.map_err(|error| error.note("circuit", reason)),
+                Some(refused) => compiled.map_err(|error| error.note("circuit", refused.headline())),
                 None => compiled,
             }
         }

@@ -269,7 +269,8 @@ fn states(model: &Model) -> Result<Vec<State>> {
     if let Some(network) = model.float() {
         let engine = Engine::new(network)?;
         let inexact = !model.has_cells();
-        let show = |state: &[Vec<f64>]| if inexact { shown_rounded(state) } else { shown_floats(state) };
+        let show =
+            |state: &[Vec<f64>]| if inexact { shown_rounded(state) } else { shown_floats(state, network.precision) };
         let trace = engine.trace(&floats(&x))?;
         states.extend(trace.iter().map(|(name, state)| (name.clone(), names.clone(), show(state))));
         let output = engine.run(&[floats(&x)])?.remove(0);

@@ -6,6 +6,7 @@
 use chumsky::error::{Rich, RichPattern, RichReason};
 use chumsky::span::SimpleSpan;
 
+use super::catalogue;
 use super::expr::{Aggregate, CompareOp, Function, Span};
 use super::token::Token;
 use crate::error::{Error, nearest};
@@ -139,6 +140,9 @@ fn unexpected(place: &Place<'_>, found: Option<&Token<'_>>, expected: &[String])
             if place.after == Some(&Token::Symbol("=")) {
                 return complaint.attempt(format!("`let {name} = e;` to bind it"));
             }
+            if let Some(meant) = meant(name) {
+                return complaint.attempt(meant);
+            }
             let mut known: Vec<&str> = names().collect();
             known.extend(&place.names);
             return match nearest(name, known) {
@@ -189,12 +193,47 @@ fn unexpected(place: &Place<'_>, found: Option<&Token<'_>>, expected: &[String])
         _ if expects("`=`") || expects("`;`") && !place.open => "`let b = e;`, with a semicolon after the definition",
         _ if expects("`;`") => "`table(e; v0, v1)`, with a semicolon after the index",
         _ if expects("`integers`") || expects("`..`") => "`on [0, 1]` or `on integers 0..8`",
+        (_, Some(Token::Word(name))) if expects("the number of a coordinate") && is_of_the_language(name) => {
+            return complaint.attempt(format!("`{name}(x)`: a function stands before what it is of"));
+        }
         _ if expects("the number of a coordinate") => "`x.0` for the first coordinate",
         (_, Some(Token::Symbol("/"))) => "whole numbers, as in `on integers 0..8`",
         _ if expected.len() == 1 && expects("the end of the text") => "the domain at the very end",
         _ => return complaint,
     };
     complaint.attempt(attempt)
+}
+
+/// How the language says what has this name elsewhere, or among the built-in targets.
+fn meant(name: &str) -> Option<String> {
+    let said = match name.to_lowercase().as_str() {
+        "avg" | "average" => "`mean(x)`",
+        "variance" => "`var(x)`",
+        "std" | "stdev" | "stddev" => "`sqrt(var(x))`",
+        "softmax" => "`exp(x) / sum(exp(x))`",
+        "logsumexp" => "`log(sum(exp(x)))`",
+        "sigmoid" => "`1 / (1 + exp(-x))`",
+        "ln" => "`log(x)`",
+        "pow" => "`x^2`",
+        "ceil" => "`-floor(-x)`",
+        "round" => "`floor(x + 1/2)`",
+        "sign" => "`if x > 0 then 1 else if x < 0 then -1 else 0`",
+        "maximum" => "`max(x)`",
+        "minimum" => "`min(x)`",
+        "total" => "`sum(x)`",
+        "len" | "length" => "`n`",
+        "rank" | "argsort" => "`count(x < x[i])`",
+        "reverse" => "`x[n-1-i]`",
+        "np" | "numpy" | "math" | "torch" => "`mean(x)`, without the name of a module",
+        _ => "",
+    };
+    let built_in = catalogue::names().find(|known| *known == name);
+    let built_in = built_in.map(|name| format!("formwright build {name}, a built-in target"));
+    let said = Some(said).filter(|said| !said.is_empty()).map(str::to_owned);
+    match (said, built_in) {
+        (Some(said), Some(built_in)) => Some(format!("{said}; by itself: {built_in}")),
+        (said, built_in) => said.or(built_in),
+    }
 }
 
 /// Whether the word has a meaning of its own, and so cannot be bound.
