@@ -129,6 +129,35 @@ pub fn bound_around(question: Question<'_>, unserved: Unserved, norm: &Norm) -> 
     })
 }
 
+/// Whether the bound of [`bound_around`] is above `eps`, as a few cells show where all have too much: a sum of what is not negative is at least each part
+/// of it. Cells are looked at in strides, so that all parts of the box are met early.
+pub fn exceeds(question: Question<'_>, unserved: Unserved, norm: &Norm, eps: &Rat) -> Result<bool> {
+    let inputs = question.grid.tokens() * question.grid.dims();
+    let cells = question.grid.points().to_u64().filter(|cells| *cells <= MOST_CELLS && inputs <= MOST_INPUTS);
+    let (Norm::Lp(p), Some(cells), false) = (norm, cells, question.target.is_discrete()) else {
+        return Ok(!bound_around(question, unserved, norm)?.meets(eps));
+    };
+    let (exponent, cutter) = (Exponent::new(p), Cutter::new(question.grid));
+    let allowed = exponent.power(Interval::from(eps).hi());
+    let stride = (cells * 5 / 8 + 1..).find(|stride| gcd(*stride, cells) == 1).unwrap_or(1);
+    let mut sum = Interval::ZERO;
+    for step in 0..cells {
+        let (served, other) = one_cell(question, unserved, &exponent, &cutter, step * stride % cells)?;
+        if served.is_infinite() || other.is_infinite() {
+            return Ok(true);
+        }
+        sum = sum + Interval::point(served) + Interval::point(other);
+        if (sum * Interval::point(cutter.volume)).lo() > allowed {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+fn gcd(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
 /// On integers every point is the centre of a cell, where the exact network equals the target if it serves the cell.
 fn on_integers(question: Question<'_>) -> Result<Budget> {
     if !question.positional {

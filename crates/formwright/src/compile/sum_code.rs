@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::exact::{Int, Rat};
 use crate::lattice::Grid;
 use crate::lattice::codes::Code;
-use crate::lower::sum_code::{SumCodeLowering, check_fit};
+use crate::lower::sum_code::{SumCodeLowering, check_fit, check_least_ids};
 use crate::lower::{Hidden, Temperature};
 use crate::network::{FloatNetwork, Network, Precision, Realisation, Sequence};
 use crate::target::Target;
@@ -124,6 +124,17 @@ fn compile_in(request: &Request, options: &Options, precision: Option<Precision>
         None => smallest_grid(&tolerance, options, &target, &shape, precision)?,
     };
     let built = build(&grid, &target, options, precision)?;
+    model(request, (target, grid), assumptions, built)
+}
+
+/// The model of a sum of codes that was built for a request.
+pub(crate) fn model(
+    request: &Request,
+    (target, grid): (Arc<Target>, Grid),
+    assumptions: Vec<String>,
+    built: SumCoded,
+) -> Result<Model> {
+    let tolerance = request.lattice_tolerance();
     let model = Model::new(request.source.clone(), target, grid, assumptions, tolerance, built.into());
     model.check_tolerance()?;
     Ok(model)
@@ -222,6 +233,7 @@ pub(crate) fn grid_for(
     let first = shape.with_resolution(2)?;
     if !fits(2) {
         // Say why.
+        precision.map_or(Ok(()), |precision| check_least_ids(&first, options, precision))?;
         let parts = Parts::new(&first, target, options, true)?;
         precision.map_or(Ok(()), |precision| check_fit(&parts, precision).map(|_| ()))?;
         parts.nodes.check_count()?;

@@ -31,6 +31,7 @@ use crate::error::{Error, Result};
 use crate::exact::{Int, Rat};
 use crate::interval::Interval;
 use crate::lattice::Grid;
+use crate::lattice::codes::Code;
 use crate::network::{Activation, FeedForward, FloatNetwork, FloatStage, Form, Layer, Precision, Realisation, Stage};
 use crate::target::Target;
 
@@ -72,10 +73,7 @@ pub fn check_fit(parts: &Parts, precision: Precision) -> Result<BinaryQuantiser>
     let room = Rat::from(2).pow(precision.digits());
     let spare = if parts.options.values == Values::Layered { 4 } else { 0 };
     let bits = parts.id_bits().max(nodes.largest_sum().bits());
-    let ways_out = match precision {
-        Precision::F32 => "--precision f64, or a coarser --resolution",
-        Precision::F64 => "a coarser --resolution, or --precision exact",
-    };
+    let ways_out = ways_out(precision);
     if bits + spare > precision.digits() {
         let error = Error::declined(format!("the ids of this network have {bits} bits and do not fit {precision}"))
             .note("grid", format!("{} cells a side, {} columns", grid.resolution(), grid.columns()));
@@ -106,6 +104,39 @@ pub fn check_fit(parts: &Parts, precision: Precision) -> Result<BinaryQuantiser>
         Error::declined(format!("{} cells a side do not fit the quantiser in {precision}", grid.resolution()))
             .note("try", ways_out)
     })
+}
+
+/// Declines ids that do not fit whatever the code, before a code is looked for.
+///
+/// There are as many sums as multisets, all different and positive, and none is above `n` times the largest code `S`; ids reach `n·S·(S+1) + S`.
+pub fn check_least_ids(grid: &Grid, options: &Options, precision: Precision) -> Result<()> {
+    // Histograms and positions are formulas, and quick.
+    if !matches!(options.code()?, Code::BoseChowla { .. } | Code::MianChowla) {
+        return Ok(());
+    }
+    let (n, columns) = (Int::from(grid.tokens()), grid.columns());
+    let sums = (&columns + &n - Int::ONE).choose(grid.tokens());
+    let bits = if options.values == Values::Rank {
+        ((&sums + Int::ONE) * columns - Int::ONE).max(sums).bits()
+    } else {
+        let largest = (&sums + &n - Int::ONE).div_rem(&n).0;
+        (&n * &largest * (&largest + Int::ONE) + largest).bits()
+    };
+    if bits <= precision.digits() {
+        return Ok(());
+    }
+    Err(Error::declined(format!("the ids of this network have at least {bits} bits and do not fit {precision}"))
+        .note("grid", format!("{} cells a side, {} columns", grid.resolution(), grid.columns()))
+        .note("reason", format!("{precision} has {}", precision.digits()))
+        .note("try", ways_out(precision)))
+}
+
+/// What to do where something does not fit.
+fn ways_out(precision: Precision) -> &'static str {
+    match precision {
+        Precision::F32 => "--precision f64, or a coarser --resolution",
+        Precision::F64 => "a coarser --resolution, or --precision exact",
+    }
 }
 
 /// Whether the head gives the exact sum of codes, in any order.
@@ -171,6 +202,7 @@ fn check_shares(parts: &Parts, precision: Precision) -> Result<()> {
 impl SumCodeLowering {
     /// The numbers of a float network, and its losses.
     pub fn derive(grid: &Grid, target: &Arc<Target>, options: &Options, precision: Precision) -> Result<Self> {
+        check_least_ids(grid, options, precision)?;
         let parts = Parts::new(grid, target, options, true)?;
         let quantiser = check_fit(&parts, precision)?;
         parts.nodes.check_count()?;

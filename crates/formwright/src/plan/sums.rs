@@ -74,9 +74,11 @@ pub(super) fn sketch(
     let to_remember = if options.positional { all.clone() } else { all.div_rem(&Int::factorial(grid.tokens())).0 };
     assumptions.extend(budget.assumptions.iter().cloned());
     let missed = eps.filter(|eps| !budget.meets(eps));
-    let why_not = missed.map(|eps| not_met(eps, &budget, resolution).to_string());
-    let more = More::Cells(Cells { resolution, id_bits: built.id_bits, to_remember, residual_network: all });
+    let why_not = missed.map(|eps| not_met(eps, &budget, resolution));
     let size = built.float().map_or_else(|| built.network.size(), FloatNetwork::size);
+    let id_bits = built.id_bits;
+    let built = Some(Arc::new(built));
+    let more = More::Cells(Cells { resolution, id_bits, to_remember, residual_network: all, built });
     let domain = domain_name(target, &grid, &Options::default());
     Ok(Sketch { size, budget, domain, assumptions, why_not, more })
 }
