@@ -302,7 +302,10 @@ fn chosen(taken: &Taken) -> String {
     let blocks = model.size().blocks;
     let many = if model.float().is_none() && blocks > Int::from(MOST_BLOCKS) {
         let most = short_int(&Int::from(MOST_BLOCKS));
-        format!("\n  it has {} blocks, more than the {most} that are written down: it runs in closed form only", short_int(&blocks))
+        format!(
+            "\n  it has {} blocks, more than the {most} that are written down: it runs in closed form only",
+            short_int(&blocks)
+        )
     } else {
         String::new()
     };

@@ -126,7 +126,8 @@ fn tell(plan: &Sketches) -> String {
             let _ = writeln!(text, "\nbuild would take {}: {why}", candidate.name());
             if let Some(other) = plan.other() {
                 let size = format!("{} parameters, {}", short_int(&other.parameters), kilobytes(&other.bytes));
-                let _ = writeln!(text, "in {} it would have {size} ({})", other.way.precision(), other.way.construction());
+                let _ =
+                    writeln!(text, "in {} it would have {size} ({})", other.way.precision(), other.way.construction());
             }
         }
         None => text.push_str("\nno construction serves this request\n"),
@@ -138,17 +139,13 @@ fn tell(plan: &Sketches) -> String {
 fn not_looked_at(plan: &Sketches) -> String {
     let mut reasons: Vec<(String, Vec<String>)> = Vec::new();
     for LeftOut { way, reason } in &plan.left_out {
-        let notes: Vec<String> = reason.notes().iter().map(|(label, text)| format!("{label} {text}")).collect();
-        let reason = format!("{} ({})", reason.headline(), notes.join("; "));
-        match reasons.iter_mut().find(|(told, _)| *told == reason) {
+        match reasons.iter_mut().find(|(told, _)| told == reason.headline()) {
             Some((_, names)) => names.push(way.name()),
-            None => reasons.push((reason, vec![way.name()])),
+            None => reasons.push((reason.headline().to_owned(), vec![way.name()])),
         }
     }
-    if reasons.is_empty() {
-        return String::new();
-    }
-    let mut text = "\nleft out, since they cannot be the first (--all looks at them):\n".to_owned();
+    let Some(first) = plan.chosen().filter(|_| !reasons.is_empty()) else { return String::new() };
+    let mut text = format!("\nleft out, since they cannot come before {} (--all looks at them):\n", first.name());
     for (reason, names) in reasons {
         let _ = writeln!(text, "  {}: {reason}", names.join("; "));
     }

@@ -317,3 +317,31 @@ impl Cutter {
         self.boxes(point, |(_, middle)| *middle)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::target::Source;
+
+    /// A few cells say the same as all of them, on either side of the bound and next to it.
+    #[test]
+    fn a_part_of_the_cells_exceeds_only_what_all_exceed() {
+        for (text, tokens, norm) in [("x * mean(x)", 2, "l2"), ("exp(x) - max(x)", 2, "l1"), ("x^2", 3, "lp:3/2")] {
+            let norm: Norm = norm.parse().expect("a norm");
+            let target = Source::expression("t", text).and_then(|source| source.target(1)).expect("a target");
+            for (resolution, positional) in [(2, true), (3, true), (4, false), (7, false)] {
+                let grid = Grid::unit(tokens, 1, resolution).expect("a grid");
+                let question = Question { target: &target, grid: &grid, positional, lipschitz: None };
+                let bound = Rat::from_f64(bound(question, &norm).expect("a bound").bound).expect("finite");
+                let exceeds =
+                    |share: Rat| exceeds(question, Unserved::ZERO, &norm, &(&bound * &share)).expect("an answer");
+                for share in [Rat::new(1, 100), Rat::new(1, 2), Rat::new(999_999, 1_000_000)] {
+                    assert!(exceeds(share.clone()), "{text} {resolution}: {share}");
+                }
+                for share in [Rat::ONE, Rat::new(1_000_001, 1_000_000), Rat::from(100)] {
+                    assert!(!exceeds(share.clone()), "{text} {resolution}: {share}");
+                }
+            }
+        }
+    }
+}

@@ -26,12 +26,12 @@ use super::realise::{Loss, realise};
 use super::to_float::{self, gamma};
 use super::values_on_grid::{Gridded, on_grid};
 use super::{Assembly, MOST_LAYERS, Margins, check_box, embedding_shift};
+use crate::bound::resolution;
 use crate::construct::sumcode::{Family, Options, Parts, Values};
 use crate::error::{Error, Result};
 use crate::exact::{Int, Rat};
 use crate::interval::Interval;
 use crate::lattice::Grid;
-use crate::lattice::codes::Code;
 use crate::network::{Activation, FeedForward, FloatNetwork, FloatStage, Form, Layer, Precision, Realisation, Stage};
 use crate::target::Target;
 
@@ -106,29 +106,26 @@ pub fn check_fit(parts: &Parts, precision: Precision) -> Result<BinaryQuantiser>
     })
 }
 
-/// Declines ids that do not fit whatever the code, before a code is looked for.
+/// The parts whose ids fit a format; declined as soon as a code is too large, before the others are looked for.
 ///
-/// There are as many sums as multisets, all different and positive, and none is above `n` times the largest code `S`; ids reach `n·S·(S+1) + S`.
-pub fn check_least_ids(grid: &Grid, options: &Options, precision: Precision) -> Result<()> {
-    // Histograms and positions are formulas, and quick.
-    if !matches!(options.code()?, Code::BoseChowla { .. } | Code::MianChowla) {
-        return Ok(());
-    }
-    let (n, columns) = (Int::from(grid.tokens()), grid.columns());
-    let sums = (&columns + &n - Int::ONE).choose(grid.tokens());
-    let bits = if options.values == Values::Rank {
-        ((&sums + Int::ONE) * columns - Int::ONE).max(sums).bits()
-    } else {
-        let largest = (&sums + &n - Int::ONE).div_rem(&n).0;
-        (&n * &largest * (&largest + Int::ONE) + largest).bits()
+/// Ids are below `S·n·max Φ + S` with `S = max Φ + 1`, or ranks, where the sums have to fit.
+pub fn fitting(grid: &Grid, target: &Arc<Target>, options: &Options, precision: Precision) -> Result<Parts> {
+    let (n, room) = (Int::from(grid.tokens()), Int::ONE << precision.digits());
+    let fits = |code: u64| {
+        let code = Int::from(code);
+        let largest = if options.values == Values::Rank { &n * &code } else { (&code + Int::ONE) * &n * &code + code };
+        largest < room
     };
-    if bits <= precision.digits() {
-        return Ok(());
-    }
-    Err(Error::declined(format!("the ids of this network have at least {bits} bits and do not fit {precision}"))
-        .note("grid", format!("{} cells a side, {} columns", grid.resolution(), grid.columns()))
-        .note("reason", format!("{precision} has {}", precision.digits()))
-        .note("try", ways_out(precision)))
+    let most = resolution::last(1, 1 << precision.digits(), fits).unwrap_or(1);
+    let codes = options.code()?.codes_up_to(grid.tokens(), &grid.columns(), most)?;
+    let codes = codes.ok_or_else(|| {
+        let digits = precision.digits();
+        Error::declined(format!("the ids of this network have more than {digits} bits and do not fit {precision}"))
+            .note("grid", format!("{} cells a side, {} columns", grid.resolution(), grid.columns()))
+            .note("reason", format!("a code is above {most}, and ids are about {} times its square", grid.tokens()))
+            .note("try", ways_out(precision))
+    })?;
+    Ok(Parts::of(grid, target, options, true, codes))
 }
 
 /// What to do where something does not fit.
@@ -202,8 +199,7 @@ fn check_shares(parts: &Parts, precision: Precision) -> Result<()> {
 impl SumCodeLowering {
     /// The numbers of a float network, and its losses.
     pub fn derive(grid: &Grid, target: &Arc<Target>, options: &Options, precision: Precision) -> Result<Self> {
-        check_least_ids(grid, options, precision)?;
-        let parts = Parts::new(grid, target, options, true)?;
+        let parts = fitting(grid, target, options, precision)?;
         let quantiser = check_fit(&parts, precision)?;
         parts.nodes.check_count()?;
         let (low, high) = target.range_near(grid.tokens())?;
@@ -384,4 +380,39 @@ fn height(
         worst = worst.max(exact(&left.max(right)));
     }
     (exact(spread) + exact(&gridded.loss) + gamma(units) * worst).hi()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::target::Source;
+
+    /// What is declined while codes are looked for has ids that do not fit, and nothing else is.
+    #[test]
+    fn a_code_is_given_up_exactly_where_its_ids_do_not_fit() {
+        let target = Arc::new(Source::expression("t", "x").and_then(|source| source.target(1)).expect("a target"));
+        let (mut declined, mut built) = (0, 0);
+        for values in [Values::OneBlock, Values::Rank] {
+            for (tokens, most) in [(2, 70), (3, 20), (4, 8), (5, 6), (6, 4)] {
+                for resolution in 2..=most {
+                    let grid = Grid::unit(tokens, 1, resolution).expect("a grid");
+                    let options = Options { values, ..Options::of(Family::SumCode) };
+                    let parts = Parts::new(&grid, &target, &options, true).expect("a code");
+                    let largest =
+                        if values == Values::Rank { parts.nodes.largest_sum() } else { parts.nodes.largest() };
+                    for precision in [Precision::F32, Precision::F64] {
+                        let found = fitting(&grid, &target, &options, precision);
+                        let fits = largest.bits() <= precision.digits();
+                        assert_eq!(found.is_ok(), fits, "{tokens} tokens, {resolution} cells, {values}, {precision}");
+                        match found {
+                            Ok(found) => assert_eq!(found.nodes.codes, parts.nodes.codes),
+                            Err(error) => assert!(error.headline().contains("do not fit"), "{error}"),
+                        }
+                        (declined, built) = (declined + usize::from(!fits), built + usize::from(fits));
+                    }
+                }
+            }
+        }
+        assert!(declined > 10 && built > 100, "{declined} declined, {built} built");
+    }
 }

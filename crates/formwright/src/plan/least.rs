@@ -75,10 +75,15 @@ impl Afar<'_> {
         exceeds(Question { target: self.target, grid, positional, lipschitz }, unserved, self.norm, eps)
     }
 
+    /// Whether a lattice is declined at once: in the supremum norm there are those on integers, where equal tokens are served.
+    pub fn is_declined(&self, way: &Way) -> bool {
+        let wrong_at_ties = matches!(way, Way::Yun { positional: false, .. });
+        *self.norm == Norm::Sup && (wrong_at_ties || !self.target.is_discrete())
+    }
+
     /// The grid that is fixed, or the first that is tried; nothing where the row is no lattice, or is declined at once.
     fn coarsest(&self, way: &Way) -> Option<Grid> {
-        let in_sup = *self.norm == Norm::Sup && !self.target.is_discrete();
-        if in_sup || self.shape.tokens().saturating_mul(self.shape.dims()) > MOST_INPUTS {
+        if self.is_declined(way) || self.shape.tokens().saturating_mul(self.shape.dims()) > MOST_INPUTS {
             return None;
         }
         match (way, self.request.resolution()) {
@@ -130,4 +135,79 @@ fn ids(options: &sumcode::Options, grid: &Grid) -> Int {
         return grid.points() * Int::from(n);
     }
     &columns * (&columns + Int::from(n) - Int::from(2)).choose(n - 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Afar;
+    use crate::compile::{Asked, Request};
+    use crate::plan::{Candidate, Rows, sized_up, with_tolerance};
+    use crate::target::Source;
+
+    fn request(text: &str, asked: Asked) -> Request {
+        let source = Source::expression("t", text).expect("an expression");
+        with_tolerance(&asked.request(source).expect("a request"))
+    }
+
+    fn asked(tokens: usize, eps: &str, norm: Option<&str>) -> Asked {
+        Asked { tokens: Some(tokens), eps: Some(eps.to_owned()), norm: norm.map(str::to_owned), ..Asked::default() }
+    }
+
+    fn requests() -> Vec<Request> {
+        vec![
+            request("x * mean(x)", asked(2, "1/4", Some("l2"))),
+            request("x * mean(x)", Asked { pack: true, ..asked(2, "1/2", Some("l2")) }),
+            request("max(x) - x", asked(3, "1", Some("l1"))),
+            request("sort(x)", asked(2, "1/2", Some("l1"))),
+            request("sum(x) mod 2 on integers 0..2", asked(3, "1/10", None)),
+            request("sort(x) on integers 0..3", asked(3, "1/10", None)),
+            request("max(x)", Asked { dims: Some(2), ..asked(2, "2", Some("l1")) }),
+        ]
+    }
+
+    /// Nothing weighs less than what was said of it before it was looked at.
+    #[test]
+    fn what_a_row_takes_at_least_is_no_more_than_what_it_takes() {
+        let mut seen = 0;
+        for request in requests() {
+            let plan = sized_up(&request, Rows::All, &mut |_| {}).expect("a plan");
+            let shape = request.shape().expect("a grid");
+            let target = request.source.target(shape.dims()).expect("a target");
+            let eps = request.tolerance.eps.as_ref();
+            let afar = Afar { request: &request, shape: &shape, target: &target, norm: &plan.norm, eps };
+            for row in &plan.candidates {
+                let Some((sketch, cells)) = row.outcome.as_ref().ok().and_then(|s| Some((s, s.cells()?))) else {
+                    continue;
+                };
+                let grid = shape.with_resolution(cells.resolution).expect("its grid");
+                let weight = super::weight(&sketch.size.parameters, row.way.floats());
+                assert!(afar.least(&row.way) <= afar.least_on(&row.way, &grid), "{}", row.name());
+                assert!(afar.least_on(&row.way, &grid) <= weight, "{}", row.name());
+                if row.serves() {
+                    assert_eq!(afar.may_serve(&row.way, &weight), Ok(()), "{}", row.name());
+                }
+                seen += 1;
+            }
+        }
+        assert!(seen > 50, "{seen} rows");
+    }
+
+    /// Whether all rows are looked at or only those that may win, the same one is the first, and what was left out comes behind it.
+    #[test]
+    fn what_is_left_out_would_not_have_been_taken() {
+        let mut left_out = 0;
+        for request in requests() {
+            let looked_at = |rows| sized_up(&request, rows, &mut |_| {}).expect("a plan");
+            let (all, needed) = (looked_at(Rows::All), looked_at(Rows::Needed));
+            let first = |plan: &[Candidate]| plan.first().map(|row| (row.name(), row.bytes()));
+            assert_eq!(first(&all.candidates), first(&needed.candidates));
+            assert!(all.left_out.is_empty());
+            left_out += needed.left_out.len();
+            // Nothing is both, and nothing is forgotten.
+            let mut rows: Vec<String> = needed.candidates.iter().map(Candidate::name).collect();
+            rows.extend(needed.left_out.iter().map(|row| row.name()));
+            assert_eq!(rows.len(), all.candidates.len(), "{rows:?}");
+        }
+        assert!(left_out > 30, "{left_out} rows");
+    }
 }

@@ -22,7 +22,9 @@ use crate::bound::piecewise::{Question, bound};
 use crate::bound::resolution::Found;
 use crate::bound::{Baseline, Budget, Norm, lowered};
 use crate::compile::lattice::{self, assumptions, build, check_attention, coarsest, domain_name, grid_for, not_met};
-use crate::compile::{Arithmetic, Circuit, Construction, Lowered, Model, Proof, Request, SumCoded, circuit, compile, sum_code};
+use crate::compile::{
+    Arithmetic, Circuit, Construction, Lowered, Model, Proof, Request, SumCoded, circuit, compile, sum_code,
+};
 use crate::construct::circuit::Trade;
 use crate::construct::sumcode;
 use crate::construct::sumformer::continuous::{Basis, Continuous};
@@ -378,7 +380,7 @@ pub fn compile_first(request: &Request) -> Result<Model> {
 /// The same, and what there is to say of the choice.
 pub fn take_first(request: &Request) -> Result<Taken> {
     let request = with_tolerance(request);
-    let plan = rows(&request, Rows::Needed, &mut |_| {})?;
+    let plan = rows(&request, Wanted::First, &mut |_| {})?;
     let (other, no_circuit) = (plan.other(), plan.no_circuit().cloned());
     let model = build_first(&request, plan)?;
     Ok(Taken { model, other, no_circuit })
@@ -474,13 +476,22 @@ pub enum Rows {
 /// Sizes up the rows that are wanted, and tells each as soon as it is there.
 pub fn sized_up(request: &Request, wanted: Rows, told: &mut dyn FnMut(&Candidate)) -> Result<Plan> {
     let request = with_tolerance(request);
+    let wanted = if wanted == Rows::All { Wanted::All } else { Wanted::Needed };
     let mut plan = rows(&request, wanted, told)?;
     let shape = request.shape()?;
     plan.baseline = baseline(&request.source.target(shape.dims())?, &shape, &plan.norm);
     Ok(plan)
 }
 
-fn rows(request: &Request, wanted: Rows, told: &mut dyn FnMut(&Candidate)) -> Result<Plan> {
+/// What is wanted of a plan: its rows, or nothing but the first, where what is left out need not be told.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Wanted {
+    All,
+    Needed,
+    First,
+}
+
+fn rows(request: &Request, wanted: Wanted, told: &mut dyn FnMut(&Candidate)) -> Result<Plan> {
     let shape = request.shape()?;
     let target = Arc::new(request.source.target(shape.dims())?);
     let eps = request.tolerance.eps.clone();
@@ -489,27 +500,29 @@ fn rows(request: &Request, wanted: Rows, told: &mut dyn FnMut(&Candidate)) -> Re
     let float = eps.is_none() && request.arithmetic != Arithmetic::Exact && !target.is_discrete();
     let norm = asked.unwrap_or_else(|| if float { Norm::Lp(Rat::from(2)) } else { Norm::Sup });
     let planner = Planner { request, shape: &shape, target: &target, norm: &norm, eps: eps.as_ref() };
-    let (ways, form) = planner.ways();
-    let mut waiting: Vec<Waiting> = ways
-        .into_iter()
-        .enumerate()
-        .map(|(place, way)| Waiting { least: planner.afar().least(&way), place, way })
-        .collect();
-    waiting.sort_by(|a, b| a.order().cmp(&b.order()));
     let (mut looked_at, mut left_out): (Vec<(usize, Candidate)>, Vec<(usize, LeftOut)>) = (Vec::new(), Vec::new());
-    for row in waiting {
-        let reason = match wanted {
-            Rows::All => None,
-            Rows::Needed => planner.cannot_be_first(&row, &looked_at),
-        };
-        if let Some(reason) = reason {
-            left_out.push((row.place, LeftOut { way: row.way, reason }));
-            continue;
+    let (circuits, form) = planner.circuits();
+    let mut look_at = |ways: Vec<Way>, looked_at: &mut Vec<(usize, Candidate)>| {
+        let before = looked_at.len() + left_out.len();
+        let row = |(place, way)| Waiting { least: planner.afar().least(&way), place: before + place, way };
+        let mut waiting: Vec<Waiting> = ways.into_iter().enumerate().map(row).collect();
+        waiting.sort_by(|a, b| a.order().cmp(&b.order()));
+        for row in waiting {
+            let reason = match wanted {
+                Wanted::All => None,
+                Wanted::Needed | Wanted::First => planner.cannot_be_first(&row, looked_at, form.as_ref()),
+            };
+            if let Some(reason) = reason {
+                left_out.push((row.place, LeftOut { way: row.way, reason }));
+            } else if let Some(candidate) = planner.look(row.way, form.as_ref()) {
+                told(&candidate);
+                looked_at.push((row.place, candidate));
+            }
         }
-        if let Some(candidate) = planner.look(row.way, form.as_ref()) {
-            told(&candidate);
-            looked_at.push((row.place, candidate));
-        }
+    };
+    look_at(circuits, &mut looked_at);
+    if wanted != Wanted::First || !planner.no_lattice_wins(&looked_at) {
+        look_at(planner.lattices(), &mut looked_at);
     }
     let first = |a: &(usize, Candidate), b: &(usize, Candidate)| {
         let (x, y) = (a.1.rank(), b.1.rank());
@@ -559,26 +572,39 @@ impl Planner<'_> {
         Afar { request, shape, target, norm, eps }
     }
 
-    /// Every row, the first of equal ones first: single precision before double before exact numbers, circuits before Sumformers before lattices.
-    fn ways(&self) -> (Vec<Way>, Option<Continuous>) {
-        let Self { request, shape, target, norm, .. } = *self;
+    /// Every circuit and Sumformer, the first of equal ones first: single precision before double.
+    fn circuits(&self) -> (Vec<Way>, Option<Continuous>) {
+        let attention = self.request.attention;
         let (sums, form) = self.sumformers();
-        let coded = sums::to_look_at(request, shape, target, norm);
-        let sparse = request.options.sparse.as_ref().map(|sparse| format!("sparse:{}", sparse.pattern().name()));
-        let sparse: Option<Arc<str>> = sparse.map(Arc::from);
         let mut ways = Vec::new();
-        for format in request.arithmetic.choices() {
+        for format in self.request.arithmetic.choices() {
             let precision = format.map(|format| format.precision);
-            if matches!(request.construction, None | Some(Construction::Circuit)) {
-                let way = |trade| Way::Circuit { precision, trade, attention: request.attention };
+            if matches!(self.request.construction, None | Some(Construction::Circuit)) {
+                let way = |trade| Way::Circuit { precision, trade, attention };
                 ways.extend(self.trades(precision).into_iter().map(way));
             }
             if let Some(basis) = sums {
-                let way = |trade| Way::Sumformer { precision, trade, basis, attention: request.attention };
+                let way = |trade| Way::Sumformer { precision, trade, basis, attention };
                 // Where there is no normal form, there is nothing to trade.
                 let trades = if form.is_some() { self.trades(precision) } else { vec![None] };
                 ways.extend(trades.into_iter().map(way));
             }
+        }
+        (ways, form)
+    }
+
+    /// Every lattice network.
+    fn lattices(&self) -> Vec<Way> {
+        let Self { request, shape, target, norm, .. } = *self;
+        self.lattices_of(&sums::to_look_at(request, shape, target, norm))
+    }
+
+    fn lattices_of(&self, coded: &[sumcode::Options]) -> Vec<Way> {
+        let request = self.request;
+        let sparse = request.options.sparse.as_ref().map(|sparse| format!("sparse:{}", sparse.pattern().name()));
+        let sparse: Option<Arc<str>> = sparse.map(Arc::from);
+        let mut ways = Vec::new();
+        for format in request.arithmetic.choices() {
             if matches!(request.construction, None | Some(Construction::Yun)) {
                 // A pattern goes with positions.
                 for positional in [false, true].into_iter().filter(|positional| *positional || sparse.is_none()) {
@@ -587,7 +613,19 @@ impl Planner<'_> {
             }
             ways.extend(coded.iter().map(|options| Way::SumCode { options: *options, format }));
         }
-        (ways, form)
+        ways
+    }
+
+    /// Whether no lattice network can come before what serves already, by its least size, whatever symmetry the target has: that may take long to say.
+    fn no_lattice_wins(&self, looked_at: &[(usize, Candidate)]) -> bool {
+        let serving = looked_at.iter().map(|(_, candidate)| candidate).filter(|candidate| candidate.serves());
+        let Some(weight) = serving.filter_map(Candidate::bytes).min() else { return false };
+        let afar = self.afar();
+        let any = sums::any(self.request);
+        self.lattices_of(&any)
+            .iter()
+            .filter(|way| way.floats().is_some())
+            .all(|way| afar.is_declined(way) || afar.least(way) >= weight)
     }
 
     /// The trades of a circuit in a precision: none if there is no circuit at all. Where floats are asked for and exact numbers too, the latter are for
@@ -671,14 +709,33 @@ impl Planner<'_> {
     }
 
     /// Why a row need not be looked at, given those that were: it cannot be the smallest that serves.
-    fn cannot_be_first(&self, row: &Waiting, looked_at: &[(usize, Candidate)]) -> Option<Error> {
+    fn cannot_be_first(
+        &self,
+        row: &Waiting,
+        looked_at: &[(usize, Candidate)],
+        form: Option<&Continuous>,
+    ) -> Option<Error> {
         let Waiting { way, place, least } = row;
-        let size = |bytes: &Int| kilobytes(bytes);
+        // What nobody asked for is looked at where it has fewer gates than the circuit that serves.
+        if let (Way::Sumformer { precision, trade, .. }, None, Some(form)) = (way, self.request.construction, form) {
+            let same = |other: &Way| matches!(other, Way::Circuit { precision: p, trade: t, .. } if (p, t) == (precision, trade));
+            let served = looked_at.iter().any(|(_, row)| same(&row.way) && row.serves());
+            if let (true, Ok((own, other))) = (served, circuit::gates(self.target, form, self.shape.tokens()))
+                && own <= other
+            {
+                let headline = "its normal form has no fewer gates than the circuit, which serves";
+                return Some(
+                    Error::declined(headline)
+                        .note("gates", format!("{own} of the circuit, {other} of the normal form")),
+                );
+            }
+        }
         if let Some((single, share)) = self.settled_by(way, looked_at) {
+            let (parameters, bytes) = (short_int(&single.parameters), kilobytes(&single.bytes));
             return Some(
-                Error::declined("single precision serves, and a double takes twice the bytes")
-                    .note("f32", format!("{} parameters, {}", short_int(&single.parameters), size(&single.bytes)))
-                    .note("rounding", format!("takes {:.1} % of the tolerance there: finer gates save no half", 100.0 * share)),
+                Error::declined("in f32 they serve, with so little rounding that twice the bytes buy no finer gates")
+                    .note("f32", format!("{parameters} parameters, {bytes}"))
+                    .note("rounding", format!("{:.2} % of the tolerance", 100.0 * share)),
             );
         }
         let serving = looked_at.iter().filter(|(_, candidate)| candidate.serves());
@@ -691,7 +748,7 @@ impl Planner<'_> {
             (None, Some(_)) => {
                 return Some(
                     Error::declined("floats serve, and exact numbers are for where they do not")
-                        .note("first", format!("{name}: {}", size(&best.bytes()?))),
+                        .note("first", format!("{name}: {}", kilobytes(&best.bytes()?))),
                 );
             }
             (Some(_), None) => return None,
@@ -699,7 +756,7 @@ impl Planner<'_> {
         }
         let weight = best.rank().3;
         let (has, at_least) = match way.floats() {
-            Some(_) => (size(&weight), size(least)),
+            Some(_) => (kilobytes(&weight), kilobytes(least)),
             None => {
                 let parameters = |count: &Int| format!("{} parameters", short_int(count));
                 (parameters(&weight), parameters(least))
@@ -718,8 +775,10 @@ impl Planner<'_> {
         };
         let most = self.afar().may_serve(way, &weight).err().filter(|_| applies)?;
         Some(
-            Error::declined(format!("with up to {most} cells a side, for which {has} have room, it misses the tolerance"))
-                .note("first", format!("{name}: {has}")),
+            Error::declined(format!(
+                "with {most} cells a side at most, which is all that {has} hold, the tolerance is missed"
+            ))
+            .note("first", format!("{name}: {has}")),
         )
     }
 
@@ -749,7 +808,7 @@ fn sketch(
 ) -> Result<Sketch> {
     check_attention(request)?;
     let options = Options { positional, ..request.options.clone() };
-    if *norm == Norm::Sup && !target.is_discrete() {
+    if *norm == Norm::Sup && !(target.is_discrete() && positional) {
         // Declined whatever else is wrong: what else is wrong is of no use to anybody.
         bound(Question { target, grid: shape, positional, lipschitz: None }, norm)?;
     }

@@ -36,6 +36,19 @@ pub(super) fn to_look_at(request: &Request, shape: &Grid, target: &Target, norm:
     }
 }
 
+/// All that [`to_look_at`] may give.
+pub(super) fn any(request: &Request) -> Vec<sumcode::Options> {
+    match request.construction {
+        Some(Construction::SumCode(asked)) => vec![sum_code::options(request, asked)],
+        Some(_) => Vec::new(),
+        None => {
+            let of = |family| sum_code::options(request, sumcode::Options::of(family));
+            let positional = sumcode::Options { positional: true, ..of(Family::SumCode) };
+            vec![of(Family::SumCode), of(Family::Sumformer), positional]
+        }
+    }
+}
+
 /// One of them.
 pub(super) fn sketch(
     request: &Request,

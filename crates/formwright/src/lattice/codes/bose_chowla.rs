@@ -85,7 +85,8 @@ fn power(base: u64, mut exponent: u64, q: u64) -> u64 {
     result
 }
 
-pub(super) fn codes(tokens: usize, ids: u64, q: u64) -> Result<Vec<Int>> {
+/// The codes; nothing if one is above `most`: they are met in increasing order, and where they are to fit a format, the walk need not go on.
+pub(super) fn codes(tokens: usize, ids: u64, q: u64, most: u64) -> Result<Option<Vec<Int>>> {
     let Some(size) = Int::from(q).pow(tokens).to_u64().filter(|size| *size <= MOST_STEPS) else {
         return Err(too_large(q, tokens));
     };
@@ -93,7 +94,7 @@ pub(super) fn codes(tokens: usize, ids: u64, q: u64) -> Result<Vec<Int>> {
         .ok_or_else(|| Error::declined(format!("GF({q}^{tokens}) has no generator")).note("try", "--code histogram"))?;
     let ids = usize::try_from(ids).unwrap_or(usize::MAX);
     let (mut codes, mut power) = (Vec::new(), ring.theta());
-    for exponent in 1..size - 1 {
+    for exponent in 1..=(size - 2).min(most) {
         // θ + a
         if power[1] == 1 && power[2..].iter().all(|coefficient| *coefficient == 0) {
             codes.push(Int::from(exponent));
@@ -103,7 +104,7 @@ pub(super) fn codes(tokens: usize, ids: u64, q: u64) -> Result<Vec<Int>> {
         }
         ring.times_theta(&mut power);
     }
-    Ok(codes)
+    Ok((codes.len() == ids).then_some(codes))
 }
 
 /// Polynomials of degree below `n` over `GF(q)`, modulo `X^n = Σ_k reduction_k X^k`.
@@ -237,7 +238,7 @@ mod tests {
                         assert!(remainder(monic.clone(), &divisor, q).iter().any(|c| *c != 0), "{q}^{n}: {divisor:?}");
                     }
                 }
-                let found = codes(n, q, q).expect("codes");
+                let found = codes(n, q, q, u64::MAX).expect("a field").expect("codes");
                 assert_eq!(found.len() as u64, q, "{q}^{n}");
                 let mut seen: Vec<u64> = found
                     .iter()
@@ -278,7 +279,9 @@ mod tests {
     /// Testing the norm first changes nothing: every polynomial, in the same order, by brute force over the powers of `X`.
     #[test]
     fn the_first_polynomial_is_the_first_of_all() {
-        for (q, n) in [(2_u64, 2), (2, 5), (3, 2), (3, 3), (3, 4), (5, 2), (5, 3), (7, 2), (7, 3), (11, 2), (13, 2), (23, 2)] {
+        for (q, n) in
+            [(2_u64, 2), (2, 5), (3, 2), (3, 3), (3, 4), (5, 2), (5, 3), (7, 2), (7, 3), (11, 2), (13, 2), (23, 2)]
+        {
             let size = u64::pow(q, u32::try_from(n).expect("few"));
             let has_order = |reduction: &[u64]| {
                 let ring = Ring { q, reduction: reduction.to_vec() };
@@ -289,7 +292,9 @@ mod tests {
                 }
                 steps == size - 1
             };
-            let digits = |code: u64| (0..u32::try_from(n).expect("few")).rev().map(|k| code / q.pow(k) % q).collect::<Vec<u64>>();
+            let digits = |code: u64| {
+                (0..u32::try_from(n).expect("few")).rev().map(|k| code / q.pow(k) % q).collect::<Vec<u64>>()
+            };
             let first = (1..size).map(digits).find(|reduction| reduction[0] > 0 && has_order(reduction));
             let ring = Ring::primitive(q, n, size - 1).expect("a generator");
             assert_eq!(Some(ring.reduction), first, "{q}^{n}");
@@ -307,6 +312,16 @@ mod tests {
         assert_eq!((tried(2, 2), tried(2, 3)), (vec![1], vec![1]));
         let ring = Ring::primitive(11, 7, 11_u64.pow(7) - 1).expect("a generator");
         assert_eq!(ring.reduction[0], 2);
+    }
+
+    #[test]
+    fn a_walk_ends_where_codes_are_too_large() {
+        let up_to = |most| codes(4, 11, 11, most).expect("a field");
+        let all = up_to(u64::MAX).expect("codes");
+        let largest = all.last().and_then(Int::to_u64).expect("small");
+        assert_eq!((up_to(largest), up_to(largest - 1)), (Some(all), None));
+        // 1000 of 11^8 steps.
+        assert_eq!(codes(8, 10, 11, 1000), Ok(None));
     }
 
     #[test]
