@@ -247,6 +247,14 @@ impl Candidate {
         self.outcome.as_ref().map_or_else(Some, |sketch| sketch.why_not.as_ref())
     }
 
+    /// The gates and heads of a circuit.
+    fn gates(&self) -> Option<usize> {
+        match &self.outcome.as_ref().ok()?.more {
+            More::Circuit(circuit) => Some(circuit.proof()?.gates.len()),
+            More::Cells(_) => None,
+        }
+    }
+
     /// What it weighs, if it is of floats.
     fn other(&self) -> Option<Other> {
         let parameters = self.outcome.as_ref().ok()?.size.parameters.clone();
@@ -501,8 +509,7 @@ fn rows(request: &Request, wanted: Wanted, told: &mut dyn FnMut(&Candidate)) -> 
     let norm = asked.unwrap_or_else(|| if float { Norm::Lp(Rat::from(2)) } else { Norm::Sup });
     let planner = Planner { request, shape: &shape, target: &target, norm: &norm, eps: eps.as_ref() };
     let (mut looked_at, mut left_out): (Vec<(usize, Candidate)>, Vec<(usize, LeftOut)>) = (Vec::new(), Vec::new());
-    let (circuits, form) = planner.circuits();
-    let mut look_at = |ways: Vec<Way>, looked_at: &mut Vec<(usize, Candidate)>| {
+    let mut look_at = |ways: Vec<Way>, form: Option<&Continuous>, looked_at: &mut Vec<(usize, Candidate)>| {
         let before = looked_at.len() + left_out.len();
         let row = |(place, way)| Waiting { least: planner.afar().least(&way), place: before + place, way };
         let mut waiting: Vec<Waiting> = ways.into_iter().enumerate().map(row).collect();
@@ -510,23 +517,35 @@ fn rows(request: &Request, wanted: Wanted, told: &mut dyn FnMut(&Candidate)) -> 
         for row in waiting {
             let reason = match wanted {
                 Wanted::All => None,
-                Wanted::Needed | Wanted::First => planner.cannot_be_first(&row, looked_at, form.as_ref()),
+                Wanted::Needed | Wanted::First => planner.cannot_be_first(&row, looked_at, form),
             };
             if let Some(reason) = reason {
                 left_out.push((row.place, LeftOut { way: row.way, reason }));
-            } else if let Some(candidate) = planner.look(row.way, form.as_ref()) {
+            } else if let Some(candidate) = planner.look(row.way, form) {
                 told(&candidate);
                 looked_at.push((row.place, candidate));
             }
         }
     };
-    look_at(circuits, &mut looked_at);
+    look_at(planner.circuits(), None, &mut looked_at);
+    // Fewer gates than one there are not.
+    let least =
+        looked_at.iter().any(|(_, candidate)| candidate.serves() && candidate.gates().is_some_and(|gates| gates < 2));
+    if wanted != Wanted::First || !least {
+        let (sumformers, form) = planner.sumformers();
+        look_at(sumformers, form.as_ref(), &mut looked_at);
+    }
     if wanted != Wanted::First || !planner.no_lattice_wins(&looked_at) {
-        look_at(planner.lattices(), &mut looked_at);
+        look_at(planner.lattices(), None, &mut looked_at);
     }
     let first = |a: &(usize, Candidate), b: &(usize, Candidate)| {
         let (x, y) = (a.1.rank(), b.1.rank());
-        (x.0, x.1).cmp(&(y.0, y.1)).then(x.2.total_cmp(&y.2)).then(x.3.cmp(&y.3)).then(a.0.cmp(&b.0))
+        (x.0, x.1)
+            .cmp(&(y.0, y.1))
+            .then(x.2.total_cmp(&y.2))
+            .then(x.3.cmp(&y.3))
+            .then(a.1.way.class().cmp(&b.1.way.class()))
+            .then(a.0.cmp(&b.0))
     };
     looked_at.sort_by(first);
     left_out.sort_by_key(|(place, _)| *place);
@@ -572,25 +591,33 @@ impl Planner<'_> {
         Afar { request, shape, target, norm, eps }
     }
 
-    /// Every circuit and Sumformer, the first of equal ones first: single precision before double.
-    fn circuits(&self) -> (Vec<Way>, Option<Continuous>) {
-        let attention = self.request.attention;
-        let (sums, form) = self.sumformers();
-        let mut ways = Vec::new();
-        for format in self.request.arithmetic.choices() {
-            let precision = format.map(|format| format.precision);
-            if matches!(self.request.construction, None | Some(Construction::Circuit)) {
-                let way = |trade| Way::Circuit { precision, trade, attention };
-                ways.extend(self.trades(precision).into_iter().map(way));
-            }
-            if let Some(basis) = sums {
-                let way = |trade| Way::Sumformer { precision, trade, basis, attention };
-                // Where there is no normal form, there is nothing to trade.
-                let trades = if form.is_some() { self.trades(precision) } else { vec![None] };
-                ways.extend(trades.into_iter().map(way));
-            }
+    /// The precisions that are asked for, the first to try first; `None` is exact.
+    fn precisions(&self) -> impl Iterator<Item = Option<Precision>> {
+        self.request.arithmetic.choices().into_iter().map(|format| format.map(|format| format.precision))
+    }
+
+    /// Every circuit of the target's expression: single precision before double.
+    fn circuits(&self) -> Vec<Way> {
+        if !matches!(self.request.construction, None | Some(Construction::Circuit)) {
+            return Vec::new();
         }
-        (ways, form)
+        let attention = self.request.attention;
+        let ways = |precision| {
+            self.trades(precision).into_iter().map(move |trade| Way::Circuit { precision, trade, attention })
+        };
+        self.precisions().flat_map(ways).collect()
+    }
+
+    /// Every Sumformer, and its normal form.
+    fn sumformers(&self) -> (Vec<Way>, Option<Continuous>) {
+        let attention = self.request.attention;
+        let (Some(basis), form) = self.normal_form() else { return (Vec::new(), None) };
+        let ways = |precision| {
+            // Where there is no normal form, there is nothing to trade.
+            let trades = if form.is_some() { self.trades(precision) } else { vec![None] };
+            trades.into_iter().map(move |trade| Way::Sumformer { precision, trade, basis, attention })
+        };
+        (self.precisions().flat_map(ways).collect(), form)
     }
 
     /// Every lattice network.
@@ -640,7 +667,7 @@ impl Planner<'_> {
 
     /// Whether there are Sumformers, in which basis, and their normal form: those that are asked for, and where nothing is, those of equivariant
     /// polynomials, which have the target's own values.
-    fn sumformers(&self) -> (Option<Option<Basis>>, Option<Continuous>) {
+    fn normal_form(&self) -> (Option<Option<Basis>>, Option<Continuous>) {
         let normal_form = |basis| circuit::normal_form(self.request, self.target, self.shape, basis);
         match self.request.construction {
             Some(Construction::Sumformer(basis)) => {
@@ -717,17 +744,15 @@ impl Planner<'_> {
     ) -> Option<Error> {
         let Waiting { way, place, least } = row;
         // What nobody asked for is looked at where it has fewer gates than the circuit that serves.
-        if let (Way::Sumformer { precision, trade, .. }, None, Some(form)) = (way, self.request.construction, form) {
-            let same = |other: &Way| matches!(other, Way::Circuit { precision: p, trade: t, .. } if (p, t) == (precision, trade));
+        if let (Way::Sumformer { trade, .. }, None, Some(form)) = (way, self.request.construction, form) {
+            let same = |way: &Way| matches!(way, Way::Circuit { trade: other, .. } if other == trade);
             let served = looked_at.iter().any(|(_, row)| same(&row.way) && row.serves());
             if let (true, Ok((own, other))) = (served, circuit::gates(self.target, form, self.shape.tokens()))
                 && own <= other
             {
+                let gates = format!("{own} of the circuit, {other} of the normal form");
                 let headline = "its normal form has no fewer gates than the circuit, which serves";
-                return Some(
-                    Error::declined(headline)
-                        .note("gates", format!("{own} of the circuit, {other} of the normal form")),
-                );
+                return Some(Error::declined(headline).note("gates", gates));
             }
         }
         if let Some((single, share)) = self.settled_by(way, looked_at) {
@@ -741,7 +766,7 @@ impl Planner<'_> {
         let serving = looked_at.iter().filter(|(_, candidate)| candidate.serves());
         let (first, best) = serving.min_by_key(|(place, candidate)| {
             let (_, exact, _, weight) = candidate.rank();
-            (exact, weight, *place)
+            (exact, weight, candidate.way.class(), *place)
         })?;
         let name = best.name();
         match (way.floats(), best.way.floats()) {
@@ -762,7 +787,7 @@ impl Planner<'_> {
                 (parameters(&weight), parameters(least))
             }
         };
-        if (least, place) > (&weight, first) {
+        if (least, way.class(), place) > (&weight, best.way.class(), first) {
             return Some(
                 Error::declined(format!("it takes at least {at_least}")).note("first", format!("{name}: {has}")),
             );
