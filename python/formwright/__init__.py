@@ -186,16 +186,20 @@ def build(
     return network
 
 
-def plan(target: Target, **options: Unpack[Options]) -> dict[str, Any]:
-    """Every construction's size and certified error, as `formwright plan --json` tells them.
+def plan(target: Target, *, all: bool = False, **options: Unpack[Options]) -> dict[str, Any]:
+    """The constructions' sizes and certified errors, as `formwright plan --json` tells them.
+
+    What cannot be the smallest that serves is left out, with the reason, unless `all` are asked for.
 
     >>> rows = plan("x * mean(x)", tokens=2, eps="1/10", norm="l2")
     >>> rows["chosen"]["construction"], rows["chosen"]["precision"]
     ('circuit', 'f32')
+    >>> rows["left_out"][0]["construction"], rows["left_out"][0]["precision"]
+    ('yun', 'f32')
     """
     options = _checked(options)
     name, table, sampled = _target(target, options)
-    document: dict[str, Any] = json.loads(_native.plan_of(name, table, _written(options, sampled)))
+    document: dict[str, Any] = json.loads(_native.plan_of(name, table, _written(options, sampled), all))
     return document
 
 

@@ -290,7 +290,7 @@ def interrupt():
     os.kill(os.getpid(), signal.SIGINT)
 threading.Thread(target=interrupt).start()
 try:
-    formwright.plan("softmax", tokens=3, dims=2, eps="1/1000", norm="l2")
+    formwright.plan("softmax", all=True, tokens=3, dims=2, eps="1/1000", norm="l2")
 except KeyboardInterrupt:
     print(formwright.build("x", tokens=2, resolution=2).claim)
 """
@@ -333,7 +333,10 @@ def test_plan_tells_what_build_takes():
     told = formwright.plan("x * mean(x)", tokens=2, eps=0.1, norm="l2")
     network = formwright.build("x * mean(x)", tokens=2, eps=0.1, norm="l2")
     assert network.summary["construction"] == told["chosen"]["construction"]
-    assert json.dumps(told).count("meets_tolerance") > 10
+    assert told["left_out"] and all(row["reason"] for row in told["left_out"])
+    everything = formwright.plan("x * mean(x)", all=True, tokens=2, eps=0.1, norm="l2")
+    assert everything["chosen"] == told["chosen"] and everything["left_out"] == []
+    assert json.dumps(everything).count("meets_tolerance") > 10
 
 
 def test_every_format_is_written_once(tmp_path):

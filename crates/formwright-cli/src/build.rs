@@ -11,10 +11,12 @@ use formwright::compile::{Asked, Built, Model, Request, compile};
 use formwright::error::{Error, Result};
 use formwright::eval::float::Engine;
 use formwright::eval::indexed;
-use formwright::exact::Rat;
+use formwright::exact::{Int, Rat};
 use formwright::network::{self, Realisation, Sequence};
-use formwright::plan::compile_first;
-use formwright::words::{shown, shown_floats, shown_rounded, size_line};
+use formwright::plan::{Taken, take_first};
+use formwright::words::{kilobytes, short_int, shown, shown_floats, shown_rounded, size_line};
+
+use serde_json::{Value, json};
 
 use crate::Answer;
 use crate::check::before_writing;
@@ -94,8 +96,8 @@ pub struct Wish {
     /// (formwright patterns): yun then has positions, and other constructions add up by way of the pattern's hub.
     #[arg(long, value_name = "KIND")]
     attention: Option<String>,
-    /// The arithmetic of the network; auto is f32 if the tolerance is met there, else f64, else exact. The default is auto with a tolerance,
-    /// else exact.
+    /// The arithmetic of the network; auto is f32 or f64, whichever takes fewer bytes, and exact if neither meets the tolerance. The default is auto
+    /// with a tolerance, else exact.
     #[arg(long, value_enum)]
     precision: Option<Precision>,
     /// Of softmax: the smallest power of two for which its drift vanishes in rounding, or for which it is hardmax, bit by bit.
@@ -189,7 +191,7 @@ enum Precision {
     F64,
     /// Single precision.
     F32,
-    /// Single precision if the tolerance is met there, else double, else exact.
+    /// Single or double precision, whichever takes fewer bytes; exact if neither meets the tolerance.
     Auto,
 }
 
@@ -232,12 +234,12 @@ impl Build {
             artifact::check_target(dir, &request.source)?;
         }
         let _working = working("proving a bound; finer grids until the tolerance is met");
-        let (model, mut text) = if request.is_left_to_plan() {
-            let model = compile_first(&request)?;
-            let text = chosen(&model);
-            (model, text)
+        let (model, mut text, choice) = if request.is_left_to_plan() {
+            let taken = take_first(&request)?;
+            let (text, choice) = (chosen(&taken), choice(&taken));
+            (taken.model, text, choice)
         } else {
-            (compile(&request)?, String::new())
+            (compile(&request)?, String::new(), Value::Null)
         };
         text.push_str(&describe(&model, MOST_GATES)?);
         if let Some(dir) = &self.output {
@@ -254,13 +256,28 @@ impl Build {
         } else if demonstration {
             text.push_str(NEXT);
         }
-        let json = document(&model, self.output.as_deref())?;
+        let mut json = document(&model, self.output.as_deref())?;
+        json["choice"] = choice;
         Ok(Answer { text, json })
     }
 }
 
-/// What was chosen, why, and how to get something else.
-fn chosen(model: &Model) -> String {
+/// What there is to say of the choice, for programs.
+fn choice(taken: &Taken) -> Value {
+    let other = taken.other.as_ref().map(|other| {
+        json!({
+            "construction": other.way.construction(),
+            "precision": other.way.precision(),
+            "parameters": other.parameters,
+            "bytes": other.bytes,
+        })
+    });
+    json!({"no_circuit": taken.no_circuit.as_ref().map(Error::to_string), "other": other})
+}
+
+/// What was chosen, why, and how to get something else. What is no circuit begins with the reason.
+fn chosen(taken: &Taken) -> String {
+    let model = &taken.model;
     let (chosen, other) = match (&model.built, model.norm()) {
         (Built::Circuit(circuit), norm) => {
             let in_sup = norm == Some(Norm::Sup) && !model.target.is_discrete();
@@ -288,9 +305,28 @@ fn chosen(model: &Model) -> String {
             (model.construction().to_owned(), "--construction yun takes the literal theorem".to_owned())
         }
     };
-    let precision = model.precision();
-    format!("chosen: {chosen} in {precision}, the first row of formwright plan; {other}\n\n")
+    let mut told = format!("{chosen} in {}, the first row of formwright plan; ", model.precision());
+    if let Some(other) = &taken.other {
+        let (parameters, bytes) = (short_int(&other.parameters), kilobytes(&other.bytes));
+        let _ = write!(told, "in {} it would have {parameters} parameters, {bytes}; ", other.way.precision());
+    }
+    told.push_str(&other);
+    let Some(reason) = &taken.no_circuit else { return format!("chosen: {told}\n\n") };
+    let blocks = model.size().blocks;
+    let many = if model.float().is_none() && blocks > Int::from(MOST_BLOCKS) {
+        let most = short_int(&Int::from(MOST_BLOCKS));
+        format!(
+            "\n  it has {} blocks, more than the {most} that are written down: it runs in closed form only",
+            short_int(&blocks)
+        )
+    } else {
+        String::new()
+    };
+    format!("chosen: no circuit: {reason}\ninstead: {told}{many}\n\n")
 }
+
+/// The most blocks that are made explicit.
+const MOST_BLOCKS: u64 = 1_000_000;
 
 /// What a newcomer might do next.
 const NEXT: &str = "

@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use clap::Args;
 use formwright::bound::norm::upward;
 use formwright::error::Result;
-use formwright::plan::{Candidate, Cells, Plan as Sketches, Sketch, plan};
-use formwright::words::{best_constant, short_int};
+use formwright::plan::{Candidate, Cells, LeftOut, Plan as Sketches, Rows, Sketch, sized_up};
+use formwright::words::{best_constant, kilobytes, short_int};
 
 use crate::Answer;
 use crate::build::Wish;
@@ -16,15 +16,35 @@ use crate::show::{lines, table, working};
 pub struct Plan {
     #[command(flatten)]
     wish: Wish,
+    /// Look at every construction, also where it cannot be the smallest that serves: finding its grid may take minutes.
+    #[arg(long)]
+    all: bool,
 }
 
 impl Plan {
     pub fn execute(&self) -> Result<Answer> {
         let request = self.wish.planned()?;
-        let _working = working("sizing up every construction; finer grids until the tolerance is met");
-        let plan = plan(&request)?;
+        let working = working("sizing up constructions; finer grids until the tolerance is met");
+        let rows = if self.all { Rows::All } else { Rows::Needed };
+        // As they come, where somebody waits; the answer has them all, sorted.
+        let plan = sized_up(&request, rows, &mut |candidate| working.say(&at_once(candidate)))?;
+        drop(working);
         Ok(Answer { text: tell(&plan), json: plan.to_json() })
     }
+}
+
+/// A row in a line, as soon as it is there.
+fn at_once(candidate: &Candidate) -> String {
+    let name = candidate.name();
+    match (&candidate.outcome, candidate.reason()) {
+        (Ok(sketch), None) => format!("{name}: {}, {}", weighs(candidate, sketch), upward(sketch.budget.bound, 3)),
+        (_, reason) => format!("{name}: {}", reason.map_or("", |reason| reason.headline())),
+    }
+}
+
+fn weighs(candidate: &Candidate, sketch: &Sketch) -> String {
+    let bytes = candidate.bytes().map_or_else(String::new, |bytes| format!(", {}", kilobytes(&bytes)));
+    format!("{} parameters{bytes}", short_int(&sketch.size.parameters))
 }
 
 fn tell(plan: &Sketches) -> String {
@@ -34,6 +54,7 @@ fn tell(plan: &Sketches) -> String {
         "N",
         "blocks",
         "parameters",
+        "bytes",
         "id bits",
         "certified",
         "per number",
@@ -55,18 +76,19 @@ fn tell(plan: &Sketches) -> String {
                     &of_cells(|cells| cells.resolution.to_string()),
                     &short_int(&sketch.size.blocks),
                     &short_int(&sketch.size.parameters),
+                    &candidate.bytes().map_or_else(String::new, |bytes| short_int(&bytes)),
                     &of_cells(|cells| cells.id_bits.to_string()),
                     &upward(sketch.budget.bound, 3),
                     &sketch.ratio().map_or_else(String::new, |ratio| format!("{ratio:.1}")),
                     if sketch.why_not.is_none() { "yes" } else { "no" },
                 ]);
                 if let Some(reason) = &sketch.why_not {
-                    tell(candidate.name(), reason.clone());
+                    tell(candidate.name(), reason.to_string());
                 }
             }
             Err(error) => {
                 let way = &candidate.way;
-                rows.add_row([way.construction().as_str(), way.precision(), "", "", "", "", "", "", "no"]);
+                rows.add_row([way.construction().as_str(), way.precision(), "", "", "", "", "", "", "", "no"]);
                 tell(candidate.name(), error.to_string());
             }
         }
@@ -97,19 +119,42 @@ fn tell(plan: &Sketches) -> String {
     for (reason, names) in reasons {
         let _ = writeln!(text, "\n{}: {reason}", together(plan, &names));
     }
+    text.push_str(&not_looked_at(plan));
     match plan.chosen() {
         Some(candidate) => {
-            let why = "of those that serve, single precision before double before exact, then the fewest parameters";
+            let why = "of those that serve, the fewest bytes; exact numbers where no float serves";
             let _ = writeln!(text, "\nbuild would take {}: {why}", candidate.name());
+            if let Some(other) = plan.other() {
+                let size = format!("{} parameters, {}", short_int(&other.parameters), kilobytes(&other.bytes));
+                let _ =
+                    writeln!(text, "in {} it would have {size} ({})", other.way.precision(), other.way.construction());
+            }
         }
         None => text.push_str("\nno construction serves this request\n"),
     }
     text
 }
 
+/// What was left out, and why: rows with one reason together.
+fn not_looked_at(plan: &Sketches) -> String {
+    let mut reasons: Vec<(String, Vec<String>)> = Vec::new();
+    for LeftOut { way, reason } in &plan.left_out {
+        match reasons.iter_mut().find(|(told, _)| told == reason.headline()) {
+            Some((_, names)) => names.push(way.name()),
+            None => reasons.push((reason.headline().to_owned(), vec![way.name()])),
+        }
+    }
+    let Some(first) = plan.chosen().filter(|_| !reasons.is_empty()) else { return String::new() };
+    let mut text = format!("\nleft out, since they cannot come before {} (--all looks at them):\n", first.name());
+    for (reason, names) in reasons {
+        let _ = writeln!(text, "  {}: {reason}", names.join("; "));
+    }
+    text
+}
+
 /// The names of candidates; where they are all of a family, or of the plan, that says it.
 fn together(plan: &Sketches, names: &[String]) -> String {
-    if names.len() == plan.candidates.len() {
+    if names.len() == plan.candidates.len() && plan.left_out.is_empty() {
         return "all of them".to_owned();
     }
     let mut left: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -117,7 +162,8 @@ fn together(plan: &Sketches, names: &[String]) -> String {
     for family in ["circuit", "sumformer", "yun", "sum-code", "sumformer-discrete"] {
         let all: Vec<String> =
             plan.candidates.iter().filter(|c| c.way.family() == family).map(Candidate::name).collect();
-        if all.len() > 1 && all.iter().all(|name| names.contains(name)) {
+        let whole = plan.left_out.iter().all(|row| row.way.family() != family);
+        if whole && all.len() > 1 && all.iter().all(|name| names.contains(name)) {
             left.retain(|name| !all.iter().any(|other| other == name));
             told.push(format!("every {family}"));
         }

@@ -167,7 +167,8 @@ impl Run {
             (Box::new(io::stdin().lock()), "standard input".to_owned())
         } else {
             let name = self.input.display().to_string();
-            let file = fs::File::open(&self.input).map_err(|error| Error::input(format!("cannot read {name}: {error}")))?;
+            let file =
+                fs::File::open(&self.input).map_err(|error| Error::input(format!("cannot read {name}: {error}")))?;
             (Box::new(BufReader::new(file)), name)
         };
         Sequences::new(reader, &name, model.accepted(), model.grid.dims())
@@ -283,7 +284,9 @@ fn floats(network: &FloatNetwork, precision: Precision) -> Result<Runner<'_>> {
         Ok(Outputs::Floats(outputs, precision))
     };
     let trace = move |x: &Sequence| {
-        let shown = |(name, state): (String, Vec<Vec<f64>>)| (name, json_floats(&state, precision), shown_floats(&state, precision));
+        let shown = |(name, state): (String, Vec<Vec<f64>>)| {
+            (name, json_floats(&state, precision), shown_floats(&state, precision))
+        };
         Ok(traced.trace(&doubles(x))?.into_iter().map(shown).collect())
     };
     Ok(Runner { engine: precision.name(), precision: Some(precision), run: Box::new(run), trace: Box::new(trace) })

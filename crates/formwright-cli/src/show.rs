@@ -24,6 +24,13 @@ pub fn working(message: &'static str) -> Working {
 /// See [`working`].
 pub struct Working(ProgressBar);
 
+impl Working {
+    /// Leaves a line above what goes on.
+    pub fn say(&self, line: &str) {
+        self.0.println(line);
+    }
+}
+
 impl Drop for Working {
     fn drop(&mut self) {
         self.0.finish_and_clear();

@@ -929,15 +929,16 @@ fn plans_are_told() {
     let scratch = Scratch::new();
     insta::assert_snapshot!(
         "plan",
-        scratch.done(&["plan", "mean-centring", "--tokens", "2", "--eps", "0.1", "--norm", "l2"])
+        scratch.done(&["plan", "--all", "mean-centring", "--tokens", "2", "--eps", "0.1", "--norm", "l2"])
     );
     insta::assert_snapshot!("plan_not_equivariant", scratch.done(&["plan", "sort", "--eps", "0.2", "--norm", "l1"]));
     let chosen = scratch.done(&["build", "sort", "--eps", "0.2", "--norm", "l1"]);
-    assert!(chosen.starts_with("chosen: sum-code --positional in f64,"), "{chosen}");
+    assert!(chosen.starts_with("chosen: no circuit: "), "{chosen}");
+    assert!(chosen.contains("\ninstead: sum-code --positional in f64,"), "{chosen}");
     insta::assert_snapshot!("plan_in_sup", scratch.done(&["plan", "mean-centring"]));
     insta::assert_snapshot!(
         "plan_not_rational",
-        scratch.done(&["plan", "exp(x)", "--tokens", "2", "--eps", "0.2", "--norm", "l2"])
+        scratch.done(&["plan", "--all", "exp(x)", "--tokens", "2", "--eps", "0.2", "--norm", "l2"])
     );
     let plan = scratch.json(&["plan", "mean-centring", "--tokens", "2", "--eps", "0.1", "--norm", "l2", "--json"]);
     insta::assert_snapshot!("plan_json", format!("{plan:#}"));
@@ -1377,6 +1378,7 @@ fn sparse_models_are_written_read_run_and_checked() {
         "sparse_plan",
         scratch.done(&[
             "plan",
+            "--all",
             "x - mean(x)",
             "--tokens",
             "5",
@@ -1423,6 +1425,46 @@ fn build_takes_the_first_row_of_the_plan() {
         assert_eq!(built["error"]["bound"], first["error"]["bound"], "{wish:?}");
         assert_eq!(built["error"]["domain"], first["error"]["domain"], "{wish:?}");
     }
+}
+
+#[test]
+fn a_fallback_is_told() {
+    let scratch = Scratch::new();
+    let wish = ["sort(x) on integers 0..9", "--tokens", "9", "--eps", "1e-13"];
+    let built = scratch.done(&[&["build"][..], &wish].concat());
+    insta::assert_snapshot!("fallback", built.lines().take(6).collect::<Vec<_>>().join("\n"));
+    let json = scratch.json(&[&["build", "--json"][..], &wish].concat());
+    let reason = json["choice"]["no_circuit"].as_str().expect("a reason");
+    assert!(reason.starts_with("the tolerance 0.0000000000001 is not met"), "{reason}");
+    let circuit = scratch.json(&["build", "sort(x) on integers 0..9", "--tokens", "9", "--json"]);
+    assert!(circuit["choice"]["no_circuit"].is_null());
+}
+
+#[test]
+fn a_plan_says_what_it_left_out_and_looks_at_all_on_request() {
+    let scratch = Scratch::new();
+    let wish = ["plan", "x * mean(x)", "--tokens", "2", "--eps", "0.1", "--norm", "l2"];
+    insta::assert_snapshot!("plan_left_out", scratch.done(&wish));
+    let (needed, all) =
+        (scratch.json(&[&wish[..], &["--json"]].concat()), scratch.json(&[&wish[..], &["--json", "--all"]].concat()));
+    assert_eq!(needed["chosen"], all["chosen"]);
+    assert_eq!(needed["candidates"][0], all["candidates"][0]);
+    let rows = |plan: &Value, part: &str| plan[part].as_array().expect("rows").len();
+    assert_eq!(rows(&all, "left_out"), 0);
+    assert_eq!(rows(&needed, "left_out") + rows(&needed, "candidates"), rows(&all, "candidates"));
+    assert!(rows(&needed, "left_out") > 10);
+}
+
+#[test]
+fn the_size_in_the_other_precision_is_told() {
+    let scratch = Scratch::new();
+    let wish = ["z-score", "--tokens", "5", "--eps", "1/1000"];
+    let built = scratch.done(&[&["build"][..], &wish].concat());
+    let first = built.lines().next().expect("a line");
+    assert!(first.contains("circuit --trade depth in f64"), "{first}");
+    assert!(first.contains("; in f32 it would have 4882 parameters, 20 kB; "), "{first}");
+    let plan = scratch.done(&[&["plan"][..], &wish].concat());
+    assert!(plan.contains("\nin f32 it would have 4882 parameters, 20 kB (circuit --trade width)\n"), "{plan}");
 }
 
 #[test]

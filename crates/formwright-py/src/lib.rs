@@ -22,7 +22,7 @@ use formwright::exact::Rat;
 use formwright::export::{self, floats, metadata, onnx, transformerlens, vnnlib};
 use formwright::input::parse_json;
 use formwright::lattice::Grid;
-use formwright::plan::{self, compile_first};
+use formwright::plan::{Rows, compile_first, sized_up};
 use formwright::target::{Source, Table};
 use formwright_check::{Files, Verdict};
 use pyo3::prelude::*;
@@ -321,10 +321,14 @@ impl Native {
     }
 }
 
-/// Sizes up every construction; what `formwright plan --json` prints.
+/// Sizes up constructions, all of them or as many as it takes to know the first; what `formwright plan --json` prints.
 #[pyfunction]
-fn plan_of(py: Python<'_>, name: String, table: Option<Tabled>, options: String) -> PyResult<String> {
-    detached(py, move || Ok(plan::plan(&asked(&options)?.request(source(&name, table)?)?)?.to_json().to_string()))
+fn plan_of(py: Python<'_>, name: String, table: Option<Tabled>, options: String, all: bool) -> PyResult<String> {
+    let rows = if all { Rows::All } else { Rows::Needed };
+    detached(py, move || {
+        let request = asked(&options)?.request(source(&name, table)?)?;
+        Ok(sized_up(&request, rows, &mut |_| {})?.to_json().to_string())
+    })
 }
 
 /// Whether a mixer computes a contextual mapping: what `formwright contextual --json` prints, and the verdict in a sentence.

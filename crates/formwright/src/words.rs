@@ -43,6 +43,21 @@ pub fn short_int(value: &Int) -> String {
     format!("{sign}{}.{}e{}", &digits[..1], &digits[1..5], digits.len() - 1)
 }
 
+/// A number of bytes.
+pub fn kilobytes(bytes: &Int) -> String {
+    let rounded = |unit: u64| (Rat::new(bytes.clone(), Int::from(unit)) + Rat::new(1, 2)).floor();
+    let thousands = |unit: u64| match rounded(unit / 10).div_rem(&Int::from(10)) {
+        (whole, tenth) if whole < Int::from(10) && tenth > Int::ZERO => format!("{whole}.{tenth}"),
+        _ => short_int(&rounded(unit)),
+    };
+    match bytes.to_u64() {
+        Some(0..1000) => format!("{bytes} bytes"),
+        Some(1000..1_000_000) => format!("{} kB", thousands(1000)),
+        Some(1_000_000..1_000_000_000) => format!("{} MB", thousands(1_000_000)),
+        _ => format!("{} GB", thousands(1_000_000_000)),
+    }
+}
+
 /// A sequence's numbers as they are shown.
 pub fn shown(x: &Sequence) -> Vec<Vec<String>> {
     x.iter().map(|token| token.iter().map(short).collect()).collect()

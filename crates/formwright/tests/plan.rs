@@ -7,7 +7,8 @@ use formwright::construct::yun::Options;
 use formwright::exact::{Int, Rat};
 use formwright::lower::Format;
 use formwright::network::{Precision, Realisation};
-use formwright::plan::{Candidate, Way, compile_first, plan};
+use formwright::plan::{Candidate, Rows, Way, compile_first, plan, sized_up, take_first};
+use formwright::target::catalogue;
 use support::expression;
 
 fn request(text: &str, tokens: usize, eps: Rat, norm: &str) -> Request {
@@ -119,4 +120,68 @@ fn on_integers_a_lattice_with_positions_is_certified_point_by_point() {
     assert!(certified.budget.bound > 0.0 && model.domain_name() == "{0, …, 2}^(1×3)");
     let measured = model.measured().expect("a run").expect("floats");
     assert!(measured.exhaustive && measured.points == 27 && measured.value <= certified.budget.bound);
+}
+
+/// What is left to the plan, in any arithmetic.
+fn open(text: &str, tokens: usize, eps: Rat, norm: &str) -> Request {
+    let arithmetic = Arithmetic::Auto(Format::literal(Precision::F64));
+    Request { construction: None, arithmetic, ..request(text, tokens, eps, norm) }
+}
+
+/// A lattice network of ten integers at eight tokens has 10^8 cells, and codes that take minutes to find; a circuit serves.
+#[test]
+fn rows_that_cannot_win_are_not_looked_at() {
+    let source = catalogue::find("histogram").expect("a name").expect("a target");
+    let request = Request { source, tolerance: Tolerance::default(), ..open("x", 8, Rat::ONE, "sup") };
+    let mut told = Vec::new();
+    let plan = sized_up(&request, Rows::Needed, &mut |row| told.push(row.name())).expect("a plan");
+    assert_eq!(told, ["circuit --trade width, f32", "circuit --trade depth, f32", "circuit --trade depth, f64"]);
+    assert!(plan.chosen().is_some_and(|row| row.name() == told[0]));
+    let reason = |name: &str| {
+        let row = plan.left_out.iter().find(|row| row.name() == name).unwrap_or_else(|| panic!("{name}"));
+        row.reason.to_string()
+    };
+    assert!(reason("sum-code, f32").starts_with("it takes at least 4.1 MB"), "{}", reason("sum-code, f32"));
+    assert!(reason("yun --positional, f64").starts_with("it takes at least 83 GB"));
+    assert!(reason("sum-code, exact").starts_with("floats serve"));
+    assert!(reason("circuit --trade width, f64").starts_with("in f32 they serve"));
+    assert_eq!(plan.candidates.len() + plan.left_out.len(), 16, "every row is told of");
+}
+
+/// Grids are not searched for where all that are smaller than a circuit miss the tolerance.
+#[test]
+fn a_grid_is_looked_for_only_where_it_may_be_smaller() {
+    let request = open("(x - mean(x)) / sqrt(var(x) + 1/100)", 4, Rat::new(1, 10), "l2");
+    let mut told = Vec::new();
+    let plan = sized_up(&request, Rows::Needed, &mut |row| told.push(row.way.family())).expect("a plan");
+    assert_eq!(told, ["circuit"; 2], "{told:?}");
+    assert!(plan.left_out.iter().any(|row| row.reason.headline().contains("cells a side at most")), "{plan:?}");
+}
+
+/// Bytes decide: two trades in single precision serve, and the smaller one in double is less than half of both.
+#[test]
+fn double_precision_is_taken_where_it_takes_fewer_bytes() {
+    let request = open("(x - mean(x)) / sqrt(var(x) + 1/100)", 5, Rat::new(1, 1000), "sup");
+    let taken = take_first(&request).expect("a model");
+    let bytes = |parameters: &Int, each: usize| parameters * Int::from(each);
+    assert_eq!(taken.model.precision(), "f64");
+    let other = taken.other.expect("single precision serves as well");
+    assert_eq!(other.way.precision(), "f32");
+    assert_eq!(other.bytes, bytes(&other.parameters, 4));
+    assert!(bytes(&taken.model.size().parameters, 8) < other.bytes, "{other:?}");
+    // Named, it is the same.
+    let named = compile(&Request { construction: Some(Construction::Circuit), ..request }).expect("a circuit");
+    assert_eq!(named.float(), taken.model.float());
+}
+
+/// Who gets a lattice network where a circuit was to be had is told why.
+#[test]
+fn a_fallback_says_why_it_is_no_circuit() {
+    let taken =
+        take_first(&open("sort(x) on integers 0..3", 3, Rat::new(1, Int::from(10).pow(15)), "sup")).expect("a model");
+    assert!(taken.model.circuit().is_none());
+    let reason = taken.no_circuit.expect("a reason");
+    assert!(reason.headline().starts_with("the tolerance 0.000000000000001 is not met"), "{reason}");
+    let taken = take_first(&open("sort(x) on integers 0..3", 3, Rat::new(1, 100), "sup")).expect("a model");
+    assert!(taken.no_circuit.is_none() && taken.model.circuit().is_some());
 }

@@ -20,20 +20,24 @@ use crate::lower::Lowering;
 
 /// The certified `L^p` distance between the target and the float network, as it is executed.
 pub fn bound(question: Question<'_>, lowering: &Lowering, norm: &Norm) -> Result<Budget> {
-    let losses = &lowering.losses;
-    let value = Interval::from(&lowering.options.tuning.offset);
-    let stray = if losses.ties_cleared { 0.0 } else { losses.height };
-    let mut budget = bound_around(question, Unserved { value, stray }, norm)?;
+    let mut budget = bound_around(question, unserved(lowering), norm)?;
     if budget.method == Method::Uniform && !question.target.is_rational() {
         return Err(Error::declined("values that are not rational are certified cell by cell only")
             .note("limit", format!("{MOST_CELLS} cells; this grid has {}", question.grid.points()))
             .note("try", "a larger --eps, or a coarser --resolution"));
     }
-    for term in self::losses(question, lowering, norm) {
+    for term in losses(question, lowering, norm) {
         budget.bound = add_up(budget.bound, term.bound);
         budget.terms.push(term);
     }
     Ok(budget)
+}
+
+/// What it gives on cells that it does not serve.
+pub fn unserved(lowering: &Lowering) -> Unserved {
+    let losses = &lowering.losses;
+    let stray = if losses.ties_cleared { 0.0 } else { losses.height };
+    Unserved { value: Interval::from(&lowering.options.tuning.offset), stray }
 }
 
 /// What the lowering alone loses: these terms grow with the grid.

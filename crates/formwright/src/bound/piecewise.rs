@@ -129,6 +129,35 @@ pub fn bound_around(question: Question<'_>, unserved: Unserved, norm: &Norm) -> 
     })
 }
 
+/// Whether the bound of [`bound_around`] is above `eps`, as a few cells show where all have too much: a sum of what is not negative is at least each part
+/// of it. Cells are looked at in strides, so that all parts of the box are met early.
+pub fn exceeds(question: Question<'_>, unserved: Unserved, norm: &Norm, eps: &Rat) -> Result<bool> {
+    let inputs = question.grid.tokens() * question.grid.dims();
+    let cells = question.grid.points().to_u64().filter(|cells| *cells <= MOST_CELLS && inputs <= MOST_INPUTS);
+    let (Norm::Lp(p), Some(cells), false) = (norm, cells, question.target.is_discrete()) else {
+        return Ok(!bound_around(question, unserved, norm)?.meets(eps));
+    };
+    let (exponent, cutter) = (Exponent::new(p), Cutter::new(question.grid));
+    let allowed = exponent.power(Interval::from(eps).hi());
+    let stride = (cells * 5 / 8 + 1..).find(|stride| gcd(*stride, cells) == 1).unwrap_or(1);
+    let mut sum = Interval::ZERO;
+    for step in 0..cells {
+        let (served, other) = one_cell(question, unserved, &exponent, &cutter, step * stride % cells)?;
+        if served.is_infinite() || other.is_infinite() {
+            return Ok(true);
+        }
+        sum = sum + Interval::point(served) + Interval::point(other);
+        if (sum * Interval::point(cutter.volume)).lo() > allowed {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+fn gcd(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
 /// On integers every point is the centre of a cell, where the exact network equals the target if it serves the cell.
 fn on_integers(question: Question<'_>) -> Result<Budget> {
     if !question.positional {
@@ -286,5 +315,33 @@ impl Cutter {
 
     fn centre(&self, point: &[Vec<u64>]) -> Cube {
         self.boxes(point, |(_, middle)| *middle)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::target::Source;
+
+    /// A few cells say the same as all of them, on either side of the bound and next to it.
+    #[test]
+    fn a_part_of_the_cells_exceeds_only_what_all_exceed() {
+        for (text, tokens, norm) in [("x * mean(x)", 2, "l2"), ("exp(x) - max(x)", 2, "l1"), ("x^2", 3, "lp:3/2")] {
+            let norm: Norm = norm.parse().expect("a norm");
+            let target = Source::expression("t", text).and_then(|source| source.target(1)).expect("a target");
+            for (resolution, positional) in [(2, true), (3, true), (4, false), (7, false)] {
+                let grid = Grid::unit(tokens, 1, resolution).expect("a grid");
+                let question = Question { target: &target, grid: &grid, positional, lipschitz: None };
+                let bound = Rat::from_f64(bound(question, &norm).expect("a bound").bound).expect("finite");
+                let exceeds =
+                    |share: Rat| exceeds(question, Unserved::ZERO, &norm, &(&bound * &share)).expect("an answer");
+                for share in [Rat::new(1, 100), Rat::new(1, 2), Rat::new(999_999, 1_000_000)] {
+                    assert!(exceeds(share.clone()), "{text} {resolution}: {share}");
+                }
+                for share in [Rat::ONE, Rat::new(1_000_001, 1_000_000), Rat::from(100)] {
+                    assert!(!exceeds(share.clone()), "{text} {resolution}: {share}");
+                }
+            }
+        }
     }
 }

@@ -141,9 +141,21 @@ fn compile_in(request: &Request, format: Option<Format>) -> Result<Model> {
         Some(_) => shape,
         None => smallest_grid(&tolerance, &request.options, &target, &shape, format)?,
     };
-    let built = build(&grid, &target, &request.options, format);
+    on_grid(request, &request.options, format, (target, grid), assumptions)
+}
+
+/// The model on a grid that is known to serve, or was asked for.
+pub(crate) fn on_grid(
+    request: &Request,
+    options: &Options,
+    format: Option<Format>,
+    (target, grid): (Arc<Target>, Grid),
+    assumptions: Vec<String>,
+) -> Result<Model> {
+    let tolerance = request.lattice_tolerance();
+    let built = build(&grid, &target, options, format);
     let lattice = built.map_err(|error| too_wide(error, &tolerance, format, &grid))?;
-    let model = Model::new(source.clone(), target, grid, assumptions, tolerance, lattice.into());
+    let model = Model::new(request.source.clone(), target, grid, assumptions, tolerance, lattice.into());
     model.check_tolerance()?;
     Ok(model)
 }

@@ -16,7 +16,7 @@ use crate::exact::{Int, Rat};
 use crate::interval::Interval;
 use crate::lattice::Grid;
 use crate::lattice::codes::Code;
-use crate::lower::sum_code::{Outside, SumCodeLowering, check_fit};
+use crate::lower::sum_code::{Outside, SumCodeLowering, check_fit, fitting};
 use crate::lower::{Hidden, Temperature};
 use crate::network::{FloatNetwork, Network, Precision, Realisation, Sequence};
 use crate::target::Target;
@@ -125,6 +125,17 @@ fn compile_in(request: &Request, options: &Options, precision: Option<Precision>
         None => smallest_grid(&tolerance, options, &target, &shape, precision)?,
     };
     let built = build(&grid, &target, options, precision)?;
+    model(request, (target, grid), assumptions, built)
+}
+
+/// The model of a sum of codes that was built for a request.
+pub(crate) fn model(
+    request: &Request,
+    (target, grid): (Arc<Target>, Grid),
+    assumptions: Vec<String>,
+    built: SumCoded,
+) -> Result<Model> {
+    let tolerance = request.lattice_tolerance();
     let model = Model::new(request.source.clone(), target, grid, assumptions, tolerance, built.into());
     model.check_tolerance()?;
     Ok(model)
@@ -217,14 +228,24 @@ pub(crate) fn grid_for(
     let fits = |side: u64| {
         let Ok(grid) = shape.with_resolution(side) else { return false };
         in_reach(&grid, options, precision)
-            && Parts::new(&grid, target, options, true)
-                .is_ok_and(|parts| precision.is_none_or(|precision| check_fit(&parts, precision).is_ok()))
+            && match precision {
+                None => Parts::new(&grid, target, options, true).is_ok(),
+                Some(precision) => {
+                    fitting(&grid, target, options, precision).is_ok_and(|parts| check_fit(&parts, precision).is_ok())
+                }
+            }
     };
     let first = shape.with_resolution(2)?;
     if !fits(2) {
         // Say why.
-        let parts = Parts::new(&first, target, options, true)?;
-        precision.map_or(Ok(()), |precision| check_fit(&parts, precision).map(|_| ()))?;
+        let parts = match precision {
+            None => Parts::new(&first, target, options, true)?,
+            Some(precision) => {
+                let parts = fitting(&first, target, options, precision)?;
+                check_fit(&parts, precision)?;
+                parts
+            }
+        };
         parts.nodes.check_count()?;
         return Err(Error::declined("the coarsest grid has too many ids").note("try", "fewer --tokens or --dims"));
     }

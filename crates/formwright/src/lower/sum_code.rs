@@ -35,6 +35,7 @@ use super::realise::{Loss, realise};
 use super::to_float::{self, gamma};
 use super::values_on_grid::{Gridded, on_grid};
 use super::{Assembly, MOST_LAYERS, Margins, check_box, embedding_shift};
+use crate::bound::resolution;
 use crate::construct::sumcode::{Family, Options, Parts, Values};
 use crate::error::{Error, Result};
 use crate::exact::{Int, Rat};
@@ -90,10 +91,7 @@ pub fn check_fit(parts: &Parts, precision: Precision) -> Result<BinaryQuantiser>
     let room = Rat::from(2).pow(precision.digits());
     let spare = if parts.options.values == Values::Layered { 4 } else { 0 };
     let bits = parts.id_bits().max(nodes.largest_sum().bits());
-    let ways_out = match precision {
-        Precision::F32 => "--precision f64, or a coarser --resolution",
-        Precision::F64 => "a coarser --resolution, or --precision exact",
-    };
+    let ways_out = ways_out(precision);
     if bits + spare > precision.digits() {
         let error = Error::declined(format!("the ids of this network have {bits} bits and do not fit {precision}"))
             .note("grid", format!("{} cells a side, {} columns", grid.resolution(), grid.columns()));
@@ -124,6 +122,36 @@ pub fn check_fit(parts: &Parts, precision: Precision) -> Result<BinaryQuantiser>
         Error::declined(format!("{} cells a side do not fit the quantiser in {precision}", grid.resolution()))
             .note("try", ways_out)
     })
+}
+
+/// The parts whose ids fit a format; declined as soon as a code is too large, before the others are looked for.
+///
+/// Ids are below `S·n·max Φ + S` with `S = max Φ + 1`, or ranks, where the sums have to fit.
+pub fn fitting(grid: &Grid, target: &Arc<Target>, options: &Options, precision: Precision) -> Result<Parts> {
+    let (n, room) = (Int::from(grid.tokens()), Int::ONE << precision.digits());
+    let fits = |code: u64| {
+        let code = Int::from(code);
+        let largest = if options.values == Values::Rank { &n * &code } else { (&code + Int::ONE) * &n * &code + code };
+        largest < room
+    };
+    let most = resolution::last(1, 1 << precision.digits(), fits).unwrap_or(1);
+    let codes = options.code()?.codes_up_to(grid.tokens(), &grid.columns(), most)?;
+    let codes = codes.ok_or_else(|| {
+        let digits = precision.digits();
+        Error::declined(format!("the ids of this network have more than {digits} bits and do not fit {precision}"))
+            .note("grid", format!("{} cells a side, {} columns", grid.resolution(), grid.columns()))
+            .note("reason", format!("a code is above {most}, and ids are about {} times its square", grid.tokens()))
+            .note("try", ways_out(precision))
+    })?;
+    Ok(Parts::of(grid, target, options, true, codes))
+}
+
+/// What to do where something does not fit.
+fn ways_out(precision: Precision) -> &'static str {
+    match precision {
+        Precision::F32 => "--precision f64, or a coarser --resolution",
+        Precision::F64 => "a coarser --resolution, or --precision exact",
+    }
 }
 
 /// Whether the head gives the exact sum of codes, in any order.
@@ -189,7 +217,7 @@ fn check_shares(parts: &Parts, precision: Precision) -> Result<()> {
 impl SumCodeLowering {
     /// The numbers of a float network, and its losses.
     pub fn derive(grid: &Grid, target: &Arc<Target>, options: &Options, precision: Precision) -> Result<Self> {
-        let parts = Parts::new(grid, target, options, true)?;
+        let parts = fitting(grid, target, options, precision)?;
         let quantiser = check_fit(&parts, precision)?;
         parts.nodes.check_count()?;
         let (low, high) = target.range_near(grid.tokens())?;
@@ -388,4 +416,39 @@ fn height(
         worst = worst.max(exact(&left.max(right)));
     }
     (exact(spread) + exact(&gridded.loss) + gamma(units) * worst).hi()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::target::Source;
+
+    /// What is declined while codes are looked for has ids that do not fit, and nothing else is.
+    #[test]
+    fn a_code_is_given_up_exactly_where_its_ids_do_not_fit() {
+        let target = Arc::new(Source::expression("t", "x").and_then(|source| source.target(1)).expect("a target"));
+        let (mut declined, mut built) = (0, 0);
+        for values in [Values::OneBlock, Values::Rank] {
+            for (tokens, most) in [(2, 70), (3, 20), (4, 8), (5, 6), (6, 4)] {
+                for resolution in 2..=most {
+                    let grid = Grid::unit(tokens, 1, resolution).expect("a grid");
+                    let options = Options { values, ..Options::of(Family::SumCode) };
+                    let parts = Parts::new(&grid, &target, &options, true).expect("a code");
+                    let largest =
+                        if values == Values::Rank { parts.nodes.largest_sum() } else { parts.nodes.largest() };
+                    for precision in [Precision::F32, Precision::F64] {
+                        let found = fitting(&grid, &target, &options, precision);
+                        let fits = largest.bits() <= precision.digits();
+                        assert_eq!(found.is_ok(), fits, "{tokens} tokens, {resolution} cells, {values}, {precision}");
+                        match found {
+                            Ok(found) => assert_eq!(found.nodes.codes, parts.nodes.codes),
+                            Err(error) => assert!(error.headline().contains("do not fit"), "{error}"),
+                        }
+                        (declined, built) = (declined + usize::from(!fits), built + usize::from(fits));
+                    }
+                }
+            }
+        }
+        assert!(declined > 10 && built > 100, "{declined} declined, {built} built");
+    }
 }

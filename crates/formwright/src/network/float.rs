@@ -57,6 +57,14 @@ impl Precision {
         }
     }
 
+    /// The bytes of a number.
+    pub fn bytes(self) -> usize {
+        match self {
+            Self::F32 => 4,
+            Self::F64 => 8,
+        }
+    }
+
     /// The name on the command line and in files.
     pub fn name(self) -> &'static str {
         match self {

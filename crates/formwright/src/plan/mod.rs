@@ -3,10 +3,14 @@
 //! Lattice networks are sized up by formulas, before anything is built. A circuit is compiled, which is quick; what comes of it is kept, and
 //! built if it is chosen.
 //!
+//! Rows are looked at in the order of what they weigh at least (`least.rs`), and no more of them than it takes to know the smallest that serves: what
+//! cannot win is left out, with the reason. [`plan`] looks at all of them.
+//!
 //! Beside the sizes of lattice networks stand the counts of section 5.4 of Yun et al. 2020: any method that approximates by cells has to
 //! remember one number for each output entry and cell, `d n N^{dn} / n!` for equivariant functions and `d n N^{dn}` for all; a residual
 //! network (Lin & Jegelka 2018) needs the order of `d n N^{dn}` parameters.
 
+mod least;
 mod sums;
 
 use std::sync::Arc;
@@ -17,8 +21,10 @@ use crate::bound::baseline::baseline;
 use crate::bound::piecewise::{Question, bound};
 use crate::bound::resolution::Found;
 use crate::bound::{Baseline, Budget, Norm, lowered};
-use crate::compile::lattice::{assumptions, build, check_attention, coarsest, domain_name, grid_for, not_met};
-use crate::compile::{Arithmetic, Circuit, Construction, Lowered, Model, Proof, Request, circuit, compile};
+use crate::compile::lattice::{self, assumptions, build, check_attention, coarsest, domain_name, grid_for, not_met};
+use crate::compile::{
+    Arithmetic, Circuit, Construction, Lowered, Model, Proof, Request, SumCoded, circuit, compile, sum_code,
+};
 use crate::construct::circuit::Trade;
 use crate::construct::sumcode;
 use crate::construct::sumformer::continuous::{Basis, Continuous};
@@ -28,7 +34,10 @@ use crate::exact::{Int, Rat};
 use crate::lattice::Grid;
 use crate::lower::{self, Format, Hidden, Lowering};
 use crate::network::{Precision, Realisation, Size};
-use crate::target::Target;
+use crate::target::{Symmetry, Target};
+use crate::words::{kilobytes, short_int};
+
+use least::{Afar, weight};
 
 /// One way to build a target.
 #[derive(Clone, Debug)]
@@ -92,7 +101,7 @@ pub struct Sketch {
     /// What is assumed and not proved.
     pub assumptions: Vec<String>,
     /// What keeps it from meeting the tolerance.
-    pub why_not: Option<String>,
+    pub why_not: Option<Error>,
     /// What only one family has.
     pub more: More,
 }
@@ -117,6 +126,8 @@ pub struct Cells {
     pub to_remember: Int,
     /// The parameters of a residual network, up to a constant.
     pub residual_network: Int,
+    /// A sum of codes, which had to be built.
+    built: Option<Arc<SumCoded>>,
 }
 
 impl Way {
@@ -170,6 +181,15 @@ impl Way {
         self.floats().map_or(2, |precision| precision as usize)
     }
 
+    /// Whether it tells tokens apart by their place, as far as that is known before it is built.
+    fn positional(&self) -> Option<bool> {
+        match self {
+            Self::Yun { positional, .. } => Some(*positional),
+            Self::SumCode { options, .. } => Some(options.positional),
+            Self::Circuit { .. } | Self::Sumformer { .. } => None,
+        }
+    }
+
     /// Whether it is made of gates.
     fn is_circuit(&self) -> bool {
         matches!(self, Self::Circuit { .. } | Self::Sumformer { .. })
@@ -182,6 +202,11 @@ impl Way {
             Self::SumCode { options, .. } => options.attention != Realisation::Softmax,
             Self::Yun { .. } => false,
         }
+    }
+
+    /// Construction and precision.
+    pub fn name(&self) -> String {
+        format!("{}, {}", self.construction(), self.precision())
     }
 
     /// `f32`, `f64` or `exact`.
@@ -209,7 +234,7 @@ fn behind(attention: Realisation) -> String {
 impl Candidate {
     /// Construction and precision.
     pub fn name(&self) -> String {
-        format!("{}, {}", self.way.construction(), self.way.precision())
+        self.way.name()
     }
 
     /// Whether it can be had and meets the tolerance.
@@ -217,23 +242,48 @@ impl Candidate {
         self.outcome.as_ref().is_ok_and(|sketch| sketch.why_not.is_none())
     }
 
-    /// Whether it tells tokens apart by their place, as far as that is known.
-    fn positional(&self) -> Option<bool> {
-        match (&self.way, &self.outcome) {
-            (Way::Yun { positional, .. }, _) => Some(*positional),
-            (Way::SumCode { options, .. }, _) => Some(options.positional),
-            (_, Ok(Sketch { more: More::Circuit(circuit), .. })) => Some(circuit.network.positions.is_some()),
-            (Way::Circuit { .. } | Way::Sumformer { .. }, _) => None,
+    /// Why it does not serve, if it does not.
+    pub fn reason(&self) -> Option<&Error> {
+        self.outcome.as_ref().map_or_else(Some, |sketch| sketch.why_not.as_ref())
+    }
+
+    /// The gates and heads of a circuit.
+    fn gates(&self) -> Option<usize> {
+        match &self.outcome.as_ref().ok()?.more {
+            More::Circuit(circuit) => Some(circuit.proof()?.gates.len()),
+            More::Cells(_) => None,
         }
     }
 
-    /// What candidates are sorted by. Those that serve: single precision before double, floats before exact numbers, then the fewest
-    /// parameters. Those that do not: the nearest first. Those that are not to be had: those that miss a tolerance first, then lattice
-    /// networks, exact numbers first, whose reason is never a format; but where attention is asked for that only circuits have, these.
+    /// What it weighs, if it is of floats.
+    fn other(&self) -> Option<Other> {
+        let parameters = self.outcome.as_ref().ok()?.size.parameters.clone();
+        Some(Other { way: self.way.clone(), parameters, bytes: self.bytes()? })
+    }
+
+    /// The bytes of its weights; nothing if they are exact numbers, which have no format.
+    pub fn bytes(&self) -> Option<Int> {
+        let sketch = self.outcome.as_ref().ok()?;
+        self.way.floats().map(|precision| weight(&sketch.size.parameters, Some(precision)))
+    }
+
+    /// Whether it tells tokens apart by their place, as far as that is known.
+    fn positional(&self) -> Option<bool> {
+        match &self.outcome {
+            Ok(Sketch { more: More::Circuit(circuit), .. }) => Some(circuit.network.positions.is_some()),
+            _ => self.way.positional(),
+        }
+    }
+
+    /// What candidates are sorted by. Those that serve: floats before exact numbers, then the fewest bytes (of exact numbers: parameters), and of
+    /// equal ones single precision first. Those that do not: the nearest first. Those that are not to be had: those that miss a tolerance first, then
+    /// lattice networks, exact numbers first, whose reason is never a format; but where attention is asked for that only circuits have, these.
     fn rank(&self) -> (u8, usize, f64, Int) {
         let class = self.way.class();
         match &self.outcome {
-            Ok(sketch) if sketch.why_not.is_none() => (0, class, 0.0, sketch.size.parameters.clone()),
+            Ok(sketch) if sketch.why_not.is_none() => {
+                (0, usize::from(self.way.floats().is_none()), 0.0, weight(&sketch.size.parameters, self.way.floats()))
+            }
             Ok(sketch) => (1, 0, sketch.budget.bound, sketch.size.parameters.clone()),
             Err(error) if error.kind() == ErrorKind::Rejected => (2, 2 - class, 0.0, Int::ZERO),
             Err(_) if self.way.is_circuit() => (if self.way.is_realised() { 2 } else { 4 }, 2 - class, 0.0, Int::ZERO),
@@ -277,6 +327,22 @@ impl Cells {
     }
 }
 
+/// A row that was not looked at.
+#[derive(Clone, Debug)]
+pub struct LeftOut {
+    /// Which.
+    pub way: Way,
+    /// Why it could not be the first.
+    pub reason: Error,
+}
+
+impl LeftOut {
+    /// Construction and precision.
+    pub fn name(&self) -> String {
+        self.way.name()
+    }
+}
+
 /// The plan for a request.
 #[derive(Clone, Debug)]
 pub struct Plan {
@@ -284,31 +350,70 @@ pub struct Plan {
     pub eps: Option<Rat>,
     /// The norm.
     pub norm: Norm,
-    /// Every construction, those that meet the tolerance first, then by parameters.
+    /// What was looked at, those that meet the tolerance first, the smallest first.
     pub candidates: Vec<Candidate>,
+    /// What was not, because it could not be the first.
+    pub left_out: Vec<LeftOut>,
     /// The error of the best constant.
     pub baseline: Option<Baseline>,
 }
 
+/// What was built of a plan, and what there is to say of the choice.
+#[derive(Debug)]
+pub struct Taken {
+    /// The model.
+    pub model: Model,
+    /// The smallest row in the other precision that serves as well and was looked at: name, precision and size.
+    pub other: Option<Other>,
+    /// Why it is no circuit, where it is none and might have been one.
+    pub no_circuit: Option<Error>,
+}
+
+/// A row that serves and was not taken.
+#[derive(Clone, Debug)]
+pub struct Other {
+    /// Which.
+    pub way: Way,
+    /// Its parameters,
+    pub parameters: Int,
+    /// and their bytes.
+    pub bytes: Int,
+}
+
 /// Compiles the first row of the plan. If no row meets the tolerance, the error is that of the first row.
 pub fn compile_first(request: &Request) -> Result<Model> {
+    take_first(request).map(|taken| taken.model)
+}
+
+/// The same, and what there is to say of the choice.
+pub fn take_first(request: &Request) -> Result<Taken> {
     let request = with_tolerance(request);
-    let plan = rows(&request, Rows::First)?;
+    let plan = rows(&request, Wanted::First, &mut |_| {})?;
+    let (other, no_circuit) = (plan.other(), plan.no_circuit().cloned());
+    let model = build_first(&request, plan)?;
+    Ok(Taken { model, other, no_circuit })
+}
+
+fn build_first(request: &Request, plan: Plan) -> Result<Model> {
     let all = plan.candidates.len();
     let circuits = || plan.candidates.iter().filter(|candidate| matches!(candidate.way, Way::Circuit { .. }));
     let refused = circuits().find_map(|candidate| candidate.outcome.as_ref().err());
     let refused = refused.filter(|_| circuits().all(|candidate| candidate.outcome.is_err())).cloned();
     // Where nothing can be had, what is wrong with the expression says more than what cells are for; unless it was not looked at.
-    let own = refused.clone().filter(|_| circuit::refusal(&request).is_none());
-    let Some(first) = plan.candidates.into_iter().next() else { return compile(&request) };
+    let own = refused.clone().filter(|_| circuit::refusal(request).is_none());
+    let Some(first) = plan.candidates.into_iter().next() else { return compile(request) };
     let (name, serves, way) = (first.name(), first.serves(), first.way);
+    let on = |resolution: u64| -> Result<(Arc<Target>, Grid)> {
+        let shape = request.shape()?;
+        Ok((Arc::new(request.source.target(shape.dims())?), shape.with_resolution(resolution)?))
+    };
     match (way, first.outcome) {
         (Way::Circuit { .. } | Way::Sumformer { .. }, Ok(Sketch { more: More::Circuit(circuit), .. })) => {
-            match circuit.misses(&request) {
+            match circuit.misses(request) {
                 None => {
                     let shape = request.shape()?;
                     let target = Arc::new(request.source.target(shape.dims())?);
-                    Ok(circuit::model(&request, target, shape, *circuit))
+                    Ok(circuit::model(request, target, shape, *circuit))
                 }
                 Some(error) => Err(error.note_first("nearest", format!("{name}; formwright plan lists all {all}"))),
             }
@@ -318,6 +423,22 @@ pub fn compile_first(request: &Request) -> Result<Model> {
         }
         (Way::Circuit { .. } | Way::Sumformer { .. } | Way::SumCode { .. }, Err(error)) => Err(error),
         (Way::Circuit { .. } | Way::Sumformer { .. }, _) => Err(Error::declined("a circuit was not made")),
+        // What serves was found on a grid: it is built there.
+        (Way::SumCode { options, format }, Ok(Sketch { more: More::Cells(cells), .. })) if serves => {
+            let (target, grid) = on(cells.resolution)?;
+            let assumed = sum_code::assumptions(&grid, &target, &options, request.assume_equivariant)?;
+            let built = match cells.built.map(Arc::try_unwrap) {
+                Some(Ok(built)) => built,
+                _ => sum_code::build(&grid, &target, &options, format.map(|format| format.precision))?,
+            };
+            sum_code::model(request, (target, grid), assumed, built)
+        }
+        (Way::Yun { positional, format, .. }, Ok(Sketch { more: More::Cells(cells), .. })) if serves => {
+            let options = Options { positional, ..request.options.clone() };
+            let (target, grid) = on(cells.resolution)?;
+            let assumed = assumptions(&grid, &target, &options, request.assume_equivariant)?;
+            lattice::on_grid(request, &options, format, (target, grid), assumed)
+        }
         (Way::SumCode { options, format }, Ok(_)) => {
             let arithmetic = format.map_or(Arithmetic::Exact, Arithmetic::Float);
             compile(&Request { construction: Some(Construction::SumCode(options)), arithmetic, ..request.clone() })
@@ -333,7 +454,7 @@ pub fn compile_first(request: &Request) -> Result<Model> {
                     .map_err(|error| error.note_first("nearest", format!("{name}; formwright plan lists all {all}"))),
                 Err(error) => Err(error),
             };
-            match refused.filter(|_| !serves) {
+            match refused {
                 Some(refused) => compiled.map_err(|error| error.note("circuit", refused.headline())),
                 None => compiled,
             }
@@ -352,19 +473,37 @@ fn with_tolerance(request: &Request) -> Request {
 
 /// Sizes up every construction for a request.
 pub fn plan(request: &Request) -> Result<Plan> {
-    rows(&with_tolerance(request), Rows::All)
+    sized_up(request, Rows::All, &mut |_| {})
 }
 
 /// Which rows of a plan are wanted.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Rows {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rows {
+    /// Every one.
     All,
-    /// Those that may be the first: a lattice network's grid takes long to find, and where a circuit serves, all but the formats up to its
-    /// own come behind it.
+    /// As many as it takes to know the first.
+    Needed,
+}
+
+/// Sizes up the rows that are wanted, and tells each as soon as it is there.
+pub fn sized_up(request: &Request, wanted: Rows, told: &mut dyn FnMut(&Candidate)) -> Result<Plan> {
+    let request = with_tolerance(request);
+    let wanted = if wanted == Rows::All { Wanted::All } else { Wanted::Needed };
+    let mut plan = rows(&request, wanted, told)?;
+    let shape = request.shape()?;
+    plan.baseline = baseline(&request.source.target(shape.dims())?, &shape, &plan.norm);
+    Ok(plan)
+}
+
+/// What is wanted of a plan: its rows, or nothing but the first, where what is left out need not be told.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Wanted {
+    All,
+    Needed,
     First,
 }
 
-fn rows(request: &Request, wanted: Rows) -> Result<Plan> {
+fn rows(request: &Request, wanted: Wanted, told: &mut dyn FnMut(&Candidate)) -> Result<Plan> {
     let shape = request.shape()?;
     let target = Arc::new(request.source.target(shape.dims())?);
     let eps = request.tolerance.eps.clone();
@@ -372,114 +511,318 @@ fn rows(request: &Request, wanted: Rows) -> Result<Plan> {
     let asked = request.tolerance.norm.clone();
     let float = eps.is_none() && request.arithmetic != Arithmetic::Exact && !target.is_discrete();
     let norm = asked.unwrap_or_else(|| if float { Norm::Lp(Rat::from(2)) } else { Norm::Sup });
-    let mut candidates: Vec<Candidate> = Vec::new();
-    if matches!(request.construction, None | Some(Construction::Circuit)) {
-        candidates.extend(circuits(request, &shape, &target, None));
-    }
-    candidates.extend(sumformers(request, &shape, &target));
-    if !matches!(request.construction, Some(Construction::Circuit | Construction::Sumformer(_))) {
-        let served =
-            candidates.iter().filter(|candidate| candidate.serves()).map(|candidate| candidate.way.class()).min();
-        let behind = |format: Option<Format>| {
-            let class = Way::Yun { positional: false, sparse: None, format }.class();
-            wanted == Rows::First && served.is_some_and(|served| served < class)
-        };
-        for format in request.arithmetic.choices().into_iter().filter(|format| !behind(*format)) {
-            if matches!(request.construction, None | Some(Construction::Yun)) {
-                let sparse =
-                    request.options.sparse.as_ref().map(|sparse| format!("sparse:{}", sparse.pattern().name()));
-                let sparse: Option<Arc<str>> = sparse.map(Arc::from);
-                // A pattern goes with positions.
-                for positional in [false, true].into_iter().filter(|positional| *positional || sparse.is_none()) {
-                    let outcome = sketch(request, &shape, &target, positional, format, &norm, eps.as_ref());
-                    candidates
-                        .push(Candidate { way: Way::Yun { positional, sparse: sparse.clone(), format }, outcome });
-                }
-            }
-            for options in sums::to_look_at(request, &shape, &target, &norm) {
-                let candidate = |options: sumcode::Options| {
-                    let outcome = sums::sketch(request, &shape, &target, &options, format, &norm, eps.as_ref());
-                    Candidate { way: Way::SumCode { options, format }, outcome }
-                };
-                let plain = candidate(options);
-                // In floats a staircase loses fewer digits than interpolation, for twice the hidden units.
-                let open = request.construction.is_none() && format.is_some() && !plain.serves();
-                let steep = open.then(|| candidate(sumcode::Options { values: sumcode::Values::Staircase, ..options }));
-                candidates.push(steep.filter(Candidate::serves).unwrap_or(plain));
+    let planner = Planner { request, shape: &shape, target: &target, norm: &norm, eps: eps.as_ref() };
+    let (mut looked_at, mut left_out): (Vec<(usize, Candidate)>, Vec<(usize, LeftOut)>) = (Vec::new(), Vec::new());
+    let mut look_at = |ways: Vec<Way>, form: Option<&Continuous>, looked_at: &mut Vec<(usize, Candidate)>| {
+        let before = looked_at.len() + left_out.len();
+        let row = |(place, way)| Waiting { least: planner.afar().least(&way), place: before + place, way };
+        let mut waiting: Vec<Waiting> = ways.into_iter().enumerate().map(row).collect();
+        waiting.sort_by(|a, b| a.order().cmp(&b.order()));
+        for row in waiting {
+            let reason = match wanted {
+                Wanted::All => None,
+                Wanted::Needed | Wanted::First => planner.cannot_be_first(&row, looked_at, form),
+            };
+            if let Some(reason) = reason {
+                left_out.push((row.place, LeftOut { way: row.way, reason }));
+            } else if let Some(candidate) = planner.look(row.way, form) {
+                told(&candidate);
+                looked_at.push((row.place, candidate));
             }
         }
+    };
+    look_at(planner.circuits(), None, &mut looked_at);
+    // Fewer gates than one there are not.
+    let least =
+        looked_at.iter().any(|(_, candidate)| candidate.serves() && candidate.gates().is_some_and(|gates| gates < 2));
+    if wanted != Wanted::First || !least {
+        let (sumformers, form) = planner.sumformers();
+        look_at(sumformers, form.as_ref(), &mut looked_at);
     }
-    candidates.sort_by(|a, b| {
-        let (a, b) = (a.rank(), b.rank());
-        (a.0, a.1).cmp(&(b.0, b.1)).then(a.2.total_cmp(&b.2)).then(a.3.cmp(&b.3))
-    });
+    if wanted != Wanted::First || !planner.no_lattice_wins(&looked_at) {
+        look_at(planner.lattices(), None, &mut looked_at);
+    }
+    let first = |a: &(usize, Candidate), b: &(usize, Candidate)| {
+        let (x, y) = (a.1.rank(), b.1.rank());
+        (x.0, x.1)
+            .cmp(&(y.0, y.1))
+            .then(x.2.total_cmp(&y.2))
+            .then(x.3.cmp(&y.3))
+            .then(a.1.way.class().cmp(&b.1.way.class()))
+            .then(a.0.cmp(&b.0))
+    };
+    looked_at.sort_by(first);
+    left_out.sort_by_key(|(place, _)| *place);
+    let candidates: Vec<Candidate> = looked_at.into_iter().map(|(_, candidate)| candidate).collect();
     // A malformed request is malformed for every construction.
     if let Some(Err(error)) = candidates.first().map(|candidate| &candidate.outcome)
         && error.kind() == ErrorKind::Input
     {
         return Err(error.clone());
     }
-    let baseline = (wanted == Rows::All).then(|| baseline(&target, &shape, &norm)).flatten();
-    Ok(Plan { eps, norm, candidates, baseline })
+    let left_out = left_out.into_iter().map(|(_, row)| row).collect();
+    Ok(Plan { eps, norm, candidates, left_out, baseline: None })
 }
 
-/// Every circuit of the target's expression, or of its normal form: compiled, since that is what it takes to know its size.
-fn circuits(request: &Request, shape: &Grid, target: &Arc<Target>, form: Option<&Continuous>) -> Vec<Candidate> {
-    let way = |precision, trade| match form {
-        Some(form) => Way::Sumformer { precision, trade, basis: Some(form.basis), attention: request.attention },
-        None => Way::Circuit { precision, trade, attention: request.attention },
-    };
-    let refusal = circuit::refusal(request);
-    let mut candidates = Vec::new();
-    for precision in request.arithmetic.choices().into_iter().map(|format| format.map(|format| format.precision)) {
-        if let Some(error) = &refusal {
-            candidates.push(Candidate { way: way(precision, None), outcome: Err(error.clone()) });
-            continue;
-        }
-        // Where floats are asked for and exact numbers too, the latter are for lattice networks.
-        let Some(precision) = precision else { continue };
-        for trade in circuit::trades(request) {
-            let compiled = circuit::build(request, target, shape, (precision, trade), form);
-            let outcome = compiled.and_then(|circuit| {
-                let proof = circuit.proof().ok_or_else(|| Error::declined("nothing is proved of this circuit"))?;
-                Ok(Sketch {
-                    size: circuit.network.size(),
-                    budget: proof.budget.clone(),
-                    domain: circuit.domain_name(),
-                    assumptions: proof.budget.assumptions.clone(),
-                    why_not: circuit.misses(request).map(|error| error.to_string()),
-                    more: More::Circuit(Box::new(circuit)),
-                })
-            });
-            candidates.push(Candidate { way: way(Some(precision), Some(trade)), outcome });
-        }
-    }
-    candidates
+/// A row that was not looked at yet.
+struct Waiting {
+    way: Way,
+    /// Its place among all: of equal rows the first is taken.
+    place: usize,
+    /// What it weighs at least.
+    least: Int,
 }
 
-/// Every Sumformer: those that are asked for, and where nothing is, those of equivariant polynomials, which have the target's own values.
-fn sumformers(request: &Request, shape: &Grid, target: &Arc<Target>) -> Vec<Candidate> {
-    let (basis, asked) = match request.construction {
-        Some(Construction::Sumformer(basis)) => (basis, true),
-        None => (Some(Basis::Polynomial), false),
-        Some(_) => return Vec::new(),
-    };
-    if !asked && circuit::refusal(request).is_some() {
-        return Vec::new();
+impl Waiting {
+    /// Floats before exact numbers, then by what they weigh at least; circuits, of which that is not known, first.
+    fn order(&self) -> (bool, &Int, usize) {
+        (self.way.floats().is_none(), &self.least, self.place)
     }
-    match circuit::normal_form(request, target, shape, basis) {
-        Ok(form) if asked => circuits(request, shape, target, Some(&form)),
-        // Without sums it is the target's own circuit; and nobody asked for what cannot be had.
-        Ok(form) if !form.phi.is_empty() => {
-            circuits(request, shape, target, Some(&form)).into_iter().filter(|found| found.outcome.is_ok()).collect()
+}
+
+/// What all rows of a plan are about.
+struct Planner<'a> {
+    request: &'a Request,
+    shape: &'a Grid,
+    target: &'a Arc<Target>,
+    norm: &'a Norm,
+    eps: Option<&'a Rat>,
+}
+
+impl Planner<'_> {
+    fn afar(&self) -> Afar<'_> {
+        let Self { request, shape, target, norm, eps } = *self;
+        Afar { request, shape, target, norm, eps }
+    }
+
+    /// The precisions that are asked for, the first to try first; `None` is exact.
+    fn precisions(&self) -> impl Iterator<Item = Option<Precision>> {
+        self.request.arithmetic.choices().into_iter().map(|format| format.map(|format| format.precision))
+    }
+
+    /// Every circuit of the target's expression: single precision before double.
+    fn circuits(&self) -> Vec<Way> {
+        if !matches!(self.request.construction, None | Some(Construction::Circuit)) {
+            return Vec::new();
         }
-        Err(error) if asked => {
-            let precisions = request.arithmetic.choices().into_iter().map(|format| format.map(|f| f.precision));
-            let attention = request.attention;
-            let way = |precision| Way::Sumformer { precision, trade: None, basis, attention };
-            precisions.map(|precision| Candidate { way: way(precision), outcome: Err(error.clone()) }).collect()
+        let attention = self.request.attention;
+        let ways = |precision| {
+            self.trades(precision).into_iter().map(move |trade| Way::Circuit { precision, trade, attention })
+        };
+        self.precisions().flat_map(ways).collect()
+    }
+
+    /// Every Sumformer, and its normal form.
+    fn sumformers(&self) -> (Vec<Way>, Option<Continuous>) {
+        let attention = self.request.attention;
+        let (Some(basis), form) = self.normal_form() else { return (Vec::new(), None) };
+        let ways = |precision| {
+            // Where there is no normal form, there is nothing to trade.
+            let trades = if form.is_some() { self.trades(precision) } else { vec![None] };
+            trades.into_iter().map(move |trade| Way::Sumformer { precision, trade, basis, attention })
+        };
+        (self.precisions().flat_map(ways).collect(), form)
+    }
+
+    /// Every lattice network.
+    fn lattices(&self) -> Vec<Way> {
+        let Self { request, shape, target, norm, .. } = *self;
+        self.lattices_of(&sums::to_look_at(request, shape, target, norm))
+    }
+
+    fn lattices_of(&self, coded: &[sumcode::Options]) -> Vec<Way> {
+        let request = self.request;
+        let sparse = request.options.sparse.as_ref().map(|sparse| format!("sparse:{}", sparse.pattern().name()));
+        let sparse: Option<Arc<str>> = sparse.map(Arc::from);
+        let mut ways = Vec::new();
+        for format in request.arithmetic.choices() {
+            if matches!(request.construction, None | Some(Construction::Yun)) {
+                // A pattern goes with positions.
+                for positional in [false, true].into_iter().filter(|positional| *positional || sparse.is_none()) {
+                    ways.push(Way::Yun { positional, sparse: sparse.clone(), format });
+                }
+            }
+            ways.extend(coded.iter().map(|options| Way::SumCode { options: *options, format }));
         }
-        _ => Vec::new(),
+        ways
+    }
+
+    /// Whether no lattice network can come before what serves already, by its least size, whatever symmetry the target has: that may take long to say.
+    fn no_lattice_wins(&self, looked_at: &[(usize, Candidate)]) -> bool {
+        let serving = looked_at.iter().map(|(_, candidate)| candidate).filter(|candidate| candidate.serves());
+        let Some(weight) = serving.filter_map(Candidate::bytes).min() else { return false };
+        let afar = self.afar();
+        let any = sums::any(self.request);
+        self.lattices_of(&any)
+            .iter()
+            .filter(|way| way.floats().is_some())
+            .all(|way| afar.is_declined(way) || afar.least(way) >= weight)
+    }
+
+    /// The trades of a circuit in a precision: none if there is no circuit at all. Where floats are asked for and exact numbers too, the latter are for
+    /// lattice networks.
+    fn trades(&self, precision: Option<Precision>) -> Vec<Option<Trade>> {
+        match (circuit::refusal(self.request), precision) {
+            (Some(_), _) => vec![None],
+            (None, Some(_)) => circuit::trades(self.request).into_iter().map(Some).collect(),
+            (None, None) => Vec::new(),
+        }
+    }
+
+    /// Whether there are Sumformers, in which basis, and their normal form: those that are asked for, and where nothing is, those of equivariant
+    /// polynomials, which have the target's own values.
+    fn normal_form(&self) -> (Option<Option<Basis>>, Option<Continuous>) {
+        let normal_form = |basis| circuit::normal_form(self.request, self.target, self.shape, basis);
+        match self.request.construction {
+            Some(Construction::Sumformer(basis)) => {
+                let form = normal_form(basis).ok().filter(|_| circuit::refusal(self.request).is_none());
+                (Some(form.as_ref().map_or(basis, |form| Some(form.basis))), form)
+            }
+            None if circuit::refusal(self.request).is_none() => {
+                // Without sums it is the target's own circuit; and nobody asked for what cannot be had.
+                let form = normal_form(Some(Basis::Polynomial)).ok().filter(|form| !form.phi.is_empty());
+                (form.as_ref().map(|form| Some(form.basis)), form)
+            }
+            _ => (None, None),
+        }
+    }
+
+    /// Looks at a row; nothing comes of one that nobody asked for and that is not to be had.
+    fn look(&self, way: Way, form: Option<&Continuous>) -> Option<Candidate> {
+        let Self { request, shape, target, norm, eps } = *self;
+        let outcome = match &way {
+            Way::Circuit { precision, trade, .. } => self.circuit(*precision, *trade, None),
+            Way::Sumformer { precision, trade, basis, .. } => {
+                let outcome = match form {
+                    Some(form) => self.circuit(*precision, *trade, Some(form)),
+                    None => Err(circuit::refusal(request)
+                        .or_else(|| circuit::normal_form(request, target, shape, *basis).err())
+                        .unwrap_or_else(|| Error::declined("a Sumformer was not made"))),
+                };
+                if request.construction.is_none() && outcome.is_err() {
+                    return None;
+                }
+                outcome
+            }
+            Way::Yun { positional, format, .. } => sketch(request, shape, target, *positional, *format, norm, eps),
+            Way::SumCode { options, format } => {
+                let with = |options: sumcode::Options| {
+                    let outcome = sums::sketch(request, shape, target, &options, *format, norm, eps);
+                    Candidate { way: Way::SumCode { options, format: *format }, outcome }
+                };
+                let plain = with(*options);
+                // In floats a staircase loses fewer digits than interpolation, for twice the hidden units.
+                let open = request.construction.is_none() && format.is_some() && !plain.serves();
+                let steep = open.then(|| with(sumcode::Options { values: sumcode::Values::Staircase, ..*options }));
+                return Some(steep.filter(Candidate::serves).unwrap_or(plain));
+            }
+        };
+        Some(Candidate { way, outcome })
+    }
+
+    /// A circuit of the target's expression, or of its normal form: compiled, since that is what it takes to know its size.
+    fn circuit(&self, precision: Option<Precision>, trade: Option<Trade>, form: Option<&Continuous>) -> Result<Sketch> {
+        let Self { request, shape, target, .. } = *self;
+        if let Some(refusal) = circuit::refusal(request) {
+            return Err(refusal);
+        }
+        let how = precision.zip(trade).ok_or_else(|| Error::declined("a circuit computes in floats"))?;
+        let circuit = circuit::build(request, target, shape, how, form)?;
+        let proof = circuit.proof().ok_or_else(|| Error::declined("nothing is proved of this circuit"))?;
+        Ok(Sketch {
+            size: circuit.network.size(),
+            budget: proof.budget.clone(),
+            domain: circuit.domain_name(),
+            assumptions: proof.budget.assumptions.clone(),
+            why_not: circuit.misses(request),
+            more: More::Circuit(Box::new(circuit)),
+        })
+    }
+
+    /// Why a row need not be looked at, given those that were: it cannot be the smallest that serves.
+    fn cannot_be_first(
+        &self,
+        row: &Waiting,
+        looked_at: &[(usize, Candidate)],
+        form: Option<&Continuous>,
+    ) -> Option<Error> {
+        let Waiting { way, place, least } = row;
+        // What nobody asked for is looked at where it has fewer gates than the circuit that serves.
+        if let (Way::Sumformer { trade, .. }, None, Some(form)) = (way, self.request.construction, form) {
+            let same = |way: &Way| matches!(way, Way::Circuit { trade: other, .. } if other == trade);
+            let served = looked_at.iter().any(|(_, row)| same(&row.way) && row.serves());
+            if let (true, Ok((own, other))) = (served, circuit::gates(self.target, form, self.shape.tokens()))
+                && own <= other
+            {
+                let gates = format!("{own} of the circuit, {other} of the normal form");
+                let headline = "its normal form has no fewer gates than the circuit, which serves";
+                return Some(Error::declined(headline).note("gates", gates));
+            }
+        }
+        if let Some((single, share)) = self.settled_by(way, looked_at) {
+            let (parameters, bytes) = (short_int(&single.parameters), kilobytes(&single.bytes));
+            return Some(
+                Error::declined("in f32 they serve, with so little rounding that twice the bytes buy no finer gates")
+                    .note("f32", format!("{parameters} parameters, {bytes}"))
+                    .note("rounding", format!("{:.2} % of the tolerance", 100.0 * share)),
+            );
+        }
+        let serving = looked_at.iter().filter(|(_, candidate)| candidate.serves());
+        let (first, best) = serving.min_by_key(|(place, candidate)| {
+            let (_, exact, _, weight) = candidate.rank();
+            (exact, weight, candidate.way.class(), *place)
+        })?;
+        let name = best.name();
+        match (way.floats(), best.way.floats()) {
+            (None, Some(_)) => {
+                return Some(
+                    Error::declined("floats serve, and exact numbers are for where they do not")
+                        .note("first", format!("{name}: {}", kilobytes(&best.bytes()?))),
+                );
+            }
+            (Some(_), None) => return None,
+            _ => {}
+        }
+        let weight = best.rank().3;
+        let (has, at_least) = match way.floats() {
+            Some(_) => (kilobytes(&weight), kilobytes(least)),
+            None => {
+                let parameters = |count: &Int| format!("{} parameters", short_int(count));
+                (parameters(&weight), parameters(least))
+            }
+        };
+        if (least, way.class(), place) > (&weight, best.way.class(), first) {
+            return Some(
+                Error::declined(format!("it takes at least {at_least}")).note("first", format!("{name}: {has}")),
+            );
+        }
+        // Whether a theorem applies is quick to say, and says more.
+        let applies = match way {
+            Way::Yun { positional: false, .. } => self.target.symmetry(self.shape) == Symmetry::Proved,
+            Way::Yun { .. } | Way::SumCode { .. } => true,
+            Way::Circuit { .. } | Way::Sumformer { .. } => return None,
+        };
+        let most = self.afar().may_serve(way, &weight).err().filter(|_| applies)?;
+        Some(
+            Error::declined(format!(
+                "with {most} cells a side at most, which is all that {has} hold, the tolerance is missed"
+            ))
+            .note("first", format!("{name}: {has}")),
+        )
+    }
+
+    /// The circuit in single precision by which its counterpart in double is settled, and what rounding takes there.
+    fn settled_by(&self, way: &Way, looked_at: &[(usize, Candidate)]) -> Option<(Other, f64)> {
+        let pair = |way: &Way| match way {
+            Way::Circuit { precision, trade, .. } => Some((*precision, *trade, false)),
+            Way::Sumformer { precision, trade, .. } => Some((*precision, *trade, true)),
+            _ => None,
+        };
+        let (Some(Precision::F64), trade, sums) = pair(way)? else { return None };
+        let single = looked_at.iter().find(|(_, other)| pair(&other.way) == Some((Some(Precision::F32), trade, sums)));
+        let (_, single) = single.filter(|(_, single)| single.serves())?;
+        let More::Circuit(circuit) = &single.outcome.as_ref().ok()?.more else { return None };
+        Some((single.other()?, circuit.settles_double()?))
     }
 }
 
@@ -494,7 +837,7 @@ fn sketch(
 ) -> Result<Sketch> {
     check_attention(request)?;
     let options = Options { positional, ..request.options.clone() };
-    if *norm == Norm::Sup && !target.is_discrete() {
+    if *norm == Norm::Sup && !(target.is_discrete() && positional) {
         // Declined whatever else is wrong: what else is wrong is of no use to anybody.
         bound(Question { target, grid: shape, positional, lipschitz: None }, norm)?;
     }
@@ -544,9 +887,9 @@ fn sketch(
     let to_remember = if positional { all.clone() } else { all.div_rem(&Int::factorial(grid.tokens())).0 };
     assumptions.extend(budget.assumptions.iter().cloned());
     let missed = eps.filter(|eps| !budget.meets(eps));
-    let why_not = missed.map(|eps| not_met(eps, &budget, resolution).to_string());
+    let why_not = missed.map(|eps| not_met(eps, &budget, resolution));
     let id_bits = yun::id_bits(&grid, &options);
-    let more = More::Cells(Cells { resolution, id_bits, to_remember, residual_network: all });
+    let more = More::Cells(Cells { resolution, id_bits, to_remember, residual_network: all, built: None });
     let domain = domain_name(target, &grid, &options, format.map(|format| format.precision));
     Ok(Sketch { size, budget, domain, assumptions, why_not, more })
 }
@@ -557,18 +900,42 @@ impl Plan {
         self.candidates.first().filter(|candidate| candidate.serves())
     }
 
+    /// The smallest row that serves in the other float format than the chosen one's, of those that were looked at.
+    pub fn other(&self) -> Option<Other> {
+        let chosen = self.chosen()?.way.floats()?;
+        let differs = |candidate: &&Candidate| candidate.way.floats().is_some_and(|precision| precision != chosen);
+        self.candidates.iter().filter(|candidate| candidate.serves()).find(differs)?.other()
+    }
+
+    /// Why no circuit is chosen, where something else is: by how much the nearest misses, else why there is none.
+    pub fn no_circuit(&self) -> Option<&Error> {
+        if self.chosen()?.way.is_circuit() {
+            return None;
+        }
+        let circuits = || self.candidates.iter().filter(|candidate| matches!(candidate.way, Way::Circuit { .. }));
+        let missed = circuits().find(|candidate| candidate.outcome.is_ok());
+        // In double precision there is more to be had than in single, and what cannot be made deep may be made wide.
+        let rejected = |error: &&Error| error.kind() == ErrorKind::Rejected;
+        let refused = || circuits().filter_map(Candidate::reason);
+        missed.and_then(Candidate::reason).or_else(|| refused().find(rejected)).or_else(|| {
+            let wide = |candidate: &Candidate| !matches!(candidate.way, Way::Circuit { trade: Some(Trade::Depth), .. });
+            circuits().filter(|candidate| wide(candidate)).find_map(Candidate::reason).or_else(|| refused().next())
+        })
+    }
+
     /// The plan as JSON.
     pub fn to_json(&self) -> Value {
         json!({
             "eps": self.eps,
             "norm": self.norm.to_string(),
             "candidates": self.candidates.iter().map(|candidate| self.row(candidate)).collect::<Vec<_>>(),
-            "chosen": self.chosen().map(identity),
+            "left_out": self.left_out.iter().map(left_out).collect::<Vec<_>>(),
+            "chosen": self.chosen().map(|candidate| identity(&candidate.way, candidate.positional())),
         })
     }
 
     fn row(&self, candidate: &Candidate) -> Value {
-        let mut row = identity(candidate);
+        let mut row = identity(&candidate.way, candidate.positional());
         row["attention"] = json!(candidate.way.attention());
         let more = match &candidate.outcome {
             Ok(sketch) => {
@@ -577,6 +944,7 @@ impl Plan {
                     "meets_tolerance": sketch.why_not.is_none(),
                     "resolution": cells.map(|cells| cells.resolution),
                     "size": sketch.size,
+                    "bytes": candidate.bytes(),
                     "id_bits": cells.map(|cells| cells.id_bits),
                     "error": {
                         "badge": sketch.badge(),
@@ -591,7 +959,7 @@ impl Plan {
                             "within": self.baseline.map(|baseline| baseline.within),
                         },
                     },
-                    "why_not": sketch.why_not,
+                    "why_not": sketch.why_not.as_ref().map(Error::to_string),
                 });
                 match &sketch.more {
                     More::Cells(cells) => {
@@ -611,6 +979,7 @@ impl Plan {
             Err(error) => json!({
                 "meets_tolerance": false,
                 "size": null,
+                "bytes": null,
                 "id_bits": null,
                 "error": null,
                 "why_not": error.to_string(),
@@ -623,14 +992,21 @@ impl Plan {
     }
 }
 
-/// What tells a candidate from the others.
-fn identity(candidate: &Candidate) -> Value {
+fn left_out(LeftOut { way, reason }: &LeftOut) -> Value {
+    let mut row = identity(way, way.positional());
+    row["attention"] = json!(way.attention());
+    row["reason"] = json!(reason.to_string());
+    row
+}
+
+/// What tells a row from the others.
+fn identity(way: &Way, positional: Option<bool>) -> Value {
     let mut identity = json!({
-        "construction": candidate.way.family(),
-        "positional": candidate.positional(),
-        "precision": candidate.way.precision(),
+        "construction": way.family(),
+        "positional": positional,
+        "precision": way.precision(),
     });
-    match &candidate.way {
+    match way {
         Way::Circuit { trade, .. } | Way::Sumformer { trade, .. } => identity["trade"] = json!(trade.map(Trade::name)),
         Way::SumCode { options, .. } => {
             identity["code"] = json!(options.code().map(|code| code.to_string()).ok());
@@ -642,7 +1018,7 @@ fn identity(candidate: &Candidate) -> Value {
             }
         }
     }
-    if let Way::Sumformer { basis, .. } = &candidate.way {
+    if let Way::Sumformer { basis, .. } = way {
         identity["basis"] = json!(basis.map(|basis| basis.to_string()));
     }
     identity

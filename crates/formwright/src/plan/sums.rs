@@ -36,6 +36,19 @@ pub(super) fn to_look_at(request: &Request, shape: &Grid, target: &Target, norm:
     }
 }
 
+/// All that [`to_look_at`] may give.
+pub(super) fn any(request: &Request) -> Vec<sumcode::Options> {
+    match request.construction {
+        Some(Construction::SumCode(asked)) => vec![sum_code::options(request, asked)],
+        Some(_) => Vec::new(),
+        None => {
+            let of = |family| sum_code::options(request, sumcode::Options::of(family));
+            let positional = sumcode::Options { positional: true, ..of(Family::SumCode) };
+            vec![of(Family::SumCode), of(Family::Sumformer), positional]
+        }
+    }
+}
+
 /// One of them.
 pub(super) fn sketch(
     request: &Request,
@@ -74,9 +87,11 @@ pub(super) fn sketch(
     let to_remember = if options.positional { all.clone() } else { all.div_rem(&Int::factorial(grid.tokens())).0 };
     assumptions.extend(budget.assumptions.iter().cloned());
     let missed = eps.filter(|eps| !budget.meets(eps));
-    let why_not = missed.map(|eps| not_met(eps, &budget, resolution).to_string());
-    let more = More::Cells(Cells { resolution, id_bits: built.id_bits, to_remember, residual_network: all });
+    let why_not = missed.map(|eps| not_met(eps, &budget, resolution));
     let size = built.float().map_or_else(|| built.network.size(), FloatNetwork::size);
+    let id_bits = built.id_bits;
+    let built = Some(Arc::new(built));
+    let more = More::Cells(Cells { resolution, id_bits, to_remember, residual_network: all, built });
     let domain = domain_name(target, &grid, &Options::default(), None);
     Ok(Sketch { size, budget, domain, assumptions, why_not, more })
 }

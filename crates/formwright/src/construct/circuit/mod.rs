@@ -143,6 +143,14 @@ pub fn compile(target: &Checked, wish: &Wish) -> Result<Compiled> {
     }
 }
 
+/// How many gates and heads a wide circuit has: known before anything is approximated.
+pub fn gate_count(target: &Checked, tokens: usize) -> Result<usize> {
+    let Translated { graph, outputs, .. } = translate(target, tokens)?;
+    let layout = Layout::new(&graph, &outputs, true)?;
+    let free = |kind: &Kind| matches!(kind, Kind::Input(_) | Kind::Position(_) | Kind::Cases(_) | Kind::Alias { .. });
+    Ok(layout.atoms.iter().filter(|atom| !free(&graph.wires[atom.wire].kind)).count())
+}
+
 /// As few blocks as possible.
 fn wide(target: &Checked, translated: &Translated, wish: &Wish) -> Result<Compiled> {
     let machine = wish.machine();

@@ -37,7 +37,7 @@ use crate::construct::yun::value_range;
 use crate::error::{Error, Result, nearest};
 use crate::exact::{Int, Rat};
 use crate::lattice::Grid;
-use crate::lattice::codes::Code;
+use crate::lattice::codes::{Code, Codes};
 use crate::network::{Affine, Coordinate, FeedForward, Generator, Network, Realisation, Stage};
 use crate::target::Target;
 
@@ -279,6 +279,11 @@ impl Parts {
     /// The parts; `near` holds irrational values as rational numbers near them, for floats.
     pub fn new(grid: &Grid, target: &Arc<Target>, options: &Options, near: bool) -> Result<Self> {
         let codes = options.code()?.codes(grid.tokens(), &grid.columns())?;
+        Ok(Self::of(grid, target, options, near, codes))
+    }
+
+    /// The parts of codes that were found.
+    pub fn of(grid: &Grid, target: &Arc<Target>, options: &Options, near: bool, codes: Codes) -> Self {
         let layout = Layout::new(grid, target, options);
         let Layout { dims, width, .. } = layout;
         let mut read = vec![Rat::ZERO; width];
@@ -309,7 +314,7 @@ impl Parts {
             to: rank,
             nodes: Arc::clone(&nodes),
         });
-        Ok(Self { options: *options, layout, nodes, encode, sum, identify, rank })
+        Self { options: *options, layout, nodes, encode, sum, identify, rank }
     }
 
     /// The value map in layers.

@@ -6,7 +6,8 @@
 //!
 //! Elements are polynomials in `θ` of degree below `n`, `θ = X` modulo a monic polynomial under which `X` has the order `q^n - 1` (tested by the
 //! prime factors of `q^n - 1`). Then the powers of `X` are `q^n - 1` different elements that are not 0, all of them have an inverse, and the
-//! polynomial is irreducible. The first such one in lexicographic order is taken, and `θ, θ², …` are walked until `D` of the `θ + a` have been met:
+//! polynomial is irreducible. The first such one in lexicographic order is taken (of those whose constant term can be: the norm of a generator,
+//! `θ^{(q^n-1)/(q-1)}`, generates `GF(q)*`, and it is the constant term up to sign, so that most polynomials need no other test), and `θ, θ², …` are walked until `D` of the `θ + a` have been met:
 //! the codes come out in increasing order, from `θ = θ^1` on.
 
 use crate::error::{Error, Result};
@@ -71,7 +72,21 @@ fn prime_factors(mut number: u64) -> Vec<u64> {
     factors
 }
 
-pub(super) fn codes(tokens: usize, ids: u64, q: u64) -> Result<Vec<Int>> {
+/// `base^exponent` modulo `q`, which is below 2^32.
+fn power(base: u64, mut exponent: u64, q: u64) -> u64 {
+    let (mut result, mut square) = (1 % q, base % q);
+    while exponent > 0 {
+        if exponent & 1 == 1 {
+            result = result * square % q;
+        }
+        square = square * square % q;
+        exponent >>= 1;
+    }
+    result
+}
+
+/// The codes; nothing if one is above `most`: they are met in increasing order, and where they are to fit a format, the walk need not go on.
+pub(super) fn codes(tokens: usize, ids: u64, q: u64, most: u64) -> Result<Option<Vec<Int>>> {
     let Some(size) = Int::from(q).pow(tokens).to_u64().filter(|size| *size <= MOST_STEPS) else {
         return Err(too_large(q, tokens));
     };
@@ -79,7 +94,7 @@ pub(super) fn codes(tokens: usize, ids: u64, q: u64) -> Result<Vec<Int>> {
         .ok_or_else(|| Error::declined(format!("GF({q}^{tokens}) has no generator")).note("try", "--code histogram"))?;
     let ids = usize::try_from(ids).unwrap_or(usize::MAX);
     let (mut codes, mut power) = (Vec::new(), ring.theta());
-    for exponent in 1..size - 1 {
+    for exponent in 1..=(size - 2).min(most) {
         // θ + a
         if power[1] == 1 && power[2..].iter().all(|coefficient| *coefficient == 0) {
             codes.push(Int::from(exponent));
@@ -89,7 +104,7 @@ pub(super) fn codes(tokens: usize, ids: u64, q: u64) -> Result<Vec<Int>> {
         }
         ring.times_theta(&mut power);
     }
-    Ok(codes)
+    Ok((codes.len() == ids).then_some(codes))
 }
 
 /// Polynomials of degree below `n` over `GF(q)`, modulo `X^n = Σ_k reduction_k X^k`.
@@ -99,11 +114,25 @@ struct Ring {
 }
 
 impl Ring {
-    /// The first ring in which `X` has this order.
+    /// The first ring in which `X` has this order, `q^n - 1`.
     fn primitive(q: u64, n: usize, order: u64) -> Option<Self> {
         let factors = prime_factors(order);
-        let mut reduction = vec![0; n];
-        reduction[0] = 1;
+        (1..q).filter(|constant| Self::norm_generates(q, n, *constant)).find_map(|constant| {
+            let mut reduction = vec![0; n];
+            reduction[0] = constant;
+            Self::primitive_from(q, reduction, order, &factors)
+        })
+    }
+
+    /// Whether the norm of `X`, `(-1)^{n+1}` times the constant of its reduction, generates `GF(q)*`.
+    fn norm_generates(q: u64, n: usize, constant: u64) -> bool {
+        let norm = if n.is_multiple_of(2) { q - constant } else { constant };
+        prime_factors(q - 1).into_iter().all(|p| power(norm, (q - 1) / p, q) != 1)
+    }
+
+    /// The first of those with the constant of this reduction.
+    fn primitive_from(q: u64, mut reduction: Vec<u64>, order: u64, factors: &[u64]) -> Option<Self> {
+        let n = reduction.len();
         loop {
             let ring = Self { q, reduction: reduction.clone() };
             let is_one = |element: &[u64]| element[0] == 1 && element[1..].iter().all(|c| *c == 0);
@@ -112,7 +141,7 @@ impl Ring {
                 return Some(ring);
             }
             // The next one, by its last coefficients first.
-            let place = (0..n).rfind(|&k| reduction[k] + 1 < q)?;
+            let place = (1..n).rfind(|&k| reduction[k] + 1 < q)?;
             reduction[place] += 1;
             reduction[place + 1..].fill(0);
         }
@@ -209,7 +238,7 @@ mod tests {
                         assert!(remainder(monic.clone(), &divisor, q).iter().any(|c| *c != 0), "{q}^{n}: {divisor:?}");
                     }
                 }
-                let found = codes(n, q, q).expect("codes");
+                let found = codes(n, q, q, u64::MAX).expect("a field").expect("codes");
                 assert_eq!(found.len() as u64, q, "{q}^{n}");
                 let mut seen: Vec<u64> = found
                     .iter()
@@ -245,6 +274,54 @@ mod tests {
             }
             assert_eq!(seen.len(), order, "{q}^{n}");
         }
+    }
+
+    /// Testing the norm first changes nothing: every polynomial, in the same order, by brute force over the powers of `X`.
+    #[test]
+    fn the_first_polynomial_is_the_first_of_all() {
+        for (q, n) in
+            [(2_u64, 2), (2, 5), (3, 2), (3, 3), (3, 4), (5, 2), (5, 3), (7, 2), (7, 3), (11, 2), (13, 2), (23, 2)]
+        {
+            let size = u64::pow(q, u32::try_from(n).expect("few"));
+            let has_order = |reduction: &[u64]| {
+                let ring = Ring { q, reduction: reduction.to_vec() };
+                let (mut power, mut steps) = (ring.theta(), 1);
+                while power.iter().enumerate().any(|(k, c)| *c != u64::from(k == 0)) && steps < size {
+                    ring.times_theta(&mut power);
+                    steps += 1;
+                }
+                steps == size - 1
+            };
+            let digits = |code: u64| {
+                (0..u32::try_from(n).expect("few")).rev().map(|k| code / q.pow(k) % q).collect::<Vec<u64>>()
+            };
+            let first = (1..size).map(digits).find(|reduction| reduction[0] > 0 && has_order(reduction));
+            let ring = Ring::primitive(q, n, size - 1).expect("a generator");
+            assert_eq!(Some(ring.reduction), first, "{q}^{n}");
+        }
+    }
+
+    /// Of the constants that lead to no generator none is tried: at 7 tokens these were 11^6 polynomials each.
+    #[test]
+    fn constants_whose_norm_generates_nothing_are_passed_over() {
+        let tried = |q: u64, n| (1..q).filter(|c| Ring::norm_generates(q, n, *c)).collect::<Vec<u64>>();
+        // The primitive roots of 11 and of 13, and for even n their negatives.
+        assert_eq!(tried(11, 7), [2, 6, 7, 8]);
+        assert_eq!(tried(11, 6), [3, 4, 5, 9]);
+        assert_eq!(tried(13, 3), [2, 6, 7, 11]);
+        assert_eq!((tried(2, 2), tried(2, 3)), (vec![1], vec![1]));
+        let ring = Ring::primitive(11, 7, 11_u64.pow(7) - 1).expect("a generator");
+        assert_eq!(ring.reduction[0], 2);
+    }
+
+    #[test]
+    fn a_walk_ends_where_codes_are_too_large() {
+        let up_to = |most| codes(4, 11, 11, most).expect("a field");
+        let all = up_to(u64::MAX).expect("codes");
+        let largest = all.last().and_then(Int::to_u64).expect("small");
+        assert_eq!((up_to(largest), up_to(largest - 1)), (Some(all), None));
+        // 1000 of 11^8 steps.
+        assert_eq!(codes(8, 10, 11, 1000), Ok(None));
     }
 
     #[test]

@@ -55,6 +55,12 @@ impl Code {
 
     /// The codes of `ids` ids for sequences of `tokens` tokens; sizes that explode are declined before any work.
     pub fn codes(self, tokens: usize, ids: &Int) -> Result<Codes> {
+        let codes = self.codes_up_to(tokens, ids, u64::MAX)?;
+        codes.ok_or_else(|| Error::declined("the codes are longer than 64 bits").note("try", "--code histogram"))
+    }
+
+    /// The same; nothing as soon as a code that has to be looked for is larger than `most`.
+    pub fn codes_up_to(self, tokens: usize, ids: &Int, most: u64) -> Result<Option<Codes>> {
         let places = if self == Self::Positional { tokens } else { 1 };
         let count = ids * Int::from(places);
         let Some(small) = ids.to_u64().filter(|_| count <= Int::from(MOST_CODES)) else {
@@ -70,12 +76,13 @@ impl Code {
             Self::Histogram => (None, histogram::codes(tokens, small)?),
             Self::BoseChowla { field } => {
                 let q = bose_chowla::field(field, small)?;
-                (Some(q), bose_chowla::codes(tokens, small, q)?)
+                let Some(values) = bose_chowla::codes(tokens, small, q, most)? else { return Ok(None) };
+                (Some(q), values)
             }
             Self::MianChowla => (None, mian_chowla::codes(tokens, small)?),
             Self::Positional => (None, positional::codes(tokens, small)),
         };
-        Ok(Codes { code: self, tokens, field, values })
+        Ok(Some(Codes { code: self, tokens, field, values }))
     }
 }
 
