@@ -170,7 +170,8 @@ impl Run {
             (Box::new(io::stdin().lock()), "standard input".to_owned())
         } else {
             let name = self.input.display().to_string();
-            let file = fs::File::open(&self.input).map_err(|error| Error::input(format!("cannot read {name}: {error}")))?;
+            let file =
+                fs::File::open(&self.input).map_err(|error| Error::input(format!("cannot read {name}: {error}")))?;
             (Box::new(BufReader::new(file)), name)
         };
         Sequences::new(reader, &name, model.accepted(), model.grid.dims())

@@ -133,7 +133,11 @@ fn fields(header: &str) -> Option<(&str, bool, Vec<usize>)> {
                 let (sides, behind) = value.strip_prefix('(')?.split_once(')')?;
                 let sides = sides.trim().trim_end_matches(',');
                 let side = |side: &str| side.trim().parse::<usize>().ok();
-                shape = Some(if sides.is_empty() { Vec::new() } else { sides.split(',').map(side).collect::<Option<_>>()? });
+                shape = Some(if sides.is_empty() {
+                    Vec::new()
+                } else {
+                    sides.split(',').map(side).collect::<Option<_>>()?
+                });
                 behind
             }
             _ => return None,
@@ -181,9 +185,11 @@ impl Writer {
         let first = *self.side.get_or_insert(side);
         if first != side {
             let (count, tokens, before) = (self.count, side.0, first.0);
-            return Err(Error::input(format!("sequence {count} has {tokens} tokens, and those before it have {before}"))
-                .note("reason", "an array has one length for all")
-                .note("try", "leave out --output, or one file for each length"));
+            return Err(Error::input(format!(
+                "sequence {count} has {tokens} tokens, and those before it have {before}"
+            ))
+            .note("reason", "an array has one length for all")
+            .note("try", "leave out --output, or one file for each length"));
         }
         for entry in y.iter().flatten() {
             match self.precision {
@@ -283,7 +289,10 @@ mod tests {
             (file(&DOUBLES.replace("(1, 2, 1)", "(1, 18446744073709551615, 1)"), &[]), "tokens, expected 2"),
             (file(&DOUBLES.replace("(1, 2, 1)", "(1, 2, 2)"), &[]), "2 coordinates, expected 1"),
             (file(&DOUBLES.replace("(1, 2, 1)", "(18446744073709551615, 2, 1)"), &[]), "x.npy ends in sequence 0"),
-            (file(DOUBLES, &doubles(&[0.0, f64::NAN])), "sequence 0, token 1, coordinate 0 is 'NaN': not a finite number"),
+            (
+                file(DOUBLES, &doubles(&[0.0, f64::NAN])),
+                "sequence 0, token 1, coordinate 0 is 'NaN': not a finite number",
+            ),
             (file(DOUBLES, &doubles(&[f64::NEG_INFINITY, 0.0])), "sequence 0, token 0, coordinate 0 is '-inf'"),
         ] {
             let error = all(&bytes).expect_err(expected).to_string();

@@ -211,7 +211,7 @@ impl<R: BufRead> Sequences<R> {
             let bytes = &bytes[..count.min(bytes.len())];
             match bytes.iter().rev().position(|byte| *byte == b'\n') {
                 Some(behind) => {
-                    let lines = bytes.iter().filter(|byte| **byte == b'\n').count();
+                    let lines = bytes.split(|byte| *byte == b'\n').count() - 1;
                     self.at = (self.at.0 + lines, behind);
                 }
                 None => self.at.1 += bytes.len(),
@@ -294,7 +294,8 @@ fn entry(rest: &mut &str) -> Option<Rat> {
 /// `-? (0 | 1-9 digits) (. digits)? (e ±? digits)?`
 fn is_json_number(text: &str) -> bool {
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    let (mantissa, exponent) = text.split_once(['e', 'E']).map_or((text, "0"), |(mantissa, exponent)| (mantissa, exponent));
+    let (mantissa, exponent) =
+        text.split_once(['e', 'E']).map_or((text, "0"), |(mantissa, exponent)| (mantissa, exponent));
     let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, "0"));
     let whole = whole.strip_prefix('-').unwrap_or(whole);
     digits(whole)

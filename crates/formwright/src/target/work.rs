@@ -18,9 +18,8 @@ impl Expression {
 /// The steps at each token, and those of the whole sequence.
 fn steps(expr: &Expr, tokens: u128) -> (u128, u128) {
     let parts = expr.parts().into_iter().map(|part| steps(part, tokens));
-    let (each, once) = parts.fold((1, 0), |(each, once): (u128, u128), part| {
-        (each.saturating_add(part.0), once.saturating_add(part.1))
-    });
+    let (each, once) = parts
+        .fold((1, 0), |(each, once): (u128, u128), part| (each.saturating_add(part.0), once.saturating_add(part.1)));
     match &expr.node {
         Node::Aggregate(..) if expr.depends_on_output() => (each.saturating_mul(tokens), once),
         Node::Aggregate(..) | Node::Sort(_) => (1, once.saturating_add(each.saturating_mul(tokens))),

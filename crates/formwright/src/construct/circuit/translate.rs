@@ -91,7 +91,8 @@ impl Translator<'_> {
     /// A number, as a form.
     fn number(&mut self, e: &Expr, scope: &Scope) -> Result<Form> {
         if self.graph.wires.len() > MOST_GATES {
-            return Err(self.decline(format!("the circuit would have more than {MOST_GATES} gates"), e, "up to here")
+            return Err(self
+                .decline(format!("the circuit would have more than {MOST_GATES} gates"), e, "up to here")
                 .note("try", "fewer --dims, a smaller domain of integers, or a shorter expression"));
         }
         if !e.depends_on_values() && !matches!(e.node, Node::Number(_)) {

@@ -301,11 +301,8 @@ pub fn expand(target: &Checked, tokens: usize) -> Result<Vec<Vec<Polynomial<Entr
     let many = entries.min(u64::from(degree)) > 64;
     let monomials = if many { Int::ZERO } else { choose(entries + u64::from(degree), u64::from(degree)) };
     if many || monomials > Int::from(MONOMIALS) {
-        let monomials = if many {
-            format!("more than 2^{}", entries.min(u64::from(degree)))
-        } else {
-            format!("up to {monomials}")
-        };
+        let monomials =
+            if many { format!("more than 2^{}", entries.min(u64::from(degree))) } else { format!("up to {monomials}") };
         return Err(Error::declined(format!("multiplied out, the target has {monomials} monomials"))
             .note("reason", format!("degree {degree} in {} entries; it is done for {MONOMIALS} at most", tokens * dims))
             .note(
