@@ -211,7 +211,7 @@ impl<R: BufRead> Sequences<R> {
             let bytes = &bytes[..count.min(bytes.len())];
             match bytes.iter().rev().position(|byte| *byte == b'\n') {
                 Some(behind) => {
-                    let lines = bytes.iter().filter(|byte| **byte == b'\n').count();
+                    let lines = bytes.split(|byte| *byte == b'\n').count() - 1;
                     self.at = (self.at.0 + lines, behind);
                 }
                 None => self.at.1 += bytes.len(),

@@ -92,7 +92,8 @@ pub fn realise(network: &FloatNetwork, realisation: &Realisation) -> Result<Floa
         return Ok(network.clone());
     }
     check(network, realisation)?;
-    check_size(network, realisation)?;
+    let heads = |run: &Run| run.blocks * run.attention.as_ref().map_or(0, |attention| attention.heads);
+    check_size(network.runs.iter().map(heads).sum(), network.tokens, realisation)?;
     if let Realisation::Hub { token } = realisation {
         return with_hub(network.clone(), *token);
     }
@@ -145,15 +146,13 @@ pub fn realise(network: &FloatNetwork, realisation: &Realisation) -> Result<Floa
 const MOST_DRAWN: usize = 1 << 22;
 
 /// Declines mixtures or features of more numbers than are drawn, before they are.
-fn check_size(network: &FloatNetwork, realisation: &Realisation) -> Result<()> {
+pub fn check_size(heads: usize, tokens: usize, realisation: &Realisation) -> Result<()> {
     let (size, each, what) = match realisation {
-        Realisation::Linformer { size, .. } => (*size, 2 * network.tokens, "mixtures of all tokens, twice"),
+        Realisation::Linformer { size, .. } => (*size, 2 * tokens, "mixtures of all tokens, twice"),
         Realisation::Performer { size, .. } => (*size, 1, "features"),
         _ => return Ok(()),
     };
-    let heads = |run: &Run| run.blocks * run.attention.as_ref().map_or(0, |attention| attention.heads);
-    let heads: usize = network.runs.iter().map(heads).sum();
-    let drawn = heads.max(1).saturating_mul(each).saturating_mul(size);
+    let drawn = heads.saturating_mul(each).saturating_mul(size);
     if drawn <= MOST_DRAWN {
         return Ok(());
     }

@@ -42,7 +42,7 @@ use tune::{Style, Tuned, tune};
 use crate::bound::{Budget, Method, Norm, Term};
 use crate::error::{Error, Result};
 use crate::exact::Rat;
-use crate::lower::realise::realise;
+use crate::lower::realise::{check_size, realise};
 use crate::network::{FloatNetwork, Precision, Realisation, Values};
 use crate::target::Checked;
 
@@ -252,7 +252,9 @@ fn check_heads(graph: &Graph, layout: &Layout, names: &Names, attention: &Realis
             .note("reason", format!("{reason}; {kind} attention gives sums and means over all tokens"))
             .note("try", "--attention softmax"));
     }
-    Ok(())
+    // Before it is asked what so many numbers lose by rounding.
+    let heads = graph.wires.iter().zip(&layout.wires).filter(|(wire, form)| form.is_some() && is_head(&wire.kind));
+    check_size(heads.count(), graph.tokens, attention)
 }
 
 /// The largest double that is not above a tolerance.
