@@ -915,7 +915,8 @@ mod tests {
     #[test]
     fn every_call_writes_under_a_name_of_its_own() {
         let name = || beside(Path::new("models/one"), "new").expect("a name");
-        let names = std::thread::scope(|scope| [scope.spawn(name), scope.spawn(name)].map(|one| one.join().expect("a name")));
+        let names =
+            std::thread::scope(|scope| [scope.spawn(name), scope.spawn(name)].map(|one| one.join().expect("a name")));
         assert_ne!(names[0], names[1]);
         assert_ne!(name(), name());
         assert!(names.iter().all(|name| name.parent() == Some(Path::new("models"))));
