@@ -185,3 +185,13 @@ fn a_fallback_says_why_it_is_no_circuit() {
     let taken = take_first(&open("sort(x) on integers 0..3", 3, Rat::new(1, 100), "sup")).expect("a model");
     assert!(taken.no_circuit.is_none() && taken.model.circuit().is_some());
 }
+
+/// Two tokens in reverse are `sum(x) - x`: without positions, and smaller than the circuit that looks at places.
+#[test]
+fn a_sum_is_taken_where_a_circuit_needs_positions() {
+    let request = open("x[n - 1 - i]", 2, Rat::new(1, 100), "sup");
+    let first = |rows| sized_up(&request, rows, &mut |_| {}).expect("a plan").candidates[0].name();
+    assert_eq!(first(Rows::Needed), first(Rows::All));
+    let built = compile_first(&request).expect("a model");
+    assert_eq!((built.construction(), built.precision()), ("sumformer", "f32"));
+}

@@ -139,7 +139,7 @@ pub fn exceeds(question: Question<'_>, unserved: Unserved, norm: &Norm, eps: &Ra
     };
     let (exponent, cutter) = (Exponent::new(p), Cutter::new(question.grid));
     let allowed = exponent.power(Interval::from(eps).hi());
-    let stride = (cells * 5 / 8 + 1..).find(|stride| gcd(*stride, cells) == 1).unwrap_or(1);
+    let stride = (cells * 5 / 8 + 1..=cells + 1).find(|stride| gcd(*stride, cells) == 1).unwrap_or(1);
     let mut sum = Interval::ZERO;
     for step in 0..cells {
         let (served, other) = one_cell(question, unserved, &exponent, &cutter, step * stride % cells)?;

@@ -532,9 +532,9 @@ fn rows(request: &Request, wanted: Wanted, told: &mut dyn FnMut(&Candidate)) -> 
         }
     };
     look_at(planner.circuits(), None, &mut looked_at);
-    // Fewer gates than one there are not.
-    let least =
-        looked_at.iter().any(|(_, candidate)| candidate.serves() && candidate.gates().is_some_and(|gates| gates < 2));
+    // Fewer gates than one there are not; but one that looks at places may be a sum as well, which has no need of them.
+    let plain = |candidate: &Candidate| candidate.serves() && candidate.positional() == Some(false);
+    let least = looked_at.iter().any(|(_, row)| plain(row) && row.gates().is_some_and(|gates| gates < 2));
     if wanted != Wanted::First || !least {
         let (sumformers, form) = planner.sumformers();
         look_at(sumformers, form.as_ref(), &mut looked_at);
@@ -747,10 +747,11 @@ impl Planner<'_> {
         form: Option<&Continuous>,
     ) -> Option<Error> {
         let Waiting { way, place, least } = row;
-        // What nobody asked for is looked at where it has fewer gates than the circuit that serves.
+        // What nobody asked for is looked at where it has fewer gates than the circuit that serves, or where that one needs positions.
         if let (Way::Sumformer { trade, .. }, None, Some(form)) = (way, self.request.construction, form) {
             let same = |way: &Way| matches!(way, Way::Circuit { trade: other, .. } if other == trade);
-            let served = looked_at.iter().any(|(_, row)| same(&row.way) && row.serves());
+            let served =
+                looked_at.iter().any(|(_, row)| same(&row.way) && row.serves() && row.positional() == Some(false));
             if let (true, Ok((own, other))) = (served, circuit::gates(self.target, form, self.shape.tokens()))
                 && own <= other
             {
