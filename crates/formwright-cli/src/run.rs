@@ -81,9 +81,15 @@ struct Runner<'m> {
     engine: &'static str,
     /// The format of the outputs, if they are floats.
     precision: Option<Precision>,
-    run: Box<dyn FnMut(&[Sequence]) -> Result<Outputs> + 'm>,
-    trace: Box<dyn Fn(&Sequence) -> Result<Vec<Traced>> + 'm>,
+    run: Running<'m>,
+    trace: Tracing<'m>,
 }
+
+/// Runs a batch.
+type Running<'m> = Box<dyn FnMut(&[Sequence]) -> Result<Outputs> + 'm>;
+
+/// Follows one sequence.
+type Tracing<'m> = Box<dyn Fn(&Sequence) -> Result<Vec<Traced>> + 'm>;
 
 /// A stage, its state, and the same as it is shown.
 type Traced = (String, Value, Vec<Vec<String>>);
