@@ -18,9 +18,13 @@ use crate::network::Sequence;
 /// of a number can say where they stand.
 pub fn parse_json(text: &str, name: &str) -> Result<Value> {
     if text.trim().is_empty() {
-        return Err(Error::input(format!("{name} is empty, and JSON is expected")));
+        return Err(nothing(name));
     }
     parse(text).map_err(|error| not_json(name, &error, None, (error.line(), error.column())))
+}
+
+fn nothing(name: &str) -> Error {
+    Error::input(format!("{name} is empty, and JSON is expected"))
 }
 
 fn parse(text: &str) -> serde_json::Result<Value> {

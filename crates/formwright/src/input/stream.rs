@@ -8,7 +8,7 @@ use std::io::{self, BufRead, Read};
 use serde_json::Value;
 
 use super::npy::{self, Npy};
-use super::{array, not_json, parse, sequence, shape};
+use super::{array, not_json, nothing, parse, sequence, shape};
 use crate::error::{Error, Result};
 use crate::exact::Rat;
 use crate::network::Sequence;
@@ -226,6 +226,9 @@ impl<R: BufRead> Sequences<R> {
         let read = (&mut self.reader).take(MOST_BYTES as u64).read_to_end(&mut text);
         read.map_err(|error| unreadable(&self.name, &error))?;
         let text = String::from_utf8(text).map_err(|_| not_text(&self.name))?;
+        if text.is_empty() {
+            return Ok(nothing(&self.name));
+        }
         let start = self.at;
         let value: Value = parse(&text).map_err(|error| {
             let column = if error.line() <= 1 { start.1 + error.column() } else { error.column() };
