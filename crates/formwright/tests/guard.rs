@@ -203,7 +203,7 @@ fn sequences(case: &Case, count: u64) -> Vec<Vec<Vec<f64>>> {
     let (low, high) = (case.grid.low().to_f64(), case.grid.high().to_f64());
     let mut pick = |end: usize| usize::try_from(random.below(end as u64)).expect("an index");
     let mut batch = Vec::new();
-    for k in 0..numbers.len() {
+    for number in &numbers {
         for place in 0..n * d {
             let mut x = vec![vec![0.0; d]; n];
             for z in x.iter_mut().flatten() {
@@ -211,7 +211,7 @@ fn sequences(case: &Case, count: u64) -> Vec<Vec<Vec<f64>>> {
                 let share = pick(1000) as f64 / 1000.0;
                 *z = case.network.precision.round(low + (high - low) * share);
             }
-            x[place / d][place % d] = numbers[k];
+            x[place / d][place % d] = *number;
             batch.push(x);
         }
     }

@@ -523,7 +523,7 @@ fn what_cannot_be_compiled_is_refused_with_a_reason() {
         refused(&|trained| trained.psi[0].weight[1].push(0.0)),
         refused(&|trained| trained.phi[1].bias.push(0.0)),
         refused(&|trained| trained.psi[0].weight.iter_mut().for_each(|row| row.push(0.0))),
-        refused(&|trained| trained.tokens = 1),
+        refused(&|trained| trained.tokens = 0),
         refused(&|trained| trained.source = Source::expression("pair", "[x, mean(x)]").expect("an expression")),
         refused(&|trained| trained.attention = kind("linformer:2:gaussian")),
         refused(&|trained| trained.attention = kind("performer:2:constant")),

@@ -26,6 +26,8 @@
 //!
 //! *Loss*: nothing.
 
+use std::fmt::Write as _;
+
 use super::to_float;
 use crate::error::{Error, Result};
 use crate::exact::{Int, Rat};
@@ -102,11 +104,13 @@ pub fn carry(network: &mut FloatNetwork, exponent: usize) -> Result<()> {
         return Err(vanishes(exponent, precision));
     }
     for coordinate in &mut network.coordinates {
-        coordinate.meaning += &format!("; all of it times 2^-{exponent}");
+        let _ = write!(coordinate.meaning, "; all of it times 2^-{exponent}");
     }
     if let Some(clamp) = network.stages.first_mut() {
-        clamp.meaning +=
-            &format!("; the stream holds all numbers times 2^-{exponent}, so that no finite input overflows");
+        let _ = write!(
+            clamp.meaning,
+            "; the stream holds all numbers times 2^-{exponent}, so that no finite input overflows"
+        );
     }
     Ok(())
 }

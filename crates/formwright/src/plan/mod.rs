@@ -512,7 +512,8 @@ fn rows(request: &Request, wanted: Wanted, told: &mut dyn FnMut(&Candidate)) -> 
     let float = eps.is_none() && request.arithmetic != Arithmetic::Exact && !target.is_discrete();
     let norm = asked.unwrap_or_else(|| if float { Norm::Lp(Rat::from(2)) } else { Norm::Sup });
     let planner = Planner { request, shape: &shape, target: &target, norm: &norm, eps: eps.as_ref() };
-    let (mut looked_at, mut left_out): (Vec<(usize, Candidate)>, Vec<(usize, LeftOut)>) = (Vec::new(), Vec::new());
+    let mut looked_at: Vec<(usize, Candidate)> = Vec::new();
+    let mut left_out: Vec<(usize, LeftOut)> = Vec::new();
     let mut look_at = |ways: Vec<Way>, form: Option<&Continuous>, looked_at: &mut Vec<(usize, Candidate)>| {
         let before = looked_at.len() + left_out.len();
         let row = |(place, way)| Waiting { least: planner.afar().least(&way), place: before + place, way };
@@ -615,7 +616,7 @@ impl Planner<'_> {
     /// Every Sumformer, and its normal form.
     fn sumformers(&self) -> (Vec<Way>, Option<Continuous>) {
         let attention = self.request.attention;
-        let (Some(basis), form) = self.normal_form() else { return (Vec::new(), None) };
+        let Some((basis, form)) = self.normal_form() else { return (Vec::new(), None) };
         let ways = |precision| {
             // Where there is no normal form, there is nothing to trade.
             let trades = if form.is_some() { self.trades(precision) } else { vec![None] };
@@ -671,19 +672,19 @@ impl Planner<'_> {
 
     /// Whether there are Sumformers, in which basis, and their normal form: those that are asked for, and where nothing is, those of equivariant
     /// polynomials, which have the target's own values.
-    fn normal_form(&self) -> (Option<Option<Basis>>, Option<Continuous>) {
+    fn normal_form(&self) -> Option<(Option<Basis>, Option<Continuous>)> {
         let normal_form = |basis| circuit::normal_form(self.request, self.target, self.shape, basis);
         match self.request.construction {
             Some(Construction::Sumformer(basis)) => {
                 let form = normal_form(basis).ok().filter(|_| circuit::refusal(self.request).is_none());
-                (Some(form.as_ref().map_or(basis, |form| Some(form.basis))), form)
+                Some((form.as_ref().map_or(basis, |form| Some(form.basis)), form))
             }
             None if circuit::refusal(self.request).is_none() => {
                 // Without sums it is the target's own circuit; and nobody asked for what cannot be had.
-                let form = normal_form(Some(Basis::Polynomial)).ok().filter(|form| !form.phi.is_empty());
-                (form.as_ref().map(|form| Some(form.basis)), form)
+                let form = normal_form(Some(Basis::Polynomial)).ok().filter(|form| !form.phi.is_empty())?;
+                Some((Some(form.basis), Some(form)))
             }
-            _ => (None, None),
+            _ => None,
         }
     }
 
@@ -760,7 +761,7 @@ impl Planner<'_> {
                 return Some(Error::declined(headline).note("gates", gates));
             }
         }
-        if let Some((single, share)) = self.settled_by(way, looked_at) {
+        if let Some((single, share)) = Self::settled_by(way, looked_at) {
             let (parameters, bytes) = (short_int(&single.parameters), kilobytes(&single.bytes));
             return Some(
                 Error::declined("in f32 they serve, with so little rounding that twice the bytes buy no finer gates")
@@ -785,13 +786,10 @@ impl Planner<'_> {
             _ => {}
         }
         let weight = best.rank().3;
-        let (has, at_least) = match way.floats() {
-            Some(_) => (kilobytes(&weight), kilobytes(least)),
-            None => {
-                let parameters = |count: &Int| format!("{} parameters", short_int(count));
-                (parameters(&weight), parameters(least))
-            }
+        let weighs = |weight: &Int| {
+            if way.floats().is_some() { kilobytes(weight) } else { format!("{} parameters", short_int(weight)) }
         };
+        let (has, at_least) = (weighs(&weight), weighs(least));
         if (least, way.class(), place) > (&weight, best.way.class(), first) {
             return Some(
                 Error::declined(format!("it takes at least {at_least}")).note("first", format!("{name}: {has}")),
@@ -813,7 +811,7 @@ impl Planner<'_> {
     }
 
     /// The circuit in single precision by which its counterpart in double is settled, and what rounding takes there.
-    fn settled_by(&self, way: &Way, looked_at: &[(usize, Candidate)]) -> Option<(Other, f64)> {
+    fn settled_by(way: &Way, looked_at: &[(usize, Candidate)]) -> Option<(Other, f64)> {
         let pair = |way: &Way| match way {
             Way::Circuit { precision, trade, .. } => Some((*precision, *trade, false)),
             Way::Sumformer { precision, trade, .. } => Some((*precision, *trade, true)),
