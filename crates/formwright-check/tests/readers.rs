@@ -680,7 +680,8 @@ fn a_certificate_takes_as_much_memory_as_it_has_lines() {
 #[test]
 fn lets_that_use_one_twice_are_read_once() {
     let twice = |k: usize| format!(r#"{{"call":["max",[{{"bound":"a{k}"}},{{"bound":"a{k}"}}]]}}"#);
-    let lets: String = (0..64).map(|k| format!(r#",{{"name":"a{}","value":{}}}"#, k + 1, twice(k))).collect();
+    let lets: Vec<String> = (0..64).map(|k| format!(r#",{{"name":"a{}","value":{}}}"#, k + 1, twice(k))).collect();
+    let lets = lets.concat();
     let ast = format!(r#""ast":{{"lets":[{{"name":"a0","value":{{"call":["floor",["token"]]}}}}{lets}],"#);
     let target = on_integers(r#"{"gather":{"bound":"a64"}}"#, 0, 2).replacen(r#""ast":{"#, &ast, 1);
     accepted(&Artifact::new(target.clone(), 2, "1", &[(1.0, 0.0)], &[1.0]));

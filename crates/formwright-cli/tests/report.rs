@@ -152,6 +152,6 @@ fn a_page_is_written_anew_in_place_and_nowhere_else_over_anything() {
     let edited = fs::read_to_string(&file).expect("a page");
     assert!(edited.contains("no claim") && !edited.contains("exact-on-grid</span>"));
     // A folder with a page is a model's folder, and is replaced as one.
-    formwright(folder, &["build", "x", "--tokens", "2", "--resolution", "4", "-o", "model"]);
+    formwright(folder, &["build", "x", "--tokens", "2", "--resolution", "4", "-o", "model", "--force"]);
     assert_ne!(fs::read(&file).expect("a page"), page);
 }

@@ -89,14 +89,18 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// `did you mean …` for a name that is not in the list: the nearest by edit distance, if it is near at all.
+/// `did you mean …` for a name that is not in the list: the nearest by edit distance, if it is near at all or begins alike.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     // One letter of three may be wrong: with more, every short name would be near to every other.
-    let close = name.chars().count().div_ceil(3);
+    let length = name.chars().count();
+    let close = length.div_ceil(3);
+    let begins_alike = |other: &str| {
+        length > 3 && name.chars().zip(other.chars()).take_while(|(a, b)| a == b).count() + close >= length
+    };
     known
         .into_iter()
         .map(|candidate| (edit_distance(name, candidate), candidate))
-        .filter(|(distance, _)| *distance <= close)
+        .filter(|(distance, candidate)| *distance <= close || begins_alike(candidate))
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, candidate)| candidate)
 }

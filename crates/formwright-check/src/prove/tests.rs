@@ -420,7 +420,7 @@ fn inputs_that_round_up_overflow() {
 fn dense(size: usize) -> Subject {
     let mut claim = sized(on_integers(r#""token""#), size);
     claim.shape = [size, 0];
-    let some: Vec<f64> = (0..size * size).map(|k| 1.0 + f64::from(u32::try_from(k % 7).unwrap())).collect();
+    let some: Vec<f64> = (0..size * size).map(|k| f64::from(1 + u32::try_from(k % 7).unwrap())).collect();
     claim.tensors = vec![
         ("embed.weight", vec![size, 1], vec![1.0; size]),
         ("embed.bias", vec![size], vec![0.0; size]),

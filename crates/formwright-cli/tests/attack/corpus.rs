@@ -75,9 +75,9 @@ fn doubled(plain: &Artifact) -> Artifact {
     changed(plain, |file| {
         let body = file["ast"]["body"]["each"].clone();
         let first = json!({"name": "a0", "value": body});
-        let rest = (0..48).map(|k| json!({"name": format!("a{}", k + 1), "value": twice(k)}));
+        let rest = (0..40).map(|k| json!({"name": format!("a{}", k + 1), "value": twice(k)}));
         file["ast"]["lets"] = std::iter::once(first).chain(rest).collect();
-        file["ast"]["body"]["each"] = json!({"bound": "a48"});
+        file["ast"]["body"]["each"] = json!({"bound": "a40"});
     })
 }
 

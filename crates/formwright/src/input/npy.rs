@@ -279,7 +279,7 @@ mod tests {
             (file(&DOUBLES.replace("False", "Maybe"), &[]), "its header is"),
             (file(&DOUBLES.replace("'shape'", "'descr'"), &[]), "its header is"),
             (file(&DOUBLES.replace(", 'shape': (1, 2, 1), ", ""), &[]), "its header is"),
-            (file(&DOUBLES.replace("}", "} x"), &[]), "its header is"),
+            (file(&DOUBLES.replace('}', "} x"), &[]), "its header is"),
             (file(&DOUBLES.replace("(1, 2, 1)", "(1, 2, -1)"), &[]), "its header is"),
             (file(&DOUBLES.replace("(1, 2, 1)", "(1, 2, 99999999999999999999999)"), &[]), "its header is"),
             (file(&DOUBLES.replace("(1, 2, 1)", "(2, 1)"), &[]), "the shape [2, 1]: 2 axes, expected 3"),

@@ -141,10 +141,10 @@ fn ids(options: &sumcode::Options, grid: &Grid) -> Int {
 mod tests {
     use super::Afar;
     use crate::compile::{Asked, Request};
-    use crate::plan::{Candidate, Rows, sized_up, with_tolerance};
+    use crate::plan::{Candidate, LeftOut, Rows, sized_up, with_tolerance};
     use crate::target::Source;
 
-    fn request(text: &str, asked: Asked) -> Request {
+    fn request(text: &str, asked: &Asked) -> Request {
         let source = Source::expression("t", text).expect("an expression");
         with_tolerance(&asked.request(source).expect("a request"))
     }
@@ -155,13 +155,13 @@ mod tests {
 
     fn requests() -> Vec<Request> {
         vec![
-            request("x * mean(x)", asked(2, "1/4", Some("l2"))),
-            request("x * mean(x)", Asked { pack: true, ..asked(2, "1/2", Some("l2")) }),
-            request("max(x) - x", asked(3, "1", Some("l1"))),
-            request("sort(x)", asked(2, "1/2", Some("l1"))),
-            request("sum(x) mod 2 on integers 0..2", asked(3, "1/10", None)),
-            request("sort(x) on integers 0..3", asked(3, "1/10", None)),
-            request("max(x)", Asked { dims: Some(2), ..asked(2, "2", Some("l1")) }),
+            request("x * mean(x)", &asked(2, "1/4", Some("l2"))),
+            request("x * mean(x)", &Asked { pack: true, ..asked(2, "1/2", Some("l2")) }),
+            request("max(x) - x", &asked(3, "1", Some("l1"))),
+            request("sort(x)", &asked(2, "1/2", Some("l1"))),
+            request("sum(x) mod 2 on integers 0..2", &asked(3, "1/10", None)),
+            request("sort(x) on integers 0..3", &asked(3, "1/10", None)),
+            request("max(x)", &Asked { dims: Some(2), ..asked(2, "2", Some("l1")) }),
         ]
     }
 
@@ -205,7 +205,7 @@ mod tests {
             left_out += needed.left_out.len();
             // Nothing is both, and nothing is forgotten.
             let mut rows: Vec<String> = needed.candidates.iter().map(Candidate::name).collect();
-            rows.extend(needed.left_out.iter().map(|row| row.name()));
+            rows.extend(needed.left_out.iter().map(LeftOut::name));
             assert_eq!(rows.len(), all.candidates.len(), "{rows:?}");
         }
         assert!(left_out > 30, "{left_out} rows");
