@@ -195,7 +195,7 @@ def plan(target: Target, *, all: bool = False, **options: Unpack[Options]) -> di
     >>> rows["chosen"]["construction"], rows["chosen"]["precision"]
     ('circuit', 'f32')
     >>> rows["left_out"][0]["construction"], rows["left_out"][0]["precision"]
-    ('yun', 'f32')
+    ('circuit', 'f64')
     """
     options = _checked(options)
     name, table, sampled = _target(target, options)
