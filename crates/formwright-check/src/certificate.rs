@@ -1,4 +1,5 @@
-//! `certificate.fwc`: the claim, and what the tensors mean. One reading only: what is read is printed again, and must be the same bytes.
+//! Reads `certificate.fwc`: the claim, and the meaning of the tensors. There is one reading only: what has been read is
+//! printed again and must be the same bytes.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -6,7 +7,7 @@ use std::sync::Arc;
 
 use crate::number::{Range, Ratio, is_canonical};
 
-/// What a claim ranges over.
+/// The inputs that a claim ranges over.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Over {
     /// All sequences of a box.
@@ -19,7 +20,7 @@ pub enum Over {
     Space,
 }
 
-/// A rational number as it is written, and where it is.
+/// A rational number as it is written, and an interval around it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rational {
     text: String,
@@ -48,29 +49,29 @@ pub struct Attention {
     pub value_size: usize,
     /// Mixtures or features, of the kinds that have them.
     pub size: usize,
-    /// What each head sees.
+    /// The mask of each head.
     pub masks: Vec<Mask>,
-    /// The cycle of connections, if there is one: block `b` goes by layer `b` modulo its length.
+    /// The cycle of connections, if there is one: block `b` uses layer `b` modulo its length.
     pub cycle: Vec<Arc<Connections>>,
 }
 
 impl Attention {
-    /// What a head of a block sees.
+    /// The mask of a head of a block.
     pub fn mask(&self, block: usize, head: usize) -> Option<Mask> {
         let layer = block.checked_rem(self.cycle.len()).and_then(|layer| self.cycle.get(layer));
         Some(Mask { connections: layer.cloned(), ..self.masks.get(head)?.clone() })
     }
 }
 
-/// The pairs of a query and a key that it sees.
+/// The pairs of a query and a key that the query sees.
 pub type Connections = BTreeSet<(usize, usize)>;
 
-/// Which keys a query sees.
+/// The keys that a query sees.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mask {
     /// `low ≤ k - t ≤ high` and `from ≤ k ≤ to`.
     pub limits: [Option<i64>; 4],
-    /// Whether token 0 is seen in any case.
+    /// Whether token 0 is always seen.
     pub first: bool,
     /// The pairs of a query and a key that it sees, if the layer has connections.
     pub connections: Option<Arc<Connections>>,
@@ -91,7 +92,7 @@ impl Mask {
         connected && (within || (self.first && k == 0))
     }
 
-    /// Whether the query of token `t` of so many sees any key.
+    /// Whether the query of token `t`, of `tokens` in all, sees any key.
     pub fn sees_some(&self, t: usize, tokens: usize) -> bool {
         if self.connections.is_some() {
             return (0..tokens).any(|k| self.sees(t, k));
@@ -113,7 +114,7 @@ impl Mask {
 /// Consecutive blocks of one shape.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Run {
-    /// How many.
+    /// The number of blocks.
     pub blocks: usize,
     /// Their attention, if they have it.
     pub attention: Option<Attention>,
@@ -128,13 +129,13 @@ pub struct Certificate {
     pub sha256: [String; 2],
     /// `certified`, `measured` or `exact-on-grid`.
     pub badge: String,
-    /// Where the claim holds.
+    /// The inputs on which the claim holds.
     pub over: Over,
     /// `p` of `L^p`; none for the supremum.
     pub norm: Option<Rational>,
-    /// How far the network can be from the target.
+    /// The largest distance of the network from the target.
     pub bound: Rational,
-    /// What was assumed.
+    /// The assumptions of the claim.
     pub assumptions: Vec<String>,
     /// The least and the largest number of tokens.
     pub tokens: [usize; 2],
@@ -146,20 +147,20 @@ pub struct Certificate {
     pub double: bool,
     /// The width of the residual stream.
     pub width: usize,
-    /// How many tokens have a position; 0 if none has.
+    /// The number of tokens that have a position; 0 if none has.
     pub positions: usize,
     /// The blocks.
     pub runs: Vec<Run>,
-    /// Hint: cells a side.
+    /// Hint: cells per side.
     pub cells: usize,
-    /// Hint: what is cut off a cell below and above.
+    /// Hint: the parts cut off a cell below and above.
     pub margins: [Rational; 2],
 }
 
 /// The longest certificate.
 pub const LONGEST: usize = 1 << 24;
 
-/// The front of a text that may be long.
+/// The beginning of a text that may be long.
 fn cut(text: &str) -> String {
     text.chars().take(80).collect()
 }
@@ -286,7 +287,8 @@ impl<'t> Lines<'t> {
 }
 
 impl Certificate {
-    /// Whether these are the bytes of a certificate of version 1: well-formed or not, it claims something else than what is decided here.
+    /// Whether these are the bytes of a certificate of version 1. Well-formed or not, it claims something other than
+    /// what is decided here.
     pub fn is_of_version_1(bytes: &[u8]) -> bool {
         bytes.starts_with(b"formwright-certificate 1\n")
     }

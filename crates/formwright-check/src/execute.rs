@@ -1,4 +1,4 @@
-//! All executions of a network at once: what a number can be, in any order of summation, fused or not.
+//! All executions of a network at once: the values that each number can take, in any order of summation, fused or not.
 
 mod attention;
 mod forward;
@@ -13,17 +13,18 @@ use forward::feed_forward;
 use sum::{Outcome, affine, times};
 pub use sum::{Overflow, Value, gamma, rounded};
 
-/// A network, ready to be executed: runs of feed-forward layers have an index of where nothing happens.
+/// A network, ready to be executed. Runs of feed-forward layers have an index of where they do nothing.
 pub struct Program<'n> {
     /// The network.
     pub network: &'n Network,
     indices: BTreeMap<usize, Index<'n>>,
 }
 
-/// Consecutive feed-forward layers. For those whose units all read one functional up to sign, and add no constant: where all of them rest.
+/// Consecutive feed-forward layers. Where the units of a layer all read one functional up to sign, and it adds no
+/// constant, the index knows where all of them rest.
 struct Index<'n> {
     reads: &'n [(usize, Dyadic)],
-    /// For each layer; `None` if it may do something anywhere.
+    /// For each layer, where it rests; `None` if it may do something anywhere.
     rests: Vec<Option<Rest>>,
     /// The same for every [`STRIDE`] layers together.
     strides: Vec<Option<Rest>>,
@@ -31,7 +32,7 @@ struct Index<'n> {
 
 const STRIDE: usize = 64;
 
-/// The largest bias of units that open to the right, and to the left, if there are any.
+/// The largest bias of the units that open to the right, and of those that open to the left, if there are any.
 #[derive(Clone, Default)]
 struct Rest {
     sides: [Option<Dyadic>; 2],
@@ -44,14 +45,14 @@ impl Rest {
         }
     }
 
-    /// Where both rest.
+    /// The place where both rest.
     fn and(mut self, other: &Self) -> Self {
         other.sides.iter().enumerate().for_each(|(side, bias)| self.raise(side, bias.as_ref()));
         self
     }
 }
 
-/// Whether two such numbers may add up to more than a sum may reach.
+/// Whether two numbers of this size may add up to more than a sum may reach.
 fn large(x: &Dyadic, format: Format) -> bool {
     x.top() >= format.most.saturating_sub(2)
 }
@@ -72,7 +73,7 @@ impl<'n> Index<'n> {
                 if row.weights.len() != reads.len() || (row.weights != reads && !left) || large(&row.bias, format) {
                     return None;
                 }
-                // The bias with what rounding can add to it.
+                // The bias, with the most that rounding can add to it.
                 let slack = &row.bias.abs() * &gamma(reads.len().saturating_add(1), format);
                 rest.raise(usize::from(left), Some(&(&row.bias + &slack)));
             }
@@ -85,7 +86,7 @@ impl<'n> Index<'n> {
         Some(Self { reads, rests, strides })
     }
 
-    /// The first layer from `from` on that may do something to a token.
+    /// The first layer, from `from` on, that may change a token.
     fn next(&self, from: usize, z: &[Value], format: Format) -> usize {
         let (mut t, mut size) = (Range::ZERO, Dyadic::ZERO);
         for (place, weight) in self.reads {
@@ -143,7 +144,7 @@ impl<'n> Program<'n> {
             .collect()
     }
 
-    /// Tokens through the layers `from..to`; `keys` lists the tokens that are attended to.
+    /// Carries tokens through the layers `from..to`; `keys` lists the tokens that are attended to.
     pub fn run(&self, tokens: &mut [Vec<Value>], keys: &[usize], from: usize, to: usize) -> Outcome<()> {
         let (format, mut at) = (self.network.format, from);
         while at < to {
@@ -166,7 +167,7 @@ impl<'n> Program<'n> {
         Ok(())
     }
 
-    /// Where the feed-forward layers that begin at a layer end.
+    /// The end of the feed-forward layers that begin at a layer.
     pub fn forward_end(&self, from: usize) -> usize {
         let forward = |layer: &Layer| matches!(layer, Layer::FeedForward { .. });
         let rest = self.network.layers.get(from..).unwrap_or(&[]);

@@ -1,4 +1,4 @@
-//! The files of a folder: regular ones, and no longer than what is looked at.
+//! The files of a folder: regular files no longer than the checker reads.
 
 use std::fs::{self, File};
 use std::io::Read as _;
@@ -8,19 +8,19 @@ use crate::certificate::LONGEST;
 use crate::prove::{MOST_TEXT, MOST_WEIGHTS};
 use crate::{Files, Reason, Verdict, check};
 
-/// The longest file of weights that may be looked at: of doubles, with the longest header.
+/// The longest file of weights that is read: doubles, with the longest header.
 const MOST_BYTES: usize = MOST_TEXT.saturating_add(MOST_WEIGHTS.saturating_mul(8)).saturating_add(8);
 
-/// The files, and the most bytes of each that are looked at.
+/// The files, and the most bytes that are read of each.
 const FILES: [(&str, usize); 3] =
     [("certificate.fwc", LONGEST), ("target.json", MOST_TEXT), ("model.safetensors", MOST_BYTES)];
 
-/// Checks the claim of a folder; or says why a file cannot be read. What is no regular file is not read: it may never end.
+/// Checks the claim of a folder, or says why a file cannot be read. Only regular files are read: others may never end.
 pub fn check_folder(folder: &Path) -> Result<Verdict, String> {
     let mut all = Vec::new();
     for (name, most) in FILES {
         let bytes = read(&folder.join(name), most)?;
-        // Of a certificate that is a fault, which the checker finds.
+        // A certificate that is too long is at fault, and the checker says so.
         if bytes.len() > most && name != "certificate.fwc" {
             let what = format!("{name} is longer than the limit of {most} bytes");
             return Ok(Verdict::Declined(Reason { obligation: "scope", what }));
@@ -31,10 +31,10 @@ pub fn check_folder(folder: &Path) -> Result<Verdict, String> {
     Ok(check(&Files { certificate, target, weights }))
 }
 
-/// A file; of one that is longer than the limit, a byte more than that.
+/// Reads a file. If it is longer than the limit, reads one byte more than the limit.
 fn read(path: &Path, most: usize) -> Result<Vec<u8>, String> {
     let fail = |error: &dyn std::fmt::Display| format!("cannot read {}: {error}", path.display());
-    // Before it is opened: opening a pipe waits for somebody to write.
+    // This comes before opening: opening a pipe waits for somebody to write.
     if !fs::metadata(path).map_err(|error| fail(&error))?.is_file() {
         return Err(fail(&"it is no regular file"));
     }

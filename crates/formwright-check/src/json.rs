@@ -18,7 +18,7 @@ pub enum Json<'t> {
     Object(Vec<(Cow<'t, str>, Json<'t>)>),
 }
 
-/// Inside of how many others a value may lie.
+/// The most values that may enclose a value.
 const DEEPEST: usize = 256;
 
 /// The largest count is below this.
@@ -66,7 +66,7 @@ impl<'t> Json<'t> {
         self.integer().and_then(|integer| usize::try_from(integer).ok())
     }
 
-    /// What it is, in a few words, however long it is.
+    /// A short description of the value, however long it is.
     pub fn brief(&self) -> String {
         let cut = |text: &str| text.chars().take(60).collect::<String>();
         match self {
@@ -82,7 +82,8 @@ impl<'t> Json<'t> {
     }
 }
 
-/// The number at the front of a text, by the grammar of JSON: an integer, perhaps with digits behind a point, perhaps with an exponent.
+/// The number at the beginning of a text, by the grammar of JSON: an integer, perhaps followed by decimals, perhaps by
+/// an exponent.
 fn number(text: &str) -> Option<(&str, &str)> {
     let digits = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count();
     let mut length = usize::from(text.starts_with('-'));
@@ -123,7 +124,7 @@ impl<'t> Reader<'t> {
         Err(format!("expected {expected}, found {found:?} ({} bytes before the end)", self.rest.len()))
     }
 
-    /// Takes this off the front, behind spaces, if it is there.
+    /// Takes this off the front, after spaces, if it is there.
     fn take(&mut self, wanted: &str) -> bool {
         self.space();
         let rest = self.rest.strip_prefix(wanted);
@@ -180,7 +181,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// The rest of a text behind its first quote.
+    /// The rest of a text after its first quote.
     fn string(&mut self) -> Result<Cow<'t, str>, String> {
         let mut text = Cow::Borrowed("");
         loop {
@@ -214,7 +215,8 @@ const ESCAPES: [(&str, char); 8] = [
     ("\\t", '\t'),
 ];
 
-/// The character that an escape at the front of a text stands for; two for one beyond 16 bits. Half of a pair is no character.
+/// The character that an escape at the beginning of a text stands for. A character beyond 16 bits takes two escapes;
+/// half of a pair is no character.
 fn escaped(text: &str) -> Option<(char, &str)> {
     let unit = |text: &str| {
         let (digits, rest) = text.strip_prefix("\\u")?.split_at_checked(4)?;

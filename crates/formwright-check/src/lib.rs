@@ -1,7 +1,7 @@
 //! Checks the certificates of formwright's networks, and believes nothing.
 //!
-//! CERTIFICATE.md specifies the files, what they mean, and what is to be proved. The checker reads three files, recomputes every number in exact
-//! arithmetic, and answers with a [`Verdict`]. It shares no code with the compiler.
+//! CERTIFICATE.md specifies the files, their meaning, and what is to be proved. The checker reads three files,
+//! recomputes every number in exact arithmetic, and answers with a [`Verdict`]. It shares no code with the compiler.
 //!
 //! | file | what |
 //! |---|---|
@@ -41,19 +41,19 @@ pub struct Files<'b> {
     pub weights: &'b [u8],
 }
 
-/// What the checker says.
+/// The answer of the checker.
 #[derive(Clone, Debug)]
 pub enum Verdict {
     /// The claim is proved.
     Accepted(Accepted),
-    /// The files are no certificate of their claim.
+    /// The files do not prove their claim.
     Rejected(Reason),
-    /// The claim is of a kind, or of a size, that is not decided here.
+    /// The claim is of a kind or a size that is not decided here.
     Declined(Reason),
 }
 
 impl Verdict {
-    /// Its name.
+    /// The name of the verdict.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Accepted(_) => "accepted",
@@ -72,12 +72,12 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// Why a claim is not accepted.
+/// The reason why a claim is not accepted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reason {
-    /// The obligation that is not met, or `scope` of a claim that is not decided.
+    /// The obligation that is not met, or `scope` if the claim is not decided.
     pub obligation: &'static str,
-    /// What is wrong, where, with the numbers.
+    /// The fault and its place, with the numbers.
     pub what: String,
 }
 

@@ -24,7 +24,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Prints a line; a verdict that could not be printed is none.
+/// Prints a line. A verdict that could not be printed is no verdict.
 fn say(text: &str, code: u8) -> ExitCode {
     let mut out: Box<dyn std::io::Write> =
         if code == 3 { Box::new(std::io::stderr()) } else { Box::new(std::io::stdout()) };

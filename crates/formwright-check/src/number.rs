@@ -54,7 +54,8 @@ impl Dyadic {
         Self { m: IBig::ONE, e }
     }
 
-    /// The number whose IEEE bits, of a format with `p` binary digits, are these; none for NaN, infinities and subnormal numbers.
+    /// The number with these IEEE bits in a format of `p` binary digits; none for NaN, infinities and subnormal
+    /// numbers.
     pub fn from_bits(bits: u64, p: u32) -> Option<Self> {
         let (fraction, width) = (p.checked_sub(1)?, if p == 53 { 11 } else { 8 });
         let mask = |count: u32| 1_u64.checked_shl(count).unwrap_or(0).wrapping_sub(1);
@@ -81,7 +82,7 @@ impl Dyadic {
         self.m.is_negative()
     }
 
-    /// The size.
+    /// The absolute value.
     pub fn abs(&self) -> Self {
         Self { m: self.m.clone().abs(), e: self.e }
     }
@@ -91,12 +92,12 @@ impl Dyadic {
         if self.is_negative() { Self::ZERO } else { self.clone() }
     }
 
-    /// The largest `q` such that this is a multiple of `2^q`; of 0 there is none.
+    /// The largest `q` such that this is a multiple of `2^q`; 0 has none.
     pub fn quantum(&self) -> Option<i64> {
         (!self.is_zero()).then_some(self.e)
     }
 
-    /// The least `t` with `|x| < 2^t`; of 0 the least there is.
+    /// The least `t` with `|x| < 2^t`; for 0, the least exponent there is.
     pub fn top(&self) -> i64 {
         if self.is_zero() { i64::MIN } else { self.e.saturating_add(digits(self.m.bit_len())) }
     }
@@ -140,9 +141,9 @@ fn integer(text: &str) -> Option<IBig> {
     (!bare.is_empty() && bare.bytes().all(|b| b.is_ascii_digit())).then(|| text.parse().ok())?
 }
 
-/// Whether a text is a rational in the one form that the certificate has.
+/// Whether a text is a rational in the one form that the certificate allows.
 pub fn is_canonical(text: &str) -> bool {
-    // Before anything that takes longer for a longer text.
+    // This comes before anything that takes longer for a longer text.
     if text.len() > 8194 {
         return false;
     }
@@ -225,9 +226,9 @@ impl From<u64> for Dyadic {
 /// All numbers from `lo` to `hi`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Range {
-    /// The least.
+    /// The lower end.
     pub lo: Dyadic,
-    /// The largest.
+    /// The upper end.
     pub hi: Dyadic,
 }
 
@@ -250,12 +251,12 @@ impl Range {
         Self { lo: -x, hi: x.clone() }
     }
 
-    /// Whether it is one number.
+    /// Whether it is a single number.
     pub fn is_point(&self) -> bool {
         self.lo == self.hi
     }
 
-    /// The largest size.
+    /// The largest absolute value.
     pub fn size(&self) -> Dyadic {
         self.lo.abs().max(self.hi.abs())
     }
@@ -265,7 +266,7 @@ impl Range {
         Self { lo: self.lo.clone().min(other.lo.clone()), hi: self.hi.clone().max(other.hi.clone()) }
     }
 
-    /// What is in both; one of them where rounding has parted them, which holds the number too.
+    /// The intersection. Where rounding has parted the two, it is one of them, which holds the number too.
     pub fn meet(self, other: &Self) -> Self {
         let (lo, hi) = (self.lo.clone().max(other.lo.clone()), self.hi.clone().min(other.hi.clone()));
         if lo <= hi { Self { lo, hi } } else { self }
@@ -276,13 +277,13 @@ impl Range {
         if self.is_point() { f(&self.lo) } else { Some(Self { lo: f(&self.lo)?.lo, hi: f(&self.hi)?.hi }) }
     }
 
-    /// Both ends with [`DIGITS`] digits, outwards.
+    /// The interval with both ends rounded outwards to [`DIGITS`] digits.
     pub fn tidy(self) -> Self {
         let q = |x: &Dyadic| x.top().saturating_sub(DIGITS);
         Self { lo: self.lo.down(q(&self.lo)), hi: self.hi.up(q(&self.hi)) }
     }
 
-    /// The same if it is not too large, and not finer than there is use for.
+    /// The same interval, if it is not too large and not finer than is useful.
     pub fn kept(self) -> Option<Self> {
         let tidy = self.tidy();
         let fine = LIMIT.saturating_neg();
@@ -390,17 +391,19 @@ impl Range {
         })
     }
 
-    /// Sine (`quarter` 0) or cosine (1): its value at the middle, and a slope of at most 1. Far away no more is said than that it lies in `[-1, 1]`.
+    /// Sine (`quarter` 0) or cosine (1), by its value at the middle and a slope of at most 1. Far away, all that is
+    /// said is that it lies in `[-1, 1]`.
     pub fn wave(&self, quarter: u64) -> Option<Self> {
         let half = Dyadic::power_of_two(-1);
         let middle = (&(&self.lo + &self.hi) * &half).down(-DIGITS);
-        // It is rounded down: the upper end is farther.
+        // The middle is rounded down: the upper end is farther.
         let reach = &self.hi - &middle;
         let unit = Self::around_zero(&Dyadic::ONE);
         if middle.top() > FARTHEST {
             return Some(unit);
         }
-        // At a part of it below 1, where no digits are lost, from which sin 2x = 2 sin x cos x and cos 2x = 1 - 2 sin² x lead back.
+        // First at a fraction of it below 1, where no digits are lost; then sin 2x = 2 sin x cos x and cos 2x = 1 - 2
+        // sin² x lead back.
         let halvings = middle.top().max(0);
         let part = Self::point(&middle * &Dyadic::power_of_two(halvings.saturating_neg()));
         let (mut sine, mut cosine) = (wave_series(&part, 0)?, wave_series(&part, 1)?);
@@ -422,7 +425,7 @@ fn wave_series(x: &Range, quarter: u64) -> Option<Range> {
     let square = (x * x).tidy();
     let (mut term, mut k) = (if quarter == 0 { x.clone() } else { Range::whole(1) }, 1_u64.saturating_sub(quarter));
     let mut sum = term.clone();
-    // Terms fall; what is left out is below the first of them.
+    // Terms fall; the rest is below its first term.
     while term.size().top() > DIGITS.saturating_neg() {
         let next = Dyadic::from(k.saturating_add(1).saturating_mul(k.saturating_add(2)));
         term = (-&(&square * &term).over(&Range::point(next))?).kept()?;
@@ -510,7 +513,7 @@ impl Mul for &Range {
 }
 
 impl std::fmt::Display for Dyadic {
-    /// Whole numbers up to a million as they are, others with six digits, cut off.
+    /// Whole numbers up to a million are written as they are, others with six digits, cut off.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         if self.e >= 0 && self.top() <= 20 {
             return write!(f, "{}", &self.m << shift(self.e));

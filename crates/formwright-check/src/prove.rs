@@ -21,28 +21,28 @@ pub(crate) const MOST_WEIGHTS: usize = 1 << 23;
 const MOST_TOKENS: usize = 4096;
 const MOST_LENGTHS: usize = 65;
 
-/// The most sequences, up to symmetry, that are looked at.
+/// The most sequences, up to symmetry, that are examined.
 const MOST_CLASSES: usize = 1 << 17;
 
 /// The most tokens of all these sequences together.
 const MOST_PLACES: usize = 1 << 21;
 
-/// The most multiplications of the network, counted as if nothing but resting layers could be skipped.
+/// The most multiplications of the network, counted as if only resting layers could be skipped.
 const MOST_WORK: usize = 1 << 30;
 
 /// The most values of the target on pieces of cells.
 const MOST_PIECES: usize = 1 << 21;
 
-/// So often cells are cut in half without a gain.
+/// The most times that cells are halved without a gain.
 const IN_VAIN: u8 = 3;
 
 /// The most operations of the target, counted as if none could be skipped.
 const MOST_STEPS: usize = 1 << 27;
 
-/// The most numbers that are kept at a time: of tokens before the first attention, of outputs, of lets.
+/// The most numbers that are kept at a time: for tokens before the first attention, for outputs, for lets.
 const MOST_KEPT: usize = 1 << 22;
 
-/// A claim that is proved. There is no other way to one than [`check`]: it takes what reading the files has established, and a proof.
+/// A claim that is proved. Only [`check`] makes one: it takes the facts established by reading the files, and a proof.
 #[derive(Clone, Debug)]
 pub struct Accepted {
     claim: String,
@@ -60,12 +60,12 @@ impl fmt::Display for Accepted {
     }
 }
 
-/// That `finite` and `point`, or `finite` and `integral`, are discharged.
+/// Evidence that `finite` and `point`, or `finite` and `integral`, are discharged.
 struct Proof {
     summary: String,
 }
 
-/// Why there is no proof.
+/// The reason why there is no proof.
 enum Stop {
     Rejected(Reason),
     Declined(Reason),
@@ -79,7 +79,7 @@ fn declined(what: impl Into<String>) -> Stop {
     Stop::Declined(Reason { obligation: "scope", what: what.into() })
 }
 
-/// That there is not more of something than is looked at; else how much there is.
+/// Refuses more of something than is examined, and says how much there is.
 fn at_most(found: usize, most: usize, of: &str) -> Result<(), Stop> {
     if found <= most {
         return Ok(());
@@ -88,7 +88,7 @@ fn at_most(found: usize, most: usize, of: &str) -> Result<(), Stop> {
     Err(declined(format!("{found} {of}, the limit is {most}")))
 }
 
-/// What it means that the target has no value at some inputs: what enclosures leave open is not decided.
+/// The outcome where the target has no value at some inputs. If enclosures leave that open, nothing is decided.
 fn valueless(fault: Fault, at: &str) -> Stop {
     match fault {
         Fault::Undefined(what) => rejected("target", format!("{at}: {what}")),
@@ -100,7 +100,7 @@ fn finite(Overflow(what): Overflow) -> Stop {
     rejected("finite", what)
 }
 
-/// Why nothing is said of what earlier releases wrote.
+/// The reason why certificates of earlier releases are not decided.
 const VERSION_1: &str = "the certificate is of version 1, of executions whose softmax divides once; version 2 is about those as well that multiply by \
                          the rounded reciprocal of the sum, as onnxruntime does; rebuild the folder";
 
@@ -114,12 +114,13 @@ pub fn check(files: &Files<'_>) -> Verdict {
     }
 }
 
-/// What the files say. It exists only if `format`, `hash`, `weights`, `target` and `claim` are discharged.
+/// The content of the files. It exists only if `format`, `hash`, `weights`, `target` and `claim` are discharged.
 struct Subject {
     certificate: Certificate,
     network: Network,
     target: Target,
-    /// Whether outputs depend on the multiset of tokens, the token itself and its position alone, of the network and of the target.
+    /// Whether the outputs of network and target depend only on the multiset of tokens, the token itself and its
+    /// position.
     order_free: bool,
 }
 
@@ -150,7 +151,7 @@ impl Subject {
         Ok(subject)
     }
 
-    /// That target and certificate speak of the same.
+    /// Checks that target and certificate speak of the same function.
     fn fits(&self) -> Result<(), Stop> {
         let (certificate, target) = (&self.certificate, &self.target);
         let [least, most] = certificate.tokens;
@@ -175,7 +176,8 @@ impl Subject {
         }
         for (at, run) in certificate.runs.iter().enumerate() {
             let masks = || run.attention.iter().flat_map(|part| &part.masks);
-            // Every limit is hardest to meet for the first token of the fewest, or for the last of the most.
+            // Every limit is hardest to meet for the first token of the shortest sequence, or the last token of the
+            // longest.
             for (t, tokens) in [(0, least), (most.saturating_sub(1), most)] {
                 if !masks().all(|mask| mask.sees_some(t, tokens)) {
                     return wrong(format!("run {at}: token {t} of {tokens} sees nothing"));
@@ -193,7 +195,7 @@ impl Subject {
             Over::Integers => "all sequences of integers".to_owned(),
             Over::DistinctIntegers(otherwise) => format!("sequences of distinct integers ({otherwise} on others)"),
         };
-        // What is shown is cut off: a little more is not less than the bound.
+        // The number shown is cut off: a little more is not less than the bound.
         let more = &Dyadic::ONE + &Dyadic::power_of_two(-16);
         let whole = bound.range.hi.to_string();
         let bound = if whole.contains('e') { (&bound.range.hi * &more).to_string() } else { whole };
@@ -213,7 +215,7 @@ impl Subject {
         }
     }
 
-    /// `finite` and `point`.
+    /// Proves `finite` and `point`.
     fn points(&self) -> Result<Proof, Stop> {
         let Domain::Integers(from, to) = self.target.domain else { return Err(declined("no integers")) };
         let side = usize::try_from(to.saturating_sub(from)).unwrap_or(usize::MAX);
@@ -259,7 +261,7 @@ impl Subject {
                             "at {inputs}, token {token}, coordinate {c} the network gives {got} and the target {wanted}: off by up to {off}, claimed at most {}",
                             bound.range.lo
                         );
-                        // How well the target is enclosed is nothing that the claim could help.
+                        // The claim cannot change how well the target is enclosed.
                         return Err(if known || apart(got, &wanted).lo > bound.range.hi {
                             rejected("point", told)
                         } else {
@@ -273,7 +275,7 @@ impl Subject {
         Ok(Proof { summary: format!("{sequences} sequences up to symmetry, point by point") })
     }
 
-    /// `finite` and `integral`.
+    /// Proves `finite` and `integral`.
     fn integral(&self, p: u32) -> Result<Proof, Stop> {
         let Domain::Interval(low, high) = &self.target.domain else { return Err(declined("no box")) };
         let Certificate { cells, dims, tokens: [tokens, most], margins: [below, above], .. } = &self.certificate;
@@ -296,7 +298,7 @@ impl Subject {
         let at = |k: &Range| low + &(&side * k);
         let program = Program::new(&self.network);
         let one = Range::whole(1);
-        // Reading has made sure that margins are not negative, and at most 1 together.
+        // The reader has made sure that margins are not negative and add up to at most 1.
         let good = (&(&one - &below.range) - &above.range).max(&Range::ZERO);
         let starts = self.starts(&program, &lattice, |k| {
             let k = Range::whole(k);
@@ -342,7 +344,7 @@ impl Subject {
                     if least.as_ref().is_none_or(|least| proved.hi < *least) {
                         (least, in_vain) = (Some(proved.hi), 0);
                     }
-                    // More pieces do not help.
+                    // More pieces would not help.
                     if proved.lo > claimed.hi {
                         return Err(rejected("integral", told));
                     }
@@ -370,7 +372,7 @@ impl Subject {
         }
     }
 
-    /// That the target is not without a value where all inputs are least, or largest: that needs no look at cells.
+    /// Checks that the target has a value where all inputs are least, and where all are largest. That takes no cells.
     fn defined_at_corners(&self, ends: [&Range; 2], tokens: usize) -> Result<(), Stop> {
         if self.target.resolution().is_some() {
             return Ok(());
@@ -384,7 +386,8 @@ impl Subject {
         Ok(())
     }
 
-    /// The sum over a class of cells of the `p`-th power of what `f` and the network can differ, and where `f` lies.
+    /// The sum over a class of cells of the `p`-th power of the largest difference of `f` and the network, and the
+    /// range of `f`.
     fn cell(
         &self,
         cases: &[Case],
@@ -438,7 +441,7 @@ impl Subject {
         Ok((total, seen))
     }
 
-    /// Where the outputs lie for any inputs of the box.
+    /// The range of the outputs for any inputs of the box.
     fn anywhere(&self, program: &Program<'_>, inputs: &Range) -> Result<Vec<Range>, Overflow> {
         let (network, format) = (&self.network, self.network.format);
         if inputs.size().top() >= format.most {
@@ -457,7 +460,8 @@ impl Subject {
             let next =
                 if swept > 0 { at.saturating_add(swept) } else { program.forward_end(at).max(at.saturating_add(1)) };
             if swept == 0 {
-                // By connections tokens see differently many others, each of which the one stands for.
+                // With connections, tokens see different numbers of other tokens; the one token stands for each of
+                // them.
                 let differ = matches!(layer, Layer::Attention(heads) if heads.iter().any(|head| head.mask.hides()));
                 let mut tokens = vec![token; if differ { count } else { 1 }];
                 program.run(&mut tokens, &vec![0; count], at, next)?;
@@ -489,7 +493,7 @@ impl Subject {
         })
     }
 
-    /// The sequences of so many tokens: all, or one of each multiset if order does not matter.
+    /// The sequences of so many tokens: all of them, or one of each multiset if order does not matter.
     fn classes(&self, symbols: usize, tokens: usize) -> Vec<Vec<usize>> {
         let mut classes: Vec<Vec<usize>> = vec![Vec::new()];
         for _ in 0..tokens {
@@ -503,12 +507,12 @@ impl Subject {
         classes
     }
 
-    /// That sequences of so many tokens, and thus of fewer, are not more work than is done.
+    /// Checks that sequences of so many tokens, and thus of fewer, are within the limits of work.
     fn within_limits(&self, symbols: usize, tokens: usize) -> Result<(), Stop> {
         let alike = if self.order_free { " up to their order" } else { "" };
         let mut classes = 1_usize;
         for k in 0..tokens {
-            // There are C(s+k, k+1) multisets of k + 1 of s symbols. What can no longer be counted stays so.
+            // There are C(s+k, k+1) multisets of k + 1 of s symbols. A count that overflows stays at the maximum.
             let symbols = if self.order_free { symbols.saturating_add(k) } else { symbols };
             let more = classes.checked_mul(symbols).filter(|_| classes < usize::MAX);
             let each = if self.order_free { k.saturating_add(1) } else { 1 };
@@ -519,7 +523,7 @@ impl Subject {
         at_most(classes.saturating_mul(tokens), MOST_PLACES, &format!("tokens of all {of}"))?;
         let Network { layers, positions, embed, read_out, .. } = &self.network;
         let positions = positions.len().max(1);
-        // Of a sequence up to its order only different tokens are followed, at every position.
+        // If order does not matter, only the different tokens of a sequence are followed, at every position.
         let followed = if self.order_free { symbols.min(tokens).saturating_mul(positions) } else { tokens };
         let sum = |layers: &[Layer]| layers.iter().map(|layer| layer.work(tokens)).fold(1, usize::saturating_add);
         let ends = [embed, read_out].into_iter().flatten().map(|row| row.weights.len()).fold(0, usize::saturating_add);
@@ -546,17 +550,17 @@ impl Subject {
         Ok(())
     }
 
-    /// How many feed-forward layers stand before the first attention.
+    /// The number of feed-forward layers before the first attention.
     fn forward_end(&self) -> usize {
         self.network.layers.iter().take_while(|layer| matches!(layer, Layer::FeedForward { .. })).count()
     }
 
-    /// Whether outputs are looked at for every place of a token.
+    /// Whether outputs are examined for every place of a token.
     fn by_place(&self) -> bool {
         self.network.positions.len() > 1 || !self.target.is_equivariant()
     }
 
-    /// What the network gives at the tokens of a class, with what stands for how many tokens of how many sequences.
+    /// The outputs of the network at the tokens of a class, each with the number of tokens and sequences it stands for.
     fn cases(&self, program: &Program<'_>, starts: &[Vec<Vec<Value>>], class: &[usize]) -> Result<Vec<Case>, Stop> {
         let start = |symbol: usize, position: usize| {
             let places = starts.get(symbol);
@@ -612,7 +616,7 @@ impl Subject {
     }
 }
 
-/// An output token of a sequence, and for how many tokens of sequences alike it stands.
+/// An output token of a sequence, and the number of tokens of similar sequences that it stands for.
 struct Case {
     sequence: Vec<usize>,
     token: usize,
@@ -660,7 +664,7 @@ fn arrangements(sorted: &[usize]) -> Dyadic {
     orders.hi
 }
 
-/// Whether no number of a range is farther than a bound from another one, exactly.
+/// Whether no number of a range is farther than a bound from the wanted one, exactly.
 fn is_within(got: &Range, wanted: &Number, bound: &Ratio) -> bool {
     let (low, high) = match wanted {
         Number::Exact(exact) => (exact.clone(), exact.clone()),
@@ -669,12 +673,12 @@ fn is_within(got: &Range, wanted: &Number, bound: &Ratio) -> bool {
     Ratio::of(&got.hi).minus(&low) <= *bound && high.minus(&Ratio::of(&got.lo)) <= *bound
 }
 
-/// How far two numbers in these ranges can be apart.
+/// The largest distance between numbers of these ranges.
 fn distance(a: &Range, b: &Range) -> Dyadic {
     (&a.hi - &b.lo).max(&b.hi - &a.lo)
 }
 
-/// The same, and how far they can be apart at least, whatever part of the second range is looked at.
+/// The range of the largest distance, whichever part of the second range is meant.
 fn apart(a: &Range, b: &Range) -> Range {
     let half = &(&a.hi - &a.lo) * &Dyadic::power_of_two(-1);
     Range { lo: half.max(&a.hi - &b.hi).max(&b.lo - &a.lo), hi: distance(a, b) }
@@ -685,7 +689,7 @@ fn shown(inputs: &[Vec<Range>]) -> String {
     format!("({})", inputs.iter().map(token).collect::<Vec<_>>().join("; "))
 }
 
-/// That the network's parts have sizes that a network has.
+/// Checks that the parts of the network have possible sizes.
 fn shapes(certificate: &Certificate) -> Result<(), Stop> {
     let Certificate { tokens: [least, most], dims, output_dims, width, positions, runs, bound, margins, .. } =
         certificate;
@@ -716,7 +720,7 @@ fn shapes(certificate: &Certificate) -> Result<(), Stop> {
     Ok(())
 }
 
-/// That the claim is of a kind that is decided here.
+/// Checks that the claim is of a kind that is decided here.
 fn scope(certificate: &Certificate) -> Result<(), Stop> {
     let Certificate { badge, over, norm, assumptions, runs, tokens: [least, most], .. } = certificate;
     if badge != "certified" {
@@ -741,19 +745,19 @@ fn scope(certificate: &Certificate) -> Result<(), Stop> {
     at_most(most.saturating_sub(*least).saturating_add(1), MOST_LENGTHS, "lengths of sequences")
 }
 
-/// That the files are not longer than what is read.
+/// Checks that the files are not longer than the checker reads.
 fn oversized(files: &Files<'_>, double: bool) -> Result<(), Stop> {
     at_most(files.target.len(), MOST_TEXT, "bytes of target.json")?;
     let header = files.weights.first_chunk::<8>().map_or(0, |length| u64::from_le_bytes(*length));
     let header = usize::try_from(header).unwrap_or(usize::MAX);
-    // A header that is longer than its file is a fault, and found as such.
+    // A header that is longer than its file is a fault, and is reported as one.
     let data = files.weights.len().saturating_sub(8).checked_sub(header);
     let Some(data) = data else { return Ok(()) };
     at_most(header, MOST_TEXT, "bytes of the header of model.safetensors")?;
     at_most(data.checked_div(if double { 8 } else { 4 }).unwrap_or(0), MOST_WEIGHTS, "weights")
 }
 
-/// Whether no head is masked, no layer has connections, and no key and no value reads what depends on a position.
+/// Whether no head is masked, no layer has connections, and no key or value reads anything that depends on a position.
 fn keys_ignore_positions(network: &Network) -> bool {
     let first = network.positions.first();
     let same = |r: usize| network.positions.iter().all(|row| row.get(r) == first.and_then(|first| first.get(r)));
@@ -783,7 +787,7 @@ fn keys_ignore_positions(network: &Network) -> bool {
     true
 }
 
-/// `f` of all items, in their order, on all cores; the first failure in their order.
+/// Applies `f` to all items on all cores, and keeps their order; or returns the first failure in that order.
 fn in_parallel<T: Sync, R: Send>(items: &[T], f: impl Fn(&T) -> Result<R, Stop> + Sync) -> Result<Vec<R>, Stop> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let chunk = items.len().div_ceil(threads.saturating_mul(8).max(1)).max(1);

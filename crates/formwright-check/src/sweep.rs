@@ -1,16 +1,21 @@
-//! How far a sweep of selective shifts can carry tokens, whatever they are: CERTIFICATE.md, section 6, *Sweep*.
+//! The farthest that a sweep of selective shifts can carry any tokens: CERTIFICATE.md, section 6, *Sweep*.
 //!
-//! In each block a token's `t = a·z` gains `s (A - A')`, two softmax averages of the `t` that it sees, of at most `n` tokens, at the queries `λ(t - b) ≥ λ(t - b')`. With `S` a bound on `Σ|a_r z_r|`, what the
-//! two heads compute differs from averages over *common* keys by at most `R = (16n(d+6)u + 8θ) S`: keys and values are off by `γ_{d+1}S`, scores and their
-//! differences by `3u` of the keys, which moves an average by at most `n` times as much, since `Σ p_k |Q| |t_k - A| ≤ 2(n-1)/e`; exponentials are off by `θ`, sums of exponentials,
-//! shares (a quotient, or a reciprocal and a product) and sums of values by `γ_{2n+4}`. With the rounding of the stream, a block moves `t` by at most `ρ = (2s+1)R` from what exact averages would do. So, with `L` blocks, `Θ` the
-//! largest threshold and tokens that begin in `[-f, M]`:
+//! In each block a token's `t = a·z` gains `s (A - A')`. `A` and `A'` are softmax averages of the `t` that it sees, of
+//! at most `n` tokens, at the queries `λ(t - b) ≥ λ(t - b')`. With `S` a bound on `Σ|a_r z_r|`, the results of the two
+//! heads differ from averages over *common* keys by at most `R = (16n(d+6)u + 8θ) S`: keys and values are off by
+//! `γ_{d+1}S`; scores and their differences by `3u` of the keys, which moves an average by at most `n` times as much,
+//! since `Σ p_k |Q| |t_k - A| ≤ 2(n-1)/e`; exponentials are off by `θ`; sums of exponentials, shares (a quotient, or a
+//! reciprocal and a product) and sums of values by `γ_{2n+4}`. With the rounding of the stream, a block moves `t` by at
+//! most `ρ = (2s+1)R` from the result of exact averages.
 //!
-//! The queries of both heads are off by at most `λ/2`, and `b' - b ≥ 1`: whatever the roundings, the first is not below the second. A token that
-//! has passed `Θ + 2 + Lρ` does not fall below `Θ + 2` again.
+//! The queries of both heads are off by at most `λ/2`, and `b' - b ≥ 1`: whatever the roundings, the first is not below
+//! the second. A token that has passed `Θ + 2 + Lρ` does not fall below `Θ + 2` again.
+//!
+//! So, with `L` blocks, `Θ` the largest threshold and tokens that begin in `[-f, M]`:
 //!
 //! ```text
-//! no token falls by more than Lρ;    T = L (s(n-1)/(2λ) + ρ)  bounds what a token 2 above all thresholds gains, since 1/(e·3/2) < 1/2
+//! no token falls by more than Lρ
+//! T = L (s(n-1)/(2λ) + ρ)  bounds the gain of a token 2 above all thresholds, since 1/(e·3/2) < 1/2
 //! M_0 = max(M, Θ + 2 + Lρ) + T + Lρ,    M_{i+1} = max(M_i, Θ + 2 + Lρ + s (M_i + f + Lρ) + ρ + T),    i < n
 //! ```
 
@@ -22,7 +27,7 @@ use crate::weights::{Format, Head, Layer, Row};
 struct Block<'n> {
     /// `a`.
     reads: &'n [(usize, Dyadic)],
-    /// The coordinate that is written, and by how much.
+    /// The coordinate that is written, and the factor.
     place: usize,
     writes: Dyadic,
     /// `λ`.
@@ -76,7 +81,8 @@ impl<'n> Block<'n> {
     }
 }
 
-/// Carries a token that stands for all through the sweep that begins here, if one does; and says how many layers it has.
+/// Carries a token that stands for all tokens through the sweep that begins here, if one does; returns its number of
+/// layers.
 pub fn sweep(layers: &[Layer], z: &mut [Value], tokens: usize, format: Format) -> Result<usize, Overflow> {
     let Some(first) = layers.first().and_then(Block::of) else { return Ok(0) };
     let alike =
@@ -114,7 +120,7 @@ pub fn sweep(layers: &[Layer], z: &mut [Value], tokens: usize, format: Format) -
         let slip = &Dyadic::from(8) * &Dyadic::power_of_two(format.theta);
         &(&places * &Dyadic::power_of_two(format.digits.saturating_neg())) + &slip
     };
-    // What all this comes to if Σ|a_r z_r| stays below a guess.
+    // The bound that follows if Σ|a_r z_r| stays below a guess.
     let reached = |guess: &Dyadic| {
         let rounding = up(&(&(&(&s + &s) + &Dyadic::ONE) * &(&roundings * guess)));
         let fall = &count * &rounding;

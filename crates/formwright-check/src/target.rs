@@ -1,4 +1,4 @@
-//! `target.json`: the function, and where its values lie on a box of inputs.
+//! Reads `target.json`: the function, and the range of its values on a box of inputs.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ enum Expr {
     Aggregate(String, Box<Expr>, Option<Box<Expr>>),
 }
 
-/// Where inputs lie.
+/// The set of possible inputs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Domain {
     /// The interval between two numbers.
@@ -40,7 +40,7 @@ enum Definition {
 /// A target, for tokens of so many coordinates.
 #[derive(Clone, Debug)]
 pub struct Target {
-    /// Where inputs lie.
+    /// The set of possible inputs.
     pub domain: Domain,
     /// The number of tokens, if it is fixed.
     pub tokens: Option<usize>,
@@ -51,7 +51,7 @@ pub struct Target {
     definition: Definition,
 }
 
-/// A value: exact where that can be, else between two numbers.
+/// A value: exact if possible, otherwise between two numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Number {
     /// This number.
@@ -60,12 +60,12 @@ pub enum Number {
     Within(Range),
 }
 
-/// Why there is no value.
+/// The reason why there is no value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// There is none for any input that is meant.
+    /// There is none for any of the inputs.
     Undefined(String),
-    /// Enclosures do not decide whether there is one, or are too large.
+    /// Enclosures do not decide whether there is one, or they are too large.
     Unclear(String),
 }
 
@@ -88,7 +88,7 @@ impl Number {
         Self::Exact(Ratio::whole(x))
     }
 
-    /// The same, rounded outwards if it is long.
+    /// The same value, rounded outwards if it is long.
     fn kept(self) -> Option<Self> {
         match self {
             Self::Exact(ratio) if ratio.is_short() => Some(Self::Exact(ratio)),
@@ -96,7 +96,7 @@ impl Number {
         }
     }
 
-    /// Where it lies.
+    /// The interval in which it lies.
     pub fn range(&self) -> Range {
         match self {
             Self::Exact(ratio) => ratio.range(),
@@ -108,17 +108,17 @@ impl Number {
         if let Self::Exact(ratio) = self { Some(ratio) } else { None }
     }
 
-    /// Whether it is one number, and this one.
+    /// Whether it is exactly this number.
     fn is(&self, wanted: &Ratio) -> bool {
         self.exact() == Some(wanted)
     }
 
-    /// One of two: the same if they are.
+    /// Either of two values; exact if they are equal.
     fn hull(&self, other: &Self) -> Self {
         if self == other { self.clone() } else { Self::of(self.range().hull(&other.range())) }
     }
 
-    /// Something of one number, exactly or by ranges.
+    /// Applies a function to one number, exactly or by ranges.
     fn map(&self, exact: impl Fn(&Ratio) -> Ratio, range: impl Fn(&Range) -> Range) -> Self {
         match self {
             Self::Exact(a) => Self::Exact(exact(a)),
@@ -126,7 +126,7 @@ impl Number {
         }
     }
 
-    /// Something of two numbers.
+    /// Applies a function to two numbers.
     fn with(
         &self,
         other: &Self,
@@ -175,7 +175,7 @@ impl Number {
         self.map(Ratio::floor, Range::floor)
     }
 
-    /// Whether every number of it is at most 0, or below it.
+    /// Whether all its numbers are at most 0; `strictly`, below 0.
     fn at_most_zero(&self, strictly: bool) -> bool {
         let range = self.range();
         range.hi.is_negative() || (!strictly && range.hi.is_zero())
@@ -197,19 +197,19 @@ fn wrong<T>(what: &str, found: &Json<'_>) -> Result<T, String> {
     Err(format!("expected {what}, found {}", found.brief()))
 }
 
-/// A number in a text.
+/// The number in a text.
 fn ratio(value: &Json<'_>) -> Result<Ratio, String> {
     let number = value.text().and_then(Ratio::number);
     number.map_or_else(|| wrong("a text with a rational in lowest terms, or a decimal", value), Ok)
 }
 
-/// The same, to compute with: a long one lies between two others.
+/// The number in a text, ready to compute with: a long one lies between two others.
 fn number(value: &Json<'_>) -> Result<Number, String> {
     let ratio = ratio(value)?;
     Ok(if ratio.is_short() { Number::Exact(ratio) } else { Number::of(ratio.range()) })
 }
 
-/// What `sort` takes: the token, a let, or a coordinate of one.
+/// Checks an argument of `sort`: the token, a let, or a coordinate of one.
 fn sortable(value: &Json<'_>) -> Result<(), String> {
     let of = match (value.object(), value.get("coordinate").and_then(Json::list)) {
         (Some([_]), Some([of, _])) => of,
@@ -220,7 +220,7 @@ fn sortable(value: &Json<'_>) -> Result<(), String> {
     if fine { Ok(()) } else { wrong("the token, a let or a coordinate of one, to be sorted", value) }
 }
 
-/// What expressions can speak of.
+/// The names that expressions can use.
 struct Scope {
     /// The lets so far.
     names: BTreeMap<String, usize>,
@@ -242,7 +242,7 @@ impl Scope {
         if k < self.dims { Ok(k) } else { Err(format!("coordinate {k}, and tokens have {}", self.dims)) }
     }
 
-    /// An expression that stands for a number, inside of an aggregate or not.
+    /// An expression for a number, inside an aggregate or not.
     fn number(&self, value: &Json<'_>, inside: bool) -> Result<Expr, String> {
         match value.text() {
             Some("running") if !inside => return Err("a running token outside of an aggregate".to_owned()),
@@ -270,7 +270,7 @@ impl Scope {
                 let entries = entries.iter().map(number).collect::<Result<_, _>>()?;
                 Ok(Expr::Table(self.boxed(index, inside)?, entries))
             }
-            // It is taken at every token, which none runs over.
+            // It is taken at every token, and no running token exists there.
             ("sort", _) => {
                 sortable(inner)?;
                 Ok(Expr::Sort(self.boxed(inner, false)?))
@@ -304,7 +304,7 @@ impl Scope {
         }
     }
 
-    /// An expression that holds or does not.
+    /// An expression that is true or false.
     fn condition(&self, value: &Json<'_>, inside: bool) -> Result<Expr, String> {
         let Some([(kind, inner)]) = value.object() else { return wrong("a condition", value) };
         let parts = match (kind.as_ref(), inner.list().unwrap_or(&[])) {
@@ -333,7 +333,7 @@ impl Expr {
         }
     }
 
-    /// How many operations it takes, counted as if none could be skipped.
+    /// The number of operations, counted as if none could be skipped.
     fn work(&self, tokens: usize) -> usize {
         let inner = self.parts().into_iter().map(|part| part.work(tokens)).fold(1, usize::saturating_add);
         match self {
@@ -364,7 +364,7 @@ impl Expr {
         })
     }
 
-    /// Whether its value is a whole number, whatever the inputs; of the lets that is known.
+    /// Whether its value is a whole number for all inputs, given which lets are.
     fn is_whole(&self, lets: &[bool]) -> bool {
         let whole = |number: &Number| number.exact().is_some_and(Ratio::is_whole);
         match self {
@@ -388,7 +388,7 @@ impl Expr {
         }
     }
 
-    /// Whether its value may depend on where its token stands.
+    /// Whether its value may depend on the place of its token.
     fn sees_place(&self) -> bool {
         match self {
             Self::Gather(_, index) => !index.is_index(),
@@ -488,7 +488,7 @@ impl Target {
         Ok(Self { domain, tokens: Some(tokens), dims, output_dims, definition })
     }
 
-    /// How many operations an output token takes.
+    /// The number of operations per output token.
     pub fn work(&self, tokens: usize) -> usize {
         let all = |list: &[Expr]| list.iter().map(|e| e.work(tokens)).fold(1, usize::saturating_add);
         match &self.definition {
@@ -500,7 +500,7 @@ impl Target {
         }
     }
 
-    /// How many values of lets are kept for an output token.
+    /// The number of values of lets that are kept per output token.
     pub fn kept(&self, tokens: usize) -> usize {
         match &self.definition {
             Definition::Table { .. } => 0,
@@ -508,7 +508,7 @@ impl Target {
         }
     }
 
-    /// Whether an output depends on the multiset of tokens, its own token and its place alone.
+    /// Whether an output depends only on the multiset of tokens, its own token and its place.
     pub fn is_order_free(&self) -> bool {
         match &self.definition {
             Definition::Table { .. } => false,
@@ -518,7 +518,7 @@ impl Target {
         }
     }
 
-    /// Whether, besides, it does not depend on its place.
+    /// Whether, in addition, it does not depend on its place.
     pub fn is_equivariant(&self) -> bool {
         match &self.definition {
             Definition::Table { .. } => false,
@@ -526,7 +526,7 @@ impl Target {
         }
     }
 
-    /// The cells a side of a table; its values are constant on them.
+    /// The number of cells per side of a table; its values are constant on cells.
     pub fn resolution(&self) -> Option<usize> {
         if let Definition::Table { resolution, .. } = self.definition { Some(resolution) } else { None }
     }
@@ -540,7 +540,7 @@ impl Target {
         values.get(from..from.checked_add(self.output_dims)?).map(<[Range]>::to_vec)
     }
 
-    /// What an output token is for inputs in a box; or why it may have no value.
+    /// The output token for inputs in a box, or the reason why it may have no value.
     pub fn output(&self, inputs: &[Vec<Range>], token: usize) -> Outcome<Vec<Number>> {
         let Definition::Expression { lets, whole, each, body } = &self.definition else { return unclear("a table") };
         let inputs: Vec<Vec<Number>> =
@@ -563,7 +563,7 @@ impl Target {
     }
 }
 
-/// Where an expression is evaluated: output token, running token, coordinate.
+/// The point of evaluation of an expression: output token, running token, coordinate.
 #[derive(Clone, Copy)]
 struct At {
     i: usize,
@@ -573,7 +573,7 @@ struct At {
 
 struct Evaluation<'x> {
     inputs: &'x [Vec<Number>],
-    /// Which lets are whole numbers.
+    /// For each let, whether it is a whole number.
     whole: &'x [bool],
     bound: Vec<Vec<Vec<Number>>>,
 }
@@ -670,7 +670,7 @@ impl Evaluation<'_> {
         match (name.as_str(), parts.as_slice()) {
             ("not", [a]) => Ok(self.condition(a, at)?.map(|known| !known)),
             ("and" | "or", [a, b]) => {
-                // One side that is so decides it; else both must be known.
+                // One side may decide it alone; otherwise both must be known.
                 let (first, second, decided) = (self.condition(a, at)?, self.condition(b, at)?, name == "or");
                 let neither = first.and(second).map(|_| !decided);
                 Ok(if [first, second].contains(&Some(decided)) { Some(decided) } else { neither })
@@ -680,7 +680,8 @@ impl Evaluation<'_> {
         }
     }
 
-    /// Only the branch that is taken needs a value; where that is not decided, nothing is said of one that has none.
+    /// Only the branch that is taken needs a value. Where the condition is not decided and a branch has no value,
+    /// nothing is said.
     fn choice(&self, condition: &Expr, a: &Expr, b: &Expr, at: At) -> Outcome<Number> {
         match self.condition(condition, at)? {
             Some(true) => self.number(a, at),
@@ -798,7 +799,7 @@ fn compared(op: &str, a: &Number, b: &Number) -> Option<bool> {
         };
     }
     let (a, b) = (a.range(), b.range());
-    // One of them is more than a number.
+    // One of them is more than a single number.
     let (always, never) = match op {
         "less" => (a.hi < b.lo, a.lo >= b.hi),
         "less-equal" => (a.hi <= b.lo, a.lo > b.hi),

@@ -1,4 +1,4 @@
-//! `model.safetensors`, and the network that its tensors are by the certificate.
+//! Reads `model.safetensors`, and makes the network that the certificate describes from its tensors.
 
 use std::collections::BTreeMap;
 
@@ -29,7 +29,7 @@ impl Format {
 /// `Σ weight · z + bias`; weights of 0 are left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// Where the weights stand, and the weights.
+    /// The weights, each with its place.
     pub weights: Vec<(usize, Dyadic)>,
     /// The bias.
     pub bias: Dyadic,
@@ -51,7 +51,7 @@ impl Row {
 /// A head of softmax attention.
 #[derive(Clone, Debug)]
 pub struct Head {
-    /// What it sees.
+    /// The keys that it sees.
     pub mask: Mask,
     /// Queries, with their bias.
     pub q: Vec<Row>,
@@ -59,12 +59,12 @@ pub struct Head {
     pub k: Vec<Row>,
     /// Values.
     pub v: Vec<Row>,
-    /// What it writes: a row for each coordinate of the stream, over the values.
+    /// The output: a row for each coordinate of the stream, over the values.
     pub o: Vec<Row>,
 }
 
 impl Head {
-    /// Whether it has no weights: it writes nothing, and nothing in it can overflow.
+    /// Whether it has no weights: then it writes nothing, and nothing in it can overflow.
     pub fn is_zero(&self) -> bool {
         [&self.q, &self.k, &self.v, &self.o].into_iter().flatten().all(Row::is_zero)
     }
@@ -75,7 +75,7 @@ impl Head {
 pub enum Layer {
     /// Attention.
     Attention(Vec<Head>),
-    /// Hidden units, and what each coordinate of the stream gains from them.
+    /// Hidden units, and the gain of each coordinate of the stream from them.
     FeedForward {
         /// `w1`, `b1`.
         units: Vec<Row>,
@@ -84,28 +84,29 @@ pub enum Layer {
     },
 }
 
-/// The numbers of rows that are not 0.
+/// The number of terms of rows: their nonzero weights and a bias each.
 fn terms(rows: &[Row]) -> usize {
     rows.iter().map(|row| row.weights.len().saturating_add(1)).fold(0, usize::saturating_add)
 }
 
 impl Layer {
-    /// How many multiplications it takes, as if nothing could be skipped: of a token, and for every token that it attends to.
+    /// The number of multiplications, as if nothing could be skipped: for a token, and for every token that it attends
+    /// to.
     pub fn work(&self, tokens: usize) -> usize {
         match self {
             Self::Attention(heads) => heads.iter().filter(|head| !head.is_zero()).fold(0_usize, |work, head| {
                 let rows = [&head.q, &head.k, &head.v, &head.o].map(|rows| terms(rows));
                 let key = head.k.len().saturating_add(head.v.len()).saturating_add(EXPONENTIAL);
-                // Exponentials are cheap where it takes long to find the largest score.
+                // Exponentials are cheap where finding the largest score takes long.
                 let keys = tokens.saturating_mul(key.saturating_add(tokens / 4));
                 rows.into_iter().fold(work.saturating_add(keys), usize::saturating_add)
             }),
             Self::FeedForward { units, gains } => {
                 let read = |place: &usize| units.get(*place).map_or(0, |row| row.weights.len()).saturating_add(1);
-                // What a coordinate gains is composed of all that the units read, before intervals are put in.
+                // The gain of a coordinate is composed of everything that the units read, before intervals are put in.
                 let gained = gains.iter().flat_map(|row| &row.weights).map(|(place, _)| read(place));
                 let all = gained.fold(terms(units).saturating_add(terms(gains)), usize::saturating_add);
-                // Those that read little, and the same, are skipped wherever they rest.
+                // Layers whose units read little, and all the same, are skipped wherever they rest.
                 let skipped = all <= units.len().saturating_mul(SHORT) && self.reads_one();
                 if skipped { units.len() } else { all }
             }
@@ -122,10 +123,10 @@ impl Layer {
     }
 }
 
-/// What the exponential of a score counts for.
+/// The cost of the exponential of a score, in multiplications.
 const EXPONENTIAL: usize = 16;
 
-/// So many multiplications a unit are few.
+/// The most multiplications of a unit that count as few.
 const SHORT: usize = 16;
 
 /// A network.
@@ -213,7 +214,7 @@ impl<'b> Tensors<'b> {
         Ok(())
     }
 
-    /// Takes out a tensor of a shape. Reading the file has made sure that every number is one.
+    /// Takes out a tensor of a shape. The reader has made sure that every entry is a number.
     fn take(&mut self, name: &str, shape: &[usize]) -> Result<impl Iterator<Item = Dyadic> + use<'b>, String> {
         let (found, from, to) = self.entries.remove(name).ok_or_else(|| format!("tensor {name:?} is missing"))?;
         if found != shape {
@@ -222,7 +223,7 @@ impl<'b> Tensors<'b> {
         Ok(self.numbers(from, to).map(|number| number.unwrap_or(Dyadic::ZERO)))
     }
 
-    /// Takes out a matrix for each of `count` things, and perhaps its biases, as rows.
+    /// Takes out a matrix for each of `count` things, perhaps with biases, as rows.
     fn rows(
         &mut self,
         name: &str,
@@ -244,7 +245,7 @@ impl<'b> Tensors<'b> {
 }
 
 impl Network {
-    /// The network of a certificate, with its numbers from a file.
+    /// Reads the network of a certificate, with its numbers from a file.
     pub fn read(bytes: &[u8], certificate: &Certificate) -> Result<Self, String> {
         let Certificate { dims, output_dims, width, positions, double, .. } = *certificate;
         let mut tensors = Tensors::read(bytes, double)?;

@@ -1,6 +1,6 @@
-//! How fast the loop is: a step of a Sumformer of Figure 1, beside the matrix products that it cannot do without.
+//! The speed of the loop: a step of a Sumformer of Figure 1, beside the matrix products that it needs at least.
 //!
-//! A product of `[r, a]` and `[a, b]` in a layer is three: itself, and the gradients of its two sides.
+//! A product of `[r, a]` and `[a, b]` in a layer counts three times: itself, and the gradients of its two sides.
 
 #![allow(
     clippy::default_trait_access,

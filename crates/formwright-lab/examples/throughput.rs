@@ -1,4 +1,5 @@
-//! Tokens per second of training steps of the encoder with its masked-LM head: AdamW, random words, 15 % of them asked for.
+//! Tokens per second of training steps of the encoder with its masked-LM head: AdamW, random words, 15 % of them asked
+//! for.
 //!
 //! ```text
 //! cargo run --release -p formwright-lab --features cuda --example throughput -- --precision bf16
@@ -6,7 +7,8 @@
 //!
 //! with `libtorch` by PyTorch's kernels, with neither feature on the processor.
 //!
-//! `python/benchmarks/encoder_torch.py` does the same steps in PyTorch, takes the same sizes and prints the same line. Steps that warm up are not counted.
+//! `python/benchmarks/encoder_torch.py` does the same steps in PyTorch, takes the same sizes and prints the same line.
+//! Steps that warm up are not counted.
 
 use std::time::{Duration, Instant};
 
@@ -61,14 +63,14 @@ enum Precision {
     Bf16,
 }
 
-/// What is trained.
+/// The model that is trained.
 #[derive(Module, Debug)]
 struct Model<B: Backend> {
     encoder: Encoder<B>,
     head: MaskedHead<B>,
 }
 
-/// What a step sees.
+/// The batch of a step.
 struct Seen<B: Backend> {
     batch: Batch<B>,
     places: Tensor<B, 2, Int>,
@@ -93,7 +95,7 @@ fn drawn<B: Backend>(sizes: &Sizes, batch: usize, device: &B::Device) -> Seen<B>
     }
 }
 
-/// The time until the device has done what it was given.
+/// Runs work, and adds the time until the device has finished it.
 fn timed<B: Backend, T>(device: &B::Device, spent: &mut Duration, work: impl FnOnce() -> T) -> T {
     let start = Instant::now();
     let done = work();
@@ -120,7 +122,7 @@ fn run<B: AutodiffBackend + Lean>(arguments: &Arguments, device: &B::Device) -> 
         let scores = model.head.forward(&model.encoder, x, seen.places.clone());
         cross_entropy(scores, seen.labels.clone(), seen.weights.clone())
     };
-    // Once with a pause after each part of a step, to see where the time goes; once without, which counts.
+    // Once with a pause after each part of a step, to see where the time goes; once without, and this time counts.
     let mut parts = [Duration::ZERO; 3];
     for step in 0..warm_up + steps {
         if step == warm_up {

@@ -1,4 +1,4 @@
-//! Where a run can go on: weights, the optimiser's state, the best weights, and how far it is.
+//! The files from which a run can go on: weights, the optimiser's state, the best weights, and the progress.
 //!
 //! ```text
 //! checkpoint           formwright-lab 2\n
@@ -7,9 +7,11 @@
 //! checkpoint-HASH.K    the part K = 1, 2, …, by the first digits of its hash
 //! ```
 //!
-//! The parts, of at most 16 MB each, are w bytes of weights, o of the optimiser and b of the best weights, where they are kept, one after the other (burn's records,
-//! MessagePack, full precision): the first few are enough for the weights. Every file is written beside its place and renamed, the one with the header last: until then the last
-//! checkpoint is whole, since other bytes have another name. Parts that the header does not name are then taken away. A checkpoint that belongs to another configuration, is cut short, or was written by another version, is refused.
+//! The parts, of at most 16 MB each, are w bytes of weights, o of the optimiser and b of the best weights, if they are
+//! kept, one after the other (burn's records, MessagePack, full precision): the first few are enough for the weights.
+//! Every file is written beside its place and renamed, the one with the header last. Until then the last checkpoint is
+//! whole, since other bytes have another name. Parts that the header does not name are then removed. A checkpoint is
+//! refused if it belongs to another configuration, is cut short, or was written by another version.
 
 use std::path::{Path, PathBuf};
 
@@ -49,14 +51,14 @@ fn unpack<B: Backend, R: Record<B>>(bytes: &[u8], device: &B::Device) -> Result<
         .map_err(|error| Error::input("the weights of a checkpoint cannot be read").note("reason", error.to_string()))
 }
 
-/// A part behind the first.
+/// The file of a part after the first.
 fn part(file: &Path, header: &Header, number: usize) -> PathBuf {
     let name = file.file_name().unwrap_or_default().to_string_lossy();
     let hash: String = header.parts.get(number).into_iter().flat_map(|hash| hash.chars()).take(16).collect();
     file.with_file_name(format!("{name}-{hash}.{number}"))
 }
 
-/// Writes a checkpoint, in place of the last one.
+/// Writes a checkpoint in place of the last one.
 pub fn write<B: AutodiffBackend, M: AutodiffModule<B>>(file: &Path, run: &str, trained: &Trained<B, M>) -> Result<()> {
     let records = [
         pack::<B>(trained.model.clone().into_record())?,
@@ -86,7 +88,7 @@ pub fn write<B: AutodiffBackend, M: AutodiffModule<B>>(file: &Path, run: &str, t
     Ok(())
 }
 
-/// Takes away the parts of earlier checkpoints: what cannot be taken away does no harm.
+/// Removes the parts of earlier checkpoints. A part that cannot be removed does no harm.
 fn sweep(file: &Path, header: &Header) {
     let (Some(name), Some(dir)) = (file.file_name(), file.parent()) else { return };
     let parts = format!("{}-", name.to_string_lossy());
@@ -140,7 +142,7 @@ fn open(file: &Path, needed: impl FnOnce(&Header) -> usize) -> Result<Found> {
     Ok(Found { header, body })
 }
 
-/// Reads a checkpoint of this run into a model and an optimiser that are fresh.
+/// Reads a checkpoint of this run into a fresh model and a fresh optimiser.
 pub fn read<B: AutodiffBackend, M: AutodiffModule<B>>(
     file: &Path,
     run: &str,
@@ -168,7 +170,8 @@ pub fn read<B: AutodiffBackend, M: AutodiffModule<B>>(
     Ok(trained)
 }
 
-/// Reads the latest weights of a checkpoint into a fresh model; neither the optimiser nor the parts that hold it are needed.
+/// Reads the latest weights of a checkpoint into a fresh model. The optimiser, and the parts that hold it, are not
+/// needed.
 pub fn weights<B: Backend, M: Module<B>>(file: &Path, device: &B::Device, fresh: M) -> Result<M> {
     let Found { header, body } = open(file, |header| header.lengths[0])?;
     Ok(fresh.load_record(unpack::<B, _>(&body[..header.lengths[0]], device)?))

@@ -1,9 +1,11 @@
-//! A trained Sumformer as a Transformer with one attention layer, in a folder like any other (Theorems 4.3 to 4.5, applied to learned functions).
+//! A trained Sumformer as a Transformer with one attention layer, in a folder like any other (Theorems 4.3 to 4.5,
+//! applied to learned functions).
 //!
-//! Over the reals the compiled network *is* the trained function ([`formwright::compile::learned`]); in floats both are rounded. So the two are held together
-//! at many points, where they may differ by what rounding can do to the compiled network, plus what it can do to the trained model: bounds that are
-//! proved for the whole box, and at some of the points, since that is dear, bounds that are proved there. The trained model adds up the same
-//! `φ(x_k)` as a network of averages in f32, which rounds once more: its bounds serve for it.
+//! Over the reals the compiled network *is* the trained function ([`formwright::compile::learned`]); in floats both are
+//! rounded. So the two are compared at many points. There they may differ by the most that rounding can do to the
+//! compiled network, plus the most that it can do to the trained model. These bounds are proved for the whole box and,
+//! at some of the points, since that is expensive, for the point itself. The trained model adds up the same `φ(x_k)` as
+//! a network of averages in f32, which rounds once more: its bounds serve for it.
 
 use std::path::Path;
 
@@ -20,28 +22,29 @@ use crate::execute::best;
 use crate::folder::read_run;
 use crate::model::{Mlp, Regressor};
 
-/// Points at which the compiled network is held to the trained one, and how many of them have a bound of their own.
+/// The points at which the compiled network is compared with the trained one, and those of them with a bound of their
+/// own.
 pub const POINTS: usize = 10_000;
 const BOUNDED: usize = 100;
 
 const COMPARED: u64 = 0x636f_6d70;
 
-/// What came out of holding the two together.
+/// The result of the comparison.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Agreement {
-    /// At how many points.
+    /// The number of points.
     pub points: usize,
     /// The largest difference of an output number.
     pub largest: f64,
-    /// The difference that rounding allows, at every point of the box.
+    /// The difference that rounding allows at every point of the box.
     pub allowed: f64,
-    /// How many of the points have a bound of their own.
+    /// The number of points that have a bound of their own.
     pub bounded: usize,
     /// The largest difference that rounding allows at one of these.
     pub allowed_there: f64,
 }
 
-/// Compiles what a run has trained, from the run's folder.
+/// Compiles the trained model of a run, from the run's folder.
 pub fn compile(dir: &Path, attention: Realisation, precision: Precision, points: usize) -> Result<(Model, Agreement)> {
     let (about, _) = read_run::<Run>(dir)?.ok_or_else(|| {
         Error::input(format!("{} is not the folder of a run", dir.display()))
@@ -77,7 +80,7 @@ pub fn compile(dir: &Path, attention: Realisation, precision: Precision, points:
     Ok((model, agreement))
 }
 
-/// The layers of a perceptron, row by row of outputs.
+/// The layers of a perceptron, by rows of outputs.
 fn layers(mlp: &Mlp<Flex>) -> Result<Vec<Dense>> {
     let numbers = |data: burn::tensor::TensorData| {
         data.to_vec::<f32>().map_err(|error| Error::input(format!("weights are not f32: {error}")))
@@ -92,7 +95,7 @@ fn layers(mlp: &Mlp<Flex>) -> Result<Vec<Dense>> {
     mlp.layers().iter().map(layer).collect()
 }
 
-/// Holds the compiled network to the trained one; a difference that rounding does not explain is an error.
+/// Compares the compiled network with the trained one. A difference that rounding does not explain is an error.
 fn agreement(model: &Model, plain: &Model, trained: &Regressor<Flex>, run: &Run, points: usize) -> Result<Agreement> {
     let (Some(compiled), Some(averages)) = (model.learned(), plain.learned()) else {
         return Err(Error::input("nothing was learned"));
@@ -114,7 +117,7 @@ fn agreement(model: &Model, plain: &Model, trained: &Regressor<Flex>, run: &Run,
             allowed = allowed.min(compiled.spread(x)? + averages.spread(x)?);
             held.allowed_there = held.allowed_there.max(allowed);
         }
-        // What is no number is never within.
+        // A value that is not a number is never within the bound.
         if !difference.partial_cmp(&allowed).is_some_and(std::cmp::Ordering::is_le) {
             return Err(Error::rejected("the compiled network is not the trained one")
                 .note("at", format!("{x:?}"))

@@ -13,8 +13,8 @@
 //! latent = [4, 8]                          # one run for each; left out: that of the power sums, C(n+d, d) - 1
 //! ```
 //!
-//! What is left out has the value that [`Experiment::default`] and its parts state. A key that is not known is an error that names
-//! the nearest one: the known keys are those that the defaults are written with.
+//! Keys that are left out have the values of [`Experiment::default`] and its parts. An unknown key is an error that
+//! names the nearest known one; the known keys are those of the defaults.
 
 use std::fmt;
 
@@ -33,7 +33,7 @@ use crate::text::vocabulary::Vocabulary;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Experiment {
-    /// What is asked, in a line.
+    /// The question, in a line.
     pub title: String,
     /// The functions: names of the catalogue, or expressions.
     pub targets: Vec<String>,
@@ -41,32 +41,33 @@ pub struct Experiment {
     pub tokens: usize,
     /// Coordinates of a token, one run for each.
     pub dims: Vec<usize>,
-    /// Whether targets and dims go together, the first with the first; otherwise every target is taken with every dimension.
+    /// Whether targets and dims go together, the first with the first. Otherwise every target is taken with every
+    /// dimension.
     pub paired: bool,
     /// Seeds, one run for each.
     pub seeds: Vec<u64>,
-    /// What the picture shows.
+    /// The kind of picture.
     pub plot: Plot,
     /// The models.
     pub model: Vec<Model>,
-    /// How much data.
+    /// The amount of data.
     pub data: Data,
-    /// How weights are changed.
+    /// The optimiser.
     pub optimiser: Optimiser,
     /// When a run ends.
     pub budget: Budget,
 }
 
-/// What the picture of an experiment shows.
+/// The picture of an experiment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Plot {
-    /// Validation loss against epochs, a picture a target.
+    /// Validation loss against epochs, a picture for each target.
     #[default]
     Epochs,
     /// The best validation loss against the latent dimension, a line for each number of coordinates.
     Latent,
-    /// The best validation loss against the number of parameters, a picture a target.
+    /// The best validation loss against the number of parameters, a picture for each target.
     Parameters,
 }
 
@@ -100,7 +101,7 @@ pub struct Sumformer {
     pub hidden: usize,
     /// Hidden layers.
     pub layers: usize,
-    /// Latent dimensions, one run for each; none: the number of power sums.
+    /// Latent dimensions, one run for each; if there are none, the number of power sums.
     pub latent: Vec<usize>,
 }
 
@@ -116,26 +117,26 @@ pub struct Transformer {
     pub heads: usize,
     /// Hidden units, as a multiple of the width.
     pub expansion: usize,
-    /// Where layers are normalised.
+    /// The places of layer norms.
     pub norm: Norm,
     /// Whether tokens know their places.
     pub positions: bool,
 }
 
-/// Where layers are normalised.
+/// The places of layer norms.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Norm {
     /// Nowhere: the networks of the theorems.
     #[default]
     None,
-    /// What a layer reads is normalised, and what is read out.
+    /// Before each layer, and before the read-out.
     Pre,
-    /// What a layer has been added to is normalised.
+    /// After each sum of a layer and its input.
     Post,
 }
 
-/// How much data.
+/// The amount of data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Data {
@@ -149,7 +150,7 @@ pub struct Data {
     pub fresh: bool,
 }
 
-/// How weights are changed: Adam, its decay of weights decoupled.
+/// The optimiser: Adam with decoupled weight decay.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Optimiser {
@@ -157,24 +158,24 @@ pub struct Optimiser {
     pub rate: f64,
     /// Steps in which the rate rises from nothing.
     pub warm_up: u64,
-    /// How the rate falls to nothing over the budget.
+    /// The fall of the rate to nothing over the budget.
     pub decay: Decay,
-    /// What is taken off a weight in a step, in units of the rate.
+    /// The part of a weight that a step takes off, in units of the rate.
     pub weight_decay: f64,
-    /// The most that a gradient may be long, all weights together; 0: as long as it is.
+    /// The largest length of a gradient, all weights together; 0 for no limit.
     pub clip: f64,
     /// Batches of a step.
     pub accumulate: u64,
 }
 
-/// How a rate falls over the budget.
+/// The fall of a rate over the budget.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Decay {
     /// It does not.
     #[default]
     Constant,
-    /// In a line.
+    /// Linearly.
     Linear,
     /// As half a cosine.
     Cosine,
@@ -186,7 +187,7 @@ pub enum Decay {
 pub struct Budget {
     /// Epochs at most.
     pub epochs: u64,
-    /// A run ends early when its last part of this share has brought no new best validation loss; 0: never.
+    /// A run ends early when the last part of it, of this share, has brought no new best validation loss; 0: never.
     pub flat: f64,
     /// Epochs before it may end early.
     pub least: u64,
@@ -245,7 +246,7 @@ impl Default for Optimiser {
 }
 
 impl Optimiser {
-    /// Refuses what changes no weights, or makes no sense.
+    /// Refuses settings that change no weights, or make no sense.
     pub fn check(&self) -> Result<()> {
         let refused = |key: &str, found: f64, expected: &str| {
             Err(Error::input(format!("optimiser.{key} is {found}")).note("expected", expected))
@@ -272,7 +273,7 @@ impl Default for Budget {
     }
 }
 
-/// One training: a function, a model, a seed. All that its curve depends on.
+/// One training: a function, a model, a seed, and everything else that its curve depends on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Run {
     /// The function.
@@ -285,9 +286,9 @@ pub struct Run {
     pub model: Architecture,
     /// The seed.
     pub seed: u64,
-    /// How much data.
+    /// The amount of data.
     pub data: Data,
-    /// How weights are changed.
+    /// The optimiser.
     pub optimiser: Optimiser,
     /// When it ends.
     pub budget: Budget,
@@ -311,7 +312,7 @@ pub enum Architecture {
     },
     /// Blocks.
     Transformer {
-        /// How many.
+        /// The number of blocks.
         blocks: usize,
         /// Coordinates of the residual stream.
         width: usize,
@@ -319,7 +320,7 @@ pub enum Architecture {
         heads: usize,
         /// Hidden units.
         hidden: usize,
-        /// Where layers are normalised.
+        /// The places of layer norms.
         norm: Norm,
         /// Whether tokens know their places.
         positions: bool,
@@ -332,7 +333,7 @@ impl fmt::Display for Architecture {
             Self::PolynomialSumformer { .. } => f.write_str("polynomial Sumformer"),
             Self::MlpSumformer { perceptron, latent } => {
                 f.write_str("MLP Sumformer")?;
-                // The paper's goes without saying.
+                // The paper's sizes are not mentioned.
                 if *perceptron != Perceptron::default() {
                     write!(f, " {}x{}", perceptron.layers, perceptron.hidden)?;
                 }
@@ -352,7 +353,7 @@ impl fmt::Display for Architecture {
 }
 
 impl Run {
-    /// What tells a run from others of its experiment, as a folder's name.
+    /// The name of a run's folder, which differs from all others of its experiment.
     pub fn name(&self, index: usize) -> String {
         let words = slug(&format!("{} {}", self.target, self.model));
         format!("{:03}-{words}-d{}-s{}", index + 1, self.dims, self.seed)
@@ -384,7 +385,7 @@ pub fn power_sums(tokens: usize, dims: usize) -> usize {
     (1..=dims).fold(1_usize, |count, k| count.saturating_mul(tokens.saturating_add(k)) / k) - 1
 }
 
-/// The largest sizes; what is beyond them is a slip, not an experiment of this lab.
+/// The largest sizes. Anything beyond them is a slip, not an experiment of this lab.
 const MOST_PARAMETERS: usize = 1 << 26;
 const MOST_NUMBERS: usize = 1 << 28;
 const MOST_RUNS: usize = 10_000;
@@ -491,7 +492,7 @@ impl Study for Experiment {
         Ok(experiment)
     }
 
-    /// Targets, then coordinates, then models, then seeds.
+    /// All combinations: targets, then coordinates, then models, then seeds.
     fn runs(&self) -> Result<Vec<Run>> {
         let mut runs = Vec::new();
         for (place, target) in self.targets.iter().enumerate() {
@@ -593,7 +594,7 @@ impl Model {
 }
 
 impl Architecture {
-    /// The number of trained numbers.
+    /// The number of trained parameters.
     pub fn parameters(&self, dims: usize, outputs: usize, tokens: usize) -> usize {
         let linear = |from: usize, to: usize| from.saturating_mul(to).saturating_add(to);
         let perceptron = |from: usize, to: usize, Perceptron { hidden, layers }: Perceptron| {
@@ -634,7 +635,7 @@ pub(crate) fn read_table(text: &str) -> Result<Table> {
         .map_err(|error: toml::de::Error| Error::input("the experiment is not TOML").note("at", error.to_string()))
 }
 
-/// What a file asks for.
+/// Reads an experiment from the keys of a file.
 pub(crate) fn understood<T: DeserializeOwned>(table: Table) -> Result<T> {
     table.try_into().map_err(|error: toml::de::Error| {
         Error::input("the experiment is not understood").note("at", error.to_string())

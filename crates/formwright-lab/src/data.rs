@@ -19,16 +19,16 @@ pub struct Samples {
     pub outputs: usize,
     /// The sequences.
     pub x: Vec<f32>,
-    /// The values, computed from what the numbers above are after rounding.
+    /// The values, computed from the rounded numbers above.
     pub y: Vec<f32>,
 }
 
-/// The stream of validation samples; a seed of a run is mixed with what it is for, so that no two streams meet.
+/// The stream of validation samples. A seed of a run is mixed with its purpose, so no two streams meet.
 const VALIDATION: u64 = 0x7661_6c69;
 const TRAINING: u64 = 0x7472_6169;
 const FRESH: u64 = 0x6672_6573;
 
-/// A generator for a purpose of a seed.
+/// A generator for a seed and a purpose.
 pub fn stream(seed: u64, purpose: u64) -> u64 {
     let mut state = seed;
     let first = random::word(&mut state);
@@ -36,22 +36,22 @@ pub fn stream(seed: u64, purpose: u64) -> u64 {
 }
 
 impl Samples {
-    /// What a run is trained on: its own, by its seed.
+    /// The training samples of a run, by its seed.
     pub fn training(run: &Run) -> Result<Self> {
         Self::draw(run, run.data.training, stream(run.seed, TRAINING))
     }
 
-    /// What a step of a run sees where samples are seen once.
+    /// The samples of a step, for a run that sees each sample once.
     pub fn of_step(run: &Run, step: u64) -> Result<Self> {
         Self::draw(run, run.data.batch, stream(stream(run.seed, TRAINING), step + 1))
     }
 
-    /// What a run is judged by: the same for every seed and every model.
+    /// The validation samples: the same for every seed and every model.
     pub fn validation(run: &Run) -> Result<Self> {
         Self::draw(run, run.data.validation, stream(0, VALIDATION))
     }
 
-    /// What networks are compared by: samples that no run has seen, and by which none was chosen.
+    /// The samples for comparing networks: no run has seen them or was chosen by them.
     pub fn fresh(run: &Run, count: usize) -> Result<Self> {
         Self::draw(run, count, stream(0, FRESH))
     }
@@ -72,7 +72,7 @@ impl Samples {
         Ok(samples)
     }
 
-    /// The sequences as the compiler has them, `[sequence][token][coordinate]`.
+    /// The sequences in the compiler's form, `[sequence][token][coordinate]`.
     pub fn sequences(&self) -> Vec<Vec<Vec<f64>>> {
         let token = |token: &[f32]| token.iter().map(|x| f64::from(*x)).collect();
         let sequence = |sequence: &[f32]| sequence.chunks_exact(self.dims).map(token).collect();
@@ -89,7 +89,7 @@ impl Samples {
         Tensor::from_data(TensorData::new(self.y.clone(), [self.count, self.tokens, self.outputs]), device)
     }
 
-    /// The mean squared error of the best constant: one number for each coordinate of a value, its mean.
+    /// The mean squared error of the best constant: for each coordinate of a value, its mean.
     #[expect(clippy::cast_precision_loss, reason = "counts of samples")]
     pub fn best_constant(&self) -> f64 {
         let rows = (self.y.len() / self.outputs) as f64;

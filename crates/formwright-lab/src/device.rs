@@ -1,4 +1,4 @@
-//! Where a run is computed: on the CPU, or on an NVIDIA card, by one of two libraries.
+//! The device that computes a run: the CPU, or an NVIDIA card by one of two libraries.
 //!
 //! | device | what it needs | kernels |
 //! |---|---|---|
@@ -10,7 +10,7 @@ use std::fmt;
 
 use formwright::error::{Error, Result};
 
-/// Where a run is computed.
+/// The device that computes a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Device {
     /// The processor.
@@ -32,7 +32,7 @@ impl fmt::Display for Device {
 }
 
 impl Device {
-    /// Refuses a device that is not there. The library under us panics where the driver is missing, so that we look first.
+    /// Refuses a device that is not there. The library below panics if the driver is missing, so we look first.
     pub fn check(self) -> Result<()> {
         let (there, library) = match self {
             Self::Cpu => (true, ""),

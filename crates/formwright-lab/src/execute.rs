@@ -1,5 +1,6 @@
-//! All runs of an experiment, several at a time, each on one thread: a run's numbers do not depend on how many there are beside it.
-//! On a card kernels may add in any order: a run that goes on is there what it would have been up to rounding.
+//! All runs of an experiment, several at a time, each on one thread: a run's numbers do not depend on how many run
+//! beside it. On a card, kernels may add in any order: there a run that goes on equals an uninterrupted one only up to
+//! rounding.
 
 use std::path::Path;
 use std::sync::Mutex;
@@ -19,7 +20,7 @@ use crate::regression::Regression;
 use crate::study::{Study, Training, fingerprint};
 use crate::train::{Ended, Epoch, Moment, Task as _, fresh, train};
 
-/// What happens, told to whoever shows it; called from several threads.
+/// A listener for the events of runs; it is called from several threads.
 pub trait Show: Sync {
     /// A run begins, or goes on, in one of the places.
     fn begin(&self, place: usize, start: &Start<'_>);
@@ -35,13 +36,13 @@ pub struct Start<'a> {
     pub name: &'a str,
     /// Epochs of its budget.
     pub epochs: u64,
-    /// How far it is.
+    /// The last epoch that is done.
     pub done: Option<&'a Epoch>,
-    /// Tokens that a step sees, where they are counted.
+    /// The number of tokens of a step, where they are counted.
     pub tokens_a_step: Option<u64>,
 }
 
-/// Runs what has not ended yet, `jobs` at a time, until `stop`; whether all have ended.
+/// Runs all that has not ended yet, `jobs` at a time, until `stop`; returns whether all have ended.
 pub fn execute<E: Study>(
     folder: &Folder<E>,
     device: Device,
@@ -84,7 +85,7 @@ pub fn execute<E: Study>(
     }
 }
 
-/// On one thread: sums are then taken in one order.
+/// Works on one thread: sums are then taken in one order.
 pub fn alone<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     match rayon::ThreadPoolBuilder::new().num_threads(1).build() {
         Ok(pool) => pool.install(work),
@@ -99,7 +100,7 @@ pub fn best<B: AutodiffBackend>(dir: &Path, run: &Run, device: &B::Device) -> Re
     Ok(trained.best.unwrap_or_else(|| trained.model.valid()))
 }
 
-/// What the runs of a sitting share.
+/// The state that the runs of a sitting share.
 struct Sitting<'a, E: Study, S: Show> {
     folder: &'a Folder<E>,
     data: &'a E::Data,
@@ -109,7 +110,7 @@ struct Sitting<'a, E: Study, S: Show> {
 }
 
 impl<E: Study, S: Show> Sitting<'_, E, S> {
-    /// A run that no other process is at.
+    /// Executes a run that no other process is working on.
     fn one(&self, dir: &Path, run: &E::Run, place: usize) -> Result<()> {
         let Some(_lock) = folder::claim(dir)? else { return Ok(()) };
         // Another process may have ended it in the meantime.
@@ -156,7 +157,7 @@ impl<E: Study, S: Show> Sitting<'_, E, S> {
             vocabulary: vocabulary.map(|vocabulary| vocabulary.sha256().to_owned()),
             ended: None,
         };
-        // In this order: what has a run.json is read with its metrics.
+        // The order matters: a run with a run.json is read with its metrics.
         folder::write_epochs(dir, E::scores(run), &trained.progress.epochs)?;
         folder::write_about(dir, &about)?;
         let name = dir.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();

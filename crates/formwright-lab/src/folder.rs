@@ -28,32 +28,32 @@ use crate::train::{Ended, Epoch, Judgement, Progress};
 /// The folder of an experiment.
 pub struct Folder<E = Experiment> {
     dir: PathBuf,
-    /// What was asked.
+    /// The experiment as it was asked for.
     pub experiment: E,
 }
 
-/// What is known of a run besides its epochs.
+/// The facts known about a run besides its epochs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct About<R = Run> {
     /// Its configuration.
     pub run: R,
     /// Trained numbers.
     pub parameters: usize,
-    /// The validation loss of the best that does not look at its input.
+    /// The validation loss of the best model that ignores its input.
     pub best_constant: f64,
-    /// Where it was computed.
+    /// The device that computed it.
     pub device: String,
     /// The hash of the vocabulary that it reads with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vocabulary: Option<String>,
-    /// How it ended, if it has.
+    /// The way it ended, if it has.
     pub ended: Option<Ended>,
 }
 
 /// A run that has begun.
 pub type Known<R = Run> = (About<R>, Progress);
 
-/// A run, with what is known of it if it has begun.
+/// A run, with the facts known about it if it has begun.
 pub type Entry<R = Run> = (R, Option<Known<R>>);
 
 fn cannot(what: &str, path: &Path) -> impl FnOnce(io::Error) -> Error {
@@ -66,13 +66,13 @@ pub fn replace(file: &Path, content: &[u8]) -> Result<()> {
     let new = beside(file, "new")?;
     let placed = write_through(&new, content).and_then(|()| fs::rename(&new, file)).map_err(cannot("write", file));
     if placed.is_err() {
-        // The error that is reported is the one that came first.
+        // The error that came first is the one to report.
         drop(fs::remove_file(&new));
     }
     placed
 }
 
-/// Writes a file, and does not go on before it is on its disk: what is renamed after it must not be there first.
+/// Writes a file, and waits until it is on the disk: a file renamed after it must not be there first.
 fn write_through(file: &Path, content: &[u8]) -> io::Result<()> {
     let mut open = fs::File::create(file)?;
     open.write_all(content)?;
@@ -80,7 +80,7 @@ fn write_through(file: &Path, content: &[u8]) -> io::Result<()> {
 }
 
 impl<E: Study> Folder<E> {
-    /// Makes the folder of an experiment, which is not there yet.
+    /// Makes the folder of an experiment, which must not exist yet.
     pub fn create(dir: &Path, text: &str) -> Result<Self> {
         let experiment = E::parse(text)?;
         if dir.symlink_metadata().is_ok() {
@@ -106,12 +106,12 @@ impl<E: Study> Folder<E> {
         Ok(Self { dir: dir.to_owned(), experiment: E::parse(&text)? })
     }
 
-    /// Where it is.
+    /// The path of the folder.
     pub fn path(&self) -> &Path {
         &self.dir
     }
 
-    /// Refuses a folder in which a file cannot be put, before there is work that could be lost; the file stays as it is.
+    /// Refuses a folder into which a file cannot be written, before there is work to lose; the file stays as it is.
     pub fn check_writable(&self, file: &str) -> Result<()> {
         let file = self.dir.join(file);
         if file.is_dir() {
@@ -126,7 +126,7 @@ impl<E: Study> Folder<E> {
         self.dir.join("runs").join(E::name(run, index))
     }
 
-    /// The runs with what is known of them: nothing, of those that have not begun.
+    /// The runs with the facts known about them; none if a run has not begun.
     pub fn runs(&self) -> Result<Vec<Entry<E::Run>>> {
         let read = |(index, run): (usize, E::Run)| {
             let known = read_run(&self.of(&run, index))?;
@@ -141,7 +141,7 @@ impl<E: Study> Folder<E> {
     }
 }
 
-/// Takes a run for this process; none where another has it. It is given back when the process lets go, however it ends.
+/// Takes a run for this process; none if another has it. It is given back when the process lets go, however it ends.
 pub fn claim(dir: &Path) -> Result<Option<fs::File>> {
     fs::create_dir_all(dir).map_err(cannot("write", dir))?;
     let file = dir.join("checkpoint.lock");
@@ -158,7 +158,7 @@ fn other_configuration(dir: &Path) -> Error {
         .note("try", "formwright lab run with another folder: an experiment is not changed once it has begun")
 }
 
-/// Writes what is known of a run.
+/// Writes the facts known about a run.
 pub fn write_about(dir: &Path, about: &About<impl Serialize>) -> Result<()> {
     fs::create_dir_all(dir).map_err(cannot("write", dir))?;
     let text = serde_json::to_string_pretty(about).unwrap_or_default();
@@ -174,7 +174,7 @@ fn line(epoch: &Epoch) -> String {
     format!("{epoch},{step},{seconds:.3},{}\n", numbers.join(","))
 }
 
-/// Writes all epochs of a run, whose scores have names.
+/// Writes all epochs of a run, with the names of their scores.
 pub fn write_epochs(dir: &Path, scores: &[&str], epochs: &[Epoch]) -> Result<()> {
     let lines: String = epochs.iter().map(line).collect();
     let columns = [&[COLUMNS], scores].concat().join(",");
@@ -188,7 +188,7 @@ pub fn append_epoch(dir: &Path, epoch: &Epoch) -> Result<()> {
     open.write_all(line(epoch).as_bytes()).map_err(cannot("write", &file))
 }
 
-/// What is known of a run, if it has begun.
+/// The facts known about a run, if it has begun.
 pub fn read_run<R: DeserializeOwned>(dir: &Path) -> Result<Option<Known<R>>> {
     let file = dir.join("run.json");
     let text = match fs::read(&file) {

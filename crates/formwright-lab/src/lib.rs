@@ -5,11 +5,12 @@
 //!                                 a target, a model, a seed      metrics, checkpoints
 //! ```
 //!
-//! An [`Experiment`](config::Experiment) is a file: functions, models, sizes, optimiser, seeds and a budget. It expands to
-//! [`Run`](config::Run)s, one for each function, model and seed, and each is trained in a folder of its own. **A run is determined by its
-//! seed**: initial weights, data and their order come from [`formwright::random`], and what a step sees is a function of the seed and of
-//! the step, so that a run that was interrupted goes on as if it had not been. What is found out here is `measured`, never more. [`compare`]
-//! puts it beside what the compiler writes down, and beside what is proved of that.
+//! An [`Experiment`](config::Experiment) is a file: functions, models, sizes, optimiser, seeds and a budget. It expands
+//! to [`Run`](config::Run)s, one for each function, model and seed, and each is trained in a folder of its own. **A run
+//! is determined by its seed**: initial weights, data and their order come from [`formwright::random`], and the batch
+//! of a step is a function of the seed and of the step. So an interrupted run goes on as if it had not been
+//! interrupted. All findings here are `measured`, never more. [`compare`] puts them beside the networks that the
+//! compiler writes down, and their proved errors.
 
 pub mod adam;
 pub mod checkpoint;
@@ -22,6 +23,7 @@ pub mod encoder;
 pub mod execute;
 pub mod folder;
 pub mod language;
+pub mod markdown;
 pub mod model;
 pub mod plot;
 pub mod presets;

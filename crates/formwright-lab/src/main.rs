@@ -1,6 +1,6 @@
 //! The command line of the lab, which `formwright lab` calls.
 //!
-//! Exit codes: 0 done; 2 declined; 3 usage, input or output error; 130 interrupted, and saved.
+//! Exit codes: 0 done; 2 declined; 3 usage, input or output error; 130 interrupted and saved.
 
 mod progress;
 
@@ -53,13 +53,15 @@ enum Command {
     },
     /// Make a folder with texts: a vocabulary, and a corpus in its pieces.
     ///
-    /// Experiments on texts read it (--text). Pairs of sentences go into its folder pairs (train.jsonl and validation.jsonl, with premise,
-    /// hypothesis and label a line), questions into its folder questions (train.json and validation.json, as SQuAD v1.1 has them).
+    /// Experiments on texts read it (--text). Pairs of sentences go into its folder pairs (train.jsonl and
+    /// validation.jsonl, with premise, hypothesis and label a line), questions into its folder questions (train.json
+    /// and validation.json, as SQuAD v1.1 has them).
     Text {
         /// Plain text: a paragraph a line, blank lines or `= Title =` between articles.
         #[arg(required = true)]
         corpus: Vec<PathBuf>,
-        /// Plain text to judge by; without it, one article in a hundred is held back, which a vocabulary that is trained has seen.
+        /// Plain text to judge by; without it, one article in a hundred is held back, which a vocabulary that is
+        /// trained has seen.
         #[arg(long)]
         validation: Vec<PathBuf>,
         /// A file with a piece a line, BERT's among them; without it, one is trained.
@@ -102,16 +104,17 @@ enum Command {
     },
     /// Put what an experiment has trained beside the networks that the compiler writes down.
     ///
-    /// On the same fresh samples, for each of its functions: trained networks, and yun --pack, sum-code, sumformer and circuit at
-    /// a ladder of sizes. Errors are measured; what is proved of a construction stands beside. Writes compare.md, compare.csv and
-    /// a picture a function.
+    /// On the same fresh samples, for each of its functions: trained networks, and yun --pack, sum-code, sumformer and
+    /// circuit at a ladder of sizes. Errors are measured; what is proved of a construction stands beside. Writes
+    /// compare.md, compare.csv and a picture a function.
     Compare {
         /// Its folder.
         dir: PathBuf,
     },
     /// Compile what a run has trained: an MLP Sumformer becomes a Transformer with one attention layer.
     ///
-    /// The folder is one like any other: formwright inspect, run, export. The network is held to the trained model at 10,000 points.
+    /// The folder is one like any other: formwright inspect, run, export. The network is held to the trained model at
+    /// 10,000 points.
     Compile {
         /// The folder of a run: DIR/runs/NAME.
         run: PathBuf,
@@ -206,7 +209,8 @@ fn fail(error: &Error, json: bool) -> ExitCode {
     ExitCode::from(code)
 }
 
-/// How many runs a file asks for, and what about; one that takes its layouts from another experiment cannot tell yet.
+/// The number of runs that a file asks for, and its title. A file that takes its layouts from another experiment cannot
+/// tell the number yet.
 fn asked(file: &str) -> Result<(Option<usize>, String)> {
     let table = file.parse::<toml::Table>().unwrap_or_default();
     if !about_texts(file) {
@@ -269,7 +273,7 @@ fn run(experiment: &str, output: Option<&Path>, given: [Option<&Path>; 2], how: 
     let [text, from] = given;
     if about_texts(&file) {
         let file = language::given(&file, text, from)?;
-        // What cannot be read is found out before a folder is made.
+        // Data that cannot be read is found before a folder is made.
         drop(language::Source::read(&language::Experiment::parse(&file)?)?);
         return train(&Folder::<language::Experiment>::create(&dir, &file)?, how, readings);
     }
@@ -310,7 +314,8 @@ fn texts(
     Ok(Answer::new(text, json))
 }
 
-/// Says how kernels are kept, where they are not: they are compiled and tuned for minutes; and that there is no card, where one could be expected.
+/// Warns where kernels are not kept, since they are compiled and tuned for minutes, and where a card is missing that
+/// could be expected.
 fn tell_of(device: Device) {
     #[cfg(feature = "libtorch")]
     if device == Device::Libtorch && formwright_lab::device::libtorch() == burn::backend::libtorch::LibTorchDevice::Cpu
@@ -342,7 +347,7 @@ fn train<E: Study>(folder: &Folder<E>, how: &How, report: fn(&Folder<E>) -> Resu
         });
     }
     let (asked, stopped) = (AtomicBool::new(false), Arc::clone(&stop));
-    // Asked twice, a process that does not come to its end is left to the system.
+    // A process that is asked twice and does not end is left to the system.
     let handler = move || {
         if asked.swap(true, Ordering::Relaxed) {
             std::process::exit(130);

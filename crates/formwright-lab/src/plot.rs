@@ -9,7 +9,7 @@ use crate::folder::{Folder, replace};
 use crate::summary::{Group, Spread, groups};
 use crate::train::Progress;
 
-/// Colours that people with any eyes tell apart (Okabe and Ito; brown in place of their yellow, which is faint on white).
+/// Colours that everyone can tell apart (Okabe and Ito; brown in place of their yellow, which is faint on white).
 const COLOURS: [RGBColor; 8] = [
     RGBColor(0, 114, 178),
     RGBColor(213, 94, 0),
@@ -28,7 +28,7 @@ pub fn colour(place: usize) -> RGBColor {
 
 /// A line with a spread: at each place the least, the middle and the largest.
 pub struct Line {
-    /// What it is.
+    /// The name of the line.
     pub name: String,
     /// Its points.
     pub points: Vec<(f64, Spread)>,
@@ -36,7 +36,7 @@ pub struct Line {
     pub marked: bool,
 }
 
-/// How numbers are placed on an axis.
+/// The scale of an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scale {
     /// As they are.
@@ -62,7 +62,7 @@ impl Scale {
         }
     }
 
-    /// What is written at a place, where something is.
+    /// The label at a place, if it has one.
     fn label(self, place: f64) -> String {
         match self {
             Self::Plain => short(place),
@@ -75,7 +75,7 @@ impl Scale {
 
 /// A panel: lines over axes.
 pub struct Panel {
-    /// What is shown.
+    /// The title.
     pub title: String,
     /// The horizontal axis.
     pub x: String,

@@ -98,16 +98,16 @@ impl Show for Bars {
     }
 }
 
-/// What is being done: in one place on a terminal, else a line each.
+/// The current activity: in one place on a terminal, otherwise on a line each.
 pub struct Doing(ProgressBar);
 
 impl Doing {
-    /// Nothing yet.
+    /// A display before anything happens.
     pub fn new() -> Self {
         Self(ProgressBar::new_spinner())
     }
 
-    /// What is next.
+    /// Tells what is next.
     pub fn tell(&self, what: &str) {
         if io::stderr().is_terminal() {
             self.0.set_message(what.to_owned());
@@ -125,14 +125,14 @@ impl Drop for Doing {
     }
 }
 
-/// How far something is: a bar on a terminal, else a line when it begins.
+/// The progress of an activity: a bar on a terminal, otherwise a line when it begins.
 pub struct Bar {
     bar: ProgressBar,
     doing: Mutex<String>,
 }
 
 impl Bar {
-    /// Nothing yet.
+    /// A bar before anything happens.
     pub fn new() -> Self {
         let bar = ProgressBar::no_length();
         let style = ProgressStyle::with_template("{msg:15} {bar:30} {percent:>3} %  {eta} left");
@@ -140,7 +140,7 @@ impl Bar {
         Self { bar, doing: Mutex::default() }
     }
 
-    /// How far it is.
+    /// Tells how far the activity is.
     pub fn tell(&self, what: &str, done: u64, all: u64) {
         if let Ok(mut doing) = self.doing.lock()
             && *doing != what

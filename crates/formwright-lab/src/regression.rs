@@ -20,7 +20,7 @@ pub struct Regression<B: Backend> {
     validation: Samples,
 }
 
-/// Sequences that are judged at once.
+/// The number of sequences that are judged at once.
 const CHUNK: usize = 1024;
 
 impl<B: Backend> Regression<B> {
@@ -54,7 +54,7 @@ impl<B: Backend> Regression<B> {
     }
 }
 
-/// What a model makes of samples, flat, in their order.
+/// The outputs of a model for samples, flat, in their order.
 pub fn outputs<B: Backend>(model: &Regressor<B>, samples: &Samples, device: &B::Device) -> Vec<f64> {
     let x = samples.inputs::<B>(device);
     let chunk = |start: usize| {
@@ -73,7 +73,7 @@ pub fn judge<B: Backend>(model: &Regressor<B>, samples: &Samples, device: &B::De
         let wrong = model.forward(x.clone().slice([rows.clone()])) - y.clone().slice([rows]);
         squares += wrong.clone().powi_scalar(2).sum().into_scalar().elem::<f64>();
         let largest = wrong.abs().max().into_scalar().elem::<f64>();
-        // What is no number must not be lost in a maximum.
+        // A value that is not a number must not be lost in a maximum.
         sup = if largest.is_nan() { f64::NAN } else { sup.max(largest) };
     }
     #[expect(clippy::cast_precision_loss, reason = "a count of samples")]

@@ -1,9 +1,9 @@
-//! What every kind of experiment has: a file that expands to runs, and a task for each of them.
+//! The common part of all kinds of experiment: a file that expands to runs, and a task for each of them.
 //!
 //! | kind | its file | a run learns |
 //! |---|---|---|
 //! | [`config::Experiment`](crate::config::Experiment) | names `targets` | a function, from samples |
-//! | [`language::Experiment`](crate::language::Experiment) | names `tasks` | masked words, copying, pairs of sentences, questions |
+//! | [`language::Experiment`](crate::language::Experiment) | names `tasks` | words, copying, pairs, questions |
 
 use std::fmt::Debug;
 
@@ -24,11 +24,11 @@ impl<B: AutodiffBackend<InnerBackend: Lean> + Lean> Training for B {}
 
 /// A kind of experiment.
 pub trait Study: Sized + Sync {
-    /// One training: all that its curve depends on, besides what it reads.
+    /// One training: everything that its curve depends on, besides the data it reads.
     type Run: Clone + Debug + PartialEq + Serialize + DeserializeOwned + Send + Sync;
-    /// What its runs read, together.
+    /// The data that its runs read together.
     type Data: Sync;
-    /// What is trained on what.
+    /// The task of a run: a model and its data.
     type Task<'a, B: Training>: Task<B>
     where
         Self: 'a;
@@ -50,26 +50,26 @@ pub trait Study: Sized + Sync {
         device: &B::Device,
     ) -> Result<Self::Task<'a, B>>;
 
-    /// What tells a run from others of its experiment, as a folder's name.
+    /// The name of a run's folder, which differs from all others of its experiment.
     fn name(run: &Self::Run, index: usize) -> String;
 
-    /// How its weights are changed, and when it ends.
+    /// The optimiser of a run, and its budget.
     fn settings(run: &Self::Run) -> (Optimiser, Budget);
 
-    /// What a model is judged by, besides the loss.
+    /// The names of the scores besides the loss.
     fn scores(run: &Self::Run) -> &'static [&'static str];
 
-    /// Tokens that a step sees, where they are counted.
+    /// The number of tokens of a step, where they are counted.
     fn tokens_a_step(run: &Self::Run) -> Option<u64>;
 
-    /// The vocabulary of what is read, where there is one.
+    /// The vocabulary of the data, if there is one.
     fn vocabulary(data: &Self::Data) -> Option<&Vocabulary>;
 
-    /// What a checkpoint must agree with.
+    /// A fingerprint that a checkpoint must agree with.
     fn fingerprint(data: &Self::Data, run: &Self::Run) -> String;
 }
 
-/// A hash of all that something says.
+/// A hash of the whole of a value.
 pub fn fingerprint(run: &impl Serialize) -> String {
     let text = serde_json::to_string(run).unwrap_or_default();
     formwright::artifact::sha256(text.as_bytes())

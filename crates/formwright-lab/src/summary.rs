@@ -1,7 +1,7 @@
-//! What the runs of an experiment come to, over their seeds. All of it is `measured`.
+//! The results of the runs of an experiment, over their seeds. All of it is `measured`.
 //!
-//! Two groups of runs are told apart only if every seed of the one does better than every seed of the other; a gap that is smaller
-//! than the spread of the seeds is *undecided*.
+//! Two groups of runs are told apart only if every seed of one does better than every seed of the other; a gap that is
+//! smaller than the spread of the seeds is *undecided*.
 
 use std::fmt::Write as _;
 
@@ -9,6 +9,7 @@ use formwright::error::Result;
 
 use crate::config::{Architecture, Plot, Run};
 use crate::folder::{About, Folder, replace};
+use crate::markdown::wrapped;
 use crate::train::{Ended, Epoch, Progress};
 
 /// The least, the middle and the largest of some numbers.
@@ -23,7 +24,7 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// Of at least one number.
+    /// The spread of at least one number.
     pub fn of(numbers: impl IntoIterator<Item = f64>) -> Option<Self> {
         let mut numbers: Vec<f64> = numbers.into_iter().collect();
         numbers.sort_by(f64::total_cmp);
@@ -31,7 +32,7 @@ impl Spread {
         Some(Self { least: *numbers.first()?, middle, most: *numbers.last()? })
     }
 
-    /// Whether every number of this one is below every number of that one.
+    /// Whether every number of this spread is below every number of the other.
     pub fn below(&self, other: &Self) -> bool {
         self.most < other.least
     }
@@ -84,7 +85,8 @@ pub fn groups(folder: &Folder) -> Result<Vec<Group>> {
     Ok(groups)
 }
 
-/// How rough a curve is: by how many decades the validation loss changes in an epoch, up or down, on average.
+/// The roughness of a curve: the average number of decades by which the validation loss changes in an epoch, up or
+/// down.
 #[expect(clippy::cast_precision_loss, reason = "epochs")]
 pub fn roughness(run: &Progress) -> Option<f64> {
     let steps = run.epochs.len().checked_sub(1).filter(|steps| *steps > 0)?;
@@ -92,7 +94,8 @@ pub fn roughness(run: &Progress) -> Option<f64> {
     Some(run.epochs.windows(2).map(change).sum::<f64>() / steps as f64)
 }
 
-/// How much a curve jumps: of all decades by which the best loss so far falls, the share that falls in the one twentieth of the epochs in which it falls most.
+/// The jumps of a curve: of all decades by which the best loss so far falls, the share in the twentieth of the epochs
+/// in which it falls most.
 pub fn jumps(run: &Progress) -> Option<f64> {
     let mut best = f64::INFINITY;
     let mut falls: Vec<f64> = Vec::new();
@@ -109,7 +112,7 @@ pub fn jumps(run: &Progress) -> Option<f64> {
     (all > 0.0).then(|| most / all)
 }
 
-/// Which of several spreads is the least, and whether that is decided.
+/// The least of several spreads, and whether that is decided.
 pub fn verdict(named: &[(String, Spread)]) -> String {
     let Some((name, best)) = named.iter().min_by(|a, b| a.1.middle.total_cmp(&b.1.middle)) else {
         return "nothing was run".to_owned();
@@ -134,7 +137,7 @@ fn range(spread: Option<Spread>) -> String {
     spread.map_or_else(String::new, |Spread { least, middle, most }| format!("{middle:.1e} [{least:.1e}, {most:.1e}]"))
 }
 
-/// How runs ended, counted.
+/// The ends of runs, counted.
 pub fn ends(runs: &[Progress]) -> String {
     let count = |end: Option<Ended>| runs.iter().filter(|run| run.ended == end).count();
     let named = [
@@ -152,8 +155,10 @@ pub fn page(folder: &Folder) -> Result<String> {
     let groups = groups(folder)?;
     let experiment = &folder.experiment;
     let mut page = format!(
-        "# {}\n\nmeasured: {} tokens, {} validation samples a target, seeds {:?}. Loss: mean squared error; in brackets the least and the largest of the seeds. \
-         `of constant` is the middle loss over that of the best constant. A run ends when its budget of {} epochs is spent, or when its last {} % \
+        "# {}\n\nmeasured: {} tokens, {} validation samples per target, seeds {:?}. Loss: mean squared error; \
+         in brackets the least and the largest of the seeds. \
+         `of constant` is the middle loss over that of the best constant. \
+         A run ends when its budget of {} epochs is spent, or when its last {} % \
          have brought no new best (flat).\n",
         experiment.title,
         experiment.tokens,
@@ -211,13 +216,14 @@ pub fn page(folder: &Folder) -> Result<String> {
         }
     }
     page.push_str(
-        "\n*Roughness*: decades by which the validation loss changes in an epoch, up or down, on average. *Jumps*: of all decades by which the best loss falls, \
-         the share that falls in that twentieth of the epochs in which it falls most.\n",
+        "\n*Roughness*: decades by which the validation loss changes in an epoch, up or down, on average. \
+         *Jumps*: of all decades by which the best loss falls, the share in the twentieth of the epochs in which \
+         it falls most.\n",
     );
-    Ok(page)
+    Ok(wrapped(&page))
 }
 
-/// A line a run.
+/// The table: a line for each run.
 pub fn table(folder: &Folder) -> Result<String> {
     let mut table =
         "target,dims,model,seed,parameters,best_constant,epochs,best_epoch,best_loss,sup,seconds,ended\n".to_owned();

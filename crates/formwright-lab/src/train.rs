@@ -1,11 +1,11 @@
-//! The loop: steps, epochs, validation, when to stop.
+//! The loop: steps, epochs, validation, and when to stop.
 //!
 //! ```text
 //! rate(s) = rate · min(1, (s + 1) / warm_up) · decay(s / steps)
 //! ```
 //!
-//! A run ends with its budget, or early: when its last part, of the share `flat`, has brought no new best validation loss. It ends
-//! as diverged where a loss is no number.
+//! A run ends with its budget, or early, when its last part, of the share `flat`, has brought no new best validation
+//! loss. It ends as diverged if a loss is not a number.
 
 use std::time::Instant;
 
@@ -18,7 +18,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use crate::adam::{Adam, gradient};
 use crate::config::{Budget, Decay, Optimiser};
 
-/// What is trained on what.
+/// A model and its data.
 pub trait Task<B: AutodiffBackend> {
     /// The model.
     type Model: AutodiffModule<B>;
@@ -26,34 +26,34 @@ pub trait Task<B: AutodiffBackend> {
     /// Its initial weights.
     fn fresh(&self) -> Self::Model;
 
-    /// The loss of a batch, by its number: what it holds is a function of the seed and of this number.
+    /// The loss of a batch. The batch is a function of the seed and of its number.
     fn loss(&self, model: &Self::Model, batch: u64) -> Result<Tensor<B, 1>>;
 
-    /// What the model is judged by.
+    /// The judgement of a model.
     fn validate(&self, model: &<Self::Model as AutodiffModule<B>>::InnerModule) -> Result<Judgement>;
 
     /// Steps of an epoch.
     fn steps_an_epoch(&self) -> u64;
 
-    /// The validation loss of the best that does not look at its input.
+    /// The validation loss of the best model that ignores its input.
     fn best_constant(&self) -> f64;
 
-    /// Whether the weights with the least validation loss are kept beside the latest.
+    /// Whether the weights with the least validation loss are kept besides the latest.
     fn keeps_best(&self) -> bool;
 }
 
-/// How well a model does on what it was not trained on.
+/// The quality of a model on data that it was not trained on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Judgement {
     /// The loss.
     #[serde(deserialize_with = "number")]
     pub loss: f64,
-    /// What else it is judged by: the largest error of a function; shares of right answers about texts.
+    /// The other scores: the largest error of a function; shares of right answers about texts.
     #[serde(deserialize_with = "numbers")]
     pub scores: Vec<f64>,
 }
 
-/// JSON has no word for what is no number but `null`.
+/// JSON writes a number that is not one as `null`.
 fn number<'de, D: Deserializer<'de>>(from: D) -> std::result::Result<f64, D::Error> {
     Ok(Option::deserialize(from)?.unwrap_or(f64::NAN))
 }
@@ -82,11 +82,11 @@ pub struct Epoch {
     /// The mean loss of its steps.
     #[serde(deserialize_with = "number")]
     pub training: f64,
-    /// What it was judged by at its end.
+    /// Its judgement at the end.
     pub validation: Judgement,
 }
 
-/// How far a run is.
+/// The progress of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Progress {
     /// Steps that were made.
@@ -97,11 +97,11 @@ pub struct Progress {
     pub partial: Option<f64>,
     /// The epochs.
     pub epochs: Vec<Epoch>,
-    /// How it ended, if it has.
+    /// The way it ended, if it has.
     pub ended: Option<Ended>,
 }
 
-/// How a run ended.
+/// The way a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ended {
@@ -109,7 +109,7 @@ pub enum Ended {
     Budget,
     /// Its validation loss was flat.
     Flat,
-    /// A loss was no number.
+    /// A loss was not a number.
     Diverged,
 }
 
@@ -119,7 +119,7 @@ impl Progress {
         self.epochs.iter().min_by(|a, b| a.validation.loss.total_cmp(&b.validation.loss))
     }
 
-    /// How a run ends here, if it does.
+    /// The way the run ends here, if it does.
     #[expect(clippy::cast_precision_loss, reason = "epochs")]
     fn end(&self, budget: &Budget) -> Option<Ended> {
         let last = self.epochs.last()?;
@@ -143,7 +143,7 @@ pub struct Trained<B: AutodiffBackend, M: AutodiffModule<B>> {
     pub adam: Adam<B::InnerBackend>,
     /// The weights with the least validation loss, where they are kept.
     pub best: Option<M::InnerModule>,
-    /// How far it is.
+    /// Its progress.
     pub progress: Progress,
     /// The sum of the losses of the epoch that has begun, where it was computed.
     pub(crate) total: Option<Tensor<B::InnerBackend, 1>>,
@@ -169,7 +169,7 @@ pub fn rate(optimiser: &Optimiser, step: u64, steps: u64) -> f64 {
     optimiser.rate * warm * decay
 }
 
-/// What has just been done.
+/// An event of training.
 pub enum Moment<'a, B: AutodiffBackend, M: AutodiffModule<B>> {
     /// A step inside of an epoch.
     Step(&'a Trained<B, M>),
@@ -177,7 +177,7 @@ pub enum Moment<'a, B: AutodiffBackend, M: AutodiffModule<B>> {
     Epoch(&'a Trained<B, M>),
 }
 
-/// Trains until the end, or until `watch` says that it is enough.
+/// Trains until the end, or until `watch` says stop.
 pub fn train<B: AutodiffBackend, T: Task<B>>(
     task: &T,
     optimiser: &Optimiser,
@@ -206,7 +206,7 @@ pub fn train<B: AutodiffBackend, T: Task<B>>(
     Ok(())
 }
 
-/// One step: the loss, its gradient, new weights.
+/// Makes one step: the loss, its gradient, new weights.
 pub fn step<B: AutodiffBackend, T: Task<B>>(
     task: &T,
     optimiser: &Optimiser,
@@ -240,7 +240,7 @@ fn added<B: Backend>(sum: Option<Tensor<B, 1>>, next: Tensor<B, 1>) -> Tensor<B,
     }
 }
 
-/// The end of an epoch.
+/// Judges the model at the end of an epoch.
 fn judge<B: AutodiffBackend, T: Task<B>>(task: &T, trained: &mut Trained<B, T::Model>) -> Result<()> {
     let valid = trained.model.valid();
     let validation = task.validate(&valid)?;

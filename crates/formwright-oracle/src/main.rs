@@ -5,8 +5,8 @@
 //! 3. `dashu-float` at 128 bits, rounded down and up: exp, log, tanh, sin, cos.
 //!
 //! Run it from its own folder, whose `.cargo/config.toml` asks for a processor with AVX and FMA: `cargo run --release`.
-//! Prints tables in Markdown. The first disagreement ends the run with both answers.
-//! The first argument scales the counts (default 1; 0.01 for a quick look), the second is the seed.
+//! It prints tables in Markdown. The first disagreement ends the run with both answers. The first argument scales the
+//! counts (default 1; 0.01 for a quick look), the second is the seed.
 
 mod exact;
 mod random;

@@ -24,7 +24,7 @@ fn agree(name: &str, x: Interval, y: Interval, ours: Interval, reference: inari:
     );
 }
 
-/// What the pairs looked like, so that the table shows that the awkward cases were there.
+/// A count of the kinds of pairs: the table shows that the awkward cases occurred.
 #[derive(Default)]
 struct Tally {
     compared: usize,

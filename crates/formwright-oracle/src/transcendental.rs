@@ -39,7 +39,7 @@ fn encloses(interval: Interval, (down, up): &Reals) -> bool {
         && (interval.hi().is_infinite() || *up <= exact::<Up>(interval.hi()))
 }
 
-/// How many floats apart the endpoints are.
+/// The number of floats between the endpoints.
 fn floats_wide(x: Interval) -> u64 {
     let place = |y: f64| {
         let magnitude = i64::try_from(y.abs().to_bits()).expect("no sign bit");
@@ -116,8 +116,8 @@ pub fn check(random: &mut Random, points: usize) {
     }
 }
 
-/// Whether `image` claims a value ±1; if so, the wave's phase must pass an extremum of this sign within the interval,
-/// or an endpoint be so near to one that its value is ±1 to 10⁻¹⁵.
+/// Whether a claim of a value ±1 is justified: if `image` claims one, the wave's phase must pass an extremum of this
+/// sign within the interval, or an endpoint must be so near to one that its value is ±1 to 10⁻¹⁵.
 fn extremum_is_real(name: &str, interval: Interval, image: Interval) -> bool {
     let context = Context::<Down>::new(PRECISION);
     let quarter: FBig<Down> = context.pi::<2>(None).value() / FBig::<Down>::from(2);

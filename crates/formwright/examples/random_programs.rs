@@ -5,10 +5,6 @@
 //! cargo run --release -p formwright --example random_programs 0 100     # the programs of some seeds, one a line
 //! ```
 
-#[path = "../tests/support/circuits.rs"]
-mod circuits;
-#[path = "../tests/support/expressions.rs"]
-mod expressions;
 #[path = "../tests/support/report.rs"]
 mod report;
 #[path = "../tests/support/mod.rs"]
@@ -19,8 +15,6 @@ use std::fs;
 use std::panic::catch_unwind;
 use std::time::Instant;
 
-use circuits::{Subject, reason};
-use expressions::random_program;
 use formwright::construct::circuit::Trade;
 use formwright::error::ErrorKind;
 use formwright::exact::Rat;
@@ -28,6 +22,8 @@ use formwright::network::Precision;
 use formwright::target::Source;
 use rayon::prelude::*;
 use report::{duration, grouped, table};
+use support::circuits::{Subject, reason};
+use support::expressions::random_program;
 
 /// How many programs.
 const SEEDS: u64 = 5000;
@@ -174,9 +170,10 @@ fn report(outcomes: &[Outcome]) -> String {
     ];
     let total = outcomes.len();
     format!(
-        "# Random programs\n\n{}, {}.\n\n    cargo run --release -p formwright --example random_programs\n\n{} seeded programs of every construct of the language \
-         (`tests/support/expressions.rs`), with 2 to 8 tokens of one or two coordinates, tolerance 1/100 in the supremum norm, single precision before double. Every circuit is run at {} \
-         points (structured starts and ascent; on integers, all of them where they are few).\n\n\
+        "# Random programs\n\n{}, {}.\n\n    cargo run --release -p formwright --example random_programs\n\n\
+         {} seeded programs of every construct of the language (`tests/support/expressions.rs`), with 2 to 8 tokens of one or\n\
+         two coordinates, tolerance 1/100 in the supremum norm, single precision before double. Every circuit is run at\n\
+         {} points (structured starts and ascent; on integers, all of them where they are few).\n\n\
          | | |\n|---|---|\n| compiled in f32 | {single} |\n| compiled in f64 | {double} |\n| declined with a reason | {} |\n| panicked | {panicked} |\n\
          | of the compiled ones: measured above certified | {violated} |\n\n## Declined\n\nThe reasons, without their numbers, and the shortest program of each.\n\n{}\n\
          ## Times, sizes, how tight\n\n{}",

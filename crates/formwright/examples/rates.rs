@@ -2,14 +2,10 @@
 //!
 //!     cargo run --release -p formwright --example rates
 
-#[path = "../tests/support/built.rs"]
-mod built;
-#[path = "../tests/support/rates.rs"]
-mod rates;
 #[path = "../tests/support/mod.rs"]
 mod support;
 
-use rates::{Part, Subject, rate};
+use support::rates::{Part, Subject, rate};
 
 /// Points of a measurement.
 fn points(part: Part) -> usize {

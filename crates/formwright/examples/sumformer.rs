@@ -122,10 +122,12 @@ fn main() -> Result<()> {
     let columns = [&["target", "n", "d"][..], &of_form, &of_size].concat();
     let polynomials = POLYNOMIALS.iter().map(|subject| row(*subject, None)).collect::<Result<Vec<_>>>()?;
     let mut text = format!(
-        "# Continuous Sumformers\n\n{}, {}. `cargo run --release -p formwright --example sumformer` writes this page.\n\n\
-         Every network is one of doubles with one attention layer, whose scores are all equal. *bound* is certified in the supremum norm over the box, \
-         *measured* is the largest error that an ascent found; *circuit* is the circuit of the target's own expression, for the same tolerance; of \
-         `--trade width` and `depth` the one with fewer parameters. *s* are the seconds of the compilation.\n\n\
+        "# Continuous Sumformers\n\n{}, {}.\n\
+         `cargo run --release -p formwright --example sumformer` writes this page.\n\n\
+         Every network has doubles and one attention layer, whose scores are all equal. *bound* is certified in the supremum\n\
+         norm over the box, *measured* is the largest error that an ascent found; *circuit* is the circuit of the target's own\n\
+         expression, for the same tolerance, with the trade (`--trade width` or `depth`) of fewer parameters. *s* are the\n\
+         seconds of the compilation.\n\n\
          ## Polynomials, to 1/1000\n\n{}",
         today(),
         machine(),
@@ -134,7 +136,7 @@ fn main() -> Result<()> {
     let columns = [&["target", "n", "d", "eps", "basis", "distance", "badge"][..], &of_form, &of_size].concat();
     let others = OTHERS.iter().map(|(subject, basis)| row(*subject, Some(*basis))).collect::<Result<Vec<_>>>()?;
     let more = format!(
-        "\n## Targets that are no polynomials\n\n*distance* is that of ψ from the target: proved, unless the badge is `measured`.\n\n{}",
+        "\n## Targets that are not polynomials\n\n*distance* is that of ψ from the target: proved, unless the badge is `measured`.\n\n{}",
         table(&columns, &others)
     );
     text.push_str(&more);

@@ -2,17 +2,13 @@
 //!
 //!     cargo run --release -p formwright --example value_order
 
-#[path = "../tests/support/built.rs"]
-mod built;
 #[path = "../tests/support/mod.rs"]
 mod support;
-#[path = "../tests/support/value_order.rs"]
-mod value_order;
 
 use formwright::exact::Int;
 use formwright::network::Precision::{F32, F64};
+use support::value_order::{off, table};
 use support::{Triple, expression, grid};
-use value_order::{off, table};
 
 fn main() {
     let double: [Triple; 11] = [

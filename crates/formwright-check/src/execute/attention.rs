@@ -29,14 +29,14 @@ pub(super) fn softmax(scores: &[Value], format: Format) -> Outcome<Vec<Value>> {
     shares(&powers, format)
 }
 
-/// The weights of exponentials, of which one is 1: divided by their sum, or multiplied by its reciprocal, which is rounded before.
+/// The weights of exponentials, one of which is 1: divided by their sum, or multiplied by its rounded reciprocal.
 pub(super) fn shares(powers: &[Value], format: Format) -> Outcome<Vec<Value>> {
     let mut sum = Sum::new(format);
     for power in powers {
         sum.weighted(&Dyadic::ONE, power);
     }
-    // The largest score has the exponential 1, and no partial sum falls. So no weight is above 1: that score's is the reciprocal of at least 1, and another's
-    // shares the sum with it.
+    // The largest score has the exponential 1, and no partial sum falls. So no weight is above 1: the weight of that
+    // score is the reciprocal of at least 1, and any other shares the sum with it.
     let sum = sum.total(None)?.value.range.max(&Range::point(Dyadic::ONE));
     let unit = Range { lo: Dyadic::ZERO, hi: Dyadic::ONE };
     let unbounded = || Overflow("a sum of exponentials is not bounded".into());
@@ -49,22 +49,22 @@ pub(super) fn shares(powers: &[Value], format: Format) -> Outcome<Vec<Value>> {
     powers.iter().map(share).collect()
 }
 
-/// What a head gives a token, value by value, and what it is made of.
+/// The values that a head gives a token, and their parts.
 struct Given<'k> {
     shares: Vec<Value>,
     values: Vec<&'k Vec<Total>>,
     totals: Vec<Total>,
 }
 
-/// A query, the tokens that it sees, and what it was given.
+/// A query, the tokens that it sees, and the values that it was given.
 type Answered<'k> = (Vec<Value>, Vec<usize>, Given<'k>);
 
-/// What all rows give of a token.
+/// The values of all rows at a token.
 pub(super) fn all_rows(rows: &[Row], z: &[Value], format: Format) -> Outcome<Vec<Total>> {
     rows.iter().map(|row| Ok(affine(row, z, None, format)?.0)).collect()
 }
 
-/// What a head gives to a query, from the keys and values of the tokens that it sees.
+/// The values that a head gives to a query, from the keys and values of the tokens that it sees.
 fn give<'k>(
     query: &[Value],
     seen: &[usize],
@@ -84,9 +84,9 @@ fn give<'k>(
     Ok(Given { shares, values, totals })
 }
 
-/// Attention of tokens to keys, which are tokens too: `keys` lists which of them, as often as they occur.
+/// Lets tokens attend to keys. Keys are tokens too: `keys` lists them, as often as they occur.
 pub(super) fn attention(heads: &[Head], tokens: &mut [Vec<Value>], keys: &[usize], format: Format) -> Outcome<()> {
-    // One that writes nothing may overflow all the same.
+    // A head that writes nothing may still overflow.
     let heads: Vec<&Head> = heads.iter().filter(|head| !head.is_zero()).collect();
     let mut read = Vec::new();
     for head in &heads {
@@ -99,7 +99,7 @@ pub(super) fn attention(heads: &[Head], tokens: &mut [Vec<Value>], keys: &[usize
         read.push(known);
     }
     let mut new = Vec::new();
-    // Equal queries that see the same get the same.
+    // Equal queries that see the same keys get the same values.
     let mut known: Vec<Vec<Answered<'_>>> = heads.iter().map(|_| Vec::new()).collect();
     for (t, z) in tokens.iter().enumerate() {
         let mut found = Vec::new();
@@ -141,12 +141,14 @@ pub(super) fn attention(heads: &[Head], tokens: &mut [Vec<Value>], keys: &[usize
     Ok(())
 }
 
-/// How far the shares of so many keys add up to something else than 1: `n - 1` additions, and a quotient, or a reciprocal and a product.
+/// The most by which the shares of so many keys miss the sum 1: `n - 1` additions, and a quotient, or a reciprocal and
+/// a product.
 pub(super) fn excess(keys: usize, format: Format) -> Dyadic {
     &gamma(keys.saturating_add(1), format) + &times(keys, format.least)
 }
 
-/// Keys whose values lie apart from all others', with a number amid them: tokens that are equal but for rounding stay together.
+/// Groups of keys whose values lie apart from all others, each with a number in its middle. Tokens that are equal up to
+/// rounding stay together.
 pub(super) fn groups(values: &[&Range]) -> Vec<(Vec<usize>, Range)> {
     let mut order: Vec<usize> = (0..values.len()).collect();
     order.sort_by_key(|k| values.get(*k).map(|value| value.lo.clone()));
@@ -168,7 +170,7 @@ pub(super) fn groups(values: &[&Range]) -> Vec<(Vec<usize>, Range)> {
     groups
 }
 
-/// What the shares of a group add up to: what is left of 1 by the others.
+/// The sum of the shares of a group: 1 less the shares of the others.
 fn group_share(shares: &[Value], group: &[usize], format: Format) -> Range {
     let excess = Range::around_zero(&excess(shares.len(), format));
     let (mut inside, mut outside) = (Range::ZERO, &Range::point(Dyadic::ONE) + &excess);
@@ -200,7 +202,8 @@ fn average(shares: &[Value], values: &[&Vec<Total>], row: usize, format: Format)
     sum.total(Some(within.meet(&convex)))
 }
 
-/// Rule *pairs*: what two heads that see the same, with equal values and opposite outputs, make of a coordinate, with the rounding of their averages.
+/// Rule *pairs*: the effect on a coordinate of two heads that see the same, with equal values and opposite outputs, and
+/// the rounding of their averages.
 fn paired(heads: &[&Head], rows: &[&Row], given: &[&Given<'_>], own: &Value, format: Format) -> Option<Range> {
     let ([first, second], [to, from], [plus, minus]) = (heads, rows, given) else { return None };
     let opposite = to.weights.len() == from.weights.len()
@@ -213,7 +216,7 @@ fn paired(heads: &[&Head], rows: &[&Row], given: &[&Given<'_>], own: &Value, for
         let totals: Vec<&Total> = plus.values.iter().filter_map(|value| value.get(*place)).collect();
         let values: Vec<&Range> = totals.iter().map(|total| &total.value.range).collect();
         let errors = &plus.totals.get(*place)?.error + &minus.totals.get(*place)?.error;
-        // The second head may have rounded its values otherwise; shares add up to less than 2.
+        // The second head may have rounded its values differently; shares add up to less than 2.
         let slip = &totals.iter().map(|total| total.error.clone()).max()? * &Dyadic::power_of_two(2);
         let mut gain = Range::around_zero(&(&errors + &slip));
         for (group, centre) in groups(&values) {

@@ -11,7 +11,7 @@ struct Active<'r> {
     row: &'r Row,
     /// `w1 z + b1` without rounding.
     real: Range,
-    /// How far the computed one is from it.
+    /// The largest distance of the computed value from it.
     error: Dyadic,
     /// The computed `max(w1 z + b1, 0)`.
     value: Value,
@@ -23,7 +23,7 @@ impl Active<'_> {
     }
 }
 
-/// What a hidden unit may be, if it may be active.
+/// The value of a hidden unit, if it may be active.
 fn activated<'r>(row: &'r Row, z: &[Value], format: Format) -> Outcome<Option<Active<'r>>> {
     let (Total { value, error }, real) = affine(row, z, None, format)?;
     if value.range.hi <= Dyadic::ZERO {
@@ -49,7 +49,8 @@ pub(super) fn feed_forward(units: &[Row], gains: &[Row], z: &mut [Value], format
     Ok(())
 }
 
-/// A coordinate with its gain. A few units that bend with one coordinate are looked at piece by piece: which of them are active is known on each.
+/// A coordinate with its gain. A few units that bend with one coordinate are looked at piece by piece: on each piece it
+/// is known which of them are active.
 fn gained(r: usize, gain: &Row, used: &[(&Dyadic, &Active<'_>)], z: &[Value], format: Format) -> Outcome<Value> {
     let open: Vec<&Active<'_>> = used.iter().map(|(_, unit)| *unit).filter(|unit| !unit.is_sure()).collect();
     let kink = |unit: &&Active<'_>| match unit.row.weights.as_slice() {
@@ -87,7 +88,7 @@ fn gained(r: usize, gain: &Row, used: &[(&Dyadic, &Active<'_>)], z: &[Value], fo
     result.map_or_else(|| gained_whole(r, gain, used, z, format), Ok)
 }
 
-/// So many units are looked at piece by piece.
+/// The most units that are looked at piece by piece.
 const FEW: usize = 8;
 
 fn gained_whole(r: usize, gain: &Row, used: &[(&Dyadic, &Active<'_>)], z: &[Value], format: Format) -> Outcome<Value> {
@@ -138,7 +139,7 @@ fn composed(r: usize, gain: &Row, used: &[(&Dyadic, &Active<'_>)], z: &[Value]) 
     for (reads, group) in bends {
         let value = |place: &usize| z.get(*place).map_or(Range::ZERO, |value| value.range.clone());
         let mut slope = Dyadic::ZERO;
-        // A single coordinate, read with a power of two: what else reads it bends with it.
+        // A single coordinate, read with a power of two: the other units that read it bend with it.
         if let [(place, weight)] = reads
             && let Some(inverse) = inverse_power(weight)
         {
@@ -155,7 +156,7 @@ fn composed(r: usize, gain: &Row, used: &[(&Dyadic, &Active<'_>)], z: &[Value]) 
     })
 }
 
-/// What units read, up to sign, and these units.
+/// A functional, up to sign, and the units that read it.
 type Group<'r> = (&'r [(usize, Dyadic)], Vec<Bend>);
 
 /// `weight · max(t + bias, 0)`, or with `-t`.
@@ -165,7 +166,8 @@ struct Bend {
     weight: Dyadic,
 }
 
-/// The values of `slope·t + Σ bends` on a range of `t`, where no unit is active everywhere: extremes are at the ends and at kinks.
+/// The values of `slope·t + Σ bends` on a range of `t` on which no unit is active everywhere. The extremes are at the
+/// ends and at the kinks.
 fn bent(t: &Range, mut slope: Dyadic, bends: Vec<Bend>) -> Range {
     let (mut at, mut value, mut kinks) = (t.lo.clone(), &slope * &t.lo, Vec::new());
     for Bend { left, bias, weight } in bends {
@@ -184,7 +186,8 @@ fn bent(t: &Range, mut slope: Dyadic, bends: Vec<Bend>) -> Range {
     for (kink, weight) in kinks.into_iter().chain([(t.hi.clone(), Dyadic::ZERO)]) {
         value = &value + &(&slope * &(&kink - &at));
         range = range.hull(&Range::point(value.clone()));
-        // A unit that opens to the right begins here, one that opens to the left ends: the slope grows by the weight either way.
+        // A unit that opens to the right begins here, and one that opens to the left ends: either way the slope grows
+        // by the weight.
         (at, slope) = (kink, &slope + &weight);
     }
     range

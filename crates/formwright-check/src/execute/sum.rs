@@ -1,4 +1,4 @@
-//! Sums in any order: the rules of CERTIFICATE.md, section 6, each of which is proved there in a sentence.
+//! Sums in any order, by the rules of CERTIFICATE.md, section 6, where each rule is proved in a sentence.
 
 use crate::number::{Dyadic, Range};
 use crate::weights::{Format, Row};
@@ -6,13 +6,13 @@ use crate::weights::{Format, Row};
 /// A computed number: it lies in `range` and is a multiple of `2^quantum`, whatever the execution.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Value {
-    /// Where it lies.
+    /// The interval in which it lies.
     pub range: Range,
-    /// What it is a multiple of; 0 is a multiple of everything.
+    /// The exponent of the power of two that it is a multiple of; 0 is a multiple of everything.
     pub quantum: i64,
 }
 
-/// A number that may be too large for the format; the place is added by who knows it.
+/// A number that may be too large for the format. The caller, who knows the place, adds it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Overflow(pub String);
 
@@ -62,8 +62,9 @@ pub(super) fn nearest(x: &Dyadic, format: Format) -> Dyadic {
     x.nearest(last_place(format, x.top().max(format.least.saturating_add(1))))
 }
 
-/// Rule *snapping*: the number that a product rounds to, if it does so fused into a sum of the same sign as well. It does if it is less than half the distance
-/// of numbers away from it, which is no smaller farther up; at a power of two, below which numbers are closer, a tie goes to the power.
+/// Rule *snapping*: the number that a product rounds to, if it also does so when fused into a sum of the same sign.
+/// That holds if the product is nearer to the number than half the distance between numbers, which does not shrink
+/// farther up. At a power of two, below which numbers are closer, a tie goes to the power.
 pub(super) fn snap(x: &Dyadic, format: Format) -> Option<Dyadic> {
     let grid = nearest(x, format);
     let half = Dyadic::power_of_two(last_place(format, grid.top()).saturating_sub(1));
@@ -72,10 +73,10 @@ pub(super) fn snap(x: &Dyadic, format: Format) -> Option<Dyadic> {
     (near && grid.top() > format.least).then_some(grid)
 }
 
-/// What one rounding makes of a range; below the normal range it may make 0.
+/// The result of one rounding of a range; below the normal range it may be 0.
 pub fn rounded(range: &Range, format: Format) -> Value {
     let (lo, hi, tiny) = (nearest(&range.lo, format), nearest(&range.hi, format), Dyadic::power_of_two(format.least));
-    // Whether it does may be decided before the rounding.
+    // Whether it is may be decided before the rounding.
     let lo = if lo > Dyadic::ZERO && range.lo < tiny { Dyadic::ZERO } else { lo };
     let hi = if hi < Dyadic::ZERO && range.hi > -&tiny { Dyadic::ZERO } else { hi };
     Value::float(Range { lo, hi }, format)
@@ -92,7 +93,7 @@ pub fn gamma(k: usize, format: Format) -> Dyadic {
     &ku * &(&Dyadic::ONE + &(&ku + &ku))
 }
 
-/// Terms of a sum: how far up and down partial sums of them can go, and what they are multiples of.
+/// Terms of a sum: how far up and down their partial sums can go, and the quantum of their values.
 #[derive(Clone)]
 pub(super) struct Part {
     count: usize,
@@ -115,7 +116,7 @@ impl Part {
         self.quantum = self.quantum.min(quantum);
     }
 
-    /// Both together, with short numbers, rounded up.
+    /// Both together, with short numbers rounded up.
     fn join(&self, other: &Self) -> Self {
         if other.count == 0 {
             return self.clone();
@@ -145,22 +146,22 @@ impl Part {
 #[derive(Clone)]
 pub(super) struct Sum {
     format: Format,
-    /// The sum of the terms that are known, and of the others.
+    /// The sum of the known terms, and of the others.
     known: Dyadic,
     pub(super) other: Range,
-    /// The terms that are known, and the others.
+    /// The known terms, and the others.
     of_known: Part,
     of_other: Part,
     /// Whether every product is a number of the format.
     products: bool,
     /// The smaller of the first two terms.
     least: Dyadic,
-    /// The known terms that are no numbers of the format, and what the others are multiples of.
+    /// The known terms that are not numbers of the format, and the quantum of the others.
     odd: Vec<Dyadic>,
     even: i64,
 }
 
-/// What a sum can be, and how far it can be from what it would be without rounding.
+/// The values that a sum can take, and how far it can be from its value without rounding.
 pub(super) struct Total {
     pub(super) value: Value,
     pub(super) error: Dyadic,
@@ -210,7 +211,7 @@ impl Sum {
         let quantum = a.quantum.saturating_add(b.quantum);
         let mut alone = Part::EMPTY;
         alone.add(&term.lo, &term.hi, quantum);
-        // A number of the format times a power of two is one, unless it vanishes.
+        // A number of the format times a power of two is again one, unless it vanishes.
         let power = |x: &Value| x.range.is_point() && inverse_power(&x.range.lo).is_some();
         self.products &= (quantum >= self.format.least && (power(a) || power(b))) || alone.is_exact(self.format);
         self.note(term.size());
@@ -238,7 +239,7 @@ impl Sum {
         &Range::point(self.known.clone()) + &self.other
     }
 
-    /// The result, where the sum of the terms as they are computed is known to lie in `within`, if given.
+    /// The result. If `within` is given, the sum of the terms as they are computed is known to lie there.
     pub(super) fn total(&self, within: Option<Range>) -> Outcome<Total> {
         let (format, all) = (self.format, self.of_known.join(&self.of_other));
         let (k, size) = (all.count, all.size());
@@ -253,7 +254,7 @@ impl Sum {
         let unit = format.digits.saturating_neg();
         let tiny = times(k.saturating_mul(4), format.least);
         if k == 1 || (k == 2 && self.products) {
-            // The nearest number is not farther away than the larger term, which is one.
+            // The nearest number is not farther away than the larger term, which is itself a number.
             let range = range();
             let error = &range.size() * &Dyadic::power_of_two(unit);
             let error = if k == 2 { error.min(self.least.clone()) } else { error };

@@ -1,5 +1,5 @@
-//! Against real executions: random sums and networks in floats, in random orders, fused or not, flushed or not, with exponentials that are off.
-//! Whatever such a machine computes must be where the checker says.
+//! Compares with real executions: random sums and networks in floats, in random orders, fused or not, flushed or not,
+//! with inexact exponentials. Whatever such a machine computes must lie where the checker says.
 
 #![allow(
     clippy::arithmetic_side_effects,
@@ -70,7 +70,7 @@ impl Machine {
         if x.abs() < 2.0_f64.powi(self.format.least as i32) && self.chance(2) { 0.0 } else { x }
     }
 
-    // Doubles have more than twice the digits of singles: rounding twice does not hurt but for the fused operation.
+    // Doubles have more than twice the digits of singles: rounding twice does no harm, except for the fused operation.
     fn add(&mut self, a: f64, b: f64) -> f64 {
         let sum = self.fit(a + b);
         self.flushed(sum)
@@ -91,7 +91,7 @@ impl Machine {
         if x == 0.0 {
             return 1.0;
         }
-        // The doubles' `exp` is off itself; singles go to the edge of θ.
+        // The `exp` of doubles is inexact itself; singles go to the edge of θ.
         let room = 2.0_f64.powi(self.format.theta as i32) * if self.is_single() { 1.0 } else { 0.875 };
         let off = [-room, room, 0.0, room * (self.below(2001) as f64 / 1000.0 - 1.0)][self.below(4)];
         let exact = x.exp();
@@ -113,7 +113,7 @@ impl Machine {
         if order < 2 {
             terms.sort_by(|a, b| (a.0 * a.1).abs().total_cmp(&(b.0 * b.1).abs()));
         }
-        // A product that is not computed yet, or what has been computed times 1.
+        // A product that is not computed yet, or a computed number times 1.
         let mut open: Vec<(f64, f64)> = terms;
         while open.len() > 1 {
             let last = open.len() - 1;
@@ -151,7 +151,7 @@ impl Machine {
             0 => self.between(-4, 4) as f64,
             1 => self.between(-64, 64) as f64 * power(self.between(-12, 0)),
             2 => self.between(-1 << 40, 1 << 40) as f64 * power(-39),
-            // Powers of two and their neighbours, as far apart as absorption and rounding care for.
+            // Powers of two and their neighbours, as far apart as matters to absorption and rounding.
             3 => {
                 let last = power(1 - digits);
                 let near = [1.0, 1.0, 1.5, 1.0 + last, 2.0 - last, 1.0 - last / 2.0, 1.25][self.below(7)];
@@ -188,7 +188,7 @@ impl Machine {
 }
 
 fn exact(x: f64) -> Dyadic {
-    // Numbers below the normal range are no weights, but results.
+    // Numbers below the normal range are never weights, but can be results.
     let (scaled, by) = if x.abs() < 1e-290 { (x * 2.0_f64.powi(200), -200) } else { (x, 0) };
     &Dyadic::from_bits(scaled.to_bits(), 53).unwrap_or_else(|| panic!("{x} is not finite")) * &Dyadic::power_of_two(by)
 }
@@ -394,7 +394,7 @@ impl Floor {
 }
 
 impl Machine {
-    /// Every token sees something.
+    /// Connections in which every token sees something.
     fn connections(&mut self, tokens: usize) -> BTreeSet<(usize, usize)> {
         let mut pairs: BTreeSet<(usize, usize)> = (0..tokens).map(|t| (t, self.below(tokens))).collect();
         pairs.extend((0..tokens * tokens).map(|pair| (pair / tokens, pair % tokens)).filter(|_| self.chance(3)));
@@ -432,7 +432,7 @@ impl Machine {
     }
 }
 
-/// Networks that were executed, and layers whose streams were compared.
+/// Counts the networks that were executed, and the layers whose streams were compared.
 fn networks(from: u64, count: u64) -> [usize; 2] {
     let mut done = [0; 2];
     for seed in from..from + count {
@@ -524,7 +524,8 @@ fn shares_are_what_they_are_said_to_be() {
     }
 }
 
-/// Weights of the scores 0 and x as onnxruntime 1.31.1 gives them in single precision, bit by bit: no quotient by the sum is both, whatever the exponential.
+/// The weights of the scores 0 and x as onnxruntime 1.31.1 gives them in single precision, bit by bit. No quotient by
+/// the sum gives both, whatever the exponential.
 const RECIPROCAL: [[u32; 3]; 12] = [
     [0xbea9_52bd, 0x3f14_f97e, 0x3ed6_0d03],
     [0xbf7a_8797, 0x3f3a_11f7, 0x3e8b_dc14],
@@ -561,7 +562,7 @@ fn weights_by_the_reciprocal_are_among_all() {
     }
 }
 
-/// Exponentials that are known give weights that are known, up to one number of the format: the rule is not merely wide.
+/// Known exponentials give weights that are known up to one number of the format: the rule is not merely wide.
 #[test]
 fn weights_are_the_two_numbers_and_what_is_between() {
     for seed in 0..2_000 {
@@ -569,7 +570,7 @@ fn weights_are_the_two_numbers_and_what_is_between() {
         let format = machine.format;
         let other = machine.bits() as f64 * 2.0_f64.powi(-64);
         let powers = [1.0, machine.fit(other)];
-        // One addition: the sum is one number.
+        // One addition: the sum is a single number.
         let whole = machine.fit(powers[0] + powers[1]);
         let values = powers.map(|power| Value::point(exact(power)));
         for (power, share) in powers.iter().zip(shares(&values, format).unwrap()) {
@@ -578,7 +579,7 @@ fn weights_are_the_two_numbers_and_what_is_between() {
             assert_eq!(share.range, Range { lo: lo.clone(), hi: hi.clone() }, "seed {seed}, {powers:?}");
         }
     }
-    // Equal scores weigh 1/n, rounded once, whichever way.
+    // Equal scores weigh 1/n, rounded once, either way.
     for n in 1..300_usize {
         for format in [Format::SINGLE, Format::DOUBLE] {
             let share = nearest(&Range::point(Dyadic::ONE).over(&Range::whole(n)).unwrap().lo, format);
@@ -588,7 +589,7 @@ fn weights_are_the_two_numbers_and_what_is_between() {
     }
 }
 
-/// Tokens through selective shifts, many of them exactly at a threshold, where roundings decide.
+/// Tokens go through selective shifts. Many lie exactly at a threshold, where roundings decide.
 fn sweeps(count: u64) -> usize {
     let mut done = 0;
     for seed in 0..count {
@@ -645,7 +646,7 @@ fn sweeps_carry_tokens_no_farther_than_they_are_said_to() {
     assert!(done >= 10_000, "only {done} sweeps");
 }
 
-/// A layer that is skipped does nothing: biases are as close to the edge as floats are.
+/// A layer that is skipped does nothing. Biases are as close to the edge as floats allow.
 #[test]
 fn skipped_layers_rest() {
     let mut skipped = 0;
@@ -698,7 +699,7 @@ fn products_snap_to_the_number_that_they_are_near() {
     assert_eq!(near(&one(-33, -30)), Some(one(-1, -24)));
     assert_eq!(near(&(&half + &dyadic(1, -25))), Some(half.clone()));
     assert_eq!(near(&(&half - &dyadic(1, -25))), Some(half.clone()));
-    // Ties: another number is as near.
+    // Ties: another number is just as near.
     assert_eq!(near(&(&half + &dyadic(1, -24))), None);
     assert_eq!(near(&(&half - &dyadic(1, -24))), None);
     assert_eq!(near(&one(1, -24)), None);
@@ -719,15 +720,15 @@ fn numbers_at_the_end_of_the_normal_range() {
         for x in [&least, &-&least] {
             assert_eq!(rounded(&Range::point(x.clone()), format), Value::point(x.clone()));
         }
-        // A little less may be flushed before it is rounded.
+        // A slightly smaller number may be flushed before it is rounded.
         let less = &least - &Dyadic::power_of_two(format.least - 100);
         assert_eq!(rounded(&Range::point(less.clone()), format).range, Range { lo: Dyadic::ZERO, hi: least.clone() });
         assert_eq!(rounded(&Range::point(-&less), format).range, Range { lo: -&least, hi: Dyadic::ZERO });
         assert_eq!(nearest(&less, format), least);
-        // Below the normal range numbers are as far apart as at its end; ties go to even ones.
+        // Below the normal range numbers are as far apart as at its end; ties go to the even ones.
         let last = format.least + 1 - format.digits;
         assert_eq!([1, 3, 5].map(|m| nearest(&dyadic(m, last - 1), format)), [0, 2, 2].map(|m| dyadic(m, last)));
-        // However far the other end is.
+        // However far away the other end is.
         assert_eq!(rounded(&Range { lo: less.clone(), hi: Dyadic::ONE }, format).range.lo, Dyadic::ZERO);
         assert_eq!(rounded(&Range { lo: dyadic(-1, 0), hi: -&less }, format).range.hi, Dyadic::ZERO);
         let mut sum = Sum::new(format);
@@ -746,7 +747,7 @@ fn numbers_of_a_range_are_multiples_of_what_the_least_is() {
         [quantum(2, 16), quantum(-16, -2), quantum(4, 16), quantum(-16, -4), quantum(1, 16)],
         [-23, -23, -22, -22, -24]
     );
-    // Around 0, and from it on, the least normal number decides.
+    // Around 0, and from 0 upwards, the least normal number decides.
     assert_eq!([quantum(-2, 16), quantum(0, 16), quantum(-16, 0)], [-126 - 24; 3]);
 }
 
@@ -787,7 +788,7 @@ fn two_terms_are_off_by_the_smaller_one_at_most() {
 
 #[test]
 fn products_that_may_be_long_are_rounded() {
-    // 3 (2^53 - 1) has more digits than there are; 3·2^51 has not, and a power of two only shifts.
+    // 3 (2^53 - 1) has more digits than the format; 3·2^51 has not, and a power of two only shifts.
     let error = |weight: i64, lo: i64, hi: i64| {
         let mut sum = Sum::new(Format::DOUBLE);
         let value = Value { range: Range { lo: dyadic(lo, 0), hi: dyadic(hi, 0) }, quantum: 0 };
@@ -804,7 +805,7 @@ fn sums_of_three_terms_are_absorbed_or_off() {
     let format = Format::DOUBLE;
     let (one, tiny) = (Range::point(Dyadic::ONE), times(12, format.least));
     let part = |size: Dyadic| Range { lo: &size * &dyadic(1, -1), hi: size };
-    // Together below 2^-54, a quarter of what numbers below 1 are apart… and 3/2 of it.
+    // Together below 2^-54, a quarter of the distance between numbers below 1… and 3/2 of it.
     let below = dyadic(1023, -65);
     let (value, error) = total_of(format, &[one.clone(), part(below.clone()), part(below.clone())]);
     let rest = &below + &below;
@@ -829,7 +830,7 @@ fn sums_of_three_terms_are_absorbed_or_off() {
 
 #[test]
 fn snapped_sums_are_off_by_what_they_snap() {
-    // Three times 3·fl(1/3), each of which is 1 - 2^-54.
+    // Three times 3·fl(1/3); each product is 1 - 2^-54.
     let mut sum = Sum::new(Format::DOUBLE);
     let third = exact(1.0 / 3.0);
     (0..3).for_each(|_| sum.known(&(&third * &dyadic(3, 0))));
@@ -865,8 +866,8 @@ fn groups_are_apart() {
     assert_eq!(found(&[]), []);
 }
 
-/// Two heads with opposite outputs, and values in `[0, 1]` and `[1, 2]`, which touch and so are one group. If the first sees token 0 alone and the second
-/// token 1, they add `V_0 - V_1`.
+/// Two heads with opposite outputs, and values in `[0, 1]` and `[1, 2]`, which touch and therefore form one group. If
+/// the first sees token 0 alone and the second token 1, they add `V_0 - V_1`.
 #[test]
 fn pairs_hold_what_values_can_differ_by_and_no_more() {
     let read = |at: usize| vec![Row { weights: vec![(at, Dyadic::ONE)], bias: Dyadic::ZERO }];
@@ -894,7 +895,7 @@ fn pairs_hold_what_values_can_differ_by_and_no_more() {
             }
             assert!(z.range.size() <= dyadic(5, -1), "{z:?}");
         }
-        // Heads that see the same add nothing, whatever the value is.
+        // Heads that see the same add nothing, whatever the value.
         for z in made(1000) {
             holds(&z, 0.0, "a pair");
             assert!(z.range.size() <= dyadic(1, -20), "{z:?}");
@@ -902,7 +903,8 @@ fn pairs_hold_what_values_can_differ_by_and_no_more() {
     }
 }
 
-/// Two heads that see the same do not round alike: neither their values, of four terms, nor their averages, over eight keys or three.
+/// Two heads that see the same need not round alike: neither their values, of four terms, nor their averages, over
+/// eight keys or three.
 #[test]
 fn pairs_are_off_by_all_their_roundings() {
     let line = |weights: Vec<f64>| Line { weights, bias: 0.0 };
@@ -929,7 +931,7 @@ fn pairs_are_off_by_all_their_roundings() {
     }
 }
 
-/// Shares that are not known add up to 1 all the same, or a little more or less: the average of 1 and 1 may be 1, and its neighbours.
+/// Unknown shares still add up to 1, or a little more or less: the average of 1 and 1 may be 1 and its neighbours.
 #[test]
 fn averages_of_equal_values_are_near_them() {
     for format in [Format::SINGLE, Format::DOUBLE] {
@@ -957,7 +959,7 @@ fn averages_of_equal_values_are_near_them() {
     }
 }
 
-/// The least negative bias, in size, at which a layer is known to rest, and one below.
+/// The least negative bias, in size, at which a layer is known to rest, and one just below.
 fn resting(reads: &[f64], z: &[f64], format: Format) {
     let (reads, z): (Vec<Dyadic>, Vec<Dyadic>) =
         (reads.iter().map(|x| exact(*x)).collect(), z.iter().map(|x| exact(*x)).collect());
@@ -998,7 +1000,7 @@ fn layers_are_skipped_up_to_their_edge() {
         resting(&[1.0, 1.0], &[0.0, 0.0], format);
         resting(&[3.0], &[1.0], format);
     }
-    // Units of different functionals: none is known.
+    // Units that read different functionals: none is known.
     let unit = |weights: [i64; 2]| Row {
         weights: weights.into_iter().enumerate().filter(|(_, x)| *x != 0).map(|(at, x)| (at, dyadic(x, 0))).collect(),
         bias: dyadic(-100, 0),
@@ -1015,7 +1017,7 @@ fn layers_are_skipped_up_to_their_edge() {
     assert_eq!([next([1, 0]), next([-1, 0])], [0; 2]);
 }
 
-/// Units that bend one coordinate: what they make of it, and of another, is what happens at their kinks and at the ends.
+/// Units that bend one coordinate: their effect on it, and on another, is decided at their kinks and at the ends.
 #[test]
 fn bends_reach_exactly_their_extremes() {
     for seed in 0..4000 {
@@ -1025,7 +1027,7 @@ fn bends_reach_exactly_their_extremes() {
         let mut number = |most: i64| machine.between(-most, most);
         let lo = number(8);
         let hi = lo + number(8).abs();
-        // With more of them all read the coordinate alike up to sign.
+        // With more units, all read the coordinate alike up to sign.
         let scale = number(1);
         let units: Vec<[i64; 4]> = (0..count)
             .map(|_| {

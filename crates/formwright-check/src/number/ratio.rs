@@ -1,4 +1,4 @@
-//! Fractions: what a target is at a point is often known exactly, and then nothing is lost.
+//! Fractions. The value of a target at a point is often known exactly, and then nothing is lost.
 
 use std::cmp::Ordering;
 
@@ -7,7 +7,7 @@ use dashu_int::{IBig, UBig};
 
 use super::{Dyadic, Range, integer, is_canonical, shift};
 
-/// Fractions with more binary digits, above or below, are rounded outwards.
+/// Fractions with more binary digits, in numerator or denominator, are rounded outwards.
 const MOST_DIGITS: usize = 1 << 11;
 
 /// The longest text of a decimal.
@@ -26,7 +26,7 @@ impl Ratio {
     /// 1.
     pub const ONE: Self = Self { num: IBig::ONE, den: IBig::ONE };
 
-    /// A quotient; none by 0.
+    /// A quotient; none if the divisor is 0.
     fn new(num: IBig, den: IBig) -> Option<Self> {
         if den.is_zero() {
             return None;
@@ -72,7 +72,7 @@ impl Ratio {
         Self::new(integer(&format!("{whole}{part}"))?, IBig::from(10).pow(part.len()))
     }
 
-    /// Where it lies between dyadic numbers; a point if it is one.
+    /// The dyadic interval around it; a point if it is dyadic.
     pub fn range(&self) -> Range {
         let (num, den) = (Dyadic::new(self.num.clone(), 0), Dyadic::new(self.den.clone(), 0));
         Range { lo: num.quotient_down(&den), hi: -&(-&num).quotient_down(&den) }
@@ -98,7 +98,7 @@ impl Ratio {
         self.num.is_negative()
     }
 
-    /// As a place of a list, if it is a whole number that can be one.
+    /// The number as a place in a list, if it is a whole number that can be one.
     pub fn place(&self) -> Option<usize> {
         usize::try_from(&self.num).ok().filter(|_| self.is_whole())
     }
@@ -129,7 +129,7 @@ impl Ratio {
         Self::new(&self.num * &other.den, &self.den * &other.num)
     }
 
-    /// The size.
+    /// The absolute value.
     pub fn absolute(&self) -> Self {
         if self.is_negative() { self.negative() } else { self.clone() }
     }
@@ -148,7 +148,7 @@ impl Ratio {
     /// `x^k`, if it is short.
     pub fn power(&self, k: u32) -> Option<Self> {
         let k = usize::try_from(k).ok()?;
-        // A number of b binary digits is at least 2^(b-1): its power has at least (b-1)k of them.
+        // A number of b binary digits is at least 2^(b-1), so its power has at least (b-1)k of them.
         let digits = self.num.bit_len().max(self.den.bit_len()).saturating_sub(1);
         if digits.saturating_mul(k) > MOST_DIGITS {
             return None;

@@ -1,4 +1,4 @@
-//! Against what is known: digits, identities, and the rounding of the machine.
+//! Compares with known digits, identities, and the rounding of the machine.
 
 #![allow(
     clippy::arithmetic_side_effects,
@@ -53,7 +53,7 @@ fn narrow(range: &Range) -> bool {
     (&range.hi - &range.lo).top() < -70
 }
 
-/// That a range is narrow and meets the interval of numbers that begin with these digits.
+/// Asserts that a range is narrow and meets the interval of numbers that begin with these digits.
 fn begins(range: &Range, digits: &str) {
     let number = |text: &str| Ratio::number(text).unwrap().range();
     let low = number(digits);
@@ -100,7 +100,7 @@ fn functions_undo_each_other() {
     }
 }
 
-/// Intervals hold what their points give.
+/// Intervals hold the values at their points.
 #[test]
 fn functions_of_ranges_hold_those_of_points() {
     let mut bits = Bits(2);
@@ -155,7 +155,7 @@ fn rounding_is_that_of_the_machine() {
         let nearest = |least: i64, digits: i64| x.nearest(x.top().max(least + 1) - digits);
         let bits = |x: f64| if x == 0.0 { Dyadic::ZERO } else { Dyadic::from_bits(x.to_bits(), 53).unwrap() };
         assert_eq!(nearest(-1022, 53), bits(double), "{m}·2^{exponent}");
-        // A double that is exact is rounded once more, to a single.
+        // An exact double is rounded once more, to a single.
         if bits(double) == x && (double as f32).is_finite() {
             assert_eq!(nearest(-126, 24), bits(f64::from(double as f32)), "{m}·2^{exponent} as a single");
         }
@@ -209,7 +209,7 @@ fn ends_are_rounded_outwards_to_96_digits() {
     assert_eq!(Range::point(long.clone()).tidy(), Range { lo: dyadic(1, 100), hi: &dyadic(1, 100) + &dyadic(1, 5) });
     let negative = Range::point(-&long).tidy();
     assert_eq!(negative, Range { lo: &dyadic(-1, 100) - &dyadic(1, 5), hi: dyadic(-1, 100) });
-    // Each end by its own size.
+    // Each end is rounded by its own size.
     let fine = &Dyadic::ONE + &dyadic(1, -90);
     let wide = Range { lo: fine.clone(), hi: long }.tidy();
     assert_eq!(wide, Range { lo: fine, hi: &dyadic(1, 100) + &dyadic(1, 5) });
@@ -294,7 +294,7 @@ fn texts_have_one_form_and_a_length() {
     }
 }
 
-/// All operations that grow or fall in each argument: their extremes are at whole numbers, where the ends are.
+/// All operations that grow or fall in each argument: their extremes are at the ends, which are whole numbers here.
 #[test]
 fn operations_on_ranges_reach_their_extremes_and_no_farther() {
     let range = |lo: i64, hi: i64| Range { lo: dyadic(lo, 0), hi: dyadic(hi, 0) };
@@ -312,7 +312,7 @@ fn operations_on_ranges_reach_their_extremes_and_no_farther() {
             assert_eq!(x.max(&y), extremes(i64::max));
             assert_eq!(x.min(&y), extremes(i64::min));
             if *c > 0 || *d < 0 {
-                // Every quotient is a number of sixths.
+                // Every quotient is a multiple of a sixth.
                 let quotient = &x.over(&y).unwrap() * &point(6);
                 let wanted = extremes(|x, y| 6 * x / y);
                 assert!(within(&quotient, &wanted), "[{a}, {b}] over [{c}, {d}] is {quotient} sixths");
@@ -321,7 +321,7 @@ fn operations_on_ranges_reach_their_extremes_and_no_farther() {
                 assert_eq!(x.over(&y), None);
             }
         }
-        // In halves: [a, b] and what is below.
+        // The floors of [a/2, b/2].
         let half = Range { lo: dyadic(*a, -1), hi: dyadic(*b, -1) };
         assert_eq!(half.floor(), range(a.div_euclid(2), b.div_euclid(2)));
     }
@@ -345,7 +345,7 @@ fn ends_beyond_the_digits_that_are_kept_count() {
     for range in [Range { lo: Dyadic::ZERO, hi: fine.clone() }, Range { lo: -&fine, hi: Dyadic::ZERO }] {
         assert!(within(&range.wave(0).unwrap(), &range), "{range}");
     }
-    // Beyond 1000 the hyperbolic tangent is 1 but for what no digit tells.
+    // Beyond 1000 no digit tells the hyperbolic tangent from 1.
     let wide = Range { lo: dyadic(-2000, 0), hi: dyadic(2000, 0) };
     assert_eq!(wide.tanh(), Some(Range { lo: dyadic(-1, 0), hi: Dyadic::ONE }));
 }
@@ -386,7 +386,7 @@ fn fractions_are_exact() {
     }
     assert_eq!((ratio(2, 1).root(), ratio(1, 2).root(), ratio(-4, 1).root()), (None, None, None));
     assert_eq!((ratio(3, 1).place(), ratio(-3, 1).place(), ratio(3, 2).place()), (Some(3), None, None));
-    // Long ones are not computed with, and long powers are not computed at all.
+    // Long fractions are not computed with, and long powers are not computed at all.
     let long = |k: u32| ratio(2, 1).power(k);
     assert!(long(2047).unwrap().is_short() && !long(2048).unwrap().is_short() && long(2049).is_none());
     assert!(
@@ -394,7 +394,7 @@ fn fractions_are_exact() {
     );
 }
 
-/// Against the same angle, turned back by whole turns: 1000 = 159·2π + 0.973535…
+/// Compares with the same angle, turned back by whole turns: 1000 = 159·2π + 0.973535…
 #[test]
 fn waves_are_followed_far() {
     begins(&point(1000).wave(0).unwrap(), "0.826879540532");

@@ -1,4 +1,4 @@
-//! Claims that are false: networks made to fool a rule that is almost a theorem. None may be accepted.
+//! False claims: networks made to fool a rule that is almost a theorem. None may be accepted.
 
 #![allow(clippy::unwrap_used, clippy::arithmetic_side_effects, clippy::panic, clippy::indexing_slicing)]
 
@@ -8,7 +8,7 @@ use crate::number::{Dyadic, Range};
 use crate::weights::{Format, Head, Layer, Network, Row};
 use crate::{Files, Verdict, sha256};
 
-/// A claim in double precision, with the lines of the certificate that differ.
+/// A claim in double precision, with the lines in which its certificate differs.
 struct Claim<'c> {
     target: String,
     over: &'c str,
@@ -48,14 +48,14 @@ impl Claim<'_> {
         check(&Files { certificate: certificate.as_bytes(), target: self.target.as_bytes(), weights: &weights })
     }
 
-    /// What the files say, before anything is proved.
+    /// The content of the files, before anything is proved.
     fn subject(&self) -> Subject {
         let (certificate, weights) = self.files();
         let files = Files { certificate: certificate.as_bytes(), target: self.target.as_bytes(), weights: &weights };
         Subject::read(&files).map_err(|_| "no subject").unwrap()
     }
 
-    /// That the verdict is a rejection for this obligation.
+    /// Asserts that the verdict is a rejection for this obligation.
     fn is_rejected(&self, obligation: &str) {
         match self.verdict() {
             Verdict::Rejected(reason) if reason.obligation == obligation => {}
@@ -130,7 +130,7 @@ fn a_sweep_of_small_steps_lowers_nothing() {
     let claim = Claim {
         shape: [2, 0],
         runs: "runs 1\nrun 1 attention softmax 2 1 1 0 ff 3\nmask * * * * no\nmask * * * * no",
-        // Only the cell's end is good, where the bump is over: the rest is bounded by the sweep.
+        // Only the end of the cell is good, where the bump is over; the rest is bounded by the sweep.
         grid: "cells 1\nmargins 1 0",
         tensors: vec![
             ("embed.weight", vec![2, 1], vec![1.0, 0.0]),
@@ -187,7 +187,7 @@ fn an_index_that_is_not_whole() {
     assert_eq!(claim.verdict().name(), "declined");
 }
 
-/// Inputs beyond the format, scaled down: they overflow before that.
+/// Inputs beyond the format that are scaled down: they overflow before that.
 #[test]
 fn inputs_that_overflow() {
     let (huge, scale) = (format!("1{}", "0".repeat(320)), 2.0_f64.powi(-1000));
@@ -215,7 +215,8 @@ fn weights_that_vanish() {
     Claim { bound: &bound, ..single(target, "1 1", scale, [0.0; 4]) }.is_rejected("weights");
 }
 
-/// A claim of one token, or so many, over integers: one coordinate through so many hidden units that do nothing.
+/// A claim of so many tokens, at least one, over integers: one coordinate goes through so many hidden units that do
+/// nothing.
 fn sized(target: String, hidden: usize) -> Claim<'static> {
     Claim {
         target,
@@ -261,7 +262,7 @@ fn sequences_are_counted_up_to_symmetry() {
     assert!(within(&free, 511, 2) && !within(&free, 512, 2));
     assert!(within(&free, 91, 3) && !within(&free, 92, 3));
     assert!(within(&free, 2, 1447) && !within(&free, 2, 1448));
-    // A running token sees the order: s^n sequences.
+    // A running token sees the order, so there are s^n sequences.
     let ordered = sized(on_integers(r#"{"aggregate":["sum","running",null]}"#), 1).subject();
     assert!(!ordered.order_free);
     assert!(within(&ordered, 362, 2) && !within(&ordered, 363, 2));
@@ -270,7 +271,7 @@ fn sequences_are_counted_up_to_symmetry() {
 
 #[test]
 fn units_are_counted() {
-    // 2^17 tokens through 2^13 units are 2^30, of which 3 are counted before and 3 behind all layers.
+    // 2^17 tokens through 2^13 units are 2^30; 3 of them are counted before all layers and 3 after.
     let units = |hidden: usize| within(&sized(on_integers(r#""token""#), hidden).subject(), 1 << 17, 1);
     assert!(units((1 << 13) - 6) && !units((1 << 13) - 5));
     let target = on_integers(r#""token""#);
@@ -293,7 +294,7 @@ fn steps_of_the_target_are_counted() {
     assert!(within(&table(1020), 1 << 17, 1) && !within(&table(1021), 1 << 17, 1));
     // Entries and 5 steps of two tokens, for each of two symbols of a sequence: 130816 of them.
     assert!(within(&table(508), 511, 2) && !within(&table(509), 511, 2));
-    // By place, twice as often.
+    // By place, it is twice as many.
     let placed = |entries: usize| {
         let entries = vec![r#""0""#; entries].join(",");
         sized(on_integers(&format!(r#"{{"table":["index",[{entries}]]}}"#)), 1).subject()
@@ -314,7 +315,7 @@ fn tokens_of_a_grid_are_digits() {
     assert_eq!([all(&[]), all(&[4]), all(&[1, 1, 1])], [Dyadic::ONE, Dyadic::ONE, Dyadic::ONE]);
     assert_eq!([all(&[0, 0, 1]), all(&[0, 1, 1]), all(&[0, 0, 1, 1])], [3, 3, 6].map(Dyadic::from));
     assert_eq!(all(&[0, 1, 2, 3, 3]), Dyadic::from(60));
-    // 100 of 200, by Pascal's triangle: with more digits than are kept, not less than it is.
+    // 100 of 200, by Pascal's triangle: it has more digits than are kept, and is rounded up.
     let mut row = vec![Dyadic::ONE];
     for _ in 0..200 {
         let inner = row.windows(2).map(|pair| &pair[0] + &pair[1]);
@@ -327,7 +328,7 @@ fn tokens_of_a_grid_are_digits() {
 #[test]
 fn distances_of_ranges() {
     let range = |lo: u64, hi: u64| Range { lo: Dyadic::from(lo), hi: Dyadic::from(hi) };
-    // Whatever number of the second range is meant, the first one has numbers so far away, and none farther.
+    // Whichever number of the second range is meant, the first range has numbers that far away, and none farther.
     assert_eq!(apart(&range(0, 4), &range(1, 3)), range(2, 3));
     assert_eq!(apart(&range(0, 4), &range(1, 2)), range(2, 3));
     assert_eq!(apart(&range(0, 4), &range(5, 6)), range(5, 6));
@@ -356,7 +357,7 @@ fn blank() -> Row {
     Row { weights: Vec::new(), bias: Dyadic::ZERO }
 }
 
-/// Three coordinates, of which the first depends on the position.
+/// Three coordinates; the first depends on the position.
 fn placed(layers: Vec<Layer>) -> bool {
     let positions = [0, 1].map(|x| vec![Dyadic::from(x), Dyadic::ONE, Dyadic::ZERO]).to_vec();
     let embed = vec![blank(); 3];
@@ -391,7 +392,7 @@ fn positions_are_followed_through_the_layers() {
         }])
     };
     assert!(placed(vec![masked([None; 4])]) && !placed(vec![masked([None, Some(0), None, None])]));
-    // Queries may read it; what is written then depends on it, the rest does not.
+    // Queries may read it; then the written coordinate depends on it, and the rest does not.
     for queries in [vec![reads(0)], two.to_vec()] {
         let by = |to: usize| attention(&queries, &queries.iter().map(|_| reads(1)).collect::<Vec<_>>(), reads(1), to);
         assert!(placed(vec![by(2)]));
@@ -416,7 +417,8 @@ fn inputs_that_round_up_overflow() {
     Claim { bound: &bound, ..single(target, "1 1", [scale, scale], [0.0; 4]) }.is_rejected("finite");
 }
 
-/// A layer of so many units on a stream as wide: each unit reads all of it, and all of it gains from each.
+/// A layer of so many units on a stream of the same width: each unit reads all of it, and every coordinate gains from
+/// each.
 fn dense(size: usize) -> Subject {
     let mut claim = sized(on_integers(r#""token""#), size);
     claim.shape = [size, 0];
@@ -436,12 +438,13 @@ fn dense(size: usize) -> Subject {
 
 #[test]
 fn width_counts() {
-    // What a coordinate gains is composed of all that all units read: s³ + 3s² + 2s a token, and the ends of the network.
+    // The gain of a coordinate is composed of everything that all units read: s³ + 3s² + 2s per token, and the ends of
+    // the network.
     assert!(within(&dense(100), 1000, 1) && !within(&dense(100), 1100, 1));
     assert!(!within(&dense(400), 40, 1) && within(&dense(400), 16, 1));
 }
 
-/// What is said of a limit names it, what there is, and what is allowed.
+/// A message about a limit names it, the amount found, and the amount allowed.
 #[test]
 fn limits_say_which_and_how_much() {
     let said = |subject: &Subject, symbols: usize, tokens: usize| match subject.within_limits(symbols, tokens) {

@@ -1,4 +1,5 @@
-//! The formula at the head of `sweep.rs`, once more in floats: with single precision its roundings are large enough to be seen.
+//! The formula at the head of `sweep.rs`, once more, in floats. In single precision its roundings are large enough to
+//! be seen.
 
 #![allow(
     clippy::arithmetic_side_effects,
@@ -40,7 +41,7 @@ struct Case {
     lambda: f64,
     /// `b` and `b'` of each block.
     thresholds: Vec<[f64; 2]>,
-    /// Where the coordinates begin.
+    /// The ranges in which the coordinates begin.
     start: Vec<[f64; 2]>,
 }
 
@@ -65,7 +66,7 @@ impl Case {
         self.start.iter().map(|ends| Value::float(range(ends), self.format)).collect()
     }
 
-    /// What is said of the coordinate that is written; none if it may leave the format.
+    /// The range given for the coordinate that is written; none if it may leave the format.
     fn said(&self) -> Option<Range> {
         let mut z = self.stream();
         let swept = sweep(&self.layers(), &mut z, self.tokens, self.format).ok()?;
@@ -74,7 +75,7 @@ impl Case {
         Some(z[0].range.clone())
     }
 
-    /// The formula, and how close its decisions were.
+    /// The formula, and the margin of its closest decision.
     fn formula(&self) -> (Option<[f64; 2]>, f64) {
         let (n, d, l) = (self.tokens as f64, self.reads.len() as f64, self.thresholds.len() as f64);
         let (u, exp_off) = (2.0_f64.powi(-self.format.digits as i32), 2.0_f64.powi(self.format.theta as i32));
@@ -177,7 +178,7 @@ fn a_sweep_reaches_what_its_formula_says() {
     assert!(reached > 500 && refused > 500, "{reached} reached, {refused} refused");
 }
 
-/// Lets each token see the one key.
+/// Lets each token see a single key.
 fn sees(head: &mut Head, keys: &[usize]) {
     head.mask.connections = Some(Arc::new(keys.iter().enumerate().map(|(t, k)| (t, *k)).collect()));
 }
@@ -193,7 +194,7 @@ fn only_blocks_that_meet_every_hypothesis_are_swept() {
         sweep(&[Layer::Attention(heads)], &mut case.stream(), case.tokens, case.format).unwrap()
     };
     assert_eq!(swept(&plain(), |_| {}), 1);
-    // What is seen may be anything that both heads see alike.
+    // The heads may see anything, as long as both see the same.
     assert_eq!(swept(&plain(), |heads| heads.iter_mut().for_each(|head| sees(head, &[1, 2, 0]))), 1);
     let broken: [Change; 19] = [
         |heads| sees(&mut heads[1], &[1, 2, 0]),
@@ -222,7 +223,7 @@ fn only_blocks_that_meet_every_hypothesis_are_swept() {
     let scaled = |reads: f64, lambda: f64, writes: f64| {
         swept(&Case { reads: vec![reads, 0.5], lambda, writes, thresholds: vec![[1.0, 2.0]], ..plain() }, |_| {})
     };
-    // λ of 1 is steep enough, and what is read and written adds up.
+    // λ of 1 is steep enough, and the signs and sizes of what is read and written must fit.
     assert_eq!([scaled(1.0, 1.0, 1.0), scaled(1.0, 0.5, 1.0), scaled(1.0, -64.0, 1.0)], [1, 0, 0]);
     assert_eq!([scaled(-1.0, 64.0, 1.0), scaled(1.0, 64.0, -1.0), scaled(-1.0, 64.0, -1.0)], [0; 3]);
     let large = |top: i32| {
@@ -230,7 +231,7 @@ fn only_blocks_that_meet_every_hypothesis_are_swept() {
         Case { reads, writes, start: vec![[0.0, 0.0]], format: Format::DOUBLE, ..plain() }
     };
     assert_eq!([swept(&large(64), |_| {}), swept(&large(65), |_| {})], [1, 0]);
-    // Thresholds that are 1 apart are, less are not.
+    // Thresholds that are 1 apart make a sweep, closer ones do not.
     let apart = |b: f64| swept(&Case { thresholds: vec![[1.0, b]], ..plain() }, |_| {});
     assert_eq!([apart(2.0), apart(1.984_375), apart(0.0)], [1, 0, 0]);
     assert_eq!(sweep(&[], &mut plain().stream(), 3, Format::SINGLE), Ok(0));

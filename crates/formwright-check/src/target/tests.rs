@@ -1,4 +1,4 @@
-//! Conditions and indices on ranges, against all their points; what is counted, and what is seen of places.
+//! Conditions and indices on ranges, against all their points; counts of work; dependence on places.
 
 #![allow(clippy::arithmetic_side_effects, clippy::unwrap_used)]
 
@@ -132,7 +132,7 @@ fn an_index_names_places_that_there_are() {
     assert_eq!(at(table, &whole(1, 2)), Ok(vec![whole(9, 11)]));
     for range in [whole(0, 3), whole(3, 3), whole(-1, 0), whole(-1, -1), whole(-1, 4)] {
         assert!(at(table, &range).is_err(), "{range}");
-        // Where no place is meant the table has no value; where some may be, nothing is said.
+        // If no place is meant, the table has no value; if some may be, nothing is said.
         let none = range.hi.is_negative() || range.lo >= whole(3, 3).lo;
         assert_eq!(matches!(at(table, &range), Err(Fault::Undefined(_))), none, "{range}");
     }
@@ -167,7 +167,7 @@ fn coordinates_are_those_of_the_token() {
     assert_eq!(output(r#""each":"token""#), [whole(3, 3), whole(4, 4)]);
     assert_eq!(output(r#""coordinates":["token"]"#), [whole(3, 3)]);
     assert_eq!(output(r#""coordinates":[{"coordinate":["token",1]},"token"]"#), [whole(4, 4), whole(3, 3)]);
-    // One expression that asks for a coordinate that there is not, among others.
+    // One expression among others asks for a coordinate that does not exist.
     let one = r#"{"name":"b","value":"token"}"#;
     assert!(read(one, r#""each":{"coordinate":["token",1]}"#, 2).is_ok());
     assert!(read(one, r#""each":{"coordinate":["token",2]}"#, 2).is_err());
@@ -206,7 +206,8 @@ fn domains_and_exponents_have_limits() {
 
 #[test]
 fn operations_are_counted() {
-    // Every node is one, and the body, and the lets; what is done for all tokens counts so often, and entries count.
+    // Every node counts once, and so do the body and the lets; work for all tokens counts once per token, and entries
+    // count.
     let work = |lets: &str, e: &str| read(lets, &format!(r#""each":{e}"#), 1).unwrap().work(10);
     assert_eq!(work("", r#""token""#), 2 + 10);
     assert_eq!(work("", r#"{"negate":"token"}"#), 3 + 10);
@@ -245,7 +246,7 @@ fn the_order_of_tokens_is_seen_or_not() {
     }
 }
 
-/// Of expressions that are undefined or not decided at a point, which is which.
+/// Tells undefined expressions from undecided ones at a point.
 #[test]
 fn what_has_no_value_is_told_from_what_is_not_decided() {
     let at = |e: &str, range: &Range| each(e).output(&[vec![range.clone()]], 0);

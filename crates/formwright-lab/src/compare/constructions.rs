@@ -1,13 +1,13 @@
-//! What the compiler writes down for a function, family by family, at a ladder of sizes.
+//! The networks that the compiler writes down for a function, family by family, at a ladder of sizes.
 //!
 //! | family | ladder | proved |
 //! |---|---|---|
 //! | `yun --pack`, `sum-code` | cells a side `N` | `L^2` |
 //! | `sumformer`, `circuit` (both trades) | tolerances | sup, hence `L^2` |
 //!
-//! A lattice network stores a value for each multiset of columns, `C(N^d + n - 1, n)` of them, or with positions for each sequence,
-//! `N^{dn}`: known before anything is built, and what bounds its ladder. Its floats are `f64`, which lose least. What cannot be had is
-//! listed with the compiler's reason.
+//! A lattice network stores a value for each multiset of columns, `C(N^d + n - 1, n)` of them, or with positions for
+//! each sequence, `N^{dn}`. The count is known before anything is built, and bounds the ladder. The floats are `f64`,
+//! which lose least. A network that cannot be built is listed with the compiler's reason.
 
 use std::time::Instant;
 
@@ -30,10 +30,10 @@ const MOST_VALUES: u64 = 4096;
 /// Tolerances in the supremum norm, each a quarter of the one before.
 const TOLERANCES: [&str; 6] = ["1/4", "1/16", "1/64", "1/256", "1/1024", "1/4096"];
 
-/// What a Sumformer's ψ is made of: what the compiler takes by itself, else fits of these degrees.
+/// The bases of a Sumformer's ψ: the compiler's own choice, else fits of these degrees.
 const BASES: [Option<&str>; 3] = [None, Some("fit:2"), Some("fit:4")];
 
-/// Errors that are proved, in the units of those that are measured.
+/// Proved errors, in the units of the measured ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Certified {
     /// At every point of the box.
@@ -44,30 +44,30 @@ pub struct Certified {
 
 /// A network that was written down.
 pub struct Constructed {
-    /// The construction, as one writes it behind `--construction`.
+    /// The construction, as it is written after `--construction`.
     pub family: String,
     /// Its place on the ladder.
     pub size: String,
     /// The network.
     pub model: Model,
-    /// What is proved of it.
+    /// The errors that are proved.
     pub certified: Certified,
-    /// Seconds that it took, with its proof.
+    /// Seconds to build it, with its proof.
     pub seconds: f64,
 }
 
-/// What there is no network of.
+/// Networks that could not be built.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeftOut {
     /// The construction.
     pub family: String,
     /// Places on the ladder.
     pub sizes: Vec<String>,
-    /// Why.
+    /// The reason.
     pub why: String,
 }
 
-/// Networks, and what there is none of.
+/// The networks that were built, and those that could not be.
 #[derive(Default)]
 pub struct Ladder {
     /// The networks.
@@ -84,7 +84,7 @@ impl Ladder {
         }
     }
 
-    /// Builds a rung; why not, if there is none.
+    /// Builds a rung, or records why it cannot be built.
     fn build(&mut self, run: &Run, family: &str, size: String, asked: Asked) -> Result<()> {
         let start = Instant::now();
         let asked = Asked { tokens: Some(run.tokens), dims: Some(run.dims), ..asked };
@@ -102,10 +102,10 @@ impl Ladder {
     }
 }
 
-/// Every family at every size that is to be had; `doing` is told which one is next.
+/// Builds every family at every possible size; `doing` is told which one is next.
 pub fn constructions(run: &Run, doing: &impl Fn(&str)) -> Result<Ladder> {
     let mut ladder = Ladder::default();
-    // A single token is none of the compiler's: then every family says so.
+    // The compiler takes no single token: then every family says so.
     let (low, high) = source(&run.target)?.cube();
     let positional = match Grid::new(run.tokens, run.dims, CELLS[0], low, high) {
         Ok(grid) => run.target()?.symmetry(&grid) != Symmetry::Proved,
@@ -151,7 +151,7 @@ pub fn constructions(run: &Run, doing: &impl Fn(&str)) -> Result<Ladder> {
     Ok(ladder)
 }
 
-/// What a network by gates is asked for.
+/// The request for a network of gates.
 fn within(construction: &str, eps: &str) -> Asked {
     Asked {
         construction: Some(construction.to_owned()),
@@ -161,7 +161,7 @@ fn within(construction: &str, eps: &str) -> Asked {
     }
 }
 
-/// Each tolerance by the first basis that serves. What does not serve a tolerance does not serve a smaller one.
+/// Builds each tolerance with the first basis that serves. A basis that fails at a tolerance fails at smaller ones too.
 fn sumformers(run: &Run, ladder: &mut Ladder, doing: &impl Fn(&str)) {
     const FAMILY: &str = "sumformer";
     doing(FAMILY);
@@ -179,14 +179,14 @@ fn sumformers(run: &Run, ladder: &mut Ladder, doing: &impl Fn(&str)) {
     }
 }
 
-/// The values that a lattice network stores.
+/// The number of values that a lattice network stores.
 fn values(run: &Run, cells: u64, positional: bool) -> Int {
     let columns = Int::from(cells).pow(run.dims);
     if positional { columns.pow(run.tokens) } else { (columns + Int::from(run.tokens - 1)).choose(run.tokens) }
 }
 
-/// What is proved of a model on the box, with nothing assumed: an `L^2` norm, `(∫ Σ |·|²)^{1/2}`, over the root of volume times entries is
-/// the root of the mean square; a supremum is no less than that.
+/// The errors that are proved of a model on the box, with nothing assumed. An `L^2` norm, `(∫ Σ |·|²)^{1/2}`, over the
+/// root of volume times entries is the root of the mean square; a supremum is no less than that.
 fn certified(model: &Model) -> Result<Certified> {
     let proved = |stated: &formwright::compile::Stated| {
         stated.badge == "certified" && stated.over == Over::Box && stated.assumptions.is_empty()

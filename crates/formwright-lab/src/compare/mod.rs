@@ -1,11 +1,12 @@
-//! Training against construction: on the same samples, the networks that an experiment has trained and those that the compiler writes down.
+//! Training against construction: on the same samples, the networks that an experiment has trained and those that the
+//! compiler writes down.
 //!
 //! ```text
 //! sup = max |g - f|        L² = (mean |g - f|²)^{1/2}        over samples, tokens and coordinates: measured
 //! ```
 //!
-//! The samples are fresh: neither trained on, nor those by which the best epoch was chosen. What is proved of a construction stands beside
-//! what is measured of it and is never mixed with it. Seconds are of the machine at hand, on one core each.
+//! The samples are fresh: none was trained on, and none chose the best epoch. The proved errors of a construction stand
+//! beside the measured ones, and the two are never mixed. Seconds are those of the machine at hand, on one core each.
 
 pub mod constructions;
 mod page;
@@ -26,7 +27,7 @@ use crate::train::Progress;
 pub use constructions::{Certified, LeftOut};
 pub use page::{page, table, to_json, write};
 
-/// Sequences on which all are compared.
+/// The number of sequences on which all networks are compared.
 pub const SAMPLES: usize = 8192;
 
 /// Errors on the samples.
@@ -39,11 +40,11 @@ pub struct Errors {
 }
 
 impl Errors {
-    /// Of what was computed against what is wanted.
+    /// The errors of computed values against wanted ones.
     #[expect(clippy::cast_precision_loss, reason = "a count of samples")]
     pub fn of(found: &[f64], wanted: &[f64]) -> Self {
         let wrong = || found.iter().zip(wanted).map(|(g, f)| (g - f).abs());
-        // What is no number must not be lost in a maximum.
+        // A value that is not a number must not be lost in a maximum.
         let sup = wrong().fold(0.0_f64, |sup, off| if sup >= off { sup } else { off });
         let l2 = (wrong().map(|off| off * off).sum::<f64>() / wanted.len() as f64).sqrt();
         Self { sup: if l2.is_nan() { f64::NAN } else { sup }, l2 }
@@ -61,12 +62,12 @@ pub struct Try {
     pub seconds: f64,
 }
 
-/// How a network came to be.
+/// The origin of a network.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Origin {
     /// By gradient descent, once for each seed.
     Trained(Architecture),
-    /// By a theorem, with what is proved.
+    /// By a theorem, with the errors that are proved.
     Constructed(Certified),
 }
 
@@ -74,13 +75,13 @@ pub enum Origin {
 pub struct Network {
     /// Its family.
     pub family: String,
-    /// Its size among them.
+    /// Its size within the family.
     pub size: String,
-    /// Numbers in it.
+    /// The number of its parameters.
     pub parameters: usize,
-    /// How it came to be.
+    /// Its origin.
     pub origin: Origin,
-    /// On the samples, seed by seed.
+    /// Its results on the samples, seed by seed.
     pub tries: Vec<Try>,
 }
 
@@ -113,13 +114,13 @@ pub struct Comparison {
     pub best_constant: Errors,
     /// The networks: trained, then constructed, family by family.
     pub networks: Vec<Network>,
-    /// What there is no network of.
+    /// The networks that could not be built.
     pub left_out: Vec<LeftOut>,
     /// Runs that have not ended, and are left out.
     pub unfinished: usize,
 }
 
-/// Compares what an experiment has trained with what is written down; `doing` is told what is next.
+/// Compares the networks of an experiment with those written down; `doing` is told what is next.
 pub fn compare(folder: &Folder, doing: impl Fn(&str) + Sync) -> Result<Vec<Comparison>> {
     let runs = folder.runs()?;
     let ended = |known: &Option<(About, Progress)>| known.as_ref().is_some_and(|(about, _)| about.ended.is_some());
@@ -157,7 +158,7 @@ pub fn compare(folder: &Folder, doing: impl Fn(&str) + Sync) -> Result<Vec<Compa
     Ok(comparisons.into_iter().map(|(comparison, _)| comparison).collect())
 }
 
-/// The samples of a function, its values in double precision.
+/// The samples of a function, with its values in double precision.
 struct Fresh {
     samples: Samples,
     sequences: Vec<Vec<Vec<f64>>>,
@@ -180,7 +181,7 @@ fn begin(run: &Run) -> Result<(Comparison, Fresh)> {
     Ok((comparison, Fresh { samples, sequences, values }))
 }
 
-/// One number for each coordinate: the middle of its values in sup, their mean in `L²`.
+/// One number for each coordinate: the middle of its values for sup, their mean for `L²`.
 #[expect(clippy::cast_precision_loss, reason = "a count of samples")]
 fn best_constant(values: &[f64], outputs: usize) -> Errors {
     let constant = |of: &dyn Fn(&[f64]) -> f64| {
@@ -228,19 +229,20 @@ impl Comparison {
         Ok(())
     }
 
-    /// The trained network with the least middle error among those of at most so many parameters.
+    /// The trained network with the least middle error among those with at most so many parameters.
     pub fn best_trained(&self, most: usize, number: Number) -> Option<&Network> {
         let trained = self.networks.iter().filter(|network| !network.is_constructed() && network.parameters <= most);
         trained.min_by(|a, b| a.spread(number).middle.total_cmp(&b.spread(number).middle))
     }
 
-    /// What stands beside a construction: the best that is trained with at most as many parameters; where there is none, the smallest.
+    /// The trained network to compare with a construction: the best with at most as many parameters; if there is none,
+    /// the smallest.
     pub fn beside(&self, construction: &Network, number: Number) -> Option<&Network> {
         let smallest = || self.networks.iter().filter(|network| !network.is_constructed()).map(|n| n.parameters).min();
         self.best_trained(construction.parameters, number).or_else(|| self.best_trained(smallest()?, number))
     }
 
-    /// The Transformers that differ in layer norm alone: without, and with.
+    /// The pairs of Transformers that differ in layer norm alone: without, and with.
     pub fn layer_norms(&self) -> Vec<(&Network, &Network)> {
         let without = |network: &Network| match network.origin {
             Origin::Trained(Architecture::Transformer { blocks, width, heads, hidden, norm, positions }) => {
@@ -269,7 +271,8 @@ fn size(model: &Architecture) -> String {
     }
 }
 
-/// Who has the smaller error, counted over sizes: decided only where all seeds of the one do better than all of the other.
+/// The numbers of sizes at which each side has the smaller error. It is decided only where all seeds of one do better
+/// than all of the other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Count {
     /// The first.

@@ -8,12 +8,13 @@ use serde_json::{Value, json};
 
 use super::{Certified, Comparison, Count, LeftOut, NORMS, Network, Number, Origin, SAMPLES, Try};
 use crate::folder::{Folder, replace};
+use crate::markdown::wrapped;
 use crate::plot::{self, Line, Panel, Scale};
 use crate::summary::Spread;
 
 const SECONDS: Number = |one| one.seconds;
 
-/// The families that are written down, each with its networks.
+/// The constructed families, each with its networks.
 fn constructed(comparison: &Comparison) -> Vec<(&str, Vec<&Network>)> {
     let mut families: Vec<(&str, Vec<&Network>)> = Vec::new();
     for network in comparison.networks.iter().filter(|network| network.is_constructed()) {
@@ -30,7 +31,7 @@ fn range(spread: Spread) -> String {
     if least < most { format!("{middle:.1e} ({least:.1e} – {most:.1e})") } else { format!("{middle:.1e}") }
 }
 
-/// Who has the smaller error, in words.
+/// A count of smaller errors, in words.
 fn words(count: Count, first: &str, second: &str) -> String {
     let named = [(count.first, first), (count.second, second), (count.undecided, "undecided")];
     let words: Vec<String> =
@@ -38,7 +39,7 @@ fn words(count: Count, first: &str, second: &str) -> String {
     words.join(", ")
 }
 
-/// What training finds at the size that each construction has.
+/// The errors of training at the size of each construction.
 fn at_the_size(comparison: &Comparison) -> String {
     let family = |(family, networks): (&str, Vec<&Network>)| {
         let sizes = || networks.iter().map(|network| network.parameters);
@@ -53,18 +54,18 @@ fn at_the_size(comparison: &Comparison) -> String {
     };
     let families: Vec<String> = constructed(comparison).into_iter().map(family).collect();
     format!(
-        "**At the size that a theorem needs**, beside the best trained network with at most as many parameters (the smallest, where there is none), the smaller error, \
-         counted over the sizes of each construction: {}.",
+        "**At the size that a theorem needs**, beside the best trained network with at most as many parameters (the \
+         smallest, where there is none), the smaller error, counted over the sizes of each construction: {}.",
         or_nothing(&families, "; ")
     )
 }
 
-/// What is said of families, if there are any.
+/// The families as a list, or the word for none.
 fn or_nothing(families: &[String], between: &str) -> String {
     if families.is_empty() { "nothing could be written down".to_owned() } else { families.join(between) }
 }
 
-/// What each construction needs to have the error that training reaches.
+/// The size that each construction needs to reach the error of training.
 fn at_the_error(comparison: &Comparison) -> String {
     let norm = |(name, number): (&str, Number)| {
         let Some(trained) = comparison.best_trained(usize::MAX, number) else {
@@ -113,7 +114,7 @@ fn at_the_error(comparison: &Comparison) -> String {
     )
 }
 
-/// What layer norm does to trained Transformers of one size.
+/// The effect of layer norm on trained Transformers of one size.
 fn layer_norm(comparisons: &[Comparison]) -> Option<String> {
     let pairs: Vec<_> = comparisons.iter().flat_map(Comparison::layer_norms).collect();
     let norm = |(name, number): (&str, Number)| {
@@ -168,14 +169,16 @@ fn rows(comparison: &Comparison) -> String {
 pub fn page(folder: &Folder, comparisons: &[Comparison]) -> String {
     let experiment = &folder.experiment;
     let mut page = format!(
-        "# Training against construction: {}\n\nmeasured: errors on {SAMPLES} fresh samples a function, uniform on its box, {} tokens; sup is the largest, L² the root \
-         of the mean square over samples, tokens and coordinates; in brackets the best and the worst of the seeds {:?}. certified: what is proved of a construction, at \
-         every point (sup) or over the box (L²). Seconds are of this machine, on one core: to the best epoch (the middle seed), or to write a network down and prove its \
-         bound. A gap smaller than the spread of the seeds is undecided.\n",
+        "# Training against construction: {}\n\nmeasured: errors on {SAMPLES} fresh samples per function, uniform on \
+         its box, {} tokens; sup is the largest, L² the root of the mean square over samples, tokens and coordinates; \
+         in brackets the best and the worst of the seeds {:?}. certified: the proved error of a construction, at every \
+         point (sup) or over the box (L²). Seconds are those of this machine, on one core: to the best epoch (the \
+         middle seed), or to write a network down and prove its bound. A gap smaller than the spread of the seeds is \
+         undecided.\n",
         experiment.title, experiment.tokens, experiment.seeds,
     );
     if experiment.seeds.len() == 1 {
-        page.push_str("\nThere is one seed, and hence no spread: what is said below holds for that seed.\n");
+        page.push_str("\nThere is one seed, and hence no spread: all statements below hold for that seed.\n");
     }
     if let Some(sentence) = layer_norm(comparisons).filter(|_| comparisons.len() > 1) {
         let _ = writeln!(page, "\nOver all functions: {sentence}");
@@ -196,14 +199,14 @@ pub fn page(folder: &Folder, comparisons: &[Comparison]) -> String {
             let _ = writeln!(page, "\n{} runs have not ended, and are left out.", comparison.unfinished);
         }
     }
-    page
+    wrapped(&page)
 }
 
 fn field(bound: Option<f64>) -> String {
     bound.map_or_else(String::new, |bound| upward(bound, 6))
 }
 
-/// A line a network and seed.
+/// A line for each network and seed.
 pub fn table(comparisons: &[Comparison]) -> String {
     let mut table =
         "target,dims,network,size,seed,parameters,sup_measured,l2_measured,sup_certified,l2_certified,seconds\n"
@@ -245,7 +248,7 @@ type Place = fn(&Network) -> f64;
 #[expect(clippy::cast_precision_loss, reason = "a count of parameters")]
 const PARAMETERS: Place = |network| network.parameters as f64;
 
-/// What takes no time has no place on a logarithmic axis.
+/// The seconds that are drawn: zero has no place on a logarithmic axis.
 const SHOWN_SECONDS: Place = |network| network.spread(SECONDS).middle.max(1e-3);
 
 /// Error against parameters and against seconds, in both norms.
@@ -302,7 +305,7 @@ pub fn to_json(comparison: &Comparison) -> Value {
     })
 }
 
-/// Writes page, table and pictures; their names.
+/// Writes page, table and pictures; returns their names.
 pub fn write(folder: &Folder, comparisons: &[Comparison]) -> Result<Vec<String>> {
     let mut files =
         vec![("compare.md".to_owned(), page(folder, comparisons)), ("compare.csv".to_owned(), table(comparisons))];

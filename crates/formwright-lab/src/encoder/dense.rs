@@ -1,7 +1,8 @@
 //! `x ↦ x W + b`, row by row.
 //!
-//! Rows are tokens of all sequences of a batch, `[b·n, d]`: two dimensions, since the gradient of `W` for three would be one matrix a sequence, added up behind.
-//! The weights stay in single precision; they are cast to that of `x`, and their gradients come back the same way.
+//! Rows are tokens of all sequences of a batch, `[b·n, d]`. They have two dimensions: with three, the gradient of `W`
+//! would be one matrix a sequence, added up afterwards. The weights stay in single precision; they are cast to that of
+//! `x`, and their gradients come back the same way.
 
 use burn::module::{Module, Param};
 use burn::tensor::Tensor;
@@ -18,12 +19,12 @@ pub struct Dense<B: Backend> {
 }
 
 impl<B: Backend> Dense<B> {
-    /// Of a shape.
+    /// A dense layer of a shape.
     pub fn new(initial: &Initial<B>, input: usize, output: usize) -> Self {
         Self { weight: initial.matrix("weight", [input, output]), bias: initial.vector(output, 0.0) }
     }
 
-    /// How many numbers it has.
+    /// The number of its parameters.
     pub fn parameters(input: usize, output: usize) -> usize {
         input * output + output
     }

@@ -1,9 +1,9 @@
-//! What is put on top of an encoder, and the loss of what it says.
+//! The heads on top of an encoder, and the loss of their scores.
 //!
 //! ```text
-//! masked   h = norm(GELU(x W + b)),  scores = h Tᵀ + c      T: the table of the embedding; no norm where the encoder has none
+//! masked   h = norm(GELU(x W + b)),  scores = h Tᵀ + c      T: the table of the embedding; norm if the encoder has any
 //! class    scores = tanh(x_0 W + b) W' + b'                 x_0: the first token, [CLS]
-//! span     scores = x W + b, two for each token             the first and the last token of an answer; padding cannot be either
+//! span     scores = x W + b, two for each token             the first and last token of an answer; padding is neither
 //! ```
 //!
 //! Scores are in single precision, and so is the loss: `-Σ_i w_i log softmax(scores_i)_{label i} / Σ_i w_i`.
@@ -28,7 +28,7 @@ pub struct MaskedHead<B: Backend> {
 }
 
 impl<B: Backend> MaskedHead<B> {
-    /// For an encoder of these sizes.
+    /// A head for an encoder of these sizes.
     pub fn new(initial: &Initial<B>, sizes: &Sizes) -> Self {
         let initial = initial.of("head");
         Self {
@@ -40,7 +40,7 @@ impl<B: Backend> MaskedHead<B> {
 }
 
 impl<B: Lean> MaskedHead<B> {
-    /// A score for every word at `k` places of each sequence, `[b, k]`: `[b·k, V]`. `x` is what the encoder gave.
+    /// A score for every word at `k` places of each sequence, `[b, k]`: `[b·k, V]`. `x` is the encoder's output.
     pub fn forward(&self, encoder: &Encoder<B>, x: Tensor<B, 2>, places: Tensor<B, 2, Int>) -> Tensor<B, 2> {
         let x = self.transform.forward(rows_at(x, places));
         let mut x = gelu(x);
@@ -60,7 +60,7 @@ pub struct ClassHead<B: Backend> {
 }
 
 impl<B: Backend> ClassHead<B> {
-    /// For an encoder of these sizes and so many classes.
+    /// A head for an encoder of these sizes and so many classes.
     pub fn new(initial: &Initial<B>, sizes: &Sizes, classes: usize) -> Self {
         let initial = initial.of("class");
         Self {
@@ -84,7 +84,7 @@ pub struct SpanHead<B: Backend> {
 }
 
 impl<B: Backend> SpanHead<B> {
-    /// For an encoder of these sizes.
+    /// A head for an encoder of these sizes.
     pub fn new(initial: &Initial<B>, sizes: &Sizes) -> Self {
         Self { output: Dense::new(&initial.of("span.output"), sizes.width, 2) }
     }
@@ -102,7 +102,7 @@ impl<B: Backend> SpanHead<B> {
     }
 }
 
-/// The mean of `-log softmax(scores)` at the labels, by weights, one for each row.
+/// The mean of `-log softmax(scores)` at the labels, with a weight for each row.
 pub fn cross_entropy<B: Backend>(
     scores: Tensor<B, 2>,
     labels: Tensor<B, 1, Int>,
@@ -113,7 +113,8 @@ pub fn cross_entropy<B: Backend>(
     -(logarithms * weights.clone()).sum() / weights.sum().clamp_min(f32::MIN_POSITIVE)
 }
 
-/// The rows of `k` places of each sequence, `[b·k, d]`: a product with unit vectors, whose gradient is one as well.
+/// The rows of `k` places of each sequence, `[b·k, d]`: a product with unit vectors, so the gradient is a product as
+/// well.
 fn rows_at<B: Backend>(x: Tensor<B, 2>, places: Tensor<B, 2, Int>) -> Tensor<B, 2> {
     let ([rows, width], [batch, chosen]) = (x.dims(), places.dims());
     let tokens = rows / batch;
@@ -122,7 +123,7 @@ fn rows_at<B: Backend>(x: Tensor<B, 2>, places: Tensor<B, 2, Int>) -> Tensor<B, 
     found.reshape([batch * chosen, width])
 }
 
-/// In single precision at least.
+/// The tensor in single precision at least.
 fn single<B: Backend>(x: Tensor<B, 2>) -> Tensor<B, 2> {
     if x.dtype() == DType::F64 { x } else { x.cast(FloatDType::F32) }
 }

@@ -1,11 +1,12 @@
-//! The initial weights: each a function of the seed, its name and its shape, so that two encoders that differ in one layer begin alike in all others.
+//! The initial weights. Each is a function of the seed, its name and its shape: two encoders that differ in one layer
+//! begin alike in all others.
 //!
 //! ```text
 //! matrices    N(0, 0.02²), drawn again beyond two standard deviations (as BERT does)
 //! biases      0            gains    1
 //! ```
 //!
-//! A name is the path of a parameter, `layers.3.mixer.output.weight`; the kind of mixer has no part in it.
+//! A name is the path of a parameter, `layers.3.mixer.output.weight`; the kind of mixer is not part of it.
 
 use std::f64::consts::TAU;
 
@@ -17,7 +18,7 @@ use formwright::random;
 /// The standard deviation of a matrix's entries.
 const DEVIATION: f64 = 0.02;
 
-/// Where initial weights come from: a seed, and the part of the network that is being made.
+/// The source of initial weights: a seed, and the part of the network that is being made.
 #[derive(Clone, Debug)]
 pub struct Initial<B: Backend> {
     seed: u64,
@@ -31,13 +32,13 @@ impl<B: Backend> Initial<B> {
         Self { seed, path: String::new(), device: device.clone() }
     }
 
-    /// Those of a part.
+    /// The weights of a part.
     pub fn of(&self, part: impl std::fmt::Display) -> Self {
         let path = if self.path.is_empty() { part.to_string() } else { format!("{}.{part}", self.path) };
         Self { path, ..self.clone() }
     }
 
-    /// Where they will be.
+    /// The device of the weights.
     pub fn device(&self) -> &B::Device {
         &self.device
     }
@@ -56,7 +57,7 @@ impl<B: Backend> Initial<B> {
         Param::from_tensor(Tensor::from_data(TensorData::new(entries, shape), &self.device))
     }
 
-    /// So many times the same number.
+    /// A vector of one repeated number.
     pub fn vector(&self, length: usize, entry: f32) -> Param<Tensor<B, 1>> {
         Param::from_tensor(Tensor::from_data(TensorData::new(vec![entry; length], [length]), &self.device))
     }

@@ -1,6 +1,7 @@
-//! A layer: a mixer and a feed-forward layer, each with a skip connection and, before or behind it, a layer norm.
+//! A layer: a mixer and a feed-forward layer, each with a skip connection and, before or after it, a layer norm.
 //!
-//! `feed-forward(x) = GELU(x W_1 + b_1) W_2 + b_2`. GELU is the exact one; its gradient is exact on a CPU and by LibTorch, and that of the tanh form, within 5e-4 of it, on CUDA (burn's).
+//! `feed-forward(x) = GELU(x W_1 + b_1) W_2 + b_2`. GELU is the exact one. Its gradient is exact on a CPU and with
+//! LibTorch; on CUDA (burn's) it is that of the tanh form, within 5e-4 of it.
 
 use burn::module::Module;
 use burn::tensor::Tensor;
@@ -21,14 +22,14 @@ pub struct Layer<B: Backend> {
     mixer: Mixer<B>,
     wide: Dense<B>,
     narrow: Dense<B>,
-    /// Of the mixer and of the feed-forward layer.
+    /// The norms of the mixer and of the feed-forward layer.
     norms: Option<[Norm<B>; 2]>,
     #[module(skip)]
     place: Place,
 }
 
 impl<B: Backend> Layer<B> {
-    /// The layer of a number.
+    /// The layer with a number.
     pub fn new(initial: &Initial<B>, sizes: &Sizes, layer: usize) -> Result<Self> {
         let norm = |name| Norm::new(&initial.of(name), sizes.width);
         Ok(Self {

@@ -1,4 +1,4 @@
-//! Which mixer each layer has, in a short string:
+//! The mixer of each layer, in a short string:
 //!
 //! ```text
 //! layout = run {"," run}        run = mixer ["*" layers]        attention*12      sepconv*2,attention*10
@@ -9,12 +9,13 @@
 //! | `attention` | multi-head softmax attention |
 //! | `average` | every token gets the same projected mean |
 //! | `bproj` | a learned matrix over the tokens |
-//! | `sepconv[:LENGTH[:FILTERS]]` | gated linear units, then convolutions, each filter shared by a group of dimensions; 128 and 16 unless said |
+//! | `sepconv[:LENGTH[:FILTERS]]` | gated linear units, then convolutions, a filter for each group of dimensions |
 //! | `linformer:K` | attention to `K` learned mixtures of the tokens |
 //! | `performer:K` | attention by `K` random features |
 //! | `sparse:PATTERN` | attention under a pattern of `formwright patterns`, or `file:PATH` |
 //!
-//! A pattern of several layers is a cycle, which the layers that have it go through in their order.
+//! A convolution has 16 filters of length 128 unless said otherwise.
+//! The layers with a pattern of several layers go through it in their order, as a cycle.
 
 use std::fmt;
 use std::str::FromStr;
@@ -23,7 +24,7 @@ use formwright::error::{Error, Result, nearest};
 use formwright::pattern::Family;
 use serde::{Deserialize, Serialize};
 
-/// How a layer mixes tokens.
+/// The way in which a layer mixes tokens.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the module says what each of them is")]
 pub enum Mix {
@@ -36,12 +37,12 @@ pub enum Mix {
     Sparse { pattern: String },
 }
 
-/// The filters of the paper (appendix D): their length,
+/// The length of the paper's filters (appendix D).
 const LENGTH: usize = 128;
-/// and how many there are.
+/// The number of the paper's filters.
 const FILTERS: usize = 16;
 
-/// Every name, with what follows it.
+/// Every name, with the parameters that follow it.
 const NAMES: [(&str, &str); 7] = [
     ("attention", ""),
     ("average", ""),
@@ -53,7 +54,7 @@ const NAMES: [(&str, &str); 7] = [
 ];
 
 impl Mix {
-    /// The names, and what follows them, in one line.
+    /// The names and their parameters, in one line.
     pub fn names() -> String {
         NAMES.map(|(name, after)| format!("{name}{after}")).join(", ")
     }
@@ -121,7 +122,7 @@ impl FromStr for Mix {
 #[serde(try_from = "String", into = "String")]
 pub struct Layout(Vec<Mix>);
 
-/// The most layers: a slip of the keyboard asks for more.
+/// The most layers; more are a slip of the keyboard.
 const MOST_LAYERS: usize = 1000;
 
 impl Layout {

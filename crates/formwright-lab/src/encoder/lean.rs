@@ -1,7 +1,8 @@
-//! Three operations with gradients by hand, each one node of the graph that remembers only what went in.
+//! Three operations with hand-written gradients. Each is one node of the graph and remembers only its inputs.
 //!
-//! burn's own gradients follow the single steps: a softmax keeps two `n × n` matrices a head, a layer norm three copies of its input, each step is launched
-//! by itself, and on CUDA the rows of an embedding are added one after the other. Here:
+//! burn's own gradients follow the single steps: a softmax keeps two `n × n` matrices a head, a layer norm three copies
+//! of its input; each step is launched by itself; and on CUDA the rows of an embedding are added one after the other.
+//! Here:
 //!
 //! ```text
 //! attend      Q, K, V = X   P = softmax(Q Kᵀ / √e)   Y = P V      P is computed again on the way back
@@ -11,7 +12,8 @@
 //! embed       rows of a table;    d table = Hᵀ dy,  H the ids as unit vectors: a product of matrices
 //! ```
 //!
-//! Softmax and norms are computed in single precision where `x` has half of it. A key that is hidden has weight 0; a query from which all keys are hidden gets 0.
+//! Softmax and norms are computed in single precision if `x` is in half precision. A hidden key has weight 0; a query
+//! that sees no key gets 0.
 
 use burn::backend::autodiff::checkpoint::{base::Checkpointer, strategy::CheckpointStrategy};
 use burn::backend::autodiff::grads::Gradients;
@@ -21,14 +23,15 @@ use burn::tensor::backend::Backend;
 use burn::tensor::ops::{BoolTensor, FloatTensor, IntTensor, ModuleOps};
 use burn::tensor::{Bool, DType, FloatDType, Int, Tensor, TensorPrimitive};
 
-/// BERT's.
+/// BERT's constant.
 pub(super) const EPSILON: f64 = 1e-12;
 
-/// A backend with the operations of the module, which knows their gradients if it knows any.
+/// A backend with the operations of this module. It knows their gradients if it knows any.
 ///
-/// What trains on any backend asks for `B: AutodiffBackend<InnerBackend: Lean> + Lean`.
+/// Code that trains on any backend asks for `B: AutodiffBackend<InnerBackend: Lean> + Lean`.
 pub trait Lean: Backend {
-    /// From queries, keys and values side by side, `[b·n, 3d]`, to what the heads found, `[b·n, d]`; `hidden` broadcasts to `[b, heads, n, n]`.
+    /// From queries, keys and values side by side, `[b·n, 3d]`, to the output of the heads, `[b·n, d]`; `hidden`
+    /// broadcasts to `[b, heads, n, n]`.
     fn attend(
         qkv: FloatTensor<Self>,
         hidden: Option<BoolTensor<Self>>,
@@ -39,7 +42,7 @@ pub trait Lean: Backend {
         primitive(joined(attended.weights.matmul(attended.value)))
     }
 
-    /// The gradient of `qkv`, from that of what the heads found.
+    /// The gradient of `qkv`, from that of the output of the heads.
     fn attend_back(
         qkv: FloatTensor<Self>,
         hidden: Option<BoolTensor<Self>>,
@@ -91,7 +94,7 @@ pub trait Lean: Backend {
         Self::embedding(table, ids)
     }
 
-    /// The gradient of a table of so many rows.
+    /// The gradient of a table with so many rows.
     fn embed_back(rows: usize, ids: IntTensor<Self>, gradient: FloatTensor<Self>) -> FloatTensor<Self> {
         let gradient = float::<Self, 3>(gradient);
         let [batch, tokens, width] = gradient.dims();
@@ -102,7 +105,7 @@ pub trait Lean: Backend {
 }
 
 impl Lean for Flex {
-    // One row after the other is the fastest way on a CPU.
+    // Adding row after row is the fastest way on a CPU.
     fn embed_back(rows: usize, ids: IntTensor<Self>, gradient: FloatTensor<Self>) -> FloatTensor<Self> {
         let gradient = float::<Self, 3>(gradient);
         let table = Tensor::<Self, 2>::empty([rows, gradient.dims()[2]], &gradient.device());
@@ -191,7 +194,8 @@ impl<B: Lean> Backward<B, 1> for Embed {
     }
 }
 
-/// Queries, keys and values by head, `[b, heads, n, e]`, and the weights that they give, in their own precision and in single.
+/// Queries, keys and values by head, `[b, heads, n, e]`, and the weights they give, in their own and in single
+/// precision.
 struct Attended<B: Backend> {
     query: Tensor<B, 4>,
     key: Tensor<B, 4>,
@@ -214,7 +218,7 @@ impl<B: Backend> Attended<B> {
     }
 }
 
-/// Softmax over the last dimension, with weight 0 where a key is hidden, even if all are.
+/// Softmax over the last dimension, with weight 0 for hidden keys, even if all are hidden.
 fn weights<B: Backend>(scores: Tensor<B, 4>, hidden: Option<Tensor<B, 4, Bool>>) -> Tensor<B, 4> {
     let Some(hidden) = hidden else { return burn::tensor::activation::softmax(scores, 3) };
     let hidden = hidden.expand(scores.dims());
@@ -243,7 +247,7 @@ fn unit<B: Backend>(x: Tensor<B, 2>) -> (Tensor<B, 2>, Tensor<B, 2>) {
     (centred / deviation.clone(), deviation)
 }
 
-/// `[rows, 1]` numbers as rows of a matrix with a one there.
+/// The numbers `[rows, 1]` as rows of a matrix, each with a one in its place.
 pub fn unit_vectors<B: Backend>(ids: Tensor<B, 2, Int>, count: usize, precision: DType) -> Tensor<B, 2> {
     let rows = ids.dims()[0];
     let columns = Tensor::<B, 1, Int>::arange(0..count.try_into().unwrap_or(i64::MAX), &ids.device());
@@ -251,7 +255,7 @@ pub fn unit_vectors<B: Backend>(ids: Tensor<B, 2, Int>, count: usize, precision:
     same.float().cast(precision)
 }
 
-/// In single precision, if it was less.
+/// The tensor in single precision, if it was in less.
 fn single<B: Backend, const D: usize>(x: Tensor<B, D>) -> Tensor<B, D> {
     if matches!(x.dtype(), DType::F16 | DType::BF16) { x.cast(FloatDType::F32) } else { x }
 }

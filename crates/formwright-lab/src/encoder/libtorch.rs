@@ -1,10 +1,12 @@
-//! The operations of `lean.rs` as LibTorch has them: an attention that never writes its weights down, a layer norm in one kernel, an embedding whose
-//! gradient sorts the rows first.
+//! The operations of `lean.rs` by LibTorch: an attention that never writes its weights down, a layer norm in one
+//! kernel, an embedding whose gradient sorts the rows first.
 //!
-//! LibTorch knows their gradients, but offers most of them through its own graph alone. For `y = f(x)` and a gradient `g` of `y` the graph is that of
-//! `y ∘ g`, whose entries it adds up by itself: `d(Σ y ∘ g)/dx` is what we ask for. It lives as long as the call; `f` is computed again, as in `lean.rs`.
+//! LibTorch knows their gradients, but offers most of them through its own graph alone. For `y = f(x)` and a gradient
+//! `g` of `y` the graph is that of `y ∘ g`, whose entries it adds up by itself: `d(Σ y ∘ g)/dx` is the result. The
+//! graph lives as long as the call; `f` is computed again, as in `lean.rs`.
 //!
-//! Gains and biases are rounded to the precision of `x`, as all weights are; sums and exponentials inside of the kernels are in single precision.
+//! Gains and biases are rounded to the precision of `x`, as all weights are; sums and exponentials inside the kernels
+//! are in single precision.
 
 use burn::backend::LibTorch;
 use burn::backend::libtorch::TchTensor;
@@ -34,7 +36,7 @@ impl Lean for LibTorch {
     }
 
     fn normalise_back(x: TchTensor, gain: TchTensor, gradient: TchTensor) -> [TchTensor; 3] {
-        // The bias does not matter, but to have a gradient it must be there.
+        // The bias does not matter, but it must be there to have a gradient.
         let bias = gain.tensor.zeros_like();
         let of = back([&x.tensor, &gain.tensor, &bias], &gradient.tensor, |[x, gain, bias]| normalise(x, gain, bias));
         of.map(TchTensor::new)
@@ -61,7 +63,7 @@ fn attend(qkv: &Tensor, hidden: Option<&Tensor>, batch: usize, heads: usize) -> 
     // [b, n, 3, heads, e] ↦ three of [b, heads, n, e].
     let parts = qkv.reshape([batch, tokens, 3, heads, size]).unbind(2);
     let [query, key, value] = [0, 1, 2].map(|part| parts[part].transpose(1, 2));
-    // A query from which all is hidden may look at all, and what it finds is not taken.
+    // A query from which everything is hidden may look at everything; its result is not used.
     let blind = hidden.map(|hidden| hidden.all_dim(-1, true));
     let seen = hidden.zip(blind.as_ref()).map(|(hidden, blind)| hidden.logical_not().logical_or(blind));
     let found = Tensor::scaled_dot_product_attention(&query, &key, &value, seen, 0.0, false, None, false);
@@ -114,7 +116,7 @@ mod tests {
         }
     }
 
-    /// What is found, and the gradient of a weighted sum of it.
+    /// The output of attention, and the gradient of a weighted sum of it.
     fn attended<B: Training>(device: &B::Device, hidden: Option<Vec<bool>>) -> Vec<Vec<f32>> {
         let (batch, heads, tokens, size) = (3, 2, 5, 4);
         let qkv = Tensor::<B, 2>::from_data(numbers(&[batch * tokens, 3 * heads * size]), device).require_grad();
@@ -130,7 +132,7 @@ mod tests {
 
     #[test]
     fn attention_is_that_of_the_other_backends() {
-        // Padding behind sequences; and single keys, of some queries all.
+        // Padding after sequences; and single keys, for some queries all of them.
         let padding: Vec<bool> = (0..15).map(|i| i % 5 > 4 - i / 5).collect();
         let single: Vec<bool> = (0..75).map(|i| i % 3 == 0 || i / 5 == 7).collect();
         for hidden in [None, Some(padding), Some(single)] {

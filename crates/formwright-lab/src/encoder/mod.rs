@@ -6,16 +6,17 @@
 //!
 //! | file | what it holds |
 //! |---|---|
-//! | `layout.rs` | which mixer each layer has, as `sepconv*2,attention*10` |
+//! | `layout.rs` | the mixer of each layer, as `sepconv*2,attention*10` |
 //! | `sizes.rs` | the sizes, and the number of parameters of each part |
 //! | `initial.rs` | initial weights, by seed and name |
 //! | `mixer/` | a file a token mixer |
-//! | `layer.rs`, `dense.rs`, `norm.rs` | what is around them |
+//! | `layer.rs`, `dense.rs`, `norm.rs` | the parts around them |
 //! | `head.rs` | masked words, classes, spans, and their loss |
 //! | `lean.rs`, `libtorch.rs` | operations whose gradients are written by hand, and LibTorch's own |
 //! | `view.rs` | shape and padding of a batch |
 //!
-//! There is no dropout. Activations have the encoder's precision, weights and their gradients always single precision: [`Encoder::in_precision`] with `BF16` is mixed precision.
+//! There is no dropout. Activations have the encoder's precision; weights and their gradients are always in single
+//! precision. [`Encoder::in_precision`] with `BF16` is mixed precision.
 
 mod dense;
 pub mod head;
@@ -62,7 +63,7 @@ pub struct Encoder<B: Backend> {
     positions: Param<Tensor<B, 2>>,
     segments: Option<Param<Tensor<B, 2>>>,
     layers: Vec<Layer<B>>,
-    /// Behind the embedding, or behind the last layer.
+    /// The norm after the embedding, or after the last layer.
     norm: Option<Norm<B>>,
     #[module(skip)]
     place: Place,
@@ -71,7 +72,7 @@ pub struct Encoder<B: Backend> {
 }
 
 impl<B: Backend> Encoder<B> {
-    /// With the initial weights of a seed, in single precision.
+    /// An encoder with the initial weights of a seed, in single precision.
     pub fn new(initial: &Initial<B>, sizes: &Sizes) -> Result<Self> {
         sizes.check()?;
         let embedding = initial.of("embedding");
@@ -88,13 +89,13 @@ impl<B: Backend> Encoder<B> {
         })
     }
 
-    /// The same with activations in another precision.
+    /// The same encoder with activations in another precision.
     pub fn in_precision(mut self, precision: FloatDType) -> Self {
         self.precision = precision;
         self
     }
 
-    /// What a mixer knows of a batch.
+    /// The view that mixers have of a batch.
     pub fn view(&self, batch: &Batch<B>) -> View<B> {
         let [sequences, tokens] = batch.ids.dims();
         View::new(sequences, tokens, batch.padding.clone(), self.precision)
@@ -107,7 +108,7 @@ impl<B: Backend> Encoder<B> {
 }
 
 impl<B: Lean> Encoder<B> {
-    /// Every token in its context, `[b·n, d]`. The sequences are no longer than the longest that it was made for.
+    /// Every token in its context, `[b·n, d]`. No sequence may be longer than the encoder's sizes allow.
     pub fn forward(&self, batch: &Batch<B>, view: &View<B>) -> Tensor<B, 2> {
         let x = self.embed(batch, view);
         let x = if self.place == Place::Post { self.normalised(x) } else { x };
@@ -118,7 +119,7 @@ impl<B: Lean> Encoder<B> {
     /// Words, positions and segments, added up.
     fn embed(&self, batch: &Batch<B>, view: &View<B>) -> Tensor<B, 2> {
         let words = lean::embed(self.words.val().cast(self.precision), batch.ids.clone());
-        // One row for each place of all sequences: its gradient is a sum, and no rows are looked up.
+        // One row for each place of all sequences: the gradient is a sum, and no rows are looked up.
         let positions = self.positions.val().narrow(0, 0, view.tokens).cast(self.precision).unsqueeze::<3>();
         let x = view.by_row(words + positions);
         match (&self.segments, &batch.segments) {

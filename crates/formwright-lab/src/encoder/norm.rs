@@ -1,4 +1,5 @@
-//! Layer normalisation: `(x - mean) / sqrt(variance + 1e-12) · gain + bias`, each row by itself. The small number is BERT's.
+//! Layer normalisation: `(x - mean) / sqrt(variance + 1e-12) · gain + bias`, each row by itself. The small number is
+//! BERT's.
 
 use burn::module::{Module, Param};
 use burn::tensor::Tensor;
@@ -15,12 +16,12 @@ pub struct Norm<B: Backend> {
 }
 
 impl<B: Backend> Norm<B> {
-    /// Of a width.
+    /// A norm of a width.
     pub fn new(initial: &Initial<B>, width: usize) -> Self {
         Self { gain: initial.vector(width, 1.0), bias: initial.vector(width, 0.0) }
     }
 
-    /// How many numbers it has.
+    /// The number of its parameters.
     pub fn parameters(width: usize) -> usize {
         2 * width
     }

@@ -1,15 +1,19 @@
-//! The sizes of an encoder, and how many numbers each of its parts has.
+//! The sizes of an encoder, and the number of parameters of each of its parts.
 //!
 //! ```text
 //! embedding      (V + n + S) d                       feed-forward    L (2dh + d + h)
 //! attention      4d² + 4d       average  d² + d      norms           (2L + 1) 2d, or 0
-//! bproj          n² + d² + d                         masked-LM head  d² + d + V, and 2d with norms; its matrix is the table of the embedding
+//! bproj          n² + d² + d                         masked-LM head  d² + d + V, and 2d with norms
 //! sepconv        3d² + 3d + fk                       class head      d² + d + dc + c
 //! linformer:K    4d² + 4d + 2Kn                      span head       2d + 2
 //! ```
 //!
-//! With BERT-base's sizes (V = 30,522, n = 512, S = 2, d = 768, h = 3072, L = 12) and the masked-LM head these are 88,252,986 for `average` and 109,514,298 for `attention`,
-//! 102,451,770 for `sepconv`, as Table 1 of Yun et al. 2020 prints them: 88.3, 110 and 102.5 million. `bproj` has 91,398,714, and its 90 million are met by a `W_P` of 384 × 384.
+//! The matrix of the masked-LM head is the table of the embedding.
+//!
+//! With BERT-base's sizes (V = 30,522, n = 512, S = 2, d = 768, h = 3072, L = 12) and the masked-LM head these are
+//! 88,252,986 for `average`, 109,514,298 for `attention` and 102,451,770 for `sepconv`, as Table 1 of Yun et al. 2020
+//! prints them: 88.3, 110 and 102.5 million. `bproj` has 91,398,714; the table's 90 million would fit a `W_P` of 384 ×
+//! 384.
 
 use std::fmt;
 
@@ -24,13 +28,13 @@ use super::mixer::Mixer;
 use super::norm::Norm;
 use super::{Layout, Mix};
 
-/// Where the layer norms are.
+/// The places of the layer norms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Place {
-    /// `x + f(norm(x))`, and one behind the last layer.
+    /// `x + f(norm(x))`, and a norm after the last layer.
     Pre,
-    /// `norm(x + f(x))`, and one behind the embedding: BERT.
+    /// `norm(x + f(x))`, and a norm after the embedding: BERT.
     Post,
     /// `x + f(x)`: Yun et al. 2020, in theory.
     None,
@@ -52,36 +56,36 @@ pub struct Sizes {
     pub heads: usize,
     /// `h`: the hidden units of a feed-forward layer.
     pub hidden: usize,
-    /// How each layer mixes tokens.
+    /// The mixer of each layer.
     pub layout: Layout,
-    /// Where the layer norms are.
+    /// The places of the layer norms.
     pub norm: Place,
 }
 
-/// What is put on top of an encoder.
+/// The head of an encoder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Head {
     /// A word for a masked token.
     Masked,
-    /// A class for a sequence, of so many.
+    /// One of so many classes for a sequence.
     Class(usize),
     /// The first and the last token of an answer.
     Span,
 }
 
-/// Parts of an encoder that are alike, and how many numbers they have.
+/// Like parts of an encoder, and the number of their parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
     /// `embedding`, `sepconv`, …
     pub name: String,
-    /// How many there are.
+    /// The number of such parts.
     pub times: usize,
-    /// The numbers of each that are trained.
+    /// The number of trained parameters of each.
     pub each: usize,
 }
 
 impl Part {
-    /// The numbers of all of them.
+    /// The number of parameters of all of them.
     pub fn parameters(&self) -> usize {
         self.times * self.each
     }
@@ -97,7 +101,7 @@ impl fmt::Display for Part {
 }
 
 impl Sizes {
-    /// Whether they fit together.
+    /// Refuses sizes that do not fit together.
     pub fn check(&self) -> Result<()> {
         let sizes = [
             ("vocabulary", self.vocabulary),
@@ -130,7 +134,7 @@ impl Sizes {
         Ok(())
     }
 
-    /// What the tokens of a sparse layer see: its place in the cycle is its place among the layers with the same pattern.
+    /// The connections of a sparse layer. Its place in the cycle is its place among the layers with the same pattern.
     pub fn connections(&self, layer: usize) -> Result<Connections> {
         let layers = self.layout.layers();
         let mix = &layers[layer];
@@ -174,7 +178,7 @@ impl Sizes {
         Part { name: name.to_owned(), times: 1, each }
     }
 
-    /// The numbers of the encoder and a head.
+    /// The number of parameters of the encoder and a head.
     pub fn parameters(&self, head: Head) -> usize {
         self.parts().iter().map(Part::parameters).sum::<usize>() + self.head(head).parameters()
     }

@@ -1,6 +1,7 @@
-//! What a mixer must know of a batch: its shape, and which of its tokens are padding.
+//! The view that mixers have of a batch: its shape, and which of its tokens are padding.
 //!
-//! No mixer lets a token see padding: attention hides the keys, the others mix zeros instead. What padding itself gets means nothing, and no one sees it.
+//! No mixer lets a token see padding: attention hides the keys, the others mix zeros instead. The values at padding
+//! itself mean nothing, and nothing reads them.
 
 use burn::tensor::backend::Backend;
 use burn::tensor::{Bool, FloatDType, Tensor};
@@ -18,7 +19,7 @@ pub struct View<B: Backend> {
 }
 
 impl<B: Backend> View<B> {
-    /// Of a batch; `padding` is `[batch, tokens]`, true where there is none of its tokens.
+    /// The view of a batch; `padding` is `[batch, tokens]`, true where there is no token.
     pub fn new(batch: usize, tokens: usize, padding: Option<Tensor<B, 2, Bool>>, precision: FloatDType) -> Self {
         let shown = |padding: &Tensor<B, 2, Bool>| {
             padding.clone().bool_not().float().cast(precision).reshape([batch * tokens, 1])
@@ -26,7 +27,7 @@ impl<B: Backend> View<B> {
         Self { batch, tokens, shown: padding.as_ref().map(shown), padding }
     }
 
-    /// Where there is no token, `[b, n]`.
+    /// The places without a token, `[b, n]`.
     pub fn padding(&self) -> Option<Tensor<B, 2, Bool>> {
         self.padding.clone()
     }
@@ -39,7 +40,7 @@ impl<B: Backend> View<B> {
         }
     }
 
-    /// How many tokens each sequence has, `[b, 1]`, at least 1.
+    /// The number of tokens of each sequence, `[b, 1]`, at least 1.
     pub fn counts(&self) -> Option<Tensor<B, 2>> {
         let shown = self.shown.clone()?;
         Some(shown.reshape([self.batch, self.tokens]).sum_dim(1).clamp_min(1.0))

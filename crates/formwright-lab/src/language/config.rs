@@ -6,10 +6,11 @@
 //! tasks   = ["masked"]                          # or "copying", "pairs", "questions": one run for each
 //! layouts = ["attention*4", "sepconv*4"]        # one run for each
 //! seeds   = [1, 2, 3]
-//! from    = "pretrained"                        # the experiment whose encoders pairs and questions begin with; left out: with fresh ones
+//! from    = "pretrained"                        # the experiment whose encoders pairs and questions begin with;
+//!                                               # left out: with fresh ones
 //! ```
 //!
-//! What is left out has the value that [`Experiment::default`] and its parts state.
+//! Keys that are left out have the values of [`Experiment::default`] and its parts.
 
 use std::path::Path;
 
@@ -31,19 +32,19 @@ use super::task::Reading;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Experiment {
-    /// What is asked, in a line.
+    /// The question, in a line.
     pub title: String,
     /// The folder with the texts.
     pub text: String,
-    /// The experiment that encoders come from; none: they are fresh.
+    /// The experiment that encoders come from; if it is empty, they are fresh.
     pub from: String,
-    /// What is learned, one run for each.
+    /// The tasks, one run for each.
     pub tasks: Vec<Asked>,
-    /// How tokens are mixed, one run for each.
+    /// The layouts, one run for each.
     pub layouts: Vec<Layout>,
     /// Seeds, one run for each.
     pub seeds: Vec<u64>,
-    /// What the picture shows.
+    /// The kind of picture.
     pub plot: Plot,
     /// The encoder besides its layout.
     pub encoder: Shape,
@@ -53,15 +54,15 @@ pub struct Experiment {
     pub pairs: Files,
     /// Questions about texts.
     pub questions: Files,
-    /// How much is read.
+    /// The amount of data.
     pub data: Data,
-    /// How weights are changed.
+    /// The optimiser.
     pub optimiser: Optimiser,
     /// When a run ends.
     pub budget: Budget,
 }
 
-/// What is learned.
+/// A task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Asked {
@@ -69,14 +70,14 @@ pub enum Asked {
     Masked,
     /// Strings to copy.
     Copying,
-    /// How a sentence follows from another.
+    /// The relation of a sentence to another.
     Pairs,
-    /// Where the answer to a question is.
+    /// The place of the answer to a question.
     Questions,
 }
 
 impl Asked {
-    /// As it is written.
+    /// The name in files.
     pub fn name(self) -> &'static str {
         match self {
             Self::Masked => "masked",
@@ -86,7 +87,7 @@ impl Asked {
         }
     }
 
-    /// What it is judged by, besides the loss: shares of all answers, and the mean F1.
+    /// The scores besides the loss: shares of all answers, and the mean F1.
     pub fn scores(self) -> &'static [&'static str] {
         match self {
             Self::Questions => &["f1", "exact_match"],
@@ -95,7 +96,7 @@ impl Asked {
     }
 }
 
-/// What the picture of an experiment shows.
+/// The picture of an experiment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Plot {
@@ -118,19 +119,19 @@ pub struct Shape {
     pub heads: usize,
     /// Hidden units of a feed-forward layer.
     pub hidden: usize,
-    /// Where layers are normalised.
+    /// The places of layer norms.
     pub norm: Place,
-    /// What activations are computed in; weights are in single precision.
+    /// The precision of activations; weights are in single precision.
     pub precision: Precision,
 }
 
-/// What activations are computed in.
+/// The precision of activations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Precision {
     /// Single precision.
     F32,
-    /// Half of it, with the exponents of single precision; on a card that has it.
+    /// Half precision with the exponents of single precision, on a card that has it.
     Bf16,
 }
 
@@ -138,9 +139,9 @@ pub enum Precision {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Strings {
-    /// The length of a string, which is also how far it is copied.
+    /// The length of a string, which is also the distance over which it is copied.
     pub distance: usize,
-    /// How many symbols there are.
+    /// The number of symbols.
     pub symbols: usize,
 }
 
@@ -148,19 +149,20 @@ pub struct Strings {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Files {
-    /// What is trained on.
+    /// The files to train on.
     pub training: Vec<String>,
-    /// What is judged by.
+    /// The files to judge by.
     pub validation: Vec<String>,
 }
 
-/// How much is read.
+/// The amount of data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Data {
     /// Sequences of a batch.
     pub batch: usize,
-    /// Sequences to judge by, for masked words and copying; of pairs and questions it is all of them, or so many if that is less.
+    /// The number of sequences to judge by, for masked words and copying. For pairs and questions all are used, or so
+    /// many if that is less.
     pub validation: usize,
     /// Pieces between the windows of a context.
     pub stride: usize,
@@ -174,7 +176,7 @@ pub struct Data {
 pub struct Budget {
     /// Steps.
     pub steps: u64,
-    /// Steps between judgements, which divide them.
+    /// Steps between judgements; it divides the number of steps.
     pub evaluate: u64,
     /// Judgements between checkpoints.
     pub checkpoint: u64,
@@ -232,9 +234,9 @@ impl Default for Budget {
 /// One training: a task, a layout, a seed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Run {
-    /// What is learned.
+    /// The task.
     pub task: Asked,
-    /// How tokens are mixed.
+    /// The layout.
     pub layout: Layout,
     /// The seed.
     pub seed: u64,
@@ -244,9 +246,9 @@ pub struct Run {
     pub encoder: Shape,
     /// Strings to copy.
     pub copying: Strings,
-    /// How much is read.
+    /// The amount of data.
     pub data: Data,
-    /// How weights are changed.
+    /// The optimiser.
     pub optimiser: Optimiser,
     /// When it ends.
     pub budget: Budget,
@@ -260,7 +262,8 @@ impl Run {
         Sizes { vocabulary, tokens, segments, width, heads, hidden, layout: self.layout.clone(), norm }
     }
 
-    /// The parts of its model of so many parameters. What is known of a vocabulary behind a run is what it adds to them: the same for every word.
+    /// The parts of its model, of so many parameters in all. The vocabulary behind a run is known by the parameters
+    /// that it adds: the same number for every word.
     pub fn parts(&self, parameters: usize) -> Vec<Part> {
         let head = match self.task {
             Asked::Masked | Asked::Copying => Head::Masked,
@@ -320,8 +323,8 @@ impl Experiment {
     }
 }
 
-/// A file with what was given on the command line: the folder with the texts, and the experiment that encoders come from, whose layouts and sizes it takes where it
-/// names none.
+/// An experiment's file with the options of the command line: the folder with the texts, and the experiment that
+/// encoders come from. The file takes that experiment's layouts and sizes where it names none.
 pub fn given(file: &str, text: Option<&Path>, from: Option<&Path>) -> Result<String> {
     let table = read_table(file)?;
     let mut lines = String::new();

@@ -1,4 +1,5 @@
-//! Encoders that learn from texts: masked words, then pairs of sentences and questions; and copying, for patterns of sparse attention.
+//! Encoders that learn from texts: masked words, then pairs of sentences and questions; and copying, for patterns of
+//! sparse attention.
 //!
 //! ```text
 //! file ──▶ config ──▶ runs: a task, a layout, a seed ──▶ task ──▶ the loop of `train`
@@ -8,12 +9,12 @@
 //! | file | what it holds |
 //! |---|---|
 //! | `config.rs` | an experiment as a file, and its runs |
-//! | `source.rs` | the folder with the texts, and what is read from it |
+//! | `source.rs` | the folder with the texts, and the data read from it |
 //! | `model.rs` | an encoder with one of three heads |
-//! | `task.rs` | what a step sees, and what a model is judged by |
+//! | `task.rs` | the batch of a step, and the judgement of a model |
 //! | `page.rs` | the summary and the picture |
 //!
-//! What is called an epoch elsewhere is here what lies between two judgements: `budget.evaluate` steps.
+//! An epoch here is the time between two judgements: `budget.evaluate` steps.
 
 mod config;
 mod model;

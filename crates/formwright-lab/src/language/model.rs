@@ -11,7 +11,7 @@ use crate::text::nli::LABELS;
 
 use super::config::{Asked, Precision};
 
-/// What is put on top.
+/// A head on top of an encoder.
 #[derive(Module, Debug)]
 pub enum Heads<B: Backend> {
     /// A word for each place that is asked for.
@@ -30,7 +30,7 @@ pub struct Reader<B: Backend> {
 }
 
 impl<B: Backend> Reader<B> {
-    /// With the initial weights of a seed.
+    /// A model with the initial weights of a seed.
     pub fn new(initial: &Initial<B>, sizes: &Sizes, task: Asked, precision: Precision) -> Result<Self> {
         let precision = match precision {
             Precision::F32 => FloatDType::F32,
@@ -52,7 +52,8 @@ impl<B: Backend> Reader<B> {
 }
 
 impl<B: Lean> Reader<B> {
-    /// Scores, a row for each answer: of words at `places`, of classes; or of tokens, once as the first and once as the last of an answer.
+    /// Scores, a row for each answer: of words at `places`, or of classes; or of tokens, as the first and then as the
+    /// last token of an answer.
     pub fn forward(&self, batch: &Batch<B>, places: Option<&Tensor<B, 2, Int>>) -> Vec<Tensor<B, 2>> {
         let view = self.encoder.view(batch);
         let x = self.encoder.forward(batch, &view);

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use crate::encoder::{Layout, Mix, Part};
 use crate::folder::{About, Folder, replace};
+use crate::markdown::wrapped;
 use crate::plot::{Line, Panel, Scale, draw};
 use crate::study::Study;
 use crate::summary::{Spread, ends};
@@ -16,15 +17,15 @@ use super::config::{Asked, Experiment, Plot};
 
 /// The runs that differ in their seeds alone.
 pub struct Group {
-    /// What is learned.
+    /// The task.
     pub task: Asked,
-    /// How tokens are mixed.
+    /// The layout.
     pub layout: Layout,
     /// Trained numbers.
     pub parameters: usize,
-    /// Where they are.
+    /// The parts that hold them.
     pub parts: Vec<Part>,
-    /// The loss of the best that does not look at its input.
+    /// The loss of the best model that ignores its input.
     pub best_constant: f64,
     /// Tokens of a step.
     pub tokens: u64,
@@ -43,7 +44,7 @@ impl Group {
         self.last(|epoch| epoch.validation.scores.get(place).copied().unwrap_or(f64::NAN))
     }
 
-    /// Thousands of tokens in a second, validation included.
+    /// Thousands of tokens per second, validation included.
     #[expect(clippy::cast_precision_loss, reason = "a rate")]
     fn rate(&self) -> Option<Spread> {
         self.last(|epoch| (epoch.step * self.tokens) as f64 / epoch.seconds / 1e3)
@@ -89,7 +90,8 @@ fn number(spread: Option<Spread>, digits: usize) -> String {
     })
 }
 
-/// The layouts from the best to the worst; `>` where every seed of the one is above every seed of the other, `≳` where seeds overlap, or there is but one.
+/// The layouts from the best to the worst: `>` if every seed of one is above every seed of the other, `≳` if seeds
+/// overlap, or there is only one.
 pub fn order(groups: &[&Group]) -> String {
     let mut ranked: Vec<(&Group, Spread)> = groups
         .iter()
@@ -114,8 +116,10 @@ pub fn page(folder: &Folder<Experiment>) -> Result<String> {
     let groups = groups(folder)?;
     let Experiment { title, seeds, encoder, optimiser, data, from, .. } = &folder.experiment;
     let mut page = format!(
-        "# {title}\n\nmeasured: sequences of {} tokens, width {}, {} heads, {} hidden units, batches of {} sequences, {} of them a step, activations in {:?}, seeds {seeds:?}. \
-         At the end of a run; in brackets the least and the largest of the seeds. `constant` is the loss of frequencies alone; of questions, that of all pieces of a window alike.\n",
+        "# {title}\n\nmeasured: sequences of {} tokens, width {}, {} heads, {} hidden units, batches of {} sequences, \
+         {} of them a step, activations in {:?}, seeds {seeds:?}. Numbers are those at the end of a run; in brackets \
+         the least and the largest of the seeds. `constant` is the loss of frequencies alone; for questions, that of \
+         all pieces of a window alike.\n",
         encoder.tokens,
         encoder.width,
         encoder.heads,
@@ -169,7 +173,7 @@ pub fn page(folder: &Folder<Experiment>) -> Result<String> {
             let _ = writeln!(page, "- `{}`: {}", group.layout, parts.join(", "));
         }
     }
-    Ok(page)
+    Ok(wrapped(&page))
 }
 
 /// A line a run.
@@ -264,7 +268,7 @@ pub fn write(folder: &Folder<Experiment>) -> Result<()> {
     replace(&folder.path().join("figure.svg"), figure(folder)?.as_bytes())
 }
 
-/// What a machine reads.
+/// The results as JSON.
 pub fn to_json(folder: &Folder<Experiment>) -> Result<Value> {
     let spread = |spread: Option<Spread>| {
         spread.map(|spread| json!({"least": spread.least, "middle": spread.middle, "most": spread.most}))

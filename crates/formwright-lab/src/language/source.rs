@@ -28,16 +28,16 @@ use super::config::{Asked, Experiment, Files};
 const VOCABULARY: &str = "vocabulary.txt";
 const CACHE: &str = "cache";
 
-/// The articles that are held back, if no text of its own is given: this share, by this seed.
+/// The articles held back if no validation text is given: this share, by this seed.
 const HELD_BACK: (f64, u64) = (0.01, 1);
 
-/// What the runs of an experiment read.
+/// The data that the runs of an experiment read.
 pub struct Source {
     /// The vocabulary, where one is needed.
     pub vocabulary: Option<Vocabulary>,
     /// The corpus.
     pub cache: Option<Cache>,
-    /// Pairs with the number of their label: for training, for validation.
+    /// Pairs with the number of their label, for training and for validation.
     pub pairs: Option<[Vec<(Encoded, usize)>; 2]>,
     /// Questions.
     pub questions: Option<Questions>,
@@ -56,7 +56,7 @@ pub struct Questions {
 }
 
 impl Source {
-    /// Reads what the tasks of an experiment need.
+    /// Reads the data that the tasks of an experiment need.
     pub fn read(experiment: &Experiment) -> Result<Self> {
         let dir = Path::new(&experiment.text);
         let needs = |task: Asked| experiment.tasks.contains(&task);
@@ -156,7 +156,7 @@ fn nothing(files: &[String]) -> Error {
 
 /// Makes the folder with the texts: a vocabulary, read or trained, and the corpus in its pieces.
 ///
-/// `progress` is told what is being done, and how far it is.
+/// `progress` is told the current step and its progress.
 pub fn prepare(
     dir: &Path,
     corpus: &[PathBuf],
@@ -185,7 +185,7 @@ pub fn prepare(
         Ok(cache)
     });
     if made.is_err() {
-        // The error that is reported is the one that came first.
+        // The error that came first is the one to report.
         drop(fs::remove_dir_all(&new));
     }
     Ok((vocabulary, made?))

@@ -1,13 +1,13 @@
-//! What a step sees, and what a model is judged by.
+//! The batch of a step, and the judgement of a model.
 //!
 //! ```text
-//! masked, copying   the words at the places that are asked for        accuracy: the share of right words
-//! pairs             a label                                           accuracy: the share of right labels
-//! questions         the first and the last piece of the answer        F1, exact match: of the best span of all windows of a question
+//! masked, copying   the words at the places asked for              accuracy: the share of right words
+//! pairs             a label                                        accuracy: the share of right labels
+//! questions         the first and the last piece of the answer     F1, exact match: of the best span of all windows
 //! ```
 //!
-//! The loss is the mean of `-log softmax` at the right answers, of both ends of a span their mean. Every batch has the same shape: where examples run out, the first
-//! is taken again, with weight 0.
+//! The loss is the mean of `-log softmax` at the right answers; for a span, the mean over both ends. Every batch has
+//! the same shape: where examples run out, the first is taken again, with weight 0.
 
 use std::path::Path;
 
@@ -34,7 +34,7 @@ use super::config::{Asked, Experiment, Run};
 use super::model::Reader;
 use super::source::{Questions, Source};
 
-/// The seed of what is judged by: the same for all runs.
+/// The seed of the validation data: the same for all runs.
 const VALIDATION: u64 = 0x5eed;
 
 /// A task of a run.
@@ -45,7 +45,7 @@ pub struct Reading<'a, B: Backend> {
     start: Reader<B>,
 }
 
-/// Where examples come from.
+/// The source of examples.
 enum Feed<'a> {
     Masked { training: Masking<'a>, validation: Masking<'a>, unigram: f64 },
     Copying { training: Copying, validation: Copying, symbols: usize },
@@ -56,11 +56,11 @@ enum Feed<'a> {
 /// Examples on a device, and the right answers.
 struct Seen<B: Backend> {
     batch: Batch<B>,
-    /// Where words are asked for.
+    /// The places whose words are asked for.
     places: Option<Tensor<B, 2, Int>>,
     /// For each matrix of scores, the right column of every row.
     answers: Vec<Tensor<B, 1, Int>>,
-    /// What a row counts.
+    /// The weight of each row.
     weights: Tensor<B, 1>,
     /// The sum of the weights.
     total: f64,
@@ -110,7 +110,7 @@ impl<'a, B: Training> Reading<'a, B> {
         Ok(Self { run, device: device.clone(), feed, start })
     }
 
-    /// The batch of a number.
+    /// The batch with a number.
     fn seen(&self, number: u64) -> Result<Seen<B>> {
         let places = |count: usize| {
             let first = number * self.run.data.batch as u64;
@@ -129,7 +129,7 @@ impl<'a, B: Training> Reading<'a, B> {
     }
 }
 
-/// The encoder that a run begins with: that of the same layout, and of the same seed if there is one.
+/// The encoder that a run begins with: one with the same layout, and with the same seed if there is one.
 fn pretrained<B: Training>(
     experiment: &Experiment,
     source: &Source,
@@ -140,7 +140,7 @@ fn pretrained<B: Training>(
     let from = &experiment.from;
     let folder = Folder::<Experiment>::open(Path::new(from))?;
     let runs = folder.runs()?;
-    // What has ended otherwise, or not at all, is no beginning.
+    // A run that has ended otherwise, or not at all, is no beginning.
     let ended =
         |known: &Option<Known<Run>>| known.as_ref().is_some_and(|(about, _)| about.ended == Some(Ended::Budget));
     let fits = |other: &Run| other.task == Asked::Masked && other.layout == run.layout;
@@ -162,7 +162,7 @@ fn pretrained<B: Training>(
     if let (Some(vocabulary), Some(theirs)) = (&source.vocabulary, &about.vocabulary) {
         vocabulary.check(&format!("the encoder {}", dir.display()), theirs)?;
     }
-    // What is not trained comes from the seed: the features of Performers.
+    // Parts that are not trained come from the seed: the features of Performers.
     let fresh =
         Reader::new(&Initial::new(other.seed, device), &run.sizes(words), Asked::Masked, run.encoder.precision)?;
     checkpoint::weights(&dir.join("checkpoint"), device, fresh)
@@ -188,7 +188,7 @@ impl<B: Backend> Reading<'_, B> {
         }
     }
 
-    /// Examples filled up to the length of the model; those that are none count nothing.
+    /// Examples filled up to the length of the model; missing ones have weight 0.
     fn padded<'e, C: Backend<Device = B::Device>>(
         &self,
         examples: &[Option<&'e Encoded>],
@@ -241,12 +241,12 @@ impl<B: Backend> Reading<'_, B> {
         Ok(Seen { answers: [first, last].map(|ends| integers(&ends, [ends.len()], &self.device)).into(), ..seen })
     }
 
-    /// Numbers of batches with all of `count` examples.
+    /// The number of batches that hold all of `count` examples.
     fn batches(&self, count: usize) -> u64 {
         count.div_ceil(self.run.data.batch) as u64
     }
 
-    /// The examples of a batch of all, and none behind their end.
+    /// The examples of a batch, in order; none after their end.
     fn in_order(&self, number: u64, count: usize) -> impl Iterator<Item = Option<usize>> + use<B> {
         let first = usize::try_from(number).unwrap_or_default() * self.run.data.batch;
         (first..first + self.run.data.batch).map(move |place| (place < count).then_some(place))
@@ -365,7 +365,8 @@ impl<B: Training> Task<B> for Reading<'_, B> {
         self.run.budget.evaluate
     }
 
-    /// Frequencies alone: of words, of symbols, of labels; of the ends of an answer, all pieces of a window alike.
+    /// The loss of frequencies alone: of words, of symbols, of labels; for the ends of an answer, all pieces of a
+    /// window alike.
     #[expect(clippy::cast_precision_loss, reason = "counts")]
     fn best_constant(&self) -> f64 {
         match &self.feed {
@@ -380,7 +381,7 @@ impl<B: Training> Task<B> for Reading<'_, B> {
         }
     }
 
-    /// The latest weights count: a step sees what none has seen, or a few epochs are all there is.
+    /// The latest weights count: every step sees new data, or there are only a few epochs.
     fn keeps_best(&self) -> bool {
         false
     }

@@ -14,7 +14,7 @@ pub struct Mlp<B: Backend> {
 }
 
 impl<B: Backend> Mlp<B> {
-    /// Fresh weights.
+    /// A perceptron with fresh weights.
     pub fn new(from: usize, to: usize, shape: Perceptron, stream: &mut Stream, device: &B::Device) -> Self {
         let sizes: Vec<usize> = [from].into_iter().chain(vec![shape.hidden; shape.layers]).chain([to]).collect();
         Self { layers: sizes.windows(2).map(|pair| stream.linear(pair[0], pair[1], device)).collect() }

@@ -1,6 +1,6 @@
-//! What is trained, a file a model: [`mlp`], [`sumformer`], [`transformer`].
+//! The models that are trained, a file each: [`mlp`], [`sumformer`], [`transformer`].
 //!
-//! Initial weights are drawn from a [`Stream`], layer after layer, so that they depend on the seed alone.
+//! Initial weights are drawn from a [`Stream`], layer after layer, so they depend on the seed alone.
 
 pub mod mlp;
 pub mod sumformer;
@@ -64,7 +64,7 @@ pub enum Regressor<B: Backend> {
 }
 
 impl<B: Backend> Regressor<B> {
-    /// Fresh weights.
+    /// A model with fresh weights.
     pub fn new(
         model: &Architecture,
         tokens: usize,

@@ -26,7 +26,7 @@ pub struct MlpSumformer<B: Backend> {
 }
 
 impl<B: Backend> MlpSumformer<B> {
-    /// Fresh weights.
+    /// A model with fresh weights.
     pub fn new(
         dims: usize,
         latent: usize,
@@ -67,7 +67,7 @@ pub struct PolynomialSumformer<B: Backend> {
 }
 
 impl<B: Backend> PolynomialSumformer<B> {
-    /// Fresh weights.
+    /// A model with fresh weights.
     pub fn new(
         tokens: usize,
         dims: usize,
@@ -90,7 +90,8 @@ impl<B: Backend> PolynomialSumformer<B> {
 /// All `x^α`, `1 ≤ |α| ≤ n`: those of a degree are those of the degree below times a coordinate.
 #[derive(Clone, Debug)]
 pub struct Monomials {
-    /// For each degree from 2 on, for each monomial: its place among those of the degree below, and the coordinate to multiply it by.
+    /// For each degree from 2 on and each monomial: its place among those of the degree below, and the coordinate to
+    /// multiply by.
     degrees: Vec<(Vec<i32>, Vec<i32>)>,
     dims: usize,
 }
@@ -99,7 +100,7 @@ impl Monomials {
     /// The monomials of `dims` coordinates up to a degree.
     #[expect(clippy::cast_possible_truncation, clippy::cast_possible_wrap, reason = "the configuration bounds them")]
     pub fn new(dims: usize, degree: usize) -> Self {
-        // Each is made once: the coordinate that is multiplied by is not below the last one.
+        // Each is made once: the coordinate to multiply by is not below the last one.
         let mut last: Vec<usize> = (0..dims).collect();
         let mut degrees = Vec::new();
         for _ in 2..=degree {
@@ -111,7 +112,7 @@ impl Monomials {
         Self { degrees, dims }
     }
 
-    /// How many there are.
+    /// The number of monomials.
     pub fn count(&self) -> usize {
         self.dims + self.degrees.iter().map(|(places, _)| places.len()).sum::<usize>()
     }

@@ -1,7 +1,7 @@
 //! A Transformer as the theorems have it, trained: blocks of `X + attention(X)` and `X + feed-forward(X)`.
 //!
-//! Scores are divided by the root of a head's size, hidden units are ReLUs. Without layer norm it is a network of the class that the
-//! compiler writes down; with it (before each layer, or after each sum) it is what people train.
+//! Scores are divided by the root of a head's size, hidden units are ReLUs. Without layer norm it is a network of the
+//! class that the compiler writes down; with it (before each layer, or after each sum) it is what people train.
 
 use burn::module::Param;
 use burn::nn::{LayerNorm, LayerNormConfig, Linear};
@@ -22,9 +22,9 @@ pub struct Shape {
     pub heads: usize,
     /// Hidden units.
     pub hidden: usize,
-    /// Where layers are normalised.
+    /// The places of layer norms.
     pub norm: Norm,
-    /// Places that have an encoding of their own, if tokens are to know them.
+    /// The number of places with an encoding of their own, if tokens are to know them.
     pub places: Option<usize>,
 }
 
@@ -53,7 +53,7 @@ struct Block<B: Backend> {
 }
 
 impl<B: Backend> Transformer<B> {
-    /// Fresh weights.
+    /// A Transformer with fresh weights.
     pub fn new(shape: Shape, dims: usize, outputs: usize, stream: &mut Stream, device: &B::Device) -> Self {
         let embed = stream.linear(dims, shape.width, device);
         let places = shape.places.map(|places| stream.uniform([places, shape.width], 1.0, device));
@@ -96,7 +96,7 @@ impl<B: Backend> Block<B> {
         self.around(1, x, |x| self.second.forward(relu(self.first.forward(x))))
     }
 
-    /// A layer with what it is added to.
+    /// A layer, its skip connection and its norm.
     fn around(&self, place: usize, x: Tensor<B, 3>, layer: impl Fn(Tensor<B, 3>) -> Tensor<B, 3>) -> Tensor<B, 3> {
         match (&self.norms, self.norm) {
             (Some(norms), Norm::Pre) => x.clone() + layer(norms[place].forward(x)),

@@ -3,16 +3,16 @@
 use super::vocabulary::Vocabulary;
 use formwright::error::{Error, Result};
 
-/// Rows of equal length, and what is asked of them.
+/// Rows of equal length, with places whose pieces are asked for.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Asked {
     /// `rows × length` pieces.
     pub inputs: Vec<u32>,
-    /// The places of `inputs` that are asked for, equally many a row: only there a model has to answer.
+    /// The places of `inputs` that are asked for, equally many in each row: only there a model has to answer.
     pub positions: Vec<u32>,
     /// The right answer at each of `positions`.
     pub labels: Vec<u32>,
-    /// 1 for each of `positions`, 0 where a row has fewer to ask for than others.
+    /// 1 for each of `positions`; 0 if a row has fewer places to ask for than others.
     pub weights: Vec<f32>,
 }
 
@@ -38,11 +38,11 @@ impl Encoded {
 /// Rows that were filled up to equal length.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Padded {
-    /// `rows × length` pieces; behind its end a row is padding.
+    /// `rows × length` pieces; a row is filled with padding after its end.
     pub ids: Vec<u32>,
     /// `rows × length` segments; padding is of segment 0.
     pub segments: Vec<u32>,
-    /// `rows × length`: whether there is something to see, or padding.
+    /// `rows × length`: true for a piece, false for padding.
     pub seen: Vec<bool>,
 }
 

@@ -1,12 +1,12 @@
 //! A corpus in pieces, on disk: made once, read by every run.
 //!
-//! A folder with `index.json` and shards. The pieces of all articles, each article followed by `[SEP]`, are one stream,
-//! little endian, two bytes a piece where the vocabulary allows it and four where not, in shards of at most 16 MiB. A
-//! sequence of length `L` is `[CLS]`, the next `L - 2` pieces of the stream, `[SEP]`: no sequence is padded, and the same
-//! cache serves every length. What is left at the end of the stream is in no sequence.
+//! A folder holds `index.json` and shards. The pieces of all articles, each article followed by `[SEP]`, are one
+//! stream, little endian, with two bytes a piece where the vocabulary allows it and four where not, in shards of at
+//! most 16 MiB. A sequence of length `L` is `[CLS]`, the next `L - 2` pieces of the stream, `[SEP]`: no sequence is
+//! padded, and the same cache serves every length. The rest at the end of the stream is in no sequence.
 //!
-//! Some articles are held back for validation: a share of them by a seeded choice, or files of their own. The index names
-//! the hashes of corpus and vocabulary and of every shard; all are compared when a cache is read.
+//! Some articles are held back for validation: a share of them by a seeded choice, or files of their own. The index
+//! names the hashes of corpus and vocabulary and of every shard; all are compared when a cache is read.
 
 use super::{corpus::Corpus, order, read, vocabulary::Vocabulary};
 use formwright::artifact;
@@ -20,14 +20,14 @@ const VERSION: u32 = 1;
 const INDEX: &str = "index.json";
 const SHARD: usize = 1 << 24;
 
-/// What is held back for validation.
+/// The part held back for validation.
 #[derive(Clone, Debug)]
 pub enum Validation {
     /// A share of the articles, strictly between 0 and 1; at least one article, and not all.
     Share {
-        /// Of the articles.
+        /// The share of the articles.
         share: f64,
-        /// Which.
+        /// The seed of the choice.
         seed: u64,
     },
     /// Text of its own.
@@ -37,16 +37,16 @@ pub enum Validation {
 /// A corpus in pieces.
 #[derive(Clone, Debug)]
 pub struct Cache {
-    /// What is trained on.
+    /// The part to train on.
     pub train: Split,
-    /// What is held back.
+    /// The part held back.
     pub validation: Split,
 }
 
-/// A stream of pieces; a part of a cache.
+/// A stream of pieces, one part of a cache.
 #[derive(Clone, Debug)]
 pub struct Split {
-    /// How many articles it has.
+    /// The number of articles.
     pub articles: usize,
     class: u32,
     separator: u32,
@@ -64,7 +64,7 @@ struct Index {
     validation: Part,
 }
 
-/// Hashes of all that decides what a cache holds.
+/// Hashes of everything that decides the content of a cache.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 struct Source {
     vocabulary: String,
@@ -93,8 +93,8 @@ struct Shard {
 }
 
 impl Cache {
-    /// The cache of a corpus: read if it is there and was made from the same text in the same way, made otherwise.
-    /// `progress` is told how many bytes of text are done, and of how many.
+    /// The cache of a corpus. It is read if it exists and was made from the same text in the same way; otherwise it is
+    /// made. `progress` is told how many bytes of text are done, and of how many.
     pub fn prepare(
         dir: &Path,
         corpus: &Corpus,
@@ -118,7 +118,7 @@ impl Cache {
         Ok(cache)
     }
 
-    /// Reads a cache, without the text that it was made from.
+    /// Reads a cache without the text that it was made from.
     pub fn open(dir: &Path, vocabulary: &Vocabulary) -> Result<Self> {
         open(dir, vocabulary).map(|(cache, _)| cache)
     }
@@ -153,7 +153,7 @@ impl Split {
         }
     }
 
-    /// How many pieces it has, the separators of articles among them.
+    /// The number of pieces, including the separators of articles.
     #[expect(clippy::len_without_is_empty, reason = "none is empty")]
     pub fn len(&self) -> usize {
         self.bytes.len() / self.width
@@ -164,7 +164,7 @@ impl Split {
         self.stream(0, self.len())
     }
 
-    /// How many sequences of a length it has.
+    /// The number of sequences of a length.
     pub fn sequences(&self, length: usize) -> Result<usize> {
         let room = length.saturating_sub(2);
         let sequences = self.len().checked_div(room).unwrap_or_default();
@@ -206,7 +206,7 @@ impl Source {
     }
 }
 
-/// Where two sources differ is to be seen at a glance.
+/// A source in one line, so that differences are easy to see.
 fn source_line(source: &Source) -> String {
     let held_back = match &source.held_back {
         HeldBack::Share { share, seed } => format!("held back: {share} of the articles, seed {seed}"),
@@ -251,7 +251,7 @@ fn encoded(vocabulary: &Vocabulary, paragraphs: &[String]) -> Result<Vec<u32>> {
     Ok(paragraphs.collect::<Result<Vec<_>>>()?.concat())
 }
 
-/// Which articles are held back: those with the smallest seeded numbers.
+/// The articles that are held back: those with the smallest seeded numbers.
 fn held_back(corpus: &Corpus, share: f64, seed: u64) -> Result<Vec<bool>> {
     if !(share > 0.0 && share < 1.0) {
         return Err(Error::input(format!("a validation share of {share}"))

@@ -1,9 +1,10 @@
-//! Copying: what a token saw `distance` tokens ago, for patterns of sparse attention.
+//! Copying the token that stood `distance` tokens ago, for patterns of sparse attention.
 //!
-//! A row of length `n` begins with `distance` symbols, each drawn from `symbols` many; the token at a later place `i` is
-//! blank, and asked for the symbol at `i mod distance`. Guessing is right once in `symbols` times and costs
-//! `ln(symbols)` nats. An answer needs a path of connections from place `i mod distance` to place `i` through the layers:
-//! windows of width `w` need `distance / w` layers for the first answers, twice as many for the next, and a few hubs have to carry all symbols at once.
+//! A row of length `n` begins with `distance` symbols, each drawn from `symbols` many; the token at a later place `i`
+//! is blank, and asked for the symbol at `i mod distance`. Guessing is right once in `symbols` times and costs
+//! `ln(symbols)` nats. An answer needs a path of connections from place `i mod distance` to place `i` through the
+//! layers: windows of width `w` need `distance / w` layers for the first answers, twice as many for the next, and a few
+//! hubs have to carry all symbols at once.
 
 use super::batch::Asked;
 use super::mask::flat;
@@ -36,7 +37,7 @@ impl Copying {
         Ok(Self { rows, length, distance, symbols, seed })
     }
 
-    /// How many pieces a model needs: the symbols, and the blank, which is the last.
+    /// The number of pieces that a model needs: the symbols, and the blank, which is the last.
     pub fn pieces(&self) -> usize {
         self.symbols + 1
     }

@@ -1,7 +1,8 @@
 //! A corpus: files of plain text, a paragraph a line.
 //!
 //! Where a file has lines `= Title =`, each of them begins an article; where it has none, blank lines stand between
-//! articles. Headings (`== Section ==`, and spaced out as in `= = Section = =`) are paragraphs; their signs are left out.
+//! articles. Headings (`== Section ==`, and spaced out as in `= = Section = =`) are paragraphs; their signs are left
+//! out.
 
 use super::unreadable;
 use formwright::error::{Error, Result};
@@ -10,7 +11,7 @@ use std::fs::File;
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 
-/// Files of plain text that were there, and held some.
+/// Files of plain text that exist and are not empty.
 #[derive(Clone, Debug)]
 pub struct Corpus {
     files: Vec<Source>,
@@ -24,7 +25,7 @@ struct Source {
     titled: bool,
 }
 
-/// An article, and how far in the corpus it ends.
+/// An article, and its end in the corpus.
 #[derive(Clone, Debug)]
 pub struct Article {
     /// Its paragraphs, headings among them; none is blank.
@@ -34,7 +35,7 @@ pub struct Article {
 }
 
 impl Corpus {
-    /// Reads every file once: what it is, and whether it has titles.
+    /// Reads every file once for its hash, and whether it has titles.
     pub fn open(paths: &[PathBuf]) -> Result<Self> {
         if paths.is_empty() {
             return Err(Error::input("a corpus of no files").note("try", "the name of a file of plain text"));
@@ -42,7 +43,7 @@ impl Corpus {
         Ok(Self { files: paths.iter().map(|path| survey(path)).collect::<Result<_>>()? })
     }
 
-    /// How many bytes all files have together.
+    /// The number of bytes of all files together.
     pub fn bytes(&self) -> u64 {
         self.files.iter().map(|file| file.bytes).sum()
     }

@@ -1,13 +1,15 @@
-//! What is achieved without context, in nats a piece: a masked-word loss says nothing before it is below both.
+//! The losses that are reached without context, in nats a piece: a masked-word loss says nothing before it is below
+//! both.
 //!
 //! ```text
 //! unigram   H = -Σ_w p(w) ln p(w)                  p(w): the frequency of a piece
-//! single    L = -Σ_{w,o} p(w, o) ln p(w | o)       o: what stands in the place of the piece w that is asked for
+//! single    L = -Σ_{w,o} p(w, o) ln p(w | o)       o: the piece that stands in the place of the wanted piece w
 //!           o = [MASK] in 8 of 10 cases, a piece drawn from all R in 1, w itself in 1 (`mask.rs`)
 //! ```
 //!
-//! So `p(w, [MASK]) = 0.8 p(w)`, `p(w, x) = c p(w)` for `x ≠ w` and `p(w, w) = (0.1 + c) p(w)`, with `c = 0.1 / R`; and `P(o = x) = 0.1 p(x) + c`. The best reader of
-//! single words answers the likeliest `w` for `o`. Only pieces that can be asked for count: no special tokens.
+//! So `p(w, [MASK]) = 0.8 p(w)`, `p(w, x) = c p(w)` for `x ≠ w` and `p(w, w) = (0.1 + c) p(w)`, with `c = 0.1 / R`; and
+//! `P(o = x) = 0.1 p(x) + c`. The best reader of single words answers the likeliest `w` for `o`. Only pieces that can
+//! be asked for count: no special tokens.
 
 use super::{cache::Split, vocabulary::Vocabulary};
 use std::collections::HashMap;
@@ -18,7 +20,8 @@ pub fn unigram(text: &Split, vocabulary: &Vocabulary) -> f64 {
     entropy(text.pieces().filter(|&id| !vocabulary.is_special(id)))
 }
 
-/// The loss and the accuracy of the best reader of single words: who sees what stands in the place of the piece that is asked for, and nothing else.
+/// The loss and the accuracy of the best reader of single words. It sees only the piece that stands in the place asked
+/// for.
 #[expect(clippy::cast_precision_loss, reason = "counts")]
 pub fn single(text: &Split, vocabulary: &Vocabulary) -> (f64, f64) {
     let mut counts = vec![0_u64; vocabulary.pieces().len()];
@@ -52,7 +55,7 @@ pub fn single(text: &Split, vocabulary: &Vocabulary) -> (f64, f64) {
 pub fn entropy<T: Eq + Hash>(values: impl Iterator<Item = T>) -> f64 {
     let mut counts: HashMap<T, u64> = HashMap::new();
     values.for_each(|value| *counts.entry(value).or_default() += 1);
-    // The same order of summation every time.
+    // This keeps the order of summation the same every time.
     let mut counts: Vec<u64> = counts.into_values().collect();
     counts.sort_unstable();
     let n = counts.iter().sum::<u64>().max(1) as f64;
@@ -95,7 +98,7 @@ mod tests {
         let ids = (0..).zip(vocabulary.pieces()).map(|(id, _)| id);
         let ordinary: Vec<u32> = ids.filter(|id| !vocabulary.is_special(*id)).collect();
         let pieces: Vec<u32> = cache.train.pieces().filter(|id| ordinary.contains(id)).collect();
-        // Rows: what stands there, [MASK] first; columns: what is asked for.
+        // Rows: the piece that stands there, [MASK] first; columns: the piece asked for.
         let frequency = |w: &u32| pieces.iter().filter(|id| *id == w).count() as f64 / pieces.len() as f64;
         let masked = ordinary.iter().map(|w| 0.8 * frequency(w)).collect();
         let drawn = |x: &u32| {

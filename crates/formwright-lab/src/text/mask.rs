@@ -1,9 +1,9 @@
 //! Masked words: 15 % of the pieces of a sequence are asked for.
 //!
-//! Of a sequence's `k` pieces that are no special tokens, `max(1, round(0.15 k))` are chosen without replacement. A chosen
-//! piece is replaced by `[MASK]` with probability 0.8, by a piece drawn from all that are not special with probability
-//! 0.1, and stays as it is otherwise; the answer is always the piece that was there. So the answers are distributed as
-//! the pieces of the text are: `entropy` is what knowing their frequencies alone achieves.
+//! Of the `k` pieces of a sequence that are not special tokens, `max(1, round(0.15 k))` are chosen without replacement.
+//! A chosen piece is replaced by `[MASK]` with probability 0.8, by a piece drawn from all that are not special with
+//! probability 0.1, and stays as it is otherwise; the answer is always the original piece. So the answers are
+//! distributed like the pieces of the text: knowing their frequencies alone achieves `entropy`.
 
 use super::batch::Asked;
 use super::{cache::Split, order, vocabulary::Vocabulary};
@@ -31,7 +31,7 @@ impl<'a> Masking<'a> {
         Ok(Self { text, vocabulary, rows, length, sequences, seed, ordinary })
     }
 
-    /// How many places a row are asked for, fillers among them.
+    /// The number of places asked for in a row, fillers included.
     pub fn asked_a_row(&self) -> usize {
         share(self.length - 2)
     }

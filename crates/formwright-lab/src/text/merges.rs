@@ -1,11 +1,11 @@
-//! Which pieces a vocabulary has: byte-pair merges of the words of a corpus.
+//! The pieces of a vocabulary: byte-pair merges of the words of a corpus.
 //!
-//! First the special tokens, then the letters, in the order of their code points: `c` where a word begins with it, `##c`
-//! where it is inside of one. Then, again and again, the pair of neighbouring pieces that occurs most often (of equals,
-//! the one of the smallest numbers) becomes one piece, until there are enough pieces, or no pair occurs twice.
+//! First come the special tokens, then the letters, in the order of their code points: `c` where a word begins with it,
+//! `##c` where it is inside one. Then, again and again, the pair of neighbouring pieces that occurs most often (among
+//! equals, the one with the smallest numbers) becomes one piece, until there are enough pieces or no pair occurs twice.
 //!
-//! A letter rarer than one in 100,000 is left out, with the words that have it: `[UNK]` is what they will be. A corpus
-//! of a few kilobytes loses nothing by that; one of Wikipedia's size would spend its vocabulary on rare scripts.
+//! A letter rarer than one in 100,000 is left out, with the words that have it: they become `[UNK]`. A corpus of a few
+//! kilobytes loses nothing by that; one of Wikipedia's size would spend its vocabulary on rare scripts.
 //!
 //! The trainer of the crate `tokenizers` numbers letters in the order of a hash map with random keys, and resolves ties
 //! by these numbers: the same corpus does not give the same vocabulary twice. This one does.
@@ -46,7 +46,7 @@ pub(super) fn pieces(words: HashMap<String, u64>, size: usize) -> Result<Vec<Str
     Ok(merges.pieces)
 }
 
-/// The letters of a word, each with whether it is inside.
+/// The letters of a word, each with a flag whether it is inside.
 fn placed(word: &str) -> impl Iterator<Item = (char, bool)> {
     word.chars().zip(std::iter::once(false).chain(std::iter::repeat(true)))
 }
@@ -58,7 +58,7 @@ struct Merges {
     counts: HashMap<Pair, u64>,
     /// Words that have a pair, and some that had it.
     places: HashMap<Pair, Vec<usize>>,
-    /// Every pair that occurs, with a count that is not below its own.
+    /// Every pair that occurs, with a count that is not below its true one.
     queue: BinaryHeap<(u64, Reverse<Pair>)>,
 }
 
@@ -79,7 +79,7 @@ impl Merges {
         Self { pieces, numbers, words, counts, places, queue }
     }
 
-    /// Merges the most frequent pair; whether there was one.
+    /// Merges the most frequent pair; returns whether there was one.
     fn step(&mut self) -> bool {
         while let Some((count, Reverse(pair))) = self.queue.pop() {
             let now = self.counts[&pair];
@@ -117,7 +117,7 @@ impl Merges {
         self.queue.extend(grown.into_iter().map(|pair| (self.counts[&pair], Reverse(pair))));
     }
 
-    /// The number of the piece that a pair makes: a new one, unless other pieces made it before.
+    /// The number of the piece that a pair makes: a new one, unless other pieces have made it before.
     fn number_of(&mut self, (left, right): Pair) -> u32 {
         let [left, right] = [left, right].map(|number| self.pieces[number as usize].as_str());
         let piece = format!("{left}{}", right.strip_prefix("##").unwrap_or(right));
@@ -194,7 +194,8 @@ mod tests {
     fn merges_by_hand() {
         let words = counted(&[("aab", 3), ("ab", 2), ("b", 9)]);
         let letters = ["a", "##a", "b", "##b"];
-        // (##a, ##b) occurs 3 times, as does (a, ##a); (a, ##b) 2 times. Of equals the smaller numbers: a is before ##a.
+        // (##a, ##b) occurs 3 times, as does (a, ##a); (a, ##b) 2 times. Of equals the smaller numbers: a is before
+        // ##a.
         let expected = [&SPECIAL[..], &letters, &["aa", "aab", "ab"]].concat();
         assert_eq!(pieces(words, 100).expect("pieces"), expected);
     }

@@ -2,13 +2,13 @@
 //!
 //! ```text
 //! corpus ──▶ vocabulary ──▶ cache ──▶ mask        masked words of running text
-//!            (merges)       on disk   entropy     what a loss is to be set beside
+//!            (merges)       on disk   entropy     the loss to compare with
 //! nli, squad ─────▶ encoded examples ─▶ batch     pairs with a label; questions with a span
 //! copying ───────────────────────────▶ batch      no text at all
 //! ```
 //!
-//! What a training step sees is a function of the seed and of the number of the step, nothing else: a run that is broken
-//! off and resumed sees what an unbroken one would have seen.
+//! The batch of a training step is a function of the seed and of the number of the step, nothing else: a run that is
+//! broken off and resumed sees the same batches as an unbroken one.
 
 pub mod batch;
 pub mod cache;

@@ -8,12 +8,12 @@ use std::path::Path;
 /// The labels; a label's number is its place.
 pub const LABELS: [&str; 3] = ["entailment", "neutral", "contradiction"];
 
-/// Two sentences, and how the second follows from the first.
+/// Two sentences, and the relation of the second to the first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pair {
-    /// What is given.
+    /// The premise.
     pub premise: String,
-    /// What is said of it.
+    /// The hypothesis.
     pub hypothesis: String,
     /// A place in `LABELS`.
     pub label: usize,
@@ -58,8 +58,8 @@ fn read_pair(line: &str) -> Result<Pair> {
 }
 
 impl Pair {
-    /// `[CLS]` premise `[SEP]` hypothesis `[SEP]`; what exceeds the length is taken from the end of the longer side, piece
-    /// by piece, of two equal ones from the hypothesis.
+    /// `[CLS]` premise `[SEP]` hypothesis `[SEP]`. The excess over the length is taken from the end of the longer side,
+    /// piece by piece; from the hypothesis if both are equal.
     pub fn encode(&self, vocabulary: &Vocabulary, length: usize) -> Result<Encoded> {
         let (mut first, mut second) = (vocabulary.encode(&self.premise)?, vocabulary.encode(&self.hypothesis)?);
         while first.len() + second.len() + 3 > length && first.len() + second.len() > 0 {

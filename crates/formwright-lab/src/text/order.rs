@@ -1,12 +1,12 @@
 //! Seeds of streams, and orders of examples: both by number, with nothing to keep between steps.
 //!
 //! An epoch's order is a permutation of `0..count` that is evaluated at one place at a time: four rounds of a Feistel
-//! network permute the `2b`-bit numbers, `4^b ≥ count`; where one leads outside of `0..count`, it is applied again until it
-//! leads back, which keeps it a permutation.
+//! network permute the `2b`-bit numbers, `4^b ≥ count`. A result outside `0..count` is permuted again until it leads
+//! back, which keeps it a permutation.
 
 use formwright::random;
 
-/// The seed of a stream that is named by numbers: two names, two streams.
+/// The seed of a stream that is named by numbers; different names have different streams.
 pub fn stream(seed: u64, name: &[u64]) -> u64 {
     let mixed = |mut state: u64| random::word(&mut state);
     name.iter().fold(mixed(seed), |state, part| mixed(state ^ part))

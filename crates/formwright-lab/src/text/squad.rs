@@ -2,12 +2,13 @@
 //!
 //! A window is `[CLS]` question `[SEP]` part of the context `[SEP]`. Long contexts give several windows, each beginning
 //! `stride` pieces after the one before. A model scores each piece as a start and as an end; the prediction is the span
-//! `i ≤ j`, no longer than a cap, inside of the context, with the largest `start_i + end_j` of all windows.
+//! `i ≤ j`, no longer than a cap, inside the context, with the largest `start_i + end_j` of all windows.
 //!
-//! The two measures, from their definition: texts are lower-cased, punctuation (ASCII) and the words *a*, *an*, *the* are
-//! left out, and white space only separates words. Exact match: the words are the same, in order. F1, of the multisets of
-//! words: `2 p r / (p + r)`, `p` the share of the predicted words that are in the reference, `r` of the reference's that
-//! are predicted; 0 where they share none. Of several references the best counts, measure by measure.
+//! The two measures, from their definition: texts are lower-cased, punctuation (ASCII) and the words *a*, *an*, *the*
+//! are left out, and white space only separates words. Exact match: the words are the same, in order. F1, of the
+//! multisets of words: `2 p r / (p + r)`, with `p` the share of the predicted words that are in the reference, `r` the
+//! share of the reference's words that are predicted; 0 if they share none. Of several references the best counts,
+//! measure by measure.
 
 use super::{batch::Encoded, read, vocabulary::Piece, vocabulary::Vocabulary};
 use formwright::error::{Error, Result};
@@ -23,24 +24,24 @@ const QUESTION: usize = 64;
 /// A question about a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Question {
-    /// The name by which it is known.
+    /// Its identifier.
     pub id: String,
-    /// What is asked.
+    /// The question.
     pub question: String,
     /// The text that holds the answer.
     pub context: Arc<str>,
-    /// The answers of several people: where they are in the context, in bytes.
+    /// The answers of several people, as bytes of the context.
     pub answers: Vec<Range<usize>>,
 }
 
-/// Part of a context behind its question.
+/// A part of a context after its question.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Window {
-    /// What the model sees.
+    /// The input of the model.
     pub encoded: Encoded,
-    /// The first and the last piece of the first answer, where the window has all of it.
+    /// The first and the last piece of the first answer, if the window has all of it.
     pub answer: Option<(usize, usize)>,
-    /// Where the context's pieces begin in the window.
+    /// The place in the window at which the context's pieces begin.
     first: usize,
     /// The context's bytes, piece by piece.
     pieces: Vec<Range<usize>>,
@@ -58,7 +59,7 @@ pub struct Span {
 /// The means of both measures, in percent.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scores {
-    /// Answers that are those of somebody, word by word.
+    /// The share of answers that equal somebody's, word by word.
     pub exact_match: f64,
     /// The mean of F1.
     pub f1: f64,
@@ -147,8 +148,8 @@ fn locate(answer: &Answer, context: &str, characters: &[usize]) -> Result<Range<
 }
 
 impl Question {
-    /// The windows of at most `length` pieces; the next begins `stride` context pieces after this one, or where this one
-    /// ends, if that is nearer: every piece is in a window.
+    /// The windows of at most `length` pieces. The next begins `stride` context pieces after this one, or where this
+    /// one ends, if that is nearer: every piece is in a window.
     pub fn windows(&self, vocabulary: &Vocabulary, length: usize, stride: usize) -> Result<Vec<Window>> {
         let mut question = vocabulary.encode(&self.question)?;
         question.truncate(QUESTION);
@@ -195,8 +196,8 @@ fn covering(pieces: &[Piece], span: &Range<usize>) -> Option<(usize, usize)> {
 }
 
 impl Window {
-    /// The span of at most `cap` pieces with the largest sum of scores, of equals the first; scores are by piece of the
-    /// window. None where no sum is a number.
+    /// The span of at most `cap` pieces with the largest sum of scores, the first among equals; scores are by piece of
+    /// the window. None if no sum is a number.
     pub fn best(&self, starts: &[f32], ends: &[f32], cap: usize) -> Option<Span> {
         let mut best: Option<Span> = None;
         for from in 0..self.pieces.len() {
@@ -211,13 +212,13 @@ impl Window {
     }
 }
 
-/// The text of the best of several windows' spans; none is an empty answer.
+/// The text of the best span of several windows; without spans, an empty answer.
 pub fn answer(context: &str, spans: impl IntoIterator<Item = Span>) -> String {
     let best = spans.into_iter().reduce(|best, span| if span.score > best.score { span } else { best });
     best.map_or_else(String::new, |span| context[span.bytes].to_owned())
 }
 
-/// Both measures over questions and the answers that were predicted, in the same order.
+/// Both measures over questions and predicted answers, in the same order.
 #[expect(clippy::cast_precision_loss, reason = "counts of questions")]
 pub fn evaluate(questions: &[Question], predictions: &[String]) -> Scores {
     assert_eq!(questions.len(), predictions.len(), "a prediction a question");
@@ -255,7 +256,7 @@ pub fn f1(prediction: &str, reference: &str) -> f64 {
 fn words(text: &str) -> Vec<String> {
     let text = text.to_lowercase();
     let text: String = text.chars().filter(|c| !c.is_ascii_punctuation()).collect();
-    // An article is a maximal run of letters and digits: what stands beside it may be a sign that is not ASCII.
+    // An article is a maximal run of letters and digits: the sign beside it need not be ASCII.
     let mut kept = String::new();
     let mut rest = text.as_str();
     while let Some(first) = rest.chars().next() {

@@ -1,9 +1,9 @@
 //! A vocabulary of WordPieces, and text in it.
 //!
 //! Text is lower-cased, its accents and control characters dropped, split at white space and around punctuation and
-//! Chinese characters (BERT's uncased rules); each word becomes the longest piece that it begins with, then the longest
-//! `##piece` that the rest begins with, and so on, or `[UNK]` where that gets stuck. Special tokens never come from text:
-//! the letters `[MASK]` in a corpus are a bracket, a word and a bracket.
+//! Chinese characters (BERT's uncased rules). Each word becomes the longest piece that it begins with, then the longest
+//! `##piece` that the rest begins with, and so on, or `[UNK]` where that gets stuck. Special tokens never come from
+//! text: the letters `[MASK]` in a corpus are a bracket, a word and a bracket.
 
 use super::{corpus::Corpus, merges, read};
 use formwright::artifact;
@@ -75,7 +75,8 @@ impl Vocabulary {
         Ok(Self { pieces, special, model, sha256 })
     }
 
-    /// At most `size` pieces that are frequent in a corpus; `merges` says which. Fewer, where the corpus has no more.
+    /// Trains at most `size` pieces that are frequent in a corpus, by the rules of `merges`; fewer if the corpus has no
+    /// more.
     pub fn train(corpus: &Corpus, size: usize, progress: &mut dyn FnMut(u64, u64)) -> Result<Self> {
         let total = corpus.bytes();
         let mut counts: HashMap<String, u64> = HashMap::new();
@@ -101,7 +102,7 @@ impl Vocabulary {
             .map_err(|error| error.note_first("in", file.display().to_string()))
     }
 
-    /// Writes a file with a piece a line; none is overwritten.
+    /// Writes a file with a piece a line; an existing file is not overwritten.
     pub fn write(&self, file: &Path) -> Result<()> {
         artifact::write_new(file, lines(&self.pieces).as_bytes())
     }
@@ -116,7 +117,7 @@ impl Vocabulary {
         &self.sha256
     }
 
-    /// Refuses what was made with another vocabulary.
+    /// Refuses anything that was made with another vocabulary.
     pub fn check(&self, what: &str, sha256: &str) -> Result<()> {
         if sha256 == self.sha256 {
             return Ok(());
@@ -166,7 +167,7 @@ impl Vocabulary {
         Ok(ids)
     }
 
-    /// A text's pieces, and where in the text they are.
+    /// A text's pieces, with their places in the text.
     pub fn locate(&self, text: &str) -> Result<Vec<Piece>> {
         let mut words = split(text)?;
         words.tokenize(|word| self.model.tokenize(word.get())).map_err(odd)?;
@@ -189,7 +190,7 @@ fn lines(pieces: &[String]) -> String {
     pieces.iter().flat_map(|piece| [piece, "\n"]).collect()
 }
 
-/// What the tokenizer gives no occasion for once `[UNK]` is there.
+/// An error that the tokenizer cannot give once `[UNK]` is there.
 fn odd(error: impl std::fmt::Display) -> Error {
     Error::input(format!("the text cannot be split: {error}"))
 }
@@ -199,7 +200,7 @@ mod tests {
     use super::*;
     use std::fs;
 
-    /// Special tokens elsewhere than at the front, as in vocabularies of others.
+    /// A vocabulary whose special tokens are not at the front, like some of others.
     fn small() -> Vocabulary {
         let pieces = "[PAD] the [UNK] [CLS] [SEP] [MASK] un ##aff ##able ##a ##f na ##ive [ ] mask . , é 野 口";
         Vocabulary::new(pieces.split(' ').map(str::to_owned).collect()).expect("a vocabulary")

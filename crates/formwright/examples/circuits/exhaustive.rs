@@ -111,8 +111,9 @@ pub fn section() -> String {
     let columns = ["program", "n", "v", "inputs", "wrong", "largest error", "certified", "time", "inputs a second"];
     let rows: Vec<Vec<String>> = RUNS.iter().chain([&FOUR_DIGITS]).map(row).collect();
     format!(
-        "## Exhaustive runs\n\nEvery input of `n` tokens among `v` integers, executed in f32 on all cores. *Wrong* counts inputs with an output that is further than the certified bound from what a \
-         plain function gives, or, where outputs are integers, is another integer after rounding. The time includes that function.\n\n{}",
+        "## Exhaustive runs\n\nEvery input of `n` tokens among `v` integers, executed in f32 on all\n\
+         cores. *Wrong* counts inputs with an output that is further than the certified bound from the value of a plain\n\
+         function, or, where outputs are integers, is another integer after rounding. The time includes that function.\n\n{}",
         table(&columns, &rows)
     )
 }

@@ -47,8 +47,9 @@ pub fn section() -> String {
     ];
     let smallest = ["trade", "ε", "parameters", "certified", "largest term", "of it", "rounding"];
     format!(
-        "## One set of weights, any length\n\n`z-score` made for {MOST} tokens at tolerance 1/100, single precision if that is enough, the same weights run at three lengths:\n\n{}\n\
-         The smallest tolerance that f32 meets at n = {MOST} ({HALVINGS} bisections), and what is largest in its bound:\n\n{}",
+        "## One set of weights, any length\n\n`z-score` made for {MOST} tokens at tolerance 1/100, single precision\n\
+         if that is enough, the same weights run at three lengths:\n\n{}\n\
+         The smallest tolerance that f32 meets at n = {MOST} ({HALVINGS} bisections), and the largest term of its bound:\n\n{}",
         table(&columns, &rows),
         table(&smallest, &least)
     )

@@ -44,9 +44,10 @@ fn main() {
     }
     let mut text = format!(
         "# Circuits\n\n{}, {}.\n\n    cargo run --release -p formwright --example circuits\n\n\
-         *Certified* is the proved bound in the supremum norm, rounding in any order of summation included. *Measured* is the largest error that was found \
-         in the executed network: structured starts, then ascent (`bound/ascent.rs`), seeded; on integers, all inputs where they are few.\n\
-         *Parameters* are all entries of all weights and biases, zeros included; *uniform*, those of the same network padded to equal blocks.\n",
+         *Certified* is the proved bound in the supremum norm, including rounding in any order of summation. *Measured* is\n\
+         the largest error found in the executed network: structured starts, then ascent (`bound/ascent.rs`), seeded; on\n\
+         integers, all inputs where they are few. *Parameters* are all entries of all weights and biases, zeros included;\n\
+         *uniform*, those of the same network padded to equal blocks.\n",
         report::today(),
         report::machine()
     );

@@ -54,8 +54,9 @@ pub fn section() -> String {
     }
     let declined = DECLINED.map(|name| format!("`{name}`")).join(", ");
     format!(
-        "## All programs\n\nEvery built-in target but {declined}, which compare real numbers and are declined; {TOKENS} tokens of one coordinate, tolerance 1/100, \
-         {} points. Both trades, where there is something to make deep. Compile times are the fastest of three, one thread.\n\n{}",
+        "## All programs\n\nEvery built-in target but {declined}, which compare real numbers and are\n\
+         declined; {TOKENS} tokens of one coordinate, tolerance 1/100, {} points. Both trades, where there is something to\n\
+         make deep. Compile times are the fastest of three, one thread.\n\n{}",
         grouped(POINTS),
         table(&columns, &rows)
     )

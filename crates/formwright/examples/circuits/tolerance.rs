@@ -53,8 +53,9 @@ pub fn section() -> String {
     columns.extend(tolerances.iter().map(String::as_str));
     columns.push("slope");
     format!(
-        "## Parameters against tolerance\n\n16 tokens; a star where f32 does not meet the tolerance and f64 does. *Slope* is `s` of the line `parameters ~ ε^-s` through the last \
-         four points: 1/2 is what piecewise-linear functions cost, and 0 what logarithms would.\n\n![](parameters-against-tolerance.svg)\n\n{}",
+        "## Parameters against tolerance\n\n16 tokens; a star where f32 does not meet the tolerance and f64 does.\n\
+         *Slope* is `s` of the line `parameters ~ ε^-s` through the last four points: piecewise-linear functions cost 1/2,\n\
+         and logarithms would cost 0.\n\n![](parameters-against-tolerance.svg)\n\n{}",
         table(&columns, &rows)
     )
 }

@@ -101,8 +101,8 @@ pub fn section() -> String {
         rows.push(row);
     }
     format!(
-        "## Beside circuits laid out by hand\n\nThe yardstick: the same lemmas, laid out by a person for one program at a time, executed in f32. Hidden units are those of \
-         all blocks together.\n\n{}",
+        "## Beside circuits laid out by hand\n\nThe yardstick: the same lemmas, laid out by a person for one program\n\
+         at a time, executed in f32. Hidden units are those of all blocks together.\n\n{}",
         table(&columns, &rows)
     )
 }
@@ -166,9 +166,10 @@ pub fn tracr() -> String {
         rows.push(row);
     }
     format!(
-        "## Beside Tracr\n\nTracr at its head of 2024-02, JAX on a CPU, its own count of parameters: all entries of all weights, padded to equal layers, embeddings of its \
-         vocabulary included. So ours are counted uniformly too; our tokens are numbers, and need no such embedding. Tracr's layers are attention and MLP, as our blocks. A dash: \
-         not measured.\n\n{}",
+        "## Beside Tracr\n\nTracr at its head of 2024-02, JAX on a CPU, its own count of parameters: all entries of\n\
+         all weights, padded to equal layers, embeddings of its vocabulary included. So ours are counted uniformly too; our\n\
+         tokens are numbers, and need no such embedding. Tracr's layers are attention and MLP, like our blocks. A dash: not\n\
+         measured.\n\n{}",
         table(&columns, &rows)
     )
 }

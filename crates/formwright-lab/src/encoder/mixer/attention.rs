@@ -1,6 +1,7 @@
-//! Multi-head attention: `Y = [head_1, …, head_h] W_O + b_O`, `head = softmax(Q Kᵀ / √e) V`, `Q, K, V = X W + b`, one matrix for the three.
+//! Multi-head attention: `Y = [head_1, …, head_h] W_O + b_O`, `head = softmax(Q Kᵀ / √e) V`, `Q, K, V = X W + b`, with
+//! one matrix for all three.
 //!
-//! Padding: its keys are hidden.
+//! The keys of padding are hidden.
 
 use burn::module::Module;
 use burn::tensor::backend::Backend;
@@ -19,7 +20,7 @@ pub struct Attention<B: Backend> {
 }
 
 impl<B: Backend> Attention<B> {
-    /// Of a width, and so many heads, which divide it.
+    /// Attention of a width, with so many heads, which divide it.
     pub fn new(initial: &Initial<B>, width: usize, heads: usize) -> Self {
         let qkv = Dense::new(&initial.of("qkv"), width, 3 * width);
         Self { qkv, output: Dense::new(&initial.of("output"), width, width), heads }
@@ -40,19 +41,19 @@ impl<B: Backend> Attention<B> {
         self.qkv.forward(x)
     }
 
-    /// What the heads found, projected.
+    /// The output of the heads, projected.
     pub fn output(&self, heads: Tensor<B, 2>) -> Tensor<B, 2> {
         self.output.forward(heads)
     }
 }
 
 impl<B: Lean> Attention<B> {
-    /// Every token looks at all.
+    /// Attention of every token to all.
     pub fn forward(&self, x: Tensor<B, 2>, view: &View<B>) -> Tensor<B, 2> {
         self.hiding(x, view, view.hidden())
     }
 
-    /// Every token looks at what is not hidden from it; the mask broadcasts to `[b, heads, n, n]`.
+    /// Attention of every token to all that is not hidden from it; the mask broadcasts to `[b, heads, n, n]`.
     pub fn hiding(&self, x: Tensor<B, 2>, view: &View<B>, hidden: Option<Tensor<B, 4, Bool>>) -> Tensor<B, 2> {
         self.output(lean::attend(self.project(x), hidden, view.batch, self.heads))
     }

@@ -1,7 +1,9 @@
-//! Average attention (Yun et al. 2020, appendix D): the weights of a head are all `1/n`, so that every token gets `mean(X) W + b`.
+//! Average attention (Yun et al. 2020, appendix D): the weights of a head are all `1/n`, so every token gets `mean(X) W
+//! + b`.
 //!
-//! With equal weights `W_V` and `W_O` are one matrix, and the heads are one; the counts of Table 1 say the same. The text speaks of the *other* tokens, the matrix
-//! of its formula holds the token itself as well: so do we. Padding has no part in the mean.
+//! With equal weights `W_V` and `W_O` are one matrix, and the heads are one; the counts of Table 1 say the same. The
+//! text speaks of the *other* tokens, but the matrix of its formula includes the token itself, and so do we. Padding
+//! has no part in the mean.
 
 use burn::module::Module;
 use burn::tensor::Tensor;
@@ -17,7 +19,7 @@ pub struct Average<B: Backend> {
 }
 
 impl<B: Backend> Average<B> {
-    /// Of a width.
+    /// Average attention of a width.
     pub fn new(initial: &Initial<B>, width: usize) -> Self {
         Self { output: Dense::new(&initial.of("output"), width, width) }
     }

@@ -1,7 +1,8 @@
-//! Bi-linear projection (Yun et al. 2020, equation 5): `Y = W_O X W_P`, in rows `Y_i = Σ_j P_ij X_j W_O + b_O`, `P` learned, `n × n`.
+//! Bi-linear projection (Yun et al. 2020, equation 5): `Y = W_O X W_P`, in rows `Y_i = Σ_j P_ij X_j W_O + b_O`, with a
+//! learned `n × n` matrix `P`.
 //!
-//! The paper's equation has one matrix, `W_O`, beside `W_P`, and Table 1 counts it so. The bias is ours, as all other projections have one. A sequence shorter than the longest
-//! takes the upper left corner of `P`. Padding is mixed as zeros.
+//! The paper's equation has one matrix, `W_O`, beside `W_P`, and Table 1 counts it so. The bias is ours, as all other
+//! projections have one. A shorter sequence takes the upper left corner of `P`. Padding is mixed as zeros.
 
 use burn::module::{Module, Param};
 use burn::tensor::Tensor;
@@ -18,7 +19,7 @@ pub struct BProj<B: Backend> {
 }
 
 impl<B: Backend> BProj<B> {
-    /// Of a width, for at most so many tokens.
+    /// A projection of a width, for at most so many tokens.
     pub fn new(initial: &Initial<B>, width: usize, tokens: usize) -> Self {
         let mix = initial.matrix("mix", [tokens, tokens]);
         Self { mix, output: Dense::new(&initial.of("output"), width, width) }

@@ -1,6 +1,7 @@
-//! Linformer: attention to `K` mixtures of the tokens, `softmax(Q (E K)ᵀ / √e) F V`, `E` and `F` learned, `K × n`, for all heads of a layer.
+//! Linformer: attention to `K` mixtures of the tokens, `softmax(Q (E K)ᵀ / √e) F V`, with learned `K × n` matrices `E`
+//! and `F` for all heads of a layer.
 //!
-//! A sequence shorter than the longest takes the first columns of `E` and `F`. Padding is mixed as zeros, in keys and values.
+//! A shorter sequence takes the first columns of `E` and `F`. Padding is mixed as zeros, in keys and values.
 
 use burn::module::{Module, Param};
 use burn::tensor::Tensor;
@@ -19,7 +20,7 @@ pub struct Linformer<B: Backend> {
 }
 
 impl<B: Backend> Linformer<B> {
-    /// Of a width, with so many heads and mixtures, for at most so many tokens.
+    /// A Linformer of a width, with so many heads and mixtures, for at most so many tokens.
     pub fn new(initial: &Initial<B>, width: usize, heads: usize, slots: usize, tokens: usize) -> Self {
         Self {
             attention: Attention::new(initial, width, heads),
@@ -28,12 +29,12 @@ impl<B: Backend> Linformer<B> {
         }
     }
 
-    /// Those of attention and `2Kn`.
+    /// The parameters of attention, and `2Kn`.
     pub fn parameters(width: usize, slots: usize, tokens: usize) -> usize {
         Attention::<B>::parameters(width) + 2 * slots * tokens
     }
 
-    /// Every token looks at the mixtures.
+    /// Attention of every token to the mixtures.
     pub fn forward(&self, x: Tensor<B, 2>, view: &View<B>) -> Tensor<B, 2> {
         let width = x.dims()[1];
         let heads = self.attention.heads();

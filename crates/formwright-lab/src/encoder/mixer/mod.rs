@@ -1,4 +1,5 @@
-//! The token mixers, a file each. All map rows `[b·n, d]` to rows; the skip connection and the norm around them are the layer's.
+//! The token mixers, a file each. All map rows `[b·n, d]` to rows; the skip connection and the norm around them belong
+//! to the layer.
 
 mod attention;
 mod average;
@@ -25,7 +26,7 @@ use super::lean::Lean;
 use super::sizes::Sizes;
 use super::{Initial, Mix, View};
 
-/// One of them.
+/// A token mixer.
 #[derive(Module, Debug)]
 #[expect(missing_docs, reason = "their files say what they are")]
 pub enum Mixer<B: Backend> {
@@ -39,7 +40,7 @@ pub enum Mixer<B: Backend> {
 }
 
 impl<B: Backend> Mixer<B> {
-    /// That of a layer.
+    /// The mixer of a layer.
     pub fn new(initial: &Initial<B>, sizes: &Sizes, layer: usize) -> Result<Self> {
         let Sizes { width, heads, tokens, .. } = *sizes;
         Ok(match &sizes.layout.layers()[layer] {
@@ -53,7 +54,7 @@ impl<B: Backend> Mixer<B> {
         })
     }
 
-    /// How many numbers are trained.
+    /// The number of trained parameters.
     pub fn parameters(sizes: &Sizes, mix: &Mix) -> usize {
         let Sizes { width, tokens, .. } = *sizes;
         match mix {

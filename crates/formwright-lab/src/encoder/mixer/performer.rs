@@ -1,11 +1,14 @@
 //! Performer: attention by positive random features,
 //!
 //! ```text
-//! φ(x)_r = exp(w_rᵀ x' - ‖x'‖²/2),  x' = x / e^{1/4},  w_r standard normal,     head_i = Σ_j (φ(q_i)·φ(k_j)) v_j / Σ_j φ(q_i)·φ(k_j),
+//! φ(x)_r = exp(w_rᵀ x' - ‖x'‖²/2),  x' = x / e^{1/4},  w_r standard normal,
+//! head_i = Σ_j (φ(q_i)·φ(k_j)) v_j / Σ_j φ(q_i)·φ(k_j).
 //! ```
 //!
-//! whose expectation over the `w_r` is softmax attention's numerator and denominator. The `K` features are drawn once from the seed, the same for all heads of a layer, not made orthogonal, never trained
-//! and never drawn again. Each query's largest exponent, and the largest of all keys of a head, are subtracted: they cancel. Padding: its `φ(k_j)` is 0.
+//! Its expectations over the `w_r` are the numerator and the denominator of softmax attention. The `K` features are
+//! drawn once from the seed, the same for all heads of a layer. They are not made orthogonal, never trained and never
+//! drawn again. The largest exponent of each query, and the largest of all keys of a head, are subtracted: they cancel.
+//! For padding `φ(k_j)` is 0.
 
 use burn::module::Module;
 use burn::tensor::backend::Backend;
@@ -24,7 +27,7 @@ pub struct Performer<B: Backend> {
 }
 
 impl<B: Backend> Performer<B> {
-    /// Of a width, with so many heads and features.
+    /// A Performer of a width, with so many heads and features.
     pub fn new(initial: &Initial<B>, width: usize, heads: usize, features: usize) -> Self {
         let size = width / heads;
         let mut normal = initial.normal("features");
@@ -33,12 +36,12 @@ impl<B: Backend> Performer<B> {
         Self { attention: Attention::new(initial, width, heads), features }
     }
 
-    /// Those of attention: features are not trained.
+    /// The parameters of attention; features are not trained.
     pub fn parameters(width: usize) -> usize {
         Attention::<B>::parameters(width)
     }
 
-    /// Every token looks at all, at a cost of `K n`.
+    /// Attention of every token to all, at a cost of `K n`.
     pub fn forward(&self, x: Tensor<B, 2>, view: &View<B>) -> Tensor<B, 2> {
         let [_, width] = x.dims();
         let precision = x.dtype();

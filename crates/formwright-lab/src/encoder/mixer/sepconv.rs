@@ -2,14 +2,17 @@
 //!
 //! ```text
 //! U = A ∘ sigmoid(G),  [A, G] = X W_I + b_I        a gated linear unit
-//! Z_ij = Σ_t c_{g(j), t} U_{i + t - ⌊k/2⌋, j}      a filter of length k for each group g(j) of neighbouring dimensions, zeros beyond the ends
+//! Z_ij = Σ_t c_{g(j), t} U_{i + t - ⌊k/2⌋, j}      a filter of length k for each group g(j) of adjacent dimensions,
+//!                                                  zeros beyond the ends
 //! Y = Z W_O + b_O
 //! ```
 //!
-//! The skip connection and the norm are the layer's. The paper does not say whether filters are normalised, as those of Wu et al. are by a softmax: equation 6 is plain, and so are
-//! ours; of an even length, one tap more looks back. Padding is convolved as zeros.
+//! The skip connection and the norm belong to the layer. The paper does not say whether filters are normalised, as
+//! those of Wu et al. are by a softmax: equation 6 is plain, and so are ours. A filter of even length has one more tap
+//! that looks back. Padding is convolved as zeros.
 //!
-//! A filter is written out as the matrix `T_ij = c_{j - i + ⌊k/2⌋}` and multiplied, all sequences at once: `n² d` multiplications that matrix units do, and no kernel of its own.
+//! A filter is written out as the matrix `T_ij = c_{j - i + ⌊k/2⌋}` and multiplied, all sequences at once. This takes
+//! `n² d` multiplications in matrix units, and no kernel of its own.
 
 use burn::module::{Module, Param};
 use burn::tensor::Tensor;
@@ -28,7 +31,7 @@ pub struct SepConv<B: Backend> {
 }
 
 impl<B: Backend> SepConv<B> {
-    /// Of a width, with so many filters, which divide it, of a length.
+    /// A convolution of a width, with so many filters, which divide it, of a length.
     pub fn new(initial: &Initial<B>, width: usize, filters: usize, length: usize) -> Self {
         Self {
             input: Dense::new(&initial.of("input"), width, 2 * width),
@@ -58,10 +61,11 @@ impl<B: Backend> SepConv<B> {
         self.output.forward(mixed.reshape([b * n, width]))
     }
 
-    /// `T` of every filter, `[f, n, n]`.
+    /// The matrix `T` of every filter, `[f, n, n]`.
     ///
-    /// With `v_s = c_{s - (n-1) + ⌊k/2⌋}`, `s < 2n - 1`, and a zero behind it, `n` copies of `v` in a row, cut into rows of `2n - 1`, are shifted by one from row to row:
-    /// `T_ij` stands at `i (2n - 1) + (n - 1) + j`, which is `j - i + n - 1` modulo `2n`.
+    /// With `v_s = c_{s - (n-1) + ⌊k/2⌋}`, `s < 2n - 1`, and a zero after it, `n` copies of `v` in a row, cut into rows
+    /// of `2n - 1`, are shifted by one from row to row: `T_ij` stands at `i (2n - 1) + (n - 1) + j`, which is `j - i +
+    /// n - 1` modulo `2n`.
     fn band(&self, n: usize) -> Tensor<B, 3> {
         let [filters, length] = self.filters.dims();
         // The taps that can meet a token, and the zeros beside them.

@@ -1,7 +1,8 @@
-//! Attention under a sparsity pattern (Yun et al. 2020b): in layer `l` of a cycle token `i` sees the keys of `A_i^l` and no others.
+//! Attention under a sparsity pattern (Yun et al. 2020b): in layer `l` of a cycle token `i` sees the keys of `A_i^l`
+//! and no others.
 //!
-//! The pattern is that of the longest sequence; a shorter one sees its first tokens. It is a mask on dense scores: it saves nothing, in any pattern. Padding
-//! is hidden besides; a token that sees nothing but padding gets 0.
+//! The pattern is that of the longest sequence; in a shorter one it applies to the first tokens. It is a mask on dense
+//! scores, so no pattern saves anything. Padding is hidden as well; a token that sees nothing but padding gets 0.
 
 use burn::module::Module;
 use burn::tensor::backend::Backend;
@@ -12,7 +13,7 @@ use super::super::lean::Lean;
 use super::super::{Initial, View};
 use super::attention::Attention;
 
-/// The projections of attention, and what is hidden.
+/// The projections of attention, and the hidden keys.
 #[derive(Module, Debug)]
 pub struct Sparse<B: Backend> {
     attention: Attention<B>,
@@ -21,7 +22,7 @@ pub struct Sparse<B: Backend> {
 }
 
 impl<B: Backend> Sparse<B> {
-    /// Of a width, with so many heads, for the connections of a layer.
+    /// Sparse attention of a width, with so many heads, for the connections of a layer.
     pub fn new(initial: &Initial<B>, width: usize, heads: usize, seen: &Connections) -> Self {
         let n = seen.tokens();
         let mut hidden = vec![true; n * n];
@@ -36,7 +37,7 @@ impl<B: Backend> Sparse<B> {
 }
 
 impl<B: Lean> Sparse<B> {
-    /// Every token looks at its keys.
+    /// Attention of every token to its keys.
     pub fn forward(&self, x: Tensor<B, 2>, view: &View<B>) -> Tensor<B, 2> {
         let (b, n) = (view.batch, view.tokens);
         let pattern = self.hidden.clone().slice([0..n, 0..n]).reshape([1, 1, n, n]);
