@@ -5,11 +5,9 @@
 
 #![allow(clippy::indexing_slicing, clippy::arithmetic_side_effects, clippy::float_arithmetic, clippy::expect_used)]
 
-mod support;
-
 use std::collections::BTreeMap;
 
-use support::{Artifact, Head, Random, Tensor, Unit, on_integers};
+use super::support::{Artifact, Head, Random, Tensor, Unit, on_integers};
 
 /// A term of a sum.
 #[derive(Clone, Copy)]

@@ -3,13 +3,11 @@
 #![cfg(unix)]
 #![allow(clippy::expect_used, clippy::arithmetic_side_effects)]
 
-mod support;
-
 use std::fs::{self, File};
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
-use support::{Artifact, on_integers};
+use super::support::{Artifact, on_integers};
 
 /// A folder with a true claim.
 fn folder(name: &str) -> PathBuf {

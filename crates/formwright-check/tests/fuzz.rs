@@ -4,13 +4,11 @@
 
 #![allow(clippy::indexing_slicing, clippy::arithmetic_side_effects, clippy::float_arithmetic, clippy::expect_used)]
 
-mod support;
-
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
+use super::support::{self, Artifact, Head, Random, on_box, on_integers, safetensors};
 use formwright_check::{Certificate, Files, Verdict, check};
-use support::{Artifact, Head, Random, on_box, on_integers, safetensors};
 
 /// The hash of another file.
 const HASH: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";

@@ -2,10 +2,8 @@
 
 #![allow(clippy::indexing_slicing, clippy::arithmetic_side_effects, clippy::float_arithmetic, clippy::expect_used)]
 
-mod support;
-
+use super::support::{Artifact, Head, accepted, declined, on_box, on_integers, rejected, safetensors};
 use formwright_check::{Files, Verdict, check};
-use support::{Artifact, Head, accepted, declined, on_box, on_integers, rejected, safetensors};
 
 const TOKEN: &str = r#""token""#;
 

@@ -2,9 +2,7 @@
 
 #![allow(clippy::indexing_slicing, clippy::arithmetic_side_effects, clippy::float_arithmetic)]
 
-mod support;
-
-use support::{Artifact, Head, Unit, accepted, declined, on_box, on_integers, rejected};
+use super::support::{Artifact, Head, Unit, accepted, declined, on_box, on_integers, rejected};
 
 /// The interval of [`on_box`].
 const UNIT: &str = r#"["0","1"]"#;

@@ -1,7 +1,5 @@
 //! A trained Sumformer, compiled, is the trained Sumformer.
 
-mod support;
-
 use std::fs;
 use std::path::PathBuf;
 
@@ -15,7 +13,7 @@ use formwright_lab::folder::Folder;
 use formwright_lab::study::Study as _;
 use tempfile::TempDir;
 
-use crate::support::quiet::go;
+use super::support::quiet::go;
 
 /// Trains two models for a few epochs; the folders of the runs.
 fn trained() -> (TempDir, Vec<PathBuf>) {

@@ -6,8 +6,6 @@
     reason = "small numbers"
 )]
 
-mod support;
-
 use std::collections::BTreeMap;
 
 use burn::backend::flex::FlexDevice;
@@ -19,9 +17,9 @@ use formwright::random;
 use formwright_lab::encoder::head::{ClassHead, MaskedHead, SpanHead, cross_entropy};
 use formwright_lab::encoder::{Batch, Encoder, Head, Initial, Lean, Part, Place, Sizes};
 
-use support::gradient::{Checked, check};
-use support::reference::{Matrix, Reference, dense, matrix};
-use support::weights::{Weights, drawn, numbers, tensor, weights};
+use super::support::gradient::{Checked, check};
+use super::support::reference::{Matrix, Reference, dense, matrix};
+use super::support::weights::{Weights, drawn, numbers, tensor, weights};
 
 const PLACES: [Place; 3] = [Place::Pre, Place::Post, Place::None];
 

@@ -1,7 +1,5 @@
 //! Texts end to end: encoders learn masked words, strings, pairs and questions, go on where they were, and refuse what does not fit.
 
-mod support;
-
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,7 +13,7 @@ use formwright_lab::text::entropy;
 use formwright_lab::train::{Ended, Epoch, Progress};
 use tempfile::TempDir;
 
-use crate::support::quiet::{go, try_go};
+use super::support::quiet::{go, try_go};
 
 /// A language in which a word tells what its neighbours are about: every article has words of one of four kinds, in a cycle.
 fn corpus(articles: usize, mut seed: u64) -> String {

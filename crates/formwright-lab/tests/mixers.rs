@@ -1,8 +1,6 @@
 //! Every token mixer: against plain loops, its gradients against differences, its symmetries.
 #![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "small numbers")]
 
-mod support;
-
 use burn::backend::Flex;
 use burn::backend::flex::FlexDevice;
 use burn::module::{Module, Param};
@@ -11,9 +9,9 @@ use burn::tensor::{FloatDType, Tensor, TensorData};
 use formwright_lab::encoder::mixer::Mixer;
 use formwright_lab::encoder::{Initial, Lean, Mix, Place, Sizes, View};
 
-use support::gradient::{Checked, check};
-use support::reference::{Matrix, Reference};
-use support::weights::{drawn, numbers, tensor, weights};
+use super::support::gradient::{Checked, check};
+use super::support::reference::{Matrix, Reference};
+use super::support::weights::{drawn, numbers, tensor, weights};
 
 /// Every kind of mixer, and every kind of pattern; filters shorter than a sequence, longer, of even and odd lengths.
 const MIXES: [&str; 22] = [

@@ -6,8 +6,7 @@
     reason = "a backend has one device here; numbers of models are f32"
 )]
 
-mod support;
-
+use super::support::gradient::{self, Checked};
 use burn::backend::Flex;
 use burn::module::Module as _;
 use burn::tensor::{DType, Tensor, TensorData};
@@ -15,7 +14,6 @@ use formwright::random;
 use formwright_lab::config::{Architecture, Norm, Perceptron, power_sums};
 use formwright_lab::model::sumformer::Monomials;
 use formwright_lab::model::{Mlp, Regressor};
-use support::gradient::{self, Checked};
 
 const SMALL: Perceptron = Perceptron { hidden: 4, layers: 2 };
 

@@ -1,7 +1,5 @@
 //! Runs end to end: they learn, they go on where they were, and they do not depend on what runs beside them.
 
-mod support;
-
 use std::fs;
 use std::path::Path;
 
@@ -13,7 +11,7 @@ use formwright_lab::study::Study as _;
 use formwright_lab::train::{Ended, Epoch, Progress};
 use formwright_lab::{plot, summary};
 
-use crate::support::quiet::go;
+use super::support::quiet::go;
 
 const SMALL: &str = r#"
 title = "small"

@@ -64,3 +64,10 @@ pub mod report;
 pub mod target;
 pub mod theorems;
 pub mod words;
+
+// The tests name the crate as a user does.
+#[cfg(test)]
+extern crate self as formwright;
+#[cfg(test)]
+#[path = "../tests/mod.rs"]
+mod tests;

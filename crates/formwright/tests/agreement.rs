@@ -1,8 +1,10 @@
 //! The two executions of every stage agree: layer by layer, and in closed form. And they agree because both read the stage's
 //! parameters, not because both know the answer: a changed parameter changes them alike.
 
-mod support;
-
+use super::support::{
+    GENERIC, GENERIC_POSITIONAL, Random, Triple, as_printed, corners, edit, exact_network, expression,
+    extended_corners, grid, positional, request, theorem2, theorem3, triples,
+};
 use formwright::compile::{Model, compile};
 use formwright::construct::yun::context::{ContextMap, Positions, interval};
 use formwright::construct::yun::{AsPrinted, Options};
@@ -11,10 +13,6 @@ use formwright::exact::{Int, Rat};
 use formwright::network::{Generator, Sequence, dot};
 use formwright::target::Source;
 use serde_json::{Value, json};
-use support::{
-    GENERIC, GENERIC_POSITIONAL, Random, Triple, as_printed, corners, edit, exact_network, expression,
-    extended_corners, grid, positional, request, theorem2, theorem3, triples,
-};
 
 /// Off-grid points of the box, and points outside of it: far, near, and exactly on edges and half-integers.
 fn strays(model: &Model, count: usize) -> Vec<Sequence> {

@@ -1,7 +1,7 @@
 //! The printed steps, one by one, failing where constructions are repaired.
 
-mod support;
-
+use super::support;
+use super::support::{as_printed, exact_network, expression, grid, request};
 use formwright::compile::{Built, Model, compile};
 use formwright::construct::yun::AsPrinted;
 use formwright::construct::yun::context::interval;
@@ -10,7 +10,6 @@ use formwright::exact::Rat;
 use formwright::lattice::Grid;
 use formwright::network::Sequence;
 use formwright::target::{Source, Table};
-use support::{as_printed, exact_network, expression, grid, request};
 
 fn rats(values: &[&str]) -> Sequence {
     values.iter().map(|value| vec![value.parse().expect("a number")]).collect()

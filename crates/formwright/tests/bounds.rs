@@ -3,8 +3,7 @@
 // Some bounds are exactly 0, and must be.
 #![expect(clippy::float_cmp, reason = "0 is 0")]
 
-mod support;
-
+use super::support::{ON_THE_UNIT_BOX, Random, Triple, built_in, exact_network, expression, grid};
 use formwright::bound::piecewise::{MOST_CELLS, Question, bound};
 use formwright::bound::resolution::{Found, smallest};
 use formwright::bound::{Budget, Method, Norm};
@@ -14,7 +13,6 @@ use formwright::eval::indexed;
 use formwright::exact::Rat;
 use formwright::network::Realisation;
 use formwright::target::{Source, Target};
-use support::{ON_THE_UNIT_BOX, Random, Triple, built_in, exact_network, expression, grid};
 
 fn norm(name: &str) -> Norm {
     name.parse().expect("a norm")

@@ -1,10 +1,8 @@
 //! The built-in targets are what the catalogue says they are: symmetry, continuity, slopes.
 
-mod support;
-
+use super::support::{ON_THE_UNIT_BOX, built_in};
 use formwright::lattice::Grid;
 use formwright::target::{Source, Symmetry, catalogue};
-use support::{ON_THE_UNIT_BOX, built_in};
 
 /// Name, equivariant, continuous: written down by hand.
 const EXPECTED: [(&str, bool, bool); 40] = [

@@ -1,9 +1,8 @@
 //! What stands in `certificate.fwc`, line by line, for every family of constructions.
 
-mod support;
-
 use std::fs;
 
+use super::support::{Options, as_printed, expression, positional, request};
 use formwright::artifact::{self, Contents, sha256};
 use formwright::bound::Norm;
 use formwright::compile::{Arithmetic, Built, Construction, Model, Request, Tolerance, compile};
@@ -14,7 +13,6 @@ use formwright::exact::Rat;
 use formwright::lower::{Format, Hidden};
 use formwright::network::{FloatNetwork, Precision, Run};
 use formwright::pattern::Connections;
-use support::{Options, as_printed, expression, positional, request};
 
 const BOX: &str = "x - mean(x)";
 const INTEGERS: &str = "sum(x) + x on integers 0..4";

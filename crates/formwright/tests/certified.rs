@@ -2,10 +2,7 @@
 //!
 //! `cargo run --release -p formwright --example certified` measures with more points and writes the table.
 
-#[path = "support/certified.rs"]
-mod certified;
-
-use certified::{BUILT_IN, Case, EXPRESSIONS, PLANE, Setting, THEOREM2, THEOREM3, cases};
+use super::support::certified::{BUILT_IN, Case, EXPRESSIONS, PLANE, Setting, THEOREM2, THEOREM3, cases};
 use formwright::bound::measured::{Measured, measure};
 use formwright::bound::norm::upward;
 use formwright::compile::Model;

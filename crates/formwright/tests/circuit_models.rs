@@ -1,7 +1,6 @@
 //! Circuits as models: what is planned is what is built, written, read back, run and claimed.
 
-mod support;
-
+use super::support::expression;
 use formwright::artifact;
 use formwright::bound::Norm;
 use formwright::compile::{Arithmetic, Construction, Model, Request, Tolerance, compile};
@@ -14,7 +13,6 @@ use formwright::lower::Format;
 use formwright::network::{Precision, Realisation};
 use formwright::plan::{Way, compile_first, plan};
 use formwright::target::{Source, catalogue};
-use support::expression;
 
 fn request(source: Source, tokens: usize, norm: Option<Norm>) -> Request {
     Request {
@@ -175,7 +173,7 @@ fn integrals_are_over_one_length_and_suprema_over_many() {
 #[test]
 fn what_only_lattices_have_is_refused_with_a_reason() {
     let base = Request { construction: Some(Construction::Circuit), ..request(expression("x"), 2, None) };
-    let options = |everywhere, as_printed| Options { everywhere, as_printed, ..Options::default() };
+    let options = |everywhere, as_printed| Options { as_printed, everywhere, ..Options::default() };
     let refused = [
         Request { resolution: Some(4), ..base.clone() },
         Request { options: options(true, Vec::new()), ..base.clone() },

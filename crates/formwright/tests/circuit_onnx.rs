@@ -10,23 +10,15 @@
 //!
 //! That enclosures are narrow enough to see misplaced weights is tested last.
 
-#[path = "support/circuits.rs"]
-mod circuits;
-#[path = "support/floats.rs"]
-mod floats;
-#[path = "support/onnxruntime.rs"]
-mod onnxruntime;
-mod support;
-
-use circuits::{Subject, programs};
-use floats::{Execution, by_engine, by_name, contained, judge, width};
+use super::support::circuits::{Subject, programs};
+use super::support::floats::{Execution, by_engine, by_name, contained, judge, width};
+use super::support::onnxruntime::{self, Batch};
 use formwright::bound::ascent::starts;
 use formwright::construct::circuit::{Compiled, Trade};
 use formwright::eval::enclosure::{Enclosure, Executions};
 use formwright::exact::Rat;
 use formwright::export::onnx;
 use formwright::network::{FloatNetwork, Precision};
-use onnxruntime::Batch;
 
 /// A circuit and what to run it on.
 struct Case {

@@ -1,19 +1,12 @@
 //! Circuits do what is certified of them: every program of the catalogue, exhaustively on integers, at every length that is claimed, in any
 //! order of summation, and random programs of every construct.
 
-#[path = "support/circuits.rs"]
-mod circuits;
-#[path = "support/expressions.rs"]
-mod expressions;
-#[path = "support/shuffled.rs"]
-mod shuffled;
-mod support;
-
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use circuits::{DECLINED, Found, Subject, programs, reason};
-use expressions::random_program;
+use super::support::circuits::{DECLINED, Found, Subject, programs, reason};
+use super::support::expressions::random_program;
+use super::support::shuffled::{self, Shuffle};
 use formwright::bound::ascent::starts;
 use formwright::construct::circuit::{Compiled, Trade};
 use formwright::error::ErrorKind;
@@ -22,7 +15,6 @@ use formwright::exact::Rat;
 use formwright::network::Precision;
 use formwright::target::Source;
 use rayon::prelude::*;
-use shuffled::Shuffle;
 
 /// The tolerance of all circuits of the catalogue.
 fn hundredth() -> Rat {

@@ -1,13 +1,9 @@
 //! Connections: softmax is over the keys that the block's layer of the cycle shows and no others, in every way of running it: our engine, the
 //! enclosing reference, onnxruntime, and plain loops over the definition (`support/floats.rs`); and networks with connections as files.
 
-#[path = "support/floats.rs"]
-mod floats;
-#[path = "support/onnxruntime.rs"]
-mod onnxruntime;
-mod support;
-
-use floats::{Execution, Layers, Plain, Shape, judge};
+use super::support::Random;
+use super::support::floats::{self, Execution, Layers, Plain, Shape, judge};
+use super::support::onnxruntime;
 use formwright::artifact::tensors::{Skeleton, from_bytes, to_bytes};
 use formwright::error::ErrorKind;
 use formwright::eval::float::{Engine, Sequence};
@@ -17,7 +13,6 @@ use formwright::export::onnx;
 use formwright::network::{AttentionKind, AttentionRun, FloatNetwork, Mask, Precision};
 use formwright::pattern::{Connections, Family, Pattern};
 use serde_json::{Value, json};
-use support::Random;
 
 const BOTH: [Precision; 2] = [Precision::F32, Precision::F64];
 

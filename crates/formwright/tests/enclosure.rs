@@ -8,21 +8,15 @@
 
 use std::collections::BTreeMap;
 
-#[path = "support/expressions.rs"]
-mod expressions;
-#[path = "support/reference.rs"]
-mod reference;
-mod support;
-
-use expressions::{Kind, around, checked, constructs, cube, floats, holds, nearly_holds, point, text};
+use super::support::Random;
+use super::support::expressions::{Kind, around, checked, constructs, cube, floats, holds, nearly_holds, point, text};
+use super::support::reference::{self, Gap};
 use formwright::error::ErrorKind;
 use formwright::exact::Rat;
 use formwright::interval::Interval;
 use formwright::interval::dual::Order;
 use formwright::target::Checked;
 use formwright::target::modulus::Cube;
-use reference::Gap;
-use support::Random;
 
 /// What was compared, in output entries but for the first two.
 #[derive(Debug, Default)]

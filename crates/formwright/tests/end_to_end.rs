@@ -1,7 +1,10 @@
 //! The whole network against the target: on every cell, on duplicates, outside; and its symmetry.
 
-mod support;
-
+use super::support;
+use super::support::{
+    GENERIC, GENERIC_POSITIONAL, ON_THE_UNIT_BOX, Random, Triple, built_in, exact_network, grid, positional, request,
+    theorem2, theorem3,
+};
 use formwright::compile::{Model, compile};
 use formwright::construct::yun::Options;
 use formwright::eval::{exact, indexed};
@@ -9,10 +12,6 @@ use formwright::exact::Rat;
 use formwright::network::{Activation, Attention, FeedForward, Head, Realisation, Sequence};
 use formwright::target::Source;
 use proptest::prelude::*;
-use support::{
-    GENERIC, GENERIC_POSITIONAL, ON_THE_UNIT_BOX, Random, Triple, built_in, exact_network, grid, positional, request,
-    theorem2, theorem3,
-};
 
 const TRIPLES: [Triple; 7] = [(2, 1, 2), (2, 1, 7), (3, 1, 4), (2, 2, 3), (3, 2, 2), (4, 1, 4), (2, 3, 2)];
 

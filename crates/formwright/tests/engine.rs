@@ -1,15 +1,11 @@
 //! The engine bit by bit: whatever lies side by side, however the work is shared, it computes what plain loops compute that take every sum
 //! from left to right, round every operation and every exponential correctly, and know nothing of lanes, tiles and threads.
 
-#[path = "support/floats.rs"]
-mod floats;
-mod support;
-
-use floats::{Layers, Shape};
+use super::support::Random;
+use super::support::floats::{self, Layers, Shape};
 use formwright::error::ErrorKind;
 use formwright::eval::float::{Engine, Sequence};
 use formwright::network::{AttentionRun, FeedForwardRun, FloatAffine, FloatNetwork, Mask, Precision};
-use support::Random;
 
 const BOTH: [Precision; 2] = [Precision::F32, Precision::F64];
 

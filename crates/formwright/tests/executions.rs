@@ -2,16 +2,10 @@
 //! not, with weights that are quotients or products with a reciprocal.
 //! And that it is not everything: at points of a lattice it is one number, elsewhere no wider than what is stated of rounding.
 
-#[path = "support/circuits.rs"]
-mod circuits;
-#[path = "support/floats.rs"]
-mod floats;
-#[path = "support/shuffled.rs"]
-mod shuffled;
-mod support;
-
-use circuits::{Subject, programs};
-use floats::{Execution, Layers, Plain, Shape, State, by_engine, contained, width};
+use super::support::circuits::{Subject, programs};
+use super::support::floats::{self, Execution, Layers, Plain, Shape, State, by_engine, contained, width};
+use super::support::shuffled::{self, Shuffle};
+use super::support::{GENERIC, GENERIC_POSITIONAL, Options, Random, expression, positional, request};
 use formwright::bound::ascent::starts;
 use formwright::compile::{Arithmetic, Construction, Model, Request, compile};
 use formwright::construct::circuit::{Compiled, Trade};
@@ -23,8 +17,6 @@ use formwright::lower::{Format, Hidden, Temperature};
 use formwright::network::{FloatNetwork, Precision, Realisation};
 use formwright::pattern::Connections;
 use rayon::prelude::*;
-use shuffled::Shuffle;
-use support::{GENERIC, GENERIC_POSITIONAL, Options, Random, expression, positional, request};
 
 const BOTH: [Precision; 2] = [Precision::F32, Precision::F64];
 

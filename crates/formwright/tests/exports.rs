@@ -5,20 +5,12 @@
 //! the residual stream after every stage, and the output, lie in the enclosure of all executions (`eval/enclosure.rs`). At the points of a lattice states are equal,
 //! bit by bit, but for the last. That each stage by itself stays in its enclosure is asked, of fewer points, by `onnx.rs`, `circuit_onnx.rs` and `realisations.rs`.
 
-#[path = "support/circuits.rs"]
-mod circuits;
-#[path = "support/floats.rs"]
-mod floats;
-#[path = "support/onnxruntime.rs"]
-mod onnxruntime;
-#[path = "support/patterns.rs"]
-mod patterns;
-mod support;
-#[path = "support/learned.rs"]
-mod trained;
-
-use circuits::Subject;
-use floats::{by_engine, by_name, contained, width};
+use super::support::circuits::Subject;
+use super::support::floats::{by_engine, by_name, contained, width};
+use super::support::learned::centring;
+use super::support::onnxruntime::{self, Batch};
+use super::support::patterns::{named, options as sparse};
+use super::support::{GENERIC, GENERIC_POSITIONAL, Options, Random, Triple, expression, positional, request};
 use formwright::artifact::{Contents, sha256};
 use formwright::compile::{Arithmetic, Built, Construction, Model, Request, compile, learned};
 use formwright::construct::sumcode::{self, Family};
@@ -28,10 +20,6 @@ use formwright::export::{metadata, onnx};
 use formwright::lattice::has_distinct_columns;
 use formwright::lower::{Format, Hidden, Temperature};
 use formwright::network::{Precision, Realisation};
-use onnxruntime::Batch;
-use patterns::{named, options as sparse};
-use support::{GENERIC, GENERIC_POSITIONAL, Options, Random, Triple, expression, positional, request};
-use trained::centring;
 
 /// Random points of a box.
 const POINTS: usize = 10_000;

@@ -1,9 +1,7 @@
 //! Where formats end: boxes far away, huge values, sums that a block cannot hold. What is not proved is declined, not claimed.
 
-#[path = "support/shuffled.rs"]
-mod shuffled;
-mod support;
-
+use super::support::expression;
+use super::support::shuffled::{self, Shuffle};
 use formwright::compile::{Arithmetic, Construction, Model, Request, Tolerance, compile};
 use formwright::construct::sumcode::{Family, Options as SumCode};
 use formwright::construct::yun::Options;
@@ -14,8 +12,6 @@ use formwright::exact::Rat;
 use formwright::lower::{Format, Hidden, Temperature};
 use formwright::network::{Precision, Realisation};
 use formwright::plan::{Way, plan};
-use shuffled::Shuffle;
-use support::expression;
 
 fn request(text: &str, resolution: u64, precision: Precision, hidden: Hidden, options: Options) -> Request {
     Request {

@@ -4,8 +4,7 @@
 //! with a relative error of at most `2^-49` or `2^-20`. A sum of `k` products is off by at most `γ_k Σ|w||x|`, `γ_k = ku / (1 − ku)`,
 //! in any order (Higham, *Accuracy and Stability of Numerical Algorithms*, section 3.1).
 
-mod support;
-
+use super::support::Random;
 use formwright::error::ErrorKind;
 use formwright::eval::float::{Engine, Sequence};
 use formwright::eval::reference::{self, Enclosure, Reference};
@@ -15,7 +14,6 @@ use formwright::network::{
     Run,
 };
 use proptest::prelude::*;
-use support::Random;
 
 const BOTH: [Precision; 2] = [Precision::F64, Precision::F32];
 

@@ -1,13 +1,10 @@
 //! The leak to infinity of a lowered network, and the guard that stops it.
 
-#[path = "support/onnxruntime.rs"]
-mod onnxruntime;
-#[path = "support/shuffled.rs"]
-mod shuffled;
-mod support;
-
 use std::sync::Arc;
 
+use super::support::Random;
+use super::support::onnxruntime;
+use super::support::shuffled::{self, Shuffle};
 use formwright::construct::yun::Options;
 use formwright::construct::yun::context::interval;
 use formwright::error::{Error, ErrorKind};
@@ -21,8 +18,6 @@ use formwright::lattice::{Extended, Grid, has_distinct_columns};
 use formwright::lower::{Format, Lowering};
 use formwright::network::{FloatNetwork, Network, Precision};
 use formwright::target::Source;
-use shuffled::Shuffle;
-use support::Random;
 
 struct Case {
     grid: Grid,

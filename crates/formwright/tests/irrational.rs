@@ -1,7 +1,6 @@
 //! Targets whose values are not rational: float networks store numbers near them, exact networks are declined.
 
-mod support;
-
+use super::support::expression;
 use formwright::compile::{Arithmetic, Request, Tolerance, compile};
 use formwright::construct::yun::Options;
 use formwright::error::ErrorKind;
@@ -9,7 +8,6 @@ use formwright::eval::float::Engine;
 use formwright::exact::Rat;
 use formwright::lower::Format;
 use formwright::network::{Precision, Realisation};
-use support::expression;
 
 fn request(text: &str, positional: bool, eps: Option<Rat>, resolution: Option<u64>, arithmetic: Arithmetic) -> Request {
     Request {

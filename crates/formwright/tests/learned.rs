@@ -1,16 +1,10 @@
 //! Trained Sumformers as Transformers: the same function over the rationals, and in floats within what is stated, under every kind of attention.
 
-#[path = "support/floats.rs"]
-mod floats;
-#[path = "support/shuffled.rs"]
-mod shuffled;
-mod support;
-#[path = "support/learned.rs"]
-mod trained;
-
 use std::fs;
 
-use floats::{Plain, by_engine, contained};
+use super::support::floats::{Plain, by_engine, contained};
+use super::support::learned::centring;
+use super::support::shuffled::{Shuffle, trace};
 use formwright::artifact::{self, tensors};
 use formwright::compile::{Dense, Learned, Model, Trained, learned};
 use formwright::construct::sumformer::rounding::Rounding;
@@ -26,8 +20,6 @@ use formwright::lower::realise::{Loss, realise};
 use formwright::network::{FloatNetwork, Precision, Realisation};
 use formwright::random;
 use formwright::target::Source;
-use shuffled::{Shuffle, trace};
-use trained::centring;
 
 const KINDS: [&str; 6] = ["softmax", "average", "linformer:1", "linformer:3", "performer:1", "performer:4"];
 

@@ -1,12 +1,10 @@
 //! Lemma 5: the quantiser.
 
-mod support;
-
+use super::support::{GENERIC, GENERIC_POSITIONAL, Random, exact_network, theorem2, theorem3};
 use formwright::compile::Model;
 use formwright::eval::exact;
 use formwright::exact::Rat;
 use formwright::network::Sequence;
-use support::{GENERIC, GENERIC_POSITIONAL, Random, exact_network, theorem2, theorem3};
 
 /// The state after the layers of the first stage.
 fn quantised(model: &Model, x: &Sequence) -> Sequence {

@@ -1,15 +1,13 @@
 //! Lemma 6 and Lemma 10: the contextual map, on every point of the extended grid.
 
-mod support;
-
 use std::collections::BTreeMap;
 
+use super::support::{Triple, grid, triples};
 use formwright::construct::yun::context::{ContextMap, Positions, interval};
 use formwright::construct::yun::value::largest_entry;
 use formwright::exact::{Int, Rat};
 use formwright::lattice::{Extended, Grid, increasing_tuples};
 use formwright::network::{Generator, Sequence, dot};
-use support::{Triple, grid, triples};
 
 /// Twenty-six triples; the first seventeen have 20 contexts of distinct columns or more.
 const TRIPLES: [Triple; 26] = [

@@ -1,13 +1,9 @@
 //! Lowered networks at lattice points: floats equal the exact network, in any order of summation; what they lose to rounding is what is
 //! stated; and they are as large as the formula says.
 
-#[path = "support/built.rs"]
-mod built;
-#[path = "support/shuffled.rs"]
-mod shuffled;
-mod support;
-
-use built::{Built, PRECISIONS, exactly};
+use super::support::built::{Built, PRECISIONS, exactly};
+use super::support::shuffled::{self, Shuffle};
+use super::support::{GENERIC_POSITIONAL, Options, Random, Triple, expression, positional};
 use formwright::error::Error;
 use formwright::eval::float::Engine;
 use formwright::eval::indexed;
@@ -17,8 +13,6 @@ use formwright::lattice::has_distinct_columns;
 use formwright::lower::{Format, literal_size};
 use formwright::network::Precision;
 use rayon::prelude::*;
-use shuffled::Shuffle;
-use support::{GENERIC_POSITIONAL, Options, Random, Triple, expression, positional};
 
 /// An equivariant target whose values are no binary fractions, also less the middle of its range.
 const EQUIVARIANT: &str = "x^2 * mean(x) / 3 + max(x) / 7";

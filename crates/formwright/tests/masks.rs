@@ -1,13 +1,9 @@
 //! Masks and lengths: softmax is over the keys that a mask shows and no others, at every length that a network accepts, in every way of
 //! running it: our engine, the enclosing reference, onnxruntime from one file, and plain loops over the definition (`support/floats.rs`).
 
-#[path = "support/floats.rs"]
-mod floats;
-#[path = "support/onnxruntime.rs"]
-mod onnxruntime;
-mod support;
-
-use floats::{Execution, Layers, Plain, Shape, judge};
+use super::support::Random;
+use super::support::floats::{self, Execution, Layers, Plain, Shape, judge};
+use super::support::onnxruntime;
 use formwright::artifact::tensors::{Skeleton, from_bytes, to_bytes};
 use formwright::error::ErrorKind;
 use formwright::eval::float::{Engine, Sequence};
@@ -16,7 +12,6 @@ use formwright::exact::Rat;
 use formwright::export::onnx;
 use formwright::network::{FloatNetwork, Mask, Precision};
 use serde_json::{Value, json};
-use support::Random;
 
 const BOTH: [Precision; 2] = [Precision::F32, Precision::F64];
 

@@ -1,15 +1,9 @@
 //! Every register holds what is said of it, after every stage: `offset + Σ factor · atom`, within the error that is said, on random inputs.
 
-#[path = "support/circuits.rs"]
-mod circuits;
-#[path = "support/expressions.rs"]
-mod expressions;
-#[path = "support/meanings.rs"]
-mod meanings;
-mod support;
-
-use circuits::{Subject, programs};
-use expressions::random_program;
+use super::support::circuits::{Subject, programs};
+use super::support::expressions::random_program;
+use super::support::meanings::{Atoms, compare, sequence};
+use super::support::{Options, expression, request};
 use formwright::artifact;
 use formwright::compile::{Arithmetic, Construction, Request, compile};
 use formwright::construct::circuit::{Compiled, Trade};
@@ -20,10 +14,8 @@ use formwright::export::transformerlens::TransformerLens;
 use formwright::lower::Format;
 use formwright::network::{Precision, Realisation};
 use formwright::target::{Expression, Source};
-use meanings::{Atoms, compare, sequence};
 use rayon::prelude::*;
 use serde_json::{Value, json};
-use support::{Options, expression, request};
 
 /// The coordinates of a circuit, as files have them.
 fn written(compiled: &Compiled) -> Value {

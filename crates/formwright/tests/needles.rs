@@ -3,8 +3,6 @@
 //! On a box of side 1 the spikes are between 10⁻⁴ and 10⁻¹² wide. The points at which a program would look, the centres and the
 //! corners of every grid up to 200 cells a side, all miss them: the first test says so.
 
-mod support;
-
 use formwright::bound::Norm;
 use formwright::bound::piecewise::{Question, bound};
 use formwright::interval::Interval;

@@ -7,19 +7,16 @@
 //!
 //! `cargo test --release --test onnx -- --ignored --nocapture` runs a thousand networks.
 
-#[path = "support/floats.rs"]
-mod floats;
-#[path = "support/onnxruntime.rs"]
-mod onnxruntime;
-mod support;
-
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
 use std::sync::Arc;
 
-use floats::{Layers, Plain, Shape, by_name, inside, judge, judge_parts};
+use super::support;
+use super::support::floats::{self, Layers, Plain, Shape, by_name, inside, judge, judge_parts};
+use super::support::onnxruntime::{self, Batch};
+use super::support::{Options, Random};
 use formwright::eval::enclosure::Executions;
 use formwright::eval::float::Engine;
 use formwright::exact::Rat;
@@ -28,8 +25,6 @@ use formwright::lattice::{Grid, has_distinct_columns};
 use formwright::lower::{Format, Hidden, Losses, Lowering, Temperature};
 use formwright::network::{FloatNetwork, Precision};
 use formwright::target::Source;
-use onnxruntime::Batch;
-use support::{Options, Random};
 
 /// A network and what to run it on.
 struct Case {

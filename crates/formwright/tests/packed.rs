@@ -1,10 +1,8 @@
 //! Packed networks: the same function, exactly, in fewer and wider blocks.
 
-#[path = "support/shuffled.rs"]
-mod shuffled;
-
 use std::sync::Arc;
 
+use super::support::shuffled::{self, Shuffle};
 use formwright::artifact::tensors::{self, Skeleton};
 use formwright::construct::yun::Options;
 use formwright::eval::indexed;
@@ -13,7 +11,6 @@ use formwright::lattice::{Grid, has_distinct_columns};
 use formwright::lower::{Format, Hidden, Lowering, Temperature};
 use formwright::network::{FloatNetwork, Precision};
 use formwright::target::Source;
-use shuffled::Shuffle;
 
 /// The network, checked at every lattice point and inside of its cells, in several orders of summation.
 fn check(

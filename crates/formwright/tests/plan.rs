@@ -1,7 +1,6 @@
 //! Plans: sizes and bounds without building, and what is built from them.
 
-mod support;
-
+use super::support::expression;
 use formwright::compile::{Arithmetic, Construction, Request, Tolerance, compile};
 use formwright::construct::yun::Options;
 use formwright::exact::{Int, Rat};
@@ -9,7 +8,6 @@ use formwright::lower::Format;
 use formwright::network::{Precision, Realisation};
 use formwright::plan::{Candidate, Rows, Way, compile_first, plan, sized_up, take_first};
 use formwright::target::catalogue;
-use support::expression;
 
 fn request(text: &str, tokens: usize, eps: Rat, norm: &str) -> Request {
     Request {

@@ -4,18 +4,13 @@
 //! On integers all short sequences are compared, exactly, and random ones of up to 24 tokens; on the unit box random points with many equal
 //! tokens, with what the exact evaluator gives where the target is rational, and in doubles. With two coordinates each is for itself.
 
-#[path = "support/expressions.rs"]
-mod expressions;
-#[path = "support/reference.rs"]
-mod reference;
-mod support;
-
 use std::collections::BTreeMap;
 
-use expressions::{checked, constructs, random_program};
+use super::support::expressions::{checked, constructs, random_program};
+use super::support::reference;
+use super::support::{Random, built_in};
 use formwright::exact::Rat;
 use formwright::target::{Domain, Target, catalogue};
-use support::{Random, built_in};
 
 /// What a program gives for tokens of one coordinate.
 #[derive(Clone, Copy)]

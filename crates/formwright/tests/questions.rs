@@ -1,11 +1,9 @@
 //! The answers of `formwright theorems questions`, and what they rest on.
 
-mod support;
-
+use super::support::{Random, exact_network, theorem2, theorem3};
 use formwright::eval::{exact, indexed};
 use formwright::exact::{Int, Rat};
 use formwright::questions;
-use support::{Random, exact_network, theorem2, theorem3};
 
 #[test]
 fn permuted_tokens_give_permuted_outputs() {

@@ -1,13 +1,7 @@
 //! How fast errors fall with the cells' side δ: like δ with positions; without, Proposition 4's `δ^{d/p}` is added by the sequences with
 //! equal columns. The table is in `measurements/rates.md`.
 
-#[path = "support/built.rs"]
-mod built;
-#[path = "support/rates.rs"]
-mod rates;
-mod support;
-
-use rates::{Part, Subject, rate};
+use super::support::rates::{Part, Subject, rate};
 
 fn measured(text: &str, dims: usize, sides: &[u64], positional: bool, p: u32, part: Part, points: usize) -> f64 {
     let error = |side: &u64| {

@@ -1,17 +1,11 @@
 //! Attention of every kind: the same sums, in floats within what is stated, in every execution.
 
-#[path = "support/circuits.rs"]
-mod circuits;
-#[path = "support/floats.rs"]
-mod floats;
-#[path = "support/onnxruntime.rs"]
-mod onnxruntime;
-mod support;
-
 use std::collections::BTreeMap;
 
-use circuits::Subject;
-use floats::{Execution, Layers, Shape, judge};
+use super::support::Random;
+use super::support::circuits::Subject;
+use super::support::floats::{self, Execution, Layers, Shape, judge};
+use super::support::onnxruntime;
 use formwright::artifact::tensors::{Skeleton, from_bytes, to_bytes};
 use formwright::bound::ascent::starts;
 use formwright::construct::circuit::{Compiled, Trade};
@@ -28,7 +22,6 @@ use formwright::network::{
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use support::Random;
 
 const KINDS: [&str; 5] = ["softmax", "average", "linformer:3", "performer:5", "performer:2:constant"];
 

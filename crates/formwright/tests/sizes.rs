@@ -1,13 +1,11 @@
 //! Sizes are formulas first: they must equal what is built.
 
-mod support;
-
+use super::support::{
+    GENERIC, GENERIC_POSITIONAL, exact_network, expression, grid, positional, request, theorem2, theorem3, triples,
+};
 use formwright::compile::Model;
 use formwright::exact::Int;
 use formwright::network::{Layer, LayerKind};
-use support::{
-    GENERIC, GENERIC_POSITIONAL, exact_network, expression, grid, positional, request, theorem2, theorem3, triples,
-};
 
 /// Counts everything by making every layer and block.
 fn check_counts(model: &Model) {

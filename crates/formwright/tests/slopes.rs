@@ -4,20 +4,15 @@
 //! Values come from exact rationals, or from the oracle in 400 binary digits (`support/reference.rs`); `Σ_k G_k (y_k - x_k)` is computed
 //! in exact rationals too.
 
-#[path = "support/expressions.rs"]
-mod expressions;
-#[path = "support/reference.rs"]
-mod reference;
-mod support;
-
-use expressions::{Kind, checked, constructs, cube, exact, point, text};
+use super::support::Random;
+use super::support::expressions::{Kind, checked, constructs, cube, exact, point, text};
+use super::support::reference;
 use formwright::exact::{Int, Rat};
 use formwright::interval::Interval;
 use formwright::interval::dual::{Dual, Order};
 use formwright::network::Sequence;
 use formwright::target::Checked;
 use formwright::target::modulus::Cube;
-use support::Random;
 
 /// A set of rational numbers between two ends, `None` for no end.
 #[derive(Clone, Debug)]

@@ -1,11 +1,9 @@
 //! Sparse attention (Yun et al. 2020b): the contextual mapping and its invariants on every sequence, both executions, sizes, connections, and the target itself.
 
-#[path = "support/patterns.rs"]
-mod patterns;
-mod support;
-
 use std::collections::BTreeSet;
 
+use super::support::patterns::{cases, named, options};
+use super::support::{GENERIC_POSITIONAL, Random, Triple, corners, exact_network, expression, grid, request};
 use formwright::compile::{Model, compile};
 use formwright::construct::yun::context_map;
 use formwright::construct::yun::sparse::Sparse;
@@ -15,8 +13,6 @@ use formwright::exact::{Int, Rat};
 use formwright::network::{Layer, Sequence, dot};
 use formwright::pattern::Pattern;
 use formwright::target::Source;
-use patterns::{cases, named, options};
-use support::{GENERIC_POSITIONAL, Random, Triple, corners, exact_network, expression, grid, request};
 
 fn ids(u: &[Rat], state: &Sequence) -> Vec<Rat> {
     state.iter().map(|token| dot(u, token)).collect()

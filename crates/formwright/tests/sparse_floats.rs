@@ -1,14 +1,9 @@
 //! Sparse attention in floats: exact on the lattice in any order, within what is stated, at a temperature that is enough and not twice what is; and the hub's sums.
 
-#[path = "support/built.rs"]
-mod built;
-#[path = "support/patterns.rs"]
-mod patterns;
-#[path = "support/shuffled.rs"]
-mod shuffled;
-mod support;
-
-use built::{Built, PRECISIONS, exactly};
+use super::support::built::{Built, PRECISIONS, exactly};
+use super::support::patterns::{cases, named, options};
+use super::support::shuffled::{self, Shuffle};
+use super::support::{GENERIC_POSITIONAL, Random, expression, grid, request};
 use formwright::bound::measured::measure;
 use formwright::compile::{Arithmetic, Asked, Model, Request, Tolerance, compile};
 use formwright::construct::yun;
@@ -22,10 +17,7 @@ use formwright::network::{FloatNetwork, Precision, Sequence};
 use formwright::pattern::Connections;
 use formwright::plan::compile_first;
 use formwright::target::Source;
-use patterns::{cases, named, options};
 use rayon::prelude::*;
-use shuffled::Shuffle;
-use support::{GENERIC_POSITIONAL, Random, expression, grid, request};
 
 /// All cases in both formats, where their ids fit.
 fn all() -> Vec<(String, Built)> {

@@ -1,9 +1,8 @@
 //! sum-code and sumformer-discrete, exactly: equal to the target at *every* grid point, duplicates included; 0 outside; layers = closed form.
 
-mod support;
-
 use std::sync::Arc;
 
+use super::support::{GENERIC, GENERIC_POSITIONAL, Random, Triple, expression, extended_corners, grid, triples};
 use formwright::construct::sumcode::{Family, Options, Values, build};
 use formwright::eval::{exact, indexed};
 use formwright::exact::{Int, Rat};
@@ -11,7 +10,6 @@ use formwright::lattice::Grid;
 use formwright::lattice::codes::Code;
 use formwright::network::{Layer, Network, Realisation, Sequence};
 use formwright::target::{Source, Target};
-use support::{GENERIC, GENERIC_POSITIONAL, Random, Triple, expression, extended_corners, grid, triples};
 
 fn options(family: Family, values: Values, code: Option<Code>, positional: bool) -> Options {
     Options { family, code, values, positional, attention: Realisation::Softmax }

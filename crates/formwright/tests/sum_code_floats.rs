@@ -1,12 +1,10 @@
 //! sum-code and sumformer-discrete in floats: at every grid point within the certified rounding, bit by bit the same in any order; exactly 0
 //! outside, from the ramp to where flags overflow; bounded between.
 
-#[path = "support/shuffled.rs"]
-mod shuffled;
-mod support;
-
 use std::sync::Arc;
 
+use super::support::shuffled::{Shuffle, trace};
+use super::support::{GENERIC, GENERIC_POSITIONAL, Random, Triple, expression, grid};
 use formwright::construct::sumcode::{Family, Options, Values};
 use formwright::eval::float::Engine;
 use formwright::exact::Rat;
@@ -14,8 +12,6 @@ use formwright::lattice::Grid;
 use formwright::lower::sum_code::{Outside, SumCodeLowering};
 use formwright::network::{FloatNetwork, Precision, Realisation};
 use formwright::target::{Source, Target};
-use shuffled::{Shuffle, trace};
-use support::{GENERIC, GENERIC_POSITIONAL, Random, Triple, expression, grid};
 
 struct Case {
     grid: Grid,

@@ -1,19 +1,15 @@
 //! The exported sum of codes gives, in a runtime that is not ours, the same numbers at every grid point, and exactly 0 outside of the box.
 
-#[path = "support/onnxruntime.rs"]
-mod onnxruntime;
-mod support;
-
 use std::sync::Arc;
 
+use super::support::onnxruntime::{self, Batch};
+use super::support::{GENERIC, Triple, expression, grid};
 use formwright::construct::sumcode::{Family, Options, Values};
 use formwright::eval::float::Engine;
 use formwright::exact::Rat;
 use formwright::export::onnx;
 use formwright::lower::sum_code::SumCodeLowering;
 use formwright::network::Precision;
-use onnxruntime::Batch;
-use support::{GENERIC, Triple, expression, grid};
 
 #[test]
 fn onnxruntime_gives_the_same_numbers_at_every_grid_point() {

@@ -1,14 +1,12 @@
 //! The Sumformer by itself, as a Transformer, and Lemma 2.9.
 
-mod support;
-
+use super::support::{Random, exact_network, theorem2};
 use formwright::construct::sumformer::transformer::transformer;
 use formwright::eval::exact;
 use formwright::eval::float::Engine;
 use formwright::exact::Rat;
 use formwright::lower::as_it_is;
 use formwright::network::{Affine, Layer, Precision, Sequence, Sumformer, TokenNetwork, equivariant, semi_invariant};
-use support::{Random, exact_network, theorem2};
 
 fn number(random: &mut Random) -> Rat {
     Rat::new(i64::try_from(random.below(33)).expect("small") - 16, 8)

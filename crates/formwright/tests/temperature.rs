@@ -1,10 +1,7 @@
 //! Lemma 9's temperature, measured without rounding: at the derived one softmax loses no more of an id than its share, at half of it more.
 
-#[path = "support/built.rs"]
-mod built;
-mod support;
-
-use built::{Built, PRECISIONS, exactly};
+use super::support::built::{Built, PRECISIONS, exactly};
+use super::support::{Options, Triple, expression};
 use formwright::construct::yun;
 use formwright::eval::reference::Reference;
 use formwright::eval::{exact, indexed};
@@ -14,7 +11,6 @@ use formwright::lower::hardmax_to_softmax::{drift, share};
 use formwright::lower::{Format, Temperature};
 use formwright::network::{Layer, Precision, dot};
 use rayon::prelude::*;
-use support::{Options, Triple, expression};
 
 /// How far ids are from the exact network's after `global`, over all lattice points with distinct columns: between these two.
 fn deviation(built: &Built) -> (Rat, Rat) {

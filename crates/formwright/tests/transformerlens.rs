@@ -1,26 +1,19 @@
 //! What is exported to TransformerLens computes the target: every sequence of tokens, through an independent forward pass in numpy that follows
 //! TransformerLens' documentation (`parity/transformerlens.py`), in the basis of the construction and in rotated ones.
 
-#[path = "support/circuits.rs"]
-mod circuits;
-#[path = "support/meanings.rs"]
-mod meanings;
-#[path = "support/onnxruntime.rs"]
-mod onnxruntime;
-mod support;
-
 use std::fs;
 use std::path::Path;
 
-use circuits::digits;
+use super::support::circuits::digits;
+use super::support::meanings::{Atoms, compare};
+use super::support::onnxruntime;
+use super::support::{Options, expression, request};
 use formwright::artifact;
 use formwright::compile::{Construction, Model, Request, compile};
 use formwright::export::transformerlens::TransformerLens;
 use formwright::lower::{Format, Hidden, Temperature};
 use formwright::network::{Precision, Realisation};
-use meanings::{Atoms, compare};
 use serde_json::Value;
-use support::{Options, expression, request};
 
 fn model(text: &str, tokens: usize, precision: Precision, construction: Construction) -> Model {
     let format = Format { precision, temperature: Temperature::Derived, hidden: Hidden::Literal };

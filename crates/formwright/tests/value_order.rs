@@ -1,15 +1,9 @@
 //! Only decreasing centres survive floating point: Lemma 7's windows in both orders, executed. The table is in
 //! `measurements/value-order.md`.
 
-#[path = "support/built.rs"]
-mod built;
-mod support;
-#[path = "support/value_order.rs"]
-mod value_order;
-
+use super::support::expression;
+use super::support::value_order::{off, table};
 use formwright::network::Precision;
-use support::expression;
-use value_order::{off, table};
 
 #[test]
 fn decreasing_centres_keep_the_stated_rounding_and_the_listed_order_does_not() {

@@ -1,19 +1,16 @@
 //! Exported instances say what is claimed: points of their boxes, through onnxruntime and an independent reader of VNN-LIB (`parity/vnnlib.py`), answer as expected;
 //! and of a network that is a little wrong they do not.
 
-#[path = "support/onnxruntime.rs"]
-mod onnxruntime;
-mod support;
-
 use std::fs;
 
+use super::support::onnxruntime;
+use super::support::{Options, Triple, expression, positional, request};
 use formwright::artifact;
 use formwright::compile::{Arithmetic, Construction, Model, Request, compile};
 use formwright::construct::sumcode::{self, Family};
 use formwright::export::{metadata, onnx, vnnlib};
 use formwright::lower::{Format, Hidden, Temperature};
 use formwright::network::Precision;
-use support::{Options, Triple, expression, positional, request};
 
 fn model(text: &str, triple: Triple, options: Options, construction: Construction, precision: Precision) -> Model {
     let format = Format { precision, temperature: Temperature::Derived, hidden: Hidden::Literal };

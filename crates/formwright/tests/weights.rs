@@ -1,16 +1,12 @@
 //! Float networks survive being written to safetensors bit for bit, and whatever else the bytes or the skeleton may be is refused with
 //! a message that says what and where.
 
-#[path = "support/floats.rs"]
-mod floats;
-mod support;
-
-use floats::{Layers, Shape};
+use super::support::Random;
+use super::support::floats::{self, Layers, Shape};
 use formwright::artifact::tensors::{Skeleton, from_bytes, to_bytes};
 use formwright::error::{ErrorKind, Result};
 use formwright::network::{Coordinate, FeedForwardRun, FloatAffine, FloatNetwork, FloatStage, Precision, Run};
 use serde_json::{Value, json};
-use support::Random;
 
 const FILE: &str = "model.safetensors";
 

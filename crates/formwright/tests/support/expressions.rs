@@ -11,7 +11,7 @@ use formwright::target::expr::{Expr, Function, Node};
 use formwright::target::modulus::Cube;
 use formwright::target::{Checked, Expression};
 
-use crate::support::Random;
+use super::Random;
 
 /// What a random target may contain.
 #[derive(Clone, Copy, Debug)]

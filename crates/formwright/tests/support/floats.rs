@@ -13,7 +13,7 @@ use formwright::network::{
     Run,
 };
 
-use super::support::Random;
+use super::Random;
 
 /// Which random network.
 #[derive(Clone, Copy, Debug)]

@@ -2,6 +2,20 @@
 
 #![allow(dead_code)]
 
+pub mod built;
+pub mod certified;
+pub mod circuits;
+pub mod expressions;
+pub mod floats;
+pub mod learned;
+pub mod meanings;
+pub mod onnxruntime;
+pub mod patterns;
+pub mod rates;
+pub mod reference;
+pub mod shuffled;
+pub mod value_order;
+
 use formwright::compile::{Built, Model, Request, compile};
 pub use formwright::construct::yun::Options;
 use formwright::construct::yun::{AsPrinted, read_stage};

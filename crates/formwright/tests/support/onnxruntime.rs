@@ -73,7 +73,8 @@ pub fn script(name: &str, folder: &Path) -> Result<String, String> {
 
 /// The environment's interpreter.
 pub fn python() -> PathBuf {
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("the target folder");
+    let program = std::env::current_exe().expect("this program");
+    let target = program.ancestors().nth(3).expect("the target folder");
     let venv = target.join("parity-venv");
     let python = venv.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" });
     // One process makes it; others wait.

@@ -11,7 +11,7 @@ use formwright::lower::Format;
 use formwright::network::Precision;
 
 use super::built::{Built, exactly};
-use super::support::{Options, Triple, expression};
+use super::{Options, Triple, expression};
 
 /// Which part of the box an error is measured on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,7 +10,7 @@ use formwright::network::Precision;
 use formwright::target::Source;
 
 use super::built::Built;
-use super::support::{Random, Triple, grid};
+use super::{Random, Triple, grid};
 
 /// The seed of the random tables.
 pub const SEED: u64 = 2020;

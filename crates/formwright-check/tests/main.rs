@@ -1,0 +1,11 @@
+//! The tests of the checker, in one program.
+
+mod connections;
+mod corpus;
+mod executions;
+mod folders;
+mod fuzz;
+mod independence;
+mod readers;
+mod rules;
+mod support;

@@ -1,0 +1,7 @@
+//! The tests of the command line, in one program.
+
+mod attacks;
+mod cli;
+mod lab;
+mod limits;
+mod report;
