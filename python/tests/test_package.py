@@ -247,7 +247,7 @@ SNAPSHOTS = Path(__file__).parents[2] / "crates" / "formwright-cli" / "tests" / 
     ("circuit_everywhere", formwright.Declined, "x", {"construction": "circuit", "domain": "all"}),
 ])  # fmt: skip
 def test_exceptions_have_the_words_of_the_command_line(snapshot, kind, target, options):
-    text = (SNAPSHOTS / f"cli__{snapshot}.snap").read_text().split("---\n", 2)[2]
+    text = (SNAPSHOTS / f"all__cli__{snapshot}.snap").read_text().split("---\n", 2)[2]
     with pytest.raises(kind) as raised:
         formwright.build(target, **options)
     assert f"error: {raised.value}".split() == text.split()
@@ -272,7 +272,7 @@ def test_mixers_are_judged():
     ("contextual_too_many_sequences", formwright.Declined, "attention", {"tokens": 9, "resolution": 8}),
 ])  # fmt: skip
 def test_mixers_that_are_none(snapshot, kind, mixer, options):
-    text = (SNAPSHOTS / f"cli__{snapshot}.snap").read_text().split("---\n", 2)[2]
+    text = (SNAPSHOTS / f"all__cli__{snapshot}.snap").read_text().split("---\n", 2)[2]
     with pytest.raises(kind) as raised:
         formwright.contextual(mixer, **options)
     assert f"error: {raised.value}".split() == text.split()

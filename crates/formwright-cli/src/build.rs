@@ -4,17 +4,19 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Args, ValueEnum};
 use formwright::artifact::{self, Contents};
-use formwright::bound::Norm;
-use formwright::compile::{Asked, Built, Model, Request, compile};
+use formwright::compile::{Asked, Model, Request, compile};
+use formwright::construct::families;
 use formwright::error::{Error, Result};
 use formwright::eval::float::Engine;
 use formwright::eval::indexed;
 use formwright::exact::{Int, Rat};
-use formwright::network::{self, Realisation, Sequence};
+use formwright::network::{self, Sequence};
 use formwright::plan::{Taken, take_first};
-use formwright::words::{kilobytes, short_int, shown, shown_floats, shown_rounded, size_line};
+use formwright::show::{kilobytes, short_int, shown, shown_floats, shown_rounded};
+use formwright::words::size_line;
 
 use serde_json::{Value, json};
 
@@ -55,8 +57,8 @@ pub struct Wish {
     #[arg(allow_hyphen_values = true)]
     target: Option<String>,
     /// The construction. Without it the first row of `plan` is taken; with a grid and no tolerance, or with a table, it is yun.
-    #[arg(long, value_enum)]
-    construction: Option<Construction>,
+    #[arg(long, value_parser = constructions())]
+    construction: Option<String>,
     /// What a circuit's hidden units are traded for; without it, what is smaller.
     #[arg(long, value_enum)]
     trade: Option<Trade>,
@@ -118,7 +120,7 @@ impl Wish {
     /// What was asked for, in words.
     fn asked(&self, resolution: Option<u64>) -> Asked {
         Asked {
-            construction: self.construction.as_ref().map(name),
+            construction: self.construction.clone(),
             trade: self.trade.as_ref().map(name),
             code: self.code.clone(),
             values: self.values.clone(),
@@ -161,18 +163,10 @@ fn name(value: &impl ValueEnum) -> String {
     value.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum Construction {
-    /// Yun et al. 2020, Theorem 2, and with --positional Theorem 3: any continuous function, cell by cell.
-    Yun,
-    /// The target's own expression, gate by gate, certified in the supremum norm.
-    Circuit,
-    /// Ours: one attention layer adds up codes, duplicates included; any continuous function, cell by cell.
-    SumCode,
-    /// Alberti et al. 2023, the discontinuous proof: a Sumformer of latent dimension 1.
-    SumformerDiscrete,
-    /// Alberti et al. 2023: ψ of a token and a sum over all tokens, one attention layer, certified in the supremum norm.
-    Sumformer,
+/// The constructions that the library offers.
+fn constructions() -> PossibleValuesParser {
+    let offered = families().into_iter().filter(|family| family.is_offered());
+    PossibleValuesParser::new(offered.map(|family| PossibleValue::new(family.name()).help(family.summary())))
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -278,33 +272,7 @@ fn choice(taken: &Taken) -> Value {
 /// What was chosen, why, and how to get something else. What is no circuit begins with the reason.
 fn chosen(taken: &Taken) -> String {
     let model = &taken.model;
-    let (chosen, other) = match (&model.built, model.norm()) {
-        (Built::Circuit(circuit), norm) => {
-            let in_sup = norm == Some(Norm::Sup) && !model.target.is_discrete();
-            let literal = if in_sup { "--construction yun --norm l2" } else { "--construction yun" };
-            let trade = circuit.wish.trade.name();
-            let chosen = format!("{} --trade {trade}", circuit.construction());
-            match circuit.wish.attention {
-                Realisation::Softmax => (chosen, format!("{literal} takes the literal theorem")),
-                attention => {
-                    (format!("{chosen} --attention {attention}"), "--attention softmax takes ordinary heads".to_owned())
-                }
-            }
-        }
-        (Built::Lattice(lattice), _) if lattice.options.sparse.is_some() => (
-            format!("yun --attention {}", model.attention()),
-            "--positional takes Theorem 3, where all see all".to_owned(),
-        ),
-        (Built::Lattice(lattice), _) if lattice.options.positional => {
-            ("yun --positional".to_owned(), "--construction yun takes the other theorem".to_owned())
-        }
-        (Built::Lattice(_), _) => {
-            ("yun".to_owned(), "--construction yun --positional takes the other theorem".to_owned())
-        }
-        (Built::SumCode(_) | Built::Learned(_), _) => {
-            (model.construction().to_owned(), "--construction yun takes the literal theorem".to_owned())
-        }
-    };
+    let (chosen, other) = model.built.chosen(model);
     let mut told = format!("{chosen} in {}, the first row of formwright plan; ", model.precision());
     if let Some(other) = &taken.other {
         let (parameters, bytes) = (short_int(&other.parameters), kilobytes(&other.bytes));

@@ -7,7 +7,7 @@ use formwright::bound::norm::upward;
 use formwright::contextual::{Answer as Found, Asked, Definition, Draws, Failure, Pair};
 use formwright::error::Result;
 use formwright::exact::Rat;
-use formwright::words::short;
+use formwright::show::short;
 
 use crate::Answer;
 use crate::build::whole;

@@ -6,7 +6,7 @@ use clap::Args;
 use formwright::artifact;
 use formwright::error::{Error, Result};
 use formwright::pattern::{Assumptions, Chain, Connections, Family, Pattern, Reach};
-use formwright::words::plural;
+use formwright::show::plural;
 use serde_json::{Value, json};
 
 use crate::Answer;
@@ -45,7 +45,7 @@ impl Patterns {
             None => compare(tokens),
             Some(name) => {
                 let name = name.strip_prefix("sparse:").unwrap_or(name);
-                let pattern = artifact::read_pattern(name, tokens)?;
+                let pattern = formwright::pattern::read_pattern(name, tokens)?;
                 if self.tokens.is_some_and(|tokens| tokens != pattern.tokens()) {
                     return Err(Error::input(format!("{name} is for {} tokens, not for {tokens}", pattern.tokens()))
                         .note("try", "leave out --tokens"));

@@ -6,7 +6,8 @@ use clap::Args;
 use formwright::bound::norm::upward;
 use formwright::error::Result;
 use formwright::plan::{Candidate, Cells, LeftOut, Plan as Sketches, Rows, Sketch, sized_up};
-use formwright::words::{best_constant, kilobytes, short_int};
+use formwright::show::{kilobytes, short_int};
+use formwright::words::best_constant;
 
 use crate::Answer;
 use crate::build::Wish;
@@ -159,7 +160,7 @@ fn together(plan: &Sketches, names: &[String]) -> String {
     }
     let mut left: Vec<&str> = names.iter().map(String::as_str).collect();
     let mut told: Vec<String> = Vec::new();
-    for family in ["circuit", "sumformer", "yun", "sum-code", "sumformer-discrete"] {
+    for family in in_the_order_of_turns(plan) {
         let all: Vec<String> =
             plan.candidates.iter().filter(|c| c.way.family() == family).map(Candidate::name).collect();
         let whole = plan.left_out.iter().all(|row| row.way.family() != family);
@@ -170,4 +171,11 @@ fn together(plan: &Sketches, names: &[String]) -> String {
     }
     told.extend(left.into_iter().map(str::to_owned));
     told.join("; ")
+}
+
+/// The families of a plan, as they were looked at.
+fn in_the_order_of_turns(plan: &Sketches) -> Vec<&'static str> {
+    let mut families: Vec<(usize, &'static str)> = plan.turns.clone();
+    families.sort_unstable_by_key(|(turn, _)| *turn);
+    families.into_iter().map(|(_, family)| family).collect()
 }

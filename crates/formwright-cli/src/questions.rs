@@ -6,7 +6,7 @@ use formwright::bound::norm::upward;
 use formwright::error::Result;
 use formwright::exact::Int;
 use formwright::questions::{self, Example, OneNumber, Sharing, Skips, Width};
-use formwright::words::shown;
+use formwright::show::shown;
 use serde_json::{Value, json};
 
 use crate::Answer;

@@ -7,16 +7,16 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 use formwright::artifact;
-use formwright::compile::{Built, Lattice, Model};
+use formwright::compile::Model;
 use formwright::error::{Error, Result};
 use formwright::eval::float::Engine as FloatEngine;
 use formwright::eval::reference::{self, Enclosure};
 use formwright::eval::{exact, indexed};
 use formwright::exact::{Int, Rat};
 use formwright::input::{Sequences, npy};
-use formwright::lattice::has_distinct_columns;
 use formwright::network::{FloatNetwork, Precision, Sequence};
-use formwright::words::{failure, json_floats, plural, short, shown, shown_floats};
+use formwright::show::{json_floats, plural, shown, shown_floats};
+use formwright::words::failure;
 use serde_json::{Value, json};
 
 use crate::build::exact as exact_network;
@@ -415,7 +415,6 @@ fn written(result: io::Result<()>) -> Result<bool> {
 /// Which sequences lie outside of what is claimed, as they come.
 struct Remarks<'m> {
     model: &'m Model,
-    tied: String,
     seen: usize,
     /// The first of them,
     first: Vec<String>,
@@ -425,28 +424,12 @@ struct Remarks<'m> {
 
 impl<'m> Remarks<'m> {
     fn new(model: &'m Model) -> Self {
-        let tied = match model.lattice().map(Lattice::default_value) {
-            Some(Some(value)) => format!("two tokens in one cell, where Theorem 2 gives {}", short(&value)),
-            _ => "two tokens in one cell, where nothing is claimed".to_owned(),
-        };
-        Self { model, tied, seen: 0, first: Vec::new(), count: 0 }
+        Self { model, seen: 0, first: Vec::new(), count: 0 }
     }
 
     fn look_at(&mut self, batch: &[Sequence]) {
         for x in batch {
-            let remark = match (&self.model.built, self.model.grid.cell(x)) {
-                (Built::Circuit(_) | Built::Learned(_), _) if !self.model.is_in_domain(x) => {
-                    Some("outside of the domain, where nothing is claimed")
-                }
-                (Built::Lattice(_) | Built::SumCode(_), None) => Some("outside of the box"),
-                (Built::Lattice(lattice), Some(point))
-                    if !lattice.options.positional && !has_distinct_columns(&point) =>
-                {
-                    Some(self.tied.as_str())
-                }
-                _ => None,
-            };
-            if let Some(remark) = remark {
+            if let Some(remark) = self.model.built.unserved(self.model, x) {
                 if self.count < 3 {
                     self.first.push(format!("note: sequence {}: {remark}", self.seen));
                 }

@@ -5,9 +5,11 @@ use std::time::Duration;
 
 use comfy_table::{Table, presets};
 use formwright::bound::norm::upward;
-use formwright::compile::{Circuit, Model, Proof};
+use formwright::compile::Model;
+use formwright::construct::circuit::built::{Circuit, Proof};
 use formwright::error::Result;
-use formwright::words::{Line, brief, claims, made, normal_form, plural, short_int, title};
+use formwright::show::{brief, plural, short_int};
+use formwright::words::{Line, claims, made, normal_form, title};
 use indicatif::ProgressBar;
 use serde_json::{Value, json};
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use formwright::artifact::{self, Contents};
-use formwright::compile::{Dense, Trained, learned};
+use formwright::construct::sumformer::learned::{Dense, Trained, learned};
 use formwright::network::Precision;
 use formwright::target::Source;
 use serde_json::Value;

@@ -11,7 +11,8 @@ use std::path::Path;
 
 use burn::backend::{Autodiff, Flex};
 use burn::module::Module as _;
-use formwright::compile::{Dense, Model, Trained, learned};
+use formwright::compile::Model;
+use formwright::construct::sumformer::learned::{Dense, Trained, learned};
 use formwright::error::{Error, Result};
 use formwright::eval::float::Engine;
 use formwright::network::{Precision, Realisation};

@@ -4,6 +4,7 @@
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use formwright::compile::{Model, Request, compile};
+use formwright::construct::only;
 use formwright::construct::yun::Options;
 use formwright::eval::{exact, indexed};
 use formwright::target::Source;
@@ -18,9 +19,8 @@ fn model_in(tokens: usize, dims: usize, resolution: u64, positional: bool) -> Mo
         tokens: Some(tokens),
         dims: Some(dims),
         resolution: Some(resolution),
-        options: Options { positional, ..Options::default() },
-        construction: None,
-        trade: None,
+        constructions: only(Options { positional, ..Options::default() }),
+        everywhere: false,
         attention: formwright::network::Realisation::Softmax,
         assume_equivariant: false,
         tolerance: formwright::compile::Tolerance::default(),

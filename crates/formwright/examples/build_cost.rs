@@ -10,9 +10,9 @@
 
 use std::time::Instant;
 
-use formwright::compile::{Arithmetic, Built, Construction, Model, Request, Tolerance, compile};
-use formwright::construct::circuit::Trade;
-use formwright::construct::yun::Options;
+use formwright::compile::{Arithmetic, Model, Request, Tolerance, compile};
+use formwright::construct::circuit::family::Options as Gates;
+use formwright::construct::{all, only, sumformer};
 use formwright::error::Result;
 use formwright::lower::Format;
 use formwright::network::{Precision, Realisation};
@@ -28,12 +28,11 @@ const LONG_ENOUGH: f64 = 0.05;
 fn request(source: Source, tokens: usize) -> Request {
     Request {
         source,
-        construction: None,
+        constructions: all().expect("their usual options"),
         tokens: Some(tokens),
         dims: None,
         resolution: None,
-        options: Options::default(),
-        trade: None,
+        everywhere: false,
         attention: Realisation::Softmax,
         assume_equivariant: false,
         tolerance: Tolerance::default(),
@@ -75,12 +74,15 @@ fn seconds(run: impl Fn() -> Result<Model>) -> (f64, Result<Model>) {
 
 /// What is taken, named: the family alone, and with its trade and precision.
 fn named(request: &Request, model: &Model) -> Option<(Request, Request)> {
-    let Built::Circuit(circuit) = &model.built else { return None };
-    let construction = Some(circuit.basis.map_or(Construction::Circuit, |basis| Construction::Sumformer(Some(basis))));
-    let family = Request { construction, ..request.clone() };
-    let trade: Option<Trade> = Some(circuit.wish.trade);
+    let circuit = model.circuit()?;
+    let with = |gates: Gates| match circuit.basis {
+        Some(basis) => only(sumformer::family::Options { basis: Some(basis), gates }),
+        None => only(gates),
+    };
+    let family = Request { constructions: with(Gates::default()), ..request.clone() };
     let arithmetic = Arithmetic::Float(Format::literal(circuit.wish.precision));
-    Some((family.clone(), Request { trade, arithmetic, ..family }))
+    let row = Request { constructions: with(Gates { trade: Some(circuit.wish.trade) }), arithmetic, ..family.clone() };
+    Some((family, row))
 }
 
 fn main() {
@@ -93,7 +95,7 @@ fn main() {
             let request = request(source, tokens);
             let (build, model) = seconds(|| compile_first(&request));
             let Ok(model) = model else {
-                let circuit = Request { construction: Some(Construction::Circuit), ..request.clone() };
+                let circuit = Request { constructions: only(Gates::default()), ..request.clone() };
                 let (refused, _) = seconds(|| compile(&circuit));
                 println!("{entry:<20}{tokens:>7}{build:>11.5}{refused:>11.5}{:>9}{:>9}  declined", "", "");
                 continue;
@@ -107,7 +109,7 @@ fn main() {
             let taken = format!(
                 "{} --trade {}, {}",
                 model.construction(),
-                row.trade.map_or("", Trade::name),
+                model.circuit().map_or("", |circuit| circuit.wish.trade.name()),
                 model.precision()
             );
             println!(

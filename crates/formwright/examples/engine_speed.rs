@@ -14,10 +14,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use formwright::construct::yun::Options;
+use formwright::construct::yun::lower::Lowering;
 use formwright::eval::float::{Engine, Sequence};
 use formwright::export::onnx;
 use formwright::lattice::Grid;
-use formwright::lower::{Format, Lowering};
+use formwright::lower::Format;
 use formwright::network::Precision;
 use formwright::target::Source;
 use serde_json::{Value, json};

@@ -8,11 +8,11 @@ mod support;
 use std::sync::Arc;
 
 use formwright::bound::resolution::last;
+use formwright::construct::sumcode::lower::{SumCodeLowering, check_fit};
 use formwright::construct::sumcode::{Family, Options, Parts, Values};
 use formwright::eval::float::Engine;
 use formwright::exact::{Int, Rat};
 use formwright::lattice::Grid;
-use formwright::lower::sum_code::{SumCodeLowering, check_fit};
 use formwright::network::Precision;
 use formwright::target::{Source, Target};
 use rayon::prelude::*;

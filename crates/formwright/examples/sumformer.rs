@@ -6,12 +6,15 @@
 mod report;
 
 use std::fs;
+use std::sync::Arc;
 use std::time::Instant;
 
 use formwright::bound::Norm;
 use formwright::compile::{Arithmetic, Construction, Model, Request, Tolerance, compile};
+use formwright::construct::circuit::family::Options as Gates;
+use formwright::construct::only;
 use formwright::construct::sumformer::continuous::Basis;
-use formwright::construct::yun::Options;
+use formwright::construct::sumformer::family::Options;
 use formwright::error::Result;
 use formwright::exact::Rat;
 use formwright::lower::{Format, Hidden, Temperature};
@@ -52,16 +55,15 @@ const OTHERS: &[(Subject, Basis)] = &[
     (("exp(-sum(x)) * x", 6, 1, (1, 20)), Basis::Fit(4)),
 ];
 
-fn build((text, tokens, dims, (above, below)): Subject, construction: Construction) -> Result<Model> {
+fn build((text, tokens, dims, (above, below)): Subject, constructions: Vec<Arc<dyn Construction>>) -> Result<Model> {
     let format = Format { precision: Precision::F64, temperature: Temperature::Derived, hidden: Hidden::Literal };
     compile(&Request {
         source: Source::expression(text, text)?,
-        construction: Some(construction),
+        constructions,
         tokens: Some(tokens),
         dims: Some(dims),
         resolution: None,
-        options: Options::default(),
-        trade: None,
+        everywhere: false,
         assume_equivariant: false,
         tolerance: Tolerance { eps: Some(Rat::new(above, below)), norm: Some(Norm::Sup), lipschitz: None },
         arithmetic: Arithmetic::Float(format),
@@ -90,7 +92,7 @@ fn size(model: &Model) -> Result<Vec<String>> {
 fn row(subject: Subject, basis: Option<Basis>) -> Result<Vec<String>> {
     let (text, tokens, dims, (above, below)) = subject;
     let started = Instant::now();
-    let model = build(subject, Construction::Sumformer(basis))?;
+    let model = build(subject, only(Options { basis, ..Options::default() }))?;
     let seconds = started.elapsed().as_secs_f64();
     let summary = model.summary()?;
     let form = &summary["sumformer"];
@@ -108,7 +110,7 @@ fn row(subject: Subject, basis: Option<Basis>) -> Result<Vec<String>> {
     row.push(form["latent_dimension_of_the_theorem"].as_str().unwrap_or_default().to_owned());
     row.extend(size(&model)?);
     row.push(format!("{seconds:.1}"));
-    let circuit = build(subject, Construction::Circuit).and_then(|circuit| size(&circuit));
+    let circuit = build(subject, only(Gates::default())).and_then(|circuit| size(&circuit));
     row.push(circuit.map_or_else(
         |error| format!("declined: {}", error.headline()),
         |size| format!("{} attention, {} parameters", size[1], size[4]),

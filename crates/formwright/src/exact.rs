@@ -20,6 +20,9 @@ use dashu_int::{IBig, UBig};
 use dashu_ratio::RBig;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+/// A sequence, `[token][coordinate]`.
+pub type Sequence = Vec<Vec<Rat>>;
+
 /// The longest text of a number and the largest decimal exponent that are read: larger ones would cost memory, not meaning.
 pub const MAX_DIGITS: usize = 400_000;
 

@@ -20,13 +20,14 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use crate::construct::yun::context::{GlobalShift, selective_shift};
+use crate::construct::yun::lower::Lowering;
 use crate::construct::yun::{self, Options};
 use crate::error::{Error, Result};
 use crate::eval::{exact, indexed};
 use crate::exact::{Int, Rat};
 use crate::lattice::Grid;
 use crate::lattice::codes::Code;
-use crate::lower::{Format, Hidden, Lowering, Temperature};
+use crate::lower::{Format, Hidden, Temperature};
 use crate::network::{Generator as _, Layer, Network, Precision, Sequence};
 use crate::target::{Source, Target};
 

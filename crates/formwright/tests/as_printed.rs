@@ -2,7 +2,7 @@
 
 use super::support;
 use super::support::{as_printed, exact_network, expression, grid, request};
-use formwright::compile::{Built, Model, compile};
+use formwright::compile::{Model, compile};
 use formwright::construct::yun::AsPrinted;
 use formwright::construct::yun::context::interval;
 use formwright::eval::{exact, indexed};
@@ -54,8 +54,7 @@ fn lemma7_as_listed_overwrites_a_value_and_the_repair_does_not() {
     // The order alone does not repair it: 0 ↦ 7, 1/2 ↦ 13 fails in decreasing order, unless the values are scaled.
     let source = two_values("7", "13");
     let mut unscaled = repaired(source.clone());
-    let Built::Lattice(lattice) = &mut unscaled.built else { panic!("not a model by cells") };
-    lattice.network.stages.retain(|stage| stage.name != "rescale");
+    support::cells_of(&mut unscaled).network.stages.retain(|stage| stage.name != "rescale");
     support::edit(&mut unscaled, "values", |parameters| parameters["exponent"] = 0.into());
     assert_eq!(run(&unscaled, &x), rats(&["7", "7"]));
     assert_eq!(run(&repaired(source), &x), rats(&["7", "13"]));

@@ -3,7 +3,7 @@
 // Some bounds are exactly 0, and must be.
 #![expect(clippy::float_cmp, reason = "0 is 0")]
 
-use super::support::{ON_THE_UNIT_BOX, Random, Triple, built_in, exact_network, expression, grid};
+use super::support::{ON_THE_UNIT_BOX, Random, Triple, built_in, exact_network, expression, grid, only};
 use formwright::bound::piecewise::{MOST_CELLS, Question, bound};
 use formwright::bound::resolution::{Found, smallest};
 use formwright::bound::{Budget, Method, Norm};
@@ -110,9 +110,8 @@ fn measured_errors_stay_below_certified_ones() {
                     tokens: Some(2),
                     dims: Some(1),
                     resolution: Some(6),
-                    options: Options { positional, ..Options::default() },
-                    construction: None,
-                    trade: None,
+                    constructions: only(Options { positional, ..Options::default() }),
+                    everywhere: false,
                     attention: Realisation::Softmax,
                     assume_equivariant: false,
                     tolerance: Tolerance { eps: None, norm: Some(norm(norm_name)), lipschitz: None },

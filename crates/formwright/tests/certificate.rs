@@ -2,10 +2,10 @@
 
 use std::fs;
 
-use super::support::{Options, as_printed, expression, positional, request};
+use super::support::{Options, as_printed, cells_of, circuits, expression, only, positional, request, sumformers};
 use formwright::artifact::{self, Contents, sha256};
 use formwright::bound::Norm;
-use formwright::compile::{Arithmetic, Built, Construction, Model, Request, Tolerance, compile};
+use formwright::compile::{Arithmetic, Model, Request, Tolerance, compile};
 use formwright::construct::sumcode::{self, Family, Values};
 use formwright::construct::sumformer::continuous::Basis;
 use formwright::construct::yun::AsPrinted;
@@ -19,27 +19,23 @@ const INTEGERS: &str = "sum(x) + x on integers 0..4";
 
 fn lattice(text: &str, options: Options, precision: Precision) -> Request {
     let request = request(expression(text), (2, 1, 4), options);
-    Request {
-        construction: Some(Construction::Yun),
-        arithmetic: Arithmetic::Float(Format::literal(precision)),
-        ..request
-    }
+    Request { arithmetic: Arithmetic::Float(Format::literal(precision)), ..request }
 }
 
 fn sums(text: &str, family: Family, values: Values) -> Request {
     let options = sumcode::Options { values, ..sumcode::Options::of(family) };
     let request = lattice(text, Options::default(), Precision::F64);
-    Request { construction: Some(Construction::SumCode(options)), ..request }
+    Request { constructions: only(options), ..request }
 }
 
 fn circuit(text: &str, attention: &str) -> Request {
     let request = lattice(text, Options::default(), Precision::F64);
     let attention = attention.parse().expect("a kind of attention");
-    Request { construction: Some(Construction::Circuit), resolution: None, attention, ..request }
+    Request { constructions: circuits(), resolution: None, attention, ..request }
 }
 
 fn sumformer(text: &str, basis: Option<Basis>) -> Request {
-    Request { construction: Some(Construction::Sumformer(basis)), ..circuit(text, "softmax") }
+    Request { constructions: sumformers(basis), ..circuit(text, "softmax") }
 }
 
 fn in_norm(norm: &str, request: Request) -> Request {
@@ -212,7 +208,7 @@ fn masks_and_lengths_are_those_of_the_network() {
 fn connections_are_those_of_the_network() {
     let mut model = compile(&lattice(BOX, positional(), Precision::F64)).expect("a model");
     let layer = |keys: [&[usize]; 2]| Connections::new(keys.map(<[usize]>::to_vec).to_vec()).expect("connections");
-    let Built::Lattice(lattice) = &mut model.built else { panic!("no lattice") };
+    let lattice = cells_of(&mut model);
     let lowered = lattice.lowered.as_mut().expect("floats");
     for run in lowered.network.runs.iter_mut().filter_map(|run| run.attention.as_mut()) {
         run.connections = vec![layer([&[1, 0], &[1]]), layer([&[0], &[0, 1]])];

@@ -1,28 +1,28 @@
 //! Circuits as models: what is planned is what is built, written, read back, run and claimed.
 
 use super::support::expression;
+use super::support::{circuits, every, only};
 use formwright::artifact;
 use formwright::bound::Norm;
-use formwright::compile::{Arithmetic, Construction, Model, Request, Tolerance, compile};
+use formwright::compile::{Arithmetic, Asked, Model, Request, Tolerance, compile};
 use formwright::construct::circuit::Trade;
-use formwright::construct::yun::Options;
+use formwright::construct::circuit::family::{Options as Gates, Row};
 use formwright::error::ErrorKind;
 use formwright::eval::float::Engine;
 use formwright::exact::Rat;
 use formwright::lower::Format;
 use formwright::network::{Precision, Realisation};
-use formwright::plan::{Way, compile_first, plan};
+use formwright::plan::{compile_first, plan};
 use formwright::target::{Source, catalogue};
 
 fn request(source: Source, tokens: usize, norm: Option<Norm>) -> Request {
     Request {
         source,
-        construction: None,
+        constructions: every(),
         tokens: Some(tokens),
         dims: None,
         resolution: None,
-        options: Options::default(),
-        trade: None,
+        everywhere: false,
         attention: Realisation::Softmax,
         assume_equivariant: false,
         tolerance: Tolerance { eps: None, norm, lipschitz: None },
@@ -48,7 +48,7 @@ fn bound(model: &Model) -> f64 {
 fn what_is_found_stays_below_what_is_certified() {
     for model in models() {
         let name = &model.target.name;
-        assert_eq!((model.construction(), model.norm()), ("circuit", Some(Norm::Sup)), "{name}");
+        assert_eq!((model.family(), model.norm()), ("circuit", Some(Norm::Sup)), "{name}");
         let (bound, measured) = (bound(&model), model.measured().expect("a run").expect("floats"));
         assert!(measured.value <= bound && bound <= 0.01, "{name}: {measured:?} {bound}");
         assert!(measured.confidence.is_none() && measured.points >= 32, "{name}: {measured:?}");
@@ -81,7 +81,7 @@ fn a_circuit_takes_a_single_token() {
                 continue;
             }
         };
-        assert_eq!((model.construction(), model.lengths()), ("circuit", (1, 1)), "{name}");
+        assert_eq!((model.family(), model.lengths()), ("circuit", (1, 1)), "{name}");
         let engine = Engine::new(model.float().expect("floats")).expect("an engine");
         let (low, high, dims) = (model.grid.low(), model.grid.high(), model.grid.dims());
         for part in 0..=8 {
@@ -130,19 +130,19 @@ fn a_folder_gives_back_the_network_and_the_claim() {
 fn the_first_row_is_built_and_every_row_is_what_it_says() {
     for (text, norm) in [("x * max(x)", "sup"), ("x * max(x)", "l2"), ("exp(x) - mean(x)^2", "lp:3/2")] {
         // Lattices are slow to size up, and in the supremum norm not to be had.
-        let construction = (norm != "sup").then_some(Construction::Circuit);
+        let constructions = if norm == "sup" { every() } else { circuits() };
         let request = request(expression(text), 2, Some(norm.parse().expect("a norm")));
-        let request = Request { construction, ..request };
+        let request = Request { constructions, ..request };
         let plan = plan(&request).expect("a plan");
         assert_eq!(plan.eps, Some(Rat::new(1, 100)), "the default");
-        let rows = plan.candidates.iter().filter(|candidate| matches!(candidate.way, Way::Circuit { .. }));
+        let rows = plan.candidates.iter().filter(|candidate| candidate.way.family() == "circuit");
         assert_eq!(rows.clone().count(), 4, "two formats, two trades");
         for row in rows {
-            let Way::Circuit { precision: Some(precision), trade, .. } = row.way else { panic!("a circuit in floats") };
+            let &Row { precision, trade, .. } = row.way.of().expect("a circuit");
+            let precision = precision.expect("floats");
             let sketch = row.outcome.as_ref().expect("a circuit");
             let model = compile(&Request {
-                construction: Some(Construction::Circuit),
-                trade,
+                constructions: only(Gates { trade }),
                 attention: Realisation::Softmax,
                 arithmetic: Arithmetic::Float(Format::literal(precision)),
                 ..request.clone()
@@ -172,12 +172,10 @@ fn integrals_are_over_one_length_and_suprema_over_many() {
 
 #[test]
 fn what_only_lattices_have_is_refused_with_a_reason() {
-    let base = Request { construction: Some(Construction::Circuit), ..request(expression("x"), 2, None) };
-    let options = |everywhere, as_printed| Options { as_printed, everywhere, ..Options::default() };
+    let base = Request { constructions: circuits(), ..request(expression("x"), 2, None) };
     let refused = [
         Request { resolution: Some(4), ..base.clone() },
-        Request { options: options(true, Vec::new()), ..base.clone() },
-        Request { options: options(false, vec!["flag-sign".parse().expect("a step")]), ..base.clone() },
+        Request { everywhere: true, ..base.clone() },
         Request { arithmetic: Arithmetic::Exact, ..base.clone() },
         Request { tolerance: Tolerance { lipschitz: Some(Rat::ONE), ..Tolerance::default() }, ..base.clone() },
     ];
@@ -188,7 +186,17 @@ fn what_only_lattices_have_is_refused_with_a_reason() {
         let plan = plan(&request).expect("a plan");
         assert!(plan.chosen().is_none() && plan.candidates.iter().all(|row| row.outcome.is_err()));
     }
+    let printed = Asked {
+        construction: Some("circuit".to_owned()),
+        as_printed: vec!["flag-sign".to_owned()],
+        ..Asked::default()
+    };
+    let error = printed.request(expression("x")).expect_err("no circuit");
+    assert_eq!(error.kind(), ErrorKind::Declined);
     // Where there is no product and no square, nothing can be made deep.
-    let deep = |text: &str| compile(&Request { source: expression(text), trade: Some(Trade::Depth), ..base.clone() });
+    let deep = |text: &str| {
+        let constructions = only(Gates { trade: Some(Trade::Depth) });
+        compile(&Request { source: expression(text), constructions, ..base.clone() })
+    };
     assert!(deep("x * mean(x)").is_ok() && deep("x").is_err());
 }

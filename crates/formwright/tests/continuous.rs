@@ -1,13 +1,15 @@
 //! Continuous Sumformers: one attention layer, certified in the supremum norm, and measured below what is certified.
 
+use super::support::only;
 use formwright::bound::Norm;
-use formwright::compile::{Arithmetic, Construction, Model, Request, Tolerance, compile};
+use formwright::compile::{Arithmetic, Model, Request, Tolerance, compile};
 use formwright::construct::circuit::Trade;
+use formwright::construct::circuit::family::Options as Gates;
 use formwright::construct::sumformer::continuous::Basis;
+use formwright::construct::sumformer::family::Options;
 use formwright::construct::sumformer::fit::{Fit, distance};
 use formwright::construct::sumformer::hats::Hats;
 use formwright::construct::sumformer::polynomial::expand;
-use formwright::construct::yun::Options;
 use formwright::error::Result;
 use formwright::exact::{Int, Rat};
 use formwright::lower::{Format, Hidden, Temperature};
@@ -28,12 +30,11 @@ fn sumformer(
     let format = Format { precision: Precision::F64, temperature: Temperature::Derived, hidden: Hidden::Literal };
     compile(&Request {
         source: Source::expression(text, text)?,
-        construction: Some(Construction::Sumformer(basis)),
+        constructions: only(Options { basis, gates: Gates { trade: Some(trade) } }),
         tokens: Some(tokens),
         dims: Some(dims),
         resolution: None,
-        options: Options::default(),
-        trade: Some(trade),
+        everywhere: false,
         assume_equivariant: false,
         tolerance: Tolerance { eps: Some(eps), norm: Some(Norm::Sup), lipschitz: None },
         arithmetic: Arithmetic::Float(format),

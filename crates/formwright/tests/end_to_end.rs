@@ -2,8 +2,8 @@
 
 use super::support;
 use super::support::{
-    GENERIC, GENERIC_POSITIONAL, ON_THE_UNIT_BOX, Random, Triple, built_in, exact_network, grid, positional, request,
-    theorem2, theorem3,
+    GENERIC, GENERIC_POSITIONAL, ON_THE_UNIT_BOX, Random, Triple, built_in, exact_network, grid, only, positional,
+    request, theorem2, theorem3,
 };
 use formwright::compile::{Model, compile};
 use formwright::construct::yun::Options;
@@ -110,9 +110,8 @@ fn other_boxes_and_integer_domains_are_moved_by_the_embedding() {
         tokens: Some(3),
         dims: None,
         resolution: None,
-        options: positional(),
-        construction: None,
-        trade: None,
+        constructions: only(positional()),
+        everywhere: false,
         attention: Realisation::Softmax,
         assume_equivariant: false,
         tolerance: formwright::compile::Tolerance::default(),

@@ -5,9 +5,9 @@
 use super::support::circuits::{Subject, programs};
 use super::support::floats::{self, Execution, Layers, Plain, Shape, State, by_engine, contained, width};
 use super::support::shuffled::{self, Shuffle};
-use super::support::{GENERIC, GENERIC_POSITIONAL, Options, Random, expression, positional, request};
+use super::support::{GENERIC, GENERIC_POSITIONAL, Options, Random, expression, only, positional, request};
 use formwright::bound::ascent::starts;
-use formwright::compile::{Arithmetic, Construction, Model, Request, compile};
+use formwright::compile::{Arithmetic, Model, Request, compile};
 use formwright::construct::circuit::{Compiled, Trade};
 use formwright::construct::sumcode::{self, Family};
 use formwright::eval::enclosure::{Enclosure, Executions};
@@ -125,7 +125,7 @@ fn on_a_lattice_all_executions_are_one() {
         let fine = if precision == Precision::F64 { 8 } else { 4 };
         let of = |text: &str, triple, options| request(expression(text), triple, options);
         let coded = |family: Family| Request {
-            construction: Some(Construction::SumCode(sumcode::Options::of(family))),
+            constructions: only(sumcode::Options::of(family)),
             ..of("x * mean(x)", (2, 1, fine), Options::default())
         };
         let asked = [

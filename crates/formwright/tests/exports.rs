@@ -10,10 +10,14 @@ use super::support::floats::{by_engine, by_name, contained, width};
 use super::support::learned::centring;
 use super::support::onnxruntime::{self, Batch};
 use super::support::patterns::{named, options as sparse};
-use super::support::{GENERIC, GENERIC_POSITIONAL, Options, Random, Triple, expression, positional, request};
+use super::support::{
+    Constructions, GENERIC, GENERIC_POSITIONAL, Options, Random, Triple, circuits, expression, only, positional,
+    request, sumformers,
+};
 use formwright::artifact::{Contents, sha256};
-use formwright::compile::{Arithmetic, Built, Construction, Model, Request, compile, learned};
+use formwright::compile::{Arithmetic, Model, Request, compile};
 use formwright::construct::sumcode::{self, Family};
+use formwright::construct::sumformer::learned::learned;
 use formwright::eval::enclosure::Executions;
 use formwright::exact::Rat;
 use formwright::export::{metadata, onnx};
@@ -48,12 +52,12 @@ impl Example {
 
     fn of(model: Model) -> Self {
         let name = format!("{} {} {}", model.construction(), model.attention(), model.precision());
-        let bound = match &model.built {
-            Built::Lattice(lattice) => lattice.lowered.as_ref().map(|lowered| lowered.lowering.losses.rounding),
-            Built::SumCode(coded) => coded.lowered.as_ref().map(|lowered| lowered.lowering.losses.rounding),
-            Built::Circuit(_) => model.stated().expect("a claim").map(|stated| stated.bound),
+        let stated = || model.stated().expect("a claim").map(|stated| stated.bound);
+        let bound = match model.learned() {
             // It computes its target, but for rounding.
-            Built::Learned(learned) => Some(learned.rounding),
+            Some(learned) => Some(learned.rounding),
+            None if model.has_cells() => model.built.rounding(),
+            None => stated(),
         };
         let bound = bound.unwrap_or_else(|| panic!("{name}: nothing is stated"));
         let inputs = points(&model);
@@ -80,9 +84,9 @@ fn points(model: &Model) -> Batch {
 fn examples(precision: Precision) -> Vec<Example> {
     let wide = precision == Precision::F64;
     let of = |text: &str, triple: Triple, options: Options| request(expression(text), triple, options);
-    let circuit = |text: &str, tokens: usize, construction: Construction, attention: Realisation| Request {
+    let circuit = |text: &str, tokens: usize, constructions: Constructions, attention: Realisation| Request {
         resolution: None,
-        construction: Some(construction),
+        constructions,
         attention,
         ..of(text, (tokens, 1, 2), Options::default())
     };
@@ -90,21 +94,21 @@ fn examples(precision: Precision) -> Vec<Example> {
         of(GENERIC, (2, 1, 8), Options::default()),
         of("x * mean(x)", (3, 1, if wide { 8 } else { 4 }), Options::default()),
         of(GENERIC_POSITIONAL, (2, 1, if wide { 16 } else { 4 }), positional()),
-        circuit("sort(x) on integers 0..4", 5, Construction::Circuit, Realisation::Softmax),
-        circuit("max(x) * mean(x, j <= i)", 4, Construction::Circuit, Realisation::Softmax),
+        circuit("sort(x) on integers 0..4", 5, circuits(), Realisation::Softmax),
+        circuit("max(x) * mean(x, j <= i)", 4, circuits(), Realisation::Softmax),
     ];
     let (name, triple) = if wide { ("strided:2", (4, 1, 3)) } else { ("window:1", (3, 1, 2)) };
     asked.push(of(GENERIC_POSITIONAL, triple, sparse(named(name, triple.0))));
     for kind in ["softmax", "average", "linformer:2", "performer:4", "sparse:hub"] {
         let attention: Realisation = kind.parse().expect("a kind");
-        asked.push(circuit("x * mean(x)", 4, Construction::Circuit, attention));
-        asked.push(circuit("var(x) * x", 3, Construction::Sumformer(None), attention));
+        asked.push(circuit("x * mean(x)", 4, circuits(), attention));
+        asked.push(circuit("var(x) * x", 3, sumformers(None), attention));
         for family in [Family::SumCode, Family::Sumformer] {
             let options = sumcode::Options { attention, ..sumcode::Options::of(family) };
             let fits = if wide { 8 } else { 4 };
             let triple = (2, 1, fits);
             asked.push(Request {
-                construction: Some(Construction::SumCode(options)),
+                constructions: only(options),
                 attention,
                 ..of("x * mean(x)", triple, Options::default())
             });

@@ -1,17 +1,18 @@
 //! Where formats end: boxes far away, huge values, sums that a block cannot hold. What is not proved is declined, not claimed.
 
-use super::support::expression;
 use super::support::shuffled::{self, Shuffle};
-use formwright::compile::{Arithmetic, Construction, Model, Request, Tolerance, compile};
+use super::support::{expression, only};
+use formwright::compile::{Arithmetic, Model, Request, Tolerance, compile};
 use formwright::construct::sumcode::{Family, Options as SumCode};
 use formwright::construct::yun::Options;
+use formwright::construct::yun::family::Row;
 use formwright::error::{Error, ErrorKind};
 use formwright::eval::float::Engine;
 use formwright::eval::{exact, indexed};
 use formwright::exact::Rat;
 use formwright::lower::{Format, Hidden, Temperature};
 use formwright::network::{Precision, Realisation};
-use formwright::plan::{Way, plan};
+use formwright::plan::plan;
 
 fn request(text: &str, resolution: u64, precision: Precision, hidden: Hidden, options: Options) -> Request {
     Request {
@@ -19,9 +20,8 @@ fn request(text: &str, resolution: u64, precision: Precision, hidden: Hidden, op
         tokens: Some(2),
         dims: Some(1),
         resolution: Some(resolution),
-        options,
-        construction: None,
-        trade: None,
+        constructions: only(options),
+        everywhere: false,
         attention: Realisation::Softmax,
         assume_equivariant: false,
         tolerance: Tolerance { eps: None, norm: Some("l1".parse().expect("a norm")), lipschitz: None },
@@ -153,11 +153,10 @@ fn packed_blocks_whose_sums_are_coarser_than_ids_are_declined() {
 fn a_plan_does_not_offer_what_build_declines() {
     let options = Options::default();
     let request = request("x", 12, Precision::F32, Hidden::Literal, options);
-    let request = Request { construction: Some(Construction::Yun), ..request };
     assert!(compile(&request).is_err());
     let plan = plan(&request).expect("a plan");
     assert!(
-        plan.chosen().is_none_or(|chosen| matches!(chosen.way, Way::Yun { positional: true, .. })),
+        plan.chosen().is_none_or(|chosen| chosen.way.of::<Row>().is_some_and(|row| row.options.positional)),
         "{:?}",
         plan.chosen()
     );
@@ -187,13 +186,12 @@ fn exact_networks_are_zero_outside_by_any_distance() {
     let huge = Rat::from(10).pow(400);
     let inside = [Rat::ZERO, Rat::new(1, 3), Rat::ONE - tiny.clone()];
     let outside = [-tiny.clone(), Rat::ONE, Rat::ONE + tiny, huge.clone(), -huge, Rat::new(-1, 2)];
-    for construction in [
-        Construction::Yun,
-        Construction::SumCode(SumCode::of(Family::SumCode)),
-        Construction::SumCode(SumCode::of(Family::Sumformer)),
-    ] {
+    for constructions in
+        [only(Options::default()), only(SumCode::of(Family::SumCode)), only(SumCode::of(Family::Sumformer))]
+    {
+        let construction = constructions[0].name();
         let request = request("x * mean(x) + 1", 3, Precision::F32, Hidden::Literal, Options::default());
-        let model = compile(&Request { construction: Some(construction), arithmetic: Arithmetic::Exact, ..request });
+        let model = compile(&Request { constructions, arithmetic: Arithmetic::Exact, ..request });
         let model = model.expect("an exact network");
         let network = model.exact().expect("an exact network");
         let mut zeros = 0;
@@ -203,7 +201,7 @@ fn exact_networks_are_zero_outside_by_any_distance() {
                     let x = x.map(|x| vec![x.clone()]).to_vec();
                     for y in [indexed::run(network, &x), exact::run(network, &x)] {
                         let y = y.expect("an output");
-                        assert!(y.iter().flatten().all(Rat::is_zero), "{construction:?}: {x:?} ↦ {y:?}");
+                        assert!(y.iter().flatten().all(Rat::is_zero), "{construction}: {x:?} ↦ {y:?}");
                         zeros += 1;
                     }
                 }

@@ -7,6 +7,7 @@ use super::support::onnxruntime;
 use super::support::shuffled::{self, Shuffle};
 use formwright::construct::yun::Options;
 use formwright::construct::yun::context::interval;
+use formwright::construct::yun::lower::Lowering;
 use formwright::error::{Error, ErrorKind};
 use formwright::eval::enclosure::Executions;
 use formwright::eval::float::Engine;
@@ -15,7 +16,7 @@ use formwright::eval::{exact, indexed};
 use formwright::exact::Rat;
 use formwright::export::onnx;
 use formwright::lattice::{Extended, Grid, has_distinct_columns};
-use formwright::lower::{Format, Lowering};
+use formwright::lower::Format;
 use formwright::network::{FloatNetwork, Network, Precision};
 use formwright::target::Source;
 
@@ -411,9 +412,9 @@ fn a_guarded_network_is_the_same_in_the_box() {
         for triple in [(2, 1, 2), (2, 1, 4), (3, 1, 3), (2, 2, 2)] {
             let case = case(triple, precision, true);
             assert_eq!(
-                formwright::lower::literal_size(&case.exact),
+                formwright::construct::yun::lower::literal_size(&case.exact),
                 formwright::network::Size {
-                    nonzeros: formwright::lower::literal_size(&case.exact).nonzeros,
+                    nonzeros: formwright::construct::yun::lower::literal_size(&case.exact).nonzeros,
                     ..case.network.size()
                 }
             );

@@ -1,6 +1,7 @@
 //! Targets whose values are not rational: float networks store numbers near them, exact networks are declined.
 
 use super::support::expression;
+use super::support::only;
 use formwright::compile::{Arithmetic, Request, Tolerance, compile};
 use formwright::construct::yun::Options;
 use formwright::error::ErrorKind;
@@ -15,9 +16,8 @@ fn request(text: &str, positional: bool, eps: Option<Rat>, resolution: Option<u6
         tokens: Some(2),
         dims: Some(1),
         resolution,
-        options: Options { positional, ..Options::default() },
-        construction: None,
-        trade: None,
+        constructions: only(Options { positional, ..Options::default() }),
+        everywhere: false,
         attention: Realisation::Softmax,
         assume_equivariant: false,
         tolerance: Tolerance { eps, norm: Some("l1".parse().expect("a norm")), lipschitz: None },

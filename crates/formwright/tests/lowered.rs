@@ -4,13 +4,14 @@
 use super::support::built::{Built, PRECISIONS, exactly};
 use super::support::shuffled::{self, Shuffle};
 use super::support::{GENERIC_POSITIONAL, Options, Random, Triple, expression, positional};
+use formwright::construct::yun::lower::literal_size;
 use formwright::error::Error;
 use formwright::eval::float::Engine;
 use formwright::eval::indexed;
 use formwright::eval::reference::{Reference, distance};
 use formwright::exact::Rat;
 use formwright::lattice::has_distinct_columns;
-use formwright::lower::{Format, literal_size};
+use formwright::lower::Format;
 use formwright::network::Precision;
 use rayon::prelude::*;
 

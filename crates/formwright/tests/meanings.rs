@@ -3,9 +3,9 @@
 use super::support::circuits::{Subject, programs};
 use super::support::expressions::random_program;
 use super::support::meanings::{Atoms, compare, sequence};
-use super::support::{Options, expression, request};
+use super::support::{Options, circuits, expression, only, request};
 use formwright::artifact;
-use formwright::compile::{Arithmetic, Construction, Request, compile};
+use formwright::compile::{Arithmetic, Request, compile};
 use formwright::construct::circuit::{Compiled, Trade};
 use formwright::construct::sumcode::{self, Family};
 use formwright::eval::float::Engine;
@@ -170,7 +170,7 @@ fn false_meanings_are_noticed() {
 #[test]
 fn all_files_say_the_same() {
     let asked = Request {
-        construction: Some(Construction::Circuit),
+        constructions: circuits(),
         resolution: None,
         arithmetic: Arithmetic::Float(Format::literal(Precision::F32)),
         ..request(expression("sort(x) on integers 0..4"), (5, 1, 2), Options::default())
@@ -217,13 +217,11 @@ fn the_words_of_lattices_have_the_right_numbers() {
     let body = "x * mean(x) + x / 3";
     for (low, high) in [("0", "1"), ("-1", "1"), ("-1/3", "5/3")] {
         let text = format!("{body} on [{low}, {high}]");
-        let sums = |family| Construction::SumCode(sumcode::Options::of(family));
-        for construction in [Construction::Yun, sums(Family::SumCode), sums(Family::Sumformer)] {
-            let asked = Request {
-                construction: Some(construction),
-                ..request(expression(&text), (2, 1, 3), Options::default())
-            };
-            let model = compile(&asked).unwrap_or_else(|error| panic!("{construction:?}, {text}: {error}"));
+        let sums = |family| only(sumcode::Options::of(family));
+        for constructions in [only(Options::default()), sums(Family::SumCode), sums(Family::Sumformer)] {
+            let construction = constructions[0].name();
+            let asked = Request { constructions, ..request(expression(&text), (2, 1, 3), Options::default()) };
+            let model = compile(&asked).unwrap_or_else(|error| panic!("{construction}, {text}: {error}"));
             let network = model.exact().expect("an exact network");
             let (low, high): (Rat, Rat) = (low.parse().expect("a number"), high.parse().expect("a number"));
             let side = (&high - &low) / Rat::from(3);
@@ -235,15 +233,11 @@ fn the_words_of_lattices_have_the_right_numbers() {
             let (cells, rest) = cells.split_once(", the token's coordinate 0 in cells").expect("cells");
             let shown =
                 |state: &[Vec<Rat>]| -> Vec<Vec<Rat>> { state.iter().map(|token| vec![token[0].clone()]).collect() };
-            assert_eq!(of(&format!("[{cells}]"), &x), shown(&trace[0].1), "{construction:?}, {text}: {words}");
+            assert_eq!(of(&format!("[{cells}]"), &x), shown(&trace[0].1), "{construction}, {text}: {words}");
             if let Some((_, value)) = rest.split_once("then its cell, then ") {
                 let (value, _) = value.split_once(" for its value f").expect("a value");
                 let value = format!("let f = {body}; [{value}]");
-                assert_eq!(
-                    of(&value, &x),
-                    shown(&trace.last().expect("a stage").1),
-                    "{construction:?}, {text}: {words}"
-                );
+                assert_eq!(of(&value, &x), shown(&trace.last().expect("a stage").1), "{construction}, {text}: {words}");
             }
         }
     }

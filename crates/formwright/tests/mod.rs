@@ -1,6 +1,7 @@
 //! The tests of the library. They are part of its own test program, so that they see what is private to the crate.
 
 mod agreement;
+mod architecture;
 mod as_printed;
 mod bounds;
 mod catalogue;

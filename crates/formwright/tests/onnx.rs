@@ -17,12 +17,13 @@ use super::support;
 use super::support::floats::{self, Layers, Plain, Shape, by_name, inside, judge, judge_parts};
 use super::support::onnxruntime::{self, Batch};
 use super::support::{Options, Random};
+use formwright::construct::yun::lower::{Losses, Lowering};
 use formwright::eval::enclosure::Executions;
 use formwright::eval::float::Engine;
 use formwright::exact::Rat;
 use formwright::export::onnx;
 use formwright::lattice::{Grid, has_distinct_columns};
-use formwright::lower::{Format, Hidden, Losses, Lowering, Temperature};
+use formwright::lower::{Format, Hidden, Temperature};
 use formwright::network::{FloatNetwork, Precision};
 use formwright::target::Source;
 

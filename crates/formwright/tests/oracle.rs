@@ -1,6 +1,7 @@
 //! Both executions against an outside implementation: `oracle/yun_oracle.py` (Python, fractions, literal weights) wrote
 //! `oracle/expected.json`; every state after every stage must be the same number.
 
+use super::support::only;
 use formwright::compile::{Model, Request, compile};
 use formwright::construct::yun::Options;
 use formwright::eval::{exact, indexed};
@@ -27,9 +28,8 @@ fn model(case: &Value) -> Model {
         tokens: Some(size("tokens")),
         dims: Some(size("dims")),
         resolution: Some(number("resolution")),
-        options: Options { positional: number("theorem") == 3, as_printed, ..Options::default() },
-        construction: None,
-        trade: None,
+        constructions: only(Options { positional: number("theorem") == 3, as_printed, ..Options::default() }),
+        everywhere: false,
         attention: Realisation::Softmax,
         assume_equivariant: false,
         tolerance: formwright::compile::Tolerance::default(),

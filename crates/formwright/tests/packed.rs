@@ -5,10 +5,11 @@ use std::sync::Arc;
 use super::support::shuffled::{self, Shuffle};
 use formwright::artifact::tensors::{self, Skeleton};
 use formwright::construct::yun::Options;
+use formwright::construct::yun::lower::Lowering;
 use formwright::eval::indexed;
 use formwright::exact::Rat;
 use formwright::lattice::{Grid, has_distinct_columns};
-use formwright::lower::{Format, Hidden, Lowering, Temperature};
+use formwright::lower::{Format, Hidden, Temperature};
 use formwright::network::{FloatNetwork, Precision};
 use formwright::target::Source;
 

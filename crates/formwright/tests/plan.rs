@@ -1,12 +1,13 @@
 //! Plans: sizes and bounds without building, and what is built from them.
 
-use super::support::expression;
-use formwright::compile::{Arithmetic, Construction, Request, Tolerance, compile};
+use super::support::{circuits, every, expression, only};
+use formwright::compile::{Arithmetic, Request, Tolerance, compile};
 use formwright::construct::yun::Options;
+use formwright::construct::yun::family::Row;
 use formwright::exact::{Int, Rat};
 use formwright::lower::Format;
 use formwright::network::{Precision, Realisation};
-use formwright::plan::{Candidate, Rows, Way, compile_first, plan, sized_up, take_first};
+use formwright::plan::{Candidate, Rows, compile_first, plan, sized_up, take_first};
 use formwright::target::catalogue;
 
 fn request(text: &str, tokens: usize, eps: Rat, norm: &str) -> Request {
@@ -15,9 +16,8 @@ fn request(text: &str, tokens: usize, eps: Rat, norm: &str) -> Request {
         tokens: Some(tokens),
         dims: Some(1),
         resolution: None,
-        options: Options::default(),
-        construction: Some(Construction::Yun),
-        trade: None,
+        constructions: only(Options::default()),
+        everywhere: false,
         attention: Realisation::Softmax,
         assume_equivariant: false,
         tolerance: Tolerance { eps: Some(eps), norm: Some(norm.parse().expect("a norm")), lipschitz: None },
@@ -26,7 +26,7 @@ fn request(text: &str, tokens: usize, eps: Rat, norm: &str) -> Request {
 }
 
 fn positional(candidate: &Candidate) -> bool {
-    matches!(candidate.way, Way::Yun { positional: true, .. })
+    candidate.way.of::<Row>().is_some_and(|row| row.options.positional)
 }
 
 #[test]
@@ -44,7 +44,7 @@ fn a_plan_is_what_would_be_built() {
             assert_eq!(sketch.why_not, None);
             let cells = sketch.cells().expect("cells");
             let options = Options { positional: positional(candidate), ..Options::default() };
-            let model = compile(&Request { options, ..request.clone() }).expect("a model");
+            let model = compile(&Request { constructions: only(options), ..request.clone() }).expect("a model");
             assert_eq!(model.grid.resolution(), cells.resolution);
             assert_eq!(model.size(), sketch.size);
             assert_eq!(model.id_bits(), Some(cells.id_bits));
@@ -123,7 +123,7 @@ fn on_integers_a_lattice_with_positions_is_certified_point_by_point() {
 /// What is left to the plan, in any arithmetic.
 fn open(text: &str, tokens: usize, eps: Rat, norm: &str) -> Request {
     let arithmetic = Arithmetic::Auto(Format::literal(Precision::F64));
-    Request { construction: None, arithmetic, ..request(text, tokens, eps, norm) }
+    Request { constructions: every(), arithmetic, ..request(text, tokens, eps, norm) }
 }
 
 /// A lattice network of ten integers at eight tokens has 10^8 cells, and codes that take minutes to find; a circuit serves.
@@ -172,7 +172,7 @@ fn double_precision_is_taken_where_it_takes_fewer_bytes() {
     assert_eq!(other.bytes, bytes(&other.parameters, 4));
     assert!(bytes(&taken.model.size().parameters, 8) < other.bytes, "{other:?}");
     // Named, it is the same.
-    let named = compile(&Request { construction: Some(Construction::Circuit), ..request }).expect("a circuit");
+    let named = compile(&Request { constructions: circuits(), ..request }).expect("a circuit");
     assert_eq!(named.float(), taken.model.float());
 }
 
@@ -195,5 +195,5 @@ fn a_sum_is_taken_where_a_circuit_needs_positions() {
     let first = |rows| sized_up(&request, rows, &mut |_| {}).expect("a plan").candidates[0].name();
     assert_eq!(first(Rows::Needed), first(Rows::All));
     let built = compile_first(&request).expect("a model");
-    assert_eq!((built.construction(), built.precision()), ("sumformer", "f32"));
+    assert_eq!((built.family(), built.precision()), ("sumformer", "f32"));
 }

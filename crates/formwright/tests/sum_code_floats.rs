@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use super::support::shuffled::{Shuffle, trace};
 use super::support::{GENERIC, GENERIC_POSITIONAL, Random, Triple, expression, grid};
+use formwright::construct::sumcode::lower::{Outside, SumCodeLowering};
 use formwright::construct::sumcode::{Family, Options, Values};
 use formwright::eval::float::Engine;
 use formwright::exact::Rat;
 use formwright::lattice::Grid;
-use formwright::lower::sum_code::{Outside, SumCodeLowering};
 use formwright::network::{FloatNetwork, Precision, Realisation};
 use formwright::target::{Source, Target};
 

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use super::support::onnxruntime::{self, Batch};
 use super::support::{GENERIC, Triple, expression, grid};
+use formwright::construct::sumcode::lower::SumCodeLowering;
 use formwright::construct::sumcode::{Family, Options, Values};
 use formwright::eval::float::Engine;
 use formwright::exact::Rat;
 use formwright::export::onnx;
-use formwright::lower::sum_code::SumCodeLowering;
 use formwright::network::Precision;
 
 #[test]

@@ -3,11 +3,11 @@
 use super::support::built::{Built, PRECISIONS, exactly};
 use super::support::{Options, Triple, expression};
 use formwright::construct::yun;
+use formwright::construct::yun::lower::hardmax_to_softmax::{drift, share};
 use formwright::eval::reference::Reference;
 use formwright::eval::{exact, indexed};
 use formwright::exact::Rat;
 use formwright::lattice::has_distinct_columns;
-use formwright::lower::hardmax_to_softmax::{drift, share};
 use formwright::lower::{Format, Temperature};
 use formwright::network::{Layer, Precision, dot};
 use rayon::prelude::*;

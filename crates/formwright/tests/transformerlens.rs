@@ -7,19 +7,19 @@ use std::path::Path;
 use super::support::circuits::digits;
 use super::support::meanings::{Atoms, compare};
 use super::support::onnxruntime;
-use super::support::{Options, expression, request};
+use super::support::{Constructions, Options, circuits, expression, request};
 use formwright::artifact;
-use formwright::compile::{Construction, Model, Request, compile};
+use formwright::compile::{Model, Request, compile};
 use formwright::export::transformerlens::TransformerLens;
 use formwright::lower::{Format, Hidden, Temperature};
 use formwright::network::{Precision, Realisation};
 use serde_json::Value;
 
-fn model(text: &str, tokens: usize, precision: Precision, construction: Construction) -> Model {
+fn model(text: &str, tokens: usize, precision: Precision, constructions: Constructions) -> Model {
     let format = Format { precision, temperature: Temperature::Derived, hidden: Hidden::Literal };
     let asked = Request {
         resolution: None,
-        construction: Some(construction),
+        constructions,
         arithmetic: formwright::compile::Arithmetic::Float(format),
         attention: Realisation::Softmax,
         ..request(expression(text), (tokens, 1, 2), Options::default())
@@ -108,7 +108,7 @@ fn every_sequence_of_tokens_gives_the_targets_value_in_any_basis() {
     for (number, (text, tokens)) in INTEGERS.into_iter().enumerate() {
         for precision in [Precision::F32, Precision::F64] {
             for seed in [None, Some(1), Some(20_230_702)] {
-                let model = model(text, tokens, precision, Construction::Circuit);
+                let model = model(text, tokens, precision, circuits());
                 let bound = model.stated().expect("a claim").map(|stated| stated.bound);
                 let files = TransformerLens::new(&model, seed).and_then(|export| export.files(bound)).expect(text);
                 let name = format!("{number}-{precision}-{seed:?}");
@@ -132,7 +132,7 @@ fn every_sequence_of_tokens_gives_the_targets_value_in_any_basis() {
 #[test]
 fn real_outputs_are_logits() {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let model = model("x - mean(x) on integers 0..4", 4, Precision::F64, Construction::Circuit);
+    let model = model("x - mean(x) on integers 0..4", 4, Precision::F64, circuits());
     let bound = model.stated().expect("a claim").expect("a claim").bound;
     let files = TransformerLens::new(&model, None).and_then(|export| export.files(Some(bound))).expect("files");
     let case = folder.path().join("case");
@@ -146,7 +146,7 @@ fn real_outputs_are_logits() {
 #[test]
 fn the_ground_truth_names_every_part_that_does_something() {
     for (text, tokens) in INTEGERS {
-        let model = model(text, tokens, Precision::F32, Construction::Circuit);
+        let model = model(text, tokens, Precision::F32, circuits());
         let files = TransformerLens::new(&model, None).and_then(|export| export.files(None)).expect(text);
         let (_, bytes) = files.iter().find(|(name, _)| name == "circuit.json").expect("the ground truth");
         let circuit: Value = serde_json::from_slice(bytes).expect("JSON");
@@ -174,9 +174,7 @@ fn what_transformerlens_has_no_form_for_is_declined() {
         let error = TransformerLens::new(&model, None).err().expect("declined");
         error.to_string()
     };
-    let messages = [
-        decline("x - mean(x)", Construction::Circuit),
-        decline("sum(x, j <= i) + max(x) on integers 0..3", Construction::Circuit),
-    ];
+    let messages =
+        [decline("x - mean(x)", circuits()), decline("sum(x, j <= i) + max(x) on integers 0..3", circuits())];
     insta::assert_snapshot!(messages.join("\n"));
 }

@@ -4,22 +4,22 @@
 use std::fs;
 
 use super::support::onnxruntime;
-use super::support::{Options, Triple, expression, positional, request};
+use super::support::{Constructions, Options, Triple, circuits, expression, only, positional, request};
 use formwright::artifact;
-use formwright::compile::{Arithmetic, Construction, Model, Request, compile};
+use formwright::compile::{Arithmetic, Model, Request, compile};
 use formwright::construct::sumcode::{self, Family};
 use formwright::export::{metadata, onnx, vnnlib};
 use formwright::lower::{Format, Hidden, Temperature};
 use formwright::network::Precision;
 
-fn model(text: &str, triple: Triple, options: Options, construction: Construction, precision: Precision) -> Model {
+fn model(text: &str, triple: Triple, constructions: Constructions, precision: Precision) -> Model {
     let format = Format { precision, temperature: Temperature::Derived, hidden: Hidden::Literal };
-    let cells = !matches!(construction, Construction::Circuit | Construction::Sumformer(_));
+    let cells = constructions[0].has_cells();
     let asked = Request {
         resolution: cells.then_some(triple.2),
-        construction: Some(construction),
+        constructions,
         arithmetic: Arithmetic::Float(format),
-        ..request(expression(text), triple, options)
+        ..request(expression(text), triple, Options::default())
     };
     compile(&asked).unwrap_or_else(|error| panic!("{text}: {error}"))
 }
@@ -27,14 +27,14 @@ fn model(text: &str, triple: Triple, options: Options, construction: Constructio
 #[test]
 fn points_of_every_box_answer_as_expected_and_a_wrong_network_does_not() {
     use Precision::{F32, F64};
-    let codes = Construction::SumCode(sumcode::Options::of(Family::SumCode));
+    let codes = only(sumcode::Options::of(Family::SumCode));
     let models = [
-        model("x * mean(x)", (2, 1, 8), Options::default(), Construction::Yun, F32),
-        model("x * mean(x) - x[n - 1 - i] / 3", (2, 1, 5), positional(), Construction::Yun, F64),
-        model("x * mean(x)", (3, 1, 3), Options::default(), codes, F64),
-        model("x * mean(x)", (3, 1, 4), Options::default(), Construction::Circuit, F32),
-        model("exp(-x) * max(x)", (2, 1, 4), Options::default(), Construction::Circuit, F64),
-        model("sort(x) on integers 0..4", (3, 1, 4), Options::default(), Construction::Circuit, F32),
+        model("x * mean(x)", (2, 1, 8), only(Options::default()), F32),
+        model("x * mean(x) - x[n - 1 - i] / 3", (2, 1, 5), only(positional()), F64),
+        model("x * mean(x)", (3, 1, 3), codes, F64),
+        model("x * mean(x)", (3, 1, 4), circuits(), F32),
+        model("exp(-x) * max(x)", (2, 1, 4), circuits(), F64),
+        model("sort(x) on integers 0..4", (3, 1, 4), circuits(), F32),
     ];
     for model in &models {
         let folder = tempfile::tempdir().expect("a temporary folder");

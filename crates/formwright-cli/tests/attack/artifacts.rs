@@ -4,6 +4,8 @@ use std::cmp::Ordering;
 
 use formwright::artifact::{Contents, read_target, sha256};
 use formwright::compile::{Arithmetic, Construction, Request, Tolerance, compile};
+use formwright::construct::circuit::family::Options as Gates;
+use formwright::construct::only;
 use formwright::construct::sumcode::{self, Family, Values};
 use formwright::construct::yun::Options;
 use formwright::lattice::Grid;
@@ -79,15 +81,14 @@ impl Artifact {
 const F32: Precision = Precision::F32;
 const F64: Precision = Precision::F64;
 
-fn request(target: Source, tokens: usize, construction: Construction, format: Format) -> Request {
+fn request(target: Source, tokens: usize, construction: impl Construction, format: Format) -> Request {
     Request {
         source: target,
-        construction: Some(construction),
+        constructions: only(construction),
         tokens: Some(tokens),
         dims: None,
         resolution: None,
-        options: Options::default(),
-        trade: None,
+        everywhere: false,
         attention: Realisation::Softmax,
         assume_equivariant: false,
         tolerance: Tolerance::default(),
@@ -100,17 +101,17 @@ fn expression(text: &str) -> Source {
 }
 
 pub fn yun(text: &str, tokens: usize, precision: Precision) -> Request {
-    request(expression(text), tokens, Construction::Yun, Format::literal(precision))
+    request(expression(text), tokens, Options::default(), Format::literal(precision))
 }
 
 pub fn circuit(text: &str, tokens: usize, precision: Precision) -> Request {
-    request(expression(text), tokens, Construction::Circuit, Format::literal(precision))
+    request(expression(text), tokens, Gates::default(), Format::literal(precision))
 }
 
 /// By sums of codes.
 pub fn sums(text: &str, family: Family, values: Values) -> Request {
     let options = sumcode::Options { values, ..sumcode::Options::of(family) };
-    request(expression(text), 2, Construction::SumCode(options), Format::literal(F64))
+    request(expression(text), 2, options, Format::literal(F64))
 }
 
 /// With tokens of so many coordinates.
@@ -119,7 +120,7 @@ fn of_dims(dims: usize, request: Request) -> Request {
 }
 
 fn positional(request: Request) -> Request {
-    Request { options: Options { positional: true, ..Options::default() }, ..request }
+    Request { constructions: only(Options { positional: true, ..Options::default() }), ..request }
 }
 
 fn packed(request: Request, hidden: Hidden) -> Request {

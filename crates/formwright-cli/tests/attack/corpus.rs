@@ -531,7 +531,7 @@ fn declined(of: &impl Fn(&str) -> Artifact) -> Vec<Spoilt> {
     };
     let everywhere = |request: Request| {
         let mut request = on_box(3, "l2", request);
-        request.options.everywhere = true;
+        request.everywhere = true;
         request
     };
     let stated = |request: Request| {

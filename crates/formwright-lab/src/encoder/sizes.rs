@@ -18,9 +18,9 @@
 use std::fmt;
 
 use burn::backend::Flex;
-use formwright::artifact::read_pattern;
 use formwright::error::{Error, Result};
 use formwright::pattern::Connections;
+use formwright::pattern::read_pattern;
 use serde::{Deserialize, Serialize};
 
 use super::dense::Dense;

@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 
 use super::{TARGET, WEIGHTS, sha256};
 use crate::bound::Norm;
-use crate::compile::{Built, Model, Over, Stated};
 use crate::exact::Rat;
 use crate::lower::Margins;
+use crate::model::{Model, Over, Stated};
 use crate::network::{AttentionRun, FloatNetwork, Mask};
 
 /// The certificate of a model whose files are these bytes; `None` if something is claimed only at some points, for which the format has no words.
@@ -94,10 +94,6 @@ fn sees(keys: &[usize]) -> String {
 
 /// The cells a side, and what is cut off each; a circuit has none.
 fn cells(model: &Model) -> (u64, Margins) {
-    let margins = match &model.built {
-        Built::Lattice(lattice) => lattice.lowered.as_ref().map(|lowered| lowered.lowering.margins().clone()),
-        Built::SumCode(coded) => coded.lowered.as_ref().map(|lowered| lowered.lowering.margins.clone()),
-        Built::Circuit(_) | Built::Learned(_) => None,
-    };
+    let margins = model.built.margins();
     margins.map_or((0, Margins { low: Rat::ZERO, high: Rat::ZERO }), |margins| (model.grid.resolution(), margins))
 }

@@ -11,7 +11,6 @@ pub mod certificate;
 pub mod tensors;
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::{fs, io};
 
@@ -19,22 +18,15 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use crate::compile::{
-    Built, Check, Circuit, Lattice, Learned, Lowered, Model, Stated, SumCodeFloats, SumCoded, Tolerance, lattice,
-    sum_code,
-};
-use crate::construct::circuit::Trade;
-use crate::construct::sumcode::{self, Family};
-use crate::construct::sumformer::continuous::Basis;
-use crate::construct::yun::sparse::Sparse;
-use crate::construct::yun::{self, AsPrinted, Options};
+use crate::construct::{families, names};
 use crate::error::{Error, Result, nearest};
 use crate::exact::Rat;
+pub use crate::files::{beside, check_new, write_new, write_new_folder};
+use crate::files::{read_file, write_files};
 use crate::input::parse_json;
 use crate::lattice::Grid;
-use crate::lower::{Format, Hidden, Lowering, Temperature};
-use crate::network::{Affine, Coordinate, FloatNetwork, Matrix, Network, Realisation};
-use crate::pattern::{self, Pattern};
+use crate::model::{ANEW, Check, Folder, Model, Stated, Tolerance};
+use crate::network::{Affine, FloatNetwork};
 use crate::report;
 use crate::target::{Source, Target, catalogue};
 use tensors::Skeleton;
@@ -80,7 +72,7 @@ pub fn read_target(text: &str) -> Result<Source> {
             let error =
                 Error::input(format!("there is no target '{text}': it is no built-in name, no file and no expression"))
                     .note("parser", reason.headline());
-            if CONSTRUCTIONS.contains(&text) {
+            if names().contains(&text) {
                 return Err(Error::input(format!("{text} is a construction, and no target is named"))
                     .note("try", format!("formwright build TARGET --construction {text}")));
             }
@@ -91,26 +83,6 @@ pub fn read_target(text: &str) -> Result<Source> {
         }
         Err(error) => Err(error),
     }
-}
-
-/// What `--construction` takes.
-pub(crate) const CONSTRUCTIONS: [&str; 5] = ["yun", "circuit", "sum-code", "sumformer-discrete", "sumformer"];
-
-/// A pattern of sparse attention for so many tokens: by its name, or `file:` and a path. That of a file is called by the file's name, wherever it lies.
-pub fn read_pattern(text: &str, tokens: usize) -> Result<Pattern> {
-    let Some(path) = text.strip_prefix("file:").map(Path::new) else {
-        return text.parse::<pattern::Family>()?.pattern(tokens);
-    };
-    let name = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-    Pattern::read(&format!("file:{name}"), &read_file(path)?)
-}
-
-/// The text of a file.
-pub(crate) fn read_file(path: &Path) -> Result<String> {
-    let text = fs::read_to_string(path);
-    let text = text.map_err(|error| Error::input(format!("cannot read {}: {error}", path.display())))?;
-    // Some editors put a byte order mark in front.
-    Ok(text.strip_prefix('\u{feff}').map_or_else(|| text.clone(), str::to_owned))
 }
 
 /// The function.
@@ -346,32 +318,6 @@ fn occupied(dir: &Path) -> Error {
 /// How much of a word of a file a message shows.
 const MOST_SHOWN: usize = 80;
 
-/// Refuses a file that is there already.
-pub fn check_new(file: &Path) -> Result<()> {
-    if file.symlink_metadata().is_err() {
-        return Ok(());
-    }
-    Err(Error::input(format!("{} exists, and nothing is overwritten", file.display()))
-        .note("try", "another name, or take it away"))
-}
-
-/// Writes a file that is not there yet: beside its place, then renamed.
-pub fn write_new(file: &Path, content: &[u8]) -> Result<()> {
-    check_new(file)?;
-    let fail = |error: io::Error| Error::input(format!("cannot write {}: {error}", file.display()));
-    let new = beside(file, "new")?;
-    let placed = fs::write(&new, content).map_err(fail).and_then(|()| match fs::hard_link(&new, file) {
-        // Somebody was faster.
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => check_new(file),
-        // Not every file system has links.
-        Err(_) => fs::rename(&new, file).map_err(fail),
-        Ok(()) => Ok(()),
-    });
-    // Where it was renamed it is gone already.
-    drop(fs::remove_file(&new));
-    placed
-}
-
 /// Writes the page of a model's folder, in place of the one that is there; where it is.
 pub fn write_report(dir: &Path, page: &str) -> Result<PathBuf> {
     let file = dir.join(REPORT);
@@ -383,20 +329,6 @@ pub fn write_report(dir: &Path, page: &str) -> Result<PathBuf> {
         drop(fs::remove_file(&new));
     }
     placed.map(|()| file)
-}
-
-/// Writes a folder that is not there yet: beside its place, then renamed.
-pub fn write_new_folder(dir: &Path, files: &[(String, Vec<u8>)]) -> Result<()> {
-    check_new(dir)?;
-    let fail = |error: io::Error| Error::input(format!("cannot write {}: {error}", dir.display()));
-    let new = beside(dir, "new")?;
-    let files: Vec<(&str, &[u8])> = files.iter().map(|(name, bytes)| (name.as_str(), bytes.as_slice())).collect();
-    let written = write_files(&files, &new).and_then(|()| fs::rename(&new, dir)).map_err(fail);
-    if written.is_err() {
-        // The error that is reported is the one that came first.
-        drop(fs::remove_dir_all(&new));
-    }
-    written
 }
 
 /// The SHA-256 of bytes, as hexadecimal digits.
@@ -412,26 +344,6 @@ fn is_replaceable(dir: &Path) -> io::Result<bool> {
     }
     let names = fs::read_dir(dir)?.map(|entry| entry.map(|entry| entry.file_name())).collect::<io::Result<Vec<_>>>()?;
     Ok(names.is_empty() || names.iter().all(|name| FILES.iter().any(|file| name == file)) && holds_model(dir))
-}
-
-/// A name beside `dir` that is this call's own: of this process, and of no other thread of it.
-pub fn beside(dir: &Path, what: &str) -> Result<PathBuf> {
-    static CALLS: AtomicU64 = AtomicU64::new(0);
-    let name =
-        dir.file_name().ok_or_else(|| Error::input(format!("{} names neither a folder nor a file", dir.display())))?;
-    let call = CALLS.fetch_add(1, Ordering::Relaxed);
-    let name = format!(".{}.{what}-{}-{call}", name.to_string_lossy(), std::process::id());
-    Ok(dir.with_file_name(name))
-}
-
-fn write_files(files: &[(&str, &[u8])], dir: &Path) -> io::Result<()> {
-    fs::create_dir_all(dir)?;
-    for (name, content) in files {
-        let file = dir.join(name);
-        file.parent().map_or(Ok(()), fs::create_dir_all)?;
-        fs::write(file, content)?;
-    }
-    Ok(())
 }
 
 /// `model.json`: the summary, and what is needed to run.
@@ -458,9 +370,7 @@ fn to_json(model: &Model) -> Result<Value> {
         "lipschitz": tolerance.lipschitz,
     });
     file["grid"] = json!(model.grid);
-    if let Some(Lowered { lowering, .. }) = model.lattice().and_then(|lattice| lattice.lowered.as_ref()) {
-        file["format_asked"] = format_to_json(lowering.format);
-    }
+    model.built.write(&mut file);
     if let Some(network) = model.float() {
         file["network"] = json!(Skeleton::of(network));
     }
@@ -471,37 +381,6 @@ fn to_json(model: &Model) -> Result<Value> {
         file["read_out"] = affine(&network.read_out);
     }
     Ok(file)
-}
-
-/// What was asked of a float network.
-fn format_to_json(format: Format) -> Value {
-    let temperature = match format.temperature {
-        Temperature::Derived => json!("derived"),
-        Temperature::Saturate => json!("saturate"),
-        Temperature::Exponent(exponent) => json!(exponent),
-    };
-    let hidden = match format.hidden {
-        Hidden::Literal => json!("literal"),
-        Hidden::All => json!("all"),
-        Hidden::Units(units) => json!(units),
-    };
-    json!({"precision": format.precision.name(), "temperature": temperature, "hidden": hidden})
-}
-
-/// The same, read back.
-fn format_from_json(file: &Value) -> Option<Format> {
-    let precision = file["precision"].as_str()?.parse().ok()?;
-    let temperature = match &file["temperature"] {
-        Value::String(name) if name == "derived" => Temperature::Derived,
-        Value::String(name) if name == "saturate" => Temperature::Saturate,
-        other => Temperature::Exponent(other.as_u64().and_then(|exponent| u32::try_from(exponent).ok())?),
-    };
-    let hidden = match &file["hidden"] {
-        Value::String(name) if name == "literal" => Hidden::Literal,
-        Value::String(name) if name == "all" => Hidden::All,
-        other => Hidden::Units(other.as_u64().and_then(|units| usize::try_from(units).ok())?),
-    };
-    Some(Format { precision, temperature, hidden })
 }
 
 /// What of `model.json` every model has.
@@ -517,28 +396,6 @@ struct Common {
     grid: Grid,
     precision: String,
     error: WrittenError,
-    sparse: Option<WrittenSparse>,
-}
-
-/// Of sparse attention: its pattern. What the construction finds of it is found anew.
-#[derive(Deserialize)]
-struct WrittenSparse {
-    pattern: Pattern,
-}
-
-impl WrittenSparse {
-    /// The pattern of a model on this grid: of so many tokens, and of its name.
-    fn read(self, grid: &Grid) -> Result<Arc<Sparse>> {
-        let sparse = Sparse::new(self.pattern)?;
-        sparse.check(grid)?;
-        let pattern = sparse.pattern();
-        if pattern.is_named_rightly() {
-            Ok(sparse)
-        } else {
-            let headline = format!("the model's pattern is called {}, and is another one", pattern.name());
-            Err(Error::input(headline).note("try", ANEW))
-        }
-    }
 }
 
 /// What of the claim is not computed anew.
@@ -549,94 +406,12 @@ struct WrittenError {
     checked_reason: Option<String>,
 }
 
-/// What a float model by cells has besides.
-#[derive(Deserialize)]
-struct WrittenFloat {
-    format_asked: Value,
-    network: Skeleton,
-}
-
-/// What a circuit has besides.
-#[derive(Deserialize)]
-struct WrittenCircuit {
-    trade: String,
-    attention: String,
-    network: Skeleton,
-    sumformer: Option<WrittenForm>,
-}
-
-/// Of a Sumformer: what its normal form is made of. The form itself is made anew.
-#[derive(Deserialize)]
-struct WrittenForm {
-    basis: String,
-}
-
-impl WrittenCircuit {
-    /// The basis of a Sumformer, and nothing of a circuit.
-    fn basis(&self, construction: &str) -> Result<Option<Basis>> {
-        match (construction, &self.sumformer) {
-            ("sumformer", Some(form)) => form.basis.parse().map(Some),
-            ("sumformer", None) => Err(Error::input("a Sumformer without a basis")),
-            (_, Some(_)) => Err(Error::input("a circuit with the basis of a Sumformer")),
-            (_, None) => Ok(None),
-        }
-    }
-}
-
-/// What a trained Sumformer has besides. Its φ and ψ are in its weights, where their sizes tell.
-#[derive(Deserialize)]
-struct WrittenLearned {
-    attention: String,
-    network: Skeleton,
-    sumformer: WrittenSizes,
-}
-
-#[derive(Deserialize)]
-struct WrittenSizes {
-    phi: Vec<usize>,
-    psi: Vec<usize>,
-}
-
-/// What an exact model has besides.
-#[derive(Deserialize)]
-struct WrittenExact {
-    coordinates: Vec<WrittenCoordinate>,
-    embed: WrittenAffine,
-    pos: Option<Matrix>,
-    read_out: WrittenAffine,
-    stages: Vec<WrittenStage>,
-}
-
 #[derive(Deserialize)]
 struct WrittenTolerance {
     eps: Option<Rat>,
     norm: Option<String>,
     lipschitz: Option<Rat>,
 }
-
-#[derive(Deserialize)]
-struct WrittenCoordinate {
-    name: String,
-    meaning: String,
-}
-
-#[derive(Deserialize)]
-struct WrittenAffine {
-    weight: Matrix,
-    bias: Vec<Rat>,
-}
-
-#[derive(Deserialize)]
-struct WrittenStage {
-    name: String,
-    parameters: Value,
-}
-
-/// What to do about a folder that is not as it was written.
-pub(crate) const ANEW: &str = "build the model anew, or copy all files of its folder again";
-
-/// The constructions that a file may name.
-const KNOWN: &str = "expected yun, circuit, sumformer, sum-code, sumformer-discrete or learned";
 
 fn check_folder(dir: &Path) -> Result<()> {
     let shown = dir.display();
@@ -678,14 +453,11 @@ pub fn read(dir: &Path) -> Result<Model> {
     if common.format != FORMAT || common.version != VERSION {
         return Err(wrong(&format!("format {}, version {}", common.format, common.version)));
     }
-    let as_printed = common.as_printed.iter().map(|name| name.parse()).collect::<Result<Vec<AsPrinted>>>()?;
     let everywhere = match common.domain.as_str() {
         "box" => false,
         "all" => true,
         other => return Err(wrong(&format!("domain '{other}', expected box or all"))),
     };
-    let sparse = common.sparse.map(|written| written.read(&common.grid)).transpose()?;
-    let options = Options { positional: common.positional, as_printed, everywhere, sparse, ..Options::default() };
     let WrittenTolerance { eps, norm, lipschitz } = common.tolerance;
     let norm = norm.map(|name| name.parse()).transpose()?;
     if lipschitz.as_ref().is_some_and(|l| *l <= Rat::ZERO) {
@@ -699,59 +471,30 @@ pub fn read(dir: &Path) -> Result<Model> {
     }
     let target = Arc::new(source.target(grid.dims())?);
     let tolerance = Tolerance { eps, norm, lipschitz };
-    let shipped = |skeleton: &Skeleton| read_network(dir, skeleton, (&grid, &target), &common.precision, &wrong);
-    let mut assumptions = Vec::new();
-    let (built, edited): (Built, OnceLock<bool>) = match (common.construction.as_str(), common.precision.as_str()) {
-        ("circuit" | "sumformer", _) => {
-            let written: WrittenCircuit = serde_json::from_value(file).map_err(|error| wrong(&error.to_string()))?;
-            let basis = written.basis(&common.construction).map_err(|error| wrong(error.headline()))?;
-            let how = (written.trade.as_str(), written.attention.as_str(), basis);
-            let circuit = read_circuit(how, shipped(&written.network)?, &grid, &target, &tolerance);
-            (circuit.map_err(|error| wrong(error.headline()))?.into(), OnceLock::new())
-        }
-        ("yun", "exact") => {
-            if file.get("network").is_some() {
-                return Err(wrong("it says exact, and has the shapes of a float network"));
-            }
-            let written: WrittenExact = serde_json::from_value(file).map_err(|error| wrong(&error.to_string()))?;
-            assumptions = lattice::assumptions(&grid, &target, &options, true)?;
-            let network = read_exact(written, &grid, &target, &wrong)?;
-            let edited = describe(&yun::build(&grid, &target, &options)?) != describe(&network);
-            (Lattice { options, network, lowered: None }.into(), OnceLock::from(edited))
-        }
-        ("yun", _) => {
-            let written: WrittenFloat = serde_json::from_value(file).map_err(|error| wrong(&error.to_string()))?;
-            let format = format_from_json(&written.format_asked).ok_or_else(|| wrong("format_asked is not one"))?;
-            assumptions = lattice::assumptions(&grid, &target, &options, true)?;
-            let network = shipped(&written.network)?;
-            if network.precision != format.precision {
-                return Err(wrong("its network is not one of its target's, or not of its precision"));
-            }
-            let (lattice, edited) = read_float(network, format, options, &grid, &target)?;
-            (lattice.into(), edited)
-        }
-        ("sum-code" | "sumformer-discrete", precision) => {
-            let options = sum_code_options(&common.construction, &file, options.positional).map_err(&wrong)?;
-            assumptions = sum_code::assumptions(&grid, &target, &options, true)?;
-            let skeleton = (precision != "exact").then(|| serde_json::from_value(file["network"].clone())).transpose();
-            let skeleton: Option<Skeleton> = skeleton.map_err(|error| wrong(&error.to_string()))?;
-            let shipped = skeleton.as_ref().map(shipped).transpose()?;
-            let read = read_sum_code(&file, shipped, &options, &grid, &target);
-            let (coded, edited) = read.map_err(|error| wrong(error.headline()))?;
-            (coded.into(), OnceLock::from(edited))
-        }
-        ("learned", _) => {
-            let written: WrittenLearned = serde_json::from_value(file).map_err(|error| wrong(&error.to_string()))?;
-            let WrittenLearned { attention, network, sumformer: WrittenSizes { phi, psi } } = written;
-            let attention = attention.parse().map_err(|_| wrong(&format!("its attention is '{attention}'")))?;
-            let read = Learned::read(shipped(&network)?, &grid, (&phi, &psi), attention);
-            let (learned, edited) = read.map_err(|error| wrong(error.headline()))?;
-            (learned.into(), OnceLock::from(edited))
-        }
-        (other, _) => return Err(wrong(&format!("construction '{other}', {KNOWN}"))),
+    let network = || {
+        let written = file.get("network").ok_or_else(|| wrong("missing field `network`"))?;
+        let skeleton = serde_json::from_value(written.clone()).map_err(|error| wrong(&error.to_string()))?;
+        read_network(dir, &skeleton, (&grid, &target), &common.precision, &wrong)
     };
-    let mut model = Model::new(source, target, grid, assumptions, tolerance, built);
-    model.edited = edited;
+    let family = families().into_iter().find(|family| family.name() == common.construction).ok_or_else(|| {
+        let known: Vec<&str> = families().into_iter().map(|family| family.name()).collect();
+        wrong(&format!("construction '{}', expected one of {}", common.construction, known.join(", ")))
+    })?;
+    let read = family.read(&Folder {
+        path: &path,
+        file: &file,
+        positional: common.positional,
+        as_printed: &common.as_printed,
+        everywhere,
+        precision: &common.precision,
+        grid: &grid,
+        target: &target,
+        tolerance: &tolerance,
+        network: &network,
+    })?;
+    let mut model =
+        Model::new(source, Arc::clone(&target), grid.clone(), read.assumptions, tolerance.clone(), read.built);
+    model.edited = read.edited.map_or_else(OnceLock::new, OnceLock::from);
     model.was_checked(check);
     Ok(model)
 }
@@ -786,155 +529,4 @@ fn read_network(
         return Err(wrong(&format!("it says {precision}, and its network is {}", network.precision)));
     }
     Ok(network)
-}
-
-/// A float network by cells, and whether its weights are not the ones that the construction makes, if that is known.
-fn read_float(
-    shipped: FloatNetwork,
-    format: Format,
-    options: Options,
-    grid: &Grid,
-    target: &Arc<Target>,
-) -> Result<(Lattice, OnceLock<bool>)> {
-    if format.hidden == Hidden::Literal {
-        // Whether the weights are the ones that the construction makes is looked at when something is claimed of them.
-        let lowering = Lowering::derive(grid, target, &options, format)?;
-        let network = lowering.exact(grid, target)?;
-        let lowered = Some(Lowered { lowering, network: shipped });
-        return Ok((Lattice { options, network, lowered }, OnceLock::new()));
-    }
-    // What a packed network loses is known only once it has been made.
-    let built = lattice::build(grid, target, &options, Some(format))?;
-    let edited = built.float() != Some(&shipped);
-    let lowered = built.lowered.map(|built| Lowered { network: shipped, ..built });
-    Ok((Lattice { lowered, ..built }, OnceLock::from(edited)))
-}
-
-/// What of `model.json` says which sum of codes it is.
-fn sum_code_options(
-    family: &str,
-    file: &Value,
-    positional: bool,
-) -> std::result::Result<sumcode::Options, &'static str> {
-    let code = match &file["code"] {
-        Value::Null => None,
-        Value::String(name) => Some(name.parse().map_err(|_| "its code is not one")?),
-        _ => return Err("its code is not one"),
-    };
-    let attention = match file["attention"].as_str() {
-        Some("hardmax") => Realisation::Softmax,
-        name => name.and_then(|name| name.parse().ok()).ok_or("its attention is not one")?,
-    };
-    let values = file["values"].as_str().and_then(|name| name.parse().ok()).ok_or("its value map is not one")?;
-    let families = [Family::SumCode, Family::Sumformer];
-    let family = families.into_iter().find(|known| known.name() == family).ok_or("its construction is not one")?;
-    Ok(sumcode::Options { family, code, values, positional, attention })
-}
-
-/// A sum of codes, and whether its weights are not the ones that the construction makes. The stages of an exact one must be: there is no other way
-/// to run them.
-fn read_sum_code(
-    file: &Value,
-    shipped: Option<FloatNetwork>,
-    options: &sumcode::Options,
-    grid: &Grid,
-    target: &Arc<Target>,
-) -> Result<(SumCoded, bool)> {
-    let built = sum_code::build(grid, target, options, shipped.as_ref().map(|network| network.precision))?;
-    let Some(shipped) = shipped else {
-        let written: Option<WrittenExact> = serde_json::from_value(file.clone()).ok();
-        let stages = |written: &WrittenExact| -> Vec<Value> {
-            written.stages.iter().map(|stage| json!([stage.name, stage.parameters])).collect()
-        };
-        let own = describe(&built.network);
-        let same = written.is_some_and(|written| {
-            let affine = |map: &WrittenAffine| json!([map.weight, map.bias]);
-            own == json!([stages(&written), affine(&written.embed), written.pos, affine(&written.read_out)])
-        });
-        return if same {
-            Ok((built, false))
-        } else {
-            Err(Error::input("its stages are not those that the construction builds"))
-        };
-    };
-    let edited = built.float() != Some(&shipped);
-    let lowered = built.lowered.map(|floats| SumCodeFloats { network: shipped, ..floats });
-    Ok((SumCoded { lowered, ..built }, edited))
-}
-
-/// A circuit with the weights that were shipped. Whether they are the ones that are compiled is looked at when something is claimed.
-fn read_circuit(
-    (trade, attention, basis): (&str, &str, Option<Basis>),
-    shipped: FloatNetwork,
-    grid: &Grid,
-    target: &Arc<Target>,
-    tolerance: &Tolerance,
-) -> Result<Circuit> {
-    let (Some(eps), Some(norm)) = (&tolerance.eps, tolerance.norm()) else {
-        return Err(Error::input("it has no tolerance"));
-    };
-    let known = [Trade::Width, Trade::Depth].into_iter().find(|known| known.name() == trade);
-    let trade = known.ok_or_else(|| Error::input(format!("its trade is '{trade}'")))?;
-    let attention = attention.parse().map_err(|_| Error::input(format!("its attention is '{attention}'")))?;
-    Circuit::read(shipped, target, grid, eps, &norm, (trade, attention, basis))
-}
-
-/// The exact network of a file.
-fn read_exact(
-    written: WrittenExact,
-    grid: &Grid,
-    target: &Arc<Target>,
-    wrong: &impl Fn(&str) -> Error,
-) -> Result<Network> {
-    let (width, tokens) = (written.coordinates.len(), grid.tokens());
-    let mut stages = Vec::new();
-    for stage in written.stages {
-        let place = |what: &str| wrong(&format!("stage '{}': {what}", stage.name));
-        let read = yun::read_stage(&stage.name, stage.parameters, grid, target).map_err(|what| place(&what))?;
-        if read.generator.width() != width {
-            return Err(place(&format!("it acts on {} coordinates of {width}", read.generator.width())));
-        }
-        stages.push(read);
-    }
-    let coordinate = |WrittenCoordinate { name, meaning }| Coordinate { name, meaning };
-    let network = Network {
-        tokens,
-        coordinates: written.coordinates.into_iter().map(coordinate).collect(),
-        embed: affine(written.embed, width, grid.dims()).ok_or_else(|| wrong("the embedding's shape"))?,
-        positions: written.pos,
-        stages,
-        read_out: affine(written.read_out, target.output_dims(), width).ok_or_else(|| wrong("the read-out's shape"))?,
-    };
-    let fits = |positions: &Matrix| positions.len() == tokens && positions.iter().all(|row| row.len() == width);
-    if network.positions.as_ref().is_none_or(fits) { Ok(network) } else { Err(wrong("the positions' shape")) }
-}
-
-/// Everything that the network computes with.
-fn describe(network: &Network) -> Value {
-    let stages: Vec<Value> =
-        network.stages.iter().map(|stage| json!([stage.name, stage.generator.parameters()])).collect();
-    let affine = |map: &Affine| json!([map.weight, map.bias]);
-    json!([stages, affine(&network.embed), network.positions, affine(&network.read_out)])
-}
-
-fn affine(written: WrittenAffine, rows: usize, columns: usize) -> Option<Affine> {
-    let WrittenAffine { weight, bias } = written;
-    let fits = weight.len() == rows && bias.len() == rows && weight.iter().all(|row| row.len() == columns);
-    fits.then_some(Affine { weight, bias })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Threads of one process, and calls of one thread, write beside each other.
-    #[test]
-    fn every_call_writes_under_a_name_of_its_own() {
-        let name = || beside(Path::new("models/one"), "new").expect("a name");
-        let names =
-            std::thread::scope(|scope| [scope.spawn(name), scope.spawn(name)].map(|one| one.join().expect("a name")));
-        assert_ne!(names[0], names[1]);
-        assert_ne!(name(), name());
-        assert!(names.iter().all(|name| name.parent() == Some(Path::new("models"))));
-    }
 }

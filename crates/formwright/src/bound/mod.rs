@@ -4,9 +4,7 @@
 //! |---|---|
 //! | `norm.rs` | norms, and rounding up |
 //! | `piecewise.rs` | Lemma 8 and the duplicates of Theorem 2: cell by cell, or uniformly |
-//! | `sum_code.rs` | cells, ramps and rounding of a sum of codes |
 //! | `supremum.rs` | what a bound in the supremum norm says in others |
-//! | `lowered.rs` | what softmax, ramps and rounding add in a float network |
 //! | `measured.rs` | the error as it is sampled, in `L^p` |
 //! | `ascent.rs` | the error as it is searched for, in the supremum norm |
 //! | `baseline.rs` | the error of the best constant, beside which every bound is read |
@@ -14,12 +12,10 @@
 
 pub mod ascent;
 pub mod baseline;
-pub mod lowered;
 pub mod measured;
 pub mod norm;
 pub mod piecewise;
 pub mod resolution;
-pub mod sum_code;
 pub mod supremum;
 
 use std::borrow::Cow;

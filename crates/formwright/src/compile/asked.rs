@@ -1,66 +1,16 @@
-//! What a front end is told, in the words of the command line, and the [`Request`] that it means.
+//! From options in words to the [`Request`] that they mean.
 
-use serde::Deserialize;
+use std::sync::Arc;
 
-use super::{Arithmetic, Construction, Request, Tolerance};
-use crate::artifact;
-use crate::construct::circuit::Trade;
-use crate::construct::sumcode::{self, Family};
-use crate::construct::yun::sparse::Sparse;
-use crate::construct::yun::{AsPrinted, Options};
-use crate::error::{Error, Result, nearest};
-use crate::exact::Rat;
+use crate::construct::{families, names};
+use crate::error::{Error, Result};
 use crate::lower::{Format, Hidden, Temperature};
+use crate::model::{Arithmetic, Asked, Construction, Family, Request, Tolerance, chosen, positive};
 use crate::network::{Precision, Realisation};
+use crate::pattern::{Pattern, read_pattern};
 use crate::target::Source;
 
-/// The options of `build` and `plan` as they are written; every field has the name of its option.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Asked {
-    /// `yun`, `circuit`, `sum-code`, `sumformer-discrete` or `sumformer`.
-    pub construction: Option<String>,
-    /// `width` or `depth`.
-    pub trade: Option<String>,
-    /// The code of a sum of codes.
-    pub code: Option<String>,
-    /// The value map of a sum of codes.
-    pub values: Option<String>,
-    /// The basis of a Sumformer.
-    pub basis: Option<String>,
-    /// The number of tokens.
-    pub tokens: Option<usize>,
-    /// The coordinates of a token.
-    pub dims: Option<usize>,
-    /// Cells a side.
-    pub resolution: Option<u64>,
-    /// The tolerance.
-    pub eps: Option<String>,
-    /// `sup`, `l1`, `l2` or `lp:P`.
-    pub norm: Option<String>,
-    /// A stated Lipschitz constant.
-    pub lipschitz: Option<String>,
-    /// What is stated besides: `equivariant`.
-    pub assume: Vec<String>,
-    /// `softmax`, `hardmax`, `average`, `linformer:k`, `performer:k` or `sparse:PATTERN`.
-    pub attention: Option<String>,
-    /// `exact`, `f64`, `f32` or `auto`.
-    pub precision: Option<String>,
-    /// `derived` or `saturate`.
-    pub temperature: Option<String>,
-    /// `box` or `all`.
-    pub domain: Option<String>,
-    /// Each stage in one wide block.
-    pub pack: bool,
-    /// Blocks of so many hidden units.
-    pub hidden: Option<usize>,
-    /// With a positional encoding.
-    pub positional: bool,
-    /// Steps of the proof as printed.
-    pub as_printed: Vec<String>,
-}
-
-/// What a pattern's name stands behind.
+/// The prefix of a pattern's name.
 const SPARSE: &str = "sparse:";
 
 /// A kind of attention that was named.
@@ -72,134 +22,164 @@ enum Attention {
     Sparse,
 }
 
+/// An option that only some constructions take.
+struct Own {
+    /// Its name, without the dashes.
+    option: &'static str,
+    is_given: fn(&Asked) -> bool,
+    /// Whether it is refused as well where no construction is named.
+    is_bound: bool,
+    refusal: &'static str,
+    way_out: &'static str,
+}
+
+const OWN: [Own; 4] = [
+    Own {
+        option: "code",
+        is_given: |asked| asked.code.is_some(),
+        is_bound: true,
+        refusal: "--code and --values are for sum-code and sumformer-discrete",
+        way_out: "add --construction sum-code, or leave them out",
+    },
+    Own {
+        option: "values",
+        is_given: |asked| asked.values.is_some(),
+        is_bound: true,
+        refusal: "--code and --values are for sum-code and sumformer-discrete",
+        way_out: "add --construction sum-code, or leave them out",
+    },
+    Own {
+        option: "basis",
+        is_given: |asked| asked.basis.is_some(),
+        is_bound: true,
+        refusal: "--basis is for Sumformers",
+        way_out: "add --construction sumformer",
+    },
+    Own {
+        option: "trade",
+        is_given: |asked| asked.trade.is_some(),
+        is_bound: false,
+        refusal: "--trade is for circuits: a lattice network has the paper's blocks",
+        way_out: "leave out --trade, or --construction circuit",
+    },
+];
+
 impl Asked {
     /// The request, for this target.
     pub fn request(&self, source: Source) -> Result<Request> {
         if self.lipschitz.is_some() && self.norm.is_none() && self.eps.is_none() {
             return Err(Error::input("--lipschitz serves a bound, and none was asked for").note("try", "add --norm l2"));
         }
-        let as_printed = self.as_printed.iter().map(|name| name.parse()).collect::<Result<Vec<AsPrinted>>>()?;
         let everywhere = chosen("--domain", self.domain.as_deref(), &[("box", false), ("all", true)])?;
-        let construction = self.construction(!as_printed.is_empty())?;
-        let trades = [Trade::Width, Trade::Depth].map(|trade| (trade.name(), trade));
-        let trade = chosen("--trade", self.trade.as_deref(), &trades)?;
-        self.check(construction, trade)?;
+        let named = self.family()?;
+        self.check(named)?;
         // With a grid and no tolerance, nothing is asked of the error, and exact numbers are the plainest network.
-        let grid = match construction {
-            Some(Construction::Circuit | Construction::Sumformer(_)) => false,
-            Some(Construction::Yun | Construction::SumCode(_)) => self.resolution.or(source.resolution()).is_some(),
+        let grid = match named {
+            Some(family) => family.has_cells() && self.resolution.or(source.resolution()).is_some(),
             None => self.resolution.is_some() || source.text().is_none(),
         };
         let equivariant = |name: &String| chosen("--assume", Some(name), &[("equivariant", ())]);
         self.assume.iter().try_for_each(|name| equivariant(name).map(drop))?;
         let mut request = Request {
-            options: Options {
-                positional: self.positional,
-                as_printed,
-                everywhere: everywhere.unwrap_or(false),
-                ..Options::default()
-            },
-            source,
-            construction,
-            trade,
+            tokens: self.tokens,
+            dims: self.dims,
+            resolution: self.resolution,
             attention: match self.attention()? {
                 Some(Attention::Float(realisation)) => realisation,
                 Some(Attention::Hardmax | Attention::Sparse) | None => Realisation::Softmax,
             },
             arithmetic: self.arithmetic(self.eps.is_some() || !grid)?,
-            tokens: self.tokens,
-            dims: self.dims,
-            resolution: self.resolution,
             assume_equivariant: !self.assume.is_empty(),
+            everywhere: everywhere.unwrap_or(false),
             tolerance: Tolerance {
                 eps: positive("--eps", self.eps.as_deref())?,
                 norm: self.norm.as_deref().map(str::parse).transpose()?,
                 lipschitz: positive("--lipschitz", self.lipschitz.as_deref())?,
             },
+            ..Request::new(source, Vec::new())
         };
-        self.sparse(&mut request)?;
+        let pattern = self.pattern(&request)?;
+        let named = self.with_pattern(named, pattern.as_ref(), &mut request)?;
+        request.constructions = match named {
+            Some(family) => vec![family.construction(self, pattern.as_ref(), true)?],
+            None => self.constructions(pattern.as_ref())?,
+        };
         Ok(request)
     }
 
-    /// What `sparse:PATTERN` means for the request: the sparse counterpart of Theorem 3, and sums over all tokens by way of a hub.
-    fn sparse(&self, request: &mut Request) -> Result<()> {
-        let Some(name) = self.attention.as_deref().and_then(|kind| kind.strip_prefix(SPARSE)) else { return Ok(()) };
-        let pattern = artifact::read_pattern(name, request.shape()?.tokens())?;
+    /// Every construction that is offered, with the options that are common to several.
+    pub fn constructions(&self, pattern: Option<&Pattern>) -> Result<Vec<Arc<dyn Construction>>> {
+        let offered = families().into_iter().filter(|family| family.is_offered());
+        offered.map(|family| family.construction(self, pattern, false)).collect()
+    }
+
+    /// The pattern of sparse attention, for the tokens of a request.
+    fn pattern(&self, request: &Request) -> Result<Option<Pattern>> {
+        let Some(name) = self.attention.as_deref().and_then(|kind| kind.strip_prefix(SPARSE)) else { return Ok(None) };
         let tokens = request.shape()?.tokens();
+        let pattern = read_pattern(name, tokens)?;
         if pattern.tokens() != tokens {
             let (name, expected) = (pattern.name(), pattern.tokens());
             return Err(Error::input(format!("the pattern {name} is for {expected} tokens, not for {tokens}"))
                 .note("try", format!("--tokens {expected}")));
         }
-        let hub = pattern.hub().map(|token| Realisation::Hub { token });
-        match (request.construction, hub) {
-            (None, Some(hub)) if request.is_left_to_plan() => {
-                request.attention = hub;
-                request.options.sparse = Sparse::new(pattern).ok();
-            }
-            (Some(Construction::Yun) | None, _) => {
-                request.construction = Some(Construction::Yun);
-                request.options.positional = true;
-                request.options.sparse = Some(Sparse::new(pattern)?);
-            }
-            (Some(_), Some(hub)) => request.attention = hub,
-            (Some(_), None) => {
-                return Err(Error::declined(format!("the pattern {} has no hub", pattern.name()))
-                    .note(
-                        "reason",
-                        "a sum over all tokens takes a token that sees all others and that all see, in every layer",
-                    )
-                    .note("try", "sparse:star, sparse:hub or sparse:bigbird:1, or --construction yun"));
-            }
-        }
-        Ok(())
+        Ok(Some(pattern))
     }
 
-    fn construction(&self, as_printed: bool) -> Result<Option<Construction>> {
-        let sum_code = |family| {
-            Ok(Construction::SumCode(sumcode::Options {
-                code: self.code.as_deref().map(str::parse).transpose()?,
-                values: self.values.as_deref().map_or_else(|| Ok(sumcode::Values::default()), str::parse)?,
-                ..sumcode::Options::of(family)
-            }))
-        };
-        let names = artifact::CONSTRUCTIONS.map(|name| (name, name));
-        match chosen("--construction", self.construction.as_deref(), &names)? {
-            // Theorems and printed steps are Yun's.
-            None if self.positional || as_printed => Ok(Some(Construction::Yun)),
-            None => Ok(None),
-            Some("yun") => Ok(Some(Construction::Yun)),
-            Some("circuit") => Ok(Some(Construction::Circuit)),
-            Some("sum-code") => sum_code(Family::SumCode).map(Some),
-            Some("sumformer-discrete") => sum_code(Family::Sumformer).map(Some),
-            Some(_) => Ok(Some(Construction::Sumformer(self.basis.as_deref().map(str::parse).transpose()?))),
+    /// The family that serves a pattern: one that follows it, or one that adds up by way of its hub.
+    fn with_pattern(
+        &self,
+        named: Option<&'static dyn Family>,
+        pattern: Option<&Pattern>,
+        request: &mut Request,
+    ) -> Result<Option<&'static dyn Family>> {
+        let Some(pattern) = pattern else { return Ok(named) };
+        let hub = pattern.hub().map(|token| Realisation::Hub { token });
+        let is_open = named.is_none() && (self.eps.is_some() || request.is_open());
+        match (named, hub) {
+            (None, Some(hub)) if is_open => {
+                request.attention = hub;
+                Ok(None)
+            }
+            (None, _) => Ok(families().into_iter().find(|family| family.follows_patterns())),
+            (Some(family), _) if family.follows_patterns() => Ok(Some(family)),
+            (Some(family), Some(hub)) => {
+                request.attention = hub;
+                Ok(Some(family))
+            }
+            (Some(_), None) => Err(Error::declined(format!("the pattern {} has no hub", pattern.name()))
+                .note(
+                    "reason",
+                    "a sum over all tokens takes a token that sees all others and that all see, in every layer",
+                )
+                .note("try", "sparse:star, sparse:hub or sparse:bigbird:1, or --construction yun")),
         }
+    }
+
+    /// The family that is named, or that the options mean.
+    fn family(&self) -> Result<Option<&'static dyn Family>> {
+        let names = names();
+        let known: Vec<(&str, usize)> = names.iter().enumerate().map(|(place, name)| (*name, place)).collect();
+        let named = chosen("--construction", self.construction.as_deref(), &known)?.map(|place| names[place]);
+        Ok(families().into_iter().find(|family| match named {
+            Some(name) => family.name() == name,
+            None => family.is_meant(self),
+        }))
     }
 
     /// Refuses what does not go with the construction.
-    fn check(&self, construction: Option<Construction>, trade: Option<Trade>) -> Result<()> {
-        let coded = matches!(construction, Some(Construction::SumCode(_)));
-        if (self.code.is_some() || self.values.is_some()) && !coded {
-            return Err(Error::input("--code and --values are for sum-code and sumformer-discrete")
-                .note("try", "add --construction sum-code, or leave them out"));
+    fn check(&self, named: Option<&dyn Family>) -> Result<()> {
+        for Own { option, is_given, is_bound, refusal, way_out } in &OWN {
+            let fits = named.map_or(!is_bound, |family| family.options().contains(option));
+            if is_given(self) && !fits {
+                return Err(Error::input(*refusal).note("try", *way_out));
+            }
         }
-        let sumformer = matches!(construction, Some(Construction::Sumformer(_)));
-        if sumformer && self.positional {
-            return Err(Error::input("--positional is for yun: a Sumformer is equivariant")
-                .note("try", "leave out --positional, or --construction yun"));
+        match named.and_then(Family::no_positions).filter(|_| self.positional) {
+            Some(reason) => Err(Error::input(format!("--positional is for yun: {reason}"))
+                .note("try", "leave out --positional, or --construction yun")),
+            None => Ok(()),
         }
-        if construction == Some(Construction::Circuit) && self.positional {
-            return Err(Error::input("--positional is for yun: a circuit has positions where its target needs them")
-                .note("try", "leave out --positional, or --construction yun"));
-        }
-        if self.basis.is_some() && !sumformer {
-            return Err(Error::input("--basis is for Sumformers").note("try", "add --construction sumformer"));
-        }
-        if (coded || construction == Some(Construction::Yun)) && trade.is_some() {
-            return Err(Error::input("--trade is for circuits: a lattice network has the paper's blocks")
-                .note("try", "leave out --trade, or --construction circuit"));
-        }
-        Ok(())
     }
 
     /// The kind of attention that was asked for.
@@ -271,28 +251,4 @@ impl Asked {
             _ => Ok(arithmetic),
         }
     }
-}
-
-/// What has the name that was given to an option.
-fn chosen<T: Copy>(option: &str, name: Option<&str>, known: &[(&str, T)]) -> Result<Option<T>> {
-    let Some(name) = name else { return Ok(None) };
-    if let Some((_, meaning)) = known.iter().find(|(known, _)| *known == name) {
-        return Ok(Some(*meaning));
-    }
-    let names: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
-    let error = Error::input(format!("{option} is '{name}'")).note("expected", names.join(", "));
-    Err(match nearest(name, names) {
-        Some(near) => error.note("try", format!("{option} {near}")),
-        None => error,
-    })
-}
-
-/// A positive exact number.
-fn positive(option: &str, text: Option<&str>) -> Result<Option<Rat>> {
-    let Some(text) = text else { return Ok(None) };
-    let value: Rat = text.parse().map_err(|error| Error::input(format!("{option} is '{text}': {error}")))?;
-    if value > Rat::ZERO {
-        return Ok(Some(value));
-    }
-    Err(Error::input(format!("{option} is {text}, but must be above 0")).note("try", format!("{option} 1/10")))
 }

@@ -9,7 +9,7 @@ use crate::error::{Error, Result, nearest};
 use crate::exact::Rat;
 use crate::lattice::{Grid, Point};
 use crate::network::{Realisation, Sequence, Values};
-use crate::words::{short, shown};
+use crate::show::{short, shown};
 
 /// The shape where none is asked for.
 const SHAPE: (usize, usize, u64) = (3, 1, 4);

@@ -10,7 +10,7 @@ use crate::exact::Rat;
 use crate::lattice::Point;
 use crate::network::{Realisation, Values};
 use crate::pattern::Family;
-use crate::words::plural;
+use crate::show::plural;
 
 /// `q`: from a sequence to a number for each of its tokens.
 pub(super) type Map = Box<dyn Fn(&Point) -> Vec<Rat>>;

@@ -8,13 +8,13 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::artifact::read_file;
 use crate::error::{Error, Result};
 use crate::exact::{Int, Rat};
+use crate::files::read_file;
 use crate::input;
 use crate::lattice::{Grid, Point, tuples};
 use crate::network::Sequence;
-use crate::words::{plural, short_int};
+use crate::show::{plural, short_int};
 
 /// The most sequences of a set.
 pub const MOST_SEQUENCES: usize = 100_000;

@@ -2,10 +2,10 @@
 
 use super::mixer::Map;
 use super::set::Set;
-use crate::artifact::read_pattern;
 use crate::construct::yun::sparse::Sparse;
 use crate::construct::yun::{Options, context_map};
 use crate::error::{Error, Result};
+use crate::pattern::read_pattern;
 
 /// The map under a pattern, which is declined where it does not satisfy Assumption 1.
 pub(super) fn map(set: &Set, name: &str) -> Result<Map> {

@@ -8,9 +8,8 @@ pub mod vnnlib;
 use crate::artifact::{Contents, sha256, tensors};
 use crate::bound::Norm;
 use crate::bound::norm::upward;
-use crate::compile::{Built, Lattice, Model, SumCodeFloats};
-use crate::construct::yun::AsPrinted;
 use crate::error::{Error, Result};
+use crate::model::Model;
 use crate::network::FloatNetwork;
 
 /// Files by name.
@@ -28,41 +27,14 @@ pub fn floats(model: &Model) -> Result<&FloatNetwork> {
 /// What an exported file says of itself: what it was made for, and what is claimed of it. Of a network that was edited, nothing is.
 pub fn metadata(model: &Model) -> Result<Vec<(String, String)>> {
     let target = model.source.text().unwrap_or_else(|| model.target.name.clone());
-    let construction = match &model.built {
-        Built::Lattice(lattice) if lattice.options.sparse.is_some() => "yun, sparse (Yun et al. 2020b)",
-        Built::Lattice(lattice) if lattice.options.positional => "yun --positional (Theorem 3)",
-        Built::Lattice(_) => "yun (Theorem 2)",
-        Built::Circuit(_) => "circuit",
-        Built::SumCode(coded) => coded.name(),
-        Built::Learned(_) => "learned, a Sumformer (Theorems 4.3 to 4.5)",
-    };
     let mut properties = vec![
         ("formwright", env!("CARGO_PKG_VERSION").to_owned()),
         ("target", target),
-        ("construction", construction.to_owned()),
+        ("construction", model.built.exported_as()),
         ("attention", model.attention()),
         ("precision", model.precision().to_owned()),
     ];
-    match &model.built {
-        Built::Lattice(lattice) => {
-            properties.push(("resolution", model.grid.resolution().to_string()));
-            if !lattice.options.as_printed.is_empty() {
-                let steps: Vec<&str> = lattice.options.as_printed.iter().map(|step| AsPrinted::name(*step)).collect();
-                properties.push(("as_printed", steps.join(", ")));
-            }
-        }
-        Built::Circuit(circuit) => {
-            let (least, most) = model.lengths();
-            properties.push(("trade", circuit.wish.trade.name().to_owned()));
-            properties.push(("tokens", if least == most { least.to_string() } else { format!("{least} to {most}") }));
-        }
-        Built::SumCode(_) | Built::Learned(_) => {}
-    }
-    if let Built::SumCode(coded) = &model.built {
-        properties.push(("resolution", model.grid.resolution().to_string()));
-        properties.push(("code", coded.code.clone()));
-        properties.push(("values", coded.options.values.name().to_owned()));
-    }
+    properties.extend(model.built.properties(model));
     if let Some(network) = model.float() {
         properties.push(("weights_sha256", sha256(&tensors::to_bytes(network)?)));
         properties.extend(claims(model)?);
@@ -74,7 +46,7 @@ pub fn metadata(model: &Model) -> Result<Vec<(String, String)>> {
 fn claims(model: &Model) -> Result<Vec<(&'static str, String)>> {
     let Some(claim) = model.claim() else { return Ok(Vec::new()) };
     let mut properties = vec![("badge", model.badge().to_owned())];
-    if model.learned().is_some() {
+    if model.built.is_measured() {
         for measured in [model.measured()?, model.measured_mean()?].into_iter().flatten() {
             let name = if measured.norm == Norm::Sup { "measured" } else { "measured_mean" };
             properties.push((name, measured.to_json().to_string()));
@@ -90,25 +62,17 @@ fn claims(model: &Model) -> Result<Vec<(&'static str, String)>> {
         properties.push(("domain", model.domain_name()));
         properties.push(("bound", upward(budget.bound, 4)));
         assumptions.extend(budget.assumptions.iter().cloned());
-    } else if let Some(Lattice { options, lowered: Some(lowered), .. }) = model.lattice() {
+    } else if let Some(rounding) = model.rounding() {
         // On integers, point by point.
         properties.push(("norm", "sup".to_owned()));
-        let cells = if options.positional { "" } else { " with pairwise distinct columns" };
-        properties.push(("domain", format!("the points of the grid{cells}")));
-        properties.push(("bound", upward(lowered.lowering.losses.rounding, 4)));
-    }
-    if let (Some(SumCodeFloats { lowering, .. }), None) =
-        (model.sum_code().and_then(|coded| coded.lowered.as_ref()), model.certified()?)
-    {
-        properties.push(("norm", "sup".to_owned()));
-        properties.push(("domain", "the points of the grid".to_owned()));
-        properties.push(("bound", upward(lowering.losses.rounding, 4)));
+        properties.push(("domain", model.built.points_in_words().to_owned()));
+        properties.push(("bound", upward(rounding, 4)));
     }
     let error = ["norm", "domain", "bound"].map(|name| properties.iter().find(|(key, _)| *key == name));
-    if let (None, [Some((_, norm)), Some((_, domain)), Some((_, bound))]) = (model.circuit(), error) {
+    if let (None, [Some((_, norm)), Some((_, domain)), Some((_, bound))]) = (model.built.supremum(), error) {
         properties.push(("claim", format!("{norm} error on {domain} at most {bound}")));
     }
-    properties.push((if model.circuit().is_some() { "claim" } else { "on_grid" }, claim));
+    properties.push((if model.built.supremum().is_some() { "claim" } else { "on_grid" }, claim));
     if let Some(certificate) = Contents::of(model)?.certificate {
         properties.push(("certificate_sha256", sha256(&certificate)));
     }

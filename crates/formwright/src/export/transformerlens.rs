@@ -17,10 +17,11 @@ use serde_json::{Value, json};
 use super::{Files, metadata, rotate};
 use crate::artifact::{Contents, tensors};
 use crate::bound::Norm;
-use crate::compile::{Model, Proof, Stated};
-use crate::construct::circuit::meaning::{Held, Meaning, Meanings};
+use crate::construct::circuit::built::Proof;
 use crate::error::{Error, Result};
 use crate::exact::Rat;
+use crate::meaning::{Held, Meaning, Meanings};
+use crate::model::{Model, Stated};
 use crate::network::{AttentionKind, Coordinate, FloatNetwork, Mask, Precision};
 use crate::target::Domain;
 

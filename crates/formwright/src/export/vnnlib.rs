@@ -15,12 +15,11 @@
 use std::fmt::Write as _;
 
 use super::onnx;
-use crate::compile::{Built, Model};
 use crate::error::{Error, Result};
 use crate::exact::Rat;
 use crate::interval::Interval;
-use crate::lattice::has_distinct_columns;
 use crate::lower::Margins;
+use crate::model::Model;
 use crate::network::{FloatNetwork, Precision};
 
 /// Seconds that a verifier is given.
@@ -72,7 +71,7 @@ pub fn files(model: &Model, metadata: &[(String, String)], cells: usize) -> Resu
         // Somewhere in its share, so that no coordinate is the same in all of them; where a cell is not served, the next one that is.
         let start = number.wrapping_mul(0x9e37_79b9_7f4a_7c15) % (to - from);
         let share = (0..to - from).map(|step| point(model, from + (start + step) % (to - from)));
-        if let Some(point) = share.into_iter().find(|point| serves(model, point)) {
+        if let Some(point) = share.into_iter().find(|point| model.built.serves(point)) {
             instances.push(instance(model, network, &point)?);
         }
     }
@@ -115,24 +114,13 @@ fn point(model: &Model, mut index: u64) -> Vec<Vec<u64>> {
     digits.chunks(dims).map(<[u64]>::to_vec).collect()
 }
 
-/// Theorem 2 serves cells with pairwise distinct columns.
-fn serves(model: &Model, point: &[Vec<u64>]) -> bool {
-    model.lattice().is_none_or(|lattice| lattice.options.positional) || has_distinct_columns(point)
-}
-
 fn instance(model: &Model, network: &FloatNetwork, point: &[Vec<u64>]) -> Result<Instance> {
     let centre = model.grid.centre(point);
     let none = Margins { low: Rat::ZERO, high: Rat::ZERO };
-    let (margins, rounding) = match &model.built {
-        Built::Lattice(lattice) => {
-            lattice.lowered.as_ref().map(|l| (l.lowering.margins().clone(), Some(l.lowering.losses.rounding)))
-        }
-        Built::SumCode(coded) => {
-            coded.lowered.as_ref().map(|l| (l.lowering.margins.clone(), Some(l.lowering.losses.rounding)))
-        }
-        Built::Circuit(_) | Built::Learned(_) => None,
-    }
-    .unwrap_or((none, None));
+    let margins = model.built.margins();
+    // Of cells it is the distance from the value at the centre, of other networks from the target itself.
+    let rounding = model.rounding().filter(|_| margins.is_some());
+    let margins = margins.unwrap_or(none);
     let grid = &model.grid;
     let width = (grid.high() - grid.low()) / Rat::from(grid.resolution());
     let ends = |k: u64, centre: &Rat| {
@@ -157,7 +145,7 @@ fn instance(model: &Model, network: &FloatNetwork, point: &[Vec<u64>]) -> Result
         let checked = model.target.expression().ok_or_else(|| Error::declined("a circuit without an expression"))?;
         checked.enclose(&cube)?.concat()
     };
-    let stated = model.circuit().and_then(|circuit| circuit.proof()).map(|proof| proof.sup.bound);
+    let stated = model.built.supremum().map(|sup| sup.bound);
     let bound = rounding.or(stated).ok_or_else(|| Error::declined("no bound is stated"))?;
     let outputs = values.iter().map(|value| {
         let around = *value + Interval::point(-bound).hull(Interval::point(bound));

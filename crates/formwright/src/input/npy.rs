@@ -11,7 +11,8 @@ use std::path::{Path, PathBuf};
 use super::shape;
 use crate::error::{Error, Result};
 use crate::exact::Rat;
-use crate::network::{Precision, Sequence};
+use crate::exact::Sequence;
+use crate::network::Precision;
 
 /// What a file begins with.
 pub const MAGIC: &[u8] = b"\x93NUMPY";
@@ -166,7 +167,7 @@ pub struct Writer {
 impl Writer {
     /// A file that is not there yet.
     pub fn create(path: &Path, precision: Precision) -> Result<Self> {
-        crate::artifact::check_new(path)?;
+        crate::files::check_new(path)?;
         let file = File::create_new(path).map_err(|error| unwritable(path, &error))?;
         let (path, file) = (path.to_owned(), BufWriter::new(file));
         let mut writer = Self { path, file, precision, count: 0, side: None, finished: false };

@@ -11,7 +11,7 @@ use super::npy::{self, Npy};
 use super::{array, not_json, nothing, parse, sequence, shape};
 use crate::error::{Error, Result};
 use crate::exact::Rat;
-use crate::network::Sequence;
+use crate::exact::Sequence;
 
 /// The longest text of one sequence.
 const MOST_BYTES: usize = 1 << 26;

@@ -12,8 +12,8 @@ mod contexts;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
+use crate::exact::Sequence;
 use crate::exact::{Int, Rat};
-use crate::network::Sequence;
 
 pub use contexts::{by_spread, increasing_tuples, tuples};
 

@@ -1,57 +1,32 @@
-//! From an exact network to floats: the passes, each with what it loses.
+//! From exact numbers to floats: what all constructions share.
 //!
-//! | file | pass | what it loses |
+//! | file | what | what it loses |
 //! |---|---|---|
-//! | `hardmax_to_softmax.rs` | Lemma 9: softmax at a derived temperature | the drift of ids |
+//! | `to_float.rs` | numbers of a format | their rounding |
 //! | `piecewise_to_relu.rs` | Lemma 9: four ReLUs for a function of Φ | everything on the ramps: the bad set |
-//! | `clip.rs` | values beyond the target's range are cut off, twice | nothing; it bounds the height on the bad set |
-//! | `guard.rs` | the numbers of the guard, for claims about all of space | a shell around the box |
-//! | `units.rs` | with a guard: the stream in a smaller unit, so that no finite input overflows | nothing |
-//! | `pack.rs` | several layers become one wide block | bits of the values |
-//! | `to_float.rs` | numbers of a format | the rounding of values |
-//! | `sum_code.rs` | a sum of codes: softmax of equal scores, integers | see its parts |
-//! | `binary_quantiser.rs` | its quantiser, digit by digit | everything on the ramps |
-//! | `values_on_grid.rs` | its value block, exact in any order | bits of the values |
+//! | `assembly.rs` | layers, put together as the runs of a float network | nothing |
+//! | `realise.rs` | uniform sums by other heads, or by way of a hub | see its parts |
 //!
-//! What the literal passes leave is a Transformer of `T^{2,1,4}`: every attention layer has two heads of size one, every feed-forward
-//! layer four ReLUs. [`Lowering::derive`] computes temperature, ramps and losses from the construction, without a layer being made;
-//! [`Lowering::lower`] makes the layers.
+//! The lowering of a construction stands beside the construction.
 
-pub mod binary_quantiser;
-pub mod clip;
-pub mod guard;
-pub mod hardmax_to_softmax;
-pub mod pack;
+pub mod assembly;
 pub mod piecewise_to_relu;
 pub mod realise;
-pub mod sum_code;
 pub mod to_float;
-pub mod units;
-pub mod values_on_grid;
 
-use std::sync::Arc;
-
-use crate::construct::yun::context::{ContextMap, Order};
-use crate::construct::yun::{self, Options, Tuning};
 use crate::error::{Error, Result};
 use crate::exact::{Int, Rat};
-use crate::interval::{Interval, add_up};
+use crate::interval::Interval;
 use crate::lattice::Grid;
-use crate::network::{
-    Activation, Affine, Attention, AttentionKind, AttentionRun, FeedForward, FeedForwardRun, FloatAffine, FloatNetwork,
-    FloatStage, Head, Layer, Mask, Network, Precision, Run, Size, Stage,
-};
-use crate::target::Target;
+use crate::network::Precision;
 
-pub use hardmax_to_softmax::Temperature;
-pub use pack::Hidden;
-use pack::Window;
-
-/// Heads of every attention layer.
-const HEADS: usize = 2;
+pub use assembly::as_it_is;
 
 /// The most layers that are made explicit.
-const MOST_LAYERS: u64 = 1_000_000;
+pub(crate) const MOST_LAYERS: u64 = 1_000_000;
+
+/// The words for a clip of the values.
+pub(crate) const CLIP: &str = "what is beyond the target's range is cut off";
 
 /// What is asked of a float network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,373 +46,71 @@ impl Format {
     }
 }
 
-/// What a float network loses against the exact one, in the target's units, entry by entry.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Losses {
-    /// Softmax instead of hardmax, in exact arithmetic.
-    pub softmax: f64,
-    /// The execution in floats against the exact network, on the good set: values as they are stored, sums, read-out, and the drift once more,
-    /// so that it bounds the distance to the exact execution of the same weights as well.
-    pub rounding: f64,
-    /// The share of the box on which a coordinate lies on a ramp.
-    pub bad_share: f64,
-    /// How far from the offset the network can be on the bad set.
-    pub height: f64,
-    /// How far from the offset the target can be.
-    pub spread: f64,
-    /// Whether sequences with equal columns provably give the offset; if not, they are as the bad set.
-    pub ties_cleared: bool,
+/// How hot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Temperature {
+    /// The smallest power of two for which the drift is absorbed by rounding.
+    Derived,
+    /// The smallest power of two for which softmax is hardmax, bit by bit, on the lattice.
+    Saturate,
+    /// This power of two, whatever it does: nothing is claimed.
+    Exponent(u32),
 }
 
-/// Everything that the passes need to know, derived and not chosen.
-#[derive(Clone, Debug)]
-pub struct Lowering {
-    /// What was asked for.
-    pub format: Format,
-    /// The construction, tuned for floats.
-    pub options: Options,
-    /// `λ = 2^temperature`.
-    pub temperature: u32,
-    /// The width of the quantiser's ramps, in cells.
-    pub step_ramp: Rat,
-    /// The bound `B` of the clip, in integer units.
-    pub clip: Rat,
-    /// The residual stream is carried times `2^-units`: with a guard, so that no finite input overflows; else 0.
-    pub units: usize,
-    /// What is lost.
-    pub losses: Losses,
-    /// Whether coordinates are snapped to a grid before they are quantised: where several steps share a block.
-    snaps: bool,
-    /// What the losses were computed from.
-    facts: Facts,
+/// The width of feed-forward blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hidden {
+    /// One layer of the paper a block, four ReLUs.
+    Literal,
+    /// At most this many hidden units, at least four.
+    Units(usize),
+    /// As many as it takes for one block a stage.
+    All,
 }
 
-impl Lowering {
-    /// Temperature, ramps and losses for a target on a grid.
-    pub fn derive(grid: &Grid, target: &Target, options: &Options, format: Format) -> Result<Self> {
-        let precision = format.precision;
-        let map = yun::context_map(grid, options);
-        let fixed = target.is_discrete() || target.grid_resolution().is_some();
-        to_float::check_bits(&map, precision, fixed, |side| {
-            let coarser = grid.with_resolution(side).ok().map(|grid| yun::context_map(&grid, options));
-            coarser.is_some_and(|map| map.id_bits() + 2 <= precision.digits())
-        })?;
-        if format.hidden != Hidden::Literal && !options.as_printed.is_empty() {
-            return Err(Error::declined("a packed network has every step repaired")
-                .note("reason", "several windows share a block only by decreasing id")
-                .note("try", "leave out --as-printed, or --pack and --hidden"));
-        }
-        let steps = yun::quantiser_steps(grid, options);
-        check_box(grid, &steps, precision)?;
-        let together = format.hidden.steps_a_block(&steps);
-        let snaps = together > Int::ONE;
-        let step_ramp = if snaps {
-            pack::ramp_digits(&steps, &together, precision).map(|m| Rat::ONE / Rat::from(2).pow(m))
-        } else {
-            to_float::step_ramp(&steps, precision)
-        };
-        let step_ramp = step_ramp.ok_or_else(|| {
-            Error::declined(format!("{steps} steps of the quantiser do not fit {precision}"))
-                .note("try", "a coarser --resolution, or fewer --hidden units")
-        })?;
-        let temperature = hardmax_to_softmax::temperature(&map, precision, format.temperature)?;
-        let guard = options.everywhere.then(|| guard::derive(&map, format, temperature, options)).transpose()?;
-        let step_ramp = guard.iter().fold(step_ramp, |ramp, guard| ramp.max(guard::least_ramp(guard, precision)));
-        // The middle of the target's range, as a float: the read-out adds it without loss. Over all of space there is no middle but 0.
-        let (low, high) = target.range_near(grid.tokens())?;
-        let middle = to_float::nearest(&((&low + &high) / Rat::from(2)), precision);
-        let offset = if guard.is_some() { Rat::ZERO } else { Rat::from_f64(middle).unwrap_or_default() };
-        let bound = (&low - &offset).abs().max((&high - &offset).abs());
-        let side = Rat::from(grid.resolution());
-        let flag = match &guard {
-            // The clamp lets through twice its bound, and the guard adds less than once more what there is.
-            Some(guard) => Some(Rat::from(4) * (&guard.flag + &guard.clamp)),
-            None => (!options.positional).then(|| yun::equivariant::flag_magnitude(grid, options)),
-        };
-        let reach = clip::reach(&map, precision, temperature, &steps, flag.as_ref());
-        let least_drop = drop_above(reach)?;
-        let tuning = Tuning {
-            offset: offset.clone(),
-            steps: Order::Decreasing,
-            least_drop: if flag.is_some() { least_drop } else { Rat::ZERO },
-            window_reach: Rat::ONE,
-            near: true,
-            guard,
-        };
-        let options = Options { tuning, ..options.clone() };
-        let exponent = yun::value_exponent(grid, target, &options, &map.lowest_id())?;
-        let scaled = |value: &Rat| value * &side / Rat::from(2).pow(exponent);
-        to_float::check_magnitude("the target's largest value in integer units", &(&bound * &side), precision)?;
-        to_float::check_magnitude("the middle of the target's range", &offset, precision)?;
-        let clip = Rat::from_f64(to_float::upward(&(&bound * &side), precision)).unwrap_or_default();
-        let units = match &options.tuning.guard {
-            Some(guard) => units::derive(&yun::embed(grid, &options), &guard.clamp, &clip, precision)?,
-            None => 0,
-        };
-        let drop = match &options.tuning.guard {
-            Some(guard) => Some(&guard.slope * &Rat::from_f64(reach.hi()).unwrap_or_default()),
-            None => flag.as_ref().map(|flag| options.drop(grid, flag)),
-        };
-        let finite = clip::stays_finite(&map, format, temperature, reach, &scaled(&bound), exponent, drop.as_ref());
-        let value_loss = to_float::value_loss(&map, &scaled(&bound), precision);
-        if value_loss > Rat::new(1, 2) {
-            return Err(Error::declined(format!("the values of this network do not add up exactly in {precision}"))
-                .note("reason", "they are rounded to a grid, which is coarser than the ids' own, the integers")
-                .note("try", "a coarser --resolution, or --precision f64"));
-        }
-        // Snapping moves a coordinate by half of what a ramp is wide.
-        let snap = if snaps { &step_ramp / &Rat::from(2) } else { Rat::ZERO };
-        let shift = embedding_shift(grid, &steps, precision) + Interval::from(&snap);
-        let facts = Facts {
-            map,
-            precision,
-            temperature,
-            margins: Margins::new(shift, &step_ramp),
-            offset,
-            bound,
-            exponent,
-            value_loss,
-            finite,
-            everywhere: options.everywhere,
-        };
-        let losses = losses(&facts);
-        Ok(Self { format, options, temperature, step_ramp, clip, units, losses, snaps, facts })
-    }
+/// ReLUs of a literal block.
+pub(crate) const LITERAL: usize = 4;
 
-    /// What is cut off every cell for its ramps.
-    pub fn margins(&self) -> &Margins {
-        &self.facts.margins
-    }
-
-    /// The exact network that is lowered.
-    pub fn exact(&self, grid: &Grid, target: &Arc<Target>) -> Result<Network> {
-        yun::build(grid, target, &self.options)
-    }
-
-    /// The blocks of a stage's feed-forward layers, and what a value loses in them.
-    fn blocks(
-        &self,
-        name: &str,
-        layers: &[FeedForward],
-        network: &Network,
-        grid: &Grid,
-    ) -> Result<(Vec<FeedForward>, Rat)> {
-        let Format { precision, hidden, .. } = self.format;
-        let relu = |ramp: &Rat, layers: &[FeedForward]| -> Vec<FeedForward> {
-            layers.iter().map(|layer| piecewise_to_relu::piecewise_to_relu(layer, ramp)).collect()
-        };
-        let of_ids = to_float::id_ramp();
-        let blocks = match name {
-            "quantise" if self.snaps => {
-                let flags = usize::from(!self.options.positional);
-                let rows: Vec<Vec<FeedForward>> =
-                    layers.chunks(layers.len() / network.width()).map(|row| relu(&self.step_ramp, row)).collect();
-                let first = rows.iter().flat_map(|row| row[..flags].to_vec()).collect();
-                let steps = rows.iter().map(|row| row[flags..].to_vec()).collect();
-                let digits = self.step_ramp.denominator().bits() - 1;
-                pack::pack_quantiser(first, steps, hidden, digits, precision)
-            }
-            "quantise" | "floor" => pack::pack(relu(&self.step_ramp, layers), Hidden::Literal),
-            "values" => {
-                let entries = entries(network, grid);
-                let windows: Vec<Window> = layers.iter().filter_map(Window::of).collect();
-                if hidden != Hidden::Literal {
-                    let u = layers.first().map_or_else(Vec::new, |layer| layer.w1[0].clone());
-                    return pack::pack_values(&windows, &u, hidden, &entries, precision);
-                }
-                let mut blocks = relu(&of_ids, layers);
-                for (block, window) in blocks.iter_mut().zip(&windows) {
-                    pack::round_window(block, &window.centre, &entries, precision);
-                }
-                pack::pack(blocks, hidden)
-            }
-            // The indicator comes before what it makes negative is cleared.
-            "zero" => {
-                let (outside, clear) = layers.split_at(1);
-                [pack::pack(relu(&of_ids, outside), hidden), pack::pack(relu(&of_ids, clear), hidden)].concat()
-            }
-            _ => pack::pack(relu(&of_ids, layers), hidden),
-        };
-        Ok((blocks, Rat::ZERO))
-    }
-
-    /// The float network, layer by layer.
-    pub fn lower(&self, network: &Network, grid: &Grid) -> Result<FloatNetwork> {
-        Ok(self.finish(network, grid)?.0)
-    }
-
-    /// The float network, and its losses: where it is packed, what its values lose is known only now.
-    pub fn finish(&self, network: &Network, grid: &Grid) -> Result<(FloatNetwork, Losses)> {
-        let layers = network.layer_count();
-        if layers > Int::from(MOST_LAYERS) {
-            return Err(Error::declined(format!("the network has {layers} layers, too many to write down"))
-                .note("limit", MOST_LAYERS.to_string())
-                .note("try", "a coarser --resolution, a larger --eps, or --precision exact"));
-        }
-        let precision = self.format.precision;
-        let width = network.width();
-        let mut assembly = Assembly { precision, width, runs: Vec::new() };
-        let mut stages: Vec<FloatStage> = Vec::new();
-        let mut loss = Rat::ZERO;
-        for stage in &network.stages {
-            let index = stages.len();
-            stages.push(described(stage));
-            let mut layers = Vec::new();
-            for layer in stage.generator.layers() {
-                match layer? {
-                    Layer::Attention(layer) => {
-                        let softmax = hardmax_to_softmax::hardmax_to_softmax(&layer, self.temperature, HEADS);
-                        assembly.attention(index, &softmax);
-                    }
-                    Layer::FeedForward(layer) => layers.push(layer),
-                }
-            }
-            let (blocks, lost) = self.blocks(stage.name, &layers, network, grid)?;
-            for block in &blocks {
-                assembly.feed_forward(index, block);
-            }
-            loss = loss.max(lost);
-        }
-        stages.push(FloatStage {
-            name: "clip".to_owned(),
-            statement: "lemma9".to_owned(),
-            meaning: clip::MEANING.to_owned(),
-        });
-        let clip = FeedForward::clip(width, 0..network.output_dims(), &self.clip);
-        for _twice in 0..2 {
-            for layer in pack::pack(clip.clone(), self.format.hidden) {
-                assembly.feed_forward(stages.len() - 1, &layer);
-            }
-        }
-        let losses = match self.format.hidden {
-            Hidden::Literal => self.losses.clone(),
-            _ => losses(&Facts { value_loss: loss, ..self.facts.clone() }),
-        };
-        let mut network = assembly.network(network, stages);
-        units::carry(&mut network, self.units)?;
-        Ok((network, losses))
-    }
-}
-
-fn described(stage: &Stage) -> FloatStage {
-    let (name, statement) = (stage.name.to_owned(), stage.statement.to_owned());
-    FloatStage { name, statement, meaning: stage.meaning.clone() }
-}
-
-/// The same layers with the nearest numbers of a format: for networks of ReLUs whose scores are all equal, where softmax is hardmax.
-///
-/// Nothing is said of what rounding adds.
-pub fn as_it_is(network: &Network, precision: Precision) -> Result<FloatNetwork> {
-    let mut assembly = Assembly { precision, width: network.width(), runs: Vec::new() };
-    for (index, stage) in network.stages.iter().enumerate() {
-        for layer in stage.generator.layers() {
-            match layer? {
-                Layer::Attention(layer) if layer.heads.iter().all(scores_nothing) => assembly.attention(index, &layer),
-                Layer::FeedForward(layer) if layer.activations.iter().all(|kind| *kind == Activation::Relu) => {
-                    assembly.feed_forward(index, &layer);
-                }
-                _ => {
-                    let headline = format!("stage '{}' is not of ReLUs and equal scores", stage.name);
-                    return Err(
-                        Error::declined(headline).note("try", "Lowering, which derives ramps and a temperature")
-                    );
-                }
-            }
+impl Hidden {
+    /// How many units fit a block.
+    pub(crate) fn units(self) -> usize {
+        match self {
+            Self::Literal => LITERAL,
+            Self::Units(units) => units,
+            Self::All => usize::MAX,
         }
     }
-    Ok(assembly.network(network, network.stages.iter().map(described).collect()))
-}
 
-/// Whether all scores of a head are 0.
-fn scores_nothing(head: &Head) -> bool {
-    let zero = |matrix: &[Vec<Rat>]| matrix.iter().flatten().all(Rat::is_zero);
-    zero(&head.k) || (zero(&head.q) && head.q_bias.iter().all(Rat::is_zero))
-}
-
-/// The size of the literal float network, by formula.
-///
-/// Every feed-forward layer has four units: a step of the quantiser uses three, flag, indicator and window four, `clear` one, `rescale` and the
-/// clip two for each row. The indicator and the windows read and write all `d` rows.
-pub fn literal_size(exact: &Network) -> Size {
-    let (d, outputs) = (exact.width(), exact.output_dims());
-    let clips = Int::from(2 * outputs.div_ceil(2));
-    let mut size = exact.size();
-    let stage = |name: &str| exact.stages.iter().find(|stage| stage.name == name).map(|stage| stage.generator.size());
-    let guarded = stage("guard").is_some();
-    let indicator = if guarded { 4 * d + 2 } else { 8 * d + 4 };
-    let fixed: usize = if stage("zero").is_some() { indicator + 2 * d } else { 0 };
-    let fixed = fixed + if guarded { 6 * d } else { 0 };
-    let windows = stage("values").map_or(Int::ZERO, |values| values.layers);
-    let flags = if stage("zero").is_some() { d } else { 0 };
-    let steps = stage("quantise").map_or(Int::ZERO, |quantise| quantise.layers) - Int::from(flags);
-    let floor = stage("floor").map_or(Int::ZERO, |floor| Int::from(9) * floor.layers - Int::ONE);
-    let heads: Int =
-        ["guard", "shifts", "global"].into_iter().filter_map(stage).fold(Int::ZERO, |sum, part| sum + part.nonzeros);
-    let ends: Int = exact.size().nonzeros.clone()
-        - exact.stages.iter().fold(Int::ZERO, |sum, stage| sum + stage.generator.size().nonzeros);
-    size.nonzeros = ends
-        + heads
-        + Int::from(9) * steps
-        + Int::from(if guarded { 13 } else { 11 } * flags)
-        + floor
-        + Int::from(fixed + 4 * stage("rescale").map_or(0, |_| outputs) + 12 * outputs)
-        + windows * Int::from(8 * d + 4)
-        - Int::from(d);
-    size.blocks += &clips;
-    size.feed_forward_layers += &clips;
-    (size.heads, size.head_size, size.hidden) = (HEADS, 1, pack::LITERAL);
-    let attention = Int::from(HEADS * (4 * d + 1));
-    let feed_forward = Int::from(pack::LITERAL * (2 * d + 1) + d);
-    let positions = exact.positions.as_ref().map_or(0, |rows| rows.len() * d);
-    let affine = Int::from(d * exact.dims() + d + positions + outputs * d + outputs);
-    size.parameters = &size.attention_layers * &attention + &size.feed_forward_layers * &feed_forward + &affine;
-    size.parameters_uniform = &size.blocks * &(attention + feed_forward) + affine;
-    size
-}
-
-/// The finest grid of a shape, up to where bits or layers do not fit a format any more.
-pub fn finest(shape: &Grid, options: &Options, precision: Precision) -> Result<u64> {
-    let fits = |side: u64| -> Result<bool> {
-        let map = yun::context_map(&shape.with_resolution(side)?, options);
-        let windows = Int::from(shape.tokens()) * map.count();
-        Ok(map.id_bits() + 2 <= precision.digits() && windows <= Int::from(MOST_LAYERS))
-    };
-    let (mut fine, mut too_fine) = (shape.resolution(), shape.resolution());
-    while fits(too_fine)? {
-        fine = too_fine;
-        too_fine *= 2;
+    /// The steps of the quantiser that fit a block, of `steps` in a row.
+    pub fn steps_a_block(self, steps: &Int) -> Int {
+        let most = match self {
+            Self::Literal => 1,
+            Self::Units(units) => units.saturating_sub(1) / 2,
+            Self::All => usize::MAX,
+        };
+        Int::from(most.max(1)).min(steps.clone())
     }
-    while fine + 1 < too_fine {
-        let middle = u64::midpoint(fine, too_fine);
-        if fits(middle)? { fine = middle } else { too_fine = middle }
+}
+
+impl Hidden {
+    /// The ids whose values fit a block, of `count`.
+    pub fn ids_a_block(self, count: &Int) -> Int {
+        match self {
+            Self::Literal => Int::ONE,
+            Self::Units(units) if Int::from(units) < *count => Int::from((units / 2).max(1)),
+            _ => count.clone(),
+        }
     }
-    Ok(fine)
-}
-
-/// Twice what any entry can reach, rounded up to a power of two.
-fn drop_above(reach: Interval) -> Result<Rat> {
-    let reach = Rat::from_f64(reach.hi()).ok_or_else(|| {
-        Error::declined("the contextual map's ids are not bounded on the ramps: rounding is too coarse")
-            .note("try", "a coarser --resolution, or --precision f64")
-    })?;
-    Ok(Rat::from(2).pow(reach.ceil().bits() + 1))
-}
-
-/// The largest entries of the stream behind the contextual map, on the lattice, row by row; the first is the id itself and is bounded where
-/// it is used.
-fn entries(network: &Network, grid: &Grid) -> Vec<Rat> {
-    let highest = network.positions.iter().flatten().flatten().cloned().max().unwrap_or_default();
-    vec![highest + Rat::from(grid.resolution()); network.width()]
 }
 
 /// How far the embedding can move a coordinate, in cells: `s·x + c + position` of a rounded `x`, five roundings of the largest term.
-fn embedding_shift(grid: &Grid, steps: &Int, precision: Precision) -> Interval {
+pub(crate) fn embedding_shift(grid: &Grid, steps: &Int, precision: Precision) -> Interval {
     let scale = Rat::from(grid.resolution()) / (grid.high() - grid.low());
     let largest = grid.low().abs().max(grid.high().abs()) * scale * Rat::from(2) + Rat::from(steps);
     to_float::gamma(6, precision) * Interval::from(&largest)
 }
 
-fn coordinates(grid: &Grid) -> u32 {
+pub(crate) fn coordinates(grid: &Grid) -> u32 {
     u32::try_from(grid.tokens() * grid.dims()).unwrap_or(u32::MAX)
 }
 
@@ -452,7 +125,7 @@ pub struct Margins {
 }
 
 impl Margins {
-    fn new(shift: Interval, ramp: &Rat) -> Self {
+    pub(crate) fn new(shift: Interval, ramp: &Rat) -> Self {
         // A few digits are enough, rounded up: they stand in the certificate.
         let short = |shift: Rat| Rat::from_f64(to_float::upward(&shift, Precision::F32));
         let low = Rat::from_f64(shift.hi()).and_then(short).unwrap_or(Rat::ONE);
@@ -460,14 +133,14 @@ impl Margins {
     }
 
     /// The share of a box that is cut off.
-    fn share(&self, grid: &Grid) -> f64 {
+    pub(crate) fn share(&self, grid: &Grid) -> f64 {
         let good = Interval::from(&(Rat::ONE - &self.low - &self.high));
         if good.lo() > 0.0 { (Interval::ONE - good.powi(coordinates(grid))).hi() } else { 1.0 }
     }
 }
 
 /// Declines a box that a format cannot resolve: the middle of a cell must stay in it.
-fn check_box(grid: &Grid, steps: &Int, precision: Precision) -> Result<()> {
+pub(crate) fn check_box(grid: &Grid, steps: &Int, precision: Precision) -> Result<()> {
     to_float::check_magnitude("the lower end of the box", grid.low(), precision)?;
     to_float::check_magnitude("the upper end of the box", grid.high(), precision)?;
     to_float::check_magnitude(
@@ -485,178 +158,4 @@ fn check_box(grid: &Grid, steps: &Int, precision: Precision) -> Result<()> {
             format!("rounding moves a coordinate by up to {shift:.1e} cells: the box is far from 0 for its size"),
         )
         .note("try", "a domain that is moved to 0, a coarser --resolution, or --precision f64"))
-}
-
-/// What the losses depend on.
-#[derive(Clone, Debug)]
-struct Facts {
-    map: ContextMap,
-    precision: Precision,
-    temperature: u32,
-    margins: Margins,
-    offset: Rat,
-    bound: Rat,
-    exponent: usize,
-    value_loss: Rat,
-    finite: bool,
-    everywhere: bool,
-}
-
-/// The losses, by formula.
-fn losses(facts: &Facts) -> Losses {
-    let Facts { map, precision, exponent, bound, offset, .. } = facts;
-    let grid = &map.grid;
-    let exact = |value: Rat| Interval::from(&value);
-    let gamma = |k: usize| to_float::gamma(k, *precision);
-    let side = Rat::from(grid.resolution());
-    let back = exact(Rat::from(2).pow(*exponent) / &side);
-    let softmax = back * Interval::point_or_entire(hardmax_to_softmax::drift(map, facts.temperature));
-    // Stored values; scaled back by a layer of three terms if they were scaled down; read out.
-    let mut value_loss = back * exact(facts.value_loss.clone());
-    if *exponent > 0 {
-        value_loss = value_loss + gamma(3) * (exact(bound.clone()) + value_loss);
-    }
-    let read_out = gamma(grid.dims() + 3) * (exact(bound + &offset.abs()) + value_loss);
-    let rounding = value_loss + read_out + softmax;
-    let mut bad_share = facts.margins.share(grid);
-    if facts.everywhere {
-        // A shell around the box, as wide as a ramp and what rounding adds.
-        let shell = exact((&facts.margins.low + &facts.margins.high) / side);
-        bad_share = add_up(bad_share, ((Interval::ONE + shell).powi(coordinates(grid)) - Interval::ONE).hi());
-    }
-    // What the clips leave, read out.
-    let clipped = exact(bound.clone()) * (Interval::ONE + gamma(1));
-    let height = if facts.finite {
-        (clipped + gamma(grid.dims() + 3) * (clipped + exact(offset.abs()))).hi()
-    } else {
-        f64::INFINITY
-    };
-    let ties_cleared =
-        map.is_positional() || hardmax_to_softmax::ties_stay_low(map, *precision, facts.temperature, facts.everywhere);
-    Losses {
-        softmax: softmax.hi(),
-        rounding: rounding.hi(),
-        bad_share,
-        height,
-        spread: exact(bound.clone()).hi(),
-        ties_cleared,
-    }
-}
-
-/// Blocks as they are put together: attention takes the feed-forward layer behind it, equal shapes are stacked.
-struct Assembly {
-    precision: Precision,
-    width: usize,
-    runs: Vec<Run>,
-}
-
-impl Assembly {
-    /// The network of these blocks, with the ends of an exact one.
-    fn network(mut self, exact: &Network, stages: Vec<FloatStage>) -> FloatNetwork {
-        for run in self.runs.iter_mut().filter_map(|run| run.attention.as_mut()) {
-            let seen = &run.connections;
-            let period = (1..seen.len()).find(|p| seen.iter().zip(&seen[*p..]).all(|(a, b)| a == b));
-            run.connections.truncate(period.unwrap_or(seen.len()));
-        }
-        let precision = self.precision;
-        let flat = |matrix: &[Vec<Rat>]| matrix.iter().flatten().map(|x| to_float::nearest(x, precision)).collect();
-        let affine = |map: &Affine| FloatAffine {
-            inputs: map.weight.first().map_or(0, Vec::len),
-            outputs: map.weight.len(),
-            weight: flat(&map.weight),
-            bias: flat(std::slice::from_ref(&map.bias)),
-        };
-        FloatNetwork {
-            precision,
-            tokens: exact.tokens,
-            lengths: (exact.tokens, exact.tokens),
-            coordinates: exact.coordinates.clone(),
-            embed: affine(&exact.embed),
-            positions: exact.positions.as_deref().map(flat),
-            stages,
-            runs: self.runs,
-            read_out: affine(&exact.read_out),
-        }
-    }
-
-    fn attention(&mut self, stage: usize, layer: &Attention) {
-        let flat = |pick: &dyn Fn(&Head) -> Vec<f64>| -> Vec<f64> { layer.heads.iter().flat_map(pick).collect() };
-        let entry = |x: &Rat| to_float::nearest(x, self.precision);
-        let matrix = |rows: &[Vec<Rat>]| -> Vec<f64> { rows.iter().flatten().map(entry).collect() };
-        let new = AttentionRun {
-            stage,
-            kind: AttentionKind::Softmax,
-            heads: layer.heads.len(),
-            head_size: layer.heads.first().map_or(0, |head| head.q.len()),
-            value_size: layer.heads.first().map_or(0, |head| head.v.len()),
-            masks: vec![Mask::ALL; layer.heads.len()],
-            connections: layer.connections.iter().cloned().collect(),
-            q: flat(&|head| matrix(&head.q)),
-            q_bias: flat(&|head| head.q_bias.iter().map(entry).collect()),
-            k: flat(&|head| matrix(&head.k)),
-            v: flat(&|head| matrix(&head.v)),
-            o: flat(&|head| matrix(&head.o)),
-        };
-        match self.runs.last_mut() {
-            Some(Run { blocks, attention: Some(run), feed_forward: None })
-                if (run.stage, run.heads, run.head_size) == (stage, new.heads, new.head_size)
-                    && run.connections.is_empty() == new.connections.is_empty() =>
-            {
-                run.q.extend(new.q);
-                run.q_bias.extend(new.q_bias);
-                run.k.extend(new.k);
-                run.v.extend(new.v);
-                run.o.extend(new.o);
-                // Of every block, until all of them are there.
-                run.connections.extend(new.connections);
-                *blocks += 1;
-            }
-            _ => self.runs.push(Run { blocks: 1, attention: Some(new), feed_forward: None }),
-        }
-    }
-
-    /// The last of several attention layers becomes a run of its own.
-    fn separate_last(&mut self) {
-        let Some(Run { blocks, attention: Some(run), feed_forward: None }) = self.runs.last_mut() else { return };
-        if *blocks == 1 {
-            return;
-        }
-        let mut last = run.clone();
-        for (all, one) in run.entries().into_iter().zip(last.entries()) {
-            let first = all.len() - all.len() / *blocks;
-            *one = all.split_off(first);
-        }
-        last.connections = run.connections.pop().into_iter().collect();
-        *blocks -= 1;
-        self.runs.push(Run { blocks: 1, attention: Some(last), feed_forward: None });
-    }
-
-    fn feed_forward(&mut self, stage: usize, layer: &FeedForward) {
-        let entry = |x: &Rat| to_float::nearest(x, self.precision);
-        let matrix = |rows: &[Vec<Rat>]| -> Vec<f64> { rows.iter().flatten().map(entry).collect() };
-        let new = FeedForwardRun {
-            stage,
-            hidden: layer.b1.len(),
-            w1: matrix(&layer.w1),
-            b1: layer.b1.iter().map(entry).collect(),
-            w2: matrix(&layer.w2),
-            b2: layer.b2.iter().map(entry).collect(),
-        };
-        debug_assert_eq!(new.w2.len(), self.width * new.hidden, "W_2 is [width, hidden]");
-        self.separate_last();
-        match self.runs.last_mut() {
-            // The last attention layer, a block of its own, takes this layer in.
-            Some(Run { blocks, feed_forward: place @ None, .. }) if *blocks == 1 => *place = Some(new),
-            Some(Run { blocks, attention: None, feed_forward: Some(run) })
-                if (run.stage, run.hidden) == (stage, new.hidden) =>
-            {
-                run.w1.extend(new.w1);
-                run.b1.extend(new.b1);
-                run.w2.extend(new.w2);
-                run.b2.extend(new.b2);
-                *blocks += 1;
-            }
-            _ => self.runs.push(Run { blocks: 1, attention: None, feed_forward: Some(new) }),
-        }
-    }
 }

@@ -38,7 +38,7 @@ use crate::network::{
     Values,
 };
 use crate::pattern::Connections;
-use crate::words::plural;
+use crate::show::plural;
 
 /// What a uniform head loses by rounding.
 #[derive(Clone, Copy, Debug, PartialEq)]

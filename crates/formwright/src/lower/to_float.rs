@@ -15,8 +15,6 @@
 //! (`z - (z - k) = k`, exactly) and afterwards, an integer, only by steps below, where all terms are integers below `2^μ` as long as
 //! `2^m · steps ≤ 2^{μ-2}` for ramps of width `2^-m`. The ramps are as narrow as that allows.
 
-use crate::bound::resolution::last;
-use crate::construct::yun::context::ContextMap;
 use crate::error::{Error, Result};
 use crate::exact::{Int, Rat};
 use crate::interval::Interval;
@@ -80,31 +78,6 @@ pub fn id_ramp() -> Rat {
     Rat::new(1, 4)
 }
 
-/// Whether ids, in quarters, fit a format; else what would. A grid that the target fixes cannot be made coarser.
-pub fn check_bits(map: &ContextMap, precision: Precision, fixed: bool, fits_at: impl Fn(u64) -> bool) -> Result<()> {
-    let bits = map.id_bits() + 2;
-    if bits <= precision.digits() {
-        return Ok(());
-    }
-    let resolution = map.grid.resolution();
-    let coarser = if fixed { None } else { last(2, resolution - 1, fits_at) };
-    let way_out = match (precision, coarser) {
-        (Precision::F32, coarser) if bits <= Precision::F64.digits() => {
-            let or = coarser.map_or_else(String::new, |side| format!(", or --resolution {side}"));
-            format!("--precision f64{or}")
-        }
-        (_, Some(side)) => format!("--resolution {side}, or --precision exact"),
-        (_, None) => "--precision exact".to_owned(),
-    };
-    Err(Error::declined(format!("the ids of this network have {} bits and do not fit {precision}", map.id_bits()))
-        .note(
-            "reason",
-            format!("two more are needed for the windows' edges, and {precision} has {}", precision.digits()),
-        )
-        .note("grid", format!("{resolution} cells a side"))
-        .note("try", way_out))
-}
-
 /// Rounds the weights `W_2` of windows so that every sum at a lattice id up to `top` is exact.
 ///
 /// `entries` bounds the state's entries, row by row; on the lattice none is negative. Hidden units are multiples of the ramp `¼`. The grid
@@ -129,12 +102,6 @@ pub fn on_grid(layer: &mut FeedForward, top: &Rat, entries: &[Rat], precision: P
 /// The binary digits that sums of this size need before they are rounded. What rounding adds to them is far less than 1.
 pub fn sum_bits(largest: &Rat) -> usize {
     (largest + Rat::ONE).ceil().bits()
-}
-
-/// A bound on what a value loses in windows of one block each: `g/2`.
-pub fn value_loss(map: &ContextMap, values: &Rat, precision: Precision) -> Rat {
-    let largest = Rat::from(3) * (Rat::from(map.largest_id()) + values);
-    grid_step(sum_bits(&largest), precision) / Rat::from(2)
 }
 
 /// `2^{bits - μ}`.

@@ -22,6 +22,7 @@ use std::fmt;
 use serde_json::Value;
 
 use crate::error::Result;
+pub use crate::exact::Sequence;
 use crate::exact::{Int, Rat};
 
 pub use activation::{Activation, Break, Piece, Piecewise, Side};
@@ -34,9 +35,6 @@ pub(crate) use realisation::Gaussians;
 pub use realisation::{AttentionKind, Form, Realisation, Values};
 pub use size::{Size, StageSize};
 pub use sumformer::{Sumformer, TokenNetwork, equivariant, semi_invariant};
-
-/// A sequence, `[token][coordinate]`.
-pub type Sequence = Vec<Vec<Rat>>;
 
 /// A matrix, `[row][column]`.
 pub type Matrix = Vec<Vec<Rat>>;

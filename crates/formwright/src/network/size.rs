@@ -23,7 +23,7 @@ pub struct StageSize {
 }
 
 /// The size of a network; the large counts are printed as strings everywhere.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Size {
     /// Blocks: an attention layer and the feed-forward layer behind it are one.
     pub blocks: Int,

@@ -8,7 +8,7 @@ use crate::bound::norm::upward;
 use crate::compile::{Certified, Model};
 use crate::error::Result;
 use crate::exact::Rat;
-use crate::words::plural;
+use crate::show::plural;
 
 /// A bound, rounded up for people; the whole of it is in its `value`.
 pub fn number(name: &str, value: f64, digits: usize) -> Markup {
@@ -21,7 +21,7 @@ const MOST_TERMS: usize = 12;
 /// The terms of the bound: as parts of one bar, and by themselves.
 pub fn terms(model: &Model) -> Result<Markup> {
     let Some(Certified { budget, .. }) = model.certified()? else {
-        if model.learned().is_some() {
+        if model.built.is_measured() {
             return Ok(
                 html! { p { "From training, and nothing but a measurement tells how large it is. Rounding adds no more than what is certified above." } },
             );

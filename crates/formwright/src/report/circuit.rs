@@ -7,7 +7,7 @@ use maud::{Markup, html};
 use super::plot::px;
 use crate::construct::circuit::Gate;
 use crate::network::FloatNetwork;
-use crate::words::plural;
+use crate::show::plural;
 
 /// What a gate's hidden units, or its head, have of the network's parameters.
 pub fn parameters(gate: &Gate, network: &FloatNetwork) -> usize {

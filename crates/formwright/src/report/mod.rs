@@ -21,16 +21,16 @@ mod sample;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use crate::compile::{Circuit, Model, Proof};
-use crate::construct::circuit::meaning::THEN;
+use crate::construct::circuit::built::{Circuit, Proof};
 use crate::error::{Error, Result};
 use crate::eval::float::Engine;
 use crate::eval::indexed;
 use crate::exact::{Int, Rat};
+use crate::meaning::THEN;
+use crate::model::Model;
 use crate::pattern::Pattern;
-use crate::words::{
-    Line, brief, claims, made, normal_form, plural, short_int, shown, shown_floats, shown_rounded, title,
-};
+use crate::show::{brief, plural, short_int, shown, shown_floats, shown_rounded};
+use crate::words::{Line, claims, made, normal_form, title};
 
 const STYLE: &str = include_str!("style.css");
 

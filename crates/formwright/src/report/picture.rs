@@ -11,8 +11,8 @@ use crate::bound::Norm;
 use crate::compile::{Certified, Model};
 use crate::error::Result;
 use crate::exact::Rat;
+use crate::show::{brief, rounded, short};
 use crate::target::Symmetry;
-use crate::words::{brief, rounded, short};
 
 /// The most points along a side of a map, and the fewest with which there is one.
 const MAP: (u64, u64) = (64, 12);

@@ -6,7 +6,6 @@ use crate::error::{Error, Result};
 use crate::eval::float::Engine;
 use crate::eval::indexed;
 use crate::exact::Rat;
-use crate::lattice::has_distinct_columns;
 use crate::network::Sequence;
 
 /// About how many operations of a float network all pictures may take.
@@ -103,7 +102,6 @@ impl<'a> Sampler<'a> {
         if !sample.g.iter().zip(&wanted).any(off) {
             return Ok(None);
         }
-        let tied = self.model.lattice().is_some_and(|lattice| !lattice.options.positional);
-        Ok(Some(if tied && !has_distinct_columns(&cell) { Bad::Duplicates } else { Bad::Ramp }))
+        Ok(Some(if self.model.built.serves(&cell) { Bad::Ramp } else { Bad::Duplicates }))
     }
 }

@@ -49,10 +49,10 @@ use serde_json::{Value, json};
 
 use crate::error::{Error, Result};
 use crate::exact::Rat;
+use crate::exact::Sequence;
 use crate::interval::dual::Order;
 use crate::interval::{Interval, add_up};
 use crate::lattice::Grid;
-use crate::network::Sequence;
 
 use modulus::{Cube, oscillation};
 

@@ -10,10 +10,10 @@ use serde_json::{Map, Value, json};
 
 use super::witness::{Symmetry, Witness};
 use crate::error::{Error, Result};
+use crate::exact::Sequence;
 use crate::exact::{Int, Rat};
 use crate::input::{kind_of, sequence};
 use crate::lattice::{Grid, Point};
-use crate::network::Sequence;
 
 /// A table of values.
 #[derive(Clone, Debug, PartialEq, Eq)]

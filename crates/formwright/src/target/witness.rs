@@ -2,8 +2,8 @@
 
 use crate::error::{Error, Result};
 use crate::exact::Rat;
+use crate::exact::Sequence;
 use crate::lattice::Grid;
-use crate::network::Sequence;
 
 /// What is known of a function's symmetry.
 #[derive(Clone, Debug, PartialEq, Eq)]

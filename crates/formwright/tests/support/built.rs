@@ -5,10 +5,11 @@
 use std::sync::Arc;
 
 use formwright::construct::yun::Options;
+use formwright::construct::yun::lower::Lowering;
 use formwright::error::Result;
 use formwright::exact::Rat;
 use formwright::lattice::Grid;
-use formwright::lower::{Format, Lowering};
+use formwright::lower::Format;
 use formwright::network::{FloatNetwork, Network, Precision, Sequence};
 use formwright::target::{Source, Target};
 

@@ -2,15 +2,18 @@
 
 #![allow(dead_code)]
 
+use formwright::bound::Norm;
 use formwright::bound::baseline::baseline;
 use formwright::bound::piecewise::Question;
-use formwright::bound::{Norm, lowered};
 use formwright::compile::{Arithmetic, Model, Request, Tolerance, compile};
+use formwright::construct::only;
 use formwright::construct::yun::Options;
+use formwright::construct::yun::lower::Lowering;
+use formwright::construct::yun::{bound as lowered, lower};
 use formwright::error::Result;
 use formwright::exact::Rat;
 use formwright::lattice::Grid;
-use formwright::lower::{self, Format, Lowering};
+use formwright::lower::Format;
 use formwright::network::{Precision, Realisation};
 use formwright::target::{Source, Target, catalogue};
 
@@ -118,9 +121,8 @@ impl Case {
             tokens: Some(self.setting.tokens),
             dims: Some(self.setting.dims),
             resolution,
-            options: self.options(),
-            construction: None,
-            trade: None,
+            constructions: only(self.options()),
+            everywhere: false,
             attention: Realisation::Softmax,
             assume_equivariant: false,
             tolerance: Tolerance { eps, norm: Some(self.norm()), lipschitz: None },

@@ -1,6 +1,6 @@
 //! A Sumformer as somebody might have trained it, made by hand.
 
-use formwright::compile::{Dense, Trained};
+use formwright::construct::sumformer::learned::{Dense, Trained};
 use formwright::network::Precision;
 use formwright::target::Source;
 

@@ -16,9 +16,15 @@ pub mod reference;
 pub mod shuffled;
 pub mod value_order;
 
-use formwright::compile::{Built, Model, Request, compile};
+use std::sync::Arc;
+
+use formwright::compile::{Construction, Model, Request, compile};
+pub use formwright::construct::only;
+use formwright::construct::sumformer::continuous::Basis;
 pub use formwright::construct::yun::Options;
+use formwright::construct::yun::lattice::Lattice;
 use formwright::construct::yun::{AsPrinted, read_stage};
+use formwright::construct::{all, circuit, sumformer};
 use formwright::exact::Rat;
 use formwright::lattice::{Extended, Grid};
 use formwright::network::{Network, Realisation, Sequence};
@@ -73,14 +79,29 @@ pub fn request(source: Source, (n, d, resolution): Triple, options: Options) -> 
         tokens: Some(n),
         dims: Some(d),
         resolution: Some(resolution),
-        options,
-        construction: None,
-        trade: None,
+        constructions: only(options),
         attention: Realisation::Softmax,
         assume_equivariant: false,
+        everywhere: false,
         tolerance: formwright::compile::Tolerance::default(),
         arithmetic: formwright::compile::Arithmetic::Exact,
     }
+}
+
+/// The constructions that a request may take.
+pub type Constructions = Vec<Arc<dyn Construction>>;
+
+pub fn circuits() -> Constructions {
+    only(circuit::family::Options::default())
+}
+
+pub fn sumformers(basis: Option<Basis>) -> Constructions {
+    only(sumformer::family::Options { basis, ..Default::default() })
+}
+
+/// Every construction: the plan decides.
+pub fn every() -> Constructions {
+    all().expect("their usual options")
 }
 
 pub fn expression(text: &str) -> Source {
@@ -106,6 +127,12 @@ pub fn as_printed(step: AsPrinted, positional: bool) -> Options {
 /// The exact network of a model by cells.
 pub fn exact_network(model: &Model) -> &Network {
     &model.lattice().expect("a model by cells").network
+}
+
+/// A model by cells, to be changed.
+pub fn cells_of(model: &mut Model) -> &mut Lattice {
+    let built = Arc::get_mut(&mut model.built).expect("nobody else has it");
+    (built as &mut dyn std::any::Any).downcast_mut().expect("a model by cells")
 }
 
 /// Every (n, d, N) with `N^{dn} ≤ most`.
@@ -201,9 +228,10 @@ pub fn extended_corners(grid: &Grid) -> Vec<Sequence> {
 /// Replaces one stage by the same stage with edited parameters.
 pub fn edit(model: &mut Model, stage: &str, change: impl Fn(&mut Value)) {
     let target = model.target.clone();
-    let Built::Lattice(lattice) = &mut model.built else { panic!("not a model by cells") };
+    let grid = model.grid.clone();
+    let lattice = cells_of(model);
     let place = lattice.network.stages.iter_mut().find(|other| other.name == stage).expect("the stage");
     let mut parameters = place.generator.parameters();
     change(&mut parameters);
-    *place = read_stage(stage, parameters, &model.grid, &target).expect("a stage");
+    *place = read_stage(stage, parameters, &grid, &target).expect("a stage");
 }

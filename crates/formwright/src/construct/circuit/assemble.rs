@@ -13,7 +13,7 @@ use crate::network::{
     AttentionKind, AttentionRun, Coordinate, FeedForwardRun, FloatAffine, FloatNetwork, FloatStage, Mask, Precision,
     Realisation, Run,
 };
-use crate::words::plural;
+use crate::show::plural;
 
 /// The statement that circuits realise.
 const STATEMENT: &str = "circuit";

@@ -13,10 +13,13 @@
 //! | [`mod@assemble`] | tensors |
 //! | [`names`] | what people call it all |
 //! | [`meaning`] | what each register holds, stage by stage, exactly |
+//! | [`built`], [`family`] | circuits as models, and as a construction |
 
 pub mod analysis;
 pub mod assemble;
+pub mod built;
 pub mod deepen;
+pub mod family;
 pub mod form;
 pub mod graph;
 pub mod hinges;
@@ -34,7 +37,7 @@ use deepen::{deepen, is_deep, reach};
 use graph::{Graph, Kind};
 use hinges::{Anchor, Hinges};
 use layout::{Layout, is_head};
-use meaning::{Circuit, Meanings};
+use meaning::Circuit;
 use names::Names;
 use translate::{Translated, translate};
 use tune::{Style, Tuned, tune};
@@ -43,6 +46,7 @@ use crate::bound::{Budget, Method, Norm, Term};
 use crate::error::{Error, Result};
 use crate::exact::Rat;
 use crate::lower::realise::{check_size, realise};
+use crate::meaning::Meanings;
 use crate::network::{FloatNetwork, Precision, Realisation, Values};
 use crate::target::Checked;
 

@@ -4,6 +4,7 @@ use super::form::Form;
 use super::graph::{Graph, Kind};
 use super::layout::Layout;
 use crate::exact::Rat;
+use crate::meaning::term;
 use crate::network::Mask;
 
 /// Names and definitions of all wires.
@@ -100,22 +101,6 @@ fn position(table: &[Rat]) -> String {
 fn brief(value: &Rat) -> String {
     let text = value.to_string();
     if text.len() <= 12 { text } else { format!("{:.6}", value.to_f64()) }
-}
-
-/// Adds `scale · name` to a sum; `size` is how `|scale|` is written.
-pub fn term(sum: &mut String, scale: &Rat, size: &str, name: &str) {
-    let sign = match (sum.is_empty(), scale.is_negative()) {
-        (true, true) => "-",
-        (true, false) => "",
-        (false, true) => " - ",
-        (false, false) => " + ",
-    };
-    sum.push_str(sign);
-    if size != "1" {
-        sum.push_str(size);
-        sum.push('*');
-    }
-    sum.push_str(name);
 }
 
 /// A form as an expression of the language, over the names of wires; `index` is what the index is called there.

@@ -16,9 +16,13 @@
 //! Of a sum-code network these are three blocks: quantise; code; attention and values. It equals the target at the centre of *every* cell, duplicates
 //! included, and is 0 outside of the box. Positions: the code of place `j`, by `D(j-1)` that the encoding adds to the id.
 
+pub mod bound;
 pub mod code;
+pub mod coded;
 pub mod curve;
+pub mod family;
 pub mod identify;
+pub mod lower;
 pub mod nodes;
 pub mod quantise;
 pub mod rank;
@@ -32,12 +36,12 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::construct::circuit::meaning::Meaning;
 use crate::construct::yun::value_range;
 use crate::error::{Error, Result, nearest};
 use crate::exact::{Int, Rat};
 use crate::lattice::Grid;
 use crate::lattice::codes::{Code, Codes};
+use crate::meaning::Meaning;
 use crate::network::{Affine, Coordinate, FeedForward, Generator, Network, Realisation, Stage};
 use crate::target::Target;
 

@@ -10,10 +10,14 @@
 //! | `psi` | `ψ` as an expression |
 //! | [`hats`] | the normal form of any continuous target of two tokens: hat functions |
 //! | [`fit`] | polynomials near any target |
+//! | [`learned`](mod@learned) | a Sumformer that somebody trained |
+//! | [`family`] | all of them as constructions |
 
 pub mod continuous;
+pub mod family;
 pub mod fit;
 pub mod hats;
+pub mod learned;
 pub mod polynomial;
 pub mod power_sums;
 mod psi;

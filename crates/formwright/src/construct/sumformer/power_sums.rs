@@ -25,11 +25,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::polynomial::{Entry, MONOMIALS, Monomial, Polynomial, choose, degree, expand};
 use crate::error::{Error, Result};
 use crate::exact::{Int, Rat};
+use crate::show::short_int;
 use crate::target::Checked;
 use crate::target::evaluate::positional_values;
 use crate::target::expr::{Aggregate, BinaryOp, Expr, Node};
 use crate::target::univariate::{expr, number};
-use crate::words::short_int;
 
 /// The exponents `α` of a power sum.
 pub type Exponents = Vec<u32>;

@@ -14,10 +14,14 @@
 //! The network runs in integer units: the embedding multiplies by `N` (and moves the box to `[0, N)`), the read-out divides by `N`.
 //! In the paper's real units every weight of the residual stream's scale is multiplied by `δ = 1/N`.
 
+pub mod bound;
 pub mod centres;
 pub mod context;
 pub mod equivariant;
+pub mod family;
 pub mod guard;
+pub mod lattice;
+pub mod lower;
 pub mod positional;
 pub mod quantise;
 pub mod sparse;
@@ -30,10 +34,10 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::construct::circuit::meaning::Meaning;
 use crate::error::{Error, Result, nearest};
 use crate::exact::{Int, Rat};
 use crate::lattice::Grid;
+use crate::meaning::Meaning;
 use crate::network::{Affine, Coordinate, Generator, Matrix, Network, Stage};
 use crate::target::Target;
 

@@ -1,56 +1,40 @@
 //! What is asked for, and what is filled in where nothing was said.
 
+use std::sync::Arc;
+
+use super::{Construction, Model};
 use crate::bound::Norm;
-use crate::construct::circuit::Trade;
-use crate::construct::sumcode;
-use crate::construct::sumformer::continuous::Basis;
-use crate::construct::yun::Options;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::exact::Rat;
 use crate::lattice::Grid;
 use crate::lower::Format;
 use crate::network::{Precision, Realisation};
+use crate::show::plural;
 use crate::target::Source;
-use crate::words::plural;
 
 /// What a user asks for; what is left open is filled in from the target, else from the defaults.
 #[derive(Clone, Debug)]
 pub struct Request {
     /// The function.
     pub source: Source,
-    /// The family of constructions; `None` leaves it to the plan.
-    pub construction: Option<Construction>,
+    /// The constructions that may be taken: one if it was named, otherwise all that there are, and the plan decides.
+    pub constructions: Vec<Arc<dyn Construction>>,
     /// The number of tokens; 3 unless the target fixes it.
     pub tokens: Option<usize>,
     /// The coordinates of a token; 1 unless the target fixes it.
     pub dims: Option<usize>,
     /// Cells a side; there is no default, but a table and an integer domain fix it, and a tolerance finds it. A circuit has none.
     pub resolution: Option<u64>,
-    /// Which theorem of Yun et al., and which steps as printed.
-    pub options: Options,
-    /// What a circuit's hidden units are traded for; `None` takes what is smaller.
-    pub trade: Option<Trade>,
     /// How a circuit's sums and means over all tokens are realised.
     pub attention: Realisation,
     /// Take the target for equivariant, as an assumption.
     pub assume_equivariant: bool,
+    /// Claim all of space, the target being 0 outside of the box.
+    pub everywhere: bool,
     /// The error that is asked for.
     pub tolerance: Tolerance,
     /// The arithmetic of the network.
     pub arithmetic: Arithmetic,
-}
-
-/// A family of constructions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Construction {
-    /// Yun et al. 2020: any continuous function, cell by cell.
-    Yun,
-    /// A circuit of the target's own expression.
-    Circuit,
-    /// A sum of codes: `sum-code`, or the discontinuous proof of Alberti et al. 2023.
-    SumCode(sumcode::Options),
-    /// A circuit of `ψ(x_i, Σ_k φ(x_k))`: one attention layer (Alberti et al. 2023); the basis is the first that serves if none is named.
-    Sumformer(Option<Basis>),
 }
 
 /// The arithmetic of a network.
@@ -111,6 +95,30 @@ const DEFAULT_DIMS: usize = 1;
 const PROVISIONAL: u64 = 4;
 
 impl Request {
+    /// A request for a target by one of these constructions, in exact numbers; everything else is left open.
+    pub fn new(source: Source, constructions: Vec<Arc<dyn Construction>>) -> Self {
+        Self {
+            source,
+            constructions,
+            tokens: None,
+            dims: None,
+            resolution: None,
+            attention: Realisation::Softmax,
+            assume_equivariant: false,
+            everywhere: false,
+            tolerance: Tolerance::default(),
+            arithmetic: Arithmetic::Exact,
+        }
+    }
+
+    /// The construction that was named, if one was.
+    pub fn named(&self) -> Option<&Arc<dyn Construction>> {
+        match self.constructions.as_slice() {
+            [named] => Some(named),
+            _ => None,
+        }
+    }
+
     /// The grid that was asked for; its resolution is provisional if neither the request nor the target names one.
     pub(crate) fn shape(&self) -> Result<Grid> {
         shape(&self.source, self.tokens, self.dims, self.resolution)
@@ -123,7 +131,7 @@ impl Request {
 
     /// Whether the first row of the plan is to be built: no construction was named, and there is a tolerance, or nothing that fixes a grid.
     pub fn is_left_to_plan(&self) -> bool {
-        self.construction.is_none() && (self.tolerance.eps.is_some() || self.is_open())
+        self.named().is_none() && (self.tolerance.eps.is_some() || self.is_open())
     }
 
     /// The cells a side that the request or the target names.
@@ -137,8 +145,31 @@ impl Request {
     }
 }
 
+/// The model of the first arithmetic that serves; otherwise why the one that came nearest does not.
+pub(crate) fn first_that_serves(
+    request: &Request,
+    compile_in: impl Fn(Option<Format>) -> Result<Model>,
+) -> Result<Model> {
+    let mut missed = None;
+    for format in request.arithmetic.choices() {
+        match compile_in(format) {
+            // What is malformed is so in every format.
+            Err(error) if error.kind() != ErrorKind::Input => {
+                // By how much a tolerance is missed says more than what another format cannot do at all.
+                let says_less = error.kind() == ErrorKind::Declined
+                    && missed.as_ref().is_some_and(|missed: &Error| missed.kind() == ErrorKind::Rejected);
+                if !says_less {
+                    missed = Some(error);
+                }
+            }
+            compiled => return compiled,
+        }
+    }
+    Err(missed.unwrap_or_else(|| Error::input("no arithmetic was asked for")))
+}
+
 /// The grid of a target, of what was asked for and what the target fixes; see [`Request::shape`].
-pub(super) fn shape(
+pub(crate) fn shape(
     source: &Source,
     tokens: Option<usize>,
     dims: Option<usize>,

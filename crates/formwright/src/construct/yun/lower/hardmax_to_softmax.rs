@@ -33,23 +33,13 @@
 //! Equal columns (Theorem 2 only) have equal ids, and softmax shares its weight between them in floats that need not add up to 1. See
 //! [`ties_stay_low`].
 
-use super::to_float::gamma;
 use crate::construct::yun::context::{ContextMap, interval};
 use crate::error::{Error, Result};
 use crate::exact::Rat;
 use crate::interval::Interval;
+use crate::lower::Temperature;
+use crate::lower::to_float::gamma;
 use crate::network::{Attention, Precision};
-
-/// How hot.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Temperature {
-    /// The smallest power of two for which the drift is absorbed by rounding.
-    Derived,
-    /// The smallest power of two for which softmax is hardmax, bit by bit, on the lattice.
-    Saturate,
-    /// This power of two, whatever it does: nothing is claimed.
-    Exponent(u32),
-}
 
 /// The most windows of a sweep that are followed one by one.
 const MOST_WINDOWS: usize = 1_000_000;

@@ -12,12 +12,12 @@
 //!
 //! *Loss*: the shell around the box in which a coordinate is on its ramp.
 
-use super::{Format, Hidden};
 use crate::construct::yun::context::{ContextMap, interval};
 use crate::construct::yun::guard::Guard;
 use crate::construct::yun::{Options, equivariant};
 use crate::error::{Error, Result};
 use crate::exact::{Int, Rat};
+use crate::lower::{Format, Hidden};
 use crate::network::Precision;
 
 /// The least power of two that is not below `x`.

@@ -10,13 +10,13 @@
 //! rounding    (V e)^{1/p} · rounding
 //! ```
 
-use super::norm::Exponent;
-use super::piecewise::{MOST_CELLS, Question, Unserved, bound_around};
-use super::{Budget, Method, Norm, Term};
+use super::lower::Lowering;
+use crate::bound::norm::Exponent;
+use crate::bound::piecewise::{MOST_CELLS, Question, Unserved, bound_around};
+use crate::bound::{Budget, Method, Norm, Term};
 use crate::error::{Error, Result};
 use crate::exact::Rat;
 use crate::interval::{Interval, add_up, mul_up};
-use crate::lower::Lowering;
 
 /// The certified `L^p` distance between the target and the float network, as it is executed.
 pub fn bound(question: Question<'_>, lowering: &Lowering, norm: &Norm) -> Result<Budget> {

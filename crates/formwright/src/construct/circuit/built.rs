@@ -1,22 +1,22 @@
-//! Models that are circuits of their target's expression.
+//! Circuits as models: the network that is shipped, and what is proved of it.
 
 use std::sync::{Arc, OnceLock};
 
 use serde_json::{Value, json};
 
-use super::{Construction, Model, Request};
+use super::{Compiled, Gate, Trade, Wish};
 use crate::bound::norm::upward;
 use crate::bound::supremum;
 use crate::bound::{Budget, Norm};
-use crate::construct::circuit::meaning::Meanings;
-use crate::construct::circuit::{self, Compiled, Gate, Trade, Wish};
 use crate::construct::sumformer::continuous::{Basis, Continuous};
-use crate::error::{Error, ErrorKind, Result};
+use crate::construct::sumformer::family as sumformer;
+use crate::error::{Error, Result};
 use crate::eval::float::Engine;
 use crate::exact::{Int, Rat};
 use crate::interval::Interval;
 use crate::lattice::Grid;
-use crate::lower::{Hidden, Temperature};
+use crate::meaning::Meanings;
+use crate::model::{Built, Model, Request};
 use crate::network::{FloatNetwork, Precision, Realisation};
 use crate::target::{Checked, Target};
 
@@ -69,141 +69,9 @@ impl Proof {
     }
 }
 
-/// The circuit of the fewest bytes that meets the tolerance; else why there is none.
-pub(super) fn compile(request: &Request) -> Result<Model> {
-    let shape = request.shape()?;
-    let target = Arc::new(request.source.target(shape.dims())?);
-    let (mut missed, mut smallest): (Option<Error>, Option<Circuit>) = (None, None);
-    if let Some(refusal) = refusal(request) {
-        return Err(refusal);
-    }
-    let form = match request.construction {
-        Some(Construction::Sumformer(basis)) => Some(normal_form(request, &target, &shape, basis)?),
-        _ => None,
-    };
-    // Those in double precision that are not worth a look.
-    let mut settled: Vec<Trade> = Vec::new();
-    for format in request.arithmetic.choices().into_iter().flatten() {
-        for trade in trades(request).into_iter().filter(|trade| !settled.contains(trade)).collect::<Vec<_>>() {
-            match build(request, &target, &shape, (format.precision, trade), form.as_ref()) {
-                Ok(circuit) if circuit.misses(request).is_none() => {
-                    if circuit.settles_double().is_some() {
-                        settled.push(trade);
-                    }
-                    if smallest.as_ref().is_none_or(|best| circuit.bytes() < best.bytes()) {
-                        smallest = Some(circuit);
-                    }
-                }
-                Ok(circuit) => missed = circuit.misses(request),
-                // By how much a tolerance is missed says more than what a format cannot do at all.
-                Err(error) if error.kind() == ErrorKind::Declined && missed.is_some() => {}
-                Err(error) => missed = Some(error),
-            }
-        }
-    }
-    match smallest {
-        Some(circuit) => Ok(model(request, target, shape, circuit)),
-        None => Err(missed.unwrap_or_else(|| Error::input("no arithmetic was asked for"))),
-    }
-}
-
-/// The trades that are tried.
-pub(crate) fn trades(request: &Request) -> Vec<Trade> {
-    request.trade.map_or_else(|| vec![Trade::Width, Trade::Depth], |trade| vec![trade])
-}
-
-/// The model of a circuit that was compiled for a request.
-pub(crate) fn model(request: &Request, target: Arc<Target>, shape: Grid, circuit: Circuit) -> Model {
-    let tolerance = request.tolerance.or_default();
-    Model::new(request.source.clone(), target, shape, Vec::new(), tolerance, circuit.into())
-}
-
-/// Why there can be no circuit for a request, before its expression is looked at.
-pub(crate) fn refusal(request: &Request) -> Option<Error> {
-    let sums = matches!(request.construction, Some(Construction::Sumformer(_)));
-    let out = |what: &str, reason: &str, way_out: &str| {
-        let what = if sums {
-            what.replace("a circuit", "a Sumformer").replace("circuits", "Sumformers")
-        } else {
-            what.to_owned()
-        };
-        Some(Error::declined(what).note("reason", reason).note("try", way_out))
-    };
-    let format = request.arithmetic.choices().into_iter().flatten().next();
-    if request.source.text().is_none() {
-        let reason = "its gates come from an expression, and a table has none";
-        return out("a circuit computes an expression", reason, "--construction yun");
-    }
-    if request.resolution.is_some() {
-        let reason = "it is as precise as --eps says, between the points of any grid";
-        return out("a circuit has no --resolution", reason, "leave out --resolution, or --construction yun");
-    }
-    if !request.options.as_printed.is_empty() {
-        let reason = "the steps that are printed are those of Yun et al. 2020";
-        return out("a circuit has no steps --as-printed", reason, "--construction yun");
-    }
-    if request.options.everywhere {
-        let reason = "its gates are right on the ranges that the box gives them, and on nothing else";
-        return out("a circuit is certified on its box only", reason, "leave out --domain all, or --construction yun");
-    }
-    if request.tolerance.lipschitz.is_some() {
-        let reason = "its bound comes from its gates, which are known";
-        return out("a circuit has no use for --lipschitz", reason, "leave out --lipschitz, or --construction yun");
-    }
-    if format.is_some_and(|format| format.hidden != Hidden::Literal) {
-        let reason = "they are about the layers of a lattice network; hidden units of a circuit are traded by --trade";
-        return out("--pack and --hidden are not for circuits", reason, "leave them out, or --construction yun");
-    }
-    if format.is_some_and(|format| format.temperature != Temperature::Derived) {
-        let reason = "its temperatures follow from the tolerance";
-        return out("--temperature is not for circuits", reason, "leave out --temperature, or --construction yun");
-    }
-    if request.arithmetic.choices().iter().all(Option::is_none) {
-        let reason = "softmax and approximate gates are not rational";
-        return out("a circuit computes in floats", reason, "--precision f32, f64 or auto; or --construction yun");
-    }
-    None
-}
-
-/// Compiles one circuit for a request that is not refused.
-pub(crate) fn build(
-    request: &Request,
-    target: &Arc<Target>,
-    shape: &Grid,
-    (precision, trade): (Precision, Trade),
-    form: Option<&Continuous>,
-) -> Result<Circuit> {
-    let (eps, norm) = asked(request)?;
-    Circuit::build((target, shape), &norm, Asked { eps, precision, trade, attention: request.attention }, form)
-}
-
-/// The normal form of the target of a request, in a basis.
-pub(crate) fn normal_form(
-    request: &Request,
-    target: &Target,
-    shape: &Grid,
-    basis: Option<Basis>,
-) -> Result<Continuous> {
-    let (eps, norm) = asked(request)?;
-    let eps = supremum::allowed(&eps, supremum::factor(&norm, shape, target)?)?;
-    Continuous::of(expression(target)?, shape.tokens(), basis, &eps)
-}
-
-/// The gates of a target's own circuit and of its normal form's, before anything is approximated.
-pub(crate) fn gates(target: &Target, form: &Continuous, tokens: usize) -> Result<(usize, usize)> {
-    Ok((circuit::gate_count(expression(target)?, tokens)?, circuit::gate_count(&form.psi, tokens)?))
-}
-
-/// The tolerance, and the norm that it is in.
-fn asked(request: &Request) -> Result<(Rat, Norm)> {
-    let tolerance = request.tolerance.or_default();
-    let norm = tolerance.norm();
-    tolerance.eps.zip(norm).ok_or_else(|| Error::input("a circuit needs a tolerance").note("try", "--eps 1/100"))
-}
-
 impl Circuit {
     /// Compiles the circuit whose error is at most `eps` in a norm.
-    fn build(
+    pub(super) fn build(
         (target, shape): (&Arc<Target>, &Grid),
         norm: &Norm,
         asked: Asked,
@@ -218,7 +86,7 @@ impl Circuit {
     }
 
     /// A circuit that was read from a file: nothing is proved of it until somebody asks.
-    pub(crate) fn read(
+    pub(super) fn read(
         network: FloatNetwork,
         target: &Arc<Target>,
         shape: &Grid,
@@ -240,11 +108,6 @@ impl Circuit {
     ) -> Self {
         let (target, shape, norm) = (Arc::clone(target), shape.clone(), norm.clone());
         Self { wish, network, basis, target, shape, norm, proof: OnceLock::new() }
-    }
-
-    /// The construction as one names it on the command line.
-    pub fn construction(&self) -> &'static str {
-        if self.basis.is_some() { "sumformer" } else { "circuit" }
     }
 
     /// What is proved; `None` if the network is not the one that is compiled for its target: somebody edited its files.
@@ -309,7 +172,7 @@ impl Circuit {
 
     /// Refuses a network that is further from its target than what is proved of it, as an error that was found somewhere shows. The target is
     /// enclosed there: what a search in floats finds is off by its own rounding.
-    pub(super) fn confirm(&self, found: f64, at: &[Vec<f64>], engine: &Engine) -> Result<()> {
+    fn confirm_at(&self, found: f64, at: &[Vec<f64>], engine: &Engine) -> Result<()> {
         let (Some(proof), Some(checked)) = (self.proof(), self.target.expression()) else { return Ok(()) };
         // What is only measured may be exceeded by what is measured elsewhere.
         if found <= proof.sup.bound || proof.is_measured() {
@@ -338,7 +201,7 @@ impl Circuit {
     }
 
     /// What is known of its outputs, in words.
-    pub(super) fn claim(&self) -> Option<String> {
+    fn claim_in_words(&self) -> Option<String> {
         let proof = self.proof()?;
         let domain = domain_name(&self.target, &self.shape, proof.lengths);
         let bound = upward(proof.sup.bound, 4);
@@ -353,7 +216,7 @@ impl Circuit {
     }
 
     /// The gates, as they are written; none if nothing is proved.
-    pub(super) fn gates_to_json(&self) -> Value {
+    fn gates_to_json(&self) -> Value {
         let gate = |gate: &Gate| {
             json!({
                 "name": gate.name,
@@ -370,7 +233,7 @@ impl Circuit {
     }
 
     /// `φ` and `ψ`, as they are written.
-    pub(super) fn form_to_json(&self) -> Value {
+    fn form_to_json(&self) -> Value {
         let form = self.proof().and_then(|proof| proof.form.as_ref());
         json!({
             "basis": self.basis.map(|basis| basis.to_string()),
@@ -383,17 +246,138 @@ impl Circuit {
     }
 
     /// Where its error is certified, in the norm that was asked for.
-    pub(crate) fn domain_name(&self) -> String {
+    pub(crate) fn certified_on(&self) -> String {
         domain_name(&self.target, &self.shape, self.lengths())
     }
 }
 
+impl Built for Circuit {
+    fn family(&self) -> &'static str {
+        if self.basis.is_some() { sumformer::NAME } else { super::family::NAME }
+    }
+
+    fn float(&self) -> Option<&FloatNetwork> {
+        Some(&self.network)
+    }
+
+    fn meanings(&self) -> Option<&Meanings> {
+        self.proof().map(|proof| &proof.meanings)
+    }
+
+    fn attention(&self) -> String {
+        self.wish.attention.to_string()
+    }
+
+    fn is_positional(&self) -> bool {
+        self.network.positions.is_some()
+    }
+
+    fn lengths(&self, _tokens: usize) -> (usize, usize) {
+        Self::lengths(self)
+    }
+
+    fn made(&self) -> String {
+        let (trade, precision) = (self.wish.trade.name(), self.network.precision);
+        let attention = match self.wish.attention {
+            Realisation::Softmax => String::new(),
+            attention => format!(", {attention} attention"),
+        };
+        let options = match self.basis {
+            Some(basis) => format!("Theorem 4.1, --basis {basis} --trade {trade}"),
+            None => format!("--trade {trade}"),
+        };
+        format!("{} ({options}), {precision}{attention}", self.family())
+    }
+
+    fn exported_as(&self) -> String {
+        super::family::NAME.to_owned()
+    }
+
+    fn properties(&self, model: &Model) -> Vec<(&'static str, String)> {
+        let (least, most) = model.lengths();
+        vec![
+            ("trade", self.wish.trade.name().to_owned()),
+            ("tokens", if least == most { least.to_string() } else { format!("{least} to {most}") }),
+        ]
+    }
+
+    fn claim(&self, _model: &Model) -> Option<String> {
+        self.claim_in_words()
+    }
+
+    fn supremum(&self) -> Option<&Budget> {
+        self.proof().map(|proof| &proof.sup)
+    }
+
+    fn badge(&self) -> &'static str {
+        self.proof().map_or("certified", Proof::badge)
+    }
+
+    fn budget(&self, _model: &Model, _norm: &Norm) -> Result<Option<Budget>> {
+        Ok(self.proof().map(|proof| proof.budget.clone()))
+    }
+
+    fn rounding(&self) -> Option<f64> {
+        self.proof().map(|proof| proof.sup.bound)
+    }
+
+    fn is_edited(&self, _model: &Model) -> bool {
+        self.proof().is_none()
+    }
+
+    fn confirm(&self, found: f64, at: &[Vec<f64>], engine: &Engine) -> Result<()> {
+        self.confirm_at(found, at, engine)
+    }
+
+    fn domain_name(&self, _model: &Model) -> String {
+        self.certified_on()
+    }
+
+    fn normal_form(&self) -> Option<[String; 2]> {
+        let form = self.proof()?.form.as_ref()?;
+        let (latent, theorem) = (form.phi.len(), &form.theorem);
+        let phi = if form.phi.is_empty() { "nothing".to_owned() } else { form.phi.join(", ") };
+        Some([
+            format!("φ = {phi}: latent dimension {latent}, where the theorem takes C(n+d, d) - 1 = {theorem}"),
+            format!("ψ = {}", form.psi_text()),
+        ])
+    }
+
+    fn summarise(&self, summary: &mut Value) {
+        summary["trade"] = json!(self.wish.trade.name());
+        summary["margin"] = json!(self.proof().and_then(|proof| proof.margin));
+        summary["circuit"] = self.gates_to_json();
+        if self.basis.is_some() {
+            summary["sumformer"] = self.form_to_json();
+        }
+    }
+
+    fn chosen(&self, model: &Model) -> (String, String) {
+        let in_sup = model.norm() == Some(Norm::Sup) && !model.target.is_discrete();
+        let literal = if in_sup { "--construction yun --norm l2" } else { "--construction yun" };
+        let chosen = format!("{} --trade {}", self.family(), self.wish.trade.name());
+        match self.wish.attention {
+            Realisation::Softmax => (chosen, format!("{literal} takes the literal theorem")),
+            attention => {
+                (format!("{chosen} --attention {attention}"), "--attention softmax takes ordinary heads".to_owned())
+            }
+        }
+    }
+}
+
+impl Model {
+    /// The circuit, if it is one.
+    pub fn circuit(&self) -> Option<&Circuit> {
+        self.built.of()
+    }
+}
+
 /// What is asked of a circuit, in the norm of the request.
-struct Asked {
-    eps: Rat,
-    precision: Precision,
-    trade: Trade,
-    attention: Realisation,
+pub(super) struct Asked {
+    pub eps: Rat,
+    pub precision: Precision,
+    pub trade: Trade,
+    pub attention: Realisation,
 }
 
 impl Asked {
@@ -408,16 +392,16 @@ impl Asked {
 fn compiled(target: &Target, wish: &Wish, form: Option<&Continuous>) -> Result<Compiled> {
     match form {
         Some(form) => form.compile(wish),
-        None => circuit::compile(expression(target)?, wish),
+        None => super::compile(expression(target)?, wish),
     }
 }
 
-fn expression(target: &Target) -> Result<&Checked> {
+pub(super) fn expression(target: &Target) -> Result<&Checked> {
     target.expression().ok_or_else(|| Error::declined("a circuit computes an expression, and a table has none"))
 }
 
 /// The box, or the integers, of some lengths.
-pub(super) fn domain_name(target: &Target, shape: &Grid, (least, most): (usize, usize)) -> String {
+pub(in crate::construct) fn domain_name(target: &Target, shape: &Grid, (least, most): (usize, usize)) -> String {
     let side = target.integers().unwrap_or_else(|| format!("[{}, {}]", shape.low(), shape.high()));
     let dims = shape.dims();
     if least == most {
@@ -461,7 +445,7 @@ mod tests {
         let at = [vec![1.0], vec![0.0]];
         let confirm = |circuit: &Circuit, found: f64| {
             let engine = Engine::new(&circuit.network).expect("an engine");
-            circuit.confirm(found, &at, &engine)
+            circuit.confirm_at(found, &at, &engine)
         };
         assert_eq!(confirm(&circuit, 0.0), Ok(()));
         assert_eq!(confirm(&circuit, 1.0), Ok(()), "there is no such error");

@@ -27,20 +27,24 @@
 //!
 //! keeps every product and every sum of the two stages finite, in any order; all others are smaller. The code of such a column is `-G`, exactly, since all units rest, and from there on nothing depends on how far it was.
 
+pub mod binary_quantiser;
+pub mod values_on_grid;
+
 use std::sync::Arc;
 
-use super::binary_quantiser::BinaryQuantiser;
-use super::clip;
-use super::realise::{Loss, realise};
-use super::to_float::{self, gamma};
-use super::values_on_grid::{Gridded, on_grid};
-use super::{Assembly, MOST_LAYERS, Margins, check_box, embedding_shift};
+use binary_quantiser::BinaryQuantiser;
+use values_on_grid::{Gridded, on_grid};
+
 use crate::bound::resolution;
 use crate::construct::sumcode::{Family, Options, Parts, Values};
 use crate::error::{Error, Result};
 use crate::exact::{Int, Rat};
 use crate::interval::Interval;
 use crate::lattice::Grid;
+use crate::lower::assembly::Assembly;
+use crate::lower::realise::{Loss, realise};
+use crate::lower::to_float::{self, gamma};
+use crate::lower::{CLIP, MOST_LAYERS, Margins, check_box, embedding_shift};
 use crate::network::{Activation, FeedForward, FloatNetwork, FloatStage, Form, Layer, Precision, Realisation, Stage};
 use crate::target::Target;
 
@@ -321,9 +325,9 @@ impl SumCodeLowering {
         push("values", "sum-code", parts.values_meaning(), forward(values));
         if self.curve.is_none() {
             let clip = FeedForward::clip(layout.width, layout.outputs..layout.width, &self.clip);
-            push("clip", "sum-code", clip::MEANING.to_owned(), forward([clip.clone(), clip].concat()));
+            push("clip", "sum-code", CLIP.to_owned(), forward([clip.clone(), clip].concat()));
         }
-        let mut assembly = Assembly { precision, width: layout.width, runs: Vec::new() };
+        let mut assembly = Assembly::new(precision, layout.width);
         for (index, (_, layers)) in stages.iter().enumerate() {
             for layer in layers {
                 match layer {

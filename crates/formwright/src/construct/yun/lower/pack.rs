@@ -14,56 +14,10 @@
 //! * **Values by interpolation**, all in one block of as many units as ids: `-R(t) + G(t)`, `G` piecewise linear through the values at the ids. Its slopes
 //!   are multiples of `h`, so that every term is; what is left of a slope is made up at the next id, and the loss is half of `h` times the largest gap.
 
-use super::to_float;
 use crate::error::{Error, Result};
 use crate::exact::{Int, Rat};
+use crate::lower::{Hidden, LITERAL, to_float};
 use crate::network::{Activation, FeedForward, Precision};
-
-/// The width of feed-forward blocks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Hidden {
-    /// One layer of the paper a block, four ReLUs.
-    Literal,
-    /// At most this many hidden units, at least four.
-    Units(usize),
-    /// As many as it takes for one block a stage.
-    All,
-}
-
-/// ReLUs of a literal block.
-pub(super) const LITERAL: usize = 4;
-
-impl Hidden {
-    /// How many units fit a block.
-    fn units(self) -> usize {
-        match self {
-            Self::Literal => LITERAL,
-            Self::Units(units) => units,
-            Self::All => usize::MAX,
-        }
-    }
-
-    /// The steps of the quantiser that fit a block, of `steps` in a row.
-    pub fn steps_a_block(self, steps: &Int) -> Int {
-        let most = match self {
-            Self::Literal => 1,
-            Self::Units(units) => units.saturating_sub(1) / 2,
-            Self::All => usize::MAX,
-        };
-        Int::from(most.max(1)).min(steps.clone())
-    }
-}
-
-impl Hidden {
-    /// The ids whose values fit a block, of `count`.
-    pub fn ids_a_block(self, count: &Int) -> Int {
-        match self {
-            Self::Literal => Int::ONE,
-            Self::Units(units) if Int::from(units) < *count => Int::from((units / 2).max(1)),
-            _ => count.clone(),
-        }
-    }
-}
 
 /// Ramps of `2^-m` for a packed quantiser: as narrow as the sum stays exact, `q = m`.
 pub fn ramp_digits(steps: &Int, together: &Int, precision: Precision) -> Option<usize> {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Built, Certified, Circuit, Learned, Model, Proof};
+use super::{Certified, Model};
 use crate::bound::Norm;
 use crate::bound::baseline::baseline;
 use crate::bound::measured::Measured;
@@ -81,16 +81,13 @@ impl Model {
     pub fn stated(&self) -> Result<Option<Stated>> {
         let Some(rounding) = self.rounding().filter(|_| self.is_claimed()) else { return Ok(None) };
         let certified = self.certified()?;
-        let over = match (certified, self.lattice()) {
-            (Some(_), _) if self.target.is_discrete() => Over::Integers,
-            (Some(_), Some(lattice)) if lattice.options.everywhere => Over::Space,
-            (Some(_), _) => Over::Box,
+        let over = match certified {
+            Some(_) if self.target.is_discrete() => Over::Integers,
+            Some(_) if self.built.is_everywhere() => Over::Space,
+            Some(_) => Over::Box,
             // Point by point, and where values are irrational only numbers near them are accounted for.
-            (None, _) if !self.target.is_discrete() || self.is_near() => Over::Centres,
-            (None, Some(lattice)) if !lattice.options.positional => {
-                lattice.default_value().map_or(Over::Centres, Over::DistinctIntegers)
-            }
-            (None, _) => Over::Integers,
+            None if !self.target.is_discrete() || self.is_near() => Over::Centres,
+            None => self.built.over_points(),
         };
         let stated = |norm, bound, assumptions| Stated { badge: self.badge(), over, norm, bound, assumptions };
         Ok(Some(match certified {
@@ -104,26 +101,18 @@ impl Model {
 
     /// The badge of what is said against the target: `certified`, or `measured` if a part of it was not proved, or nothing.
     pub fn badge(&self) -> &'static str {
-        if self.learned().is_some() {
-            return "measured";
-        }
-        self.circuit().and_then(Circuit::proof).map_or("certified", Proof::badge)
+        self.built.badge()
     }
 
     /// How far a float network is from the target's values at the centres of the cells that it serves, or at every point if it is a circuit.
     pub(crate) fn rounding(&self) -> Option<f64> {
-        match &self.built {
-            Built::Lattice(lattice) => lattice.lowered.as_ref().map(|lowered| lowered.lowering.losses.rounding),
-            Built::SumCode(coded) => coded.lowered.as_ref().map(|lowered| lowered.lowering.losses.rounding),
-            Built::Circuit(circuit) => circuit.proof().map(|proof| proof.sup.bound),
-            Built::Learned(_) => None,
-        }
+        self.built.rounding()
     }
 
     /// The claim with its badge: certified in a norm if one was asked for, else exact on the grid.
     pub(super) fn error_summary(&self) -> Result<Value> {
-        if let Some(learned) = self.learned() {
-            return self.measured_summary(learned);
+        if self.built.is_measured() {
+            return self.measured_summary();
         }
         let claim = self.claim();
         let mut assumptions = self.assumptions.clone();
@@ -167,7 +156,7 @@ impl Model {
     }
 
     /// What was measured of a trained Sumformer, and what is proved of its rounding.
-    fn measured_summary(&self, learned: &Learned) -> Result<Value> {
+    fn measured_summary(&self) -> Result<Value> {
         let claimed = self.is_claimed();
         let baseline = baseline(&self.target, &self.grid, &Norm::Sup);
         let measured = if claimed { self.measured()? } else { None };
@@ -185,7 +174,7 @@ impl Model {
             },
             "measured": measured.map(Measured::to_json),
             "measured_mean": mean.map(Measured::to_json),
-            "rounding": claimed.then(|| learned.rounding_to_json(&self.target, &self.grid)),
+            "rounding": claimed.then(|| self.built.proved_besides(self)),
             "checked": Check::NotRun.name(),
             "checked_reason": null,
         }))

@@ -28,9 +28,9 @@
 
 use std::fmt::Write as _;
 
-use super::to_float;
 use crate::error::{Error, Result};
 use crate::exact::{Int, Rat};
+use crate::lower::to_float;
 use crate::network::{Affine, FloatNetwork, Precision};
 
 /// `2^exponent`.

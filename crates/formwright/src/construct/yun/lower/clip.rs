@@ -27,15 +27,12 @@
 //!
 //! Rounding in attention is relative; it is checked to be small enough for a factor 2 to cover it.
 
-use super::Format;
-use super::to_float::gamma;
 use crate::construct::yun::context::ContextMap;
 use crate::exact::{Int, Rat};
 use crate::interval::Interval;
+use crate::lower::Format;
+use crate::lower::to_float::gamma;
 use crate::network::Precision;
-
-/// What the clip does.
-pub(super) const MEANING: &str = "what is beyond the target's range is cut off";
 
 /// A bound on every entry of the stream behind the contextual map, for any input of the box; `flag` is the flag's magnitude. Infinite if
 /// rounding in attention is not small.

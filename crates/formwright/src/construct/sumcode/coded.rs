@@ -2,23 +2,25 @@
 
 use std::sync::Arc;
 
-use super::lattice::{assumptions_of, not_met};
-use super::{Certified, Model, Request, Tolerance, first_that_serves};
+use serde_json::{Value, json};
+
+use super::lower::{Outside, SumCodeLowering, check_fit, fitting};
+use super::{Family, Options, Parts, Values, bound};
 use crate::bound::norm::{downward, upward};
 use crate::bound::piecewise::Question;
 use crate::bound::resolution::{self, Found, search};
-use crate::bound::{Budget, Norm, sum_code};
-use crate::construct::sumcode::{Family, Options, Parts, Values};
+use crate::bound::{Budget, Norm};
 use crate::construct::yun::centres::value_at_centre;
+use crate::construct::yun::lattice::{assumptions_of, domain_name, not_met};
 use crate::construct::yun::value_range;
 use crate::error::{Error, Result};
-use crate::exact::{Int, Rat};
+use crate::exact::{Int, Rat, Sequence};
 use crate::interval::Interval;
 use crate::lattice::Grid;
 use crate::lattice::codes::Code;
-use crate::lower::sum_code::{Outside, SumCodeLowering, check_fit, fitting};
-use crate::lower::{Hidden, Temperature};
-use crate::network::{FloatNetwork, Network, Precision, Realisation, Sequence};
+use crate::lower::{Hidden, Margins, Temperature};
+use crate::model::{Built, Certified, Model, Request, Tolerance, first_that_serves};
+use crate::network::{Coordinate, FloatNetwork, Network, Precision, Realisation};
 use crate::target::Target;
 
 /// What a sum of codes is made of.
@@ -49,9 +51,8 @@ pub struct SumCodeFloats {
 const MOST_SEARCHED: u64 = 1 << 17;
 
 /// The options of a construction for a request.
-pub(crate) fn options(request: &Request, options: Options) -> Options {
-    let positional = request.options.positional || options.positional;
-    Options { positional, attention: request.attention, ..options }
+pub(super) fn options(request: &Request, options: Options) -> Options {
+    Options { attention: request.attention, ..options }
 }
 
 /// Compiles in the first arithmetic that serves.
@@ -64,17 +65,13 @@ pub(super) fn compile(request: &Request, asked: Options) -> Result<Model> {
 }
 
 /// What a sum of codes has nothing to do with.
-pub(crate) fn refusal(request: &Request, options: &Options) -> Option<Error> {
+pub(super) fn refusal(request: &Request, options: &Options) -> Option<Error> {
     let name = options.family.name();
     let out = |what: String, reason: &str, way_out: &str| {
         Some(Error::declined(what).note("reason", reason).note("try", way_out))
     };
     let format = request.arithmetic.choices().into_iter().flatten().next();
-    if !request.options.as_printed.is_empty() {
-        let reason = "the steps that are printed are those of Yun et al. 2020";
-        return out(format!("{name} has no steps --as-printed"), reason, "--construction yun");
-    }
-    if request.options.everywhere {
+    if request.everywhere {
         let reason = "on the ramp around the box, and where its flags overflow, its floats are not 0";
         return out(
             format!("{name} is certified on its box only"),
@@ -98,7 +95,7 @@ pub(crate) fn refusal(request: &Request, options: &Options) -> Option<Error> {
 }
 
 /// What has to be assumed; declined if it is not allowed to be, or known to be false.
-pub(crate) fn assumptions(grid: &Grid, target: &Target, options: &Options, allowed: bool) -> Result<Vec<String>> {
+pub(super) fn assumptions(grid: &Grid, target: &Target, options: &Options, allowed: bool) -> Result<Vec<String>> {
     let (theorem, way_out) = match options.family {
         Family::SumCode => ("sum-code without positions needs f(XP) = f(X)P for every permutation P", "--positional"),
         Family::Sumformer => (
@@ -114,7 +111,7 @@ fn compile_in(request: &Request, options: &Options, precision: Option<Precision>
     let target = Arc::new(request.source.target(shape.dims())?);
     let tolerance = request.lattice_tolerance();
     if tolerance.norm() == Some(Norm::Sup) && !target.is_discrete() {
-        return Err(sum_code::no_supremum());
+        return Err(bound::no_supremum());
     }
     let assumptions = assumptions(&shape, &target, options, request.assume_equivariant)?;
     if precision.is_none() {
@@ -125,24 +122,24 @@ fn compile_in(request: &Request, options: &Options, precision: Option<Precision>
         None => smallest_grid(&tolerance, options, &target, &shape, precision)?,
     };
     let built = build(&grid, &target, options, precision)?;
-    model(request, (target, grid), assumptions, built)
+    model(request, (target, grid), assumptions, Arc::new(built))
 }
 
 /// The model of a sum of codes that was built for a request.
-pub(crate) fn model(
+pub(super) fn model(
     request: &Request,
     (target, grid): (Arc<Target>, Grid),
     assumptions: Vec<String>,
-    built: SumCoded,
+    built: Arc<dyn Built>,
 ) -> Result<Model> {
     let tolerance = request.lattice_tolerance();
-    let model = Model::new(request.source.clone(), target, grid, assumptions, tolerance, built.into());
+    let model = Model::new(request.source.clone(), target, grid, assumptions, tolerance, built);
     model.check_tolerance()?;
     Ok(model)
 }
 
 /// The exact network, or the float network besides.
-pub(crate) fn build(
+pub(super) fn build(
     grid: &Grid,
     target: &Arc<Target>,
     options: &Options,
@@ -216,7 +213,7 @@ fn in_reach(grid: &Grid, options: &Options, precision: Option<Precision>) -> boo
 }
 
 /// The grid that a tolerance needs.
-pub(crate) fn grid_for(
+pub(super) fn grid_for(
     target: &Arc<Target>,
     shape: &Grid,
     lipschitz: Option<&Rat>,
@@ -254,12 +251,12 @@ pub(crate) fn grid_for(
         too_fine *= 2;
     }
     let finest = resolution::last(too_fine / 2, too_fine - 1, fits).unwrap_or(too_fine / 2);
-    let cells = |grid: &Grid| sum_code::bound(Question { target, grid, positional: true, lipschitz }, None, norm);
+    let cells = |grid: &Grid| bound::bound(Question { target, grid, positional: true, lipschitz }, None, norm);
     let Some(precision) = precision else { return search(&first, finest, eps, cells) };
     let whole = |grid: &Grid| {
         let lowering = SumCodeLowering::derive(grid, target, options, precision)?;
         let question = Question { target, grid, positional: true, lipschitz };
-        sum_code::bound(question, Some(&lowering.losses), norm)
+        bound::bound(question, Some(&lowering.losses), norm)
     };
     // Where the cells alone are too much, floats do not matter.
     let enough = |grid: &Grid| match cells(grid)? {
@@ -274,16 +271,6 @@ pub(crate) fn grid_for(
     }
 }
 
-/// Why a bound is above a tolerance, and what to do.
-pub(super) fn missed(eps: &Rat, certified: &Certified, grid: &Grid, fixed: bool) -> Error {
-    let way_out = if fixed {
-        "a larger --eps: the target fixes the grid"
-    } else {
-        "leave out --resolution: one that is enough is found"
-    };
-    not_met(eps, &certified.budget, grid.resolution()).note("try", way_out)
-}
-
 impl SumCoded {
     fn of(parts: &Parts, lowered: Option<SumCodeFloats>) -> Self {
         Self {
@@ -295,28 +282,8 @@ impl SumCoded {
         }
     }
 
-    /// The float network, if there is one.
-    pub fn float(&self) -> Option<&FloatNetwork> {
-        self.lowered.as_ref().map(|lowered| &lowered.network)
-    }
-
-    /// The construction as one names it on the command line.
-    pub fn name(&self) -> &'static str {
-        match (self.options.family, self.options.positional) {
-            (Family::SumCode, false) => "sum-code",
-            (Family::SumCode, true) => "sum-code --positional",
-            (Family::Sumformer, false) => "sumformer-discrete",
-            (Family::Sumformer, true) => "sumformer-discrete --positional",
-        }
-    }
-
-    /// What its error is certified to be.
-    pub(super) fn bound(&self, question: Question<'_>, norm: &Norm) -> Result<Budget> {
-        sum_code::bound(question, self.lowered.as_ref().map(|lowered| &lowered.lowering.losses), norm)
-    }
-
     /// Where the network is known to be right, in words.
-    pub(super) fn claim(&self, grid: &Grid) -> String {
+    fn claim_on(&self, grid: &Grid) -> String {
         let points = grid.points();
         match &self.lowered {
             None => format!("the centres of all {points} cells, duplicates included; 0 outside of the box"),
@@ -333,23 +300,8 @@ impl SumCoded {
         }
     }
 
-    /// Whether the float network is not the one that the construction builds.
-    pub(super) fn is_edited(&self, grid: &Grid, target: &Arc<Target>) -> bool {
-        let Some(lowered) = &self.lowered else { return false };
-        let built = build(grid, target, &self.options, Some(lowered.network.precision));
-        !built.is_ok_and(|built| built.float() == self.float())
-    }
-
-    /// What the network is to give for a sequence.
-    pub(super) fn expected(&self, grid: &Grid, target: &Target, x: &[Vec<Rat>]) -> Result<Sequence> {
-        match grid.cell(x) {
-            Some(point) => value_at_centre(target, grid, &point, self.lowered.is_some()),
-            None => Ok(vec![vec![Rat::ZERO; target.output_dims()]; grid.tokens()]),
-        }
-    }
-
     /// Why no finite bound is proved.
-    pub(super) fn unbounded(&self, grid: &Grid, norm: &Norm) -> Error {
+    fn unbounded(&self, grid: &Grid, norm: &Norm) -> Error {
         let error = Error::declined(format!("no finite bound on the {norm} error is proved"));
         if self.lowered.as_ref().is_some_and(|lowered| lowered.lowering.losses.height.is_infinite()) {
             return error
@@ -360,5 +312,130 @@ impl SumCoded {
         error
             .note("reason", "the target jumps, or its slope or its values are not bounded on some cell")
             .note("try", "--lipschitz L, if you know a constant; or leave out --norm")
+    }
+}
+
+impl Built for SumCoded {
+    fn family(&self) -> &'static str {
+        self.options.family.name()
+    }
+
+    fn construction(&self) -> String {
+        format!("{}{}", self.family(), if self.options.positional { " --positional" } else { "" })
+    }
+
+    fn float(&self) -> Option<&FloatNetwork> {
+        self.lowered.as_ref().map(|lowered| &lowered.network)
+    }
+
+    fn exact(&self) -> Option<&Network> {
+        Some(&self.network)
+    }
+
+    fn coordinates(&self) -> &[Coordinate] {
+        &self.network.coordinates
+    }
+
+    fn attention(&self) -> String {
+        self.lowered.as_ref().map_or_else(|| "hardmax".to_owned(), |_| self.options.attention.to_string())
+    }
+
+    fn is_positional(&self) -> bool {
+        self.options.positional
+    }
+
+    fn has_cells(&self) -> bool {
+        true
+    }
+
+    fn id_bits(&self, _grid: &Grid) -> Option<usize> {
+        Some(self.id_bits)
+    }
+
+    fn made(&self) -> String {
+        let attention = match self.options.attention {
+            Realisation::Softmax => String::new(),
+            attention => format!(", {attention} attention"),
+        };
+        let precision = self.float().map_or("exact", |network| network.precision.name());
+        format!("{} ({}; values {}), {precision}{attention}", self.construction(), self.code, self.options.values)
+    }
+
+    fn properties(&self, model: &Model) -> Vec<(&'static str, String)> {
+        vec![
+            ("resolution", model.grid.resolution().to_string()),
+            ("code", self.code.clone()),
+            ("values", self.options.values.name().to_owned()),
+        ]
+    }
+
+    fn claim(&self, model: &Model) -> Option<String> {
+        (!model.is_edited()).then(|| self.claim_on(&model.grid))
+    }
+
+    fn budget(&self, model: &Model, norm: &Norm) -> Result<Option<Budget>> {
+        let (target, grid, lipschitz) = (&*model.target, &model.grid, model.tolerance.lipschitz.as_ref());
+        let losses = self.lowered.as_ref().map(|lowered| &lowered.lowering.losses);
+        let budget = bound::bound(Question { target, grid, positional: true, lipschitz }, losses, norm)?;
+        if budget.bound.is_infinite() && model.is_bound_asked() {
+            return Err(self.unbounded(grid, norm));
+        }
+        Ok(Some(budget))
+    }
+
+    fn missed(&self, model: &Model, eps: &Rat, certified: &Certified) -> Option<Error> {
+        let way_out = if model.source.resolution().is_some() {
+            "a larger --eps: the target fixes the grid"
+        } else {
+            "leave out --resolution: one that is enough is found"
+        };
+        Some(not_met(eps, &certified.budget, model.grid.resolution()).note("try", way_out))
+    }
+
+    fn rounding(&self) -> Option<f64> {
+        self.lowered.as_ref().map(|lowered| lowered.lowering.losses.rounding)
+    }
+
+    fn is_edited(&self, model: &Model) -> bool {
+        let Model { grid, target, .. } = model;
+        let Some(lowered) = &self.lowered else { return false };
+        let built = build(grid, target, &self.options, Some(lowered.network.precision));
+        !built.is_ok_and(|built| built.float() == self.float())
+    }
+
+    fn expected(&self, model: &Model, x: &[Vec<Rat>]) -> Result<Sequence> {
+        let Model { grid, target, .. } = model;
+        match grid.cell(x) {
+            Some(point) => value_at_centre(target, grid, &point, self.lowered.is_some()),
+            None => Ok(vec![vec![Rat::ZERO; target.output_dims()]; grid.tokens()]),
+        }
+    }
+
+    fn unserved(&self, model: &Model, x: &[Vec<Rat>]) -> Option<String> {
+        model.grid.cell(x).is_none().then(|| "outside of the box".to_owned())
+    }
+
+    fn domain_name(&self, model: &Model) -> String {
+        domain_name(&model.target, &model.grid, false, None)
+    }
+
+    fn margins(&self) -> Option<Margins> {
+        self.lowered.as_ref().map(|lowered| lowered.lowering.margins.clone())
+    }
+
+    fn summarise(&self, summary: &mut Value) {
+        summary["code"] = json!(self.options.code.map(|code| code.to_string()));
+        summary["code_used"] = json!(self.code);
+        summary["values"] = json!(self.options.values.name());
+        if let Some(SumCodeFloats { lowering, .. }) = &self.lowered {
+            summary["lowering"] = json!({"step_ramp": lowering.quantiser.width()});
+        }
+    }
+}
+
+impl Model {
+    /// The sum of codes, if it is one.
+    pub fn sum_code(&self) -> Option<&SumCoded> {
+        self.built.of()
     }
 }

@@ -25,13 +25,13 @@ use std::sync::{Arc, OnceLock};
 
 use serde_json::{Value, json};
 
-use super::{Model, Tolerance, circuit, request};
-use crate::bound::Norm;
+use super::family::LEARNED;
+use super::rounding::Rounding;
+use super::transformer::{recover, transformer};
 use crate::bound::ascent::starts;
-use crate::bound::measured::Measured;
 use crate::bound::norm::upward;
-use crate::construct::sumformer::rounding::Rounding;
-use crate::construct::sumformer::transformer::{recover, transformer};
+use crate::bound::{Budget, Norm};
+use crate::construct::circuit::built as circuit;
 use crate::error::{Error, Result};
 use crate::eval::enclosure::Executions;
 use crate::exact::Rat;
@@ -39,6 +39,7 @@ use crate::interval::Interval;
 use crate::lattice::Grid;
 use crate::lower::as_it_is;
 use crate::lower::realise::realise;
+use crate::model::{Built, Model, Tolerance, shape};
 use crate::network::{Affine, FloatNetwork, Network, Precision, Realisation, Sumformer, TokenNetwork};
 use crate::target::{Source, Target};
 
@@ -83,8 +84,6 @@ pub struct Learned {
     pub rounding: f64,
     /// The same, point by point.
     executions: Rounding,
-    /// The error against the target in `L^2`, once it has been measured.
-    pub(super) mean: OnceLock<Option<Measured>>,
     /// The largest spread at a few points, once it has been computed.
     spread: OnceLock<f64>,
 }
@@ -96,7 +95,7 @@ const ENCLOSED: usize = 64;
 pub fn learned(trained: &Trained) -> Result<Model> {
     let Trained { source, tokens, phi, psi, attention, precision } = trained;
     let sumformer = Sumformer::new(token_network("φ", phi)?, token_network("ψ", psi)?)?;
-    let grid = request::shape(source, Some(*tokens), Some(sumformer.dims()), None)?;
+    let grid = shape(source, Some(*tokens), Some(sumformer.dims()), None)?;
     let target = Arc::new(source.target(grid.dims())?);
     if sumformer.output_dims() != target.output_dims() {
         let (given, wanted) = (sumformer.output_dims(), target.output_dims());
@@ -107,7 +106,7 @@ pub fn learned(trained: &Trained) -> Result<Model> {
     let built = Learned::build(sumformer, &grid, (*attention, *precision))?;
     // What nobody asks for is measured where it is largest.
     let tolerance = Tolerance { norm: Some(Norm::Sup), ..Tolerance::default() };
-    Ok(Model::new(source.clone(), target, grid, Vec::new(), tolerance, built.into()))
+    Ok(Model::new(source.clone(), target, grid, Vec::new(), tolerance, Arc::new(built)))
 }
 
 /// Trained layers over the rationals.
@@ -145,8 +144,7 @@ impl Learned {
                 .note("reason", "nothing is proved of how large its values are, at every point of the box")
                 .note("try", "--precision f64, or smaller weights"));
         }
-        let (mean, spread) = (OnceLock::new(), OnceLock::new());
-        Ok(Self { sumformer, exact, network, attention, rounding, executions, mean, spread })
+        Ok(Self { sumformer, exact, network, attention, rounding, executions, spread: OnceLock::new() })
     }
 
     /// From the network of a folder, with the sizes of φ and ψ that are written beside it; and whether it is not the Transformer of a Sumformer any more.
@@ -180,13 +178,8 @@ impl Learned {
         *self.spread.get_or_init(most)
     }
 
-    /// Where φ and ψ come from, in sizes.
-    pub(super) fn sizes_to_json(&self) -> Value {
-        json!({"phi": self.sumformer.phi().sizes(), "psi": self.sumformer.psi().sizes()})
-    }
-
     /// What is proved of rounding, in words.
-    pub(super) fn claim(&self, target: &Target, grid: &Grid) -> String {
+    fn claim_on(&self, target: &Target, grid: &Grid) -> String {
         let [bound, spread] = [(self.rounding, 4), (self.most_spread(target, grid), 3)].map(|(x, k)| upward(x, k));
         let domain = domain_name(target, grid);
         format!(
@@ -196,7 +189,7 @@ impl Learned {
     }
 
     /// The same, as it is written.
-    pub(super) fn rounding_to_json(&self, target: &Target, grid: &Grid) -> Value {
+    fn rounding_to_json(&self, target: &Target, grid: &Grid) -> Value {
         json!({
             "badge": "certified",
             "against": "the trained function",
@@ -209,6 +202,90 @@ impl Learned {
 }
 
 /// The box, or the integers, of the one length.
-pub(super) fn domain_name(target: &Target, grid: &Grid) -> String {
+fn domain_name(target: &Target, grid: &Grid) -> String {
     circuit::domain_name(target, grid, (grid.tokens(), grid.tokens()))
+}
+
+impl Built for Learned {
+    fn family(&self) -> &'static str {
+        LEARNED
+    }
+
+    fn float(&self) -> Option<&FloatNetwork> {
+        Some(&self.network)
+    }
+
+    fn exact(&self) -> Option<&Network> {
+        Some(&self.exact)
+    }
+
+    fn attention(&self) -> String {
+        self.attention.to_string()
+    }
+
+    fn made(&self) -> String {
+        let theorem = match self.attention {
+            Realisation::Linformer { .. } => "Theorem 4.4",
+            Realisation::Performer { .. } => "Theorem 4.5",
+            _ => "Theorem 4.3",
+        };
+        format!(
+            "training, as a Sumformer of latent dimension {} ({theorem}), {}, {} attention",
+            self.sumformer.latent(),
+            self.network.precision,
+            self.attention
+        )
+    }
+
+    fn exported_as(&self) -> String {
+        format!("{LEARNED}, a Sumformer (Theorems 4.3 to 4.5)")
+    }
+
+    fn claim(&self, model: &Model) -> Option<String> {
+        (!model.is_edited()).then(|| self.claim_on(&model.target, &model.grid))
+    }
+
+    fn badge(&self) -> &'static str {
+        "measured"
+    }
+
+    fn is_measured(&self) -> bool {
+        true
+    }
+
+    fn budget(&self, _model: &Model, _norm: &Norm) -> Result<Option<Budget>> {
+        Ok(None)
+    }
+
+    fn proved_besides(&self, model: &Model) -> Value {
+        self.rounding_to_json(&model.target, &model.grid)
+    }
+
+    /// Its weights are looked at when they are read.
+    fn is_edited(&self, _model: &Model) -> bool {
+        false
+    }
+
+    fn domain_name(&self, model: &Model) -> String {
+        domain_name(&model.target, &model.grid)
+    }
+
+    fn normal_form(&self) -> Option<[String; 2]> {
+        let told = |name: &str, network: &TokenNetwork| {
+            let sizes = network.sizes().iter().map(ToString::to_string).collect::<Vec<_>>().join(" → ");
+            format!("{name}: {sizes}, trained; {} weights", network.parameters())
+        };
+        Some([told("φ", self.sumformer.phi()), told("ψ", self.sumformer.psi())])
+    }
+
+    fn summarise(&self, summary: &mut Value) {
+        summary["sumformer"] = json!({"phi": self.sumformer.phi().sizes(), "psi": self.sumformer.psi().sizes()});
+    }
+}
+
+impl Model {
+    /// The trained Sumformer, if it is one.
+    pub fn learned(&self) -> Option<&Learned> {
+        self.built.of()
+    }
 }

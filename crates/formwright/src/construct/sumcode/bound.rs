@@ -8,13 +8,13 @@
 //!
 //! On integers every point is the centre of a cell and lies on no ramp: what is left, in the supremum norm, is the rounding.
 
-use super::norm::Exponent;
-use super::piecewise::{MOST_CELLS, Question, Unserved, bound_around};
-use super::{Budget, Method, Norm, Term};
+use super::lower::Losses;
+use crate::bound::norm::Exponent;
+use crate::bound::piecewise::{MOST_CELLS, Question, Unserved, bound_around};
+use crate::bound::{Budget, Method, Norm, Term};
 use crate::error::{Error, Result};
 use crate::exact::Rat;
 use crate::interval::{Interval, add_up, mul_up};
-use crate::lower::sum_code::Losses;
 
 /// The certified distance between the target and a network; exact if nothing is lost.
 pub fn bound(question: Question<'_>, losses: Option<&Losses>, norm: &Norm) -> Result<Budget> {

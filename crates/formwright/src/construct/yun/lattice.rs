@@ -2,17 +2,24 @@
 
 use std::sync::Arc;
 
-use super::{Arithmetic, Certified, Model, Request, Tolerance, first_that_serves};
+use serde_json::{Value, json};
+
+use super::family::{NAME, format_to_json};
+use super::lower::{self, Lowering};
+use super::sparse::Sparse;
+use super::{AsPrinted, Options, bound as lowered};
 use crate::bound::norm::upward;
 use crate::bound::piecewise::{Question, bound};
 use crate::bound::resolution::{Found, search, smallest};
-use crate::bound::{Budget, Norm, lowered, resolution};
-use crate::construct::yun::{self, AsPrinted, Options};
+use crate::bound::{Budget, Norm, resolution};
 use crate::error::{Error, Result};
-use crate::exact::{Int, Rat};
+use crate::exact::{Int, Rat, Sequence};
 use crate::lattice::{Grid, has_distinct_columns};
-use crate::lower::{self, Format, Hidden, Lowering, Temperature};
-use crate::network::{FloatNetwork, Network, Precision, Realisation, Sequence};
+use crate::lower::{Format, Hidden, Margins, Temperature, to_float};
+use crate::model::{Arithmetic, Built, Certified, Model, Over, Request, Tolerance, first_that_serves};
+use crate::network::{Coordinate, FloatNetwork, Network, Precision, Realisation};
+use crate::pattern::Pattern;
+use crate::show::short;
 use crate::target::{Symmetry, Target};
 
 /// What a lattice construction makes.
@@ -36,32 +43,32 @@ pub struct Lowered {
 }
 
 /// Compiles a target to the network of Theorem 2 or 3, in the first arithmetic that serves.
-pub(super) fn compile(request: &Request) -> Result<Model> {
-    check_attention(request)?;
+pub(super) fn compile(request: &Request, options: &Options) -> Result<Model> {
+    check_attention(request, options)?;
     let shape = request.shape()?;
     let target = Arc::new(request.source.target(shape.dims())?);
     let mut request = request.clone();
     if let Arithmetic::Auto(format) = request.arithmetic
-        && yun::value_range(&shape, &target).is_err()
+        && super::value_range(&shape, &target).is_err()
     {
         // Values that are not rational are for floats: that an exact network has none of them is no news where floats are tried.
         request.arithmetic = Arithmetic::AnyFloat(format);
     }
     let tolerance = request.lattice_tolerance();
     if request.resolution().is_none() && tolerance.norm() == Some(Norm::Sup) && !target.is_discrete() {
-        return Err(no_supremum(&request, &target, &shape)?);
+        return Err(no_supremum(&request, options, &target, &shape)?);
     }
-    first_that_serves(&request, |format| compile_in(&request, format))
+    first_that_serves(&request, |format| compile_in(&request, options, format))
 }
 
 /// The most cells of a grid on which a message looks at what `L^2` would give.
 const MOST_GLANCED_AT: u64 = 1 << 16;
 
 /// Why a lattice network has no error in the supremum norm, and what it reaches in `L^2`; an error if it is not to be had there either.
-fn no_supremum(request: &Request, target: &Arc<Target>, shape: &Grid) -> Result<Error> {
-    let (options, tolerance) = (&request.options, request.lattice_tolerance());
+fn no_supremum(request: &Request, options: &Options, target: &Arc<Target>, shape: &Grid) -> Result<Error> {
+    let tolerance = request.lattice_tolerance();
     assumptions(shape, target, options, request.assume_equivariant)?;
-    yun::check_size(shape)?;
+    super::check_size(shape)?;
     let (positional, lipschitz) = (options.positional, tolerance.lipschitz.as_ref());
     let Err(refused) = bound(Question { target, grid: shape, positional, lipschitz }, &Norm::Sup) else {
         return Err(Error::declined("a bound was found after all"));
@@ -70,7 +77,7 @@ fn no_supremum(request: &Request, target: &Arc<Target>, shape: &Grid) -> Result<
     let reach = |format: &Option<Format>| format.map_or(2, |format| format.precision as usize);
     let Some(format) = request.arithmetic.choices().into_iter().max_by_key(reach) else { return Ok(refused) };
     if format.is_none() {
-        yun::value_range(shape, target)?;
+        super::value_range(shape, target)?;
     }
     let coarse = coarsest(shape, positional)?.resolution();
     let few = |side: u64| Int::from(side).pow(shape.dims() * shape.tokens()) <= Int::from(MOST_GLANCED_AT);
@@ -106,10 +113,10 @@ fn no_supremum(request: &Request, target: &Arc<Target>, shape: &Grid) -> Result<
 }
 
 /// Declines attention that cannot find the largest and the smallest id, which is what a lattice network's heads do.
-pub(crate) fn check_attention(request: &Request) -> Result<()> {
+pub(super) fn check_attention(request: &Request, options: &Options) -> Result<()> {
     match request.attention {
         Realisation::Softmax => return Ok(()),
-        Realisation::Hub { .. } if request.options.sparse.is_some() => return Ok(()),
+        Realisation::Hub { .. } if options.sparse.is_some() => return Ok(()),
         Realisation::Hub { .. } => {
             return Err(Error::declined("a lattice network (yun) needs more of a pattern than a hub")
                 .note("reason", "Assumption 1 of the sparse theorem: formwright patterns says what is missing")
@@ -127,25 +134,25 @@ pub(crate) fn check_attention(request: &Request) -> Result<()> {
 }
 
 /// Compiles in one format; `None` is exact.
-fn compile_in(request: &Request, format: Option<Format>) -> Result<Model> {
+fn compile_in(request: &Request, options: &Options, format: Option<Format>) -> Result<Model> {
     let source = &request.source;
     let shape = request.shape()?;
     let target = Arc::new(source.target(shape.dims())?);
     // Whether the theorem applies at all does not depend on how fine the grid is: it is asked first.
-    let assumptions = assumptions(&shape, &target, &request.options, request.assume_equivariant)?;
+    let assumptions = assumptions(&shape, &target, options, request.assume_equivariant)?;
     if format.is_none() {
-        yun::value_range(&shape, &target)?;
+        super::value_range(&shape, &target)?;
     }
     let tolerance = request.lattice_tolerance();
     let grid = match request.resolution() {
         Some(_) => shape,
-        None => smallest_grid(&tolerance, &request.options, &target, &shape, format)?,
+        None => smallest_grid(&tolerance, options, &target, &shape, format)?,
     };
-    on_grid(request, &request.options, format, (target, grid), assumptions)
+    on_grid(request, options, format, (target, grid), assumptions)
 }
 
 /// The model on a grid that is known to serve, or was asked for.
-pub(crate) fn on_grid(
+pub(super) fn on_grid(
     request: &Request,
     options: &Options,
     format: Option<Format>,
@@ -155,16 +162,16 @@ pub(crate) fn on_grid(
     let tolerance = request.lattice_tolerance();
     let built = build(&grid, &target, options, format);
     let lattice = built.map_err(|error| too_wide(error, &tolerance, format, &grid))?;
-    let model = Model::new(request.source.clone(), target, grid, assumptions, tolerance, lattice.into());
+    let model = Model::new(request.source.clone(), target, grid, assumptions, tolerance, Arc::new(lattice));
     model.check_tolerance()?;
     Ok(model)
 }
 
 /// The exact network, and what it is lowered to.
-pub(crate) fn build(grid: &Grid, target: &Arc<Target>, options: &Options, format: Option<Format>) -> Result<Lattice> {
+pub(super) fn build(grid: &Grid, target: &Arc<Target>, options: &Options, format: Option<Format>) -> Result<Lattice> {
     let options = options.clone();
     let Some(format) = format else {
-        return Ok(Lattice { network: yun::build(grid, target, &options)?, options, lowered: None });
+        return Ok(Lattice { network: super::build(grid, target, &options)?, options, lowered: None });
     };
     let mut lowering = Lowering::derive(grid, target, &options, format)?;
     let exact = lowering.exact(grid, target)?;
@@ -194,7 +201,7 @@ fn smallest_grid(
     shape: &Grid,
     format: Option<Format>,
 ) -> Result<Grid> {
-    yun::check_size(shape)?;
+    super::check_size(shape)?;
     let (Some(eps), Some(norm)) = (&tolerance.eps, tolerance.norm()) else {
         return Err(Error::input("how fine the grid is must be said: there is no --resolution and no --eps")
             .note("try", "--resolution 4, or a tolerance such as --eps 0.1 --norm l2"));
@@ -225,7 +232,7 @@ fn smallest_grid(
 }
 
 /// The grid that a tolerance needs: by the bound of the exact network, or of the float network in a format.
-pub(crate) fn grid_for(
+pub(super) fn grid_for(
     question: Question<'_>,
     options: &Options,
     format: Option<Format>,
@@ -257,7 +264,7 @@ pub(crate) fn grid_for(
 }
 
 /// The coarsest grid of this shape that serves any cell: without positions, one with as many columns as tokens.
-pub(crate) fn coarsest(shape: &Grid, positional: bool) -> Result<Grid> {
+pub(super) fn coarsest(shape: &Grid, positional: bool) -> Result<Grid> {
     let tokens = Int::from(shape.tokens());
     let serves = |cells: &u64| positional || Int::from(*cells).pow(shape.dims()) >= tokens;
     let least = (2..=shape.tokens().max(2) as u64).find(serves).unwrap_or(2);
@@ -265,7 +272,7 @@ pub(crate) fn coarsest(shape: &Grid, positional: bool) -> Result<Grid> {
 }
 
 /// The error that says by how much a tolerance is missed.
-pub(crate) fn not_met(eps: &Rat, budget: &Budget, resolution: u64) -> Error {
+pub(in crate::construct) fn not_met(eps: &Rat, budget: &Budget, resolution: u64) -> Error {
     let error = Error::rejected(format!("the tolerance {eps} in {} is not met", budget.norm))
         .note("bound", format!("{} with {resolution} cells a side", upward(budget.bound, 3)));
     match budget.dominant() {
@@ -275,13 +282,18 @@ pub(crate) fn not_met(eps: &Rat, budget: &Budget, resolution: u64) -> Error {
 }
 
 /// What has to be assumed; declined if it is not allowed to be, or known to be false.
-pub(crate) fn assumptions(grid: &Grid, target: &Target, options: &Options, allowed: bool) -> Result<Vec<String>> {
+pub(in crate::construct) fn assumptions(
+    grid: &Grid,
+    target: &Target,
+    options: &Options,
+    allowed: bool,
+) -> Result<Vec<String>> {
     let theorem = "yun (Theorem 2) needs f(XP) = f(X)P for every permutation P";
     assumptions_of(grid, target, options.positional, allowed, theorem, "--positional (Theorem 3)")
 }
 
 /// The same for a construction whose hypothesis is put this way, and whose way out is this one.
-pub(crate) fn assumptions_of(
+pub(in crate::construct) fn assumptions_of(
     grid: &Grid,
     target: &Target,
     positional: bool,
@@ -328,57 +340,37 @@ fn not_equivariant(symmetry: &Symmetry, theorem: &str, way_out: &str) -> Error {
 }
 
 /// Where an error is certified: the box, all of space, in floats every input that is one, the integers.
-pub(crate) fn domain_name(target: &Target, grid: &Grid, options: &Options, precision: Option<Precision>) -> String {
+pub(in crate::construct) fn domain_name(
+    target: &Target,
+    grid: &Grid,
+    everywhere: bool,
+    precision: Option<Precision>,
+) -> String {
     if let Some(integers) = target.integers() {
         return format!("{integers}^({}×{})", grid.dims(), grid.tokens());
     }
     let name = grid.box_name();
     match precision {
-        _ if !options.everywhere => name,
+        _ if !everywhere => name,
         None => format!("all of space, the target being 0 outside of {name}"),
         Some(precision) => format!("all finite {precision} inputs, the target being 0 outside of {name}"),
     }
 }
 
 impl Lattice {
-    /// The float network, if it was lowered.
-    pub fn float(&self) -> Option<&FloatNetwork> {
-        self.lowered.as_ref().map(|lowered| &lowered.network)
-    }
-
-    /// What its error is certified to be.
-    pub(super) fn bound(&self, question: Question<'_>, norm: &Norm) -> Result<Budget> {
+    /// What Theorem 2 gives where two tokens are in one cell: 0, in floats the middle of the target's range; `None` if that is
+    /// not proved.
+    pub fn default_value(&self) -> Option<Rat> {
         match &self.lowered {
-            Some(lowered) => lowered::bound(question, &lowered.lowering, norm),
-            None => bound(question, norm),
-        }
-    }
-
-    /// Why no finite bound is proved.
-    pub(super) fn unbounded(&self, grid: &Grid, norm: &Norm) -> Error {
-        let error = Error::declined(format!("no finite bound on the {norm} error is proved"));
-        match &self.lowered {
-            Some(Lowered { lowering, network }) if lowering.losses.height.is_infinite() => {
-                let (bits, precision) = (self.id_bits(grid), network.precision);
-                error
-                    .note("reason", format!("on the ramps ids of {bits} bits may leave what {precision} holds"))
-                    .note("grid", format!("{} cells a side", grid.resolution()))
-                    .note(
-                        "try",
-                        match precision {
-                            Precision::F32 => "--precision f64, or a coarser --resolution",
-                            Precision::F64 => "a coarser --resolution, or --precision exact",
-                        },
-                    )
+            None => Some(Rat::ZERO),
+            Some(Lowered { lowering, .. }) => {
+                lowering.losses.ties_cleared.then(|| lowering.options.tuning.offset.clone())
             }
-            _ => error
-                .note("reason", "the target jumps, or its slope or its values are not bounded on some cell")
-                .note("try", "--lipschitz L, if you know a constant; or leave out --norm"),
         }
     }
 
     /// Where the network is known to be right, in words.
-    pub(super) fn claim(&self, grid: &Grid) -> String {
+    fn claim_on(&self, grid: &Grid) -> String {
         let positional = self.options.positional;
         if let Some(Lowered { lowering, .. }) = &self.lowered {
             let within = upward(lowering.losses.rounding, 3);
@@ -402,64 +394,263 @@ impl Lattice {
         format!("the centres of the {good} cells with pairwise distinct columns; {zero}")
     }
 
-    /// What Theorem 2 gives where two tokens are in one cell: 0, in floats the middle of the target's range; `None` if that is not proved.
-    pub fn default_value(&self) -> Option<Rat> {
+    /// Why no finite bound is proved.
+    fn unbounded(&self, grid: &Grid, norm: &Norm) -> Error {
+        let error = Error::declined(format!("no finite bound on the {norm} error is proved"));
         match &self.lowered {
-            None => Some(Rat::ZERO),
-            Some(Lowered { lowering, .. }) => {
-                lowering.losses.ties_cleared.then(|| lowering.options.tuning.offset.clone())
+            Some(Lowered { lowering, network }) if lowering.losses.height.is_infinite() => {
+                let (bits, precision) = (super::id_bits(grid, &self.options), network.precision);
+                error
+                    .note("reason", format!("on the ramps ids of {bits} bits may leave what {precision} holds"))
+                    .note("grid", format!("{} cells a side", grid.resolution()))
+                    .note(
+                        "try",
+                        match precision {
+                            Precision::F32 => "--precision f64, or a coarser --resolution",
+                            Precision::F64 => "a coarser --resolution, or --precision exact",
+                        },
+                    )
             }
+            _ => error
+                .note("reason", "the target jumps, or its slope or its values are not bounded on some cell")
+                .note("try", "--lipschitz L, if you know a constant; or leave out --norm"),
+        }
+    }
+}
+
+impl Built for Lattice {
+    fn family(&self) -> &'static str {
+        NAME
+    }
+
+    fn construction(&self) -> String {
+        match &self.options {
+            Options { sparse: Some(_), .. } => format!("{NAME} --attention sparse"),
+            Options { positional: true, .. } => format!("{NAME} --positional"),
+            _ => NAME.to_owned(),
         }
     }
 
-    /// Whether something was asked for that the proofs do not cover: a printed step that fails, in floats any printed step, or a temperature
-    /// that was not derived.
-    pub(super) fn is_broken(&self, grid: &Grid, target: &Target) -> bool {
-        match &self.lowered {
-            Some(Lowered { lowering, .. }) => {
-                !self.options.as_printed.is_empty() || matches!(lowering.format.temperature, Temperature::Exponent(_))
+    fn float(&self) -> Option<&FloatNetwork> {
+        self.lowered.as_ref().map(|lowered| &lowered.network)
+    }
+
+    fn exact(&self) -> Option<&Network> {
+        Some(&self.network)
+    }
+
+    fn coordinates(&self) -> &[Coordinate] {
+        &self.network.coordinates
+    }
+
+    fn attention(&self) -> String {
+        let dense = || self.float().map_or("hardmax", |_| "softmax").to_owned();
+        self.pattern().map_or_else(dense, |pattern| format!("sparse:{}", pattern.name()))
+    }
+
+    fn pattern(&self) -> Option<&Pattern> {
+        self.options.sparse.as_deref().map(Sparse::pattern)
+    }
+
+    fn is_positional(&self) -> bool {
+        self.options.positional
+    }
+
+    fn has_cells(&self) -> bool {
+        true
+    }
+
+    fn is_everywhere(&self) -> bool {
+        self.options.everywhere
+    }
+
+    fn as_printed(&self) -> Vec<&'static str> {
+        self.options.as_printed.iter().map(|step| step.name()).collect()
+    }
+
+    fn id_bits(&self, grid: &Grid) -> Option<usize> {
+        Some(super::id_bits(grid, &self.options))
+    }
+
+    fn made(&self) -> String {
+        let theorem = match (self.pattern(), self.options.positional) {
+            (Some(pattern), _) => format!("sparse:{}", pattern.name()),
+            (None, true) => "Theorem 3".to_owned(),
+            (None, false) => "Theorem 2".to_owned(),
+        };
+        let printed = self.as_printed();
+        let printed = if printed.is_empty() { String::new() } else { format!(", as printed: {}", printed.join(", ")) };
+        let arithmetic = match &self.lowered {
+            None => "exact".to_owned(),
+            Some(Lowered { lowering, network }) => {
+                format!("{}, softmax at temperature 2^{}", network.precision, lowering.temperature)
             }
-            None => {
-                self.options.prints(AsPrinted::Lemma7Order)
-                    && !yun::values_stay_below_windows(grid, target, &self.options).unwrap_or(false)
-            }
+        };
+        format!("{NAME} ({theorem}{printed}), {arithmetic}")
+    }
+
+    fn exported_as(&self) -> String {
+        match &self.options {
+            Options { sparse: Some(_), .. } => format!("{NAME}, sparse (Yun et al. 2020b)"),
+            Options { positional: true, .. } => format!("{NAME} --positional (Theorem 3)"),
+            _ => format!("{NAME} (Theorem 2)"),
         }
     }
 
-    /// Whether the float network is not the one that the construction builds.
-    pub(super) fn is_edited(&self, grid: &Grid, target: &Arc<Target>) -> bool {
-        let format = self.lowered.as_ref().map(|lowered| lowered.lowering.format);
-        let built = build(grid, target, &self.options, format);
-        !built.is_ok_and(|built| built.float().is_some() && built.float() == self.float())
-    }
-
-    /// The largest number of binary digits of an id.
-    pub(super) fn id_bits(&self, grid: &Grid) -> usize {
-        yun::id_bits(grid, &self.options)
-    }
-
-    /// What the target says of a sequence: its value at the cell's centre, unless the network is to give 0 there, or its offset.
-    pub(super) fn expected(&self, grid: &Grid, target: &Target, x: &[Vec<Rat>]) -> Result<Sequence> {
-        let offset = self.lowered.as_ref().map(|lowered| lowered.lowering.options.tuning.offset.clone());
-        let zero = vec![vec![offset.unwrap_or_default(); target.output_dims()]; grid.tokens()];
-        let Some(point) = grid.cell(x) else { return Ok(zero) };
-        if self.options.positional || has_distinct_columns(&point) {
-            yun::centres::value_at_centre(target, grid, &point, self.lowered.is_some())
-        } else {
-            Ok(zero)
+    fn properties(&self, model: &Model) -> Vec<(&'static str, String)> {
+        let mut properties = vec![("resolution", model.grid.resolution().to_string())];
+        if !self.options.as_printed.is_empty() {
+            properties.push(("as_printed", self.as_printed().join(", ")));
         }
+        properties
     }
 
-    /// Why a bound is above a tolerance, and what to do.
-    pub(super) fn missed(&self, eps: &Rat, certified: &Certified, grid: &Grid, fixed: bool) -> Error {
+    fn claim(&self, model: &Model) -> Option<String> {
+        (!self.is_broken(model) && !model.is_edited()).then(|| self.claim_on(&model.grid))
+    }
+
+    fn budget(&self, model: &Model, norm: &Norm) -> Result<Option<Budget>> {
+        let (target, grid, lipschitz) = (&*model.target, &model.grid, model.tolerance.lipschitz.as_ref());
+        let question = Question { target, grid, positional: self.options.positional, lipschitz };
+        let budget = match &self.lowered {
+            Some(lowered) => lowered::bound(question, &lowered.lowering, norm)?,
+            None => bound(question, norm)?,
+        };
+        if budget.bound.is_infinite() && model.is_bound_asked() {
+            return Err(self.unbounded(grid, norm));
+        }
+        Ok(Some(budget))
+    }
+
+    fn missed(&self, model: &Model, eps: &Rat, certified: &Certified) -> Option<Error> {
         let packed = self.lowered.as_ref().is_some_and(|lowered| lowered.lowering.format.hidden != Hidden::Literal);
-        let way_out = if fixed {
+        let way_out = if model.source.resolution().is_some() {
             "a larger --eps: the target fixes the grid"
         } else if packed {
             "a smaller --hidden, or none: what is packed keeps fewer digits of the values"
         } else {
             "leave out --resolution: one that is enough is found"
         };
-        not_met(eps, &certified.budget, grid.resolution()).note("try", way_out)
+        Some(not_met(eps, &certified.budget, model.grid.resolution()).note("try", way_out))
+    }
+
+    fn rounding(&self) -> Option<f64> {
+        self.lowered.as_ref().map(|lowered| lowered.lowering.losses.rounding)
+    }
+
+    fn over_points(&self) -> Over {
+        if self.options.positional {
+            Over::Integers
+        } else {
+            self.default_value().map_or(Over::Centres, Over::DistinctIntegers)
+        }
+    }
+
+    fn points_in_words(&self) -> &'static str {
+        if self.options.positional {
+            "the points of the grid"
+        } else {
+            "the points of the grid with pairwise distinct columns"
+        }
+    }
+
+    fn is_broken(&self, model: &Model) -> bool {
+        let Model { grid, target, .. } = model;
+        match &self.lowered {
+            Some(Lowered { lowering, .. }) => {
+                !self.options.as_printed.is_empty() || matches!(lowering.format.temperature, Temperature::Exponent(_))
+            }
+            None => {
+                self.options.prints(AsPrinted::Lemma7Order)
+                    && !super::values_stay_below_windows(grid, target, &self.options).unwrap_or(false)
+            }
+        }
+    }
+
+    fn is_edited(&self, model: &Model) -> bool {
+        let Model { grid, target, .. } = model;
+        let format = self.lowered.as_ref().map(|lowered| lowered.lowering.format);
+        let built = build(grid, target, &self.options, format);
+        !built.is_ok_and(|built| built.float().is_some() && built.float() == self.float())
+    }
+
+    fn expected(&self, model: &Model, x: &[Vec<Rat>]) -> Result<Sequence> {
+        let Model { grid, target, .. } = model;
+        let offset = self.lowered.as_ref().map(|lowered| lowered.lowering.options.tuning.offset.clone());
+        let zero = vec![vec![offset.unwrap_or_default(); target.output_dims()]; grid.tokens()];
+        let Some(point) = grid.cell(x) else { return Ok(zero) };
+        if self.options.positional || has_distinct_columns(&point) {
+            super::centres::value_at_centre(target, grid, &point, self.lowered.is_some())
+        } else {
+            Ok(zero)
+        }
+    }
+
+    fn unserved(&self, model: &Model, x: &[Vec<Rat>]) -> Option<String> {
+        match model.grid.cell(x) {
+            None => Some("outside of the box".to_owned()),
+            Some(point) if self.serves(&point) => None,
+            Some(_) => Some(match self.default_value() {
+                Some(value) => format!("two tokens in one cell, where Theorem 2 gives {}", short(&value)),
+                None => "two tokens in one cell, where nothing is claimed".to_owned(),
+            }),
+        }
+    }
+
+    fn serves(&self, point: &[Vec<u64>]) -> bool {
+        self.options.positional || has_distinct_columns(point)
+    }
+
+    fn domain_name(&self, model: &Model) -> String {
+        let precision = self.float().map(|network| network.precision);
+        domain_name(&model.target, &model.grid, self.options.everywhere, precision)
+    }
+
+    fn margins(&self) -> Option<Margins> {
+        self.lowered.as_ref().map(|lowered| lowered.lowering.margins().clone())
+    }
+
+    fn summarise(&self, summary: &mut Value) {
+        if let Some(sparse) = &self.options.sparse {
+            summary["sparse"] = json!({"pattern": sparse.pattern(), "chain": sparse.order(), "hops": sparse.hops()});
+        }
+        if let Some(Lowered { lowering, .. }) = &self.lowered {
+            summary["lowering"] = json!({
+                "temperature": 1_u64 << lowering.temperature,
+                "step_ramp": lowering.step_ramp,
+                "id_ramp": to_float::id_ramp(),
+                "offset": lowering.options.tuning.offset,
+                "clip": lowering.clip,
+            });
+        }
+    }
+
+    fn write(&self, file: &mut Value) {
+        if let Some(Lowered { lowering, .. }) = &self.lowered {
+            file["format_asked"] = format_to_json(lowering.format);
+        }
+    }
+
+    fn chosen(&self, _model: &Model) -> (String, String) {
+        let (chosen, other) = match &self.options {
+            Options { sparse: Some(_), .. } => {
+                (format!("{NAME} --attention {}", self.attention()), "--positional takes Theorem 3, where all see all")
+            }
+            Options { positional: true, .. } => (self.construction(), "--construction yun takes the other theorem"),
+            _ => (self.construction(), "--construction yun --positional takes the other theorem"),
+        };
+        (chosen, other.to_owned())
+    }
+}
+
+impl Model {
+    /// The network of Yun et al., if it is one.
+    pub fn lattice(&self) -> Option<&Lattice> {
+        self.built.of()
+    }
+
+    /// The pattern of sparse attention, with what the construction found of it.
+    pub fn sparse(&self) -> Option<&Sparse> {
+        self.lattice()?.options.sparse.as_deref()
     }
 }

@@ -12,12 +12,12 @@
 //! (`one-block` and `rank`: a ReLU an id) makes slopes small, and with them `h`, but multiplies `h` by the largest gap; rising over `ℓ = 1` (`staircase`: two ReLUs an id)
 //! does not. The loss is computed from the weights.
 
-use super::to_float::{grid_step, sum_bits, to_multiple};
 use crate::construct::sumcode::curve::Curve;
 use crate::construct::sumcode::nodes::Nodes;
 use crate::construct::sumcode::values::knots;
 use crate::error::{Error, Result};
 use crate::exact::{Int, Rat};
+use crate::lower::to_float::{grid_step, sum_bits, to_multiple};
 use crate::network::Precision;
 
 /// A curve whose sums are exact.

@@ -1,0 +1,175 @@
+//! The meaning of registers: after every stage `offset + Σ factor · atom`, exactly, to within a proved error.
+//!
+//! An **atom** is a name: an input coordinate, the index, numbers by position, a gate. A [`Definition`] says what each
+//! name stands for, by a formula of the target language over the names before it, or by a number for each position.
+
+use std::fmt;
+
+use serde_json::{Value, json};
+
+use crate::exact::Rat;
+use crate::show::rounded;
+
+/// What a register holds: `offset + Σ factor · atom`, to within the error.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Meaning {
+    /// What is added.
+    pub offset: Rat,
+    /// Names, each with its factor, in the order of their definitions; no factor is 0.
+    pub terms: Vec<(String, Rat)>,
+    /// How far what is computed may be from that: gates that approximate, rounding.
+    pub error: f64,
+}
+
+impl Meaning {
+    /// A number, exactly.
+    pub fn number(offset: Rat) -> Self {
+        Self { offset, terms: Vec::new(), error: 0.0 }
+    }
+
+    /// As files have it: numbers are exact, and strings.
+    pub fn to_json(&self) -> Value {
+        let term = |(atom, factor): &(String, Rat)| json!({"atom": atom, "factor": factor});
+        let terms: Vec<Value> = self.terms.iter().map(term).collect();
+        json!({"offset": self.offset, "terms": terms, "error": self.error})
+    }
+}
+
+/// The one way in which people read it; long numbers end in `…` where digits are left out.
+impl fmt::Display for Meaning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut text = String::new();
+        for (name, factor) in &self.terms {
+            term(&mut text, factor, &brief(&factor.abs()), name);
+        }
+        if text.is_empty() || !self.offset.is_zero() {
+            term(&mut text, &self.offset, "1", &brief(&self.offset.abs()));
+        }
+        f.write_str(&text)
+    }
+}
+
+/// A number that is `≥ 0`, in few characters.
+fn brief(value: &Rat) -> String {
+    let text = value.to_string();
+    if text.len() <= 12 { text } else { format!("{}…", rounded(value.to_f64())) }
+}
+
+/// What a name stands for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Definition {
+    /// The name.
+    pub name: String,
+    /// What it is.
+    pub formula: Formula,
+}
+
+/// What a name is short for.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Formula {
+    /// An expression of the target language, over the input and the names before.
+    Expression(String),
+    /// A number for each position.
+    Positions(Vec<Rat>),
+}
+
+impl Definition {
+    /// As files have it.
+    pub fn to_json(&self) -> Value {
+        match &self.formula {
+            Formula::Expression(text) => json!({"name": self.name, "formula": text}),
+            Formula::Positions(values) => json!({"name": self.name, "values": values}),
+        }
+    }
+}
+
+/// A place of the residual stream at which a trace has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The name of the stage before it, or `embed`.
+    pub stage: String,
+    /// The block, counted from 0, and whether it is behind its attention; `None` behind the embedding.
+    pub block: Option<(usize, bool)>,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.block {
+            None => f.write_str("embedding"),
+            Some((block, true)) => write!(f, "attention of block {block}"),
+            Some((block, false)) => write!(f, "feed-forward of block {block}"),
+        }
+    }
+}
+
+/// What a register holds from some place on, until something else is said.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Held {
+    /// The place, as [`Meanings::places`] counts them.
+    pub from: usize,
+    /// What it holds.
+    pub meaning: Meaning,
+}
+
+/// What all registers hold at all places.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Meanings {
+    /// The names, each made of those before it.
+    pub definitions: Vec<Definition>,
+    /// The embedding, then every stage: as a trace has them.
+    pub places: Vec<Place>,
+    /// Of every coordinate of the residual stream what it holds, from place 0 on.
+    pub registers: Vec<Vec<Held>>,
+}
+
+impl Meanings {
+    /// What a register holds at a place.
+    pub fn at(&self, register: usize, place: usize) -> Option<&Meaning> {
+        self.registers.get(register)?.iter().rfind(|held| held.from <= place).map(|held| &held.meaning)
+    }
+
+    /// What a register holds, from place to place, in words.
+    pub fn in_words(&self, register: usize) -> String {
+        let held = self.registers.get(register).into_iter().flatten();
+        let words: Vec<String> = held
+            .skip_while(|held| held.from == 0 && held.meaning == Meaning::number(Rat::ZERO))
+            .map(|held| format!("{} (from the {})", held.meaning, self.places[held.from]))
+            .collect();
+        if words.is_empty() { "nothing".to_owned() } else { words.join(THEN) }
+    }
+
+    /// What a register holds, as files have it.
+    pub fn to_json(&self, register: usize) -> Value {
+        let held = self.registers.get(register).into_iter().flatten();
+        held.map(|held| {
+            let mut meaning = held.meaning.to_json();
+            meaning["from"] = json!(self.places[held.from].stage);
+            meaning
+        })
+        .collect()
+    }
+
+    /// What the names stand for, as files have it.
+    pub fn atoms_to_json(&self) -> Value {
+        self.definitions.iter().map(Definition::to_json).collect()
+    }
+}
+
+/// Between what a register holds and what it holds then.
+pub const THEN: &str = ", then ";
+
+/// Adds `scale · name` to a sum; `size` is how `|scale|` is written.
+pub(crate) fn term(sum: &mut String, scale: &Rat, size: &str, name: &str) {
+    let sign = match (sum.is_empty(), scale.is_negative()) {
+        (true, true) => "-",
+        (true, false) => "",
+        (false, true) => " - ",
+        (false, false) => " + ",
+    };
+    sum.push_str(sign);
+    if size != "1" {
+        sum.push_str(size);
+        sum.push('*');
+    }
+    sum.push_str(name);
+}

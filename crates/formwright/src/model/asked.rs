@@ -1,0 +1,76 @@
+//! The options of a front end, in words.
+
+use serde::Deserialize;
+
+use crate::error::{Error, Result, nearest};
+use crate::exact::Rat;
+
+/// The options of `build` and `plan` as they are written; every field has the name of its option.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Asked {
+    /// The name of a construction.
+    pub construction: Option<String>,
+    /// `width` or `depth`.
+    pub trade: Option<String>,
+    /// The code of a sum of codes.
+    pub code: Option<String>,
+    /// The value map of a sum of codes.
+    pub values: Option<String>,
+    /// The basis of a Sumformer.
+    pub basis: Option<String>,
+    /// The number of tokens.
+    pub tokens: Option<usize>,
+    /// The coordinates of a token.
+    pub dims: Option<usize>,
+    /// Cells a side.
+    pub resolution: Option<u64>,
+    /// The tolerance.
+    pub eps: Option<String>,
+    /// `sup`, `l1`, `l2` or `lp:P`.
+    pub norm: Option<String>,
+    /// A stated Lipschitz constant.
+    pub lipschitz: Option<String>,
+    /// What is stated besides: `equivariant`.
+    pub assume: Vec<String>,
+    /// `softmax`, `hardmax`, `average`, `linformer:k`, `performer:k` or `sparse:PATTERN`.
+    pub attention: Option<String>,
+    /// `exact`, `f64`, `f32` or `auto`.
+    pub precision: Option<String>,
+    /// `derived` or `saturate`.
+    pub temperature: Option<String>,
+    /// `box` or `all`.
+    pub domain: Option<String>,
+    /// Each stage in one wide block.
+    pub pack: bool,
+    /// Blocks of so many hidden units.
+    pub hidden: Option<usize>,
+    /// With a positional encoding.
+    pub positional: bool,
+    /// Steps of the proof as printed.
+    pub as_printed: Vec<String>,
+}
+
+/// What has the name that was given to an option.
+pub(crate) fn chosen<T: Copy>(option: &str, name: Option<&str>, known: &[(&str, T)]) -> Result<Option<T>> {
+    let Some(name) = name else { return Ok(None) };
+    if let Some((_, meaning)) = known.iter().find(|(known, _)| *known == name) {
+        return Ok(Some(*meaning));
+    }
+    let names: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
+    let error = Error::input(format!("{option} is '{name}'")).note("expected", names.join(", "));
+    Err(match nearest(name, names) {
+        Some(near) => error.note("try", format!("{option} {near}")),
+        None => error,
+    })
+}
+
+/// A positive exact number.
+pub(crate) fn positive(option: &str, text: Option<&str>) -> Result<Option<Rat>> {
+    let Some(text) = text else { return Ok(None) };
+    let value: Rat = text.parse().map_err(|error| Error::input(format!("{option} is '{text}': {error}")))?;
+    if value > Rat::ZERO {
+        return Ok(Some(value));
+    }
+    Err(Error::input(format!("{option} is {text}, but must be above 0")).note("try", format!("{option} 1/10")))
+}

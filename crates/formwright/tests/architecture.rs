@@ -1,0 +1,82 @@
+//! ARCHITECTURE.md tells the truth about the folders: each imports only those that stand before it.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The line of ARCHITECTURE.md behind which the folders stand, lowest first.
+const BEGIN: &str = "<!-- layers -->";
+const END: &str = "<!-- end of layers -->";
+
+fn sources(folder: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            files.extend(sources(&path));
+        } else if path.extension().is_some_and(|end| end == "rs") {
+            files.push(path);
+        }
+    }
+    files.sort();
+    files
+}
+
+/// The modules of the crate that a source mentions outside of its comments and its tests.
+fn mentioned(source: &str) -> BTreeSet<String> {
+    let code = source.split("#[cfg(test)]").next().unwrap_or_default();
+    let mut modules = BTreeSet::new();
+    for line in code.lines().filter(|line| !line.trim_start().starts_with("//")) {
+        for rest in line.split("crate::").skip(1) {
+            modules.insert(rest.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect());
+        }
+        // `use crate::{a, b}` would hide names from this test.
+        assert!(!line.contains("use crate::{"), "one import a folder: {line}");
+    }
+    modules
+}
+
+/// The folders of the page, one behind the other, and all modules of the crate.
+fn layers() -> Vec<String> {
+    let page = include_str!("../../../ARCHITECTURE.md");
+    let (_, rest) = page.split_once(BEGIN).expect("the layers begin");
+    let (table, _) = rest.split_once(END).expect("the layers end");
+    let rows = table.lines().filter_map(|line| line.strip_prefix("| `")?.split_once("` |"));
+    rows.map(|(name, _)| name.to_owned()).collect()
+}
+
+#[test]
+fn folders_import_only_what_stands_before_them() {
+    let layers = layers();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let place = |module: &str| layers.iter().position(|layer| layer == module);
+    let mut wrong = Vec::new();
+    let mut seen = BTreeSet::new();
+    for file in sources(&root) {
+        let path = file.strip_prefix(&root).expect("a source of ours");
+        let first = path.iter().next().expect("a name").to_string_lossy();
+        let module = first.trim_end_matches(".rs").to_owned();
+        if module == "lib" {
+            continue;
+        }
+        let own = place(&module).unwrap_or_else(|| panic!("{module} is not in ARCHITECTURE.md"));
+        for other in mentioned(&fs::read_to_string(&file).expect("a source")) {
+            match place(&other) {
+                Some(other) if other <= own => {}
+                found => wrong.push(format!("{} imports {other} ({found:?} behind {own})", path.display())),
+            }
+        }
+        seen.insert(module);
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    let named: BTreeSet<String> = layers.into_iter().collect();
+    assert_eq!(seen, named, "the page names the modules of the crate and no others");
+}
+
+/// The reader of imports sees what it is to see.
+#[test]
+fn imports_are_seen_in_paths_and_not_in_comments_or_tests() {
+    let source =
+        "use crate::exact::Int;\n// crate::plan\nfn f() { crate::show::short(); }\n#[cfg(test)]\nuse crate::words;";
+    assert_eq!(mentioned(source), ["exact".to_owned(), "show".to_owned()].into());
+}
