@@ -1,4 +1,5 @@
-//! The registry of statements: what is built, where, what checks it, and where we depart from print.
+//! The registry of statements: the statements that are built, where, the tests that check them, and departures from
+//! print.
 //!
 //! `formwright theorems` prints it, THEOREMS.md is generated from it, and tests assert that every test it names exists.
 
@@ -6,26 +7,26 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 
-/// How a departure stands to the printed text.
+/// The kind of a departure from the printed text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DepartureKind {
     /// A step does not follow as printed; the theorem stands.
     Gap,
-    /// Notation, seen in a plain-text copy of a preprint or in a lecture, and perhaps mended in print.
+    /// Notation, seen in a plain-text copy of a preprint or in a lecture, and perhaps corrected in print.
     Slip,
     /// No error, but worth knowing.
     Remark,
-    /// We do something else on purpose.
+    /// A deliberate difference.
     Choice,
 }
 
 /// A departure from print.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Departure {
-    /// How it stands to the text.
+    /// Its kind.
     pub kind: DepartureKind,
-    /// What it is.
+    /// Its description.
     pub text: &'static str,
     /// A command that shows it.
     pub show: Option<&'static str>,
@@ -36,15 +37,15 @@ pub struct Departure {
 pub struct Statement {
     /// A short name.
     pub id: &'static str,
-    /// Where it is printed.
+    /// Its place in print.
     pub source: &'static str,
-    /// What it says, in our words.
+    /// The statement, in our words.
     pub statement: &'static str,
     /// The file that builds it.
     pub module: &'static str,
     /// Tests that check it, `file::test`.
     pub checked: &'static [&'static str],
-    /// Where we depart from print.
+    /// Departures from print.
     pub departures: &'static [Departure],
 }
 
@@ -726,7 +727,7 @@ pub fn find(id: &str) -> Option<&'static Statement> {
     STATEMENTS.iter().find(|statement| statement.id == id)
 }
 
-/// THEOREMS.md.
+/// The page THEOREMS.md.
 pub fn markdown() -> String {
     let mut page = String::from(
         "# Statements\n\n\

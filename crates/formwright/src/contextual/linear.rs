@@ -2,8 +2,8 @@
 //! the columns, with positions `E_ij = j-1` as in Theorem 3:
 //!
 //! ```text
-//! BProj     X + X W_P      q = v (I + W_P)                   W_P ∈ R^{n×n}
-//! SepConv   X + X * W_C    q_j = v_j + Σ_m c_m v_{j-m}       K taps, -(K-1)/2 ≤ m ≤ K/2; v is 0 outside of the sequence
+//! BProj     X + X W_P    q = v (I + W_P)               W_P ∈ R^{n×n}
+//! SepConv   X + X * W_C  q_j = v_j + Σ_m c_m v_{j-m}   K taps, -(K-1)/2 ≤ m ≤ K/2; v is 0 outside of the sequence
 //! ```
 //!
 //! (`W_O W_V = I`, one filter for all rows.) Both read a token by `u`, as every mixer here does.
