@@ -9,7 +9,7 @@ use formwright::error::Result;
 
 use crate::config::{Architecture, Plot, Run};
 use crate::folder::{About, Folder, replace};
-use crate::markdown::wrapped;
+use formwright::markdown::wrapped;
 use crate::train::{Ended, Epoch, Progress};
 
 /// The least, the middle and the largest of some numbers.

@@ -55,6 +55,7 @@ pub mod input;
 pub mod interval;
 pub mod lattice;
 pub mod lower;
+pub mod markdown;
 pub mod network;
 pub mod pattern;
 pub mod plan;

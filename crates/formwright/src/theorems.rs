@@ -7,6 +7,8 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 
+use crate::markdown::wrapped;
+
 /// The kind of a departure from the printed text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -731,11 +733,13 @@ pub fn find(id: &str) -> Option<&'static Statement> {
 pub fn markdown() -> String {
     let mut page = String::from(
         "# Statements\n\n\
-         What is built, where, what checks it, and where we depart from print. Generated from `crates/formwright/src/theorems.rs`;\n\
-         a test keeps the two in step (`UPDATE_THEOREMS=1 cargo test -p formwright --test registry` writes this page anew), and another one\n\
-         asserts that every test named here exists.\n\n\
-         A *gap* is a step that does not follow as printed, a *slip* is notation seen in a plain-text copy of a preprint or in a\n\
-         lecture and perhaps mended in print, a *remark* is no error, a *choice* is ours. The theorems stand.\n",
+         The statements that are built, with the file that builds each, the tests that check it and our departures from \
+         print. The page is generated from `crates/formwright/src/theorems.rs`. A test keeps the two in step \
+         (`UPDATE_THEOREMS=1 cargo test -p formwright --lib registry` writes the page anew), and another one asserts \
+         that every test named here exists.\n\n\
+         A *gap* is a step that does not follow as printed, a *slip* is notation seen in a plain-text copy of a preprint \
+         or in a lecture and perhaps corrected in print, a *remark* is not an error, a *choice* is ours. The theorems \
+         stand.\n",
     );
     for statement in STATEMENTS {
         let Statement { id, source, statement, module, checked, departures } = statement;
@@ -751,7 +755,7 @@ pub fn markdown() -> String {
             }
         }
     }
-    page
+    wrapped(&page)
 }
 
 impl DepartureKind {

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::{Certified, Comparison, Count, LeftOut, NORMS, Network, Number, Origin, SAMPLES, Try};
 use crate::folder::{Folder, replace};
-use crate::markdown::wrapped;
+use formwright::markdown::wrapped;
 use crate::plot::{self, Line, Panel, Scale};
 use crate::summary::Spread;
 

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::encoder::{Layout, Mix, Part};
 use crate::folder::{About, Folder, replace};
-use crate::markdown::wrapped;
+use formwright::markdown::wrapped;
 use crate::plot::{Line, Panel, Scale, draw};
 use crate::study::Study;
 use crate::summary::{Spread, ends};

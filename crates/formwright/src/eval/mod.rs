@@ -5,7 +5,7 @@
 //! | `exact.rs` | layer by layer on rationals: the explicit network, the reference |
 //! | `indexed.rs` | stage by stage in closed form: the same, without visiting layers that do nothing |
 //! | `float.rs` | a float network as it is executed: plain products of its tensors in `f32` or `f64`, in batches |
-//! | `enclosure.rs` | a float network in every order and on every runtime of the execution model: enclosures of all results |
+//! | `enclosure.rs` | a float network on every runtime of the execution model: enclosures of all results |
 //! | `reference.rs` | a float network in real arithmetic: enclosures of its outputs without any rounding |
 
 pub mod enclosure;

@@ -6,8 +6,8 @@
 //! ```text
 //! exact      all terms are known and multiples of 2^q ≥ η, and neither the positive nor the negative ones add up to
 //!            2^(q+p): every partial sum is a number of the format, so nothing is rounded
-//! absorbed   some terms are exact so, and the others, together and with their own roundings, are less than a quarter of
-//!            the distance of numbers at 2^q (at |t|, if there is one exact term t): whatever partial sum they join
+//! absorbed   some terms are exact so, and the others, together and with their own roundings, are less than a quarter
+//!            of the distance of numbers at 2^q (at |t|, if there is one exact term t): whatever partial sum they join
 //!            rounds back, so the sum is that of the exact terms; or at most as large as the others, if it is 0
 //! else       the exact sum ± (γ_{m-1+r} Σ|t| + 3mη), of which nothing is left for a normal number alone:
 //!            m - 1 additions, one more rounding of a product, and 2m - 1 results that may be flushed
