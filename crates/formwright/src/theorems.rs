@@ -751,7 +751,8 @@ pub fn markdown() -> String {
         for Departure { kind, text, show } in *departures {
             let _ = writeln!(page, "- *{}*: {text}", kind.word());
             if let Some(command) = show {
-                let _ = writeln!(page, "  Shown by `{command}`");
+                let lines = command.replace(" && ", " &&\n  ");
+                let _ = writeln!(page, "  Shown by\n\n  ```sh\n  {lines}\n  ```");
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Constructions: one folder a source, one file a lemma.
+//! Constructions: one folder per source, one file per lemma.
 
 pub mod circuit;
 pub mod sumcode;
