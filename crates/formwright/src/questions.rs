@@ -7,8 +7,8 @@
 //!   tokens give permuted outputs.
 //! - *4.* Why may layers of one kind be stacked, and what do skip connections do? [`skips`]: without them the same
 //!   layers forget the input.
-//! - *5.* Do larger blocks save blocks? [`width`]: feed-forward blocks yes, at the price of digits; attention no, with a
-//!   counterexample.
+//! - *5.* Do larger blocks save blocks? [`width`]: feed-forward blocks yes, at the price of digits; attention no, with
+//!   a counterexample.
 //!
 //! And one about Alberti et al. 2023:
 //!
