@@ -8,8 +8,9 @@ array([[-0.375],
 >>> print(network.claim)
 exact-on-grid: equal to the target at the centres of the 12 cells with pairwise distinct columns; 0 on cells with equal columns and outside of the box
 
-`build` compiles a target, `plan` compares the constructions, `load` reads a folder, `check` asks the checker, `export` writes other formats,
-`contextual` asks whether a token mixer tells contexts apart; `formwright.torch` runs a folder in PyTorch. Long work can be interrupted (Ctrl-C): it is abandoned, and nothing is written.
+`build` compiles a target, `plan` compares the constructions, `load` reads a folder, `check` runs the checker, `export`
+writes other formats, `contextual` decides whether a token mixer tells contexts apart; `formwright.torch` runs a folder
+in PyTorch. Long work can be interrupted (Ctrl-C): it is abandoned, and nothing is written.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ __all__ = [
 ]  # fmt: skip
 
 def __getattr__(name: str) -> ModuleType:
-    """`formwright.torch`, which takes PyTorch, is imported when somebody asks for it."""
+    """Imports `formwright.torch`, which needs PyTorch, on first use."""
     if name != "torch":
         raise AttributeError(f"module 'formwright' has no attribute {name!r}")
     try:
@@ -62,7 +63,7 @@ Folder = Union[str, PathLike[str]]
 
 
 class Options(TypedDict, total=False):
-    """What `build` and `plan` are told besides the target; the names and the defaults are those of `formwright build --help`."""
+    """The options of `build` and `plan`; the names and the defaults are those of `formwright build --help`."""
 
     tokens: int
     dims: int
@@ -103,7 +104,7 @@ class Coordinate(NamedTuple):
 
 
 class Meaning(NamedTuple):
-    """What a coordinate of a circuit holds: `offset + Σ factor · atom`, within `error`."""
+    """The content of a coordinate of a circuit: `offset + Σ factor · atom`, within `error`."""
 
     offset: Fraction
     terms: dict[str, Fraction]
@@ -111,7 +112,8 @@ class Meaning(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """What the checker says: `accepted`, `rejected` or `declined`, and the obligation and the reason if it does not accept."""
+    """The verdict of the checker: `accepted`, `rejected` or `declined`, with the obligation and the reason if it does not
+    accept."""
 
     verdict: str
     obligation: str | None
@@ -131,8 +133,9 @@ class Verdict(NamedTuple):
 
 
 class Contextual(NamedTuple):
-    """Whether a mixer computes a contextual mapping, by a definition: true if it does. `margin` is the least distance of two numbers that must differ, None
-    where no two must; `counterexample` two tokens that share a number, None where there are none; `told` what `formwright contextual --json` tells."""
+    """Whether a mixer computes a contextual mapping, by a definition: true if it does. `margin` is the least distance of
+    two numbers that must differ, None where no two must; `counterexample` is two tokens that share a number, None where
+    there are none; `told` is the output of `formwright contextual --json`."""
 
     verdict: str
     definition: str
@@ -157,13 +160,14 @@ class Contextual(NamedTuple):
 def build(
     target: Target, *, out: Folder | None = None, check: bool = True, force: bool = False, **options: Unpack[Options]
 ) -> Network:
-    """Compiles a target, and writes its folder if `out` names one, after the checker was asked (`check`). A folder that holds another model is
-    replaced only by `force`.
+    """Compiles a target, and writes its folder if `out` names one, after running the checker (`check`). A folder that
+    holds another model is replaced only with `force`.
 
-    A target is a built-in name, an expression, a file, a table or a function. A table is an array `[N, …, N, tokens, output_dims]` with a
-    side of N cells for every coordinate of every token. A function is vectorised, `[batch, tokens, dims]` to `[batch, tokens, output_dims]`
-    on the unit box; it is sampled at the centres of the cells of a grid (`resolution`). With `lipschitz=L` the bound is about the function,
-    under the assumption that each of its outputs changes by at most L times the largest change of an input; without, its error is measured.
+    A target is a built-in name, an expression, a file, a table or a function. A table is an array `[N, …, N, tokens,
+    output_dims]` with a side of N cells for every coordinate of every token. A function is vectorised, `[batch, tokens,
+    dims]` to `[batch, tokens, output_dims]` on the unit box; it is sampled at the centres of the cells of a grid
+    (`resolution`). With `lipschitz=L` the bound is about the function, under the assumption that each of its outputs
+    changes by at most L times the largest change of an input; without it, its error is measured.
 
     >>> network = build("sort(x) on integers 0..4", tokens=3)
     >>> network([[3.0], [0.0], [2.0]]).round(3).tolist()
@@ -187,9 +191,9 @@ def build(
 
 
 def plan(target: Target, *, all: bool = False, **options: Unpack[Options]) -> dict[str, Any]:
-    """The constructions' sizes and certified errors, as `formwright plan --json` tells them.
+    """The sizes and certified errors of the constructions, as `formwright plan --json` prints them.
 
-    What cannot be the smallest that serves is left out, with the reason, unless `all` are asked for.
+    A construction that cannot be the smallest that serves is left out, with the reason, unless `all` is set.
 
     >>> rows = plan("x * mean(x)", tokens=2, eps="1/10", norm="l2")
     >>> rows["chosen"]["construction"], rows["chosen"]["precision"]
@@ -209,7 +213,7 @@ def load(dir: Folder) -> Network:
 
 
 def check(model: Network | Folder) -> Verdict:
-    """What the independent checker says of the claim of a float network or of a folder.
+    """The verdict of the independent checker on the claim of a float network or of a folder.
 
     >>> verdict = check(build("sort(x) on integers 0..3", tokens=2))
     >>> verdict.accepted
@@ -234,10 +238,11 @@ def contextual(
     positional: bool = False,
     seeds: int | None = None,
 ) -> Contextual:
-    """Whether a token mixer computes a contextual mapping on a finite set of sequences: exactly, with the margin or a counterexample.
+    """Whether a token mixer computes a contextual mapping on a finite set of sequences: exactly, with the margin or a
+    counterexample.
 
-    The mixers, the definitions and the sets are those of `formwright contextual --help`; a set may also be an array `[sequences, tokens, dims]`, whose numbers
-    are taken as they are printed.
+    The mixers, the definitions and the sets are those of `formwright contextual --help`; a set may also be an array
+    `[sequences, tokens, dims]`, whose numbers are taken as they are printed.
 
     >>> print(contextual("attention", positional=True))
     exact-on-grid: attention is contextual (paper), margin 15
@@ -273,11 +278,11 @@ def export(
     rotate: int | None = None,
     cells: int | None = None,
 ) -> None:
-    """Writes a float network for others, to a path where nothing is yet.
+    """Writes a float network for other programs, to a path that does not exist yet.
 
-    `onnx` is a file; with `stages` it gives out the residual stream as well. `transformerlens` is a folder that TransformerLens loads, with the ground
-    truth; `rotate` is the seed of another basis, in which the checker proves the error anew. `vnnlib` is a folder of at most `cells` instances for
-    verifiers.
+    `onnx` is a file; with `stages` the residual stream is an output as well. `transformerlens` is a folder that
+    TransformerLens loads, with the ground truth; `rotate` is the seed of another basis, in which the checker proves the
+    error anew. `vnnlib` is a folder of at most `cells` instances for verifiers.
 
     >>> import pathlib, tempfile
     >>> folder = pathlib.Path(tempfile.mkdtemp()) / "lens"
@@ -313,14 +318,14 @@ class Network:
 
     @property
     def summary(self) -> dict[str, Any]:
-        """Everything that `formwright inspect --json` tells."""
+        """The output of `formwright inspect --json`."""
         document: dict[str, Any] = json.loads(self._native.summary())
         return document
 
     @property
     def error(self) -> dict[str, Any]:
-        """What is claimed of the error, with its badge. Of a function without `lipschitz` it is what was measured; `table` then has what is
-        claimed of the table of its samples."""
+        """The claim about the error, with its badge. For a function without `lipschitz` it is the measurement; `table`
+        then has the claim about the table of its samples."""
         told: dict[str, Any] = self.summary["error"]
         if self._sampled is None:
             return told
@@ -365,8 +370,9 @@ class Network:
 
     @property
     def meanings(self) -> dict[str, dict[str, Meaning]]:
-        """Of a circuit: what each coordinate holds after the embedding and after each stage, by the names of a trace; `atoms` has what the names in it
-        stand for. What a trace shows is within `error` of it. Of other models only words are known, in `coordinates`, and this is empty.
+        """For a circuit, the content of each coordinate after the embedding and after each stage, by the names of a
+        trace; `atoms` has the meanings of the names in it. The numbers of a trace are within `error` of it. For other
+        models only words are known, in `coordinates`, and this is empty.
 
         >>> network = build("x - mean(x)", tokens=3, construction="circuit")
         >>> for stage, held in network.meanings.items():
@@ -391,7 +397,8 @@ class Network:
 
     @property
     def atoms(self) -> dict[str, str | list[Fraction]]:
-        """Of a circuit: what the names in `meanings` stand for, formulas of the target language over the names before, or a number for each position."""
+        """For a circuit, the meanings of the names in `meanings`: formulas of the target language over earlier names, or
+        a number for each position."""
         atoms = self._known()["atoms"]
         return {atom["name"]: atom["formula"] if "formula" in atom else [Fraction(value) for value in atom["values"]] for atom in atoms}
 
@@ -400,8 +407,8 @@ class Network:
         return {"coordinates": [], "atoms": []} if known is None else json.loads(known)
 
     def __call__(self, x: numpy.typing.ArrayLike) -> Array:
-        """The outputs, in the network's own arithmetic; those of an exact network are rounded to doubles. An input outside of the domain is
-        answered, with a `DomainWarning`."""
+        """The outputs, in the network's own arithmetic; those of an exact network are rounded to doubles. An input
+        outside of the domain is answered, with a `DomainWarning`."""
         batch, tokens = self._batch(x)
         self._warn(batch)
         outputs = self._array(self._native.run(batch.tobytes(), tokens), (*batch.shape[:2], self._native.shape()[3]))
@@ -421,8 +428,9 @@ class Network:
         return states if numpy.ndim(x) == 3 else {name: state[0] for name, state in states.items()}
 
     def enclosure(self, x: numpy.typing.ArrayLike) -> dict[str, tuple[Array, Array]]:
-        """Between what ends *every* execution of a float network stays: sums in any order, fused or not, `exp` within its error. Lower and upper ends
-        of the residual stream after the embedding and after each stage, as in `trace`, and of the `output`, in doubles.
+        """Bounds on *every* execution of a float network: sums in any order, fused or not, `exp` within its error. They are
+        lower and upper ends of the residual stream after the embedding and after each stage, as in `trace`, and of the
+        `output`, in doubles.
 
         >>> network = build("x * mean(x)", tokens=3, construction="circuit")
         >>> x = [[0.1], [0.9], [0.5]]
@@ -439,7 +447,8 @@ class Network:
         return ends
 
     def report(self) -> str:
-        """One self-contained HTML page to look at, the `report.html` of the folder; of a function, it is about the table of its samples.
+        """One self-contained HTML page, the `report.html` of the folder; for a function, it is about the table of its
+        samples.
 
         >>> page = build("x - mean(x)", tokens=2, resolution=4).report()
         >>> page.startswith("<!DOCTYPE html>"), "exact-on-grid" in page
@@ -448,8 +457,8 @@ class Network:
         return self._native.report()
 
     def save(self, dir: Folder, *, check: bool = True, force: bool = False) -> None:
-        """Writes the folder, after the checker was asked (`check`); what it rejects is not written. A folder that holds another model is replaced
-        only by `force`."""
+        """Writes the folder, after running the checker (`check`); a rejected model is not written. A folder that holds
+        another model is replaced only with `force`."""
         self._native.write(dir, check, force)
 
     def _batch(self, x: numpy.typing.ArrayLike) -> tuple[Array, int]:
@@ -468,7 +477,7 @@ class Network:
         return batch, found.shape[-2]
 
     def _warn(self, batch: Array) -> None:
-        """Warns of the first number outside of the domain, to whoever called the network."""
+        """Warns the caller of the network of the first number outside of the domain."""
         low, high, integers, words = self._domain
         outside = (batch < low) | (batch > high)
         if integers:
@@ -504,12 +513,12 @@ class Network:
 
 
 def _upward(bound: float) -> str:
-    """A bound in five digits, not less than it is."""
+    """A bound in five digits, rounded up."""
     return f"{Context(prec=5, rounding=ROUND_CEILING).create_decimal(bound):.4e}"
 
 
 def _checked(options: Options) -> Options:
-    """The options, each of its kind; what is None was not said."""
+    """The options, each converted to its kind; those that are None are left out."""
     kinds = Options.__annotations__
     unknown = set(options) - set(kinds)
     if unknown:
@@ -523,7 +532,7 @@ def _checked(options: Options) -> Options:
 
 
 def _option(name: str, kind: str, value: object) -> Any:
-    """The value of an option, if it is of its kind."""
+    """The value of an option, checked against its kind."""
     boolean = isinstance(value, (bool, numpy.bool_))
     if kind == "int":
         try:
@@ -553,7 +562,7 @@ def _option(name: str, kind: str, value: object) -> Any:
 
 
 def _is_whole(value: str | float) -> bool:
-    """Whether this is a whole number, written as something else."""
+    """Whether this is a whole number of another type."""
     try:
         return 0 <= float(value) < 2**31 and float(value).is_integer()
     except ValueError:
@@ -575,7 +584,7 @@ def _target(target: Target, options: Options) -> tuple[str, Tabled | None, Sampl
 def _written(options: Options, sampled: Sampled | None) -> str:
     """The options as the compiled half reads them."""
     written: dict[str, Any] = dict(options)
-    # The bound that a constant serves is asked for by stating the constant.
+    # A stated constant implies that its bound is wanted.
     if sampled is not None and sampled.stated and "eps" not in written:
         written.setdefault("norm", "l2")
     return json.dumps(written)

@@ -1,4 +1,4 @@
-"""Functions and arrays as tables: what a grid sees of them."""
+"""Functions and arrays as tables: their values on a grid."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from formwright.errors import Declined, InputError
 
 Array = numpy.typing.NDArray[Any]
 
-# A table's entries; its tokens, coordinates, output coordinates and cells a side.
+# A table's entries; its tokens, coordinates, output coordinates and cells per side.
 Tabled = tuple[bytes, tuple[int, int, int, int]]
 
-# The most cells whose centres are looked at.
+# The most cells whose centres are sampled.
 MOST_CELLS = 1_000_000
 
-# Sequences that a function is given at once.
+# The number of sequences that a function takes at once.
 AT_ONCE = 4096
 
 
 class Sampled:
-    """A function of which a table holds samples, and whether a Lipschitz constant of it is stated."""
+    """A function that a table samples, and whether its Lipschitz constant is stated."""
 
     def __init__(self, function: Callable[[Array], Array], stated: bool) -> None:
         self.function, self.stated = function, stated
         self.tokens, self.dims, self.output_dims = 0, 0, 0
 
     def __call__(self, x: Array) -> Array:
-        """Its values, `[batch, tokens, output_dims]`; refused if they are none."""
+        """Its values, `[batch, tokens, output_dims]`; refused if they are not numbers of that shape."""
         y = numpy.asarray(self.function(x.copy()))
         if y.dtype.kind not in "iuf":
             raise InputError(f"the function returned an array of {y.dtype}, expected real numbers")
@@ -48,12 +48,12 @@ class Sampled:
         return y.astype("<f8")
 
     def values_of(self, batch: bytes) -> bytes:
-        """The same on doubles."""
+        """Its values on doubles, as bytes."""
         return self(numpy.frombuffer(batch, "<f8").reshape(-1, self.tokens, self.dims)).tobytes()
 
 
 def sample(function: Sampled, options: Mapping[str, Any]) -> Array:
-    """Its values at the centres of the cells of a grid, as a table; a centre is taken as the double next to it."""
+    """The values of a function at the centres of the cells of a grid, as a table; a centre is rounded to a double."""
     if "resolution" not in options:
         raise InputError("how fine the grid is on which a function is sampled must be said\n  try      resolution=8")
     if "eps" in options and not function.stated:

@@ -1,8 +1,8 @@
-"""What is raised: the three ways of not succeeding, with the text that the command line prints."""
+"""The exceptions: the three kinds of failure, with the text that the command line prints."""
 
 
 class Error(Exception):
-    """Something that was asked for was not done; nothing was written."""
+    """A request failed; nothing was written."""
 
 
 class Rejected(Error):
@@ -18,4 +18,4 @@ class InputError(Error, ValueError):
 
 
 class DomainWarning(UserWarning):
-    """An input lies outside of what the target, and so the claim, is about."""
+    """An input lies outside of the domain of the target, and so of the claim."""

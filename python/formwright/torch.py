@@ -3,11 +3,12 @@
     model = formwright.torch.load("folder")                 # or: import this file by itself
     y = model(x)                                            # [batch, tokens, dims] to [batch, tokens, output_dims]
     model.stages["quantise"].register_forward_hook(hook)    # the hook sees the residual stream, [batch, tokens, width]
-    model.coordinates                                       # what its last axis means, by name
+    model.coordinates                                       # the meaning of its last axis, by name
 
-What is certified is certified of sums in any order, in the folder's own precision, with scores rounded before their maximum is subtracted and
-weights formed before values are multiplied. So every step is written out: a fused attention is another network. On a GPU leave TF32 off
-(`torch.backends.cuda.matmul.allow_tf32`), as it is by default. Weights are read from `model.safetensors`; nothing is unpickled.
+The certificate holds for sums in any order, in the folder's own precision, with scores rounded before their maximum is
+subtracted and weights formed before values are multiplied. So every step is written out: a fused attention is another
+network. On a GPU leave TF32 off (`torch.backends.cuda.matmul.allow_tf32`), as it is by default. Weights are read from
+`model.safetensors`; nothing is unpickled.
 """
 
 from __future__ import annotations
@@ -75,7 +76,7 @@ class Stacked(nn.Module):
 
 
 class Attention(Stacked):
-    """What the heads add to the residual stream, by the kind of attention."""
+    """The contribution of the heads to the residual stream, by the kind of attention."""
 
     def __init__(self, shape: dict[str, Any], tensors: dict[str, Tensor]) -> None:
         super().__init__(tensors)
@@ -104,7 +105,7 @@ class Attention(Stacked):
         return (mixed @ w["o"].mT).sum(dim=1)
 
     def seen(self, z: Tensor, block: int) -> Tensor | None:
-        """Which keys the queries of each head see, [heads, tokens, tokens]; all of them if there are neither masks nor connections."""
+        """The keys that the queries of each head see, [heads, tokens, tokens]; all if there are neither masks nor connections."""
         key = torch.arange(z.shape[1], device=z.device)
         if self.connections:
             layer = self.connections[block % len(self.connections)]
@@ -113,7 +114,7 @@ class Attention(Stacked):
 
 
 def sees(mask: dict[str, Any], key: Tensor) -> Tensor:
-    """Whether the key in a column is seen by the query in a row."""
+    """Whether the query of a row sees the key of a column."""
     far = 2**62
 
     def within(x: Tensor, low: int | None, high: int | None) -> Tensor:
@@ -161,7 +162,7 @@ class Blocks(nn.Module):
 
 
 class Stages(nn.Module):
-    """Stages by name, in order. PyTorch's own dictionary of modules has methods where lemmas have names: `values`."""
+    """Stages by name, in order. PyTorch's own dictionary of modules has a method `values`, which is also a stage's name."""
 
     def __init__(self, names: list[str]) -> None:
         super().__init__()
@@ -235,5 +236,5 @@ def parts(runs: list[dict[str, Any]], tensors: dict[str, Tensor]) -> Iterator[tu
 
 
 def named(start: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-    """The tensors whose names start so, by the rest of their names."""
+    """The tensors whose names have this prefix, by the rest of their names."""
     return {name.removeprefix(start): tensor for name, tensor in tensors.items() if name.startswith(start)}

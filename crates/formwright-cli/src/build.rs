@@ -31,8 +31,8 @@ const DEMONSTRATION: (&str, u64) = ("mean-centring", 4);
 pub struct Build {
     #[command(flatten)]
     wish: Wish,
-    /// With a positional encoding (yun, Theorem 3; sum-code): for targets that are not equivariant, and for sequences with equal tokens. A circuit has
-    /// positions where its target needs them.
+    /// With a positional encoding (yun, Theorem 3; sum-code): for targets that are not equivariant, and for sequences
+    /// with equal tokens. A circuit has positions where its target needs them.
     #[arg(long)]
     positional: bool,
     /// Take a step of the proof as printed instead of repaired: lemma7-order, theorem3-positions or flag-sign.
@@ -49,11 +49,11 @@ pub struct Build {
     no_check: bool,
 }
 
-/// What `build` and `plan` are both told: the target, its shape, what is asked of the error.
+/// The options that `build` and `plan` share: the target, its shape, the demands on the error.
 #[derive(Args)]
 pub struct Wish {
-    /// A built-in name (see `formwright targets`), an expression in quotes such as "x - mean(x)", or a file with an expression or a
-    /// table.
+    /// A built-in name (see `formwright targets`), an expression in quotes such as "x - mean(x)", or a file with an
+    /// expression or a table.
     #[arg(allow_hyphen_values = true)]
     target: Option<String>,
     /// The construction. Without it the first row of `plan` is taken; with a grid and no tolerance, or with a table, it is yun.
@@ -68,8 +68,8 @@ pub struct Wish {
     /// How a sum of codes looks its values up: one-block, staircase, layered or rank.
     #[arg(long, value_name = "MAP")]
     values: Option<String>,
-    /// What a Sumformer's ψ is made of: polynomial (targets that are polynomials), hats (two tokens of one coordinate) or fit:DEGREE. Without it,
-    /// the first of polynomial and hats that serves.
+    /// What a Sumformer's ψ is made of: polynomial (targets that are polynomials), hats (two tokens of one coordinate)
+    /// or fit:DEGREE. Without it, the first of polynomial and hats that serves.
     #[arg(long, value_name = "BASIS")]
     basis: Option<String>,
     /// The number of tokens; 3 unless the target fixes it.
@@ -78,7 +78,8 @@ pub struct Wish {
     /// The coordinates of a token; 1 unless the target fixes it.
     #[arg(long, value_name = "K", value_parser = whole::<usize>, allow_negative_numbers = true)]
     dims: Option<usize>,
-    /// The number of cells a side of the grid, instead of a tolerance (all but circuits); a table and an integer domain fix it.
+    /// The number of cells a side of the grid, instead of a tolerance (all but circuits); a table and an integer domain
+    /// fix it.
     #[arg(long, value_name = "N", value_parser = whole::<u64>, allow_negative_numbers = true)]
     resolution: Option<u64>,
     /// The error that is allowed, an exact decimal or fraction; 1/100 unless a grid is named.
@@ -87,28 +88,33 @@ pub struct Wish {
     /// The norm of the error: sup, l1, l2 or lp:P; sup unless named, which lattice networks (yun) do not have.
     #[arg(long, value_name = "NORM")]
     norm: Option<String>,
-    /// State a Lipschitz constant: every output entry changes by at most L times the largest change of an input. An assumption.
+    /// State a Lipschitz constant: every output entry changes by at most L times the largest change of an input. An
+    /// assumption.
     #[arg(long, value_name = "L", allow_hyphen_values = true)]
     lipschitz: Option<String>,
     /// State what is not proved; it is listed with every claim.
     #[arg(long, value_enum, value_name = "WHAT")]
     assume: Vec<Assumption>,
-    /// The kind of attention: softmax for floats, hardmax for exact networks. Circuits whose tokens meet only in sums and means over all tokens may
-    /// have average, linformer:k or performer:k attention as well, in time linear in the tokens. With sparse:PATTERN a token sees few others
-    /// (formwright patterns): yun then has positions, and other constructions add up by way of the pattern's hub.
+    /// The kind of attention: softmax for floats, hardmax for exact networks. Circuits whose tokens meet only in sums
+    /// and means over all tokens may have average, linformer:k or performer:k attention as well, in time linear in the
+    /// tokens. With sparse:PATTERN a token sees few others (formwright patterns): yun then has positions, and other
+    /// constructions add up by way of the pattern's hub.
     #[arg(long, value_name = "KIND")]
     attention: Option<String>,
-    /// The arithmetic of the network; auto is f32 or f64, whichever takes fewer bytes, and exact if neither meets the tolerance. The default is auto
-    /// with a tolerance, else exact.
+    /// The arithmetic of the network; auto is f32 or f64, whichever takes fewer bytes, and exact if neither meets the
+    /// tolerance. The default is auto with a tolerance, else exact.
     #[arg(long, value_enum)]
     precision: Option<Precision>,
-    /// Of softmax: the smallest power of two for which its drift vanishes in rounding, or for which it is hardmax, bit by bit.
+    /// Of softmax: the smallest power of two for which its drift vanishes in rounding, or for which it is hardmax, bit
+    /// by bit.
     #[arg(long, value_enum, default_value_t = TemperatureName::Derived)]
     temperature: TemperatureName,
-    /// What the claim is about: the box, or all of space, in floats every finite input, where the target is taken as 0 outside of the box. Floats then need a guard.
+    /// What the claim is about: the box, or all of space, in floats every finite input, where the target is taken as 0
+    /// outside of the box. Floats then need a guard.
     #[arg(long, value_enum, default_value_t = Domain::Box)]
     domain: Domain,
-    /// Pack the feed-forward layers of each stage into one wide block, instead of four hidden units a block as in the paper.
+    /// Pack the feed-forward layers of each stage into one wide block, instead of four hidden units a block as in the
+    /// paper.
     #[arg(long, conflicts_with = "hidden")]
     pack: bool,
     /// Pack feed-forward layers into blocks of at most R hidden units.
@@ -117,7 +123,7 @@ pub struct Wish {
 }
 
 impl Wish {
-    /// What was asked for, in words.
+    /// The request, in words.
     fn asked(&self, resolution: Option<u64>) -> Asked {
         Asked {
             construction: self.construction.clone(),
@@ -158,7 +164,7 @@ pub fn whole<T: FromStr>(text: &str) -> std::result::Result<T, String> {
     text.parse().map_err(|_| if huge { "too large" } else { "expected a whole number, such as 3" }.to_owned())
 }
 
-/// The name of a value that clap knows.
+/// The name by which clap knows a value.
 fn name(value: &impl ValueEnum) -> String {
     value.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
 }
@@ -256,7 +262,7 @@ impl Build {
     }
 }
 
-/// What there is to say of the choice, for programs.
+/// The choice of a construction, for programs.
 fn choice(taken: &Taken) -> Value {
     let other = taken.other.as_ref().map(|other| {
         json!({
@@ -269,7 +275,7 @@ fn choice(taken: &Taken) -> Value {
     json!({"no_circuit": taken.no_circuit.as_ref().map(Error::to_string), "other": other})
 }
 
-/// What was chosen, why, and how to get something else. What is no circuit begins with the reason.
+/// The choice, the reason for it, and the way to get something else. If it is not a circuit, the reason comes first.
 fn chosen(taken: &Taken) -> String {
     let model = &taken.model;
     let (chosen, other) = model.built.chosen(model);
@@ -296,7 +302,7 @@ fn chosen(taken: &Taken) -> String {
 /// The most blocks that are made explicit.
 const MOST_BLOCKS: u64 = 1_000_000;
 
-/// What a newcomer might do next.
+/// Suggestions for a newcomer.
 const NEXT: &str = "
 next: formwright targets                                                    other functions
       formwright build z-score --tokens 16                                  by tolerance: a circuit in floats, with a proved error
@@ -320,8 +326,8 @@ pub fn describe(model: &Model, gates: usize) -> Result<String> {
     Ok(text)
 }
 
-/// An input, its state after each stage, the output, and what the target says. Without cells there are too many registers for a line, and
-/// numbers are not exact.
+/// An input, its state after each stage, the output, and the value of the target. Without cells there are too many
+/// registers for a line, and numbers are not exact.
 fn example(model: &Model) -> Result<Vec<Row>> {
     let x = model.example();
     let expected = model.expected(&x)?;

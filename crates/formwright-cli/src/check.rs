@@ -1,4 +1,4 @@
-//! `formwright check`, and what `build` asks the checker before it writes.
+//! `formwright check`, and the check that `build` makes before it writes.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -20,7 +20,7 @@ pub struct Check {
 }
 
 impl Check {
-    /// The verdict, and the exit code that tells it.
+    /// The verdict, and its exit code.
     pub fn execute(&self) -> Result<(Answer, ExitCode)> {
         let contents = Contents::read(&self.dir)?;
         let _working = working("checking the claim");
@@ -38,23 +38,24 @@ impl Check {
     }
 }
 
-/// The lines of a certificate that say what is claimed.
+/// The lines of a certificate that state the claim.
 const CLAIM: [&str; 5] = ["badge", "over", "norm", "bound", "tokens"];
 
-/// The claim as it stands in the certificate, believed or not; `None` if it does not.
+/// The claim as the certificate states it, proved or not; `None` if it states none.
 fn claim(contents: &Contents) -> Option<Map<String, Value>> {
     let text = std::str::from_utf8(contents.certificate.as_deref()?).ok()?;
     let line = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
     CLAIM.into_iter().map(|name| Some((name.to_owned(), line(name)?.into()))).collect()
 }
 
-/// What the checker says of a model's files; `None` if there is no certificate.
+/// The checker's verdict on a model's files; `None` if there is no certificate.
 pub fn verdict(contents: &Contents) -> Option<Verdict> {
     let Contents { target, weights: Some(weights), certificate: Some(certificate) } = contents else { return None };
     Some(formwright_check::check(&Files { certificate, target, weights }))
 }
 
-/// What the checker says of a model that was just built, if it has a certificate; one that it rejects is not to be written at all.
+/// The checker's verdict on a model that was just built, if it has a certificate. A model that it rejects must not be
+/// written.
 pub fn before_writing(contents: &Contents) -> Result<(compile::Check, Option<String>)> {
     let Some(verdict) = verdict(contents) else { return Ok((compile::Check::NotRun, None)) };
     let said = Some(verdict.to_string());

@@ -15,16 +15,19 @@ use crate::show::{lines, sequence, table, working};
 
 #[derive(Args)]
 pub struct Contextual {
-    /// `attention[:K]` (the paper's stack, K windows a layer; `attention-only` is the same), `feed-forward-only`, `sum-code`, `average`, `linformer[:k][:gaussian]`,
-    /// `performer[:k]`, each of these three with `ff-` in front for a feed-forward layer before it, `sumformer[:SEED]` (one continuous number a token),
-    /// `bproj[:SEED]`, `sepconv:K[:SEED]`, `sparse:PATTERN`.
+    /// `attention[:K]` (the paper's stack, K windows a layer; `attention-only` is the same), `feed-forward-only`,
+    /// `sum-code`, `average`, `linformer[:k][:gaussian]`, `performer[:k]`, each of these three with `ff-` in front for
+    /// a feed-forward layer before it, `sumformer[:SEED]` (one continuous number a token), `bproj[:SEED]`,
+    /// `sepconv:K[:SEED]`, `sparse:PATTERN`.
     mixer: String,
-    /// What is asked: paper (Definition 5.1: all numbers of all tokens of all sequences differ), permutation (not those of a sequence and its permutations), columns
-    /// (nor those of equal tokens of a sequence). All three are answered; this one is the verdict.
+    /// What is asked: paper (Definition 5.1: all numbers of all tokens of all sequences differ), permutation (not those
+    /// of a sequence and its permutations), columns (nor those of equal tokens of a sequence). All three are answered;
+    /// this one is the verdict.
     #[arg(long, value_name = "NAME", default_value = "paper")]
     definition: String,
-    /// The sequences: grid (all), distinct (those with distinct columns), file:PATH (JSON, `[sequences][tokens][coordinates]`), or, of sumformer, halfway (two that
-    /// no continuous number tells apart). Coordinates count cells, 0 to N-1. The default is grid, of sumformer halfway.
+    /// The sequences: grid (all), distinct (those with distinct columns), file:PATH (JSON,
+    /// `[sequences][tokens][coordinates]`), or, of sumformer, halfway (two that no continuous number tells apart).
+    /// Coordinates count cells, 0 to N-1. The default is grid, of sumformer halfway.
     #[arg(long, value_name = "SET")]
     set: Option<String>,
     /// The number of tokens; 3 by default.
@@ -108,7 +111,7 @@ fn pair_table(pair: &Pair) -> String {
     format!("{}{seed}", lines(&rows))
 }
 
-/// The margins of several draws, and what is proved of them.
+/// The margins of several draws, and the proved bound on them.
 fn drawn(draws: &Draws, failure: Option<&Failure>) -> String {
     let [least, middle, largest] = draws.range().map(|margin| short(&margin));
     let count = draws.margins.len();
@@ -127,7 +130,7 @@ fn drawn(draws: &Draws, failure: Option<&Failure>) -> String {
     text
 }
 
-/// A positive number in four digits, not more than it is.
+/// A positive number in four digits, rounded down.
 fn downward(x: &Rat) -> String {
     upward(-x.to_f64().next_down(), 3).trim_start_matches('-').to_owned()
 }

@@ -25,13 +25,15 @@ pub struct Export {
     /// The format.
     #[arg(long, value_enum, default_value_t = Format::Onnx)]
     format: Format,
-    /// The file or folder to write, which must not be there yet; NAME.onnx, NAME.transformerlens or NAME.vnnlib in the current folder for a model in the folder NAME.
+    /// The file or folder to write, which must not be there yet; NAME.onnx, NAME.transformerlens or NAME.vnnlib in the
+    /// current folder for a model in the folder NAME.
     #[arg(short, long, value_name = "PATH")]
     output: Option<PathBuf>,
     /// ONNX: give out the residual stream after the embedding and after every stage as well, as `stage.NAME`.
     #[arg(long)]
     stages: bool,
-    /// TransformerLens: turn the residual stream to an orthogonal basis drawn from this seed, in f64, and have the checker prove the error of the turned weights.
+    /// TransformerLens: turn the residual stream to an orthogonal basis drawn from this seed, in f64, and have the
+    /// checker prove the error of the turned weights.
     #[arg(long, value_name = "SEED")]
     rotate: Option<u64>,
     /// VNN-LIB: instances, at most; they are spread evenly over all cells.
@@ -43,7 +45,8 @@ pub struct Export {
 enum Format {
     /// One file, ONNX with operators of version 21; the claim stands in the properties of the model.
     Onnx,
-    /// A folder: config, state dict and ground-truth circuit for TransformerLens' `boot_native`; for targets on integers.
+    /// A folder: config, state dict and ground-truth circuit for TransformerLens' `boot_native`; for targets on
+    /// integers.
     Transformerlens,
     /// A folder: the claim at some cells as ONNX and VNN-LIB instances for verifiers (VNNLIB.md).
     Vnnlib,
@@ -66,7 +69,7 @@ impl Export {
         }
     }
 
-    /// Refuses an option of another format, rather than leave it unread.
+    /// Refuses an option of another format, which would be ignored otherwise.
     fn check_options(&self) -> Result<()> {
         let options = [
             ("--stages", self.stages, Format::Onnx, "onnx"),
@@ -148,7 +151,7 @@ impl Export {
     }
 }
 
-/// The checker's word on a rotated network: nothing if it accepts it.
+/// The checker's verdict on a rotated network, in words; `None` if it accepts.
 fn verdict_in_words(contents: &Contents) -> Option<String> {
     match verdict(contents) {
         Some(Verdict::Accepted(_)) => None,
@@ -157,7 +160,7 @@ fn verdict_in_words(contents: &Contents) -> Option<String> {
     }
 }
 
-/// Writes a folder, and tells what is in it.
+/// Writes a folder, and lists its files.
 fn answer(path: &Path, files: &[(String, Vec<u8>)], claim: &str) -> Result<Answer> {
     artifact::write_new_folder(path, files)?;
     let name = path.display().to_string();
@@ -173,7 +176,7 @@ fn answer(path: &Path, files: &[(String, Vec<u8>)], claim: &str) -> Result<Answe
     Ok(Answer { text, json })
 }
 
-/// What the file's properties claim, on one line.
+/// The claim that the file's properties make, on one line.
 fn claim(properties: &[(String, String)]) -> String {
     let property = |name: &str| properties.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str());
     if let (Some(badge), Some(rounding)) = (property("badge"), property("rounding")) {

@@ -16,7 +16,7 @@ use crate::build::{describe, exact};
 use crate::show::{document, lines, table, working};
 use crate::{flush, write_line};
 
-/// The most layers that are listed without being asked for a part.
+/// The most layers that are listed in full.
 const MOST_LAYERS: u64 = 1_000_000;
 
 #[derive(Args)]
@@ -49,7 +49,7 @@ impl Inspect {
         Ok(Answer { text, json })
     }
 
-    /// Streams the layers, if these were asked for.
+    /// Streams the layers, if they were asked for.
     pub fn stream(&self) -> Option<Result<()>> {
         self.layers.then(|| self.write_layers())
     }
@@ -107,7 +107,7 @@ fn float_layer(layer: &FloatLayer<'_>) -> Value {
     object
 }
 
-/// Entries as arrays of the shape's sides.
+/// The entries as nested arrays of this shape.
 fn nested(shape: &[usize], entries: &[f64]) -> Value {
     match shape {
         [] => entries.first().map_or(Value::Null, |entry| json!(entry)),

@@ -1,4 +1,5 @@
-//! `formwright lab`: the lab is a program of its own, so that the compiler builds fast; it is found beside this one, or on the path.
+//! `formwright lab`: the lab is a program of its own, so that the compiler builds fast; it is found beside this one, or
+//! on the path.
 
 use std::env::consts::EXE_SUFFIX;
 use std::ffi::OsString;
@@ -9,7 +10,7 @@ use std::process::{Command, ExitCode};
 use clap::Args;
 use formwright::error::{Error, Result};
 
-/// Everything behind `lab` is the lab's.
+/// Everything after `lab` is passed on to the lab.
 #[derive(Args)]
 #[command(disable_help_flag = true)]
 pub struct Lab {
@@ -19,7 +20,7 @@ pub struct Lab {
 }
 
 impl Lab {
-    /// Hands over, and ends as the lab ends.
+    /// Runs the lab, and ends with its exit code.
     pub fn execute(&self, json: bool) -> Result<ExitCode> {
         let name = format!("formwright-lab{EXE_SUFFIX}");
         let beside = std::env::current_exe().ok().map(|here| here.with_file_name(&name)).filter(|lab| lab.is_file());

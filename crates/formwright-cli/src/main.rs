@@ -50,11 +50,13 @@ enum Command {
     Inspect(inspect::Inspect),
     /// Check the claim of a compiled Transformer, by a checker that believes nothing of what compiled it.
     ///
-    /// Exit codes: 0 accepted, the claim is proved; 1 rejected; 2 declined, claims of this kind or size are not decided; 3 there is nothing to check.
+    /// Exit codes: 0 accepted, the claim is proved; 1 rejected; 2 declined, claims of this kind or size are not
+    /// decided; 3 there is nothing to check.
     Check(check::Check),
     /// Ask whether a token mixer computes a contextual mapping: the margin, or a counterexample in numbers.
     ///
-    /// Exactly, on a finite set of sequences, by Definition 5.1 of Yun et al. 2020 or a weaker one. Exit code 0 either way.
+    /// Exactly, on a finite set of sequences, by Definition 5.1 of Yun et al. 2020 or a weaker one. Exit code 0 either
+    /// way.
     Contextual(contextual::Contextual),
     /// Write a compiled Transformer in a format that other programs load.
     Export(export::Export),
@@ -74,7 +76,7 @@ enum Command {
     Theorems(theorems::Theorems),
 }
 
-/// What a command has to say: a text for people, or a JSON document.
+/// The answer of a command: a text for people, or a JSON document.
 struct Answer {
     text: String,
     json: Value,
@@ -84,7 +86,7 @@ fn main() -> ExitCode {
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) => {
-            // A closed pipe is no reason to fail twice.
+            // A closed pipe is not a reason to fail twice.
             drop(error.print());
             if error.use_stderr() && std::env::args_os().any(|argument| argument == "--json") {
                 let reason = error.render().to_string();
@@ -136,7 +138,7 @@ fn print(answer: &Answer, json: bool) -> Result<()> {
     flush(&mut out)
 }
 
-/// Writes a line; `false` if the reader has gone away, which is no error.
+/// Writes a line; `false` if the reader has gone away, which is not an error.
 fn write_line(out: &mut impl Write, line: &str) -> Result<bool> {
     match writeln!(out, "{line}") {
         Ok(()) => Ok(true),
@@ -145,7 +147,7 @@ fn write_line(out: &mut impl Write, line: &str) -> Result<bool> {
     }
 }
 
-/// Flushes; a reader that has gone away is no error.
+/// Flushes; a reader that has gone away is not an error.
 fn flush(out: &mut impl Write) -> Result<()> {
     match out.flush() {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
@@ -155,14 +157,14 @@ fn flush(out: &mut impl Write) -> Result<()> {
     }
 }
 
-/// Prints the document of a failure; if that fails too, the exit code is all that is left.
+/// Prints the document of a failure; if that fails too, only the exit code is left.
 fn print_document(document: &Value) {
     drop(writeln!(io::stdout(), "{document:#}"));
 }
 
 fn fail(error: &Error, json: bool) -> ExitCode {
     let (code, document) = words::failure(error);
-    // Where messages cannot be written there is nobody to tell; the exit code still speaks.
+    // Where messages cannot be written, only the exit code reports the error.
     drop(writeln!(io::stderr(), "error: {error}"));
     if json {
         print_document(&document);

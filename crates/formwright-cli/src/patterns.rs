@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::Answer;
 use crate::show::{lines, table};
 
-/// How many tokens, where nobody says.
+/// The default number of tokens.
 const TOKENS: usize = 16;
 
 /// The most tokens: a pattern is written out, connection by connection.
@@ -23,8 +23,9 @@ const MOST_SHOWN: usize = 64;
 
 #[derive(Args)]
 pub struct Patterns {
-    /// dense, window:W, star, hub, strided:W, fixed:W, strided-causal:W, fixed-causal:W, bigbird:SEED, random:K:SEED, dilated:W:G, block:W, or file:PATH with the keys that
-    /// each token sees, [[0, 1], [0, 1, 2], …], or a list of such layers. Without it, all of them are compared.
+    /// dense, window:W, star, hub, strided:W, fixed:W, strided-causal:W, fixed-causal:W, bigbird:SEED, random:K:SEED,
+    /// dilated:W:G, block:W, or file:PATH with the keys that each token sees, [[0, 1], [0, 1, 2], …], or a list of such
+    /// layers. Without it, all of them are compared.
     pattern: Option<String>,
     /// The number of tokens; 16 unless a file has its own.
     #[arg(long, value_name = "T")]
@@ -100,7 +101,7 @@ fn to_json(pattern: &Pattern, assumptions: &Assumptions) -> Value {
     })
 }
 
-/// A row a pattern.
+/// A table with one row per pattern.
 fn compare(tokens: usize) -> Result<Answer> {
     let mut rows = table(&["pattern", "connections", "p", "s", "Assumption 1"]);
     let mut patterns = Vec::new();

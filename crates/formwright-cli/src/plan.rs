@@ -27,14 +27,14 @@ impl Plan {
         let request = self.wish.planned()?;
         let working = working("sizing up constructions; finer grids until the tolerance is met");
         let rows = if self.all { Rows::All } else { Rows::Needed };
-        // As they come, where somebody waits; the answer has them all, sorted.
+        // Each row is shown as soon as it is known, if somebody waits; the answer has them all, sorted.
         let plan = sized_up(&request, rows, &mut |candidate| working.say(&at_once(candidate)))?;
         drop(working);
         Ok(Answer { text: tell(&plan), json: plan.to_json() })
     }
 }
 
-/// A row in a line, as soon as it is there.
+/// A row in one line, shown as soon as it is known.
 fn at_once(candidate: &Candidate) -> String {
     let name = candidate.name();
     match (&candidate.outcome, candidate.reason()) {
@@ -61,7 +61,7 @@ fn tell(plan: &Sketches) -> String {
         "per number",
         "meets",
     ]);
-    // What several rows are refused for is told once.
+    // A reason that refuses several rows is given once.
     let mut reasons: Vec<(String, Vec<String>)> = Vec::new();
     let mut tell = |name: String, reason: String| match reasons.iter_mut().find(|(told, _)| *told == reason) {
         Some((_, names)) => names.push(name),
@@ -136,7 +136,7 @@ fn tell(plan: &Sketches) -> String {
     text
 }
 
-/// What was left out, and why: rows with one reason together.
+/// The rows that were left out, and why: rows with one reason together.
 fn not_looked_at(plan: &Sketches) -> String {
     let mut reasons: Vec<(String, Vec<String>)> = Vec::new();
     for LeftOut { way, reason } in &plan.left_out {
@@ -153,7 +153,7 @@ fn not_looked_at(plan: &Sketches) -> String {
     text
 }
 
-/// The names of candidates; where they are all of a family, or of the plan, that says it.
+/// The names of candidates. If they are a whole family, or the whole plan, it is named instead.
 fn together(plan: &Sketches, names: &[String]) -> String {
     if names.len() == plan.candidates.len() && plan.left_out.is_empty() {
         return "all of them".to_owned();

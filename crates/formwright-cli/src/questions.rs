@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::Answer;
 use crate::show::{lines, sequence, table, wrap};
 
-/// A question, what is to be said, and how to see it again.
+/// A question, its answer, and the command that reproduces it.
 struct Question {
     number: usize,
     asked: &'static str,
@@ -51,7 +51,7 @@ pub fn execute() -> Result<Answer> {
     Ok(Answer { text, json: json!({"questions": documents}) })
 }
 
-/// What `build` is told for an example.
+/// The options of `build` for an example.
 fn build(example: &Example) -> String {
     let Example { expression, tokens, resolution, positional, .. } = example;
     let positional = if *positional { " --positional" } else { "" };
@@ -194,7 +194,7 @@ fn one_number(answer: &OneNumber) -> Question {
     }
 }
 
-/// Two spaces in front of every line that says something.
+/// Puts two spaces in front of every line that is not empty.
 fn indent(text: &str) -> String {
     let line = |line: &str| if line.is_empty() { String::new() } else { format!("  {}", line.trim_start()) };
     text.lines().map(line).collect::<Vec<_>>().join("\n")

@@ -23,27 +23,28 @@ use crate::build::exact as exact_network;
 use crate::show::{example_table, sequence};
 use crate::{Answer, fail, flush};
 
-/// About how many numbers are read, run and printed together.
+/// The approximate number of numbers that are read, run and printed together.
 const TOGETHER: usize = 1 << 14;
 
 /// The most layers that are executed one by one.
 const MOST_LAYERS: u64 = 10_000_000;
 
-/// What to do about too many layers.
+/// Advice about too many layers.
 const CLOSED_FORM: &str = "leave out --layer-by-layer: the closed form does not depend on the number of layers";
 
 #[derive(Args)]
 pub struct Run {
     /// The folder that `build` wrote.
     dir: PathBuf,
-    /// Sequences as JSON, `[batch][tokens][dims]`, numbers or exact strings such as "3/8", or an array in .npy; - reads standard input.
+    /// Sequences as JSON, `[batch][tokens][dims]`, numbers or exact strings such as "3/8", or an array in .npy; - reads
+    /// standard input.
     #[arg(long, value_name = "FILE")]
     input: PathBuf,
     /// Write the outputs of a float model to an array in .npy, which must not be there yet, instead of printing them.
     #[arg(long, value_name = "FILE.npy")]
     output: Option<PathBuf>,
-    /// The arithmetic; the model's own unless named. On a float model, exact is the reference: the same weights, with every softmax enclosed
-    /// between rationals, and its answer an interval.
+    /// The arithmetic; the model's own unless named. On a float model, exact is the reference: the same weights, with
+    /// every softmax enclosed between rationals, and its answer an interval.
     #[arg(long, value_enum)]
     engine: Option<Engine>,
     /// Show the residual stream after each stage, for one sequence.
@@ -52,7 +53,8 @@ pub struct Run {
     /// Execute every layer instead of each stage in closed form. The result is the same.
     #[arg(long)]
     layer_by_layer: bool,
-    /// Leave the skip connections out, to see what they are for: every layer puts out only what it would have added. Of exact models.
+    /// Leave the skip connections out, to see what they are for: every layer puts out only what it would have added. Of
+    /// exact models.
     #[arg(long)]
     without_skips: bool,
 }
@@ -70,7 +72,7 @@ enum Engine {
 /// The sequences of the input.
 type Input = Sequences<Box<dyn BufRead>>;
 
-/// What a batch of sequences comes to.
+/// The outputs of a batch of sequences.
 enum Outputs {
     Floats(Vec<Vec<Vec<f64>>>, Precision),
     Exact(Vec<Sequence>),
@@ -91,7 +93,7 @@ type Running<'m> = Box<dyn FnMut(&[Sequence]) -> Result<Outputs> + 'm>;
 /// Follows one sequence.
 type Tracing<'m> = Box<dyn Fn(&Sequence) -> Result<Vec<Traced>> + 'm>;
 
-/// A stage, its state, and the same as it is shown.
+/// A stage, its state, and the state as it is shown.
 type Traced = (String, Value, Vec<Vec<String>>);
 
 impl Run {
@@ -103,7 +105,7 @@ impl Run {
     fn streamed(&self, json: bool) -> Result<ExitCode> {
         let model = artifact::read(&self.dir)?;
         let mut input = self.open(&model)?;
-        // The first sequences are looked at before anything is printed.
+        // The first sequences are read before anything is printed.
         let mut batch = input.some(TOGETHER)?;
         let width = std::cell::Cell::new(0.0);
         let mut runner = self.runner(&model, &width)?;
@@ -127,7 +129,7 @@ impl Run {
         let width = (self.is_reference(&model)).then(|| width.get());
         match ended {
             Ok(()) => printer.finish(width).map(|()| ExitCode::SUCCESS),
-            // A document that has begun is ended, and says what is wrong.
+            // A document that has begun is ended, and reports the error.
             Err(error) => {
                 printer.give_up(&error)?;
                 Ok(fail(&error, false))
@@ -180,12 +182,13 @@ impl Run {
         Sequences::new(reader, &name, model.accepted(), model.grid.dims())
     }
 
-    /// Whether a float model is asked for its exact values, which are enclosed.
+    /// Whether the exact values of a float model are requested, which are enclosed.
     fn is_reference(&self, model: &Model) -> bool {
         model.float().is_some() && matches!(self.engine, Some(Engine::Exact))
     }
 
-    /// The model in the arithmetic that was asked for; what is enclosed notes in `width` how far the middle may be off.
+    /// The model in the requested arithmetic. Where outputs are enclosed, `width` receives the largest width of an
+    /// enclosure.
     fn runner<'m>(&self, model: &'m Model, width: &'m std::cell::Cell<f64>) -> Result<Runner<'m>> {
         if self.without_skips && model.float().is_some() {
             return Err(Error::input("--without-skips is for exact models")
@@ -207,7 +210,7 @@ impl Run {
         }
     }
 
-    /// The reference: what the float weights compute in exact arithmetic, as intervals.
+    /// The reference: the values of the float weights in exact arithmetic, as intervals.
     fn reference<'m>(&self, network: &'m FloatNetwork, width: &'m std::cell::Cell<f64>) -> Result<Runner<'m>> {
         if self.layer_by_layer {
             return Err(no_trace());
@@ -304,7 +307,7 @@ fn no_trace() -> Error {
 }
 
 impl Outputs {
-    /// One of them as it is shown.
+    /// One of the outputs as it is shown.
     fn shown(&self, place: usize) -> Vec<Vec<String>> {
         match self {
             Self::Floats(outputs, precision) => shown_floats(&outputs[place], *precision),
@@ -312,7 +315,7 @@ impl Outputs {
         }
     }
 
-    /// The same for programs.
+    /// One of the outputs for programs.
     fn document(&self, place: usize) -> Value {
         match self {
             Self::Floats(outputs, precision) => json_floats(&outputs[place], *precision),
@@ -321,7 +324,7 @@ impl Outputs {
     }
 }
 
-/// What has been computed, on its way to people, into a document or into an array.
+/// The output of results: to people, into a document or into an array.
 struct Printer {
     out: BufWriter<io::Stdout>,
     json: bool,
@@ -331,7 +334,7 @@ struct Printer {
 }
 
 impl Printer {
-    /// Prints a batch; `false` if the reader has gone away, which is no error.
+    /// Prints a batch; `false` if the reader has gone away, which is not an error.
     fn print(&mut self, batch: &[Sequence], outputs: &Outputs) -> Result<bool> {
         if let Some((array, _)) = &mut self.array {
             if let Outputs::Floats(outputs, _) = outputs {
@@ -363,7 +366,7 @@ impl Printer {
         text.lines().try_for_each(|line| write!(self.out, "\n    {line}"))
     }
 
-    /// The end of what was computed; `width` is how far it may be off.
+    /// Ends the output; `width` is the largest width of an enclosure.
     fn finish(mut self, width: Option<f64>) -> Result<()> {
         let printed = match (self.array.take(), self.json) {
             (Some((array, path)), json) => {
@@ -390,7 +393,7 @@ impl Printer {
         flush(&mut self.out)
     }
 
-    /// Ends a document that cannot be finished with what is wrong, so that it is one all the same.
+    /// Ends a document that cannot be completed with the error, so that it is valid all the same.
     fn give_up(mut self, error: &Error) -> Result<()> {
         if self.json {
             let (_, document) = failure(error);
@@ -412,13 +415,13 @@ fn written(result: io::Result<()>) -> Result<bool> {
     }
 }
 
-/// Which sequences lie outside of what is claimed, as they come.
+/// The sequences that lie outside of the claim, collected as they are read.
 struct Remarks<'m> {
     model: &'m Model,
     seen: usize,
-    /// The first of them,
+    /// The first of them.
     first: Vec<String>,
-    /// of so many.
+    /// Their number.
     count: usize,
 }
 
@@ -439,10 +442,10 @@ impl<'m> Remarks<'m> {
         }
     }
 
-    /// Says so on standard error.
+    /// Reports them on standard error.
     fn tell(&self) {
         for remark in &self.first {
-            // A note that cannot be written is no reason to fail.
+            // A note that cannot be written is not a reason to fail.
             drop(writeln!(io::stderr(), "{remark}"));
         }
         if self.count > 3 {

@@ -13,10 +13,10 @@ use formwright::words::{Line, claims, made, normal_form, title};
 use indicatif::ProgressBar;
 use serde_json::{Value, json};
 
-/// How many tokens an example shows.
+/// The most tokens that an example shows.
 const MOST_TOKENS: usize = 6;
 
-/// Shows on a terminal that something is going on, until the returned guard is dropped; elsewhere it is silent.
+/// Shows on a terminal that work is going on, until the returned guard is dropped; elsewhere it is silent.
 pub fn working(message: &'static str) -> Working {
     let bar = ProgressBar::new_spinner().with_message(message);
     bar.enable_steady_tick(Duration::from_millis(100));
@@ -27,7 +27,7 @@ pub fn working(message: &'static str) -> Working {
 pub struct Working(ProgressBar);
 
 impl Working {
-    /// Leaves a line above what goes on.
+    /// Prints a line above the spinner.
     pub fn say(&self, line: &str) {
         self.0.println(line);
     }
@@ -46,7 +46,7 @@ pub fn table(header: &[&str]) -> Table {
     table
 }
 
-/// Trailing spaces are of no use to anybody.
+/// The lines of a table, without trailing spaces.
 pub fn lines(table: &Table) -> String {
     table.to_string().lines().map(str::trim_end).collect::<Vec<_>>().join("\n")
 }
@@ -62,13 +62,13 @@ pub fn sequence(x: &[Vec<String>]) -> String {
     format!("[{}]", tokens.join(", "))
 }
 
-/// What is built, in two lines; of a Sumformer its normal form as well.
+/// The construction in two lines; for a Sumformer its normal form as well.
 pub fn header(model: &Model) -> String {
     let form = normal_form(model).into_iter().flatten().map(|line| format!("\n{}", wrap(&line, "")));
     format!("{}\n{}{}", title(model), made(model), form.collect::<String>())
 }
 
-/// The claim with its badge, and what it is to be read beside.
+/// The claim with its badge, and remarks on how to read it.
 pub fn badge(model: &Model) -> Result<String> {
     let line = |line: &Line| match line.label {
         "assuming" => format!("{} {}", line.label, line.text),
@@ -111,7 +111,7 @@ pub fn gate_table(circuit: &Circuit, most: usize) -> String {
     format!("{}{more}", lines(&table))
 }
 
-/// Stages, their layers and what they do.
+/// The stages, with their layers and effects.
 pub fn stage_table(model: &Model) -> String {
     let mut table = table(&["stage", "statement", "layers", "kind", "what it does"]);
     for stage in model.stages() {
@@ -127,7 +127,7 @@ pub fn stage_table(model: &Model) -> String {
 /// A state of a run: a name, the numbers `[token][coordinate]`, a remark.
 pub type Row = (String, Vec<Vec<String>>, String);
 
-/// The states of a run, a row each and a column a token.
+/// The states of a run: a row per state, a column per token.
 pub fn example_table(rows: &[Row]) -> String {
     let tokens = rows.first().map_or(0, |(_, tokens, _)| tokens.len());
     let shown = tokens.min(MOST_TOKENS);
@@ -145,7 +145,7 @@ pub fn example_table(rows: &[Row]) -> String {
     lines(&table)
 }
 
-/// The JSON of `build` and `inspect`: where the model lies, and its summary.
+/// The JSON of `build` and `inspect`: the model's folder and its summary.
 pub fn document(model: &Model, dir: Option<&Path>) -> Result<Value> {
     let mut document = json!({"dir": dir.map(|dir| dir.display().to_string())});
     if let (Some(document), Value::Object(summary)) = (document.as_object_mut(), model.summary()?) {

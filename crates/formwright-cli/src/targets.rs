@@ -38,10 +38,10 @@ pub fn execute() -> Result<Answer> {
     Ok(Answer { text, json: json!({"targets": targets}) })
 }
 
-/// The longest expression that the table shows whole.
+/// The longest expression that the table shows in full.
 const MOST_CHARACTERS: usize = 64;
 
-/// An expression on a line that is not too long.
+/// An expression, cut to fit on a line.
 fn shortened(expression: &str) -> String {
     match expression.char_indices().nth(MOST_CHARACTERS) {
         Some(_) => format!("{}…", expression.chars().take(MOST_CHARACTERS - 1).collect::<String>()),

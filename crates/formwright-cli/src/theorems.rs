@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::show::{lines, table, wrap};
 use crate::{Answer, questions};
 
-/// The word in the place of an id.
+/// The word that stands in place of an id.
 const QUESTIONS: &str = "questions";
 
 #[derive(Args)]

@@ -23,7 +23,6 @@ pub mod encoder;
 pub mod execute;
 pub mod folder;
 pub mod language;
-pub mod markdown;
 pub mod model;
 pub mod plot;
 pub mod presets;

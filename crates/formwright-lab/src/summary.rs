@@ -6,10 +6,10 @@
 use std::fmt::Write as _;
 
 use formwright::error::Result;
+use formwright::markdown::wrapped;
 
 use crate::config::{Architecture, Plot, Run};
 use crate::folder::{About, Folder, replace};
-use crate::markdown::wrapped;
 use crate::train::{Ended, Epoch, Progress};
 
 /// The least, the middle and the largest of some numbers.

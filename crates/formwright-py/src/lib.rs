@@ -1,8 +1,9 @@
-//! The compiled half of the Python package: what `python/formwright/__init__.py` calls.
+//! The compiled half of the Python package, called by `python/formwright/__init__.py`.
 //!
-//! Nothing is decided here. Options cross as the JSON of [`Asked`], summaries and plans as the JSON that the command line prints, arrays as
-//! little-endian doubles; so this half knows nothing of numpy, and the other nothing of Rust. Short runs are done at once. Long work runs on a thread of its own without the
-//! interpreter's lock, while the calling thread listens for signals: after an interrupt the work runs on unseen, and its result is dropped.
+//! Nothing is decided here. Options cross as the JSON of [`Asked`], summaries and plans as the JSON that the command
+//! line prints, arrays as little-endian doubles; so this half knows nothing of numpy, and the other nothing of Rust.
+//! Short runs are done at once. Long work runs on a thread of its own without the interpreter's lock, while the calling
+//! thread listens for signals: after an interrupt the work continues in the background, and its result is dropped.
 
 #![expect(clippy::needless_pass_by_value, reason = "what comes from Python is handed over by value")]
 
@@ -33,10 +34,11 @@ use work::{detached, done, raised};
 /// `[batch][token][coordinate]`.
 type Batch = Vec<Vec<Vec<f64>>>;
 
-/// A verdict: its name, the obligation and the reason if it is not accepted, and the whole as the command line prints it.
+/// A verdict: its name, the obligation and the reason if it is not accepted, and the whole as the command line prints
+/// it.
 type Said = (&'static str, Option<&'static str>, Option<String>, String);
 
-/// What is enclosed, and its lower and upper ends.
+/// The name of an enclosed state, and its lower and upper ends.
 type Ends<'py> = (String, Bound<'py, PyBytes>, Bound<'py, PyBytes>);
 
 /// A compiled target.
@@ -46,10 +48,10 @@ struct Native {
     engine: OnceLock<Arc<Engine>>,
 }
 
-/// A table of doubles as Python hands it over: its entries, and tokens, coordinates, output coordinates and cells a side.
+/// A table of doubles from Python: its entries, and tokens, coordinates, output coordinates and cells per side.
 type Tabled = (Vec<u8>, (usize, usize, usize, u64));
 
-/// What is to be computed.
+/// The target of a name or a table.
 fn source(name: &str, table: Option<Tabled>) -> formwright::error::Result<Source> {
     let Some((values, (tokens, dims, output_dims, resolution))) = table else { return artifact::read_target(name) };
     let exact = |x: f64| Rat::from_f64(x).ok_or_else(|| Error::input(format!("the table has an entry {x}")));
@@ -66,7 +68,7 @@ fn asked(json: &str) -> formwright::error::Result<Asked> {
 impl Native {
     /// Compiles a target; a table's name is only a name.
     ///
-    /// A folder that must not hold another model is looked at before the work is done.
+    /// A folder that must not hold another model is examined before the work is done.
     #[staticmethod]
     fn build(
         py: Python<'_>,
@@ -81,7 +83,7 @@ impl Native {
                 artifact::check_target(dir, &request.source)?;
             }
             let model = if request.is_left_to_plan() { compile_first(&request) } else { compile(&request) }?;
-            // What the summary needs is computed here, where it can be interrupted.
+            // The inputs of the summary are computed here, where the work can be interrupted.
             model.summary()?;
             Ok(model)
         })
@@ -94,7 +96,7 @@ impl Native {
         detached(py, move || artifact::read(&dir)).map(Self::of)
     }
 
-    /// What `formwright inspect --json` prints, the folder aside.
+    /// The output of `formwright inspect --json`, without the folder.
     fn summary(&self, py: Python<'_>) -> PyResult<String> {
         let model = self.model.clone();
         detached(py, move || Ok(model.summary()?.to_string()))
@@ -105,7 +107,8 @@ impl Native {
         self.model.coordinates().iter().map(|c| (c.name.as_str(), c.meaning.as_str())).collect()
     }
 
-    /// Of a circuit: what its coordinates hold, stage by stage, and what the names in that stand for; `None` of other models.
+    /// For a circuit, the contents of its coordinates, stage by stage, and the meanings of the names in them; `None`
+    /// for other models.
     fn meanings(&self, py: Python<'_>) -> PyResult<Option<String>> {
         let model = self.model.clone();
         detached(py, move || {
@@ -126,12 +129,13 @@ impl Native {
         (least, most, self.model.grid.dims(), self.model.target.output_dims())
     }
 
-    /// The least and the largest double of the domain, whether it holds integers only, and what is outside of it.
+    /// The least and the largest double of the domain, whether it holds integers only, and the words for points outside
+    /// of it.
     fn domain(&self) -> (f64, f64, bool, &'static str) {
         let grid = &self.model.grid;
         let cells = self.model.has_cells();
         let (mut low, mut high) = (grid.low().to_f64(), grid.high().to_f64());
-        // The nearest double may lie outside; and the last cell does not have its upper end.
+        // The nearest double may lie outside; and the last cell does not contain its upper end.
         let least = |x: f64| Rat::from_f64(x).is_none_or(|x| x >= *grid.low());
         let largest =
             |x: f64| Rat::from_f64(x).is_none_or(|x| if cells { x < *grid.high() } else { x <= *grid.high() });
@@ -181,7 +185,7 @@ impl Native {
         Ok(states.into_iter().map(|(name, states)| (name, bytes(py, &flat(states)))).collect())
     }
 
-    /// The ends of what every execution may give: names, and lower and upper ends of the states of the batch; then of the outputs.
+    /// Enclosures of every execution: names, and lower and upper ends of the states of the batch; then of the outputs.
     fn enclosure<'py>(&self, py: Python<'py>, batch: Vec<u8>, tokens: usize) -> PyResult<Vec<Ends<'py>>> {
         let (model, dims) = (self.model.clone(), self.model.grid.dims());
         let ends = detached(py, move || {
@@ -201,7 +205,8 @@ impl Native {
         Ok(ends.into_iter().map(|(name, lower, upper)| (name, bytes(py, &lower), bytes(py, &upper))).collect())
     }
 
-    /// The error against a function that Python evaluates, as JSON; `wanted` takes the doubles of a batch and gives those of its values.
+    /// The error against a function that Python evaluates, as JSON; `wanted` takes the doubles of a batch and returns
+    /// those of its values.
     fn measured_against(&self, py: Python<'_>, wanted: &Bound<'_, PyAny>) -> PyResult<String> {
         let side = self.model.grid.tokens() * self.model.target.output_dims();
         let mut failure = None;
@@ -223,13 +228,13 @@ impl Native {
         }
     }
 
-    /// What the checker says of the files as they would be written, if there is a certificate among them.
+    /// The checker's verdict on the files as they would be written, if there is a certificate among them.
     fn check(&self, py: Python<'_>) -> PyResult<Option<Said>> {
         let model = self.model.clone();
         detached(py, move || Ok(verdict(&Contents::of(&model)?).as_ref().map(said)))
     }
 
-    /// Writes the folder, after the checker was asked unless it is not to be; another model that is there is replaced by `force` only.
+    /// Writes the folder, after a check unless `check` is false; another model there is replaced only with `force`.
     fn write(&self, py: Python<'_>, dir: PathBuf, check: bool, force: bool) -> PyResult<()> {
         let fit = artifact::check_place(&dir);
         let fit = fit.and_then(|()| if force { Ok(()) } else { artifact::check_target(&dir, &self.model.source) });
@@ -245,12 +250,12 @@ impl Native {
             }
             Ok(contents)
         })?;
-        // Not on the other thread: what was interrupted writes nothing.
+        // This happens on the calling thread, so that interrupted work writes nothing.
         let written = if force { contents.replace(&self.model, &dir) } else { contents.write(&self.model, &dir) };
         written.map_err(|error| raised(py, &error))
     }
 
-    /// The page that `report.html` is.
+    /// The page `report.html`.
     fn report(&self, py: Python<'_>) -> PyResult<String> {
         let model = self.model.clone();
         detached(py, move || formwright::report::page(&model))
@@ -285,7 +290,7 @@ impl Native {
 }
 
 impl Native {
-    /// Writes a folder that is not there yet.
+    /// Writes a folder that does not exist yet.
     fn folder(
         &self,
         py: Python<'_>,
@@ -302,7 +307,7 @@ impl Native {
         Self { model: Arc::new(model), engine: OnceLock::new() }
     }
 
-    /// About how many operations a batch takes; an exact model is not counted, and may take any.
+    /// The approximate number of operations for a batch; an exact model is not counted, and may take any number.
     fn operations(&self, batch: &[u8], tokens: usize) -> PyResult<usize> {
         let numbers = batch.len() / 8;
         let sequences = numbers / (tokens * self.model.grid.dims()).max(1);
@@ -310,7 +315,7 @@ impl Native {
         Ok(each.saturating_mul(sequences).saturating_add(numbers))
     }
 
-    /// What runs a float model; it is made once.
+    /// The engine of a float model; it is made once.
     fn engine(&self) -> PyResult<Option<Arc<Engine>>> {
         let Some(network) = self.model.float() else { return Ok(None) };
         if let Some(engine) = self.engine.get() {
@@ -321,7 +326,8 @@ impl Native {
     }
 }
 
-/// Sizes up constructions, all of them or as many as it takes to know the first; what `formwright plan --json` prints.
+/// Sizes up constructions, all of them or as many as it takes to know the first; the output of
+/// `formwright plan --json`.
 #[pyfunction]
 fn plan_of(py: Python<'_>, name: String, table: Option<Tabled>, options: String, all: bool) -> PyResult<String> {
     let rows = if all { Rows::All } else { Rows::Needed };
@@ -331,7 +337,8 @@ fn plan_of(py: Python<'_>, name: String, table: Option<Tabled>, options: String,
     })
 }
 
-/// Whether a mixer computes a contextual mapping: what `formwright contextual --json` prints, and the verdict in a sentence.
+/// Whether a mixer computes a contextual mapping: the output of `formwright contextual --json`, and the verdict in a
+/// sentence.
 #[pyfunction]
 fn contextual_of(py: Python<'_>, options: String) -> PyResult<(String, String)> {
     detached(py, move || {
@@ -342,7 +349,7 @@ fn contextual_of(py: Python<'_>, options: String) -> PyResult<(String, String)> 
     })
 }
 
-/// What the checker says of a folder.
+/// The checker's verdict on a folder.
 #[pyfunction]
 fn check_folder(py: Python<'_>, dir: PathBuf) -> PyResult<Said> {
     detached(py, move || {
@@ -357,7 +364,7 @@ fn check_place(py: Python<'_>, dir: PathBuf) -> PyResult<()> {
     artifact::check_place(&dir).map_err(|error| raised(py, &error))
 }
 
-/// Why a model without a certificate cannot be checked.
+/// The reason why a model without a certificate cannot be checked.
 #[pyfunction]
 fn no_certificate(py: Python<'_>) -> PyErr {
     raised(py, &Contents::no_certificate(Path::new("this network")))

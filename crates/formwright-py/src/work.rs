@@ -1,4 +1,4 @@
-//! Long work beside the interpreter, short work at once, and how its errors are raised.
+//! Long work beside the interpreter, short work at once, and the exceptions for its errors.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -11,14 +11,14 @@ use pyo3::prelude::*;
 
 use crate::exception;
 
-/// How often signals are looked for.
+/// The interval between checks for signals.
 const BREATH: Duration = Duration::from_millis(50);
 
-/// Up to how many operations work is done at once: some milliseconds at most, in which nobody misses the lock or waits for an interrupt. A
-/// thread of its own costs about as much as 10^5 operations.
+/// The most operations of work that is done at once: some milliseconds at most, in which nobody misses the lock or
+/// waits for an interrupt. A thread of its own costs about as much as 10^5 operations.
 const SHORT: usize = 1 << 22;
 
-/// Work of about so many operations: at once if that is short, else as [`detached`] does it.
+/// Does work of about so many operations: at once if that is short, else as [`detached`] does it.
 pub fn done<T: Send + 'static>(
     py: Python<'_>,
     operations: usize,
@@ -34,12 +34,14 @@ fn panicked() -> PyErr {
     PyRuntimeError::new_err("formwright panicked: this is a mistake in formwright, please report it")
 }
 
-/// Does the work on a thread of its own, without the interpreter's lock. An interrupt is raised at once: the work runs on and is forgotten.
+/// Does the work on a thread of its own, without the interpreter's lock. An interrupt is raised at once: the work
+/// continues, and its result is dropped.
 pub fn detached<T: Send + 'static>(py: Python<'_>, work: impl FnOnce() -> Result<T> + Send + 'static) -> PyResult<T> {
     let (done, result) = channel();
-    // Who was interrupted does not listen any more.
+    // After an interrupt nobody receives the result.
     thread::spawn(move || drop(done.send(work())));
-    // The lock is given back before each wait and taken again after it; a receiver cannot be shared, so it goes in and out.
+    // The lock is released before each wait and taken again after it; a receiver cannot be shared, so it is moved in
+    // and out.
     let mut waiting = result;
     loop {
         let (found, receiver) = py.detach(move || (waiting.recv_timeout(BREATH), waiting));

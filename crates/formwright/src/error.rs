@@ -1,8 +1,8 @@
-//! The one error type: what is wrong, where, a witness, the hypothesis, one thing to do.
+//! The one error type: the error, its place, a witness, the hypothesis, one suggestion.
 
 use std::fmt;
 
-/// Which of the three ways of not succeeding this is; the command line turns it into an exit code.
+/// The three kinds of failure; the command line turns each into an exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorKind {
     /// A claim was checked and does not hold, or a tolerance is not met.
@@ -25,17 +25,17 @@ pub struct Error {
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
-    /// The request is malformed.
+    /// An error of a malformed request.
     pub fn input(headline: impl Into<String>) -> Self {
         Self { kind: ErrorKind::Input, headline: headline.into(), notes: Vec::new() }
     }
 
-    /// The request lies outside the hypotheses.
+    /// An error of a request that lies outside the hypotheses.
     pub fn declined(headline: impl Into<String>) -> Self {
         Self { kind: ErrorKind::Declined, headline: headline.into(), notes: Vec::new() }
     }
 
-    /// A claim does not hold.
+    /// An error of a claim that does not hold.
     pub fn rejected(headline: impl Into<String>) -> Self {
         Self { kind: ErrorKind::Rejected, headline: headline.into(), notes: Vec::new() }
     }
@@ -52,18 +52,18 @@ impl Error {
         self
     }
 
-    /// Leaves out the lines with a label.
+    /// Removes the lines with a label.
     pub fn without(mut self, label: &str) -> Self {
         self.notes.retain(|(known, _)| *known != label);
         self
     }
 
-    /// Which kind of failure this is.
+    /// The kind of failure.
     pub fn kind(&self) -> ErrorKind {
         self.kind
     }
 
-    /// What is wrong, in one line.
+    /// The error, in one line.
     pub fn headline(&self) -> &str {
         &self.headline
     }
@@ -89,9 +89,10 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// `did you mean …` for a name that is not in the list: the nearest by edit distance, if it is near at all or begins alike.
+/// `did you mean …` for a name that is not in the list: the nearest by edit distance, if it is near enough or begins
+/// alike.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    // One letter of three may be wrong: with more, every short name would be near to every other.
+    // One letter in three may be wrong: with more, every short name would be near to every other.
     let length = name.chars().count();
     let close = length.div_ceil(3);
     let begins_alike = |other: &str| {

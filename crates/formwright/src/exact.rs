@@ -1,10 +1,10 @@
 //! Exact numbers: [`Int`] and [`Rat`], of any size.
 //!
-//! Thin newtypes over `dashu`, so that the library behind them is named in this file only. Rational results are always in
-//! lowest terms; [`Rat`] takes a shortcut when both operands are integers, which in a lattice network is nearly always.
+//! Thin newtypes over `dashu`, so that only this file names that library. Rational results are always in lowest terms;
+//! [`Rat`] takes a shortcut when both operands are integers, which in a lattice network is nearly always.
 //!
-//! Text forms: an integer `-12`, a fraction `3/8`, a decimal `0.125` or `1.5e-3`; a decimal is exactly what it says, so `0.1`
-//! is one tenth. Serialised numbers are strings in lowest terms.
+//! Text forms: an integer `-12`, a fraction `3/8`, a decimal `0.125` or `1.5e-3`; a decimal is exactly what it says, so
+//! `0.1` is one tenth. Serialised numbers are strings in lowest terms.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -23,7 +23,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 /// A sequence, `[token][coordinate]`.
 pub type Sequence = Vec<Vec<Rat>>;
 
-/// The longest text of a number and the largest decimal exponent that are read: larger ones would cost memory, not meaning.
+/// The longest text of a number and the largest decimal exponent that are read: larger ones would only cost memory.
 pub const MAX_DIGITS: usize = 400_000;
 
 /// An integer of any size.
@@ -45,7 +45,7 @@ impl Int {
         Self(self.0.pow(exponent))
     }
 
-    /// The number of binary digits of the absolute value; 0 has none.
+    /// The number of binary digits of the absolute value; 0 for 0.
     pub fn bits(&self) -> usize {
         self.0.clone().abs().bit_len()
     }
@@ -79,8 +79,8 @@ impl Int {
 
     /// Integers around `exp(x) · 2^places` for `x = self · 2^-places ≤ 1`, at most three apart.
     ///
-    /// The library rounds down to four binary digits more than are kept; one unit of `2^-places` below and half a unit above are left
-    /// for errors that it might make. Below `x = -places`, where `exp(x) < 2^-places`, nothing is computed.
+    /// The library rounds down to four binary digits more than are kept; one unit of `2^-places` below and half a unit
+    /// above allow for errors that it might make. Below `x = -places`, where `exp(x) < 2^-places`, nothing is computed.
     ///
     /// # Panics
     /// If `x > 1`.
@@ -102,7 +102,8 @@ impl Int {
         (Self((&below - IBig::ONE).max(IBig::ZERO)), Self(below + IBig::from(2)))
     }
 
-    /// Integers around `exp(x) · 2^places` for any `x = self · 2^-places`: those of `exp(x / 2^s)`, `x / 2^s ≤ 1`, squared `s` times.
+    /// Integers around `exp(x) · 2^places` for any `x = self · 2^-places`: those of `exp(x / 2^s)`, `x / 2^s ≤ 1`,
+    /// squared `s` times.
     pub fn exp_between(&self, places: usize) -> (Self, Self) {
         let halvings = self.bits().saturating_sub(places);
         if self.0 <= IBig::ONE << places {
@@ -119,7 +120,7 @@ impl Int {
         (below >> (kept - places), -(-above >> (kept - places)))
     }
 
-    /// `self, self + 1, …`, as long as they are below `end`.
+    /// `self, self + 1, …`, while they are below `end`.
     pub fn up_to(&self, end: &Self) -> impl Iterator<Item = Self> + use<> {
         let end = end.clone();
         std::iter::successors(Some(self.clone()), |k| Some(k + Self::ONE)).take_while(move |k| *k < end)
@@ -216,7 +217,7 @@ impl Rat {
         self.0.to_f64().value()
     }
 
-    /// The nearest double, and how the number stands to it.
+    /// The nearest double, and the order of the number relative to it.
     pub fn nearest_f64(&self) -> (f64, Ordering) {
         match self.0.to_f64() {
             Approximation::Exact(near) => (near, Ordering::Equal),
@@ -225,7 +226,7 @@ impl Rat {
         }
     }
 
-    /// The number that a double is, unless it is infinite or not a number.
+    /// The exact value of a double, unless it is infinite or not a number.
     pub fn from_f64(x: f64) -> Option<Self> {
         RBig::try_from(x).ok().map(Self)
     }
@@ -269,7 +270,7 @@ impl From<&Int> for Rat {
     }
 }
 
-/// Writes the operator for owned and borrowed operands from its borrowed form.
+/// Derives the operator for owned and borrowed operands from its borrowed form.
 macro_rules! operators {
     ($number:ident: $($trait:ident $method:ident |$left:ident, $right:ident| $body:expr;)*) => {$(
         impl<'a> $trait<&'a $number> for &'a $number {
@@ -435,7 +436,7 @@ impl fmt::Debug for Rat {
     }
 }
 
-/// Why a text is not a number.
+/// The reason why a text is not a number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NumberError {
     /// `NaN` or an infinity: exact numbers are finite.

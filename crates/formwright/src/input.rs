@@ -1,7 +1,7 @@
-//! Numbers and sequences in JSON: exact, and with the place of what is wrong.
+//! Numbers and sequences in JSON: exact, and with the place of any error.
 //!
-//! A number is a JSON number, taken exactly as written (`0.1` is one tenth), or a string with an exact number (`"3/8"`). A batch is
-//! `[batch][tokens][dims]`; it is read whole, or sequence by sequence, then also from `.npy`.
+//! A number is a JSON number, taken exactly as written (`0.1` is one tenth), or a string with an exact number
+//! (`"3/8"`). A batch is `[batch][tokens][dims]`; it is read whole, or sequence by sequence, then also from `.npy`.
 
 pub mod npy;
 mod stream;
@@ -14,8 +14,8 @@ use crate::error::{Error, Result};
 use crate::exact::Rat;
 use crate::network::Sequence;
 
-/// Parses JSON. The bare words `NaN`, `Infinity` and `-Infinity`, which some writers emit, are read as strings, so that the reader
-/// of a number can say where they stand.
+/// Parses JSON. The bare words `NaN`, `Infinity` and `-Infinity`, which some writers emit, are read as strings, so that
+/// the reader of a number can report their place.
 pub fn parse_json(text: &str, name: &str) -> Result<Value> {
     if text.trim().is_empty() {
         return Err(nothing(name));
@@ -31,7 +31,7 @@ fn parse(text: &str) -> serde_json::Result<Value> {
     serde_json::from_str(&quote_bare_words(text))
 }
 
-/// What is wrong with a text that is no JSON, or what else was found there, at this line and column of the whole.
+/// The error of a text that is not JSON, at this line and column of the whole; `found` replaces the parser's words.
 fn not_json(name: &str, error: &serde_json::Error, found: Option<&str>, (line, column): (usize, usize)) -> Error {
     let text = error.to_string();
     let place = format!(" at line {} column {}", error.line(), error.column());
@@ -64,7 +64,7 @@ fn quote_bare_words(text: &str) -> String {
     quoted
 }
 
-/// An exact number; `place` says where it stands.
+/// An exact number; `place` describes its place.
 pub fn number(value: &Value, place: impl Fn() -> String) -> Result<Rat> {
     let text = match value {
         Value::Number(number) => number.to_string(),
@@ -105,7 +105,7 @@ pub fn batch(value: &Value, tokens: (usize, usize), dims: usize) -> Result<Vec<S
         return Err(Error::input("the input is an empty batch").note("expected", shape(tokens, dims)));
     }
     let one = |(b, x): (usize, &Value)| {
-        // A length that is not allowed is reported against the nearest that is.
+        // A length that is not allowed is compared with the nearest that is.
         let found = x.as_array().map_or(tokens.0, Vec::len);
         sequence(x, found.clamp(tokens.0, tokens.1), dims, || format!("sequence {b}"))
     };
@@ -122,7 +122,7 @@ fn array(value: &Value, place: impl Fn() -> String) -> Result<&Vec<Value>> {
     value.as_array().ok_or_else(|| Error::input(format!("{} is {}, expected an array", place(), kind_of(value))))
 }
 
-/// What kind of JSON value this is, in words.
+/// The kind of a JSON value, in words.
 pub fn kind_of(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",

@@ -60,6 +60,7 @@ pub mod lattice;
 pub mod lower;
 pub mod meaning;
 pub mod model;
+pub mod markdown;
 pub mod network;
 pub mod pattern;
 pub mod plan;

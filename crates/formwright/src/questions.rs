@@ -1,19 +1,19 @@
-//! Questions that readers of Yun et al. 2020 ask, answered with numbers that are computed here and now.
+//! Questions that readers of Yun et al. 2020 ask, answered with numbers that are computed on the spot.
 //!
-//! They stand in a review of the paper, in this order; the second and the third, about layer normalisation and about training, are not
-//! of the kind that a construction answers: the lab's experiments do (`results/README.md`).
+//! A review of the paper asks them, in this order. The second and the third, about layer normalisation and about
+//! training, are not of the kind that a construction answers: the lab's experiments do (`results/README.md`).
 //!
-//! | | question | answer |
-//! |---|---|---|
-//! | 1 | why do shared parameters make universal approximation hard? | [`sharing`]: whatever the weights are, permuted tokens give permuted outputs |
-//! | 4 | why may layers of one kind be stacked, and what do skip connections do? | [`skips`]: without them the same layers forget the input |
-//! | 5 | do larger blocks save blocks? | [`width`]: feed-forward blocks yes, at the price of digits; attention no, with a counterexample |
+//! - *1.* Why do shared parameters make universal approximation hard? [`sharing`]: whatever the weights are, permuted
+//!   tokens give permuted outputs.
+//! - *4.* Why may layers of one kind be stacked, and what do skip connections do? [`skips`]: without them the same
+//!   layers forget the input.
+//! - *5.* Do larger blocks save blocks? [`width`]: feed-forward blocks yes, at the price of digits; attention no, with
+//!   a counterexample.
 //!
 //! And one about Alberti et al. 2023:
 //!
-//! | | question | answer |
-//! |---|---|---|
-//! | 6 | is one number for each token enough, in the supremum norm? | [`one_number`]: not for a continuous code of three tokens |
+//! - *6.* Is one number for each token enough, in the supremum norm? [`one_number`]: not for a continuous code of three
+//!   tokens.
 
 use std::sync::Arc;
 
@@ -42,7 +42,7 @@ pub struct Example {
     pub dims: usize,
     /// `N`.
     pub resolution: u64,
-    /// With positions: Theorem 3.
+    /// Whether it has positions, as in Theorem 3.
     pub positional: bool,
 }
 
@@ -59,15 +59,15 @@ impl Example {
     }
 }
 
-/// The example of the first two answers, the one of the demonstration.
+/// The example of the first two answers, which is the one of the demonstration.
 const CENTRING: Example = Example { expression: "x - mean(x)", tokens: 3, dims: 1, resolution: 4, positional: false };
 
-/// Centres of three cells, no two alike.
+/// Centres of three different cells.
 fn centres() -> Sequence {
     [1, 7, 3].map(|eighths| vec![Rat::new(eighths, 8)]).to_vec()
 }
 
-/// What shared parameters cost, and what they save.
+/// The cost of shared parameters, and the savings.
 #[derive(Clone, Debug, Serialize)]
 pub struct Sharing {
     /// The network.
@@ -76,23 +76,24 @@ pub struct Sharing {
     pub attention: Int,
     /// Entries of all feed-forward layers.
     pub feed_forward: Int,
-    /// The same with weights of its own for every pair of tokens.
+    /// Entries of all attention layers if every pair of tokens had its own weights.
     pub attention_unshared: Int,
-    /// The same with weights of its own for every token.
+    /// Entries of all feed-forward layers if every token had its own weights.
     pub feed_forward_unshared: Int,
     /// A sequence.
     pub input: Sequence,
-    /// What the network makes of it.
+    /// The output for it.
     pub output: Sequence,
     /// The place from which each token of the permuted sequence comes.
     pub permutation: Vec<usize>,
-    /// What the network makes of the permuted sequence.
+    /// The output for the permuted sequence.
     pub output_of_permuted: Sequence,
     /// Whether that is the permuted output.
     pub equivariant: bool,
-    /// Contexts that shared weights have to tell apart by what the tokens hold: values to store.
+    /// The number of contexts that shared weights have to tell apart by the contents of tokens, which is the number of
+    /// values to store.
     pub values: Int,
-    /// The same with positions, where every sequence is a context of its own.
+    /// The same number with positions, where every sequence is a context of its own.
     pub values_with_positions: Int,
     /// The numbers that positions add.
     pub positions: usize,
@@ -148,28 +149,28 @@ pub fn sharing() -> Result<Sharing> {
 pub struct Compared {
     /// The stage, or `output`.
     pub after: &'static str,
-    /// As it is.
+    /// The state of the network as it is.
     pub with: Sequence,
-    /// When a layer puts out only what it would have added.
+    /// The state when a layer outputs only the term that it would have added.
     pub without: Sequence,
 }
 
-/// What skip connections do.
+/// The effect of skip connections.
 #[derive(Clone, Debug, Serialize)]
 pub struct Skips {
     /// The network.
     pub example: Example,
-    /// What goes in.
+    /// The input.
     pub input: Sequence,
-    /// What becomes of it.
+    /// The states after each stage.
     pub states: Vec<Compared>,
     /// Sequences of cell centres with distinct columns.
     pub sequences: usize,
-    /// Of these, how many come out right with skip connections,
+    /// The number of these whose output is right with skip connections.
     pub right_with: usize,
-    /// and without.
+    /// The number of these whose output is right without.
     pub right_without: usize,
-    /// How many different outputs there are without.
+    /// The number of different outputs without.
     pub outputs_without: usize,
 }
 
@@ -215,39 +216,39 @@ pub struct Row {
     pub hidden: usize,
     /// All entries.
     pub parameters: Int,
-    /// What rounding can cost an output entry, proved.
+    /// A proved bound on the effect of rounding on an output entry.
     pub rounding: f64,
 }
 
 /// Two sets of tokens whose contexts a wide attention window does not tell apart.
 #[derive(Clone, Debug, Serialize)]
 pub struct Collision {
-    /// The ids of one sequence,
+    /// The ids of one sequence.
     pub first: Vec<Int>,
-    /// and of another.
+    /// The ids of another sequence.
     pub second: Vec<Int>,
-    /// Where they end if each layer has one window, as in the paper,
+    /// The final ids of the first if each layer has one window, as in the paper.
     pub first_apart: Vec<Int>,
-    /// all different.
+    /// The final ids of the second; all six are different.
     pub second_apart: Vec<Int>,
-    /// Where they end if each layer has a window for two ids,
+    /// The final ids of the first if each layer has a window for two ids.
     pub first_packed: Vec<Int>,
-    /// not all different.
+    /// The final ids of the second; not all six are different.
     pub second_packed: Vec<Int>,
-    /// What both have then.
+    /// The ids that both share then.
     pub shared: Vec<Int>,
 }
 
-/// What wider blocks save, and cost.
+/// The savings of wider blocks, and their cost.
 #[derive(Clone, Debug, Serialize)]
 pub struct Width {
     /// The network.
     pub example: Example,
     /// Its format.
     pub precision: &'static str,
-    /// Width by width.
+    /// One row per width.
     pub rows: Vec<Row>,
-    /// Why attention layers stay as many as they are.
+    /// The reason why the number of attention layers stays the same.
     pub collision: Collision,
 }
 
@@ -313,19 +314,19 @@ pub struct OneNumber {
     pub phi: Vec<(Rat, Rat)>,
     /// A `t` with `2φ(t) = φ(0) + φ(1)`.
     pub t: Rat,
-    /// Two sequences with the same first token,
+    /// Two sequences with the same first token.
     pub sequences: [Sequence; 2],
-    /// the sums of `φ` over them, which are equal,
+    /// The sums of `φ` over them, which are equal.
     pub sums: [Rat; 2],
-    /// and what `f(X)_i = |x_j - x_k|`, of the other two, is at their first tokens.
+    /// The values of `f(X)_i = |x_j - x_k|`, of the other two, at their first tokens.
     pub targets: [Rat; 2],
-    /// So the error of every `ψ(x_1, Σ)` is at least this at one of them.
+    /// The least error of every `ψ(x_1, Σ)` at one of them.
     pub error: Rat,
 }
 
 /// Question 6: for any continuous piecewise linear `φ` on `[0, 1]`, given by its knots.
 ///
-/// The mean of `φ(0)` and `φ(1)` is a value of `φ` somewhere: on the first segment whose ends it is between.
+/// The mean of `φ(0)` and `φ(1)` is a value of `φ` somewhere: on the first segment whose ends enclose it.
 pub fn one_number(phi: &[(Rat, Rat)]) -> Result<OneNumber> {
     let increasing = phi.windows(2).all(|pair| pair[0].0 < pair[1].0);
     let (Some((first, low)), Some((last, high)), true) = (phi.first(), phi.last(), increasing && phi.len() >= 2) else {
@@ -370,7 +371,8 @@ fn evaluate(knots: &[(Rat, Rat)], x: &Rat) -> Rat {
     a + (b - a) * ((x - left) / (right - left))
 }
 
-/// The `φ` of `sumformer-discrete` as ReLUs compute it: a histogram of three tokens on four cells, with ramps of an eighth of a cell.
+/// The `φ` of `sumformer-discrete` as ReLUs compute it: a histogram of three tokens on four cells, with ramps of an
+/// eighth of a cell.
 pub fn stepped_code() -> Result<Vec<(Rat, Rat)>> {
     let (cells, ramp) = (4_u64, Rat::new(1, 8));
     let codes = Code::Histogram.codes(3, &Int::from(cells))?;

@@ -1,6 +1,6 @@
-//! Seeded numbers: the same on every machine.
+//! Seeded random numbers: the same on every machine.
 
-/// The next word, all 64 bits of it (splitmix64).
+/// The next word of 64 bits (splitmix64).
 pub fn word(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let word = (*state ^ (*state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

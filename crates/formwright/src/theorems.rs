@@ -1,4 +1,5 @@
-//! The registry of statements: what is built, where, what checks it, and where we depart from print.
+//! The registry of statements: the statements that are built, where, the tests that check them, and departures from
+//! print.
 //!
 //! `formwright theorems` prints it, THEOREMS.md is generated from it, and tests assert that every test it names exists.
 
@@ -6,26 +7,28 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 
-/// How a departure stands to the printed text.
+use crate::markdown::wrapped;
+
+/// The kind of a departure from the printed text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DepartureKind {
     /// A step does not follow as printed; the theorem stands.
     Gap,
-    /// Notation, seen in a plain-text copy of a preprint or in a lecture, and perhaps mended in print.
+    /// Notation, seen in a plain-text copy of a preprint or in a lecture, and perhaps corrected in print.
     Slip,
     /// No error, but worth knowing.
     Remark,
-    /// We do something else on purpose.
+    /// A deliberate difference.
     Choice,
 }
 
 /// A departure from print.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Departure {
-    /// How it stands to the text.
+    /// Its kind.
     pub kind: DepartureKind,
-    /// What it is.
+    /// Its description.
     pub text: &'static str,
     /// A command that shows it.
     pub show: Option<&'static str>,
@@ -36,15 +39,15 @@ pub struct Departure {
 pub struct Statement {
     /// A short name.
     pub id: &'static str,
-    /// Where it is printed.
+    /// Its place in print.
     pub source: &'static str,
-    /// What it says, in our words.
+    /// The statement, in our words.
     pub statement: &'static str,
     /// The file that builds it.
     pub module: &'static str,
     /// Tests that check it, `file::test`.
     pub checked: &'static [&'static str],
-    /// Where we depart from print.
+    /// Departures from print.
     pub departures: &'static [Departure],
 }
 
@@ -726,15 +729,17 @@ pub fn find(id: &str) -> Option<&'static Statement> {
     STATEMENTS.iter().find(|statement| statement.id == id)
 }
 
-/// THEOREMS.md.
+/// The page THEOREMS.md.
 pub fn markdown() -> String {
     let mut page = String::from(
         "# Statements\n\n\
-         What is built, where, what checks it, and where we depart from print. Generated from `crates/formwright/src/theorems.rs`;\n\
-         a test keeps the two in step (`UPDATE_THEOREMS=1 cargo test -p formwright --test registry` writes this page anew), and another one\n\
-         asserts that every test named here exists.\n\n\
-         A *gap* is a step that does not follow as printed, a *slip* is notation seen in a plain-text copy of a preprint or in a\n\
-         lecture and perhaps mended in print, a *remark* is no error, a *choice* is ours. The theorems stand.\n",
+         The statements that are built, with the file that builds each, the tests that check it and our departures from \
+         print. The page is generated from `crates/formwright/src/theorems.rs`. A test keeps the two in step \
+         (`UPDATE_THEOREMS=1 cargo test -p formwright --lib registry` writes the page anew), and another one asserts \
+         that every test named here exists.\n\n\
+         A *gap* is a step that does not follow as printed, a *slip* is notation seen in a plain-text copy of a preprint \
+         or in a lecture and perhaps corrected in print, a *remark* is not an error, a *choice* is ours. The theorems \
+         stand.\n",
     );
     for statement in STATEMENTS {
         let Statement { id, source, statement, module, checked, departures } = statement;
@@ -746,11 +751,12 @@ pub fn markdown() -> String {
         for Departure { kind, text, show } in *departures {
             let _ = writeln!(page, "- *{}*: {text}", kind.word());
             if let Some(command) = show {
-                let _ = writeln!(page, "  Shown by `{command}`");
+                let lines = command.replace(" && ", " &&\n  ");
+                let _ = writeln!(page, "  Shown by\n\n  ```sh\n  {lines}\n  ```");
             }
         }
     }
-    page
+    wrapped(&page)
 }
 
 impl DepartureKind {

@@ -13,7 +13,7 @@ fn theorems_md_is_the_registry() {
     let page = std::fs::read_to_string(path).expect("THEOREMS.md");
     assert!(
         page == markdown(),
-        "THEOREMS.md is out of date: UPDATE_THEOREMS=1 cargo test -p formwright --test registry"
+        "THEOREMS.md is out of date: UPDATE_THEOREMS=1 cargo test -p formwright --lib registry"
     );
 }
 

@@ -4,11 +4,11 @@ use std::fmt::Write as _;
 
 use formwright::bound::norm::upward;
 use formwright::error::Result;
+use formwright::markdown::wrapped;
 use serde_json::{Value, json};
 
 use super::{Certified, Comparison, Count, LeftOut, NORMS, Network, Number, Origin, SAMPLES, Try};
 use crate::folder::{Folder, replace};
-use crate::markdown::wrapped;
 use crate::plot::{self, Line, Panel, Scale};
 use crate::summary::Spread;
 

@@ -3,11 +3,11 @@
 use std::fmt::Write as _;
 
 use formwright::error::Result;
+use formwright::markdown::wrapped;
 use serde_json::{Value, json};
 
 use crate::encoder::{Layout, Mix, Part};
 use crate::folder::{About, Folder, replace};
-use crate::markdown::wrapped;
 use crate::plot::{Line, Panel, Scale, draw};
 use crate::study::Study;
 use crate::summary::{Spread, ends};

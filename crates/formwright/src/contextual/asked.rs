@@ -11,7 +11,7 @@ use crate::lattice::{Grid, Point};
 use crate::network::{Realisation, Sequence, Values};
 use crate::show::{short, shown};
 
-/// The shape where none is asked for.
+/// The default shape: tokens, coordinates and cells per side.
 const SHAPE: (usize, usize, u64) = (3, 1, 4);
 
 /// The most seeds of one question.
@@ -40,13 +40,13 @@ pub struct Asked {
     pub tokens: Option<usize>,
     /// The coordinates of a token.
     pub dims: Option<usize>,
-    /// Cells a side.
+    /// Cells per side.
     pub resolution: Option<u64>,
-    /// With a positional encoding.
+    /// Whether a positional encoding is added.
     pub positional: bool,
-    /// How many seeds, from the mixer's own on.
+    /// The number of seeds, from the mixer's own on.
     pub seeds: Option<usize>,
-    /// The sequences themselves, `[sequences][tokens][coordinates]`, in the place of `set`.
+    /// The sequences themselves, `[sequences][tokens][coordinates]`, instead of `set`.
     pub sequences: Option<Value>,
 }
 
@@ -57,19 +57,19 @@ pub struct Pair {
     pub sequences: [Sequence; 2],
     /// The places of the tokens in them.
     pub tokens: [usize; 2],
-    /// `q` there.
+    /// The numbers `q` of these tokens.
     pub values: [Rat; 2],
-    /// The seed, if something was drawn.
+    /// The seed, if anything was drawn.
     pub seed: Option<u64>,
 }
 
 impl Pair {
-    /// How far the numbers are apart.
+    /// The distance of the numbers.
     pub fn distance(&self) -> Rat {
         (&self.values[0] - &self.values[1]).abs()
     }
 
-    /// How the tokens stand to each other.
+    /// The relation of the tokens, in words.
     fn in_words(&self) -> &'static str {
         let [mut a, mut b] = self.sequences.clone();
         if a == b {
@@ -95,12 +95,12 @@ impl Pair {
 pub struct Draws {
     /// The first seed.
     pub first: u64,
-    /// The margin of each, seed after seed, by the definition that was asked for.
+    /// The margin of each seed, in order, by the definition of the question.
     pub margins: Vec<Rat>,
 }
 
 impl Draws {
-    /// How many draws have a smaller margin.
+    /// The number of draws with a smaller margin.
     pub fn below(&self, margin: &Rat) -> usize {
         self.margins.iter().filter(|other| *other < margin).count()
     }
@@ -113,27 +113,28 @@ impl Draws {
     }
 }
 
-/// What is so.
+/// The answer to a question.
 #[derive(Clone, Debug)]
 pub struct Answer {
     /// The mixer.
     pub mixer: Mixer,
-    /// With positions.
+    /// Whether positions are added.
     pub positional: bool,
     /// The set.
     pub set: Set,
-    /// The definition that was asked for.
+    /// The definition of the question.
     pub definition: Definition,
-    /// By every definition the closest two tokens that must differ, of all draws if there are several; `None` where no two must.
+    /// For every definition the closest two tokens that must differ, over all draws if there are several; `None` where
+    /// no two must.
     pub found: [(Definition, Option<Pair>); 3],
-    /// The draws, if several were asked for.
+    /// The draws, if the question has several.
     pub draws: Option<Draws>,
-    /// How likely a projection fails.
+    /// The probability that a projection fails.
     pub failure: Option<Failure>,
 }
 
 impl Asked {
-    /// The answer. Sets and patterns may be read from files.
+    /// Answers the question. Sets and patterns may be read from files.
     pub fn answer(&self) -> Result<Answer> {
         let mixer: Mixer = self.mixer.parse()?;
         let definition = self.definition.as_deref().map_or(Ok(Definition::Paper), str::parse)?;
@@ -164,7 +165,7 @@ impl Asked {
         Ok(Answer { mixer, positional: self.positional, set, definition, found, draws, failure })
     }
 
-    /// Refuses what the mixer does not have.
+    /// Refuses options that the mixer does not have.
     fn check(&self, mixer: &Mixer) -> Result<()> {
         match mixer {
             Mixer::Sumformer { .. } if self.positional => {
@@ -182,7 +183,7 @@ impl Asked {
         }
     }
 
-    /// How many draws.
+    /// The number of draws.
     fn seeds(&self, mixer: &Mixer, sequences: usize) -> Result<u64> {
         let seeds = self.seeds.unwrap_or(1);
         if seeds != 1 && mixer.seed().is_none() {
@@ -234,7 +235,7 @@ impl Asked {
         }
     }
 
-    /// Refuses what contradicts a list of sequences.
+    /// Refuses options that contradict a list of sequences.
     fn fits(&self, mixer: &Mixer, set: &Set) -> Result<()> {
         let (tokens, dims) = (set.grid.tokens(), set.grid.dims());
         for (option, asked, found) in [("--tokens", self.tokens, tokens), ("--dims", self.dims, dims)] {
@@ -254,7 +255,7 @@ impl Asked {
     }
 }
 
-/// Declines a mixer that would draw more weights than are drawn.
+/// Declines a mixer that would draw too many weights.
 fn check_weights(mixer: &Mixer, tokens: usize) -> Result<()> {
     let Mixer::Sums { by: Realisation::Linformer { size, values: Values::Gaussian, .. }, .. } = mixer else {
         return Ok(());
@@ -284,7 +285,7 @@ fn told(set: &Set, values: &[Vec<Rat>], pair: &Closest, seed: Option<u64>) -> Pa
 }
 
 impl Answer {
-    /// The closest two tokens that must differ, by the definition that was asked for.
+    /// The closest two tokens that must differ, by the definition of the question.
     pub fn closest(&self) -> Option<&Pair> {
         self.by(self.definition)
     }
@@ -293,12 +294,13 @@ impl Answer {
         self.found.iter().find(|(other, _)| *other == definition).and_then(|(_, pair)| pair.as_ref())
     }
 
-    /// Whether it is contextual by a definition.
+    /// Whether the mapping is contextual by a definition.
     pub fn holds(&self, definition: Definition) -> bool {
         self.by(definition).is_none_or(|pair| !pair.distance().is_zero())
     }
 
-    /// Two tokens that share a number and must not, if there are any: those of the weakest definition that fails, which say the most.
+    /// Two tokens that share a number and must not, if there are any. They are those of the weakest definition that
+    /// fails, which are the strongest evidence.
     pub fn counterexample(&self) -> Option<&Pair> {
         let failing = Definition::ALL.into_iter().rev().find(|definition| !self.holds(*definition))?;
         if self.holds(self.definition) { None } else { self.by(failing) }
@@ -326,7 +328,7 @@ impl Answer {
         format!("exact-on-grid: {mixer} is {verdict}")
     }
 
-    /// What there is to know besides, a sentence each.
+    /// Further remarks, a sentence each.
     pub fn remarks(&self) -> Vec<String> {
         let mut remarks = Vec::new();
         if let (false, Some(weaker)) = (self.holds(self.definition), self.strongest()) {
@@ -365,7 +367,7 @@ impl Answer {
         remarks
     }
 
-    /// What `formwright contextual --json` prints.
+    /// The output of `formwright contextual --json`.
     pub fn to_json(&self) -> Value {
         let row = |(definition, pair): &(Definition, Option<Pair>)| json!({"definition": definition.name(), "contextual": self.holds(*definition), "margin": pair.as_ref().map(Pair::distance)});
         let grid = &self.set.grid;

@@ -1,26 +1,31 @@
-//! Mixers that are linear over the tokens (Yun et al. 2020, section 6), with weights from a seed. `v = uᵀL`, the ids of the columns, with positions `E_ij = j-1` as in
-//! Theorem 3:
+//! Mixers that are linear over the tokens (Yun et al. 2020, section 6), with weights from a seed. `v = uᵀL`, the ids of
+//! the columns, with positions `E_ij = j-1` as in Theorem 3:
 //!
 //! ```text
-//! BProj     X + X W_P               q = v (I + W_P)                                W_P ∈ R^{n×n}
-//! SepConv   X + X * W_C             q_j = v_j + Σ_m c_m v_{j-m}                     K taps, -(K-1)/2 ≤ m ≤ K/2; v is 0 outside of the sequence
+//! BProj     X + X W_P    q = v (I + W_P)               W_P ∈ R^{n×n}
+//! SepConv   X + X * W_C  q_j = v_j + Σ_m c_m v_{j-m}   K taps, -(K-1)/2 ≤ m ≤ K/2; v is 0 outside of the sequence
 //! ```
 //!
-//! (`W_O W_V = I`, one filter for all rows.) Both read a token by `u`, as everything does here.
+//! (`W_O W_V = I`, one filter for all rows.) Both read a token by `u`, as every mixer here does.
 //!
-//! *BProj.* For almost every `W_P` it is contextual in the strict sense of Definition 5.1, unless some `v` is 0: then so is `q`. Entries are sums of three numbers
-//! that are uniform on `2^64` points of `[-1, 1]`: mean 0, variance 1, density at most 3/8, less than the `1/√(2π)` of a normal variable. The difference of two
-//! entries of `q` is `aᵀw + const` in independent entries `w` of `W_P`, where `a` holds a `v`, or the difference of two: whole numbers, not all 0. So some `|a_k| ≥ 1`, and
+//! *BProj.* For almost every `W_P` it is contextual in the strict sense of Definition 5.1, unless some `v` is 0: then
+//! so is `q`. Entries are sums of three numbers that are uniform on `2^64` points of `[-1, 1]`: mean 0, variance 1,
+//! density at most 3/8, less than the `1/√(2π)` of a normal variable. The difference of two entries of `q` is
+//! `aᵀw + const` in independent entries `w` of `W_P`, where `a` holds a `v`, or the difference of two: whole numbers,
+//! not all 0. So some `|a_k| ≥ 1`, and
 //!
 //! ```text
-//! P(|difference| < t) ≤ 3t/4 + 2^-64          P(margin < t) ≤ κ  for  t = (4/3)(κ / pairs - 2^-64),    pairs = n|𝓛|(n|𝓛| - 1)/2
+//! P(|difference| < t) ≤ 3t/4 + 2^-64
+//! P(margin < t) ≤ κ  for  t = (4/3)(κ / pairs - 2^-64),    pairs = n|𝓛|(n|𝓛| - 1)/2
 //! ```
 //!
-//! (three uniform variables on `K` points add up to a given value with probability at most `3/(4K) + 1/(4K³)`, and an interval holds at most one point more than its
-//! length has steps). With normal entries a union bound gives `√(2π) κ / (n|𝓛|)²`, a little less.
+//! (three uniform variables on `K` points add up to a given value with probability at most `3/(4K) + 1/(4K³)`, and an
+//! interval holds at most one point more than its length has steps). With normal entries a union bound gives
+//! `√(2π) κ / (n|𝓛|)²`, a little less.
 //!
-//! *SepConv.* Without positions it commutes with shifts: `(1, 0)` and `(0, 1)` share `1 + c_0`. With a window that is smaller than the sequence, tokens outside of it
-//! are invisible. With positions and `2n-1` taps generic ones work, since no `v` is then a shift of another.
+//! *SepConv.* Without positions it commutes with shifts: `(1, 0)` and `(0, 1)` share `1 + c_0`. With a window that is
+//! smaller than the sequence, tokens outside of it are invisible. With positions and `2n-1` taps generic taps work,
+//! since no `v` is then a shift of another.
 
 use super::mixer::Map;
 use super::set::Set;
@@ -28,7 +33,7 @@ use crate::exact::{Int, Rat};
 use crate::lattice::{Grid, Point};
 use crate::random;
 
-/// What one position is worth in an id: `N (1 + N + … + N^{d-1})`.
+/// The contribution of one position to an id: `N (1 + N + … + N^{d-1})`.
 pub(super) fn place_unit(grid: &Grid) -> Int {
     let resolution = Int::from(grid.resolution());
     (&resolution * (grid.columns() - Int::ONE)).div_rem(&(&resolution - Int::ONE)).0
@@ -78,18 +83,18 @@ pub(super) fn feed_forward(set: &Set, positional: bool) -> Map {
     Box::new(move |point| ids(&grid, positional, point))
 }
 
-/// How likely it is that a drawn projection has a small margin.
+/// The probability that a drawn projection has a small margin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// How many pairs of numbers must differ by Definition 5.1.
+    /// The number of pairs of numbers that must differ by Definition 5.1.
     pub pairs: Int,
 }
 
 impl Failure {
-    /// The probabilities of which a front end tells the margin, as fractions.
+    /// The probabilities for which a front end states the margin, as fractions.
     pub const PROBABILITIES: [[i64; 2]; 3] = [[1, 2], [1, 10], [1, 100]];
 
-    /// Of BProj on a set; `None` if some `v` is 0, so that it fails for sure.
+    /// The failure of BProj on a set; `None` if some `v` is 0, so that it fails for certain.
     pub(super) fn of(set: &Set, positional: bool) -> Option<Self> {
         let entries = Int::from(set.points.len() * set.grid.tokens());
         let zero = |point: &Point| ids(&set.grid, positional, point).iter().all(Rat::is_zero);
@@ -97,7 +102,7 @@ impl Failure {
         (!set.points.iter().any(zero)).then_some(Self { pairs })
     }
 
-    /// `t`: with a probability of at most `kappa` the margin is smaller.
+    /// The margin `t`: with a probability of at most `kappa` the margin of a draw is smaller.
     pub fn margin(&self, kappa: &Rat) -> Rat {
         let each = kappa / &Rat::from(&self.pairs) - Rat::new(1, Int::ONE << 64);
         (Rat::new(4, 3) * each).max(Rat::ZERO)

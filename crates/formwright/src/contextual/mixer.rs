@@ -23,31 +23,31 @@ const MOST_TAPS: usize = 4096;
 pub enum Mixer {
     /// The paper's stack of attention layers.
     Attention {
-        /// Windows of a layer; the paper has one.
+        /// Windows per layer; the paper has one.
         windows: u64,
     },
     /// Sums over the tokens.
     Sums {
-        /// How they are realised.
+        /// Their realisation.
         by: Realisation,
         /// Whether a feed-forward layer gives the columns codes first.
         coded: bool,
     },
     /// One continuous number for each token, added up.
     Sumformer {
-        /// What `φ` is drawn from.
+        /// The seed from which `φ` is drawn.
         seed: u64,
     },
     /// A bilinear projection.
     BProj {
-        /// What `W_P` is drawn from.
+        /// The seed from which `W_P` is drawn.
         seed: u64,
     },
     /// A separable convolution.
     SepConv {
         /// The length of the filter.
         taps: usize,
-        /// What it is drawn from.
+        /// The seed from which it is drawn.
         seed: u64,
     },
     /// Attention under a sparsity pattern.
@@ -55,11 +55,11 @@ pub enum Mixer {
         /// The pattern's name.
         pattern: String,
     },
-    /// Nothing but feed-forward layers.
+    /// Feed-forward layers alone.
     FeedForward,
 }
 
-/// Every name, with what may follow it.
+/// Every name, with its arguments.
 const NAMES: [(&str, &str); 14] = [
     ("attention", "[:K]"),
     ("attention-only", "[:K]"),
@@ -77,16 +77,16 @@ const NAMES: [(&str, &str); 14] = [
     ("sparse", ":PATTERN"),
 ];
 
-/// The seed where none is named.
+/// The default seed.
 const SEED: u64 = 1;
 
 impl Mixer {
-    /// The names, and what may follow them, in one line.
+    /// The names and their arguments, in one line.
     pub fn names() -> String {
         NAMES.map(|(name, after)| format!("{name}{after}")).join(", ")
     }
 
-    /// What it does.
+    /// A description of the mixer.
     pub fn about(&self) -> String {
         match self {
             Self::Attention { windows: 1 } => {
@@ -118,12 +118,12 @@ impl Mixer {
         }
     }
 
-    /// The seed of what is drawn, if anything is.
+    /// The seed, if anything is drawn.
     pub fn seed(&self) -> Option<u64> {
         self.clone().seed_mut().copied()
     }
 
-    /// The same with another seed, where it has one.
+    /// The same mixer with another seed, where it has one.
     pub fn with_seed(&self, seed: u64) -> Self {
         let mut mixer = self.clone();
         if let Some(own) = mixer.seed_mut() {

@@ -1,6 +1,6 @@
 //! Contextual mappings: which token mixers tell contexts apart, decided exactly on finite sets of sequences.
 //!
-//! A map `q` gives every sequence `L` of a finite set `n` numbers, one a token. It is contextual by
+//! A map `q` gives every sequence `L` of a finite set `n` numbers, one per token. It is contextual by
 //!
 //! ```text
 //!               1. in one sequence L                             2. in two sequences L ≠ L'
@@ -9,22 +9,25 @@
 //! columns       q(L)_i ≠ q(L)_j where L_i ≠ L_j                  the same, unless L' is a permutation of L
 //! ```
 //!
-//! `paper` is Definition 5.1 of Yun et al. 2020, to the letter. A mixer without positions is equivariant: it gives `L` and its permutations the same numbers,
-//! so that it fails on any set with a sequence and a permutation of it. `permutation` asks what their Lemma 6 proves, where all columns are
-//! distinct. An equivariant mixer also gives equal tokens equal numbers, so that it fails there as soon as one sequence has two equal columns; `columns`, the
-//! definition of a lecture on the paper (G. So 2020), lets it. Each asks less than the one above it. The weakest is still enough for values: where it
-//! holds of an equivariant `q`, the number of a token names its column and the multiset of all columns, which is what an equivariant function depends on.
+//! `paper` is Definition 5.1 of Yun et al. 2020, to the letter. A mixer without positions is equivariant: it gives `L`
+//! and its permutations the same numbers, so that it fails on any set with a sequence and a permutation of it.
+//! `permutation` is the property that their Lemma 6 proves, where all columns are distinct. An equivariant mixer also
+//! gives equal tokens equal numbers, so that it fails there as soon as one sequence has two equal columns; `columns`,
+//! the definition of a lecture on the paper (G. So 2020), allows that. Each definition is weaker than the one above it.
+//! The weakest is still enough for values: where it holds of an equivariant `q`, the number of a token names its column
+//! and the multiset of all columns, and an equivariant function depends on nothing else.
 //!
-//! The *margin* is the least distance of two numbers that must differ; the mapping is contextual if it is not 0. Everything is rational, nothing is rounded.
+//! The *margin* is the least distance of two numbers that must differ; the mapping is contextual if it is not 0.
+//! Everything is rational, nothing is rounded.
 //!
-//! | file | what it holds |
+//! | file | content |
 //! |---|---|
 //! | `asked.rs` | a question in the words of the command line, and its answer |
 //! | `set.rs` | the finite sets |
 //! | `mixer.rs` | the mixers by name |
-//! | `attention.rs` | the paper's stack, with any number of windows a layer |
-//! | `sums.rs` | whatever adds up over the tokens: averages, Linformer, Performer, with codes or without; one continuous number |
-//! | `linear.rs` | bilinear projections and separable convolutions, and how likely a projection fails |
+//! | `attention.rs` | the paper's stack, with any number of windows per layer |
+//! | `sums.rs` | sums over the tokens: averages, Linformer, Performer, with or without codes; one continuous number |
+//! | `linear.rs` | bilinear projections and separable convolutions, and the probability that a projection fails |
 //! | `sparse.rs` | Yun et al. 2020b under a pattern |
 
 mod asked;
@@ -48,14 +51,14 @@ use crate::error::{Error, Result, nearest};
 use crate::exact::Rat;
 use crate::lattice::Point;
 
-/// What is asked of a contextual mapping.
+/// A definition of a contextual mapping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Definition {
     /// Definition 5.1.
     Paper,
-    /// The same, up to permutations of a sequence.
+    /// As `Paper`, up to permutations of a sequence.
     Permutation,
-    /// The same, and equal columns of a sequence may have equal numbers.
+    /// As `Permutation`, and equal columns of a sequence may have equal numbers.
     Columns,
 }
 
@@ -93,7 +96,7 @@ impl FromStr for Definition {
     }
 }
 
-/// A token of a sequence of a set: the places of both.
+/// A token of a sequence of a set: the index of the sequence and of the token.
 pub type Place = (usize, usize);
 
 /// Two tokens whose numbers must differ, the closest of all such pairs.
@@ -101,7 +104,7 @@ pub type Place = (usize, usize);
 pub struct Closest {
     /// The tokens.
     pub places: [Place; 2],
-    /// How far apart their numbers are.
+    /// The distance of their numbers.
     pub distance: Rat,
 }
 
@@ -114,8 +117,8 @@ impl Closest {
 
 /// The closest pair of tokens whose numbers must differ; `None` where no two must.
 ///
-/// In a sequence all pairs are looked at. Two sequences are in one class if nothing is asked of the two: by increasing numbers, the closest token below of another
-/// class is the one before, or the last one that is not of its class.
+/// In one sequence all pairs are compared. Two sequences are in one class if their numbers may coincide. By increasing
+/// numbers, the closest lower token of another class is the one before, or the last one that is not of its class.
 pub fn closest(definition: Definition, points: &[Point], values: &[Vec<Rat>]) -> Option<Closest> {
     let mut best: Option<Closest> = None;
     let mut found = |places: [Place; 2]| {
@@ -136,7 +139,7 @@ pub fn closest(definition: Definition, points: &[Point], values: &[Vec<Rat>]) ->
     let mut places: Vec<Place> =
         values.iter().enumerate().flat_map(|(sequence, q)| (0..q.len()).map(move |token| (sequence, token))).collect();
     places.sort_by(|a, b| values[a.0][a.1].cmp(&values[b.0][b.1]).then(a.cmp(b)));
-    // The last place, and the last one of another class than that.
+    // The last place, and the last one of another class.
     let (mut last, mut other): (Option<Place>, Option<Place>) = (None, None);
     for place in places {
         match last {

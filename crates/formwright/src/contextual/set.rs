@@ -1,8 +1,9 @@
 //! The finite sets on which a mixer is judged.
 //!
-//! Sequences are grid points, their coordinates counted in cells: `0, …, N-1`. `grid` are all `N^{dn}` of them, `distinct` those with pairwise distinct columns, the
-//! paper's `G̃`. A file lists any sequences of exact numbers; they are points of the coarsest grid on which all of them are whole, which starts at the least of
-//! them if that is negative, else at 0. Sequences are counted before any is listed.
+//! Sequences are grid points, their coordinates counted in cells: `0, …, N-1`. `grid` are all `N^{dn}` of them,
+//! `distinct` those with pairwise distinct columns, the paper's `G̃`. A file lists any sequences of exact numbers; they
+//! are points of the coarsest grid on which all of them are whole, which starts at the least of them if that is
+//! negative, else at 0. Sequences are counted before any is listed.
 
 use std::collections::BTreeSet;
 
@@ -22,7 +23,7 @@ pub const MOST_SEQUENCES: usize = 100_000;
 /// The most tokens of a sequence.
 const MOST_TOKENS: usize = 1000;
 
-/// The most binary digits of a count that is told.
+/// The most binary digits of a count that is printed.
 const MOST_BITS: usize = 4096;
 
 /// A finite set of sequences of one length.
@@ -30,15 +31,15 @@ const MOST_BITS: usize = 4096;
 pub struct Set {
     /// The grid on which all coordinates are.
     pub grid: Grid,
-    /// The sequences, as points of it.
+    /// The sequences, as points of the grid.
     pub points: Vec<Point>,
-    /// The coordinate of the grid's first cell, and how many cells make 1.
+    /// The coordinate of the grid's first cell, and the number of cells of unit length.
     units: (Rat, Int),
-    /// What it is, in words.
+    /// A description of the set.
     pub words: String,
 }
 
-/// Declines sequences of more tokens than are compared.
+/// Declines sequences that are too long to compare.
 pub(super) fn check_length(tokens: usize, whence: &str) -> Result<()> {
     if tokens <= MOST_TOKENS {
         return Ok(());
@@ -144,7 +145,7 @@ impl Set {
         &self.units.0 + Rat::new(cell, self.units.1.clone())
     }
 
-    /// How many cells make 1.
+    /// The number of cells of unit length.
     pub fn cells(&self) -> &Int {
         &self.units.1
     }
@@ -159,7 +160,7 @@ fn shape(grid: &Grid) -> String {
     format!("{} of {}", plural(grid.tokens(), "token"), plural(grid.dims(), "coordinate"))
 }
 
-/// A product, unless it has too many digits to be told; 0 if a factor is not positive.
+/// A product, unless it has too many digits to print; 0 if a factor is not positive.
 fn product(factors: impl Iterator<Item = Int>) -> Option<Int> {
     let mut product = Int::ONE;
     for factor in factors {

@@ -1,4 +1,5 @@
-//! Yun et al. 2020b: the contextual map of `construct/yun/sparse.rs`, under a pattern that satisfies Assumption 1. It has positions, by the pattern's chain.
+//! Yun et al. 2020b: the contextual map of `construct/yun/sparse.rs`, under a pattern that satisfies Assumption 1. It
+//! has positions, by the pattern's chain.
 
 use super::mixer::Map;
 use super::set::Set;
@@ -7,7 +8,7 @@ use crate::construct::yun::{Options, context_map};
 use crate::error::{Error, Result};
 use crate::pattern::read_pattern;
 
-/// The map under a pattern, which is declined where it does not satisfy Assumption 1.
+/// The map under a pattern; a pattern that does not satisfy Assumption 1 is declined.
 pub(super) fn map(set: &Set, name: &str) -> Result<Map> {
     let grid = set.grid.clone();
     let pattern = read_pattern(name, grid.tokens())?;

@@ -1,10 +1,11 @@
-//! Whatever adds up over the tokens: a token learns itself and one weighted sum of what all tokens hold,
+//! Mixers that add up over the tokens: a token learns itself and one weighted sum of the contents of all tokens,
 //!
 //! ```text
 //! q(L)_j = c_j + C·den·Σ_i B^i Σ_k g_k v_ik,       0 ≤ c_j < C,      den·g whole,      B = 1 + den·Σ_k |g_k|·max v
 //! ```
 //!
-//! a number that names exactly the pair of `c_j` and the vector of sums: what `q` does not tell apart, no reading of a token and the sums tells apart.
+//! a number that names exactly the pair of `c_j` and the vector of sums: if `q` does not tell two tokens apart, no
+//! function of a token and the sums does.
 //!
 //! | mixer | `v_k` | `g_k` |
 //! |---|---|---|
@@ -13,9 +14,9 @@
 //! | with `ff-`, and `sum-code` | the code `Φ` of token `k`, by a feed-forward layer | as above |
 //! | `sumformer` | `φ(x_k)`, continuous, piecewise linear, drawn: one number | 1 |
 //!
-//! Plain averages fail: `(0, 1, 5)` and `(0, 2, 4)` agree in token 0 and in the mean. Codes do not, since their sums name multisets: FF, average, FF is a
-//! Sumformer. But a *continuous* `φ` of one number fails for `n ≥ 3` off the grid: some `t` has `2φ(t) = φ(0) + φ(N-1)`, and the contexts `{0, N-1}` and
-//! `{t, t}` have one sum.
+//! Plain averages fail: `(0, 1, 5)` and `(0, 2, 4)` agree in token 0 and in the mean. Codes do not, since their sums
+//! name multisets: FF, average, FF is a Sumformer. But a *continuous* `φ` of one number fails for `n ≥ 3` off the grid:
+//! some `t` has `2φ(t) = φ(0) + φ(N-1)`, and the contexts `{0, N-1}` and `{t, t}` have one sum.
 
 use super::mixer::Map;
 use super::set::{Set, check_length, common};
@@ -28,16 +29,16 @@ use crate::network::{Realisation, Sequence, Values};
 use crate::questions::one_number;
 use crate::random;
 
-/// What token `k` holds for the sums, `[coordinate]`, and what it is to itself.
+/// The contribution of token `k` to the sums, `[coordinate]`, and its own number.
 type Held = Box<dyn Fn(usize, &[u64]) -> (Vec<Int>, Int)>;
 
 /// Values of `φ` at its knots are below this.
 const HIGHEST: usize = 1000;
 
-/// Where the two sequences come from.
+/// The origin of the two sequences, in words.
 const HALFWAY: &str = "of the intermediate value theorem";
 
-/// Sums of what tokens hold, raw or coded.
+/// Sums of the contents of tokens, raw or coded.
 pub(super) fn map(set: &Set, by: &Realisation, coded: bool, positional: bool) -> Result<Map> {
     let grid = set.grid.clone();
     let (tokens, columns) = (grid.tokens(), grid.columns());
@@ -79,7 +80,7 @@ fn weights(by: &Realisation, tokens: usize) -> Vec<Rat> {
     }
 }
 
-/// The naming of the module.
+/// The number `q` of the module comment.
 fn sums(weights: &[Rat], held: Held, largest: &Int, own: Int) -> Map {
     let den = weights.iter().fold(Int::ONE, |den, weight| common(&den, &weight.denominator()));
     let weights: Vec<Int> = weights.iter().map(|weight| (weight * Rat::from(&den)).floor()).collect();
@@ -123,7 +124,8 @@ pub(super) fn sumformer(set: &Set, resolution: u64, seed: u64) -> Result<Map> {
     Ok(sums(&vec![Rat::ONE; set.grid.tokens()], Box::new(held), &largest, own))
 }
 
-/// Two sequences that a Sumformer of latent dimension 1 does not tell apart: `(0, 0, N-1)` and `(0, t, t)`, filled up with 0.
+/// Two sequences that a Sumformer of latent dimension 1 does not tell apart: `(0, 0, N-1)` and `(0, t, t)`, filled up
+/// with 0.
 pub(super) fn halfway(grid: &Grid, seed: u64) -> Result<Set> {
     if grid.tokens() < 3 {
         return Err(Error::declined(

@@ -1,19 +1,21 @@
-//! What *every* execution of a float network may give: intervals around the residual stream after each stage, and around the output.
+//! Enclosures of *every* execution of a float network: intervals around the residual stream after each stage, and
+//! around the output.
 //!
-//! The executions are those of `ieee-any-order`: sums in any order, products and sums fused or not, `exp` within `ε`, results below the
-//! normal range kept or flushed. With `p` digits, `u = 2^-p`, `γ_k = ku/(1-ku)` and `η` the least normal number:
+//! The executions are those of `ieee-any-order`: sums in any order, products and sums fused or not, `exp` within `ε`,
+//! results below the normal range kept or flushed. With `p` digits, `u = 2^-p`, `γ_k = ku/(1-ku)` and `η` the least
+//! normal number:
 //!
-//! | operation | what it may give | file |
+//! | operation | possible results | file |
 //! |---|---|---|
 //! | a sum of `m` terms | the exact sum `± γ_m Σ|t|`, and less where terms have few digits | `sum.rs` |
 //! | softmax | `1/Σ_j e^{s_j - s_k}`, with each score moved by `u|s - max|` and `ε`, `± γ_{n+2}` | `attention.rs` |
 //! | averages | by `Σ p_k v_k = c Σ p_k + Σ p_k (v_k - c)`, since weights add up to 1 `± γ_{n+2}` | `attention.rs` |
-//! | a feed-forward layer | units that are positive for certain are composed, so that slopes cancel; `max(·, 0)` is exact | |
+//! | a feed-forward layer | certainly positive units are composed, so that slopes cancel; `max(·, 0)` is exact | |
 //!
-//! Everything else is interval arithmetic, rounded outward. So two executions of one stage are apart by no more than the width of its
-//! intervals. At points of a lattice that are numbers of the format, where networks are exact in any order, intervals are points. Where an
-//! execution might overflow, nothing is known, and the interval is entire: the number may be infinite or none at all, and so may be everything that is computed from it,
-//! be it with a weight of 0.
+//! Everything else is interval arithmetic, rounded outward. So two executions of one stage differ by no more than the
+//! width of its intervals. At points of a lattice that are numbers of the format, where networks are exact in any
+//! order, intervals are points. Where an execution might overflow, nothing is known, and the interval is entire: the
+//! number may be infinite or not a number, and so may be everything that is computed from it, even with a weight of 0.
 
 mod attention;
 mod sum;
@@ -29,12 +31,12 @@ use sum::{Format, Sum};
 /// Intervals around the numbers of a sequence, `[tokens][coordinates]`.
 pub type State = Vec<Vec<Interval>>;
 
-/// Intervals that contain what any execution gives on one input.
+/// Intervals that contain the results of any execution on one input.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Enclosure {
     /// The residual stream after the embedding and after each stage.
     pub states: Vec<State>,
-    /// What comes out.
+    /// The output.
     pub output: State,
 }
 
@@ -47,18 +49,18 @@ pub struct Executions<'a> {
 }
 
 impl<'a> Executions<'a> {
-    /// Refuses what the engine refuses.
+    /// The executions of a network; refused where the engine refuses it.
     pub fn new(network: &'a FloatNetwork) -> Result<Self> {
         check_network(network)?;
         Ok(Self { network, stages: stages(network)?, format: Format::of(network.precision) })
     }
 
-    /// What they give on each of many inputs, which are first rounded to the format.
+    /// Encloses the executions on each of many inputs, which are first rounded to the format.
     pub fn enclose_batch(&self, batch: &[Vec<Vec<f64>>]) -> Result<Vec<Enclosure>> {
         batch.par_iter().map(|x| self.enclose(x)).collect()
     }
 
-    /// What they give on one input.
+    /// Encloses the executions on one input.
     pub fn enclose(&self, x: &[Vec<f64>]) -> Result<Enclosure> {
         let mut states = vec![self.embed(x)?];
         for stage in 0..self.stages.len() {
@@ -81,7 +83,7 @@ impl<'a> Executions<'a> {
         Ok(self.affine(&self.network.embed, &x, self.network.positions.as_deref().unwrap_or_default()))
     }
 
-    /// The residual stream after a stage, from where it may be before it.
+    /// The residual stream after a stage, from an enclosure of the state before it.
     pub fn stage(&self, stage: usize, z: &State) -> State {
         let mut z = z.clone();
         for part in &self.stages[stage].1 {
@@ -99,12 +101,12 @@ impl<'a> Executions<'a> {
         z
     }
 
-    /// The output, from where the last state may be.
+    /// The output, from an enclosure of the last state.
     pub fn read_out(&self, z: &State) -> State {
         self.affine(&self.network.read_out, z, &[])
     }
 
-    /// `weight · z + bias`, and what is added to it token by token.
+    /// `weight · z + bias`, plus `more`, token by token.
     fn affine(&self, map: &FloatAffine, z: &State, more: &[f64]) -> State {
         let entry = |token: usize, i: usize| {
             let sum = self.row(&map.weight, i, &z[token]).plus(map.bias[i]);
@@ -113,14 +115,15 @@ impl<'a> Executions<'a> {
         (0..z.len()).map(|token| (0..map.outputs).map(|i| entry(token, i)).collect()).collect()
     }
 
-    /// `z + w2 h + b2` with `h = max(w1 z + b1 + ρ, 0)`, `ρ` being what rounding adds. Where units are positive for certain they are affine, and
-    /// their sum is `Σ_c (δ_ic + Σ_j w2_ij w1_jc) z_c + Σ_j w2_ij (b1_j + ρ_j)`: slopes cancel before intervals are put in.
+    /// `z + w2 h + b2` with `h = max(w1 z + b1 + ρ, 0)`, where `ρ` is the effect of rounding. Where units are certainly
+    /// positive they are affine, and their sum is `Σ_c (δ_ic + Σ_j w2_ij w1_jc) z_c + Σ_j w2_ij (b1_j + ρ_j)`: slopes
+    /// cancel before intervals are put in.
     fn feed_forward(&self, run: &FeedForwardRun, block: usize, z: &mut [Interval]) {
         let (width, hidden) = (z.len(), run.hidden);
         let before = z.to_vec();
         let unit = |unit: usize| self.row(&run.w1, unit, &before).plus(run.b1[unit]).parts();
         let (units, lost): (Vec<Interval>, Vec<Interval>) = (block * hidden..(block + 1) * hidden).map(unit).unzip();
-        // A unit that may be no number is not bounded by its ReLU.
+        // A unit that may not be a number is not bounded by its ReLU.
         let height = |unit: &Interval| if unit.is_bounded() { unit.relu() } else { Interval::ENTIRE };
         let heights: Vec<Interval> = units.iter().map(height).collect();
         for (i, z) in z.iter_mut().enumerate() {

@@ -1,4 +1,4 @@
-//! The reference: every layer, on rationals, as its formula says.
+//! The reference: every layer, on rationals, by its formula.
 
 use super::{Trace, check_shape};
 use crate::error::Result;
@@ -37,9 +37,11 @@ pub fn trace_batch(network: &Network, batch: &[Sequence]) -> Result<Vec<(&'stati
     Ok(trace)
 }
 
-/// The output of the network without its skip connections: a layer puts out what it would have added, and nothing of what came in.
+/// The output of the network without its skip connections: a layer outputs the term that it would have added, without
+/// its input.
 ///
-/// Sub-layers that a block does not have stay the identity; were they layers of zeros, nothing would pass them at all.
+/// Sub-layers that a block does not have stay the identity; if they were layers of zeros, nothing would pass them at
+/// all.
 pub fn run_without_skips(network: &Network, x: &[Vec<Rat>]) -> Result<Sequence> {
     let trace = trace_without_skips(network, x)?;
     Ok(trace.last().map_or_else(Vec::new, |(_, state)| network.read_out(state)))
@@ -63,7 +65,7 @@ pub fn trace_without_skips(network: &Network, x: &[Vec<Rat>]) -> Result<Trace> {
     Ok(trace)
 }
 
-/// One layer.
+/// Applies one layer.
 pub fn apply(layer: &Layer, state: &mut Sequence) {
     match layer {
         Layer::Attention(layer) => attend(layer, state),
@@ -71,7 +73,7 @@ pub fn apply(layer: &Layer, state: &mut Sequence) {
     }
 }
 
-/// One block.
+/// Applies one block.
 pub fn apply_block(block: &Block, state: &mut Sequence) {
     block.attention.iter().for_each(|layer| attend(layer, state));
     block.feed_forward.iter().for_each(|layer| feed_forward(layer, state));
@@ -98,7 +100,7 @@ fn attend(layer: &Attention, state: &mut Sequence) {
     }
 }
 
-/// What one head adds to each token.
+/// The contribution of one head to each token.
 fn attended(head: &Head, layer: &Attention, x: &Sequence) -> Sequence {
     let project =
         |rows: &[Vec<Rat>]| -> Sequence { x.iter().map(|z| rows.iter().map(|row| dot(row, z)).collect()).collect() };

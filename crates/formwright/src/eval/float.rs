@@ -2,24 +2,26 @@
 //!
 //! ```text
 //! z = ∘(x) ↦ embed.weight z + embed.bias (+ pos)
-//! block    z ← z + Σ_heads o · Σ_k w_k (v z_k)      w_k = e_k / Σ_l e_l,  e_k = exp(s_k − max_l s_l),  s_k = (k z_k)ᵀ(q z + q_bias)
+//! block    z ← z + Σ_heads o · Σ_k w_k (v z_k)
+//!              w_k = e_k / Σ_l e_l,   e_k = exp(s_k − max_l s_l),   s_k = (k z_k)ᵀ(q z + q_bias)
 //!          z ← z + (b2 + w2 · max(b1 + w1 z, 0))
 //! y = read_out.weight z + read_out.bias
 //! ```
 //!
-//! `k` and `l` run over the keys that the head's mask, or the block's connections, show. Averages, Linformers and Performers are as `summary.rs` says. `∘` rounds the input to the format; sums are taken from left to right; no
-//! multiplication and addition are fused; `exp` rounds correctly. So the same network and input give the same bytes on every machine, with
-//! any number of threads and in any company. No layer and no zero is treated in a special way, except that what is known to come out bit for
-//! bit is not computed again.
+//! `k` and `l` run over the keys that the head's mask, or the block's connections, show. `summary.rs` describes
+//! averages, Linformers and Performers. `∘` rounds the input to the format; sums are taken from left to right; no
+//! multiplication and addition are fused; `exp` rounds correctly. So the same network and input give the same bytes on
+//! every machine, with any number of threads and in any batch. No layer and no zero is treated in a special way, except
+//! that a result that is known bit for bit is not computed again.
 //!
-//! | file | what |
+//! | file | content |
 //! |---|---|
 //! | `real.rs` | the arithmetic of `f32` and `f64` |
 //! | `tile.rs` | numbers side by side, and matrices times them |
-//! | `columns.rs` | how sequences lie side by side: a token of many sequences, or many tokens of one |
-//! | `feed_forward.rs`, `attention.rs`, `seen.rs` | the two kinds of layers; what a tile of queries sees |
+//! | `columns.rs` | the arrangement of sequences side by side: a token of many sequences, or many tokens of one |
+//! | `feed_forward.rs`, `attention.rs`, `seen.rs` | the two kinds of layers; the keys that a tile of queries sees |
 //! | `summary.rs` | attention of other kinds than softmax: linear in the tokens |
-//! | `program.rs` | a network in one format; threads, and room that is used again |
+//! | `program.rs` | a network in one format; threads, and reused memory |
 
 mod attention;
 mod columns;
@@ -61,14 +63,14 @@ enum Either {
     Double(Program<f64, 8>),
 }
 
-/// Who does the work.
+/// The threads that do the work.
 #[derive(Clone, Debug)]
 enum Threads {
-    /// All of rayon's.
+    /// All threads of rayon.
     All,
-    /// The caller alone.
+    /// The thread of the caller.
     One,
-    /// Some of its own.
+    /// A pool of its own.
     Own(Arc<ThreadPool>),
 }
 
@@ -83,7 +85,8 @@ macro_rules! either {
 }
 
 impl Engine {
-    /// Arranges the network's tensors for execution; refuses tensors that do not fit, or entries that are no numbers of the format.
+    /// Arranges the network's tensors for execution; refuses tensors that do not fit, or entries that are not numbers
+    /// of the format.
     pub fn new(network: &FloatNetwork) -> Result<Self> {
         check_network(network)?;
         let program = match network.precision {
@@ -101,8 +104,8 @@ impl Engine {
         })
     }
 
-    /// The same engine with so many threads instead of all of rayon's: the sequences of a batch are shared among them, or the tokens of one
-    /// long sequence. What comes out does not depend on it.
+    /// The same engine with so many threads instead of all of rayon's: the sequences of a batch are shared among them,
+    /// or the tokens of one long sequence. The outputs do not depend on it.
     pub fn with_threads(self, threads: usize) -> Result<Self> {
         let threads = match threads {
             0 => return Err(Error::input("0 threads, expected 1 or more")),
@@ -115,17 +118,18 @@ impl Engine {
         Ok(Self { threads, ..self })
     }
 
-    /// About how many operations a sequence of so many tokens takes.
+    /// The approximate number of operations for a sequence of so many tokens.
     pub fn operations(&self, tokens: usize) -> usize {
         either!(self, program => program.operations(tokens))
     }
 
-    /// The network's outputs, `[batch][tokens][dims]`, of inputs that are first rounded to its format. The sequences may be of several lengths.
+    /// The network's outputs, `[batch][tokens][dims]`, of inputs that are first rounded to its format. The sequences
+    /// may be of several lengths.
     pub fn run(&self, batch: &[Sequence]) -> Result<Vec<Sequence>> {
         self.run_from(0, batch)
     }
 
-    /// The same for a part of a longer batch; errors count its sequences from `first` on.
+    /// As [`Engine::run`], for a part of a longer batch; errors count its sequences from `first` on.
     pub fn run_from(&self, first: usize, batch: &[Sequence]) -> Result<Vec<Sequence>> {
         self.check(first, batch)?;
         let mut outputs = vec![Sequence::new(); batch.len()];
@@ -139,8 +143,9 @@ impl Engine {
         Ok(outputs)
     }
 
-    /// The same for sequences of one length that stand in one piece, `[batch][tokens][dims]`, as their outputs will in `out`. Nothing is
-    /// allocated once the engine has run as many tokens on as many threads: for very many short sequences.
+    /// As [`Engine::run`], for sequences of one length in one slice, `[batch][tokens][dims]`, with the outputs in
+    /// `out`. Nothing is allocated once the engine has run as many tokens on as many threads, which helps with very
+    /// many short sequences.
     pub fn run_flat(&self, tokens: usize, batch: &[f64], out: &mut [f64]) -> Result<()> {
         check_length(self.lengths, tokens, || "a sequence of the batch".to_owned())?;
         let (side, sequences) = (tokens * self.dims, batch.len() / (tokens * self.dims));
@@ -192,7 +197,7 @@ impl Engine {
         Ok(whole)
     }
 
-    /// Refuses a batch with a sequence of another shape or an entry that is no number of the format.
+    /// Refuses a batch with a sequence of another shape or an entry that is not a number of the format.
     fn check(&self, first: usize, batch: &[Sequence]) -> Result<()> {
         for (i, x) in (first..).zip(batch) {
             check_tokens(self.lengths, self.dims, x, Some(i))?;

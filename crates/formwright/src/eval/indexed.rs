@@ -1,4 +1,4 @@
-//! The closed-form run: each stage does at once what its layers do one by one.
+//! The closed-form run: each stage applies the effect of all its layers at once.
 //!
 //! It reads the same stage parameters as the layers, and its cost does not depend on their number.
 

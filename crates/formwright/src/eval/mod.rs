@@ -1,12 +1,12 @@
 //! Running a network.
 //!
-//! | file | what |
+//! | file | content |
 //! |---|---|
-//! | `exact.rs` | layer by layer on rationals: what the explicit network does, the reference |
+//! | `exact.rs` | layer by layer on rationals: the explicit network, the reference |
 //! | `indexed.rs` | stage by stage in closed form: the same, without visiting layers that do nothing |
-//! | `float.rs` | a float network as it is executed: plain products of its tensors in `f32` or `f64`, many sequences at once |
-//! | `enclosure.rs` | a float network in every order and on every runtime that the execution model allows: enclosures of all that they may compute |
-//! | `reference.rs` | a float network in real arithmetic: enclosures of what its weights would compute without any rounding |
+//! | `float.rs` | a float network as it is executed: plain products of its tensors in `f32` or `f64`, in batches |
+//! | `enclosure.rs` | a float network on every runtime of the execution model: enclosures of all results |
+//! | `reference.rs` | a float network in real arithmetic: enclosures of its outputs without any rounding |
 
 pub mod enclosure;
 pub mod exact;
@@ -18,7 +18,7 @@ use crate::error::{Error, Result};
 use crate::exact::Rat;
 use crate::network::{AttentionRun, FeedForwardRun, FloatNetwork, Network, Sequence};
 
-/// The states of a run: the embedding's and each stage's, by name.
+/// The states of a run after the embedding and after each stage, by name.
 pub type Trace = Vec<(&'static str, Sequence)>;
 
 /// Refuses an input whose shape is not the network's.
@@ -26,7 +26,7 @@ pub fn check_shape(network: &Network, x: &[Vec<Rat>]) -> Result<()> {
     check_tokens((network.tokens, network.tokens), network.dims(), x, None)
 }
 
-/// Refuses a sequence of another shape; `number` is its place in a batch.
+/// Refuses a sequence of another shape; `number` is its index in a batch.
 fn check_tokens<T>(lengths: (usize, usize), dims: usize, x: &[Vec<T>], number: Option<usize>) -> Result<()> {
     let sequence = || number.map_or("the sequence".to_owned(), |i| format!("sequence {i}"));
     check_length(lengths, x.len(), sequence)?;
@@ -49,8 +49,8 @@ fn check_length((least, most): (usize, usize), tokens: usize, sequence: impl Fn(
     Err(Error::input(format!("{} has {tokens} tokens, the network expects {expected}", sequence())))
 }
 
-/// Refuses a float network whose tensors have other sizes than their shapes say, or entries that are no numbers of its format; whose
-/// lengths contradict each other; or in which some query of some sequence sees no key.
+/// Refuses a float network whose tensors have other sizes than their shapes say, or entries that are not numbers of its
+/// format; whose lengths contradict each other; or in which some query of some sequence sees no key.
 pub fn check_network(network: &FloatNetwork) -> Result<()> {
     let (width, precision) = (network.width(), network.precision);
     let ends = [("embed.weight", network.embed.outputs), ("read_out.weight", network.read_out.inputs)];
@@ -89,7 +89,7 @@ pub fn check_network(network: &FloatNetwork) -> Result<()> {
     Ok(())
 }
 
-/// The index of the entry that stands at `place` in a tensor.
+/// The index of the entry at `place` in a tensor.
 fn index(mut place: usize, shape: &[usize]) -> Vec<usize> {
     let mut index: Vec<usize> = shape
         .iter()
@@ -112,8 +112,8 @@ struct Part<'a> {
     feed_forward: Option<&'a FeedForwardRun>,
 }
 
-/// What each stage of a float network executes, in order. A block whose halves belong to two stages is taken apart: its attention comes
-/// first, so nothing changes.
+/// The parts that each stage of a float network executes, in order. A block whose halves belong to two stages is taken
+/// apart: its attention comes first, so nothing changes.
 fn stages(network: &FloatNetwork) -> Result<Vec<(&str, Vec<Part<'_>>)>> {
     let mut stages: Vec<(&str, Vec<Part>)> =
         network.stages.iter().map(|stage| (stage.name.as_str(), Vec::new())).collect();

@@ -15,7 +15,7 @@ use crate::network::FloatNetwork;
 /// Files by name.
 pub type Files = Vec<(String, Vec<u8>)>;
 
-/// The network of a model that can be exported: one of floats.
+/// The network of a model that can be exported, which must be one of floats.
 pub fn floats(model: &Model) -> Result<&FloatNetwork> {
     model.float().ok_or_else(|| {
         Error::declined("an exact model is not exported: ONNX has floats, and no rational numbers")
@@ -24,7 +24,8 @@ pub fn floats(model: &Model) -> Result<&FloatNetwork> {
     })
 }
 
-/// What an exported file says of itself: what it was made for, and what is claimed of it. Of a network that was edited, nothing is.
+/// The metadata of an exported file: its purpose, and the claim about it. Nothing is claimed about a network that was
+/// edited.
 pub fn metadata(model: &Model) -> Result<Vec<(String, String)>> {
     let target = model.source.text().unwrap_or_else(|| model.target.name.clone());
     let mut properties = vec![
@@ -42,7 +43,7 @@ pub fn metadata(model: &Model) -> Result<Vec<(String, String)>> {
     Ok(properties.into_iter().map(|(key, value)| (key.to_owned(), value)).collect())
 }
 
-/// What is claimed of a float network.
+/// The claim about a float network.
 fn claims(model: &Model) -> Result<Vec<(&'static str, String)>> {
     let Some(claim) = model.claim() else { return Ok(Vec::new()) };
     let mut properties = vec![("badge", model.badge().to_owned())];

@@ -4,26 +4,29 @@
 //! x [batch, tokens, dims] ─▶ embedding ─▶ run ─▶ run ─▶ … ─▶ read-out ─▶ y [batch, tokens, output_dims]
 //! ```
 //!
-//! The initialisers are the network's tensors: same names, same shapes, same numbers. A token is a row here, so that `w z` is
-//! `z wᵀ`; the transposes are nodes of the graph, before the blocks, where a runtime computes them once. With `z` of shape `[batch,
-//! tokens, width]`, and heads side by side (`q`, `k`, `v`: `[width, heads · size]`, `o`: `[heads · size, width]`):
+//! The initialisers are the network's tensors: same names, same shapes, same numbers. A token is a row here, so that
+//! `w z` is `z wᵀ`; the transposes are nodes of the graph, before the blocks, where a runtime computes them once. With
+//! `z` of shape `[batch, tokens, width]`, and heads side by side (`q`, `k`, `v`: `[width, heads · size]`, `o`:
+//! `[heads · size, width]`):
 //!
 //! ```text
-//! attention       q = split(z qᵀ + q_bias), k = split(z kᵀ), v = split(z vᵀ)          [batch, heads, tokens, size]
-//!                 z + join(softmax(seen ? q kᵀ : −∞) v) oᵀ                            softmax over the last axis
-//! average         z + mean(z vᵀ) oᵀ                                                   mean over the tokens, before the heads are split
-//! linformer       z + join(softmax(q (e k)ᵀ) (f v)) oᵀ                                e, f: [heads, size, tokens]
-//! performer       z + join((x(q) / size) (x(k)ᵀ v)) oᵀ                                x(y) = exp(y wᵀ − ½ Σ y²)
+//! attention       q = split(z qᵀ + q_bias), k = split(z kᵀ), v = split(z vᵀ)      [batch, heads, tokens, size]
+//!                 z + join(softmax(seen ? q kᵀ : −∞) v) oᵀ                        softmax over the last axis
+//! average         z + mean(z vᵀ) oᵀ                                               mean over tokens, before the split
+//! linformer       z + join(softmax(q (e k)ᵀ) (f v)) oᵀ                            e, f: [heads, size, tokens]
+//! performer       z + join((x(q) / size) (x(k)ᵀ v)) oᵀ                            x(y) = exp(y wᵀ − ½ Σ y²)
 //! feed-forward    z + (max(z w1ᵀ + b1, 0) w2ᵀ + b2)
 //! ```
 //!
-//! What is seen is computed from the positions, `[heads, tokens, tokens]`, so that one file serves every length that the network accepts; where
-//! nothing is hidden there is no such node. Every query sees a key, so the largest score is finite and what is not seen has the exponential
-//! `exp(−∞) = 0`, exactly. Connections are truth values, `[p, tokens, tokens]`, of which a block takes its own. The side of the tokens is open where the network accepts several lengths; that of the batch is always open.
+//! The seen keys are computed from the positions, `[heads, tokens, tokens]`, so that one file serves every length that
+//! the network accepts; where nothing is hidden there is no such node. Every query sees a key, so the largest score is
+//! finite and a hidden key has the exponential `exp(−∞) = 0`, exactly. Connections are truth values,
+//! `[p, tokens, tokens]`, of which a block takes its own. The side of the tokens is open where the network accepts
+//! several lengths; that of the batch is always open.
 //!
-//! A run of several blocks is one `Scan` over its stacked weights that carries `z`, since onnxruntime takes time quadratic in the number
-//! of nodes to load a model; a single block stands in the graph itself. `stage.embed` and `stage.NAME`, if asked for, are the residual
-//! stream after the embedding and after every stage.
+//! A run of several blocks is one `Scan` over its stacked weights that carries `z`, since onnxruntime takes time
+//! quadratic in the number of nodes to load a model; a single block stands in the graph itself. `stage.embed` and
+//! `stage.NAME`, if requested, are the residual stream after the embedding and after every stage.
 
 mod heads;
 mod proto;
@@ -44,11 +47,11 @@ use proto::{
 const IR_VERSION: i64 = 10;
 const OPERATORS: i64 = 21;
 
-/// Protocol buffers end at two gigabytes.
+/// Protocol buffers are limited to two gigabytes.
 const MOST_BYTES: usize = i32::MAX as usize;
 
-/// The network as an ONNX model, with `metadata` as its properties. With `with_stages`, the residual stream after the embedding and
-/// after every stage is given out as well. The same network gives the same bytes.
+/// The network as an ONNX model, with `metadata` as its properties. With `with_stages`, the residual stream after the
+/// embedding and after every stage is an output as well. The same network gives the same bytes.
 pub fn to_bytes(network: &FloatNetwork, metadata: &[(String, String)], with_stages: bool) -> Result<Vec<u8>> {
     tensors::check(network)?;
     let mut keys = BTreeSet::new();
@@ -73,7 +76,7 @@ pub fn to_bytes(network: &FloatNetwork, metadata: &[(String, String)], with_stag
     Ok(model.encode_to_vec())
 }
 
-/// Declines what no ONNX file can hold.
+/// Declines a network that is too large for an ONNX file.
 fn too_large(bytes: usize) -> Result<()> {
     if bytes <= MOST_BYTES {
         return Ok(());
@@ -100,7 +103,7 @@ fn number(n: usize) -> i64 {
     i64::try_from(n).expect("a size of memory")
 }
 
-/// A side of a tensor that every execution may choose anew.
+/// A side of a tensor that every execution may choose.
 fn open(name: &str) -> Dimension {
     Dimension::Param(name.to_owned())
 }
@@ -125,7 +128,7 @@ fn ints(name: &str, ints: &[i64]) -> AttributeProto {
     AttributeProto { name: name.to_owned(), ints: ints.to_vec(), kind: 7, ..AttributeProto::default() }
 }
 
-/// Numbers in a row.
+/// A vector of numbers.
 fn vector(precision: Precision, numbers: &[f64]) -> TensorProto {
     TensorProto {
         dims: vec![number(numbers.len())],
@@ -150,7 +153,7 @@ fn plain(data_type: i32, sides: &[usize], raw_data: Vec<u8>) -> TensorProto {
     TensorProto { dims, data_type, name: String::new(), raw_data: Some(raw_data) }
 }
 
-/// The same, one for each head, to be compared with `[heads, tokens, tokens]`.
+/// A tensor with one entry per head, to be compared with `[heads, tokens, tokens]`.
 fn of_heads(data_type: i32, raw_data: Vec<u8>, heads: usize) -> TensorProto {
     plain(data_type, &[heads, 1, 1], raw_data)
 }
@@ -158,7 +161,7 @@ fn of_heads(data_type: i32, raw_data: Vec<u8>, heads: usize) -> TensorProto {
 const BOOL: i32 = 9;
 const INT64: i32 = 7;
 
-/// Nodes, one behind the other. Every value is called by what it is.
+/// Nodes in the order of execution. Every value is named after its content.
 #[derive(Default)]
 struct Nodes(Vec<NodeProto>);
 
@@ -183,7 +186,7 @@ impl Nodes {
         self.add("Transpose", &[input], vec![ints("perm", order)], result)
     }
 
-    /// 0 keeps a side.
+    /// A side of 0 keeps the side.
     fn reshape(&mut self, input: &str, sides: &[usize], result: String) -> String {
         let sides: Vec<i64> = sides.iter().map(|side| number(*side)).collect();
         let shape = self.add("Constant", &[], vec![ints("value_ints", &sides)], format!("{result}.shape"));
@@ -199,7 +202,7 @@ impl Nodes {
         self.add("Constant", &[], vec![int("value_int", i)], result)
     }
 
-    /// The positions, `[tokens]`, and how far a key lies behind a query, `[tokens, tokens]`.
+    /// The positions, `[tokens]`, and the distance of a key behind a query, `[tokens, tokens]`.
     fn positions(&mut self) -> [String; 2] {
         let count = self.add("Shape", &["x"], vec![int("start", 1), int("end", 2)], "tokens.shape".to_owned());
         let count = self.plain("Squeeze", &[&count], "tokens".to_owned());
@@ -211,7 +214,7 @@ impl Nodes {
         [keys, offsets]
     }
 
-    /// What the heads see, `[heads, tokens, tokens]`; `None` where nothing is hidden.
+    /// The keys that the heads see, `[heads, tokens, tokens]`; `None` where nothing is hidden.
     fn seen(&mut self, masks: &[Mask], positions: &[String; 2], at: &str) -> Option<String> {
         let [keys, offsets] = positions;
         let limits = |limit: fn(&Mask) -> Option<i64>| masks.iter().map(limit).collect::<Vec<_>>();
@@ -246,7 +249,7 @@ impl Nodes {
         seen
     }
 
-    /// What the tokens see in the layers of a cycle, `[layers, tokens, tokens]`.
+    /// The keys that the tokens see in the layers of a cycle, `[layers, tokens, tokens]`.
     fn connected(&mut self, cycle: &[Connections], at: &str) -> String {
         let tokens = cycle.first().map_or(0, Connections::tokens);
         let sees = |layer: &Connections| {
@@ -282,7 +285,7 @@ fn vanishes(x: f64) -> bool {
     x != 0.0 && Precision::F32.round(x) == 0.0
 }
 
-/// The weights of a run as the blocks use them: a name, and the sides behind that of the blocks.
+/// The weights of a run as the blocks use them: a name, and the sides after that of the blocks.
 struct Weights {
     attention: Option<Vec<(String, Vec<usize>)>>,
     feed_forward: Option<[(String, Vec<usize>); 4]>,
@@ -294,9 +297,9 @@ struct Writer<'n> {
     nodes: Nodes,
     /// The residual stream after each stage, where the stage has layers.
     after: Vec<Option<String>>,
-    /// What masks are computed from, where there are any.
+    /// The values that masks are computed from, where there are any.
     positions: Option<[String; 2]>,
-    /// Whether the score of what is hidden has its node.
+    /// Whether the score of hidden keys has its node.
     hides: bool,
 }
 
@@ -318,7 +321,7 @@ impl<'n> Writer<'n> {
         value(name, element(self.network.precision), [open("batch"), tokens, fixed(side)])
     }
 
-    /// What the heads of a run see, if anything is hidden.
+    /// The keys that the heads of a run see, if any are hidden.
     fn seen(&mut self, run: &Run, first: usize) -> Option<String> {
         let AttentionRun { masks, connections, .. } = run.attention.as_ref()?;
         if connections.is_empty() && masks.iter().all(Mask::is_all) {
@@ -379,7 +382,8 @@ impl<'n> Writer<'n> {
             raw_data: Some(tensors::to_little_endian(precision, entries)),
         };
         let input = vec![self.value("x", network.dims())];
-        // onnxruntime 1.31 drops an `Add` of one number that is 0 in single precision, whatever the format is. It leaves a `Sum` alone.
+        // onnxruntime 1.31 drops an `Add` of one number that is 0 in single precision, whatever the format is. It
+        // leaves a `Sum` alone.
         if network.tensors().iter().any(|(_, _, entries)| entries.iter().any(|entry| vanishes(*entry))) {
             let adds = self.nodes.0.iter_mut().filter(|node| node.op_type == "Add");
             adds.for_each(|node| "Sum".clone_into(&mut node.op_type));
@@ -417,7 +421,7 @@ impl<'n> Writer<'n> {
     /// Several blocks: a `Scan` that carries `z` and takes the weights block by block.
     fn scan(&mut self, z: &str, run: &Run, first: usize) -> String {
         let (precision, width) = (self.network.precision, self.network.width());
-        // The body sees it as a name of the graph around it.
+        // The body refers to it by its name in the outer graph.
         let mut seen = self.seen(run, first);
         let Weights { attention, feed_forward } = self.weights(run, first);
         let stacked: Vec<(String, Vec<usize>)> =
@@ -466,7 +470,7 @@ impl<'n> Writer<'n> {
         self.nodes.add("Scan", &inputs, attributes, format!("{first}.run"))
     }
 
-    /// A run's tensors, made ready for rows: transposed, the heads side by side.
+    /// A run's tensors, prepared for rows: transposed, the heads side by side.
     fn weights(&mut self, run: &Run, first: usize) -> Weights {
         let (nodes, width, blocks) = (&mut self.nodes, self.network.width(), run.blocks);
         let tokens = self.network.tokens;

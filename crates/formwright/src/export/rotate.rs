@@ -1,8 +1,9 @@
 //! The same network in another basis of the residual stream.
 //!
-//! With an orthogonal `R`, a network whose residual stream is `R z` computes what the one of `z` does: what reads, `r·z = (R r)·(R z)`, and what
-//! writes, `z + w`, are both multiplied by `R`. In floats `R` is orthogonal up to rounding only, and so are the products: nothing that was proved of
-//! the network is true of the rotated one until it is proved anew, of the weights that are shipped.
+//! With an orthogonal `R`, a network whose residual stream is `R z` computes the same as the one of `z`: rows that
+//! read, `r·z = (R r)·(R z)`, and columns that write, `z + w`, are both multiplied by `R`. In floats `R` is orthogonal
+//! up to rounding only, and so are the products: nothing that was proved of the network is true of the rotated one
+//! until it is proved anew, of the exported weights.
 
 use crate::network::{AttentionRun, FeedForwardRun, FloatAffine, FloatNetwork, Gaussians, Precision};
 
@@ -12,7 +13,7 @@ pub fn basis(seed: u64, width: usize) -> Vec<Vec<f64>> {
     let mut rows: Vec<Vec<f64>> = Vec::new();
     while rows.len() < width {
         let mut row = draws.draw(width);
-        // Twice, since once leaves what cancellation leaves.
+        // Twice, since one pass leaves an error of cancellation.
         for _ in 0..2 {
             for known in &rows {
                 let along = dot(known, &row);
@@ -32,12 +33,12 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
-/// Vectors that stand one after the other, each multiplied by `R`.
+/// Consecutive vectors, each multiplied by `R`.
 fn rows(r: &[Vec<f64>], vectors: &[f64]) -> Vec<f64> {
     vectors.chunks(r.len()).flat_map(|vector| r.iter().map(|row| dot(row, vector))).collect()
 }
 
-/// Matrices of `inner` columns that stand one after the other, each multiplied by `R` from the left.
+/// Consecutive matrices of `inner` columns, each multiplied by `R` from the left.
 fn columns(r: &[Vec<f64>], matrices: &[f64], inner: usize) -> Vec<f64> {
     let matrix = |matrix: &[f64]| -> Vec<f64> {
         let entry = |row: &[f64], j: usize| row.iter().enumerate().map(|(i, x)| x * matrix[i * inner + j]).sum();

@@ -1,16 +1,19 @@
-//! A softmax network over a vocabulary of integers, as TransformerLens loads it (`TransformerBridge.boot_native`, version 4).
+//! A softmax network over a vocabulary of integers, as TransformerLens loads it (`TransformerBridge.boot_native`,
+//! version 4).
 //!
-//! | file | what |
-//! |---|---|
-//! | `config.json` | the configuration that `boot_native` takes |
-//! | `state_dict.safetensors` | what `load_state_dict` takes: `tok_embed`, `pos`, `layers.{i}.attn.{q,k,v,o}`, `layers.{i}.mlp.{fc_in,fc_out}`, `head` |
-//! | `circuit.json` | the ground truth: what each head and each hidden unit computes, what each direction of the residual stream means, tokens, logits |
+//! - `config.json`: the configuration that `boot_native` takes;
+//! - `state_dict.safetensors`: the tensors that `load_state_dict` takes: `tok_embed`, `pos`,
+//!   `layers.{i}.attn.{q,k,v,o}`, `layers.{i}.mlp.{fc_in,fc_out}`, `head`;
+//! - `circuit.json`: the ground truth: the function of each head and each hidden unit, the meaning of each direction of
+//!   the residual stream, tokens, logits.
 //!
-//! All blocks have one shape, filled up with zeros. Scores are divided by `√d_head` there, so `d_head` is a power of four and `q` carries its root, a power of
-//! two: nothing is rounded, and the numbers are those that were certified. `tok_embed` holds `embed.weight x + embed.bias` of every token, computed by fused
-//! operations, as an execution may. The head has no bias; a coordinate `one` of the stream is 1 everywhere and carries it.
+//! All blocks have one shape, filled up with zeros. Scores are divided by `√d_head` there, so `d_head` is a power of
+//! four and `q` carries its root, a power of two: nothing is rounded, and the numbers are those that were certified.
+//! `tok_embed` holds `embed.weight x + embed.bias` of every token, computed by fused operations, as an execution may.
+//! The head has no bias; a coordinate `one` of the stream is 1 everywhere and carries it.
 //!
-//! Where outputs are integers there is a logit for each of them, `2 v y − v²`, largest for the `v` nearest to `y`; else the outputs are the logits.
+//! Where outputs are integers there is a logit for each of them, `2 v y − v²`, largest for the `v` nearest to `y`; else
+//! the outputs are the logits.
 
 use serde_json::{Value, json};
 
@@ -25,26 +28,26 @@ use crate::model::{Model, Stated};
 use crate::network::{AttentionKind, Coordinate, FloatNetwork, Mask, Precision};
 use crate::target::Domain;
 
-/// Tokens, or logits, at most.
+/// The most tokens, or logits.
 const MOST_TOKENS: usize = 1 << 16;
 
-/// Numbers in the state dict, at most.
+/// The most numbers in the state dict.
 const MOST_ENTRIES: usize = 1 << 27;
 
 /// A network that TransformerLens has a form for.
 pub struct TransformerLens<'m> {
     model: &'m Model,
-    /// With the coordinate `one`, in the basis of the constructions.
+    /// The network with the coordinate `one`, in the basis of the constructions.
     plain: FloatNetwork,
-    /// The same in the basis that is shipped.
+    /// The same network in the exported basis.
     network: FloatNetwork,
     /// The seed of that basis.
     seed: Option<u64>,
-    /// The directions of the coordinates of `plain` in it.
+    /// The directions of the coordinates of `plain` in that basis.
     directions: Vec<Vec<f64>>,
     causal: bool,
     vocabulary: Vec<Vec<i64>>,
-    /// Where all outputs are integers: which.
+    /// The least and the largest output, where all outputs are integers.
     values: Option<(i64, i64)>,
 }
 
@@ -57,11 +60,13 @@ struct Sides {
     hidden: usize,
 }
 
-/// What the outputs of a turned network may be further from the target's than those of the model; the first of these that the checker accepts.
+/// The amounts by which the bound of a rotated network may exceed that of the model; the first that the checker accepts
+/// is taken.
 const MORE: [f64; 4] = [1.0 / 68_719_476_736.0, 1.0 / 16_777_216.0, 1.0 / 1024.0, 0.125];
 
-/// The files, with a bound on how far outputs are from the target's if one is proved. Of a network in another basis it is proved anew: `refused` has the
-/// checker's reason against files, if it has one, and the files that it accepts are among those that are given.
+/// The files, with a bound on the distance of outputs from the target's if one is proved. For a network in another
+/// basis it is proved anew: `refused` returns the checker's reason against files, if it has one, and the accepted files
+/// are among those returned.
 pub fn files(
     model: &Model,
     rotate: Option<u64>,
@@ -90,7 +95,8 @@ pub fn files(
 type Named = (String, Vec<usize>, Vec<f64>);
 
 impl<'m> TransformerLens<'m> {
-    /// Declines what TransformerLens has no form for. With a seed, the residual stream is turned to an orthogonal basis that is drawn from it.
+    /// Declines networks that TransformerLens has no form for. With a seed, the residual stream is rotated to an
+    /// orthogonal basis that is drawn from it.
     pub fn new(model: &'m Model, seed: Option<u64>) -> Result<Self> {
         let network = model.float().ok_or_else(|| {
             Error::declined("an exact model is not exported: TransformerLens has floats, and no rational numbers")
@@ -121,12 +127,13 @@ impl<'m> TransformerLens<'m> {
         Ok(export)
     }
 
-    /// The claim of the network that is shipped, with this bound, for a checker: what was claimed of another basis is not known of this one.
+    /// The claim of the exported network, with this bound, for a checker: a claim in another basis does not hold for
+    /// this one.
     pub fn contents(&self, stated: &Stated, bound: f64) -> Result<Contents> {
         Contents::of_network(self.model, Some(&Stated { bound, ..stated.clone() }), Some(&self.network))
     }
 
-    /// The files; `bound` is what is proved of the outputs, in the supremum norm.
+    /// The files; `bound` is the proved bound of the outputs, in the supremum norm.
     pub fn files(&self, bound: Option<f64>) -> Result<Files> {
         let text = |value: &Value| format!("{value:#}\n").into_bytes();
         let tensors = self.tensors();
@@ -175,7 +182,7 @@ impl<'m> TransformerLens<'m> {
         })
     }
 
-    /// What each logit says: an output coordinate, and the integer that it is, if outputs are integers.
+    /// The meaning of each logit: an output coordinate, and its integer, if outputs are integers.
     fn logits(&self) -> Vec<(usize, Option<i64>)> {
         let outputs = 0..self.network.output_dims();
         match self.values {
@@ -311,7 +318,8 @@ impl<'m> TransformerLens<'m> {
         }))
     }
 
-    /// What a coordinate holds, and from which layer on. In another basis the errors are others, and are not known.
+    /// The content of a coordinate, and the layer from which it holds. In another basis the errors differ, and are not
+    /// known.
     fn held(&self, meanings: &Meanings, register: usize) -> Value {
         let one = [Held { from: 0, meaning: Meaning::number(Rat::ONE) }];
         let held = meanings.registers.get(register).map_or(&one[..], Vec::as_slice);
@@ -345,7 +353,7 @@ impl<'m> TransformerLens<'m> {
         gates.iter().map(gate).collect()
     }
 
-    /// Layer by layer, what every head and every hidden unit computes, and which coordinates it reads and writes.
+    /// Layer by layer, the function of every head and every hidden unit, and the coordinates that it reads and writes.
     fn layers(&self) -> Vec<Value> {
         let (network, width) = (&self.plain, self.plain.width());
         let gates = self.proof().map_or(&[][..], |proof| &proof.gates);
@@ -392,10 +400,10 @@ impl<'m> TransformerLens<'m> {
         layers
     }
 
-    /// Whether the largest logit is that of the target's value, however logits are added up.
+    /// Whether the largest logit is that of the target's value, in whatever order logits are added up.
     ///
-    /// With `|y − f| ≤ bound`, the logit of `f` is ahead of any other by at least `1 − 2 bound`. A logit of `k` terms is off by at most `γ_k Σ |w_c| |z_c|`,
-    /// and its weights by a few units of rounding.
+    /// With `|y − f| ≤ bound`, the logit of `f` is ahead of any other by at least `1 − 2 bound`. A logit of `k` terms
+    /// is off by at most `γ_k Σ |w_c| |z_c|`, and its weights by a few units of rounding.
     fn argmax_is_proved(&self, bound: f64) -> bool {
         let width = self.network.width();
         if self.values.is_none() {
@@ -414,10 +422,10 @@ impl<'m> TransformerLens<'m> {
     }
 }
 
-/// More than what rounding can add to a sum of magnitudes, in any format and of any length that is exported.
+/// More than rounding can add to a sum of magnitudes, in any format and of any length that is exported.
 const SLACK: f64 = 1.05;
 
-/// What no coordinate of the residual stream exceeds at any time, in any execution: magnitudes added up, generously.
+/// A bound on every coordinate of the residual stream at any time, in any execution: magnitudes added up, generously.
 fn magnitudes(network: &FloatNetwork, largest: f64) -> Vec<f64> {
     let width = network.width();
     let dot = |row: &[f64], z: &[f64]| row.iter().zip(z).map(|(w, z)| w.abs() * z).sum::<f64>();
@@ -425,7 +433,7 @@ fn magnitudes(network: &FloatNetwork, largest: f64) -> Vec<f64> {
     let token = embed.weight.chunks(embed.inputs).zip(&embed.bias);
     let mut z: Vec<f64> = token.map(|(row, b)| SLACK * (dot(row, &vec![largest; row.len()]) + b.abs())).collect();
     for position in network.positions.iter().flat_map(|positions| positions.chunks(width)) {
-        // Every position at once: more than any of them.
+        // All positions at once bound each of them.
         z.iter_mut().zip(position).for_each(|(z, p)| *z += SLACK * p.abs());
     }
     for layer in network.layers() {
@@ -465,7 +473,7 @@ fn fused(precision: Precision, a: f64, b: f64, c: f64) -> f64 {
     }
 }
 
-/// Whether attention is causal; declined where some heads see other keys than others, or are no softmax.
+/// Whether attention is causal; declined where heads see different keys, or are not softmax.
 fn direction(network: &FloatNetwork) -> Result<bool> {
     let mut first: Option<bool> = None;
     let mut block = 0;
@@ -527,7 +535,7 @@ fn vocabulary(model: &Model) -> Result<Vec<Vec<i64>>> {
     Ok(tokens)
 }
 
-/// The integers that the outputs lie between, if all of them are proved to be integers.
+/// The least and the largest integer among the outputs, if all of them are proved to be integers.
 fn values(model: &Model) -> Result<Option<(i64, i64)>> {
     if model.circuit().and_then(|circuit| circuit.proof()).is_none_or(|proof| proof.margin.is_none()) {
         return Ok(None);
@@ -548,7 +556,7 @@ fn values(model: &Model) -> Result<Option<(i64, i64)>> {
     Ok((many <= MOST_TOKENS).then_some((low, high)))
 }
 
-/// The network with one more coordinate, which is 1 and stays so.
+/// The network with one more coordinate, which is always 1.
 fn with_one(network: &FloatNetwork) -> FloatNetwork {
     let width = network.width();
     let wider = |entries: &[f64]| -> Vec<f64> {

@@ -1,16 +1,20 @@
-//! A claim as instances for verifiers of neural networks: `network.onnx`, `vnnlib/*.vnnlib`, `instances.csv` and what each must give, `expected.csv`.
+//! A claim as instances for verifiers of neural networks: `network.onnx`, `vnnlib/*.vnnlib`, `instances.csv` and the
+//! expected results, `expected.csv`.
 //!
-//! An instance is a box of inputs `X` and the *negation* of what is claimed there of the outputs `Y`; a verifier must find it unsatisfiable.
+//! An instance is a box of inputs `X` and the *negation* of the claim about the outputs `Y` there; a verifier must find
+//! it unsatisfiable.
 //!
 //! ```text
-//! by cells    X in a cell less its margins   |Y − v| ≤ ρ               v the cell's value, ρ the stated rounding
-//! circuits    X in a cell of a cut box       min f − ε ≤ Y ≤ max f + ε  over the cell, enclosed; ε the bound in the supremum norm
+//! by cells    X in a cell less its margins   |Y − v| ≤ ρ                v the cell's value, ρ the stated rounding
+//! circuits    X in a cell of a cut box       min f − ε ≤ Y ≤ max f + ε  over the cell, enclosed; ε the bound in the
+//!                                                                       supremum norm
 //! integers    X one sequence                 the same at that point
 //! ```
 //!
-//! Every instance is implied by the claim: the ends of boxes are numbers of the network's format, rounded inward, and the ends of outputs are rounded outward, so
-//! that what is claimed is strictly between them. All are printed as the exact decimals that they are. In one more
-//! instance the outputs are moved up by the width of their range: every point of its box satisfies it.
+//! Every instance is implied by the claim: the ends of boxes are numbers of the network's format, rounded inward, and
+//! the ends of outputs are rounded outward, so that claimed values lie strictly between them. All are printed as exact
+//! decimals. In one more instance the outputs are moved up by the width of their range: every point of its box
+//! satisfies it.
 
 use std::fmt::Write as _;
 
@@ -22,32 +26,32 @@ use crate::lower::Margins;
 use crate::model::Model;
 use crate::network::{FloatNetwork, Precision};
 
-/// Seconds that a verifier is given.
+/// The seconds that a verifier may take.
 const SECONDS: u32 = 60;
 
-/// What is claimed on a box.
+/// The claim on a box.
 struct Instance {
     name: String,
-    /// Of every input: from, to.
+    /// For every input: from, to.
     inputs: Vec<(f64, f64)>,
-    /// Of every output: above, below.
+    /// For every output: above, below.
     outputs: Vec<(f64, f64)>,
 }
 
-/// The instances of a model's claim, and how many there could be.
+/// The instances of a model's claim, and the number of possible ones.
 pub struct VnnLib {
     /// The files, by name.
     pub files: Vec<(String, Vec<u8>)>,
-    /// How many cells were taken.
+    /// The number of cells taken.
     pub taken: usize,
-    /// How many there are.
+    /// The number of cells there are.
     pub cells: u64,
 }
 
-/// Instances where nobody says how many.
+/// The default number of instances.
 pub const CELLS: usize = 16;
 
-/// The claim at `cells` cells, evenly spread over all that there are.
+/// The claim at `cells` cells, spread evenly over all of them.
 pub fn files(model: &Model, metadata: &[(String, String)], cells: usize) -> Result<VnnLib> {
     let (Some(network), true) = (model.float(), model.is_claimed()) else {
         return Err(Error::declined("nothing is claimed of this model's floats, so there is nothing to verify")
@@ -68,14 +72,15 @@ pub fn files(model: &Model, metadata: &[(String, String)], cells: usize) -> Resu
         let from =
             |number: u64| u64::try_from(u128::from(number) * u128::from(all) / u128::from(wanted)).unwrap_or(all);
         let (from, to) = (from(number), from(number + 1));
-        // Somewhere in its share, so that no coordinate is the same in all of them; where a cell is not served, the next one that is.
+        // A cell somewhere in its share, so that no coordinate is the same in all of them; if the cell is not served,
+        // the next one that is.
         let start = number.wrapping_mul(0x9e37_79b9_7f4a_7c15) % (to - from);
         let share = (0..to - from).map(|step| point(model, from + (start + step) % (to - from)));
         if let Some(point) = share.into_iter().find(|point| model.built.serves(point)) {
             instances.push(instance(model, network, &point)?);
         }
     }
-    // A box has so many sides, and a verifier wants the network's input to have as many.
+    // A box has so many sides, and a verifier expects the network's input to have as many.
     let tokens = model.grid.tokens();
     let network = FloatNetwork { lengths: (tokens, tokens), ..network.clone() };
     let mut files = vec![("network.onnx".to_owned(), onnx::to_bytes(&network, metadata, false)?)];
@@ -97,7 +102,7 @@ pub fn files(model: &Model, metadata: &[(String, String)], cells: usize) -> Resu
     Ok(VnnLib { files, taken: instances.len(), cells: all })
 }
 
-/// The first box with its outputs moved up by the width of their range: no point of the box has them.
+/// The first box with its outputs moved up by the width of their range, which no point of the box reaches.
 fn wrong(instances: &[Instance]) -> Option<Instance> {
     let Instance { inputs, outputs, .. } = instances.first()?;
     let outputs = outputs.iter().map(|(above, below)| (*below, below + (below - above))).collect();

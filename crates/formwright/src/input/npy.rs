@@ -1,7 +1,8 @@
-//! Arrays of numpy, `.npy`: version 1.0, little-endian `f4` or `f8`, in the order of C, of the shape `(batch, tokens, dims)`.
+//! Arrays of numpy, `.npy`: version 1.0, little-endian `f4` or `f8`, in C order, of the shape `(batch, tokens, dims)`.
 //!
 //! ```text
-//! \x93NUMPY 1 0   length of what follows, two bytes   {'descr': '<f8', 'fortran_order': False, 'shape': (2, 3, 1), }  spaces \n   the numbers
+//! \x93NUMPY 1 0   two bytes: the length of the rest of the header
+//! {'descr': '<f8', 'fortran_order': False, 'shape': (2, 3, 1), }  spaces \n   the numbers
 //! ```
 
 use std::fs::File;
@@ -14,10 +15,10 @@ use crate::exact::Rat;
 use crate::exact::Sequence;
 use crate::network::Precision;
 
-/// What a file begins with.
+/// The first bytes of a file.
 pub const MAGIC: &[u8] = b"\x93NUMPY";
 
-/// The bytes of a header that we write, of which the numbers begin at a multiple of 64.
+/// The bytes of a header as it is written here; the numbers begin at a multiple of 64.
 const HEADER: usize = 128;
 
 /// An array that is being read.
@@ -72,7 +73,7 @@ impl Npy {
         Ok(Self { precision, shape: [count, found, coordinates] })
     }
 
-    /// The sequence with this number; `None` behind the last, where nothing may follow.
+    /// The sequence with this number; `None` after the last, where nothing may follow.
     pub(super) fn one(&mut self, reader: &mut impl BufRead, name: &str, number: usize) -> Result<Option<Sequence>> {
         let [count, tokens, dims] = self.shape;
         if number == count {
@@ -153,7 +154,8 @@ fn fields(header: &str) -> Option<(&str, bool, Vec<usize>)> {
     Some((descr?, fortran?, shape?))
 }
 
-/// An array that is being written, sequence by sequence. Until it is finished it has no header: who finds half of it cannot take it for an array.
+/// An array that is being written, sequence by sequence. Until it is finished it has no header, so that half of it
+/// cannot be mistaken for an array.
 pub struct Writer {
     path: PathBuf,
     file: BufWriter<File>,
@@ -165,7 +167,7 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// A file that is not there yet.
+    /// Creates a file that does not exist yet.
     pub fn create(path: &Path, precision: Precision) -> Result<Self> {
         crate::files::check_new(path)?;
         let file = File::create_new(path).map_err(|error| unwritable(path, &error))?;
@@ -179,7 +181,7 @@ impl Writer {
         self.file.write_all(bytes).map_err(|error| unwritable(&self.path, &error))
     }
 
-    /// One sequence more, of as many tokens as those before.
+    /// Adds a sequence, of as many tokens as those before.
     #[expect(clippy::cast_possible_truncation, reason = "numbers of a network in f32 are numbers of f32")]
     pub fn push(&mut self, y: &[Vec<f64>]) -> Result<()> {
         let side = (y.len(), y.first().map_or(0, Vec::len));
@@ -202,7 +204,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Writes the header; the shape of the array.
+    /// Writes the header; returns the shape of the array.
     pub fn finish(mut self) -> Result<[usize; 3]> {
         let (tokens, dims) = self.side.unwrap_or_default();
         let (count, descr) = (self.count, if self.precision == Precision::F32 { "<f4" } else { "<f8" });
@@ -220,11 +222,11 @@ impl Writer {
     }
 }
 
-/// What is not finished is taken away again.
+/// An unfinished file is removed.
 impl Drop for Writer {
     fn drop(&mut self) {
         if !self.finished {
-            // Nothing can be done about a file that does not go.
+            // Nothing can be done about a file that cannot be removed.
             drop(std::fs::remove_file(&self.path));
         }
     }

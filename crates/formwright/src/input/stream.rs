@@ -1,7 +1,8 @@
-//! Sequences one after another: however many there are, one of them is in memory.
+//! Sequences one after another: however many there are, only one is in memory.
 //!
-//! A batch in JSON is cut at the commas of its outer array; what lies between them is read as any JSON is, and what is wrong is told with its
-//! place in the whole. A batch in `.npy` is known by its first byte, with which no JSON begins; see `npy.rs`.
+//! A batch in JSON is cut at the commas of its outer array; the text between them is read as any JSON is, and an error
+//! is reported with its place in the whole. A batch in `.npy` is recognised by its first byte, with which no JSON
+//! begins; see `npy.rs`.
 
 use std::io::{self, BufRead, Read};
 
@@ -16,16 +17,16 @@ use crate::exact::Sequence;
 /// The longest text of one sequence.
 const MOST_BYTES: usize = 1 << 26;
 
-/// The sequences of a file, as they come.
+/// The sequences of a file, read one by one.
 pub struct Sequences<R> {
     reader: R,
     name: String,
     tokens: (usize, usize),
     dims: usize,
-    /// How many have come.
+    /// The number of sequences read.
     count: usize,
     format: Format,
-    /// Where the next byte of a text stands: lines before it, bytes before it in its line.
+    /// The position of the next byte of a text: lines before it, bytes before it in its line.
     at: (usize, usize),
 }
 
@@ -39,7 +40,7 @@ enum Format {
     Ended,
 }
 
-/// What stands behind a sequence.
+/// The sign after a sequence.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Behind {
     Comma,
@@ -48,7 +49,7 @@ enum Behind {
 }
 
 impl<R: BufRead> Sequences<R> {
-    /// The sequences that a reader gives, each with at least `tokens.0` tokens and at most `tokens.1`; `name` is what errors call it.
+    /// The sequences of a reader, each with at least `tokens.0` tokens and at most `tokens.1`; errors call it `name`.
     pub fn new(mut reader: R, name: &str, tokens: (usize, usize), dims: usize) -> Result<Self> {
         let first = reader.fill_buf().map_err(|error| unreadable(name, &error))?.first().copied();
         let format = if first == npy::MAGIC.first().copied() {
@@ -59,7 +60,7 @@ impl<R: BufRead> Sequences<R> {
         Ok(Self { reader, name: name.to_owned(), tokens, dims, count: 0, format, at: (0, 0) })
     }
 
-    /// The next sequences, about so many numbers of them; none if there are no more.
+    /// The next sequences, with about this many numbers in all; none if there are no more.
     pub fn some(&mut self, numbers: usize) -> Result<Vec<Sequence>> {
         let (mut some, mut held) = (Vec::new(), 0);
         while held < numbers {
@@ -89,7 +90,7 @@ impl<R: BufRead> Sequences<R> {
         Ok(one)
     }
 
-    /// The bracket of the outer array, which is not empty.
+    /// Reads the bracket of the outer array, which is not empty.
     fn begin(&mut self) -> Result<()> {
         if self.skip_space()? != Some(b'[') {
             return Err(self.no_array()?);
@@ -104,7 +105,7 @@ impl<R: BufRead> Sequences<R> {
         Err(Error::input("the input is an empty batch").note("expected", shape(self.tokens, self.dims)))
     }
 
-    /// A sequence, with the comma or the bracket behind it.
+    /// Reads a sequence, with the comma or the bracket after it.
     fn element(&mut self) -> Result<Sequence> {
         if self.skip_space()? == Some(b']') {
             return Err(self.malformed("trailing comma"));
@@ -127,21 +128,21 @@ impl<R: BufRead> Sequences<R> {
         (self.tokens.0..=self.tokens.1).contains(&x.len()) && x.iter().all(|token| token.len() == self.dims)
     }
 
-    /// Reads a sequence as any JSON, and says what is wrong with it.
+    /// Reads a sequence as any JSON, and reports any error in it.
     fn slow(&self, text: &str, start: (usize, usize), behind: Behind) -> Result<Sequence> {
         let value = parse(text).map_err(|error| {
-            // It does not end where this text ends.
+            // The element does not end where this text ends.
             let found = (error.is_eof() && behind != Behind::Nothing).then_some("expected value");
             let column = if error.line() <= 1 { start.1 + error.column() } else { error.column() };
             not_json(&self.name, &error, found, (start.0 + error.line().max(1), column))
         })?;
-        // A length that is not allowed is reported against the nearest that is.
+        // A length that is not allowed is compared with the nearest that is.
         let found = value.as_array().map_or(self.tokens.0, Vec::len);
         sequence(&value, found.clamp(self.tokens.0, self.tokens.1), self.dims, || format!("sequence {}", self.count))
             .map_err(|error| error.note("expected", shape(self.tokens, self.dims)))
     }
 
-    /// The text up to the comma or the bracket behind a sequence, which is taken as well.
+    /// The text up to the comma or the bracket after a sequence, which is consumed as well.
     fn text(&mut self) -> Result<(String, Behind)> {
         let (mut text, mut depth, mut in_string, mut escaped) = (Vec::new(), 0_usize, false, false);
         let mut behind = Behind::Nothing;
@@ -181,7 +182,7 @@ impl<R: BufRead> Sequences<R> {
         Ok((text, behind))
     }
 
-    /// What follows the outer array: nothing.
+    /// Checks that nothing follows the outer array.
     fn end(&mut self) -> Result<()> {
         if self.skip_space()?.is_some() {
             return Err(self.malformed("trailing characters"));
@@ -190,7 +191,7 @@ impl<R: BufRead> Sequences<R> {
         Ok(())
     }
 
-    /// The next byte that is no space; it is not taken.
+    /// The next byte that is not a space, without consuming it.
     fn skip_space(&mut self) -> Result<Option<u8>> {
         loop {
             let bytes = self.reader.fill_buf().map_err(|error| unreadable(&self.name, &error))?;
@@ -204,9 +205,9 @@ impl<R: BufRead> Sequences<R> {
         }
     }
 
-    /// Takes so many of the bytes that are held, and notes where the next one stands.
+    /// Consumes this many of the buffered bytes, and keeps track of the position.
     fn take(&mut self, count: usize) {
-        // What is held is given again, and nothing is read.
+        // The buffer is returned again, and nothing is read.
         if let Ok(bytes) = self.reader.fill_buf() {
             let bytes = &bytes[..count.min(bytes.len())];
             match bytes.iter().rev().position(|byte| *byte == b'\n') {
@@ -220,7 +221,7 @@ impl<R: BufRead> Sequences<R> {
         self.reader.consume(count);
     }
 
-    /// What is wrong with a file that holds no array.
+    /// The error of a file that holds no array.
     fn no_array(&mut self) -> Result<Error> {
         let mut text = Vec::new();
         let read = (&mut self.reader).take(MOST_BYTES as u64).read_to_end(&mut text);
@@ -237,7 +238,7 @@ impl<R: BufRead> Sequences<R> {
         array(&value, || "the input".to_owned()).map(|_| self.malformed("expected value"))
     }
 
-    /// What stands here, or that nothing does.
+    /// The error of a text that is not JSON; `found` describes what stands here.
     fn malformed(&self, found: &str) -> Error {
         let (line, column) = (self.at.0 + 1, self.at.1 + usize::from(!found.starts_with("EOF")));
         Error::input(format!("{} is not JSON", self.name))
@@ -263,7 +264,7 @@ fn quick(text: &str) -> Option<Sequence> {
 
 const SPACE: [char; 4] = [' ', '\t', '\r', '\n'];
 
-/// `[…, …]`, of at least one.
+/// `[…, …]`, with at least one entry.
 fn listed<T>(rest: &mut &str, one: impl Fn(&mut &str) -> Option<T>) -> Option<Vec<T>> {
     *rest = rest.trim_start_matches(SPACE).strip_prefix('[')?;
     let mut all = Vec::new();
@@ -279,7 +280,7 @@ fn listed<T>(rest: &mut &str, one: impl Fn(&mut &str) -> Option<T>) -> Option<Ve
     }
 }
 
-/// A number, or a string of one without escapes.
+/// A number, or a string that holds one without escapes.
 fn entry(rest: &mut &str) -> Option<Rat> {
     let text = rest.trim_start_matches(SPACE);
     if let Some(quoted) = text.strip_prefix('"') {
@@ -314,7 +315,7 @@ mod tests {
     use super::*;
     use crate::input::{batch, parse_json};
 
-    /// Reads a few bytes at a time, so that every state is met at the end of what is held.
+    /// Reads a few bytes at a time, so that every state occurs at the end of the buffer.
     fn streamed(text: &[u8], tokens: (usize, usize), dims: usize) -> Result<Vec<Sequence>> {
         let mut read = None;
         for capacity in [1, 3, 4096] {

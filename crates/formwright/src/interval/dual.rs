@@ -39,12 +39,12 @@ use std::ops::{Add, Mul, Neg, Sub};
 
 use super::{Interval, Refusal};
 
-/// Up to which derivative enclosures are computed.
+/// The highest derivative that enclosures are computed for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     /// Values and gradients: `m` intervals each.
     First,
-    /// Hessians too: `m (m + 1) ÷ 2` more.
+    /// Hessians as well: `m (m + 1) ÷ 2` more intervals.
     Second,
 }
 
@@ -56,12 +56,12 @@ pub struct Dual {
     hessian: Option<Vec<Interval>>,
 }
 
-/// The places of a packed symmetric matrix, in order.
+/// The positions of a packed symmetric matrix, in order.
 fn places(inputs: usize) -> impl Iterator<Item = (usize, usize)> {
     (0..inputs).flat_map(|i| (0..=i).map(move |j| (i, j)))
 }
 
-// Construction and questions.
+// Constructors and queries.
 impl Dual {
     /// A function that is the same everywhere: no slope, no second derivative.
     pub fn constant(value: Interval, inputs: usize, order: Order) -> Self {
@@ -84,8 +84,8 @@ impl Dual {
         Self { value, gradient: vec![Interval::ENTIRE; inputs], hessian: None }
     }
 
-    /// A *continuous* function with values in `value` that is, at every point, one of these: the gradient is the hull of theirs. That it is
-    /// continuous is the caller's promise. `None` if there are none.
+    /// A *continuous* function with values in `value` that is, at every point, one of these: the gradient is the hull
+    /// of theirs. The caller promises that it is continuous. `None` if there are no candidates.
     pub fn one_of<'a>(value: Interval, candidates: impl IntoIterator<Item = &'a Self>) -> Option<Self> {
         let hull = |a: Self, b: &Self| Self { gradient: a.gradients(b, Interval::hull), ..a };
         let mut candidates = candidates.into_iter();
@@ -103,7 +103,7 @@ impl Dual {
         &self.gradient
     }
 
-    /// An enclosure of `∂²f/∂xᵢ∂xⱼ`; `None` if only first derivatives were asked for, or if there may be a kink.
+    /// An enclosure of `∂²f/∂xᵢ∂xⱼ`; `None` if only first derivatives were computed, or if there may be a kink.
     pub fn second(&self, i: usize, j: usize) -> Option<Interval> {
         let (i, j) = (i.max(j), i.min(j));
         self.hessian.as_ref().map(|hessian| hessian[i * (i + 1) / 2 + j])
@@ -116,15 +116,15 @@ impl Dual {
 
     /// The same function, claimed to have a value in `value` as well.
     ///
-    /// Range lemmas enter here: the caller has proved that `f(x) ∈ value`. If nothing is common to both, one of them is
-    /// false.
+    /// Range lemmas enter here: the caller has proved that `f(x) ∈ value`. `None` if the enclosures are disjoint: then
+    /// one of them is false.
     pub fn with_value_in(mut self, value: Interval) -> Option<Self> {
         self.value = self.value.intersect(value)?;
         Some(self)
     }
 }
 
-// Chain rule, and entries of two functions side by side.
+// The chain rule, and entries of two functions side by side.
 impl Dual {
     /// `φ(self)` from enclosures of `φ`, `φ′` and `φ″` on the values: `φ′ ∂ᵢ` and `φ′ ∂ᵢⱼ + φ″ ∂ᵢ ∂ⱼ`.
     fn compose(&self, value: Interval, first: Interval, second: Interval) -> Self {
@@ -142,7 +142,7 @@ impl Dual {
         self.gradient.iter().zip(&other.gradient).map(|(&a, &b)| f(a, b)).collect()
     }
 
-    /// A hessian from two, entry by entry with its place, if there are two.
+    /// A hessian from two, entry by entry with its place, if both exist.
     fn hessians(
         &self,
         other: &Self,
@@ -298,7 +298,7 @@ impl Dual {
         -&(-self).max(&-other)
     }
 
-    /// `|f| = max(f, −f)`, whose values are known better than from that formula.
+    /// `|f| = max(f, −f)`, with a better enclosure of the values than that formula gives.
     pub fn abs(&self) -> Self {
         Self { value: self.value.abs(), ..self.max(&-self) }
     }
@@ -464,7 +464,7 @@ mod tests {
                 }
             }
             if let Some(hessian) = on_box.hessian() {
-                // `None` at a point of the boundary where branches touch.
+                // It is `None` at a point of the boundary where branches touch.
                 let at = at_x.hessian().unwrap_or_default();
                 prop_assert!(hessian.iter().zip(at).all(|(&h, &at)| meets(h, at)));
                 // f(x − h) − 2 f(x) + f(x + h) = h² times a second derivative between, along each axis.
@@ -513,7 +513,7 @@ mod tests {
         meets(a, b) && a.hull(b).width() < 1e-12 * (1.0 + a.mag())
     }
 
-    /// At one point: closed forms of first and second derivatives of every smooth function.
+    /// Closed forms of the first and second derivatives of every smooth function, at one point.
     #[test]
     fn smooth_functions_have_their_closed_forms() {
         let x = Interval::point(0.75);
@@ -580,12 +580,12 @@ mod tests {
         for kinked in [&relu, &abs, &larger, &v[0].min(&v[1]), &clamped, &relu.sqr(), &(&v[1] + &abs)] {
             assert_eq!((kinked.hessian(), kinked.second(0, 0)), (None, None));
         }
-        // At the kink itself: both sides.
+        // At the kink itself, the gradient covers both sides.
         let origin = Dual::variable(zero, 0, 1, Order::Second);
         assert_eq!((origin.relu().gradient(), origin.relu().hessian()), (&[interval(0.0, 1.0)][..], None));
         assert_eq!(origin.abs().gradient(), [interval(-1.0, 1.0)]);
         assert_eq!(from.relu(), from);
-        // Decided on the whole box, touching included: the branch itself.
+        // Where the branch is decided on the whole box, touching included, the result is the branch itself.
         assert_eq!((v[1].relu(), v[1].abs()), (v[1].clone(), v[1].clone()));
         assert_eq!((-&v[1]).abs(), v[1]);
         assert_eq!(((-&v[1]).relu(), v[1].clamp(&from, &to)), (from, v[1].clone()));

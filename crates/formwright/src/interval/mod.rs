@@ -2,14 +2,14 @@
 //!
 //! An [`Interval`] `[lo, hi]` is the set of the *real* numbers between its endpoints. Every operation returns an
 //! interval that contains `f(x, y, …)` for all reals `x, y, …` in its operands: an *enclosure*. An infinite endpoint is
-//! no number; it says that nothing is known on that side.
+//! not a number; it says that nothing is known on that side.
 //!
 //! **Rounding without rounding modes.** The processor rounds to nearest. For `+ − × ÷ √` of floats the error of that
-//! rounding can be had exactly, or at least its sign, and this sign is all that is needed: if the exact result lies
-//! below the nearest float, the largest float not above it is the next one down; otherwise it is the nearest float
+//! rounding can be computed exactly, or at least its sign, and this sign is all that is needed: if the exact result
+//! lies below the nearest float, the largest float not above it is the next one down; otherwise it is the nearest float
 //! itself. So the endpoints of these five operations are the best possible ones. With `∘` for rounding to nearest:
 //!
-//! | operation | nearest | what is left of the exact result | from |
+//! | operation | nearest | remainder of the exact result | from |
 //! |---|---|---|---|
 //! | `a + b` | `s = ∘(a + b)` | `b − (s − a)` for `\|a\| ≥ \|b\|`, no operation of which rounds | Dekker's sum |
 //! | `a × b` | `p = ∘(a × b)` | `∘(a × b − p)` | one fused multiply-add |
@@ -27,9 +27,9 @@
 //! outward by two floats all the same, so that an error of one unit in that library would not make an enclosure false.
 //! (The functions of `std` promise no accuracy and are not used.)
 //!
-//! **Domain of validity.** IEEE 754 binary64 in the default rounding mode with subnormal numbers, which is what Rust
-//! guarantees for `f64` outside 32-bit x87 targets. Undefined operations are refused ([`Refusal`]), never clipped. Zero
-//! endpoints are always `+0.0`.
+//! **Domain of validity.** IEEE 754 binary64 in the default rounding mode with subnormal numbers, which Rust guarantees
+//! for `f64` outside 32-bit x87 targets. Undefined operations are refused ([`Refusal`]), never clipped. Zero endpoints
+//! are always `+0.0`.
 
 pub mod dual;
 
@@ -47,7 +47,7 @@ pub struct Interval {
     hi: f64,
 }
 
-/// Why an operation has no result.
+/// The reason why an operation has no result.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Refusal {
     /// These endpoints enclose no real number, or one of them is not a number.
@@ -85,7 +85,7 @@ impl fmt::Display for Interval {
 
 // ---- Error-free transformations ----
 
-/// A number known as the float nearest to it and the sign of what is left: `number − near` has the sign of `rest`.
+/// A number, as the nearest float and the sign of the remainder: `number − near` has the sign of `rest`.
 #[derive(Clone, Copy)]
 struct Rounded {
     near: f64,
@@ -112,13 +112,14 @@ impl Rounded {
         if self.rest > 0.0 { self.near.next_up() } else { self.near }
     }
 
-    /// `near = ±∞`, from overflow or from an infinite endpoint: all the members give numbers on the inner side of it.
+    /// `near = ±∞`, from overflow or from an infinite endpoint: the results for all members lie on the inner side of
+    /// it.
     fn infinite(near: f64) -> Self {
         Self { near, rest: -near }
     }
 
-    /// `a + b`, not of opposite infinities. Sums of floats do not underflow, and Dekker's sum, unlike one that does not
-    /// look which operand is larger, cannot overflow after its first addition.
+    /// `a + b`, not of opposite infinities. Sums of floats do not underflow. Dekker's sum compares the operands first,
+    /// and so cannot overflow after its first addition.
     fn sum(a: f64, b: f64) -> Self {
         let near = a + b;
         if near.is_infinite() {
@@ -128,7 +129,7 @@ impl Rounded {
         Self { near, rest: small - (near - large) }
     }
 
-    /// `a × b`, where `0 × ∞ = 0`: the infinite endpoint is not a member, all the members give 0.
+    /// `a × b`, where `0 × ∞ = 0`: the infinite endpoint is not a member, and the product of 0 with any member is 0.
     ///
     /// A product below 2⁻⁹⁶⁰ that does not round to 0 has `|a| < 2¹¹⁵`, since `|b| ≥ 2⁻¹⁰⁷⁴`: lifting `a` is exact.
     fn product(a: f64, b: f64) -> Self {
@@ -176,17 +177,17 @@ impl Rounded {
     }
 }
 
-/// The float two below `y`, at least.
+/// A float at least two below `y`.
 fn below(y: f64) -> f64 {
     y.next_down().next_down()
 }
 
-/// The float two above `y`, at least.
+/// A float at least two above `y`.
 fn above(y: f64) -> f64 {
     y.next_up().next_up()
 }
 
-// ---- Construction and questions ----
+// ---- Constructors and queries ----
 
 impl Interval {
     /// `[0, 0]`.
@@ -273,7 +274,7 @@ impl Interval {
         self.lo.abs().max(self.hi.abs())
     }
 
-    /// The point `x`, or everything if `x` is infinite: a bound that is not known.
+    /// The point `x`, or all numbers if `x` is infinite, which means that the bound is not known.
     pub fn point_or_entire(x: f64) -> Self {
         if x.is_finite() { Self::point(x) } else { Self::ENTIRE }
     }
@@ -290,7 +291,8 @@ impl Interval {
     }
 }
 
-/// The smallest interval around a rational number, a point if it is a float: the conversion says on which side it errs.
+/// The smallest interval around a rational number; a point if it is a float. The conversion tells on which side it
+/// errs.
 impl From<&Rat> for Interval {
     fn from(x: &Rat) -> Self {
         let (near, side) = x.nearest_f64();
@@ -350,8 +352,9 @@ impl Mul for Interval {
 }
 
 impl Interval {
-    /// The least `x × y`, rounded down. If `x ≥ 0` it has the least `y`, if `x ≤ 0` the greatest, with the `x` that the
-    /// sign of this `y` asks for; if `x` has both signs, the least `x` and the greatest `y`, or the other way round.
+    /// The least `x × y`, rounded down. If `x ≥ 0`, it is at the least `y`, if `x ≤ 0` at the greatest, with the `x`
+    /// that the sign of this `y` requires; if `x` has both signs, at the least `x` and the greatest `y`, or the other
+    /// way round.
     fn least_product(self, y: Self) -> f64 {
         let product = |a, b| Rounded::product(a, b).down();
         if self.lo >= 0.0 {
@@ -401,8 +404,8 @@ impl Interval {
         Self::of(Rounded::product(near, near).down(), Rounded::product(far, far).up())
     }
 
-    /// `selfⁿ`, with `x⁰ = 1`. An even power is the power of `|x|`; an odd one that of the positive part minus that of
-    /// the negative part, one of which is 0 for every `x`. Powers of what is not negative grow, hence the products of
+    /// `selfⁿ`, with `x⁰ = 1`. An even power is the power of `|x|`; an odd one is that of the positive part minus that
+    /// of the negative part, one of which is 0 for every `x`. Powers of nonnegative numbers grow, hence the products of
     /// endpoints that enclose them need no dependency between factors.
     pub fn powi(self, n: u32) -> Self {
         if n.is_multiple_of(2) { self.abs().power(n) } else { self.relu().power(n) - (-self).relu().power(n) }
@@ -499,9 +502,9 @@ impl Interval {
     ///
     /// An extremum over an interval is at an endpoint or is one of the wave's own, and the latter is excluded only if
     /// the enclosure of the interval in turns, shifted by the place of the extremum, has no integer. Where arguments
-    /// are so large that a turn is lost in rounding, none is excluded and `[−1, 1]` comes out; so for an infinite
-    /// endpoint, at which `f` has no value. A single number has no inner extremum, so its enclosure stays narrow at any
-    /// size.
+    /// are so large that a turn is lost in rounding, none is excluded and the result is `[−1, 1]`; likewise for an
+    /// infinite endpoint, at which `f` has no value. A single number has no inner extremum, so its enclosure stays
+    /// narrow at any size.
     fn wave(self, f: fn(f64) -> f64, crest: f64) -> Self {
         let turns = self.div_positive(Self::TAU);
         let reaches = |place: f64| {
@@ -541,7 +544,7 @@ mod tests {
             && (interval.hi.is_infinite() || *x <= exact(interval.hi))
     }
 
-    /// Whether no smaller interval has `x`, where `order(y)` tells how the float `y` compares with it.
+    /// Whether no smaller interval contains `x`, where `order(y)` compares the float `y` with it.
     fn is_tightest(interval: Interval, order: impl Fn(f64) -> std::cmp::Ordering) -> bool {
         let Interval { lo, hi } = interval;
         let below = lo.is_infinite() || order(lo).is_le();
@@ -550,7 +553,7 @@ mod tests {
         below && above && narrow
     }
 
-    /// How a float compares with a rational number, infinities included.
+    /// Compares a float with a rational number, infinities included.
     fn against(x: &Rat) -> impl Fn(f64) -> std::cmp::Ordering {
         move |y: f64| if y.is_infinite() { y.total_cmp(&0.0) } else { exact(y).cmp(x) }
     }
@@ -732,7 +735,7 @@ mod tests {
         assert!(interval(1.0, 2.0).log().is_ok_and(|y| y.lo() >= 0.0));
     }
 
-    /// Exact to the last float but four: e, log 2, tanh 1, sin 1 and cos 1 between fractions that differ by 10⁻²⁰.
+    /// Exact up to four floats: e, log 2, tanh 1, sin 1 and cos 1 between fractions that differ by 10⁻²⁰.
     #[test]
     fn transcendental_functions_at_a_point_are_narrow() {
         let one = Interval::ONE;

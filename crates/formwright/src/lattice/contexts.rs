@@ -1,8 +1,8 @@
 //! Enumerations: tuples, increasing tuples, and increasing tuples by spread.
 //!
-//! A context of distinct columns is a set of `n` ids, written `l_1 < … < l_n`. Lemma 6 gives it a number that grows with the
-//! spread `l_n - l_1` first; [`by_spread`] lists the contexts in the order in which that number *decreases* (the proof is in the
-//! file of Lemma 6, the test there compares with sorting).
+//! A context of distinct columns is a set of `n` ids, written `l_1 < … < l_n`. Lemma 6 gives it a number that grows
+//! with the spread `l_n - l_1` first; [`by_spread`] lists the contexts in the order in which that number *decreases*
+//! (the file of Lemma 6 has the proof, and a test that compares with sorting).
 
 use crate::exact::Int;
 
@@ -29,7 +29,7 @@ pub fn increasing_tuples(low: &Int, end: Int, length: usize) -> impl Iterator<It
         (low + Int::from(length) <= end).then(|| (0..length).map(|k| low + Int::from(k)).collect());
     std::iter::from_fn(move || {
         let tuple = next.take()?;
-        // The last entry that can still grow; those behind it follow closely.
+        // The last entry that can still grow; those after it follow closely.
         let place = (0..length).rfind(|&k| &tuple[k] + Int::from(length - k) < end);
         if let Some(place) = place {
             let mut grown = tuple.clone();

@@ -1,8 +1,9 @@
 //! The lattice: cells of the box, grid points, column ids, counts. Everything here is an exact integer.
 //!
-//! The box `[low, high)^{d×n}` is cut into `N^{dn}` cells of side `(high-low)/N`. A cell is named by its grid point `L`, one
-//! integer `0 ≤ L_ij < N` for every coordinate (*integer units*: lengths are multiplied by `N / (high-low)`). A column `L_j` has
-//! the id `uᵀL_j`, `u = (1, N, …, N^{d-1})`: its coordinates are the id's digits in base `N`. There are `D = N^d` columns.
+//! The box `[low, high)^{d×n}` is cut into `N^{dn}` cells of side `(high-low)/N`. A cell is named by its grid point
+//! `L`, one integer `0 ≤ L_ij < N` for every coordinate (*integer units*: lengths are multiplied by `N / (high-low)`).
+//! A column `L_j` has the id `uᵀL_j`, `u = (1, N, …, N^{d-1})`: its coordinates are the id's digits in base `N`. There
+//! are `D = N^d` columns.
 //!
 //! The *extended* grid adds a flag to every coordinate, for "outside of the box".
 
@@ -45,7 +46,7 @@ pub struct Grid {
     high: Rat,
 }
 
-/// A grid as it stands in a file, not yet checked.
+/// A grid as it is written in a file, not yet checked.
 #[derive(Deserialize)]
 struct Written {
     tokens: usize,
@@ -64,7 +65,7 @@ impl TryFrom<Written> for Grid {
 }
 
 impl Grid {
-    /// The grid of `resolution` cells a side over `[low, high)`; at least one token, one coordinate, two cells.
+    /// The grid of `resolution` cells per side over `[low, high)`; at least one token, one coordinate, two cells.
     pub fn new(tokens: usize, dims: usize, resolution: u64, low: Rat, high: Rat) -> Result<Self> {
         let least = |name: &str, found: String, least: u64, why: &str| {
             Error::input(format!("{name} is {found}, but at least {least} is needed"))
@@ -91,7 +92,7 @@ impl Grid {
         Ok(Self { tokens, dims, resolution, low, high })
     }
 
-    /// The grid over the unit box, of contexts: at least two tokens.
+    /// The grid of contexts over the unit box; at least two tokens.
     pub fn unit(tokens: usize, dims: usize, resolution: u64) -> Result<Self> {
         if tokens == 1 {
             return Err(Error::input("--tokens is 1, but at least 2 is needed")
@@ -200,7 +201,7 @@ impl Grid {
         tuples(entries, self.tokens * self.dims).map(|flat| flat.chunks(self.dims).map(<[Extended]>::to_vec).collect())
     }
 
-    /// Where a grid point stands in lexicographic order.
+    /// The index of a grid point in lexicographic order.
     pub fn rank(&self, point: &[Vec<u64>]) -> Int {
         let digits = point.iter().flatten();
         digits.fold(Int::ZERO, |rank, digit| rank * Int::from(self.resolution) + Int::from(*digit))

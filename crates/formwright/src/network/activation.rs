@@ -1,7 +1,7 @@
 //! Activations: ReLU, and the class Φ of Yun et al. 2020.
 //!
-//! Φ holds the piecewise linear functions `R → R` of at most three pieces, at least one of them constant; they may jump. A
-//! breakpoint belongs to the piece on its right unless it says otherwise.
+//! Φ holds the piecewise linear functions `R → R` of at most three pieces, at least one of them constant; they may
+//! jump. A breakpoint belongs to the piece on its right unless it says otherwise.
 
 use serde::{Deserialize, Serialize};
 
@@ -52,7 +52,7 @@ impl Piece {
     }
 }
 
-/// Which of its two pieces a breakpoint belongs to.
+/// The piece that a breakpoint belongs to, of its two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Side {
@@ -65,7 +65,7 @@ pub enum Side {
 /// A point at which the piece changes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Break {
-    /// Where it is.
+    /// Its place.
     pub at: Rat,
     /// The piece that holds the point itself.
     pub belongs: Side,
@@ -79,7 +79,8 @@ pub struct Piecewise {
 }
 
 impl Piecewise {
-    /// The function with these pieces from left to right and these breakpoints between them, or what keeps it out of Φ.
+    /// The function with these pieces from left to right and these breakpoints between them, or the reason why it is
+    /// not in Φ.
     pub fn new(pieces: Vec<Piece>, breaks: Vec<Break>) -> Result<Self, &'static str> {
         if pieces.is_empty() || pieces.len() > 3 {
             return Err("a function in Φ has one to three pieces");
@@ -99,7 +100,7 @@ impl Piecewise {
     /// `inside` for `low ≤ t < high` (`t ≤ high` if `closed`), `outside` elsewhere.
     ///
     /// # Panics
-    /// If `low ≥ high` or neither piece is constant: the constructions call it with neither.
+    /// If `low ≥ high` or neither piece is constant, which no construction asks for.
     pub fn window(low: Rat, high: Rat, closed: bool, inside: Piece, outside: Piece) -> Self {
         let belongs = if closed { Side::Left } else { Side::Right };
         let breaks = vec![Break { at: low, belongs: Side::Right }, Break { at: high, belongs }];

@@ -7,8 +7,9 @@
 //! FF(X)   = X + W_2 φ(W_1 X + b_1 1ᵀ) + b_2 1ᵀ
 //! ```
 //!
-//! Column `j` of the scores belongs to query token `j`; with connections, `σ` acts on the keys that the token sees and no others. A sub-layer whose `W_O`, or whose `W_2` and `b_2`, are zero is the
-//! identity: this is what lets a construction stack runs of one kind.
+//! Column `j` of the scores belongs to query token `j`; with connections, `σ` acts on the keys that the token sees and
+//! no others. A sub-layer whose `W_O`, or whose `W_2` and `b_2`, are zero is the identity: this allows a construction
+//! to stack runs of one kind.
 
 use std::ops::Range;
 
@@ -18,16 +19,16 @@ use super::{Activation, Matrix};
 use crate::exact::Rat;
 use crate::pattern::Connections;
 
-/// How scores become weights.
+/// The map from scores to weights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Normaliser {
     /// All weight on the largest score, in equal parts where several are largest.
     Hardmax,
-    /// `1/n` on each of the `n` keys, whatever the scores.
+    /// `1/n` on each of the `n` keys, regardless of the scores.
     Average,
-    /// 1 on each key, whatever the scores: what a Linformer and a Performer come to whose queries and keys are 0.
+    /// 1 on each key, regardless of the scores: the effect of a Linformer or a Performer whose queries and keys are 0.
     Sum,
 }
 
@@ -49,11 +50,11 @@ pub struct Head {
 /// An attention layer with any number of heads.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Attention {
-    /// How scores become weights.
+    /// The map from scores to weights.
     pub normaliser: Normaliser,
     /// The heads; their contributions are added.
     pub heads: Vec<Head>,
-    /// Which keys the queries see; all of them where none are named.
+    /// The keys that each query sees; all of them if `None`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub connections: Option<Connections>,
 }
@@ -90,7 +91,7 @@ impl FeedForward {
 }
 
 impl FeedForward {
-    /// The layers that bring some rows to `[-bound, bound]`, two rows a layer: `Z ← Z + max(-Z-B, 0) - max(Z-B, 0)`.
+    /// The layers that clip some rows to `[-bound, bound]`, two rows per layer: `Z ← Z + max(-Z-B, 0) - max(Z-B, 0)`.
     pub fn clip(width: usize, rows: Range<usize>, bound: &Rat) -> Vec<Self> {
         let layer = |first: usize| {
             let rows: Vec<usize> = (first..rows.end.min(first + 2)).collect();
@@ -147,8 +148,8 @@ impl LayerKind {
 /// A Transformer block; an absent sub-layer is the identity.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Block {
-    /// Attention first,
+    /// The attention sub-layer, which comes first.
     pub attention: Option<Attention>,
-    /// then feed-forward.
+    /// The feed-forward sub-layer after it.
     pub feed_forward: Option<FeedForward>,
 }

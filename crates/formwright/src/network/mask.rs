@@ -1,33 +1,34 @@
-//! Masks: which keys a query of a head sees.
+//! Masks: the keys that a query of a head sees.
 //!
 //! ```text
-//! the query of token i sees the key of token j   ⇔   low ≤ j − i ≤ high  and  low' ≤ j ≤ high',   or j = 0 and position 0 is a sink
+//! the query of token i sees the key of token j   ⇔   low ≤ j − i ≤ high  and  low' ≤ j ≤ high',
+//!                                                    or j = 0 and position 0 is a sink
 //! ```
 //!
-//! Softmax is over the keys that are seen and no others. What a query sees is an interval of positions, and perhaps position 0 before it:
-//! enough for causal attention, windows, prefixes with a sink and fixed places, and little enough that an evaluator runs over an interval
-//! and a file holds five entries a head.
+//! Softmax is over the keys that are seen and no others. A query sees an interval of positions, and perhaps position 0
+//! before it. That is enough for causal attention, windows, prefixes with a sink and fixed places, and little enough
+//! that an evaluator runs over an interval and a file holds five entries per head.
 
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-/// The least and the largest of an interval of integers; `None` is no limit.
+/// The least and the largest of an interval of integers; `None` means no limit.
 pub type Limits = (Option<i64>, Option<i64>);
 
-/// Which keys a head's query sees: those of an interval of positions, and the first one if it is a sink.
+/// The keys that a head's query sees: those of an interval of positions, and the first one if it is a sink.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Mask {
-    /// Where the key may be as seen from the query: `low ≤ j − i ≤ high`.
+    /// The limits of the key relative to the query: `low ≤ j − i ≤ high`.
     pub relative: Limits,
-    /// Where the key may be in the sequence: `low ≤ j ≤ high`.
+    /// The limits of the key in the sequence: `low ≤ j ≤ high`.
     pub absolute: Limits,
     /// Whether position 0 is seen in any case.
     pub first: bool,
 }
 
-/// What one query sees, in the order of positions: position 0 if it stands apart, then an interval.
+/// The keys that one query sees, in the order of positions: position 0 if it stands apart, then an interval.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Keys {
     /// Whether position 0 is seen, and is not in the interval.
@@ -60,7 +61,7 @@ impl Mask {
         self.first && j == 0 || self.keys(i, j.saturating_add(1)).range.contains(&j)
     }
 
-    /// What the query of token `i` sees in a sequence of `tokens` tokens.
+    /// The keys that the query of token `i` sees in a sequence of `tokens` tokens.
     pub fn keys(&self, i: usize, tokens: usize) -> Keys {
         let (i, end) = (integer(i), integer(tokens));
         let from = |limit: Option<i64>| limit.map_or(0, |low| low.max(0));
@@ -72,11 +73,12 @@ impl Mask {
         Keys { first: self.first && tokens > 0 && !range.contains(&0), range }
     }
 
-    /// The first query that sees nothing in some sequence of that many tokens, and the number of tokens; `None` if every query of every length
-    /// sees a key.
+    /// The first query that sees nothing in some sequence of an accepted length, and the number of tokens; `None` if
+    /// every query of every length sees a key.
     ///
-    /// For token `i` a short sequence is the worst: `n = max(least, i + 1)`. There a lower limit lies above an upper one, each of them constant
-    /// or `i` and a constant, so the tokens that see nothing form intervals that begin at 0 or where one of the pairs first crosses.
+    /// For token `i` the shortest sequence is the worst: `n = max(least, i + 1)`. A token sees nothing where a lower
+    /// limit lies above an upper one, each of them constant or `i` plus a constant, so the tokens that see nothing form
+    /// intervals that begin at 0 or where one of the pairs first crosses.
     pub fn blind(&self, lengths: (usize, usize)) -> Option<(usize, usize)> {
         let least = integer(lengths.0);
         let crossings = [
@@ -91,7 +93,7 @@ impl Mask {
         candidates.filter(blind).min().map(|i| (i, tokens(i)))
     }
 
-    /// An interval that ends before it begins, if there is one: no mask that somebody meant.
+    /// An interval that ends before it begins, if there is one: such a mask is a mistake.
     pub fn backwards(&self) -> Option<(&'static str, i64, i64)> {
         [("relative", self.relative), ("absolute", self.absolute)]
             .into_iter()
@@ -99,8 +101,8 @@ impl Mask {
     }
 }
 
-/// What keeps masks from being those of the `heads` of a block in a network that accepts so many tokens: too few or too many of them, an
-/// interval that ends before it begins, a query that sees nothing.
+/// Checks that masks can be those of the `heads` of a block in a network that accepts so many tokens. The error is too
+/// few or too many masks, an interval that ends before it begins, or a query that sees nothing.
 pub(crate) fn check(masks: &[Mask], heads: usize, block: usize, lengths: (usize, usize)) -> Result<(), String> {
     if masks.len() != heads {
         return Err(format!("block {block} has {} masks for {heads} heads", masks.len()));
@@ -139,7 +141,7 @@ mod tests {
         limits().flat_map(move |relative| limits().flat_map(move |absolute| first(relative, absolute)))
     }
 
-    /// The definition.
+    /// Whether the query sees the key, by the definition.
     fn by_definition(mask: &Mask, i: i64, j: i64) -> bool {
         let within = |x: i64, (low, high): Limits| low.is_none_or(|low| low <= x) && high.is_none_or(|high| x <= high);
         within(j - i, mask.relative) && within(j, mask.absolute) || mask.first && j == 0

@@ -1,12 +1,14 @@
 //! The network: a residual stream of named coordinates, an embedding, stages of layers, a read-out.
 //!
-//! A [`Network`] does not store its layers. It holds [`Stage`]s, each with a [`Generator`] that knows the stage's parameters;
-//! from these it *produces* the layers one by one, *counts* them by a formula and *executes* them in closed form. The two
-//! executions read the same parameters, so that a changed scale, threshold, flag or order changes both alike.
+//! A [`Network`] does not store its layers. It holds [`Stage`]s, each with a [`Generator`] that knows the stage's
+//! parameters; from these it *produces* the layers one by one, *counts* them by a formula and *executes* them in closed
+//! form. The two executions read the same parameters, so that a changed scale, threshold, flag or order changes both
+//! alike.
 //!
 //! ```text
 //! embed, positions ─▶ stage ─▶ stage ─▶ … ─▶ read-out
-//!                     layers = attention or feed-forward; an attention layer and a feed-forward layer behind it form a block
+//!                     layers = attention or feed-forward; an attention layer and the feed-forward layer after it
+//!                     form a block
 //! ```
 
 mod activation;
@@ -44,7 +46,7 @@ pub type Matrix = Vec<Vec<Rat>>;
 pub struct Coordinate {
     /// Its name, unique in the network.
     pub name: String,
-    /// What it holds, and when.
+    /// Its content at each stage.
     pub meaning: String,
 }
 
@@ -72,7 +74,7 @@ pub trait Generator: fmt::Debug + Send + Sync {
     /// The kind of every layer of the stage.
     fn kind(&self) -> LayerKind;
 
-    /// How many layers there are and how large, by formula.
+    /// The number and the size of the layers, by formula.
     fn size(&self) -> StageSize;
 
     /// The connections of the densest layer, where tokens do not see all others.
@@ -83,7 +85,7 @@ pub trait Generator: fmt::Debug + Send + Sync {
     /// The layers, in order, made on demand.
     fn layers(&self) -> Box<dyn Iterator<Item = Result<Layer>> + '_>;
 
-    /// What all the layers together do to `state`, without visiting those that leave it alone.
+    /// The effect of all the layers together on `state`, computed without visiting those that leave it alone.
     fn closed_form(&self, state: Sequence) -> Result<Sequence>;
 
     /// The parameters, as they are written to `model.json`.
@@ -97,7 +99,7 @@ pub struct Stage {
     pub name: &'static str,
     /// The statement's id in the registry of statements.
     pub statement: &'static str,
-    /// What the stage does, in one sentence.
+    /// The effect of the stage, in one sentence.
     pub meaning: String,
     /// Its layers.
     pub generator: Box<dyn Generator>,
@@ -110,13 +112,13 @@ pub struct Network {
     pub tokens: usize,
     /// The residual stream, coordinate by coordinate.
     pub coordinates: Vec<Coordinate>,
-    /// From an input token to the residual stream.
+    /// The map from an input token to the residual stream.
     pub embed: Affine,
     /// The positional encoding `[token][coordinate]`, added after the embedding.
     pub positions: Option<Matrix>,
     /// The stages, in order.
     pub stages: Vec<Stage>,
-    /// From the residual stream to an output token.
+    /// The map from the residual stream to an output token.
     pub read_out: Affine,
 }
 
@@ -152,12 +154,12 @@ impl Network {
         state.iter().map(|token| self.read_out.apply(token)).collect()
     }
 
-    /// Every layer, in order, with the stage it belongs to.
+    /// Every layer, in order, with its stage.
     pub fn layers(&self) -> impl Iterator<Item = (&Stage, Result<Layer>)> {
         self.stages.iter().flat_map(|stage| stage.generator.layers().map(move |layer| (stage, layer)))
     }
 
-    /// Every block, in order: an attention layer takes the feed-forward layer behind it, if there is one.
+    /// Every block, in order: an attention layer takes the feed-forward layer after it, if there is one.
     pub fn blocks(&self) -> impl Iterator<Item = Result<Block>> {
         let mut layers = self.layers().map(|(_, layer)| layer).peekable();
         std::iter::from_fn(move || {
@@ -188,7 +190,7 @@ impl Network {
     }
 }
 
-/// `Σ w_k x_k`; zero weights cost nothing.
+/// `Σ w_k x_k`; zero weights are skipped.
 pub fn dot(w: &[Rat], x: &[Rat]) -> Rat {
     w.iter().zip(x).filter(|(w, _)| !w.is_zero()).map(|(w, x)| w * x).sum()
 }

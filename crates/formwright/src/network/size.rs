@@ -1,4 +1,4 @@
-//! Sizes, as formulas: what a network would weigh, without making a layer.
+//! Sizes by formula: the dimensions of a network, without making a layer.
 
 use serde::Serialize;
 
@@ -8,13 +8,13 @@ use crate::exact::Int;
 /// The size of one stage.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StageSize {
-    /// How many layers.
+    /// The number of layers.
     pub layers: Int,
-    /// Heads of a layer; 0 in a feed-forward stage.
+    /// Heads per layer; 0 in a feed-forward stage.
     pub heads: usize,
     /// Rows of `W_Q`, `W_K` and `W_V` of a head.
     pub head_size: usize,
-    /// The widest layer's hidden units; 0 in an attention stage.
+    /// Hidden units of the widest layer; 0 in an attention stage.
     pub hidden: usize,
     /// Hidden units of all layers together.
     pub units: Int,
@@ -25,7 +25,7 @@ pub struct StageSize {
 /// The size of a network; the large counts are printed as strings everywhere.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Size {
-    /// Blocks: an attention layer and the feed-forward layer behind it are one.
+    /// Blocks: an attention layer and the feed-forward layer after it are one.
     pub blocks: Int,
     /// Attention layers.
     pub attention_layers: Int,
@@ -33,16 +33,16 @@ pub struct Size {
     pub feed_forward_layers: Int,
     /// The most heads in a layer.
     pub heads: usize,
-    /// The largest head.
+    /// The size of the largest head.
     pub head_size: usize,
-    /// The connections of the densest attention layer; nothing where no layer has them, and what is seen is up to masks.
+    /// The connections of the densest attention layer; `None` if no layer has connections, so that masks decide.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub connections: Option<usize>,
     /// The widest hidden layer.
     pub hidden: usize,
-    /// Entries of all weight matrices and biases, zeros included, embedding, positions and read-out too.
+    /// Entries of all weight matrices and biases, including zeros, embedding, positions and read-out.
     pub parameters: Int,
-    /// The same after padding all blocks to one shape, every sub-layer present.
+    /// The same count after padding all blocks to one shape, every sub-layer present.
     pub parameters_uniform: Int,
     /// Entries that the construction does not fix to zero.
     pub nonzeros: Int,

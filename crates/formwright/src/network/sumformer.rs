@@ -4,21 +4,22 @@
 //! Σ = Σ_k φ(x_k) ∈ R^{d'},    S(X)_i = ψ(x_i, Σ)
 //! ```
 //!
-//! φ and ψ are token-wise networks, ReLU between affine maps; `d'` is the latent dimension. Inputs and outputs may have different dimensions.
-//! Numbers are exact. [`construct::sumformer`](crate::construct::sumformer) makes a Transformer of it.
+//! φ and ψ are token-wise networks, ReLU between affine maps; `d'` is the latent dimension. Inputs and outputs may have
+//! different dimensions. Numbers are exact. [`construct::sumformer`](crate::construct::sumformer) turns it into a
+//! Transformer.
 
 use super::{Affine, Sequence, add};
 use crate::error::{Error, Result};
 use crate::exact::{Int, Rat};
 
-/// A network that sees one token: affine maps, the ReLU between each and the next.
+/// A network that sees one token: affine maps with the ReLU between them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TokenNetwork {
     layers: Vec<Affine>,
 }
 
 impl TokenNetwork {
-    /// Refuses layers that do not fit each other.
+    /// A network of these layers; refused if they do not fit each other.
     pub fn new(layers: Vec<Affine>) -> Result<Self> {
         let wrong = |what: String| Err(Error::input(what).note("try", "weights [out][in] and biases [out]"));
         if layers.is_empty() {
@@ -46,17 +47,17 @@ impl TokenNetwork {
         &self.layers
     }
 
-    /// How many numbers it reads.
+    /// The number of inputs.
     pub fn inputs(&self) -> usize {
         self.layers.first().map_or(0, |layer| shape(layer).1)
     }
 
-    /// How many numbers it gives.
+    /// The number of outputs.
     pub fn outputs(&self) -> usize {
         self.layers.last().map_or(0, |layer| shape(layer).0)
     }
 
-    /// What it reads, its hidden layers and what it gives, each by how many numbers that are.
+    /// The sizes of its input, its hidden layers and its output.
     pub fn sizes(&self) -> Vec<usize> {
         std::iter::once(self.inputs()).chain(self.layers.iter().map(|layer| shape(layer).0)).collect()
     }
@@ -67,13 +68,13 @@ impl TokenNetwork {
         inner.iter().map(|layer| shape(layer).0).max().unwrap_or(0)
     }
 
-    /// Entries of all weights and biases, zeros included.
+    /// Entries of all weights and biases, including zeros.
     pub fn parameters(&self) -> Int {
         let entries = |layer: &Affine| shape(layer).0 * (shape(layer).1 + 1);
         Int::from(self.layers.iter().map(entries).sum::<usize>())
     }
 
-    /// What it makes of a token.
+    /// The output for a token.
     pub fn apply(&self, x: &[Rat]) -> Vec<Rat> {
         let mut values = x.to_vec();
         for (place, layer) in self.layers.iter().enumerate() {
@@ -91,7 +92,7 @@ fn shape(layer: &Affine) -> (usize, usize) {
     (layer.weight.len(), layer.weight.first().map_or(0, Vec::len))
 }
 
-/// φ and ψ.
+/// The pair of φ and ψ.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sumformer {
     phi: TokenNetwork,
@@ -99,7 +100,7 @@ pub struct Sumformer {
 }
 
 impl Sumformer {
-    /// Refuses a ψ that does not read a token and the sum.
+    /// The Sumformer of φ and ψ; refused if ψ does not read a token and the sum.
     pub fn new(phi: TokenNetwork, psi: TokenNetwork) -> Result<Self> {
         let wanted = phi.inputs() + phi.outputs();
         if psi.inputs() != wanted {
@@ -111,12 +112,12 @@ impl Sumformer {
         Ok(Self { phi, psi })
     }
 
-    /// What is summed.
+    /// The network φ, whose outputs are summed.
     pub fn phi(&self) -> &TokenNetwork {
         &self.phi
     }
 
-    /// What is made of a token and the sum.
+    /// The network ψ, which reads a token and the sum.
     pub fn psi(&self) -> &TokenNetwork {
         &self.psi
     }
@@ -151,7 +152,8 @@ impl Sumformer {
     }
 }
 
-/// Lemma 2.9, from right to left: `f(X)_i = g(x_i, {x_j}_{j≠i})`. It is equivariant if `g` does not mind the order of the others.
+/// Lemma 2.9, from right to left: `f(X)_i = g(x_i, {x_j}_{j≠i})`. It is equivariant if `g` does not depend on the order
+/// of the others.
 pub fn equivariant<G>(g: G) -> impl Fn(&[Vec<Rat>]) -> Sequence
 where
     G: Fn(&[Rat], &[Vec<Rat>]) -> Vec<Rat>,
@@ -162,8 +164,8 @@ where
     }
 }
 
-/// Lemma 2.9, from left to right: `g(x, others) = f(x, others)_1`. It does not mind the order of the others (it is *semi-invariant*) if
-/// `f` is equivariant.
+/// Lemma 2.9, from left to right: `g(x, others) = f(x, others)_1`. It does not depend on the order of the others (it is
+/// *semi-invariant*) if `f` is equivariant.
 pub fn semi_invariant<F>(f: F) -> impl Fn(&[Rat], &[Vec<Rat>]) -> Vec<Rat>
 where
     F: Fn(&[Vec<Rat>]) -> Sequence,

@@ -1,12 +1,13 @@
-//! Yun et al. 2020b, Assumption 1: what a pattern needs for the construction.
+//! Yun et al. 2020b, Assumption 1: the conditions that the construction sets on a pattern.
 //!
 //! ```text
 //! (1)  k ∈ A_k^l  for all k and l                                                         self-loops
 //! (2)  a permutation γ with γ(i) ∈ ∪_l A^l_{γ(i+1)}                                       a chain: chain.rs
-//! (3)  S_k^1 = A_k^1,  S_k^t = ∪_{j ∈ A_k^{((t-1) mod p)+1}} S_j^{t-1}:  S_k^s = all      everything reaches everything in s hops
+//! (3)  S_k^1 = A_k^1,  S_k^t = ∪_{j ∈ A_k^{((t-1) mod p)+1}} S_j^{t-1}:  S_k^s = all      all connected in s hops
 //! ```
 //!
-//! With self-loops the sets `S_k^t` only grow, so that a whole cycle in which none does ends the search: what is not connected then never will be.
+//! With self-loops the sets `S_k^t` only grow. So a whole cycle in which none grows ends the search: tokens that are
+//! not connected by then never will be.
 
 use serde::Serialize;
 
@@ -22,30 +23,30 @@ pub enum Reach {
         /// The smallest such `s`.
         s: usize,
     },
-    /// A token never hears of another.
+    /// Some token never hears of another.
     Never {
-        /// The token that never hears,
+        /// The token that never hears of `of`.
         token: usize,
-        /// and of which one.
+        /// The token that it never hears of.
         of: usize,
     },
-    /// Not looked at: without self-loops a layer forgets.
+    /// Not examined: without self-loops a layer forgets.
     Forgets,
 }
 
-/// What is found of a pattern.
+/// The findings for a pattern.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Assumptions {
-    /// (1): the first layer and token without a self-loop, if there is one.
+    /// Condition (1): the first layer and token without a self-loop, if there is one.
     pub no_self_loop: Option<(usize, usize)>,
-    /// (2).
+    /// Condition (2).
     pub chain: Chain,
-    /// (3).
+    /// Condition (3).
     pub reach: Reach,
 }
 
 impl Assumptions {
-    /// Of a pattern.
+    /// Examines a pattern.
     pub fn of(pattern: &Pattern) -> Self {
         let lacks = |layer: usize| (0..pattern.tokens()).find(|token| !pattern.layer(layer).sees(*token, *token));
         let no_self_loop = (0..pattern.period()).find_map(|layer| Some((layer, lacks(layer)?)));
@@ -53,7 +54,7 @@ impl Assumptions {
         Self { no_self_loop, chain: Chain::of(pattern), reach }
     }
 
-    /// The three in words, a line each.
+    /// The three conditions in words, a line each.
     pub fn in_words(&self) -> [String; 3] {
         let first = match self.no_self_loop {
             None => "(1) holds: every token sees itself in every layer".to_owned(),
@@ -76,7 +77,8 @@ impl Assumptions {
         [first, second, third]
     }
 
-    /// `γ`, the layers that serve its steps, and `s`; declined, with the witness, where the pattern does not satisfy all three.
+    /// `γ`, the layers that serve its steps, and `s`. A pattern that does not satisfy all three conditions is declined,
+    /// with the witness.
     pub fn satisfied(&self, pattern: &Pattern) -> Result<(&[usize], &[usize], usize), Error> {
         if let (None, Chain::Found { order, served }, Reach::Hops { s }) = (self.no_self_loop, &self.chain, &self.reach)
         {
@@ -105,7 +107,7 @@ fn listed(order: &[usize]) -> String {
 fn reach(pattern: &Pattern) -> Reach {
     let n = pattern.tokens();
     let words = n.div_ceil(64);
-    // S_k as bits. Before the first layer a token has heard of itself: S_k^1 = A_k^1 is one step from there.
+    // S_k as bits. Before the first layer a token has heard only of itself: S_k^1 = A_k^1 is one step from there.
     let mut heard: Vec<Vec<u64>> =
         (0..n).map(|k| (0..words).map(|word| if k / 64 == word { 1 << (k % 64) } else { 0 }).collect()).collect();
     let missing = |heard: &[u64]| (0..n).find(|j| heard[j / 64] >> (j % 64) & 1 == 0);

@@ -4,10 +4,12 @@
 //! γ(i) ∈ ∪_l A^l_{γ(i+1)},     i = 1, …, n-1,
 //! ```
 //!
-//! that is, a Hamiltonian path of the graph with an edge from `a` to `b` wherever `b` sees `a`. Whether there is one is hard to know in general.
-//! Tried are the tokens in their order, then a path that grows at both ends and, where it cannot, turns a part of itself, then a depth-first search that goes on where
-//! the fewest ways lead; each up to a number of steps. That there is none is *proved* by a search that ends, by two tokens that are seen by no other, or that see no other, or by a token without which the rest falls into more than two
-//! parts: a path that passes through it once joins two of them.
+//! that is, a Hamiltonian path of the graph with an edge from `a` to `b` wherever `b` sees `a`. It is hard in general
+//! to decide whether there is one. Three searches are tried: the tokens in their order; then a path that grows at both
+//! ends and, where it cannot, rearranges a part of itself; then a depth-first search that goes on where the fewest ways
+//! lead; each up to a number of steps. That there is none is *proved* by a search that ends, by two tokens that are
+//! seen by no other, or that see no other, or by a token without which the rest falls into more than two parts: a path
+//! that passes through it once joins only two of them.
 
 use serde::Serialize;
 
@@ -17,14 +19,14 @@ use crate::random;
 /// The most steps of a search.
 const MOST_STEPS: u64 = 1_000_000;
 
-/// The most times that a path is grown or turned.
+/// The most times that a path is grown or rearranged.
 const MOST_TURNS: usize = 100_000;
 
 /// Whether the tokens can be put in a row in which each is seen by the next.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "verdict", rename_all = "kebab-case")]
 pub enum Chain {
-    /// They can.
+    /// They can, in this order.
     Found {
         /// `γ`: the tokens in the order of the row.
         order: Vec<usize>,
@@ -33,10 +35,10 @@ pub enum Chain {
     },
     /// They cannot.
     Impossible {
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// None was found in so many steps, and none was excluded.
+    /// No such row was found in so many steps, and none was excluded.
     NotFound {
         /// The steps that were taken.
         steps: u64,
@@ -44,10 +46,10 @@ pub enum Chain {
 }
 
 impl Chain {
-    /// Of a pattern.
+    /// Searches for a chain of a pattern.
     pub(super) fn of(pattern: &Pattern) -> Self {
         let n = pattern.tokens();
-        // Of every token those that see it, and those that it sees, in any layer.
+        // For every token the tokens that see it, and those that it sees, in any layer.
         let mut seen_by = vec![Vec::new(); n];
         let mut sees = vec![Vec::new(); n];
         for layer in pattern.cycle() {
@@ -77,7 +79,7 @@ impl Chain {
             return found(order);
         }
         let mut search = Search { seen_by: &seen_by, visited: vec![false; n], order: Vec::new(), steps: 0 };
-        // Where fewest lead to a token, a path is most likely to begin.
+        // A path is most likely to begin at a token that the fewest others lead to.
         let mut starts: Vec<usize> = (0..n).collect();
         starts.sort_by_key(|start| sees[*start].len());
         for start in starts {
@@ -91,7 +93,7 @@ impl Chain {
     }
 }
 
-/// A reason that is seen at once.
+/// A reason that can be seen at once.
 fn obstacle(seen_by: &[Vec<usize>], sees: &[Vec<usize>]) -> Option<String> {
     for (lists, what) in [(seen_by, "are seen by no other"), (sees, "see no other")] {
         let alone: Vec<usize> = (0..lists.len()).filter(|token| lists[*token].is_empty()).take(2).collect();
@@ -114,7 +116,7 @@ fn obstacle(seen_by: &[Vec<usize>], sees: &[Vec<usize>]) -> Option<String> {
     })
 }
 
-/// The first token of each part that hangs together, whatever the direction, without one of the tokens.
+/// The first token of each connected component, regardless of direction, without one of the tokens.
 fn components(seen_by: &[Vec<usize>], sees: &[Vec<usize>], without: Option<usize>) -> Vec<usize> {
     let mut visited = vec![false; sees.len()];
     if let Some(token) = without {
@@ -139,10 +141,10 @@ fn components(seen_by: &[Vec<usize>], sees: &[Vec<usize>], without: Option<usize
     firsts
 }
 
-/// A path that was grown, seeded draws deciding where there is a choice.
+/// A path grown step by step; seeded draws decide where there is a choice.
 ///
-/// Where the last token `e` leads to nothing new but back to `v_i`, and `v_{i-1}` leads to `v_{j+1}` further on, the parts behind `v_{i-1}` change places:
-/// `… v_{i-1} v_{j+1} … e v_i … v_j` has another end.
+/// Where the last token `e` leads to nothing new but back to `v_i`, and `v_{i-1}` leads to `v_{j+1}` further on, the
+/// parts behind `v_{i-1}` change places: `… v_{i-1} v_{j+1} … e v_i … v_j` has another end.
 fn grown(seen_by: &[Vec<usize>], sees: &[Vec<usize>]) -> Option<Vec<usize>> {
     let n = sees.len();
     let mut state = 1;
@@ -178,7 +180,7 @@ fn grown(seen_by: &[Vec<usize>], sees: &[Vec<usize>]) -> Option<Vec<usize>> {
     None
 }
 
-/// One of some.
+/// One of these, drawn at random.
 fn drawn<'a, T>(state: &mut u64, among: &'a [T]) -> Option<&'a T> {
     among.get(random::below(state, among.len()))
 }
@@ -194,7 +196,7 @@ struct Search<'a> {
 impl Search<'_> {
     /// Whether a path begins here; `None` when the steps are used up. A path that was found stays in `order`.
     fn from(&mut self, start: usize) -> Option<bool> {
-        // Of every token on the path the ways that have not been tried, the best one last.
+        // For every token on the path the untried ways, the best one last.
         let mut ways = vec![self.enter(start)];
         while let Some(untried) = ways.last_mut() {
             if self.order.len() == self.visited.len() {
@@ -216,7 +218,7 @@ impl Search<'_> {
         Some(false)
     }
 
-    /// Goes to a token; what can come next, those with the fewest ways on last.
+    /// Goes to a token. Returns the possible next tokens, those with the fewest ways on last.
     fn enter(&mut self, token: usize) -> Vec<usize> {
         self.visited[token] = true;
         self.order.push(token);

@@ -1,11 +1,11 @@
-//! Pictures of a pattern: a row a query, a column a key, the layers of the cycle side by side.
+//! Pictures of a pattern: a row per query, a column per key, the layers of the cycle side by side.
 
 use std::fmt::Write;
 
 use super::Pattern;
 
 impl Pattern {
-    /// As text, a character a connection.
+    /// The pattern as text, one character per connection.
     pub fn to_text(&self) -> String {
         let row = |layer: usize, i: usize| -> String {
             (0..self.tokens()).map(|j| if self.layer(layer).sees(i, j) { '■' } else { '·' }).collect()
@@ -15,13 +15,13 @@ impl Pattern {
         rows.fold(String::new(), |text, row| text + &row + "\n")
     }
 
-    /// As an SVG picture, with the counts.
+    /// The pattern as an SVG picture, with the counts.
     pub fn to_svg(&self) -> String {
         let style = "<style>.unseen{fill:#eef1f5}.seen{fill:#1f5fa8}@media(prefers-color-scheme:dark){.unseen{fill:#252b33}.seen{fill:#7db7f2}}</style>";
         self.svg(style)
     }
 
-    /// The same with a style, or with none where the page has one.
+    /// As [`Pattern::to_svg`], with this style, or none where the page has one.
     pub(crate) fn svg(&self, style: &str) -> String {
         let (n, gap) = (self.tokens(), 2);
         let (width, height) = (self.period() * (n + gap) - gap + 2, n + 2);
@@ -34,7 +34,7 @@ impl Pattern {
         for layer in 0..self.period() {
             let (left, count) = (layer * (n + gap), self.layer(layer).count());
             let title = format!("layer {} of {}: {count} connections of {}", layer + 1, self.period(), n * n);
-            // Neighbours of a row are one rectangle.
+            // Neighbours in a row are drawn as one rectangle.
             let mut runs = String::new();
             for i in 0..n {
                 for run in self.layer(layer).keys(i).chunk_by(|a, b| a + 1 == *b) {

@@ -1,13 +1,13 @@
-//! Sparsity patterns: which keys the query of each token sees, layer after layer.
+//! Sparsity patterns: the keys that the query of each token sees, layer after layer.
 //!
 //! ```text
 //! A_k^l ⊆ {0, …, n-1},   l = 1, …, p      the keys that token k sees in layer l of a cycle of p layers
 //! ```
 //!
-//! | file | what it holds |
+//! | file | content |
 //! |---|---|
 //! | `names.rs` | patterns by name, for any number of tokens |
-//! | `assumptions.rs` | what Yun et al. 2020b ask of a pattern: self-loops, a chain, connections in `s` hops |
+//! | `assumptions.rs` | the conditions of Yun et al. 2020b: self-loops, a chain, connections in `s` hops |
 //! | `chain.rs` | the search for a chain, and proofs that there is none |
 //! | `draw.rs` | pictures, as text and SVG |
 
@@ -28,13 +28,14 @@ pub use names::Family;
 use crate::error::{Error, Result};
 use crate::files::read_file;
 
-/// The connections of one layer: of every token the keys that it sees, ascending.
+/// The connections of one layer: for every token the keys that it sees, ascending.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Vec<Vec<usize>>", into = "Vec<Vec<usize>>")]
 pub struct Connections(Vec<Vec<usize>>);
 
 impl Connections {
-    /// From the keys of each token, which need not be in order; a token must see something, and nothing twice.
+    /// Connections from the keys of each token, which need not be in order; a token must see at least one key, and none
+    /// twice.
     pub fn new(mut keys: Vec<Vec<usize>>) -> std::result::Result<Self, String> {
         let tokens = keys.len();
         if tokens == 0 {
@@ -55,7 +56,8 @@ impl Connections {
         Ok(Self(keys))
     }
 
-    /// By a rule: the keys that the query of token `i` sees, in any order, some perhaps named twice. It takes as many steps as there are connections.
+    /// Connections from a rule: the keys that the query of token `i` sees, in any order, some perhaps named twice. It
+    /// takes as many steps as there are connections.
     fn by(tokens: usize, keys: impl Fn(usize) -> Vec<usize>) -> Self {
         let in_order = |i: usize| {
             let mut keys = keys(i);
@@ -71,7 +73,7 @@ impl Connections {
         self.0.len()
     }
 
-    /// What a token sees, ascending.
+    /// The keys that a token sees, ascending.
     pub fn keys(&self, token: usize) -> &[usize] {
         &self.0[token]
     }
@@ -81,7 +83,7 @@ impl Connections {
         self.0[i].binary_search(&j).is_ok()
     }
 
-    /// How many pairs of a query and a key there are.
+    /// The number of pairs of a query and a key that it sees.
     pub fn count(&self) -> usize {
         self.0.iter().map(Vec::len).sum()
     }
@@ -109,7 +111,7 @@ pub struct Pattern {
     cycle: Vec<Connections>,
 }
 
-/// A pattern as it is read, not yet looked at.
+/// A pattern as it is read, not yet checked.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Stored {
@@ -139,7 +141,7 @@ impl Pattern {
         Ok(Self { name: name.into(), cycle })
     }
 
-    /// From a file: one layer as a list of keys for each token, or a list of such layers.
+    /// A pattern from a file: one layer as a list of keys for each token, or a list of such layers.
     pub fn read(name: &str, text: &str) -> Result<Self> {
         let wrong = |what: String| {
             Error::input(format!("'{name}' is no pattern: {what}"))
@@ -150,7 +152,7 @@ impl Pattern {
             value.as_array().cloned().ok_or_else(|| wrong(format!("{place} is {value}, and no list")))
         };
         let all = list(&file, "the file")?;
-        // One layer is a list of lists of numbers, a cycle one more of that.
+        // One layer is a list of lists of numbers; a cycle is nested once more.
         let is_cycle = all.iter().any(|layer| layer.as_array().is_some_and(|keys| keys.iter().any(Value::is_array)));
         let mut layers: Vec<Vec<Vec<usize>>> = Vec::new();
         let cycle = if is_cycle || all.is_empty() { all } else { vec![file] };
@@ -173,12 +175,12 @@ impl Pattern {
         cycle.and_then(|cycle| Self::new(name, cycle)).map_err(wrong)
     }
 
-    /// What it is called.
+    /// Its name.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Whether it is the pattern of its name, or a file's.
+    /// Whether it is the pattern that its name stands for, or comes from a file.
     pub(crate) fn is_named_rightly(&self) -> bool {
         let family = self.name.parse::<Family>().and_then(|family| family.pattern(self.tokens()));
         self.name.starts_with("file:") || family.is_ok_and(|pattern| pattern == *self)
@@ -199,7 +201,7 @@ impl Pattern {
         &self.cycle
     }
 
-    /// The connections of a layer of a network, from 0: the cycle begins again and again.
+    /// The connections of a layer of a network, from 0: the cycle repeats.
     pub fn layer(&self, layer: usize) -> &Connections {
         &self.cycle[layer % self.cycle.len()]
     }

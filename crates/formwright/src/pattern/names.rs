@@ -14,7 +14,8 @@
 //! | `dilated:W:G` | `\|i-j\|` is a multiple of `G`, at most `WG` | |
 //! | `block:W` | the same block of `W` tokens | |
 //!
-//! Strided and fixed patterns are those of Child et al. 2019, whose masks are causal, with every token seeing itself in both layers.
+//! Strided and fixed patterns are those of Child et al. 2019, whose masks are causal, with every token seeing itself in
+//! both layers.
 
 use std::fmt;
 use std::str::FromStr;
@@ -42,7 +43,7 @@ pub enum Family {
 /// The most connections of a cycle: half a gigabyte of them.
 const MOST_CONNECTIONS: u128 = 1 << 26;
 
-/// Every name, with what follows it.
+/// Every name, with its arguments.
 const NAMES: [(&str, &str); 12] = [
     ("dense", ""),
     ("window", ":W"),
@@ -59,13 +60,13 @@ const NAMES: [(&str, &str); 12] = [
 ];
 
 impl Family {
-    /// The names, and what follows them, in one line.
+    /// The names and their arguments, in one line.
     pub fn names() -> String {
         let names: Vec<String> = NAMES.iter().map(|(name, parts)| format!("{name}{parts}")).collect();
         format!("{}, file:PATH", names.join(", "))
     }
 
-    /// One of each, of the size that the theory takes for `n` tokens: `W = ⌈√n⌉`, `K = ⌈log2 n⌉`.
+    /// One of each, of the size that the theory uses for `n` tokens: `W = ⌈√n⌉`, `K = ⌈log2 n⌉`.
     pub fn examples(tokens: usize) -> Vec<Self> {
         let width = (1..=tokens).find(|width| width * width >= tokens).unwrap_or(1);
         let keys = (0..usize::BITS as usize).find(|power| 1 << power >= tokens).unwrap_or(0);
@@ -106,7 +107,7 @@ impl Family {
         }
     }
 
-    /// The pattern for so many tokens.
+    /// The pattern for this number of tokens.
     pub fn pattern(self, tokens: usize) -> Result<Pattern> {
         let most = self.most_connections(tokens);
         if most > MOST_CONNECTIONS {
@@ -119,7 +120,7 @@ impl Family {
             Self::Dense => vec![Connections::by(tokens, |_| all())],
             Self::Window { half_width } => vec![window(tokens, half_width)],
             Self::Star => {
-                // The ring of the others, 1 to n - 1.
+                // The ring of the other tokens, 1 to n - 1.
                 let ring = tokens.saturating_sub(1);
                 let behind = |i: usize| i % ring + 1;
                 let before = |i: usize| (i + ring - 2) % ring + 1;
@@ -176,20 +177,20 @@ fn block(tokens: usize, width: usize) -> Connections {
     Connections::by(tokens, |i| (i / width * width..tokens.min((i / width + 1) * width)).collect())
 }
 
-/// Without what lies behind a token, where that is asked for.
+/// The layers, without the keys after a token if `causal`.
 fn within(layers: Vec<Connections>, causal: bool) -> Vec<Connections> {
     let up_to = |layer: &Connections, i: usize| layer.keys(i).iter().copied().filter(|j| *j <= i).collect();
     let causally = |layer: Connections| Connections::by(layer.tokens(), |i| up_to(&layer, i));
     if causal { layers.into_iter().map(causally).collect() } else { layers }
 }
 
-/// For every token so many others.
+/// For every token, `count` others.
 fn drawn(seed: u64, count: usize, tokens: usize) -> Vec<Vec<usize>> {
     let mut state = seed;
     (0..tokens).map(|i| others(&mut state, i, count, tokens)).collect()
 }
 
-/// So many different tokens other than `i`.
+/// `count` different tokens other than `i`.
 fn others(state: &mut u64, i: usize, count: usize, tokens: usize) -> Vec<usize> {
     let mut drawn = Vec::with_capacity(count);
     while drawn.len() < count {

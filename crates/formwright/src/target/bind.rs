@@ -1,4 +1,4 @@
-//! Which words are bound names: after `let b = …;` every `b` is one, up to the end of the text.
+//! Binding: after `let b = …;` every word `b` is a bound name, up to the end of the text.
 //!
 //! A binding's own definition does not know its name yet, nor does any definition before it. The parser reads the rest.
 
@@ -12,10 +12,10 @@ use crate::error::{Error, Result};
 /// The most bindings of one target.
 pub const MAX_BINDINGS: usize = 64;
 
-/// Turns the words that are bound into [`Token::Name`], and refuses a name that cannot be.
+/// Turns the words that are bound into [`Token::Name`], and refuses a name that cannot be bound.
 pub fn bind<'t>(text: &str, tokens: &mut [(Token<'t>, Span)]) -> Result<()> {
     let mut names: HashMap<&'t str, usize> = HashMap::new();
-    // The name that the definition at hand is for; it holds from the semicolon on that ends it.
+    // The name of the binding whose definition is being read; it holds from the semicolon that ends the definition.
     let mut pending: Option<&'t str> = None;
     let mut open = 0_usize;
     for at in 0..tokens.len() {

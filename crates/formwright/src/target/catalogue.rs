@@ -1,4 +1,4 @@
-//! The built-in targets: one text file each, in the target language, its first line a comment that says what it is.
+//! The built-in targets: one text file each, in the target language. The first line is a comment that describes it.
 
 use super::Source;
 use crate::error::Result;
@@ -11,7 +11,7 @@ macro_rules! catalogue {
 }
 
 catalogue![
-    // Of values alone.
+    // Functions of values alone.
     "identity",
     "complement",
     "square",
@@ -30,7 +30,7 @@ catalogue![
     "attention-pooling",
     "l2-normalise",
     "power-mean",
-    // Of positions too.
+    // Functions of values and positions.
     "sort",
     "reverse",
     "shift",
@@ -41,7 +41,7 @@ catalogue![
     "first",
     "previous-token",
     "moving-average",
-    // On integers.
+    // Functions of integers.
     "histogram",
     "count-less",
     "most-frequent",

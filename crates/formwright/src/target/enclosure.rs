@@ -1,24 +1,26 @@
 //! Enclosures of values: the evaluator on outward-rounded intervals.
 //!
-//! Every value that the target takes on a box of inputs lies in the interval that comes out. The named range lemmas:
+//! Every value that the target takes on a box of inputs lies in the resulting interval. The named range lemmas:
 //!
 //! - **square**: an even power is not negative;
-//! - **variance**: `var(e) ∈ [0, (b-a)²/4]` for values in `[a, b]` (the mean squared distance from the mean is at most that from the
-//!   middle of the range), and also in what the definition gives;
-//! - **mean**: the mean of values in `[a, b]` lies in `[a, b]` up to rounding; so do maximum and minimum, by their own rules;
-//! - **order statistic**: the `i`-th smallest of intervals lies between the `i`-th smallest of their lower and of their upper ends.
+//! - **variance**: `var(e) ∈ [0, (b-a)²/4]` for values in `[a, b]` (the mean squared distance from the mean is at most
+//!   that from the middle of the range), intersected with the enclosure by definition;
+//! - **mean**: the mean of values in `[a, b]` lies in `[a, b]` up to rounding; so do maximum and minimum, by their own
+//!   rules;
+//! - **order statistic**: the `i`-th smallest of intervals lies between the `i`-th smallest of their lower and of their
+//!   upper ends.
 
 use super::expr::{CompareOp, Function};
 use super::number::{Number, Outcome, declined, mean, undefined};
 use crate::exact::Rat;
 use crate::interval::{Interval, Refusal};
 
-/// An operation that is undefined somewhere on the box.
+/// Declines an operation that may be undefined somewhere on the box.
 pub(super) fn refused<T>(outcome: Result<T, Refusal>) -> Outcome<T> {
     outcome.or_else(|refusal| declined(format!("not shown to be defined: {refusal}")))
 }
 
-/// A whole number that an interval of one value is.
+/// The whole number that an interval consists of, if it does.
 fn whole_value(x: Interval) -> Option<Rat> {
     Rat::from_f64(x.lo()).filter(|value| x.lo() >= x.hi() && value.is_int())
 }

@@ -2,8 +2,9 @@
 //!
 //! Everything acts coordinate by coordinate, so the evaluator computes one coordinate of one output token at a time:
 //! `x` is then a number, and `x.k` only changes which coordinate is meant. Inside an aggregate `x` and `j` are the
-//! running token's; so an aggregate depends on the output token only by `i`, and one without `i` is computed once for
-//! the sequence. Bindings come first, each for all tokens and coordinates; a name then stands for what was computed.
+//! running token's; so an aggregate depends on the output token only through `i`, and one without `i` is computed once
+//! for the sequence. Bindings come first, each for all tokens and coordinates; a name then stands for the values
+//! computed.
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -51,8 +52,8 @@ pub(crate) fn evaluate<T: Number>(target: &Checked, form: &Expression, x: &[Vec<
         .collect()
 }
 
-/// A number of positions alone at every token, which is the running token or the output token, and how far it may be from what is meant:
-/// 0 where it is rational.
+/// The values of an expression of positions alone, at every token, which is the running token or the output token. Each
+/// comes with a bound on its distance from the true value, 0 where that is rational.
 pub(crate) fn positional_values(
     expr: &Expr,
     running: bool,
@@ -70,7 +71,7 @@ pub(crate) fn positional_values(
         near.of_token.clear();
         exact.number(expr, at).map(|value| (value, 0.0)).or_else(|error| {
             let near = near.number(expr, at).ok().filter(|near| near.is_bounded());
-            // An undecided condition leaves a wide interval: no number of a position.
+            // An undecided condition leaves a wide interval, from which no number can be chosen.
             let narrow = near.filter(|near| near.width() <= 1e-9 * (1.0 + near.mag()));
             narrow.and_then(|near| Some((Rat::from_f64(near.mid())?, near.width()))).ok_or(error)
         })
@@ -78,21 +79,21 @@ pub(crate) fn positional_values(
     (0..tokens).map(value).collect()
 }
 
-/// What the names stand for.
+/// The meaning of the names `i`, `j` and `x`.
 #[derive(Clone, Copy)]
 pub(super) struct At {
     /// The output token.
     pub i: usize,
     /// The running token, inside an aggregate.
     pub j: Option<usize>,
-    /// The coordinate of a token that is meant.
+    /// The coordinate of the token that is meant.
     pub c: usize,
 }
 
-/// Where an aggregate's value is kept: the aggregate, by its place in memory, and the coordinate.
+/// The key of an aggregate's value: the aggregate, by its place in memory, and the coordinate.
 type Slot = (*const Expr, usize);
 
-/// The values of a bound name, `[token][coordinate]`; or why there are none.
+/// The values of a bound name, `[token][coordinate]`; or the reason why there are none.
 type Values<T> = Result<Vec<Vec<T>>>;
 
 /// The evaluator of one sequence.
@@ -101,7 +102,7 @@ pub(super) struct Evaluator<'e, T> {
     x: &'e [Vec<T>],
     /// The bindings, as far as they are computed.
     bound: Vec<Values<T>>,
-    /// The name whose definition is being computed, and nothing in the body.
+    /// The name whose definition is being computed; none in the body.
     defining: Option<&'e str>,
     /// Aggregates that are the same for every output token.
     of_sequence: HashMap<Slot, T>,
@@ -112,13 +113,13 @@ pub(super) struct Evaluator<'e, T> {
 }
 
 impl<'e, T: Number> Evaluator<'e, T> {
-    /// For expressions without bound names.
+    /// An evaluator for expressions without bound names.
     pub(super) fn bare(text: &'e str, x: &'e [Vec<T>]) -> Self {
         let (of_sequence, of_token, sorted) = (HashMap::new(), HashMap::new(), HashMap::new());
         Self { text, x, bound: Vec::new(), defining: None, of_sequence, of_token, sorted }
     }
 
-    /// For a form of the target, with its bindings computed.
+    /// An evaluator for a form of the target, with its bindings computed.
     pub(super) fn new(target: &'e Checked, form: &'e Expression, x: &'e [Vec<T>]) -> Self {
         let mut evaluator = Self::bare(&target.expression().source.text, x);
         for binding in &form.lets {
@@ -204,7 +205,7 @@ impl<'e, T: Number> Evaluator<'e, T> {
     /// Whether a condition holds, as far as that is decided.
     fn condition(&mut self, expr: &Expr, at: At) -> Result<Option<bool>> {
         Ok(match &expr.node {
-            // A token is equal to itself, also where its value is only enclosed.
+            // A token is equal to itself, even where its value is only enclosed.
             Node::Compare(op, a, b) if entry_of(a, at).is_some_and(|entry| entry_of(b, at) == Some(entry)) => {
                 Some(op.holds(Some(Ordering::Equal)))
             }
@@ -254,7 +255,7 @@ impl<'e, T: Number> Evaluator<'e, T> {
         Ok(hull(entries.into_iter()))
     }
 
-    /// An aggregate's value, computed if it is not yet there.
+    /// An aggregate's value, computed unless it is already kept.
     fn kept(&mut self, expr: &Expr, aggregate: Aggregate, e: &Expr, filter: Option<&Expr>, at: At) -> Result<T> {
         let slot = (std::ptr::from_ref(expr), at.c);
         if let Some(value) = self.of_sequence.get(&slot).or_else(|| self.of_token.get(&slot)) {
@@ -316,7 +317,7 @@ impl<'e, T: Number> Evaluator<'e, T> {
         Ok(self.sorted[&(sequence, c)][at.i].clone())
     }
 
-    /// The value; or what stands for none; or the fault with its place.
+    /// The value; or the number that stands for a missing one; or the fault with its place.
     fn settle(&self, outcome: Outcome<T>, expr: &Expr, at: At) -> Result<T> {
         outcome.or_else(|fault| {
             T::undefined().ok_or_else(|| {
@@ -331,7 +332,8 @@ impl<'e, T: Number> Evaluator<'e, T> {
     }
 }
 
-/// The sequence, token and coordinate that `x`, `x[i]`, `x[j]`, a coordinate of these, or the same of a bound name stands for.
+/// The sequence, token and coordinate that `x`, `x[i]`, `x[j]`, a coordinate of these, or the same of a bound name
+/// stands for.
 fn entry_of(expr: &Expr, at: At) -> Option<(Option<usize>, usize, usize)> {
     let running = at.j.unwrap_or(at.i);
     let place = |index: &Expr| match index.node {
@@ -377,7 +379,7 @@ fn binary<T: Number>(op: BinaryOp, a: &T, b: &T) -> Outcome<T> {
     }
 }
 
-/// All of the values; at least one.
+/// The hull of the values, of which there is at least one.
 fn hull<T: Number>(mut values: impl Iterator<Item = Outcome<T>>) -> Outcome<T> {
     let first = values.next().unwrap_or_else(|| undefined("no value"))?;
     values.try_fold(first, |a, b| Ok(a.either(b?)))
@@ -502,7 +504,7 @@ mod tests {
     #[test]
     fn doubles_follow_the_exact_values_and_say_nan_where_there_is_none() {
         assert!(checked("x / (x - 1)", 1).evaluate_f64(&[vec![1.0]])[0][0].is_infinite());
-        // Three times 0.1 over 3 is not 0.1.
+        // In double precision, three times 0.1 divided by 3 is not 0.1.
         let equal = checked("if var(x) > 0 then 1 else 0", 1).evaluate_f64(&[vec![0.1], vec![0.1], vec![0.1]]);
         assert!(equal[0][0] < 0.5, "{equal:?}");
         for (text, x) in [

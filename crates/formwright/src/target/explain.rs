@@ -1,7 +1,7 @@
-//! What a reader is told when a text does not follow the grammar.
+//! The errors of a text that does not follow the grammar.
 //!
-//! The parser knows what it found and what it could have gone on with; here this becomes a sentence, a place and, for
-//! the usual slips, one thing to do.
+//! The parser knows which token it found and which ones it expected. Here this becomes a sentence, a place and, for the
+//! usual slips, one suggestion.
 
 use chumsky::error::{Rich, RichPattern, RichReason};
 use chumsky::span::SimpleSpan;
@@ -11,14 +11,14 @@ use super::expr::{Aggregate, CompareOp, Function, Span};
 use super::token::Token;
 use crate::error::{Error, nearest};
 
-/// What errors call the start of an expression.
+/// The start of an expression, as errors call it.
 pub const EXPRESSION: &str = "an expression";
-/// What errors call everything that goes on after an operand.
+/// Everything that can follow an operand, as errors call it.
 pub const OPERATOR: &str = "an operator";
 
 /// Words that can start an expression, other than functions and aggregates.
 const NAMES: [&str; 8] = ["x", "i", "j", "n", "sort", "table", "if", "not"];
-/// Words that cannot.
+/// Words that cannot start an expression.
 const KEYWORDS: [&str; 8] = ["then", "else", "and", "or", "mod", "on", "integers", "let"];
 
 /// All words of the language.
@@ -31,7 +31,7 @@ fn names() -> impl Iterator<Item = &'static str> {
 /// The parser's kind of error.
 pub type Failure<'t> = Rich<'t, Token<'t>, SimpleSpan, Complaint>;
 
-/// An error in full: headline, label of the place, one thing to do.
+/// An error in full: headline, label of the place, one suggestion.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Complaint {
     headline: String,
@@ -110,21 +110,21 @@ fn open_bracket<'t>(tokens: &[&'t (Token<'_>, Span)]) -> Option<&'t Span> {
     open.pop()
 }
 
-/// What is known of the place at which a text stops being a target.
+/// The context of the place at which a text stops being a target.
 struct Place<'t> {
     /// The token before it.
     before: Option<&'t Token<'t>>,
-    /// The token after what stands there.
+    /// The token after the unexpected one.
     after: Option<&'t Token<'t>>,
     /// The names that are bound somewhere.
     names: Vec<&'t str>,
-    /// Whether a bracket is open.
+    /// Whether some bracket is still open.
     open: bool,
-    /// Whether no bracket could be closed.
+    /// Whether no closing bracket is expected here.
     closed: bool,
 }
 
-/// `found` (or the end) stands where one of `expected` should.
+/// The complaint that `found` (or the end) stands where one of `expected` should.
 fn unexpected(place: &Place<'_>, found: Option<&Token<'_>>, expected: &[String]) -> Complaint {
     let before = place.before;
     let expects = |what: &str| expected.iter().any(|expected| expected == what);
@@ -204,7 +204,7 @@ fn unexpected(place: &Place<'_>, found: Option<&Token<'_>>, expected: &[String])
     complaint.attempt(attempt)
 }
 
-/// How the language says what has this name elsewhere, or among the built-in targets.
+/// The spelling in this language of a name from elsewhere, or the built-in target of this name.
 fn meant(name: &str) -> Option<String> {
     let said = match name.to_lowercase().as_str() {
         "avg" | "average" => "`mean(x)`",

@@ -1,8 +1,8 @@
-//! The target language's abstract syntax: what output token `i` of the sequence is.
+//! The abstract syntax of the target language, which defines output token `i` of the sequence.
 //!
 //! `x` is the token itself; inside an aggregate it is the running token (index `j`), while `x[i]` and `i` stay the
 //! output token's. Without brackets an expression acts on each coordinate; `[e0, e1, …]` sets the output coordinates.
-//! `let b = e; …` binds a name to a sequence like `x`: token `t` of `b` is what `e` gives for output token `t`.
+//! `let b = e; …` binds a name to a sequence like `x`: token `t` of `b` is the value of `e` for output token `t`.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -17,24 +17,24 @@ pub type Span = Range<usize>;
 /// A whole target: bindings, a body and the domain it lives on. Equality ignores the text it was read from.
 #[derive(Clone, Debug, Serialize)]
 pub struct Expression {
-    /// `let b = e;`, each of which may use the ones before it.
+    /// `let b = e;`, each of which may use those before it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub lets: Vec<Binding>,
-    /// What an output token is.
+    /// The output token.
     pub body: Body,
-    /// Where the inputs come from.
+    /// The domain of the inputs.
     pub domain: Domain,
     /// The text behind the spans, so that a later error can point into it.
     #[serde(skip)]
     pub source: Source,
 }
 
-/// The text an expression was read from; empty for one that was built by a program.
+/// The text that an expression was read from; empty for one that was built by a program.
 #[derive(Clone, Debug, Default)]
 pub struct Source {
     /// The whole text.
     pub text: Arc<str>,
-    /// Where the domain stands in it.
+    /// The place of the domain in it.
     pub domain: Span,
 }
 
@@ -56,20 +56,20 @@ impl Expression {
 pub struct Binding {
     /// `b`.
     pub name: String,
-    /// What token `i` of the sequence is.
+    /// Token `i` of the sequence.
     pub value: Expr,
 }
 
 /// The use of a bound name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bound {
-    /// Which of [`Expression::lets`] it is.
+    /// The index of the binding in [`Expression::lets`].
     pub index: usize,
     /// Its name there, so that a part of an expression can be printed by itself.
     pub name: String,
 }
 
-/// The name alone: it is bound once.
+/// Writes the name alone, since it is bound once.
 impl Serialize for Bound {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(&self.name)
@@ -115,9 +115,9 @@ impl Default for Domain {
 /// An expression and its place in the text; equality ignores the place.
 #[derive(Clone, Debug)]
 pub struct Expr {
-    /// What it is.
+    /// The kind of expression, with its parts.
     pub node: Node,
-    /// Where it stands.
+    /// The place in the text.
     pub span: Span,
 }
 
@@ -194,18 +194,18 @@ impl Expr {
 
     /// Whether the value depends on the output token: on `i`, and so on `x[i]` or `b[i]`.
     ///
-    /// This is meant for an aggregate, inside which `x`, `j` and bound names belong to the running token.
+    /// This is for use in an aggregate, inside which `x`, `j` and bound names belong to the running token.
     pub fn depends_on_output(&self) -> bool {
         self.any(&|node| matches!(node, Node::Index))
     }
 
-    /// Whether the value may depend on what the tokens hold, and not on their number and places alone. Of a bound name it is
-    /// taken for granted.
+    /// Whether the value may depend on the values of the tokens, and not on their number and places alone. A bound name
+    /// is assumed to.
     pub fn depends_on_values(&self) -> bool {
         self.depends_on_values_if(&|_| true)
     }
 
-    /// The same, where `bound` says it of each bound name.
+    /// As [`Expr::depends_on_values`], where `bound` answers for each bound name.
     pub(super) fn depends_on_values_if(&self, bound: &impl Fn(&Bound) -> bool) -> bool {
         self.any(&|node| match node {
             Node::Token | Node::Gather(_) => true,
@@ -352,12 +352,12 @@ macro_rules! names {
             /// All of them, in the order of the documentation.
             pub const ALL: &'static [Self] = &[$(Self::$variant),*];
 
-            /// How it is written.
+            /// Its spelling.
             pub fn name(self) -> &'static str {
                 match self { $(Self::$variant => $name),* }
             }
 
-            /// The one that is written so.
+            /// The variant with this spelling.
             pub fn from_name(name: &str) -> Option<Self> {
                 Self::ALL.iter().copied().find(|known| known.name() == name)
             }
@@ -385,7 +385,7 @@ impl Function {
 }
 
 impl CompareOp {
-    /// Whether the comparison holds for operands that stand in this order; none does for operands without one.
+    /// Whether the comparison holds for operands in this order; none holds for operands without one.
     pub fn holds(self, order: Option<std::cmp::Ordering>) -> bool {
         use std::cmp::Ordering::{Equal, Greater, Less};
         match self {

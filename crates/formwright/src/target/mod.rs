@@ -1,7 +1,7 @@
-//! Targets: what a construction is asked to compute.
+//! Targets: the functions that constructions compute.
 //!
-//! A [`Source`] is what a user writes: an expression of the target language, a built-in name, a table. Once the number of coordinates
-//! of a token is known it becomes a [`Target`], which can be evaluated and bounded.
+//! A [`Source`] is written by a user: an expression of the target language, a built-in name, a table. Once the number
+//! of coordinates of a token is known it becomes a [`Target`], which can be evaluated and bounded.
 //!
 //! | file | idea |
 //! |---|---|
@@ -16,7 +16,7 @@
 //! | [`symmetry`] | equivariance and continuity, from the syntax alone |
 //! | [`witness`] | a sequence that refutes equivariance |
 //! | [`catalogue`] | the built-in targets, as texts |
-//! | `work` | how many steps a value takes |
+//! | `work` | the number of steps that a value takes |
 //! | [`table`] | functions that are constant on cells, as data |
 
 mod bind;
@@ -61,7 +61,7 @@ pub use table::Table;
 pub use typing::Checked;
 pub use witness::{Symmetry, Witness};
 
-/// What a user writes.
+/// A target as a user writes it.
 #[derive(Clone, Debug)]
 pub struct Source {
     /// A built-in name, or the text of the expression.
@@ -81,11 +81,11 @@ pub struct Target {
     /// A built-in name, or the text of the expression.
     pub name: String,
     function: Function,
-    /// What [`Target::rates`] found, with what it was asked: every grid asks it the same.
+    /// The result of [`Target::rates`] with its arguments: every grid asks for the same.
     rates: OnceLock<((usize, u32), Result<Rates>)>,
 }
 
-/// For each output entry, how fast it changes when all inputs change by 1 at most, and a bound on its absolute value.
+/// For each output entry, its rate of change when all inputs change by 1 at most, and a bound on its absolute value.
 pub type Rates = Vec<(f64, f64)>;
 
 #[derive(Clone, Debug)]
@@ -95,17 +95,17 @@ enum Function {
 }
 
 impl Source {
-    /// An expression of the target language.
+    /// A source that is an expression of the target language.
     pub fn expression(name: &str, text: &str) -> Result<Self> {
         Ok(Self { name: name.to_owned(), definition: Definition::Expression(Expression::parse(text)?) })
     }
 
-    /// A table.
+    /// A source that is a table.
     pub fn table(name: &str, table: Table) -> Self {
         Self { name: name.to_owned(), definition: Definition::Table(table) }
     }
 
-    /// Reads what [`Source::to_json`] wrote, or a table file.
+    /// Reads the output of [`Source::to_json`], or a table file.
     pub fn from_json(name: &str, file: &Value) -> Result<Self> {
         let file = file.as_object().ok_or_else(|| Error::input(format!("{name} holds no JSON object")))?;
         let text = |field: &str| {
@@ -128,7 +128,7 @@ impl Source {
         }
     }
 
-    /// The closed form that is written to `target.json`: built-in names are written out.
+    /// The self-contained form that is written to `target.json`: built-in names are written out.
     pub fn to_json(&self) -> Value {
         match &self.definition {
             Definition::Expression(expression) => json!({
@@ -161,7 +161,7 @@ impl Source {
         }
     }
 
-    /// The cells a side, if the target fixes them: a table's own, and one cell for each integer of an integer domain.
+    /// The cells per side, if the target fixes them: a table's own, and one cell for each integer of an integer domain.
     pub fn resolution(&self) -> Option<u64> {
         match &self.definition {
             Definition::Expression(expression) => match expression.domain {
@@ -172,7 +172,7 @@ impl Source {
         }
     }
 
-    /// The ends of the box whose cells are the grid's. The cells of an integer domain are centred at its integers.
+    /// The ends of the box that the cells of the grid fill. The cells of an integer domain are centred at its integers.
     pub fn cube(&self) -> (Rat, Rat) {
         match &self.definition {
             Definition::Expression(expression) => match &expression.domain {
@@ -186,7 +186,7 @@ impl Source {
         }
     }
 
-    /// About how many steps it takes to evaluate it at one sequence.
+    /// The approximate number of steps that it takes to evaluate it at one sequence.
     pub fn steps(&self, tokens: usize, dims: usize) -> u128 {
         match &self.definition {
             Definition::Expression(expression) => expression.steps(tokens, dims),
@@ -202,7 +202,8 @@ impl Source {
         }
     }
 
-    /// What its syntax shows, for tokens of one coordinate: `equivariant` or `none`, and whether it is continuous.
+    /// The properties that its syntax shows, for tokens of one coordinate: `equivariant` or `none`, and whether it is
+    /// continuous.
     pub fn properties(&self) -> Result<(&'static str, bool)> {
         let tokens = self.tokens().unwrap_or(2);
         let (low, high) = self.cube();
@@ -232,7 +233,7 @@ impl Target {
         }
     }
 
-    /// About how many steps it takes to evaluate it at one sequence.
+    /// The approximate number of steps that it takes to evaluate it at one sequence.
     pub fn steps(&self, tokens: usize) -> u128 {
         match &self.function {
             Function::Expression(checked) => checked.expression().steps(tokens, checked.dims()),
@@ -256,7 +257,7 @@ impl Target {
         }
     }
 
-    /// Whether its values at rational points are rational: then they are had exactly.
+    /// Whether its values at rational points are rational, and so can be computed exactly.
     pub fn is_rational(&self) -> bool {
         match &self.function {
             Function::Expression(checked) => checked.is_rational(),
@@ -264,7 +265,8 @@ impl Target {
         }
     }
 
-    /// The value at `x`: exactly where it is rational, else some number of its enclosure, whose width is a loss that bounds add.
+    /// The value at `x`: exact where it is rational, else some number of its enclosure, whose width is a loss that
+    /// bounds add.
     pub fn evaluate_near(&self, x: &[Vec<Rat>]) -> Result<Sequence> {
         let Function::Expression(checked) = &self.function else { return self.evaluate(x) };
         if checked.is_rational() {
@@ -286,7 +288,7 @@ impl Target {
         }
     }
 
-    /// The same, by outward-rounded floats where no rational range is to be had.
+    /// As [`Target::range`], by outward-rounded floats where no rational range can be found.
     pub fn range_near(&self, tokens: usize) -> Result<(Rat, Rat)> {
         let Function::Expression(checked) = &self.function else { return self.range(tokens) };
         if checked.is_rational() {
@@ -311,24 +313,25 @@ impl Target {
         }
     }
 
-    /// The same for many sequences.
+    /// The values at many sequences, as [`Target::evaluate_f64`] computes each.
     pub fn evaluate_batch(&self, batch: &[Vec<Vec<f64>>]) -> Result<Vec<Vec<f64>>> {
         batch.iter().map(|x| self.evaluate_f64(x)).collect()
     }
 
-    /// For each output entry, how far its values on a box can be from its value at the centre, `reach` away in every input.
+    /// For each output entry, the largest distance of its values on a box from its value at the centre, where `reach`
+    /// is the distance from the centre in every input.
     pub fn oscillations(&self, cube: &Cube, centre: &Cube, reach: f64) -> Result<Vec<f64>> {
         match &self.function {
             Function::Expression(checked) => {
                 let slopes = checked.slopes(cube, Order::First)?.concat();
                 let middle = checked.enclose(centre)?.concat();
                 let reach = vec![reach; cube.len() * checked.dims()];
-                // What is stored of an irrational value is some number of its enclosure.
+                // For an irrational value, some number of its enclosure is stored.
                 let stored = |middle: Interval| if checked.is_rational() { 0.0 } else { middle.width() };
                 let off = |middle: Interval, slope| add_up(oscillation(middle, slope, &reach), stored(middle));
                 Ok(middle.into_iter().zip(&slopes).map(|(middle, slope)| off(middle, slope)).collect())
             }
-            // A table is constant on its own cells, which are the only ones it is asked about.
+            // A table is constant on its own cells, and it is only asked about those.
             Function::Table(table) => Ok(vec![0.0; table.grid().tokens() * table.output_dims()]),
         }
     }
@@ -347,12 +350,12 @@ impl Target {
         }
     }
 
-    /// How fast each output entry changes and how large it is, over the whole domain, cut into `2^splits` boxes.
+    /// The rate of change and the size of each output entry over the whole domain, cut into `2^splits` boxes.
     pub fn rates(&self, tokens: usize, splits: u32) -> Result<Rates> {
         let compute = || match &self.function {
             Function::Expression(checked) => checked.rates(tokens, splits),
             Function::Table(table) => {
-                // Inside its own cells a table does not change at all.
+                // Inside its cells a table does not change at all.
                 let (low, high) = table.range();
                 let bound = Interval::from(&low).hull(Interval::from(&high)).mag();
                 Ok(vec![(0.0, bound); tokens * table.output_dims()])
@@ -362,7 +365,7 @@ impl Target {
         if *asked == (tokens, splits) { known.clone() } else { compute() }
     }
 
-    /// Whether it lives on integers only.
+    /// Whether its domain consists of integers.
     pub fn is_discrete(&self) -> bool {
         match &self.function {
             Function::Expression(checked) => matches!(checked.expression().domain, Domain::Integers(..)),
@@ -370,7 +373,7 @@ impl Target {
         }
     }
 
-    /// The integers that it lives on, in words, if it does.
+    /// The integers of its domain, in words, if it consists of integers.
     pub fn integers(&self) -> Option<String> {
         match self.expression().map(|checked| &checked.expression().domain) {
             Some(Domain::Integers(from, to)) => Some(format!("{{{from}, …, {}}}", to - 1)),
@@ -378,7 +381,8 @@ impl Target {
         }
     }
 
-    /// Bounds on `|∂f_entry/∂x_input|` over the whole domain, cut into `2^splits` boxes, `[entry][input]`. A table has none.
+    /// Bounds on `|∂f_entry/∂x_input|` over the whole domain, cut into `2^splits` boxes, `[entry][input]`. A table has
+    /// none.
     pub fn lipschitz(&self, tokens: usize, splits: u32) -> Result<Vec<Vec<f64>>> {
         match &self.function {
             Function::Expression(checked) => checked.lipschitz(tokens, splits),
@@ -394,7 +398,8 @@ impl Target {
         }
     }
 
-    /// Whether it is equivariant: an expression by its syntax, else by a search for a witness; a table at every entry.
+    /// Whether it is equivariant: an expression is judged by its syntax, else by a search for a witness; a table at
+    /// every entry.
     pub fn symmetry(&self, grid: &Grid) -> Symmetry {
         match &self.function {
             Function::Expression(checked) if checked.equivariance().is_proved() => Symmetry::Proved,

@@ -1,12 +1,13 @@
-//! How much a target varies on a box: enclosures of values and slopes, oscillation, Lipschitz constants.
+//! The variation of a target on a box: enclosures of values and slopes, oscillation, Lipschitz constants.
 //!
-//! All of it comes from interval evaluation, nothing from samples. For two points of a box, `|f(y) - f(x)| ≤ Σ_k mag(G_k)|y_k - x_k|` with the
-//! enclosed slopes `G_k`; the width of the enclosed values is a second bound, which also holds where the target jumps. The smaller of
-//! the two is taken.
+//! All of it comes from interval evaluation, nothing from samples. For two points of a box,
+//! `|f(y) - f(x)| ≤ Σ_k mag(G_k)|y_k - x_k|` with the enclosed slopes `G_k`; the width of the enclosed values is a
+//! second bound, which also holds where the target jumps. The smaller of the two is taken.
 //!
-//! A Lipschitz constant is the largest `mag(G_k)` over a subdivision of the domain into `2^m` closed boxes: the segment between two points of
-//! the convex domain is cut where it crosses from box to box, and each piece changes `f` by what its box allows. The enclosure of a
-//! derivative is wider than its range by an amount that shrinks with the box.
+//! A Lipschitz constant is the largest `mag(G_k)` over a subdivision of the domain into `2^m` closed boxes: the segment
+//! between two points of the convex domain is cut where it crosses from box to box, and each piece changes `f` by no
+//! more than its box allows. The enclosure of a derivative is wider than its range by an amount that shrinks with the
+//! box.
 
 use super::evaluate::evaluate;
 use super::expr::Domain;
@@ -29,7 +30,8 @@ impl Checked {
         evaluate(self, self.simplified(), cube)
     }
 
-    /// Enclosures of every output entry's values and slopes on a box of inputs; input `t·dims + c` is coordinate `c` of token `t`.
+    /// Enclosures of every output entry's values and slopes on a box of inputs; input `t·dims + c` is coordinate `c` of
+    /// token `t`.
     pub fn slopes(&self, cube: &Cube, order: Order) -> Result<Vec<Vec<Dual>>> {
         let (dims, inputs) = (self.dims(), cube.len() * self.dims());
         let variable = |t: usize, c: usize| Slope::Varying(Dual::variable(cube[t][c], t * dims + c, inputs, order));
@@ -51,19 +53,20 @@ impl Checked {
 
     /// Bounds on `|∂f_entry/∂x_input|` over the whole domain, `[entry][input]`, from at most `2^splits` boxes.
     ///
-    /// Infinite where no slope is proved: at a jump, or where a root meets 0.
+    /// A bound is infinite where no slope is proved: at a jump, or where a root meets 0.
     pub fn lipschitz(&self, tokens: usize, splits: u32) -> Result<Vec<Vec<f64>>> {
         self.largest(tokens, splits, |entry| entry.gradient().iter().map(|g| g.mag()).collect())
     }
 
-    /// For each output entry a bound on `Σ_k |∂f/∂x_k|` and one on `|f|`, over the whole domain, from at most `2^splits` boxes.
+    /// For each output entry a bound on `Σ_k |∂f/∂x_k|` and one on `|f|`, over the whole domain, from at most
+    /// `2^splits` boxes.
     pub fn rates(&self, tokens: usize, splits: u32) -> Result<Vec<(f64, f64)>> {
         let rate = |entry: &Dual| entry.gradient().iter().fold(0.0, |sum, g| add_up(sum, g.mag()));
         let rows = self.largest(tokens, splits, |entry| vec![rate(entry), entry.value().mag()])?;
         Ok(rows.into_iter().map(|row| (row[0], row[1])).collect())
     }
 
-    /// For each output entry the largest of some numbers over the boxes of a subdivision of the domain.
+    /// For each output entry the largest of the numbers `of` gives over the boxes of a subdivision of the domain.
     fn largest(&self, tokens: usize, splits: u32, of: impl Fn(&Dual) -> Vec<f64>) -> Result<Vec<Vec<f64>>> {
         let mut largest: Vec<Vec<f64>> = Vec::new();
         for cube in subdivide(&self.domain_box(tokens), splits) {
@@ -80,9 +83,10 @@ impl Checked {
     }
 }
 
-/// How far each output entry can be from its value at a point of the box, `reach[input]` away from all others at most.
+/// The largest distance of an output entry on the box from its value at a point that is at most `reach[input]` away
+/// from all others.
 ///
-/// `centre` encloses the values at that point, `slopes` those of the box.
+/// `centre` encloses the values at that point, `slopes` the values and slopes on the box.
 pub fn oscillation(centre: Interval, slopes: &Dual, reach: &[f64]) -> f64 {
     let by_slope = slopes.gradient().iter().zip(reach).fold(Interval::ZERO, |sum, (g, reach)| {
         sum + Interval::point_or_entire(g.mag()) * Interval::point_or_entire(*reach)

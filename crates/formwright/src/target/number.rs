@@ -1,4 +1,4 @@
-//! What the evaluator asks of a number: the operations of the language, exactly as often as the language has them.
+//! The operations that the evaluator needs of a kind of number: those of the language, and no others.
 //!
 //! An operation may have no result: the quotient by zero, or a value that this kind of number cannot hold. The
 //! evaluator adds the place to such a [`Fault`], or goes on with the kind's own [`Number::undefined`], which only `f64`
@@ -8,30 +8,31 @@ use super::expr::{CompareOp, Function};
 use crate::error::Error;
 use crate::exact::{Int, Rat};
 
-/// Exact powers of more than so many binary digits are refused.
+/// Exact powers of more binary digits than this are refused.
 const MAX_BITS: usize = 1 << 20;
-/// Bound numbers of more than so many binary digits are refused: each binding could double what the ones before it hold.
+/// Bound numbers of more binary digits than this are refused: each binding could double the digits of those before it.
 pub const MAX_BOUND_BITS: usize = 1 << 16;
 
-/// Why an operation has no result; the evaluator adds where. Boxed, because results are many and faults are few.
+/// The reason why an operation has no result; the evaluator adds the place. It is boxed, because results are many and
+/// faults are few.
 pub type Fault = Box<Error>;
 
 /// The result of one operation.
 pub type Outcome<T> = Result<T, Fault>;
 
-/// The target has no value at this input.
+/// The fault that the target has no value at this input.
 pub fn undefined<T>(headline: impl Into<String>) -> Outcome<T> {
     Err(Box::new(Error::input(headline)))
 }
 
-/// This kind of number cannot say.
+/// The fault that this kind of number cannot hold the value.
 pub fn declined<T>(headline: impl Into<String>) -> Outcome<T> {
     Err(Box::new(Error::declined(headline)))
 }
 
-/// A kind of number the language can be evaluated in.
+/// A kind of number in which the language can be evaluated.
 pub trait Number: Clone {
-    /// The number a text says.
+    /// The number that the text says.
     fn constant(value: &Rat) -> Self;
 
     /// A position or a number of tokens.
@@ -39,7 +40,7 @@ pub trait Number: Clone {
         Self::constant(&Rat::from(value))
     }
 
-    /// What stands for a value that does not exist, in kinds of number that have such a thing.
+    /// The number that stands for a value that does not exist, in kinds of number that have one.
     fn undefined() -> Option<Self> {
         None
     }
@@ -61,17 +62,19 @@ pub trait Number: Clone {
     fn modulo(&self, other: &Self) -> Outcome<Self>;
     /// `self ^ exponent`
     fn pow(&self, exponent: u32) -> Outcome<Self>;
-    /// `function(arguments)`; as many arguments as the function takes.
+    /// `function(arguments)`, with as many arguments as the function takes.
     fn call(function: Function, arguments: &[Self]) -> Outcome<Self>;
     /// Whether the comparison holds; `None` where that is undecided.
     fn compare(&self, op: CompareOp, other: &Self) -> Option<bool>;
 
-    /// One of the two, where a condition is undecided; so it matters only to kinds of number that leave any undecided.
+    /// A number for either of the two, where a condition is undecided. It matters only to kinds of number that leave
+    /// some undecided.
     fn either(self, _other: Self) -> Self {
         self
     }
 
-    /// Between `certain` and `possible`, where conditions are counted; equal unless some were undecided.
+    /// A number between `certain` and `possible`, where conditions are counted. They are equal unless some were
+    /// undecided.
     fn between(certain: usize, _possible: usize) -> Self {
         Self::whole(certain)
     }
@@ -79,10 +82,10 @@ pub trait Number: Clone {
     /// The positions in `0..size` that the value may name: the first and the last.
     fn positions(&self, size: usize) -> Outcome<(usize, usize)>;
 
-    /// Sorts upwards.
+    /// Sorts in ascending order.
     fn sort(values: &mut [Self]);
 
-    /// The mean squared distance from the mean; at least one value.
+    /// The mean squared distance from the mean of at least one value.
     fn variance(values: &[Self]) -> Outcome<Self> {
         centred_variance(values)
     }
@@ -95,7 +98,7 @@ fn centred_variance<T: Number>(values: &[T]) -> Outcome<T> {
     mean(&squares)
 }
 
-/// The sum, 0 of nothing.
+/// The sum; 0 for no values.
 pub fn sum<T: Number>(values: &[T]) -> T {
     let mut values = values.iter();
     let first = values.next().cloned().unwrap_or_else(|| T::constant(&Rat::ZERO));
@@ -284,7 +287,7 @@ impl Number for f64 {
         values.sort_by(f64::total_cmp);
     }
 
-    /// Equal values have none, although their mean may be rounded away from them.
+    /// The variance of equal values is 0, although their mean may be rounded away from them.
     fn variance(values: &[Self]) -> Outcome<Self> {
         let equal = values.windows(2).all(|pair| pair[0].total_cmp(&pair[1]).is_eq());
         if equal && values.iter().all(|value| value.is_finite()) { Ok(0.0) } else { centred_variance(values) }

@@ -66,14 +66,14 @@ fn number<'t>() -> impl Parser<'t, Input<'t>, Rat, Extra<'t>> + Clone {
     select! { Token::Number(value, _) => value }.labelled("a number")
 }
 
-/// A number of which `convert` makes what is needed, and `attempt` what to write where it cannot.
+/// A number, converted by `convert`; where that fails, the error says that `what` was expected and suggests `attempt`.
 fn converted<'t, N: Default + 't>(
     what: &'static str,
     attempt: &'static str,
     convert: fn(&Rat) -> Option<N>,
 ) -> impl Parser<'t, Input<'t>, N, Extra<'t>> + Clone {
     select! { Token::Number(value, text) => (value, text) }.labelled(what).validate(move |(value, text), e, emitter| {
-        // `x.0.0` is no coordinate, although 0.0 is a whole number.
+        // `x.0.0` is not a coordinate, although 0.0 is a whole number.
         let digits_only = text.bytes().all(|byte| byte.is_ascii_digit());
         convert(&value).filter(|_| digits_only).unwrap_or_else(|| {
             let complaint = Complaint::new(format!("expected {what}, found `{text}`"), "this number");
@@ -177,7 +177,7 @@ fn spanned<'t>(node: Node, extra: &mut MapExtra<'t, '_, Input<'t>, Extra<'t>>) -
     Expr { node, span: extra.span().into_range() }
 }
 
-/// Everything that binds tighter than any operator; `expr` is what brackets hold.
+/// Everything that binds tighter than any operator; `expr` parses the contents of brackets.
 fn atom<'t>(
     expr: impl Parser<'t, Input<'t>, Expr, Extra<'t>> + Clone + 't,
 ) -> impl Parser<'t, Input<'t>, Expr, Extra<'t>> + Clone {
@@ -225,7 +225,7 @@ fn atom<'t>(
     choice((simple.map_with(spanned), token, expr.delimited_by(symbol("("), symbol(")"))))
 }
 
-/// What `name(arguments)` is.
+/// The meaning of `name(arguments)`.
 fn call(name: &str, arguments: Vec<Expr>) -> std::result::Result<Node, Complaint> {
     let given = arguments.len();
     let wrong = |expected: &str, attempt: String| {

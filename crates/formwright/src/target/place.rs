@@ -9,7 +9,7 @@ use crate::error::Error;
 const WIDTH: usize = 100;
 
 impl Error {
-    /// Adds the line of the text in which `span` lies, the span underlined and labelled.
+    /// Adds the line of the text that holds `span`, with the span underlined and labelled.
     ///
     /// A span that does not lie in the text adds nothing: an expression built by a program has no text.
     pub(crate) fn place(self, text: &str, span: &Span, label: &str) -> Self {
@@ -29,7 +29,7 @@ impl Error {
     }
 }
 
-/// The first line of a span, and at least one character: what an underline can show.
+/// The part of a span that an underline can show: its first line, and at least one character.
 fn visible(text: &str, span: &Span) -> Span {
     let line = text[span.clone()].find('\n').map_or(span.end, |length| span.start + length);
     let width = text[span.start..].chars().next().map_or(0, char::len_utf8);

@@ -1,6 +1,6 @@
 //! From syntax to text, with as few parentheses as the grammar of [`super::parse`] allows.
 //!
-//! Reading the text back gives the same syntax, provided that every [`Node::Number`] is what a text can say: not
+//! Reading the text back gives the same syntax, provided that a text can say every [`Node::Number`]: it is not
 //! negative, and a decimal. Other numbers print as an expression of the same value, `-2` or `1/3`.
 
 use std::fmt::{self, Display, Formatter};
@@ -8,7 +8,7 @@ use std::fmt::{self, Display, Formatter};
 use super::expr::{BinaryOp, Body, Domain, Expr, Expression, Node};
 use crate::exact::{Int, Rat};
 
-/// How tightly an expression holds together; the levels of the grammar, weakest first.
+/// The strength with which an expression holds together: the levels of the grammar, weakest first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Level {
     /// `if`, which reaches as far to the right as it can.
@@ -42,7 +42,7 @@ impl Level {
         }
     }
 
-    /// The next tighter level: what the other side of an operator of this level must be.
+    /// The next tighter level, which the other side of an operator of this level must have.
     fn tighter(self) -> Self {
         match self {
             Self::If => Self::Or,
@@ -150,7 +150,7 @@ impl Display for Constant<'_> {
     }
 }
 
-/// Whether the expression is one token; `2/3` of two such is written as one number.
+/// Whether the expression is one token; `2/3`, made of two such, is written as one number.
 fn is_literal(expr: &Expr) -> bool {
     matches!(&expr.node, Node::Number(value) if !value.is_negative() && literal(value).is_some())
 }
@@ -160,7 +160,7 @@ pub(super) const MAX_NUMBER: usize = 300;
 /// Longer runs of zeros than this become an exponent.
 const MAX_ZEROS: usize = 9;
 
-/// A number that is not negative as the text of one token, `0.125` or `5e-30`, if it has one of a tolerable length.
+/// A nonnegative number as the text of one token, `0.125` or `5e-30`, if it has one of acceptable length.
 pub(super) fn literal(value: &Rat) -> Option<String> {
     let mut rest = value.denominator();
     let mut places = 0;
@@ -228,7 +228,7 @@ mod tests {
         assert!(pairs > 1_000, "only {pairs} pairs were tried");
     }
 
-    /// The parentheses that belong to no call and hold no `if`, which are there for the reader's sake.
+    /// The parentheses that belong to no call and hold no `if`: those that are there for the reader's sake.
     fn parentheses(text: &str) -> Vec<(usize, usize)> {
         let mut open = Vec::new();
         let mut pairs = Vec::new();

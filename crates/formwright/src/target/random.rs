@@ -45,7 +45,7 @@ fn boxed(node: Node) -> Box<Expr> {
     Box::new(expr(node))
 }
 
-/// The expression, or 3 in place of a plain 0, by which the check lets nothing be divided.
+/// The expression, or 3 in place of a plain 0, since the check refuses division by a plain 0.
 fn not_zero(e: Expr) -> Expr {
     if e.node == Node::Number(Rat::ZERO) { expr(Node::Number(Rat::from(3))) } else { e }
 }
@@ -55,13 +55,13 @@ fn bound(index: usize) -> Bound {
     Bound { index, name: ["b", "c1", "δ_"][index].into() }
 }
 
-/// Some bindings, whose definitions `value` makes; it is told how many there are before.
+/// Some bindings, whose definitions `value` makes from the number of those before.
 fn lets(random: &mut Random, mut value: impl FnMut(&mut Random, usize) -> Expr) -> Vec<Binding> {
     let number = [0, 0, 1, 1, 2, 3][random.below(6)];
     (0..number).map(|index| Binding { name: bound(index).name, value: value(random, index) }).collect()
 }
 
-/// Any target that a text can say, whether it means something or not.
+/// Any target that a text can say, whether it is meaningful or not.
 pub fn any_target(random: &mut Random, domain: Domain) -> Expression {
     let depth = random.below(6);
     let lets = lets(random, |random, bound| syntax(random, depth.min(3), bound));
@@ -72,7 +72,7 @@ pub fn any_target(random: &mut Random, domain: Domain) -> Expression {
     Expression { lets, body, domain, source: Source::default() }
 }
 
-/// Any syntax that a text can say after so many bindings, whether it means something or not.
+/// Any syntax that a text can say after so many bindings, whether it is meaningful or not.
 pub fn syntax(random: &mut Random, depth: usize, bindings: usize) -> Expr {
     let token = |random: &mut Random| match random.below(4) {
         0 => Node::Token,
@@ -126,7 +126,7 @@ pub fn syntax(random: &mut Random, depth: usize, bindings: usize) -> Expr {
     })
 }
 
-/// What a random target may contain.
+/// The features that a random target may use.
 #[derive(Clone, Copy)]
 pub struct Features {
     /// The coordinates of a token.
@@ -137,7 +137,7 @@ pub struct Features {
     pub positions: bool,
 }
 
-/// A target that passes the check and has rational values where it has values.
+/// A target that passes the check and whose values, where it has any, are rational.
 pub fn target(random: &mut Random, kind: Features) -> Expression {
     let depth = random.below(5);
     let mut writer = Writer { random, kind, vector: true, running: false, lets: Vec::new() };
@@ -152,7 +152,7 @@ pub fn target(random: &mut Random, kind: Features) -> Expression {
     Expression { lets, body, domain, source: Source::default() }
 }
 
-/// What is known of a binding.
+/// The known properties of a binding.
 #[derive(Clone, Copy)]
 struct Shape {
     vector: bool,

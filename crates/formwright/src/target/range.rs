@@ -1,7 +1,7 @@
-//! An exact enclosure of all values a target takes on its domain.
+//! An exact enclosure of all values that a target takes on its domain.
 //!
-//! The evaluator runs on intervals with rational ends. The output token and the running token stay what they are, so
-//! conditions on positions are decided and only conditions on values are not: of such an `if` both branches count.
+//! The evaluator runs on intervals with rational ends. The output token and the running token stay single tokens, so
+//! conditions on positions are decided and only conditions on values are not: both branches of such an `if` count.
 //! Lemmas: `e^2 ≥ 0` and every even power; `var(e) ∈ [0, (b-a)²/4]` for values in `[a, b]` (the mean squared distance
 //! from the mean is at most that from the middle of the range); the `i`-th smallest of intervals lies between the
 //! `i`-th smallest of their lower ends and that of their upper ends.
@@ -13,7 +13,7 @@ use super::typing::Checked;
 use crate::error::{Error, Result};
 use crate::exact::{Int, Rat};
 
-/// The numbers from `low` to `high`, exact: unlike the intervals of floats, also where no float reaches.
+/// The numbers from `low` to `high`, exact: unlike intervals of floats, they reach beyond the largest float.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Bounds {
     pub low: Rat,
@@ -30,21 +30,22 @@ impl Checked {
         hull.map(|range| (range.low, range.high)).ok_or_else(|| Error::input("a sequence of 0 tokens has no values"))
     }
 
-    /// The range of a part of the target, over all tokens and, `inside` of an aggregate, all running tokens.
+    /// The range of a part of the target, over all tokens and, `inside` an aggregate, all running tokens.
     ///
-    /// The part may be one of the target as written or simplified, or be made of such. For many parts, [`Checked::ranges`].
+    /// The part may come from the target as written or simplified, or be composed of such parts. For many parts, use
+    /// [`Checked::ranges`].
     #[allow(dead_code, reason = "for compilers that ask for a single part")]
     pub(crate) fn range_of(&self, part: &Expr, inside: bool, tokens: usize) -> Result<Bounds> {
         let x = self.box_of(tokens);
         self.ranges(&x).of(part, inside)
     }
 
-    /// The ranges of parts, on a box of inputs of any kind of enclosure: exact ones, or outward-rounded floats.
+    /// The ranges of parts on a box of inputs, in any kind of enclosure: exact, or by outward-rounded floats.
     pub(crate) fn ranges<'e, T: Number>(&'e self, x: &'e [Vec<T>]) -> Ranges<'e, T> {
         Ranges { evaluator: Evaluator::new(self, self.simplified(), x), dims: self.dims() }
     }
 
-    /// All inputs at once.
+    /// The box of all inputs.
     pub(crate) fn box_of(&self, tokens: usize) -> Vec<Vec<Bounds>> {
         let side = match &self.expression().domain {
             Domain::Interval(low, high) => Bounds { low: low.clone(), high: high.clone() },
@@ -54,15 +55,15 @@ impl Checked {
     }
 }
 
-/// The ranges of the parts of a target; its bindings are computed once. A binding without a range matters only to parts that
-/// use it.
+/// The ranges of the parts of a target; its bindings are computed once. A binding without a range affects only the
+/// parts that use it.
 pub(crate) struct Ranges<'e, T> {
     evaluator: Evaluator<'e, T>,
     dims: usize,
 }
 
 impl<T: Number> Ranges<'_, T> {
-    /// The range of a part, over all tokens and, `inside` of an aggregate, all running tokens.
+    /// The range of a part, over all tokens and, `inside` an aggregate, all running tokens.
     pub(crate) fn of(&mut self, part: &Expr, inside: bool) -> Result<T> {
         self.evaluator.hull_of(part, inside, self.dims)
     }
@@ -73,7 +74,7 @@ impl Bounds {
         Self { low: value.clone(), high: value }
     }
 
-    /// The hull of some values; at least one.
+    /// The hull of at least one value.
     fn hull<const N: usize>(values: [Rat; N]) -> Self {
         let low = values.iter().min().cloned().unwrap_or_default();
         Self { low, high: values.into_iter().max().unwrap_or_default() }
@@ -83,7 +84,7 @@ impl Bounds {
         self.low <= Rat::ZERO && self.high >= Rat::ZERO
     }
 
-    /// Both ends under a map that keeps the order.
+    /// The image under a map that keeps the order, from both ends.
     fn rising(&self, map: impl Fn(&Rat) -> Rat) -> Self {
         Self { low: map(&self.low), high: map(&self.high) }
     }

@@ -1,15 +1,17 @@
 //! The variance in disguise: `mean(e^2) - mean(e)^2` *is* `var(e)`.
 //!
-//! As a difference, its enclosure straddles 0 and cannot be divided by or rooted; as a variance it is not negative and is computed in
-//! the centred form. A sum is taken apart into its signed terms; a mean of squares with `+` and the square of the same mean with `-` (same
-//! running expression, same filter) become one variance. Recognised are the spellings
+//! As a difference, its enclosure straddles 0, so that it can neither be a divisor nor have a root; as a variance it is
+//! not negative and is computed in the centred form. A sum is taken apart into its signed terms; a mean of squares with
+//! `+` and the square of the same mean with `-` (same running expression, same filter) become one variance. These
+//! spellings are recognised,
 //!
 //! ```text
 //! mean of squares    mean(e^2)    mean(e * e)        sum(e^2) / n    sum(e * e) / n
 //! square of mean     mean(e)^2    mean(e) * mean(e)  and the same with sum(e) / n for mean(e)
 //! ```
 //!
-//! in any order and with any other terms around them. Values are the same; only enclosures are taken of the simplified form.
+//! in any order and with any other terms around them. The values are the same; the simplified form serves only for
+//! enclosures.
 
 use super::expr::{Aggregate, BinaryOp, Binding, Body, Expr, Expression, Node};
 
@@ -31,7 +33,7 @@ fn simplified(expr: &Expr) -> Expr {
     }
 }
 
-/// A mean over tokens: what runs, and the filter.
+/// A mean over tokens: the running expression and the filter.
 type Mean = (Expr, Option<Expr>);
 
 /// A sum with one pair of its terms replaced by a variance, if there is one.

@@ -1,8 +1,8 @@
 //! Enclosures of values and derivatives: the evaluator in forward mode.
 //!
-//! A [`Slope`] is a [`Dual`] that need not know the number of inputs while it is constant. Where a target may *jump* on the box (an
-//! undecided condition, a count, a floor that passes an integer, a table entry that is not determined) nothing is known of its slope,
-//! and only the values speak.
+//! A [`Slope`] is a [`Dual`] that need not know the number of inputs while it is constant. Where a target may *jump* on
+//! the box (an undecided condition, a count, a floor that passes an integer, a table entry that is not determined)
+//! nothing is known of its slope, and only the values count.
 
 use std::convert::Infallible;
 
@@ -32,7 +32,7 @@ impl Slope {
         }
     }
 
-    /// As a function of `inputs` inputs.
+    /// The number as a function of `inputs` inputs.
     pub(super) fn dual(&self, inputs: usize, order: Order) -> Dual {
         match self {
             Self::Constant(value) => Dual::constant(*value, inputs, order),
@@ -81,7 +81,7 @@ impl Slope {
         }
     }
 
-    /// An operation that cannot fail.
+    /// Applies an operation that cannot fail.
     fn total(
         &self,
         other: &Self,
@@ -177,8 +177,8 @@ impl Number for Slope {
         positions(self.value(), size)
     }
 
-    /// An order statistic is made of the values by maxima and minima, so its slope lies in the hull of theirs; and one that is never
-    /// equal to it does not matter, because continuous values that never meet keep their order.
+    /// An order statistic is made of the values by maxima and minima, so its slope lies in the hull of theirs; and one
+    /// that is never equal to it does not matter, because continuous values that never meet keep their order.
     fn sort(values: &mut [Self]) {
         let ranges: Vec<Interval> = values.iter().map(Self::value).collect();
         let inputs = values

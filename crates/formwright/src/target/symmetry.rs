@@ -1,16 +1,16 @@
-//! What the syntax alone proves: equivariance and continuity.
+//! Equivariance and continuity, as far as the syntax alone proves them.
 //!
 //! **Equivariance.** If the text has no `i`, no `j`, no `sort`, no gather other than `x[i]` and no filter, then every
 //! part is a function of the token (or of the running token) and of the multiset of all tokens: a permutation of the
-//! input permutes the output. Otherwise nothing is said. A bound name is a sequence that is permuted with the input if its
-//! definition has none of these, and then it counts as more coordinates of the tokens.
+//! input permutes the output. Otherwise nothing is concluded. A bound name is a sequence that is permuted with the
+//! input if its definition has none of these, and then it counts as more coordinates of the tokens.
 //!
 //! **Continuity.** On an integer domain every function is continuous. On an interval, a composition of continuous parts
 //! is continuous; not continuous by form are a comparison of values (in `if` or `count`) and `floor`, `mod` and `table`
-//! of values. The same with positions alone is a choice between functions, made once, and harmless. The target must also
-//! be defined everywhere: either it has a range ([`super::range`]), or the ranges and signs of the parts show that no
-//! denominator has a zero, `log` a positive argument, `sqrt` one that is not negative, that indices name a token or an
-//! entry, and that filters let a token pass.
+//! of values. The same operations on positions alone are a choice between functions, made once, and harmless. The
+//! target must also be defined everywhere: either it has a range ([`super::range`]), or the ranges and signs of the
+//! parts show that no denominator has a zero, `log` a positive argument, `sqrt` one that is not negative, that indices
+//! name a token or an entry, and that filters let a token pass.
 
 use super::expr::{Aggregate, BinaryOp, Domain, Expr, Function, Node};
 use super::number::Number;
@@ -22,9 +22,9 @@ use crate::exact::Rat;
 /// A property of the target, as far as its syntax shows it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Proof {
-    /// It holds; why.
+    /// It holds, for this reason.
     Proved(&'static str),
-    /// It is not shown; the part that stands in the way. It may hold all the same.
+    /// It is not shown, because of this part. It may hold all the same.
     NotShown(Error),
 }
 
@@ -64,7 +64,7 @@ impl Checked {
     }
 }
 
-/// A part of an expression, and what is the matter with it.
+/// A part of an expression, and the problem with it.
 type Finding<'e> = (&'e Expr, &'static str);
 
 /// The first part that depends on positions.
@@ -80,15 +80,15 @@ fn positional(expr: &Expr) -> Option<Finding<'_>> {
     }
 }
 
-/// The search for what may not be continuous.
+/// The search for parts that may not be continuous.
 struct Search<'e> {
     ranges: Ranges<'e, Bounds>,
     tokens: usize,
-    /// Whether the target is known to be defined everywhere, from its range.
+    /// Whether the range of the target shows that it is defined everywhere.
     defined: bool,
-    /// Which bindings depend on what the tokens hold.
+    /// Whether each binding depends on the values of the tokens.
     varying: Vec<bool>,
-    /// The signs of the bindings, where they may matter.
+    /// The signs of the bindings where they may matter.
     signs: Vec<Sign>,
 }
 
@@ -109,7 +109,7 @@ impl<'e> Search<'e> {
         expr.depends_on_values_if(&|bound| self.varying[bound.index])
     }
 
-    /// What may jump in this part itself.
+    /// The reason why this part itself may jump, if there is one.
     fn jumps<'p>(&self, expr: &'p Expr) -> Option<Finding<'p>> {
         let what = match &expr.node {
             Node::Compare(..) => "a comparison of values",
@@ -121,8 +121,8 @@ impl<'e> Search<'e> {
         self.varies(expr).then_some((expr, what))
     }
 
-    /// The first part that may jump or be undefined, `inside` of an aggregate or not. A bound name may do what its definition
-    /// does, which is searched by itself.
+    /// The first part that may jump or be undefined, `inside` an aggregate or not. A bound name behaves as its
+    /// definition, which is searched by itself.
     fn jump<'p>(&mut self, expr: &'p Expr, inside: bool) -> Option<Finding<'p>> {
         let within = inside || matches!(expr.node, Node::Aggregate(..));
         let in_parts = expr.parts().into_iter().find_map(|part| self.jump(part, within));
@@ -130,7 +130,7 @@ impl<'e> Search<'e> {
         if found.is_some() || self.defined { found } else { self.undefined(expr, inside) }
     }
 
-    /// What may have no value in this part itself.
+    /// The reason why this part itself may have no value, if there is one.
     fn undefined<'p>(&mut self, expr: &'p Expr, inside: bool) -> Option<Finding<'p>> {
         match &expr.node {
             Node::Binary(BinaryOp::Div | BinaryOp::Mod, _, b) if !self.nonzero(b, inside) => {
@@ -172,7 +172,7 @@ impl<'e> Search<'e> {
         range.is_ok_and(|range| range.high.is_negative()) || self.sign(expr, inside) == Sign::Positive
     }
 
-    /// What is known of the sign: from the signs of the parts, or else from the range.
+    /// The sign, as far as it is known from the signs of the parts, or else from the range.
     fn sign(&mut self, expr: &Expr, inside: bool) -> Sign {
         let mut of = |e: &Expr| self.sign(e, inside);
         let by_parts = match &expr.node {
@@ -205,7 +205,7 @@ impl<'e> Search<'e> {
     }
 }
 
-/// What is known of a sign, the more the later.
+/// The knowledge of a sign; each variant after the first tells more than the one before.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Sign {
     Unknown,

@@ -1,10 +1,12 @@
 //! Tables: a function that is constant on every cell of a grid over the unit box.
 //!
 //! ```json
-//! {"kind":"table","tokens":n,"dims":d,"output_dims":o,"resolution":N,"symmetry":"equivariant"|"none","values":[[[…]…]…]}
+//! {"kind":"table","tokens":n,"dims":d,"output_dims":o,"resolution":N,
+//!  "symmetry":"equivariant"|"none","values":[[[…]…]…]}
 //! ```
 //!
-//! One `[tokens][output_dims]` entry for each grid point, in lexicographic order, token 0's coordinate 0 most significant.
+//! One `[tokens][output_dims]` entry for each grid point, in lexicographic order, token 0's coordinate 0 most
+//! significant.
 
 use serde_json::{Map, Value, json};
 
@@ -24,7 +26,7 @@ pub struct Table {
     values: Vec<Sequence>,
 }
 
-/// What the file says of the table's symmetry.
+/// The symmetry that the file declares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Declared {
     Equivariant,
@@ -149,8 +151,8 @@ impl Table {
         (values().reduce(Rat::min).unwrap_or_default(), values().reduce(Rat::max).unwrap_or_default())
     }
 
-    /// Decided at every grid point: swapping two neighbouring tokens must swap the values. Neighbours are enough, since their swaps
-    /// generate all permutations.
+    /// The symmetry, decided at every grid point: swapping two neighbouring tokens must swap the values. Neighbours are
+    /// enough, since their swaps generate all permutations.
     pub fn symmetry(&self) -> Symmetry {
         for point in self.grid.all_points() {
             for first in 0..self.grid.tokens() - 1 {

@@ -13,10 +13,10 @@ use crate::exact::Rat;
 
 /// The longest text that is read, in bytes.
 pub const MAX_TEXT: usize = 64 * 1024;
-/// The deepest nesting that is read, in operators that stand around one place: what a stack of 2 MiB holds without
+/// The deepest nesting that is read, in operators around one place: as much as a stack of 2 MiB holds without
 /// optimisation.
 pub const MAX_DEPTH: usize = 192;
-/// A bracket or an `if` costs the parser as much stack as so many operators.
+/// The number of operators that cost the parser as much stack as a bracket or an `if`.
 const BRACKET: usize = 4;
 
 /// The smallest piece of a text that has a meaning.
@@ -26,7 +26,7 @@ pub enum Token<'t> {
     Number(Rat, &'t str),
     /// `x`, `mean`, `if`
     Word(&'t str),
-    /// A bound name, and which binding it is of; [`super::bind`] makes it of a word.
+    /// A bound name and the index of its binding; [`super::bind`] makes it from a word.
     Name(usize, &'t str),
     /// `+`, `<=`, `..`
     Symbol(&'static str),
@@ -45,7 +45,7 @@ impl fmt::Display for Token<'_> {
 const SYMBOLS: [&str; 21] =
     ["<=", ">=", "==", "!=", "..", "**", "=", "+", "-", "*", "/", "^", "<", ">", "(", ")", "[", "]", ",", ";", "."];
 
-/// What to write instead of characters that other notations use.
+/// Characters of other notations, and the spelling to use instead.
 const FOREIGN: [(char, &str); 13] = [
     ('≤', "`<=`"),
     ('≥', "`>=`"),
@@ -62,7 +62,7 @@ const FOREIGN: [(char, &str); 13] = [
     (':', "`if c then a else b` for a choice"),
 ];
 
-/// Reads the tokens of a text, and refuses one that is too long or too deep for what comes after.
+/// Reads the tokens of a text, and refuses a text that is too long or too deep for the parser.
 pub fn tokens(text: &str) -> Result<Vec<(Token<'_>, Span)>> {
     if text.len() > MAX_TEXT {
         let headline = format!("the target is {} bytes long", text.len());
@@ -119,7 +119,7 @@ fn token(text: &str, at: usize, first: char) -> Result<(Token<'_>, usize)> {
     Err(if let Some((_, instead)) = instead { error.note("try", *instead) } else { error })
 }
 
-/// How many bytes at the start belong to a number: `12`, `12.5`, `12.5e-3`; in `0..8` the number is `0`.
+/// The number of bytes at the start that belong to a number: `12`, `12.5`, `12.5e-3`; in `0..8` the number is `0`.
 fn number_length(text: &str) -> usize {
     let bytes = text.as_bytes();
     let digits = |from: usize| from + bytes[from..].iter().take_while(|byte| byte.is_ascii_digit()).count();
@@ -145,8 +145,8 @@ fn exponent(number: &str) -> usize {
 
 /// Refuses a text whose syntax tree could be deeper than `limit`.
 ///
-/// The tree is not yet there, so its depth is bounded from above, bracket by bracket: the operators between two commas
-/// may all stand in one line of descent (`a + b + c` leans to the left, `- - a` to the right), above the deepest
+/// The tree does not exist yet, so its depth is bounded from above, bracket by bracket: the operators between two
+/// commas may all stand in one line of descent (`a + b + c` leans to the left, `- - a` to the right), above the deepest
 /// bracket among them.
 fn check_depth(text: &str, tokens: &[(Token<'_>, Span)], limit: usize) -> Result<()> {
     let mut open: Vec<Bracket> = Vec::new();
@@ -175,7 +175,7 @@ fn check_depth(text: &str, tokens: &[(Token<'_>, Span)], limit: usize) -> Result
     Ok(())
 }
 
-/// How deep the tree of one bracket may be.
+/// A bound on the depth of the tree of one bracket.
 #[derive(Default)]
 struct Bracket {
     /// The operators since the last comma.

@@ -1,10 +1,10 @@
-//! What can be refused before anything runs: types, arities, coordinates, places of `j`, filters, the domain.
+//! The checks before anything runs: types, arities, coordinates, places of `j`, filters, the domain.
 //!
 //! A value is a number or a condition. It is a vector if it mentions a whole token (`x`, `x[e]`, `sort(x)`) of more
 //! than one coordinate, and then it acts on each of them; otherwise it is a scalar and goes with every coordinate. A
 //! number is *known to be an integer* if it is built from `i`, `j`, `n`, integer literals, counts, floors and, on an
-//! integer domain, tokens, by operations that keep integers; `==`, `!=`, `mod`, `table` and indices ask for that. A bound
-//! name is what its definition is.
+//! integer domain, tokens, by operations that keep integers; `==`, `!=`, `mod`, `table` and indices require that. A
+//! bound name has the type of its definition.
 
 use super::explain::is_of_the_language;
 use super::expr::{Aggregate, BinaryOp, Body, Bound, CompareOp, Domain, Expr, Expression, Function, Node, Span};
@@ -18,7 +18,7 @@ const MAX_EXPONENT: u32 = 1000;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Checked {
     expression: Expression,
-    /// The form of which enclosures are taken.
+    /// The form that enclosures are taken of.
     simplified: Expression,
     dims: usize,
 }
@@ -49,7 +49,7 @@ impl Checked {
         }
     }
 
-    /// The form of which enclosures are taken: the same values, better ranges.
+    /// The form that enclosures are taken of: the same values, better ranges.
     pub(crate) fn simplified(&self) -> &Expression {
         &self.simplified
     }
@@ -91,7 +91,7 @@ impl Expression {
     }
 }
 
-/// What is known of a value.
+/// The type of a value.
 #[derive(Clone, Copy)]
 struct Type {
     kind: Kind,
@@ -106,7 +106,7 @@ enum Kind {
 }
 
 impl Type {
-    /// A number that is an integer if all of these are, and a vector if any of these is.
+    /// The type of a number that is an integer if all of these are, and a vector if any of these is.
     fn of(parts: &[Type]) -> Self {
         let integer = parts.iter().all(|part| part.kind == Kind::Integer);
         let kind = if integer { Kind::Integer } else { Kind::Real };
@@ -118,12 +118,12 @@ impl Type {
     }
 }
 
-/// Whose `x` is meant.
+/// The token that `x` stands for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Scope {
-    /// The output token's.
+    /// The output token.
     Token,
-    /// The running token's, inside an aggregate.
+    /// The running token, inside an aggregate.
     Aggregate,
 }
 
@@ -152,7 +152,7 @@ impl Checker<'_> {
         Err(error.place(self.text, span, "no input lies here").note("try", attempt))
     }
 
-    /// The type of something that must be a number.
+    /// The type of an expression that must be a number.
     fn number(&self, expr: &Expr, scope: Scope) -> Result<Type> {
         let found = self.any(expr, scope)?;
         if found.kind == Kind::Condition {
@@ -162,7 +162,7 @@ impl Checker<'_> {
         Ok(found)
     }
 
-    /// The type of something that must be a condition, such as the example.
+    /// The type of an expression that must be a condition, such as the example.
     fn condition(&self, expr: &Expr, scope: Scope, example: &str) -> Result<Type> {
         let found = self.any(expr, scope)?;
         if found.kind != Kind::Condition {
@@ -172,7 +172,7 @@ impl Checker<'_> {
         Ok(found)
     }
 
-    /// The type of something that must be known to be an integer, for the given reason.
+    /// The type of an expression that must be known to be an integer, for the given reason.
     fn integer(&self, expr: &Expr, scope: Scope, reason: &str) -> Result<Type> {
         let found = self.number(expr, scope)?;
         if found.kind != Kind::Integer {
@@ -236,7 +236,7 @@ impl Checker<'_> {
         Ok(())
     }
 
-    /// What the definition of a bound name is. Only a target that was built by a program can miss it.
+    /// The type of a bound name's definition. Only a target that was built by a program can lack it.
     fn bound(&self, expr: &Expr, bound: &Bound) -> Result<Type> {
         let found = self.lets.get(bound.index).filter(|(name, _)| *name == &*bound.name);
         found.map(|(_, found)| *found).ok_or_else(|| {
@@ -244,7 +244,7 @@ impl Checker<'_> {
         })
     }
 
-    /// A whole token; with one coordinate it is a scalar.
+    /// The type of a whole token; with one coordinate it is a scalar.
     fn token(&self) -> Type {
         let kind = if matches!(self.domain, Domain::Integers(..)) { Kind::Integer } else { Kind::Real };
         Type { kind, vector: self.dims > 1 }

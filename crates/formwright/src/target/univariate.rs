@@ -9,7 +9,7 @@ use crate::exact::Rat;
 use crate::interval::Interval;
 use crate::interval::dual::{Dual, Order};
 
-/// An expression without a place.
+/// An expression without a place in a text.
 pub(crate) fn expr(node: Node) -> Expr {
     Expr { node, span: 0..0 }
 }
@@ -60,7 +60,7 @@ fn at<T: Number>(function: &Expr, x: T) -> Result<T> {
     Evaluator::bare("", &x).number(function, At { i: 0, j: None, c: 0 })
 }
 
-/// A function in double precision, made ready for many evaluations; NaN where there is no value.
+/// A function in double precision, prepared for many evaluations; NaN where there is no value.
 #[derive(Clone, Debug)]
 pub(crate) enum Fast {
     /// The variable.
@@ -78,7 +78,7 @@ pub(crate) enum Fast {
 }
 
 impl Fast {
-    /// Makes a function ready.
+    /// Prepares a function.
     pub(crate) fn new(function: &Expr) -> Self {
         let part = |e: &Expr| Box::new(Self::new(e));
         let slow = || Self::Slow(function.clone());
@@ -124,7 +124,7 @@ impl Fast {
     }
 }
 
-/// The value, exactly, where it is rational.
+/// The exact value, where it is rational.
 pub(crate) fn exact(function: &Expr, x: &Rat) -> Result<Rat> {
     at(function, x.clone())
 }

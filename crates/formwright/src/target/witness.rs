@@ -5,12 +5,12 @@ use crate::exact::Rat;
 use crate::exact::Sequence;
 use crate::lattice::Grid;
 
-/// What is known of a function's symmetry.
+/// The result of a search for symmetry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Symmetry {
     /// It is equivariant.
     Proved,
-    /// It is not.
+    /// It is not, as the witness shows.
     Refuted(Witness),
     /// Neither a proof nor a witness was found.
     Unknown,
@@ -49,12 +49,12 @@ pub fn show(x: &[Vec<Rat>]) -> String {
     format!("[{}]", x.iter().map(token).collect::<Vec<String>>().join(", "))
 }
 
-/// How many sequences the search for a witness tries.
+/// The number of sequences that the search for a witness tries.
 const TRIES: u64 = 64;
 
 /// Searches cell centres for a witness: rising staircases first, then cells drawn with a fixed seed.
 ///
-/// A sequence at which `f` is not defined is passed over: it speaks neither for nor against.
+/// A sequence at which `f` is not defined is passed over: it shows neither.
 pub fn refute(grid: &Grid, f: impl Fn(&Sequence) -> Result<Sequence>) -> Option<Witness> {
     let (n, d, cells) = (grid.tokens(), grid.dims(), grid.resolution());
     let mut draw = linear_congruential();

@@ -1,10 +1,10 @@
-//! How much work a value of a target is: what is bounded before it is spent.
+//! The work of evaluating a target, known before it is spent so that it can be limited.
 
 use super::expr::{Expr, Expression, Node};
 
 impl Expression {
-    /// About how many steps the evaluator takes for one sequence. It keeps an aggregate that does not depend on the output token; any other
-    /// runs over all tokens for each of them.
+    /// The approximate number of steps that the evaluator takes for one sequence. It keeps an aggregate that does not
+    /// depend on the output token; any other runs over all tokens for each of them.
     pub(super) fn steps(&self, tokens: usize, dims: usize) -> u128 {
         let (tokens, dims) = (tokens as u128, dims as u128);
         let coordinate = self.exprs().map(|part| {

@@ -6,8 +6,9 @@
 //! code ← code - G + (Φ(0) + G) R(t+1) + Σ_k w_k R(t-k),      w_k the change of slope at k = 0, …, Q-1
 //! ```
 //!
-//! so that `t ↦ Φ(t)` at every id, nothing is above the last code, and everything at -1 or below, a column with a coordinate outside of the box, goes to
-//! `-G` exactly: all units rest. One such code outweighs all others: `G = (n-1) max Φ + 2`, so that the sum over a sequence is at most -2.
+//! so that `t ↦ Φ(t)` at every id, nothing is above the last code, and everything at -1 or below, a column with a
+//! coordinate outside of the box, goes to `-G` exactly: all units rest. One such code outweighs all others:
+//! `G = (n-1) max Φ + 2`, so that the sum over a sequence is at most -2.
 //!
 //! *Size*: `Q + 1` ReLUs. The weights are integers: where `Σ |w| R ≤ 2^μ` the block is exact in floats, in any order.
 
@@ -23,7 +24,7 @@ use crate::network::{Activation, FeedForward, Generator, Layer, LayerKind, Seque
 /// The code block's parameters.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Encode {
-    /// What reads the id: `u` on the cells.
+    /// The row that reads the id: `u` on the cells.
     pub read: Vec<Rat>,
     /// The register of the code.
     pub code: usize,
@@ -54,14 +55,14 @@ impl Encode {
         kinks.zip(slopes.iter().zip(before).map(|(slope, before)| slope - before)).collect()
     }
 
-    /// `G + Σ |w| R` at `t ≥ -1`: what an exact sum has to hold.
+    /// `G + Σ |w| R` at `t ≥ -1`, which an exact sum has to hold.
     pub fn sum_at(&self, t: &Rat) -> Rat {
         self.hinges().into_iter().fold(Rat::from(&self.flagged), |sum, (kink, weight)| {
             sum + Rat::from(weight.abs()) * (t - Rat::from(kink)).max(Rat::ZERO)
         })
     }
 
-    /// The same at the largest id.
+    /// The same sum at the largest id.
     pub fn largest_sum(&self) -> Rat {
         self.sum_at(&Rat::from(self.values.len() - 1))
     }

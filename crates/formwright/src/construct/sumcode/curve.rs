@@ -1,12 +1,15 @@
 //! A piecewise linear function of an id as one block of ReLUs.
 //!
-//! Through its knots `t_0 < … < t_K` with slopes `s_0, …, s_{K-1}` between them, constant outside. The hinges face *outward* from the middle knot `t_m`,
+//! Through its knots `t_0 < … < t_K` with slopes `s_0, …, s_{K-1}` between them, constant outside. The hinges face
+//! *outward* from the middle knot `t_m`,
 //!
 //! ```text
-//! F(t) = F(t_m) + s_m R(t-t_m) + Σ_{k>m} (s_k - s_{k-1}) R(t-t_k) - s_{m-1} R(t_m-t) + Σ_{k<m} (s_k - s_{k-1}) R(t_k-t),      s_{-1} = s_K = 0
+//! F(t) = F(t_m) + s_m R(t-t_m) + Σ_{k>m} (s_k - s_{k-1}) R(t-t_k)
+//!               - s_{m-1} R(t_m-t) + Σ_{k<m} (s_k - s_{k-1}) R(t_k-t),      s_{-1} = s_K = 0
 //! ```
 //!
-//! so that a token meets the hinges of one side only, and none is farther away than it must be: what rounds is smaller.
+//! so that a token meets the hinges of one side only, and none is farther away than necessary: the rounded terms are
+//! smaller.
 //!
 //! *Size*: `K + 2` ReLUs.
 
@@ -16,7 +19,7 @@ use crate::network::{Activation, FeedForward};
 /// The function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Curve {
-    /// Where its slope changes, increasing; at least two knots.
+    /// The points where its slope changes, increasing; at least two knots.
     pub knots: Vec<Int>,
     /// Its value at the first knot and below, an entry for each output.
     pub start: Vec<Rat>,
@@ -26,7 +29,7 @@ pub struct Curve {
 
 /// A hinge: `weight · R(facing · (t - knot))`.
 pub struct Hinge<'a> {
-    /// Where it opens.
+    /// The point where it opens.
     pub knot: &'a Int,
     /// 1 to the right, -1 to the left.
     pub facing: i32,

@@ -1,6 +1,6 @@
 //! The id of a token that keeps its code and the sum apart: `id ← id + R(S·sum + code)`, one ReLU.
 //!
-//! Outside of the box the sum is negative, and the id 0.
+//! Outside of the box the sum is negative, and the id is 0.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -13,9 +13,9 @@ use crate::network::{Activation, FeedForward, Generator, Layer, LayerKind, Seque
 /// `to ← to + R(readᵀZ)`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Identify {
-    /// What is read.
+    /// The row that is read.
     pub read: Vec<Rat>,
-    /// Where it goes.
+    /// The register that is written.
     pub to: usize,
 }
 

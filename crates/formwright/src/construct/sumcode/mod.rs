@@ -1,20 +1,22 @@
 //! Sums of codes: one attention layer is enough.
 //!
-//! Two constructions of one kind. **`sum-code`** (ours): quantise, give every column a code whose sums are distinct for distinct multisets, add the codes up by
-//! one attention layer, look the value up. **`sumformer-discrete`**: the discontinuous proof of Alberti et al. 2023, literally, a token being
-//! `[1, x, φ(x), 0]` with `φ = Φ∘q` of latent dimension 1, `Σ = Σ_k φ(x_k)` in a register of its own and `ψ(x, Σ)` token-wise.
+//! Two constructions of one kind. **`sum-code`** (ours): quantise, give every column a code whose sums are distinct for
+//! distinct multisets, add the codes up by one attention layer, look the value up. **`sumformer-discrete`**: the
+//! discontinuous proof of Alberti et al. 2023, literally, a token being `[1, x, φ(x), 0]` with `φ = Φ∘q` of latent
+//! dimension 1, `Σ = Σ_k φ(x_k)` in a register of its own and `ψ(x, Σ)` token-wise.
 //!
-//! | file | stage | what it builds |
+//! | file | stage | content |
 //! |---|---|---|
 //! | `quantise.rs` | quantise | every coordinate to its cell, one block |
 //! | `code.rs` | code | `Φ`, one block (`lattice/codes/`) |
 //! | `sum.rs` | sum | one attention layer with equal weights |
-//! | `identify.rs` | id | of a Sumformer: `S·Σ + φ(x)` |
+//! | `identify.rs` | id | for a Sumformer: `S·Σ + φ(x)` |
 //! | `rank.rs` | rank | the named pass that replaces sums by their ranks |
 //! | `nodes.rs`, `curve.rs`, `values.rs` | values | ids and values; one block, or layers |
 //!
-//! Of a sum-code network these are three blocks: quantise; code; attention and values. It equals the target at the centre of *every* cell, duplicates
-//! included, and is 0 outside of the box. Positions: the code of place `j`, by `D(j-1)` that the encoding adds to the id.
+//! In a sum-code network these are three blocks: quantise; code; attention and values. It equals the target at the
+//! centre of *every* cell, duplicates included, and is 0 outside of the box. With positions, place `j` has its own
+//! code, by `D(j-1)` that the encoding adds to the id.
 
 pub mod bound;
 pub mod code;
@@ -53,12 +55,12 @@ use rank::Rank;
 use sum::Sum;
 use values::{ValueBlock, ValueLayers};
 
-/// Which of the two constructions.
+/// The two constructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Family {
     /// Ours.
     SumCode,
-    /// Alberti et al. 2023.
+    /// The one of Alberti et al. 2023.
     Sumformer,
 }
 
@@ -72,7 +74,7 @@ impl Family {
     }
 }
 
-/// How ids become values.
+/// The map from ids to values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Values {
     /// All in one block, by interpolation.
@@ -80,7 +82,7 @@ pub enum Values {
     OneBlock,
     /// All in one block, as a staircase: more ReLUs, and fewer digits lost in floats.
     Staircase,
-    /// A layer for each.
+    /// A layer for each value.
     Layered,
     /// All in one block, by the rank of the sum.
     Rank,
@@ -119,12 +121,12 @@ impl FromStr for Values {
     }
 }
 
-/// What to build.
+/// The options of a construction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Which construction.
+    /// The construction.
     pub family: Family,
-    /// The code; `None` takes the construction's own, a histogram for a Sumformer and Bose–Chowla else.
+    /// The code; `None` takes the construction's default, a histogram for a Sumformer and Bose–Chowla otherwise.
     pub code: Option<Code>,
     /// The value map.
     pub values: Values,
@@ -135,7 +137,7 @@ pub struct Options {
 }
 
 impl Options {
-    /// A construction with everything that is its own.
+    /// A construction with its defaults.
     pub fn of(family: Family) -> Self {
         Self { family, code: None, values: Values::default(), positional: false, attention: Realisation::Softmax }
     }
@@ -155,14 +157,14 @@ impl Options {
     }
 }
 
-/// Where everything stands in the residual stream.
+/// The registers of the residual stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
     /// Coordinates of a token: registers `0..dims` hold it, `dims..2·dims` its cells.
     pub dims: usize,
     /// The channel that is 1.
     pub constant: Option<usize>,
-    /// The code; of a sum-code network later the id.
+    /// The code; in a sum-code network later the id.
     pub code: usize,
     /// The sum, if it is kept apart.
     pub sum: Option<usize>,
@@ -199,7 +201,7 @@ impl Layout {
         self.id.unwrap_or(self.code)
     }
 
-    /// What reads an id.
+    /// The row that reads an id.
     pub fn read(&self) -> Vec<Rat> {
         match self.ranked {
             Some((index, rank)) => {
@@ -260,10 +262,10 @@ impl Layout {
     }
 }
 
-/// A construction for a target on a grid: everything that its stages share, exact or in floats.
+/// A construction for a target on a grid: all data that its stages share, exact or in floats.
 #[derive(Clone, Debug)]
 pub struct Parts {
-    /// What was asked for.
+    /// The options.
     pub options: Options,
     /// The registers.
     pub layout: Layout,
@@ -286,7 +288,7 @@ impl Parts {
         Ok(Self::of(grid, target, options, near, codes))
     }
 
-    /// The parts of codes that were found.
+    /// The parts for given codes.
     pub fn of(grid: &Grid, target: &Arc<Target>, options: &Options, near: bool, codes: Codes) -> Self {
         let layout = Layout::new(grid, target, options);
         let Layout { dims, width, .. } = layout;
@@ -337,7 +339,7 @@ impl Parts {
         self.nodes.largest().bits()
     }
 
-    /// The stages between the quantiser and the values: name, what it does, and the layers.
+    /// The stages between the quantiser and the values: name, effect, and layers.
     pub fn middle(&self) -> Vec<Stage> {
         let codes = &self.nodes.codes;
         let encode = format!("every column to its code, {}: sums of {} name multisets", codes.describe(), codes.tokens);
@@ -400,12 +402,12 @@ impl Parts {
         }
     }
 
-    /// What each register holds.
+    /// The content of each register.
     pub fn coordinates(&self) -> Vec<Coordinate> {
         self.layout.coordinates(&self.embed(), &self.nodes, &self.options)
     }
 
-    /// What the value stage does, in words.
+    /// The effect of the value stage, in words.
     pub fn values_meaning(&self) -> String {
         let count = self.nodes.count();
         match self.options.values {

@@ -1,9 +1,11 @@
 //! The ids of all tokens of all sequences, and the values that belong to them.
 //!
-//! A sequence is a multiset of columns (with positions, a column at every place); a token of it is one of its different columns. Its id is
+//! A sequence is a multiset of columns (with positions, a column at every place); a token of it is one of its different
+//! columns. Its id is
 //!
 //! ```text
-//! S·Σ + c,     S = max Φ + 1,  Σ the sum of the codes,  c the token's own       or, ranked,     Q·(rank of Σ) + a,    a the token's place in the code
+//! S·Σ + c,                  S = max Φ + 1,  Σ the sum of the codes,  c the token's own code;      or, ranked,
+//! Q·(rank of Σ) + a,        a the token's place in the code
 //! ```
 //!
 //! *Count*: `M = D·C(D+n-2, n-1)` tokens in `C(D+n-1, n)` multisets; with positions `n·D^n` in `D^n`.
@@ -27,7 +29,7 @@ pub const MOST_NODES: u64 = 1_000_000;
 pub struct Node {
     /// The id.
     pub id: Int,
-    /// What the token's output is there.
+    /// The output of the token there.
     pub value: Vec<Rat>,
 }
 
@@ -44,7 +46,7 @@ pub struct Nodes {
     pub scale: Int,
     /// Whether ids are ranks of sums, not sums.
     pub ranked: bool,
-    /// Whether an irrational value is held as a rational number near it: for floats.
+    /// Whether an irrational value is stored as a rational number near it, for floats.
     pub near: bool,
     sums: OnceLock<Result<Vec<Int>>>,
     listed: OnceLock<Result<Vec<Node>>>,
@@ -66,13 +68,13 @@ impl Nodes {
         self.codes.code == Code::Positional
     }
 
-    /// `R`: how many multisets, or sequences, there are.
+    /// `R`: the number of multisets, or sequences.
     pub fn multisets(&self) -> Int {
         let n = self.codes.tokens;
         if self.is_positional() { self.grid.points() } else { (self.grid.columns() + Int::from(n - 1)).choose(n) }
     }
 
-    /// `M`: how many tokens they have.
+    /// `M`: the number of their tokens.
     pub fn count(&self) -> Int {
         let n = self.codes.tokens;
         if self.is_positional() {
@@ -82,7 +84,7 @@ impl Nodes {
         }
     }
 
-    /// Below and at this id the value is 0: what sequences outside of the box have.
+    /// The value is 0 at this id and below it, where sequences outside of the box lie.
     pub fn floor(&self) -> Int {
         if self.ranked { Int::from(self.symbols()) - Int::ONE } else { Int::ZERO }
     }
@@ -132,7 +134,7 @@ impl Nodes {
         }))
     }
 
-    /// Declines more ids than can be listed, before any is.
+    /// Declines more ids than can be listed, before listing any.
     pub fn check_count(&self) -> Result<()> {
         check(&self.count(), "ids")
     }
@@ -186,7 +188,7 @@ impl Nodes {
         self.listed.get_or_init(list).as_deref().map_err(Clone::clone)
     }
 
-    /// The value at an id, if it is one: the sum is decoded, nothing is listed.
+    /// The value at an id, if it is one: the sum is decoded, and nothing is listed.
     pub fn value_at(&self, id: &Int) -> Result<Option<Vec<Rat>>> {
         if *id <= self.floor() || *id > self.largest() {
             return Ok(None);
@@ -205,7 +207,7 @@ impl Nodes {
         Ok(Some(self.values(&places)?.swap_remove(token)))
     }
 
-    /// What is written to a file; the target has a file of its own.
+    /// The data written to a file; the target has a file of its own.
     pub fn to_json(&self) -> Value {
         json!({
             "grid": self.grid,
@@ -218,7 +220,7 @@ impl Nodes {
     }
 }
 
-/// Declines what is too much to list.
+/// Declines a list that is too long.
 fn check(count: &Int, what: &str) -> Result<()> {
     if *count <= Int::from(MOST_NODES) {
         return Ok(());

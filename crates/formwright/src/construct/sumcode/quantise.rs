@@ -6,8 +6,8 @@
 //! cell ← cell + Σ_k k · 1[k ≤ x < k+1] - F · 1[x < 0 or x ≥ N]          k = 1, …, N-1
 //! ```
 //!
-//! `N` hidden units of Φ a coordinate: the steps of Lemma 5 touch disjoint sets and share a block. `F` is the number of codes, so that the id of a
-//! column with a coordinate outside of the box is at most -1.
+//! `N` hidden units of Φ per coordinate: the steps of Lemma 5 touch disjoint sets and share a block. `F` is the number
+//! of codes, so that the id of a column with a coordinate outside of the box is at most -1.
 
 use serde::Serialize;
 use serde_json::Value;

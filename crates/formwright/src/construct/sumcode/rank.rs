@@ -6,10 +6,11 @@
 //! rank ← rank + Q Σ_k ( R(Σ - Σ_k + 1) - R(Σ - Σ_k) )          R = C(D+n-1, n), with positions D^n
 //! ```
 //!
-//! `Q` (the number of codes) times 1, …, R at a sum, and 0 below, so that `rank + id` of a column names multiset and token with
-//! `(n+1) log2 D - log2 n!` bits instead of `2n log2 q + log2 n`.
+//! `Q` (the number of codes) times 1, …, R at a sum, and 0 below, so that `rank + id` of a column names multiset and
+//! token with `(n+1) log2 D - log2 n!` bits instead of `2n log2 q + log2 n`.
 //!
-//! *Size*: `2R` ReLUs, all weights `±Q`: exact in floats while the sum of all terms is. (Interpolation would do with `R`, but its slopes are fractions.)
+//! *Size*: `2R` ReLUs, all weights `±Q`: exact in floats while the sum of all terms is. (Interpolation would do with
+//! `R`, but its slopes are fractions.)
 
 use std::sync::Arc;
 
@@ -23,7 +24,7 @@ use crate::network::{Activation, FeedForward, Generator, Layer, LayerKind, Seque
 /// The rank block's parameters.
 #[derive(Clone, Debug)]
 pub struct Rank {
-    /// What reads the sum.
+    /// The row that reads the sum.
     pub read: Vec<Rat>,
     /// The register of the rank.
     pub to: usize,
@@ -48,9 +49,10 @@ impl Rank {
         Ok(layer)
     }
 
-    /// The sum of the positive terms at a sum `t` that is at least the largest one: what an exact sum has to hold.
+    /// The sum of the positive terms at a sum `t` that is at least the largest one, which an exact sum has to hold.
     ///
-    /// `Q Σ_k (t + 1 - Σ_k)`, and all `Σ_k` together are, by symmetry, `R·n/D` times all codes (with positions `R/D` times).
+    /// `Q Σ_k (t + 1 - Σ_k)`, and all `Σ_k` together are, by symmetry, `R·n/D` times all codes (with positions `R/D`
+    /// times).
     pub fn sum_at(&self, t: &Rat) -> Rat {
         let (nodes, codes) = (&self.nodes, &self.nodes.codes);
         let all = codes.values.iter().fold(Int::ZERO, |sum, code| sum + code);
@@ -86,7 +88,7 @@ impl Generator for Rank {
         for token in &mut state {
             let sum = dot(&self.read, token);
             let below = sums.partition_point(|known| Rat::from(known) <= sum);
-            // On its way to the next.
+            // The part of the way to the next.
             let part = sums.get(below).map_or(Rat::ZERO, |next| (sum + Rat::ONE - Rat::from(next)).max(Rat::ZERO));
             token[self.to] += &(&unit * &(Rat::from(below) + part));
         }

@@ -1,13 +1,16 @@
 //! The sum over the sequence, by one attention layer.
 //!
-//! All scores are equal, so that every weight is `1/n`, with softmax as with hardmax, at any temperature; the factor `n` is in `W_V`:
+//! All scores are equal, so that every weight is `1/n`, with softmax as with hardmax, at any temperature; the factor
+//! `n` is in `W_V`:
 //!
 //! ```text
-//! W_Q = W_K = 0   (or both read a channel that is 1),     W_V = n·eᵀ_code,     W_O = S·e_to:          to ← to + S Σ_k code_k
+//! W_Q = W_K = 0   (or both read a channel that is 1),     W_V = n·eᵀ_code,     W_O = S·e_to:
+//! to ← to + S Σ_k code_k
 //! ```
 //!
-//! With the code's own register as `to`, and `S = max Φ + 1`, a token holds `S·Σ + c`: an id that names the multiset and the token, **duplicates
-//! included**. In floats the factor in `W_V` matters: `fl(1/n)·(n c)` is `c` again (`lower/sum_code.rs`).
+//! With the code's own register as `to`, and `S = max Φ + 1`, a token holds `S·Σ + c`: an id that names the multiset
+//! and the token, **duplicates included**. In floats the factor in `W_V` matters: `fl(1/n)·(n c)` is `c` again
+//! (`lower/sum_code.rs`).
 
 use serde::Serialize;
 use serde_json::Value;
@@ -22,15 +25,15 @@ use crate::network::{Attention, Generator, Head, Layer, LayerKind, Sequence, Sta
 pub struct Sum {
     /// The width of the stream.
     pub width: usize,
-    /// What is added up.
+    /// The register that is added up.
     pub from: usize,
-    /// Where the sum is added to.
+    /// The register that the sum is added to.
     pub to: usize,
     /// The factor in `W_V`: `n`.
     pub tokens: usize,
     /// The factor in `W_O`.
     pub scale: Int,
-    /// The channel that is 1, which queries and keys read; none if they are 0.
+    /// The channel that is 1, which queries and keys read; `None` if they are 0.
     pub constant: Option<usize>,
 }
 

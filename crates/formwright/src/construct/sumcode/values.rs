@@ -1,7 +1,8 @@
 //! From ids to values, into registers of their own: in one block, or in layers.
 //!
-//! **One block**: the piecewise linear function through `(floor, 0)` and `(id, value)` for all ids, constant outside (`curve.rs`). `M + 2` ReLUs. As a **staircase** it is
-//! flat up to 1 before an id and rises from there: `2M + 2` ReLUs, whose terms floats add up with fewer digits lost.
+//! **One block**: the piecewise linear function through `(floor, 0)` and `(id, value)` for all ids, constant outside
+//! (`curve.rs`). `M + 2` ReLUs. As a **staircase** it is flat up to 1 before an id and rises from there: `2M + 2`
+//! ReLUs, whose terms floats add up with fewer digits lost.
 //!
 //! **Layers**, by decreasing id `c`, as in Lemma 7, one hidden unit each:
 //!
@@ -9,8 +10,9 @@
 //! y ← y + value · 1[id ≥ c - ½],      id ← id - W · 1[id ≥ c - ½],      W > every id
 //! ```
 //!
-//! The first window that a token meets is its own; it takes away more than any id, so that the token meets no other. (Lemma 7 keeps values and ids
-//! in one register and needs the values to be small; here they are apart, and nothing is asked of them.)
+//! The first window that a token meets is its own; it subtracts more than any id, so that the token meets no other.
+//! (Lemma 7 keeps values and ids in one register and needs the values to be small; here they are apart, and values may
+//! be of any size.)
 //!
 //! Sequences outside of the box have ids at or below `floor`, and the value 0.
 
@@ -32,7 +34,7 @@ use crate::network::{
 pub struct ValueBlock {
     /// The ids.
     pub nodes: Arc<Nodes>,
-    /// What reads an id.
+    /// The row that reads an id.
     pub read: Vec<Rat>,
     /// The first register of the values.
     pub to: usize,
@@ -46,7 +48,7 @@ pub fn knots(nodes: &Nodes, steep: bool) -> Result<(Vec<Int>, Vec<usize>)> {
     let mut rises = Vec::new();
     for node in nodes.listed()? {
         let begins = &node.id - Int::ONE;
-        // Where an id comes directly behind another one, two knots are in one place.
+        // Where an id directly follows another one, two knots coincide.
         if steep {
             knots.push(begins);
         }
@@ -82,7 +84,7 @@ impl ValueBlock {
         {
             return Ok(value);
         }
-        // Not an id: between its neighbours.
+        // At a point that is not an id, the value lies between those of its neighbours.
         let listed = self.nodes.listed()?;
         let above = listed.partition_point(|node| Rat::from(&node.id) < *t);
         let Some(next) = listed.get(above) else {
@@ -141,9 +143,9 @@ impl Generator for ValueBlock {
 pub struct ValueLayers {
     /// The ids.
     pub nodes: Arc<Nodes>,
-    /// What reads an id.
+    /// The row that reads an id.
     pub read: Vec<Rat>,
-    /// The register from which a window takes the id away.
+    /// The register from which a window subtracts `W`.
     pub from: usize,
     /// `W`.
     pub clear: Int,
@@ -157,7 +159,7 @@ impl ValueLayers {
         Int::ONE << (nodes.largest().bits() + 2)
     }
 
-    /// What a window adds to the stream.
+    /// The change that a window makes to the stream.
     pub fn direction(&self, value: &[Rat]) -> Vec<Rat> {
         let mut direction = basis(self.read.len(), self.from, -Rat::from(&self.clear));
         direction[self.to..self.to + value.len()].clone_from_slice(value);

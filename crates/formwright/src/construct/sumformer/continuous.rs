@@ -4,8 +4,8 @@
 //! f(X)_i ≈ ψ(x_i, Σ_k φ(x_k))
 //! ```
 //!
-//! A normal form has one level of sums, and is an expression of the target language; the circuit compiler makes the network of it, gate by gate,
-//! with its budget. So one attention layer is enough, and nothing is by existence.
+//! A normal form has one level of sums, and is an expression of the target language. The circuit compiler turns it into
+//! a network, gate by gate, with its budget. So one attention layer is enough, and no part is given by existence alone.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -24,7 +24,7 @@ use crate::interval::add_up;
 use crate::target::Checked;
 use crate::target::expr::Body;
 
-/// What `ψ` is made of.
+/// The functions that `ψ` is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Basis {
     /// Power sums, exactly: for targets that are polynomials.
@@ -68,24 +68,24 @@ impl FromStr for Basis {
 /// The normal form of a target, `ψ(x_i, Σ_k φ(x_k))`.
 #[derive(Clone, Debug)]
 pub struct Continuous {
-    /// What it is made of.
+    /// The functions that it is made of.
     pub basis: Basis,
     /// `φ`, coordinate by coordinate, in the target language.
     pub phi: Vec<String>,
     /// `ψ`, with one level of sums: an expression of the target language.
     pub psi: Checked,
-    /// The latent dimension that the theorem asks for.
+    /// The latent dimension that the theorem requires.
     pub theorem: Int,
-    /// How far `ψ` is from the target, at most.
+    /// A bound on the distance of `ψ` from the target.
     pub distance: f64,
-    /// If that was found and not proved: how.
+    /// If the distance was measured and not proved, the way it was measured.
     pub measured: Option<String>,
-    /// `ψ` in short, where the expression is long.
+    /// `ψ` in short, if the expression is long.
     short: Option<String>,
 }
 
 impl Continuous {
-    /// The normal form of a target in a basis, the first that serves if none is named, for a tolerance.
+    /// The normal form of a target in a basis, by default the first that serves, for a tolerance.
     pub fn of(target: &Checked, tokens: usize, basis: Option<Basis>, eps: &Rat) -> Result<Self> {
         let theorem = latent_dimension(tokens, target.dims());
         let domain = &target.expression().domain;
@@ -135,7 +135,7 @@ impl Continuous {
         }
     }
 
-    /// The network: a circuit of `ψ`, with what is left of the tolerance.
+    /// The network: a circuit of `ψ`, with the rest of the tolerance.
     pub fn compile(&self, wish: &Wish) -> Result<Compiled> {
         let left = Rat::from_f64(self.distance).map(|distance| &wish.eps - &distance).filter(|left| *left > Rat::ZERO);
         let left = left.ok_or_else(|| {
@@ -145,11 +145,11 @@ impl Continuous {
         })?;
         let mut compiled = circuit::compile(&self.psi, &Wish { eps: left, ..wish.clone() })?;
         let layers = compiled.network.size().attention_layers;
-        // A hub takes two for one sum.
+        // A hub takes two layers for one sum.
         if layers > Int::from(1 + wish.attention.more_blocks().0) {
             return Err(Error::declined(format!("{layers} attention layers, and a Sumformer has one")));
         }
-        // The coefficients are those of one number of tokens.
+        // The coefficients hold for one number of tokens.
         compiled.network.lengths = (wish.tokens, wish.tokens);
         compiled.lengths = (wish.tokens, wish.tokens);
         if self.distance > 0.0 {

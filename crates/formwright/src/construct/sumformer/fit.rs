@@ -1,19 +1,21 @@
-//! Polynomials near a target that is none: the normal form of power sums, with fitted coefficients.
+//! Polynomials near a target that is not one: the normal form of power sums, with fitted coefficients.
 //!
-//! The basis is `x^α Π_β E_β`, of degree up to `D` (`|β|` counts for `E_β`) and with `1 ≤ |β| ≤ n`, which is all that the theorem needs. Coefficients
-//! minimise the squares of what is left at points that lie dense at the ends of the box, as Chebyshev's do, and these are weighted by what is left
-//! there, again and again (Lawson), which brings the largest error down. Elements that depend on earlier ones at the points are left out. Then
-//! coefficients are rounded to a dyadic grid, as coarse as the digits of single precision are for the largest term.
+//! The basis is `x^α Π_β E_β`, of degree up to `D` (`|β|` counts for `E_β`) and with `1 ≤ |β| ≤ n`, which is all that
+//! the theorem needs. Coefficients minimise the squared residuals at points that lie dense at the ends of the box, as
+//! Chebyshev's do. The points are weighted by their residuals, again and again (Lawson), which brings the largest error
+//! down. Elements that depend on earlier ones at the points are left out. Then coefficients are rounded to a dyadic
+//! grid, as coarse as the digits of single precision are for the largest term.
 //!
-//! Nothing rests on any of this: **the distance** `sup|f - ψ|` is bounded afterwards, of the rounded polynomial, on boxes with centre `c` and radii
-//! `r`,
+//! No claim rests on any of this: **the distance** `sup|f - ψ|` is bounded afterwards, of the rounded polynomial, on
+//! boxes with centre `c` and radii `r`,
 //!
 //! ```text
 //! |g| ≤ |g(c)| + Σ_k |∂_k g(c)| r_k + ½ Σ_{k,l} |∂_kl g| r_k r_l    or    |g(c)| + Σ_k |∂_k g| r_k,    g = f - ψ
 //! ```
 //!
-//! the worst box cut in two until the bound is within 1/16 of what `|g|` was found to be at a centre, or until there are [`BOXES`] of them. If that
-//! leaves more than the tolerance, what was found is all that is known, and the claim says that it is measured.
+//! the worst box cut in two until the bound is within 1/16 of the largest `|g|` found at a centre, or until there are
+//! [`BOXES`] of them. If that leaves more than the tolerance, only the largest value found is known, and the claim says
+//! that it is measured.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -28,10 +30,10 @@ use crate::target::Checked;
 use crate::target::expr::Domain;
 use crate::target::modulus::Cube;
 
-/// Boxes that the domain is cut into, at most.
+/// The most boxes that the domain is cut into.
 pub const BOXES: usize = 1 << 13;
 
-/// Elements of the basis, at most.
+/// The most elements of the basis.
 pub const MOST_ELEMENTS: usize = 400;
 
 /// Rounds of weighting.
@@ -42,11 +44,11 @@ const ROUNDS: usize = 24;
 pub struct Fit {
     /// The polynomial.
     pub form: NormalForm,
-    /// How far it is from the target: at most, if that is proved; else as far as was found.
+    /// Its distance from the target: a bound if `proved`, else the largest distance found.
     pub distance: f64,
-    /// Whether that is proved.
+    /// Whether the distance is proved.
     pub proved: bool,
-    /// The boxes that were looked at.
+    /// The number of boxes examined.
     pub boxes: usize,
 }
 
@@ -100,7 +102,7 @@ fn exponents(dims: usize, total: u32) -> Vec<Exponents> {
     (0..=total).rev().flat_map(with).collect()
 }
 
-/// `x^α Π E_β`, cheap ones first.
+/// The elements `x^α Π E_β`, cheap ones first.
 pub fn basis(tokens: usize, dims: usize, degree: u32) -> Vec<Monomial<Letter>> {
     let mut letters: Vec<(Letter, u32)> = (0..dims).map(|k| (Letter::Own(k), 1)).collect();
     for weight in 1..=degree.min(u32::try_from(tokens).unwrap_or(u32::MAX)) {
@@ -124,7 +126,7 @@ pub fn basis(tokens: usize, dims: usize, degree: u32) -> Vec<Monomial<Letter>> {
     basis.into_iter().map(|(monomial, _)| monomial).collect()
 }
 
-/// Sequences that fill the box evenly, but for its ends, where they are dense.
+/// Sequences that fill the box evenly, but are dense at its ends.
 fn points(tokens: usize, dims: usize, (low, high): (f64, f64), elements: usize) -> Vec<Vec<Vec<f64>>> {
     let entries = tokens * dims;
     // The additive recurrence of the root of t^{entries+1} = t + 1.
@@ -201,7 +203,7 @@ fn least_squares(rows: &[Vec<f64>], wanted: &[f64], weights: &[f64]) -> Vec<f64>
         let mut combination = vec![0.0; columns];
         combination[k] = 1.0;
         let size = dot(&column, &column).sqrt();
-        // Twice is enough.
+        // Orthogonalising twice is enough.
         for _ in 0..2 {
             for (known, of) in &orthonormal {
                 let share = dot(known, &column);
@@ -231,7 +233,7 @@ fn rounded(basis: &[Monomial<Letter>], rows: &[Vec<f64>], coefficients: &[f64]) 
     let moved: f64 = used().map(largest).sum::<f64>() / 2.0;
     let size = used().map(|k| coefficients[k].abs() * largest(k)).fold(0.0, f64::max);
     let mut polynomial = Polynomial::constant(Rat::ZERO);
-    // As many digits as the fit itself deserves: single precision of its largest term.
+    // As many digits as the fit itself justifies: single precision of its largest term.
     let mut unit = 1.0_f64;
     while unit * moved > size * 2.0_f64.powi(-24) && unit > f64::MIN_POSITIVE {
         unit /= 2.0;
@@ -269,7 +271,8 @@ impl Ord for Piece {
     }
 }
 
-/// `sup|f - ψ|` at most, what was found at a centre, and the number of boxes. Both are equivariant: one output token says it all.
+/// A bound on `sup|f - ψ|`, the largest distance found at a centre, and the number of boxes. Both functions are
+/// equivariant, so that one output token stands for all.
 pub fn distance(target: &Checked, psi: &Checked, tokens: usize) -> Result<(f64, f64, usize)> {
     let whole = target.domain_box(tokens);
     let (most, mut found, _) = on_box(target, psi, &whole)?;
@@ -294,7 +297,7 @@ pub fn distance(target: &Checked, psi: &Checked, tokens: usize) -> Result<(f64, 
     }
 }
 
-/// A bound on a box, what is found at its centre, and the input that costs most.
+/// A bound on a box, the value at its centre, and the input that costs most.
 fn on_box(target: &Checked, psi: &Checked, cube: &Cube) -> Result<(f64, f64, usize)> {
     let centre: Cube =
         cube.iter().map(|token| token.iter().map(|side| Interval::point(side.mid())).collect()).collect();

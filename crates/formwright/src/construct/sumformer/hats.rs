@@ -1,14 +1,14 @@
 //! The multi-affine hat interpolant of two tokens.
 //!
-//! `V = {v_0 < … < v_N}` are equidistant points of the box, `δ` apart, and `φ_v` the hat function that is 1 at `v` and 0 at the other points. For
-//! two tokens of one coordinate, with `g(x; y) = f(x, y)_0`,
+//! `V = {v_0 < … < v_N}` are equidistant points of the box, `δ` apart, and `φ_v` the hat function that is 1 at `v` and
+//! 0 at the other points. For two tokens of one coordinate, with `g(x; y) = f(x, y)_0`,
 //!
 //! ```text
 //! f_δ(X)_i = Σ_{v,w} φ_v(x_i) φ_w(y) g(v; w) = Σ_v φ_v(x_i) h_v(y),   h_v = Σ_w g(v; w) φ_w,   y the other token
 //! ```
 //!
-//! which is `g` at the points of `V²` and affine in each token between them. The other token is `Σ_k x_k - x_i`: one number is enough for the latent
-//! space of two tokens, and `φ` is the identity.
+//! which is `g` at the points of `V²` and affine in each token between them. The other token is `Σ_k x_k - x_i`: one
+//! number is enough for the latent space of two tokens, and `φ` is the identity.
 //!
 //! **Products.** There is one for each `v`, of a hat and a value. Written with steps instead of hats,
 //!
@@ -16,19 +16,21 @@
 //! f_δ(X)_i = h_0(y) + Σ_{k=1}^N s_k(x_i) (h_k - h_{k-1})(y),   s_k(x) = min(1, max(0, (x - v_{k-1})/δ))
 //! ```
 //!
-//! the factors `h_k - h_{k-1}` are as small as `δ` times a slope. What a gate loses is proportional to its factors, so that all `N` gates together
-//! lose what one would that multiplies by the whole of `g`: there is nothing to add up over `v`.
+//! the factors `h_k - h_{k-1}` are as small as `δ` times a slope. The loss of a gate is proportional to its factors, so
+//! that all `N` gates together lose no more than a single one that multiplies by the whole of `g`: losses do not add up
+//! over `v`.
 //!
-//! **Error.** On a cell, with `I` the interpolation in one token (`‖I‖ = 1`), `f - I_x I_y f = (f - I_x f) + I_x (f - I_y f)`, hence
+//! **Error.** On a cell, with `I` the interpolation in one token (`‖I‖ = 1`),
+//! `f - I_x I_y f = (f - I_x f) + I_x (f - I_y f)`, hence
 //!
 //! ```text
 //! |f - f_δ| ≤ δ²/8 (sup|∂_xx f| + sup|∂_yy f|)                 where the second derivatives exist
 //! |f - f_δ| ≤ δ/2 (sup|∂_x f| + sup|∂_y f|)                    everywhere: Σ_v φ_v(x)|x - v| = 2t(1-t)δ ≤ δ/2
 //! ```
 //!
-//! the smaller of the two, cell by cell, derivatives enclosed; this is at most `ω_f(δ)` up to what enclosures lose. The grid is the coarsest
-//! whose error is at most half of the tolerance: the error falls with `δ²` where the target is smooth, so that no other split of the tolerance needs
-//! fewer than `N/√2` cells.
+//! the smaller of the two, cell by cell, derivatives enclosed; this is at most `ω_f(δ)` up to the width of enclosures.
+//! The grid is the coarsest whose error is at most half of the tolerance: the error falls with `δ²` where the target is
+//! smooth, so that no other split of the tolerance needs fewer than `N/√2` cells.
 
 use super::psi::coordinate;
 use crate::error::{Error, Result};
@@ -40,20 +42,20 @@ use crate::target::expr::{Aggregate, BinaryOp, Body, Domain, Expr, Expression, F
 use crate::target::modulus::Cube;
 use crate::target::univariate::{affine, binary, expr, number};
 
-/// Cells a side, at most: as many products.
+/// The most cells per side, which is also the number of products.
 pub const MOST_CELLS: usize = 48;
 
 /// The interpolant of a target.
 #[derive(Clone, Debug)]
 pub struct Hats {
-    /// Cells a side.
+    /// Cells per side.
     pub cells: usize,
     /// The box.
     low: Rat,
     high: Rat,
     /// `g(v; w)`, `[output coordinate][v][w]`.
     values: Vec<Vec<Vec<Rat>>>,
-    /// How far it is from the target, at most.
+    /// A bound on its distance from the target.
     pub distance: f64,
 }
 
@@ -110,7 +112,8 @@ impl Hats {
         Ok(worst)
     }
 
-    /// With the target's values at the points; those that are not rational are some number of their enclosure.
+    /// The interpolant with the target's values at the points; an irrational value is replaced by some number of its
+    /// enclosure.
     fn filled(mut self, target: &Checked) -> Result<Self> {
         let outputs = target.output_dims();
         self.values = vec![vec![Vec::new(); self.cells + 1]; outputs];
@@ -191,7 +194,7 @@ impl Hats {
     }
 }
 
-/// A sum that is no deeper than it must be.
+/// A sum of minimal depth.
 fn total(mut terms: Vec<Expr>) -> Option<Expr> {
     if terms.len() < 2 {
         return terms.pop();
@@ -207,7 +210,7 @@ fn on_cell(entry: &Dual, delta: f64) -> f64 {
     let inputs = 0..entry.gradient().len();
     let second = inputs.map(|k| Some(entry.second(k, k)?.mag())).try_fold(0.0, |sum, next| Some(add_up(sum, next?)));
     let second = second.map(|second: f64| mul_up(mul_up(second, delta), delta) / 8.0);
-    // The oscillation on the cell bounds it as well: an interpolated value is an average of the target's.
+    // The oscillation on the cell bounds it as well: an interpolated value is an average of values of the target.
     let all = entry.value().width();
     second.unwrap_or(f64::INFINITY).min(first).min(all)
 }

@@ -1,9 +1,9 @@
 //! Alberti et al. 2023: equivariant functions by one sum, and Transformers with one attention layer.
 //!
-//! | file | what |
+//! | file | content |
 //! |---|---|
 //! | [`transformer`] | Theorem 4.3: a Sumformer as a Transformer |
-//! | [`rounding`] | how far its executions in floats may be from it |
+//! | [`rounding`] | the distance of its executions in floats from it |
 //! | [`continuous`] | Theorem 4.1, the continuous route: a target's normal form, compiled as a circuit |
 //! | [`polynomial`] | polynomials, and targets that are polynomials |
 //! | [`power_sums`] | the normal form of an equivariant polynomial: `φ(x) = (x^α)`, `ψ` a polynomial |

@@ -1,8 +1,8 @@
 //! Polynomials with rational coefficients, and targets that are polynomials.
 //!
-//! A target of `n` tokens with `d` coordinates whose values come about by numbers, `+ - *`, powers, division by what does not depend on the
-//! tokens, `sum`, `mean` and `var` is a polynomial of its `nd` entries. Its degree `D` is read off the syntax, and with it the largest number
-//! of monomials,
+//! A target of `n` tokens with `d` coordinates is a polynomial of its `nd` entries if it is built from numbers,
+//! `+ - *`, powers, division by values that do not depend on the tokens, `sum`, `mean` and `var`. Its degree `D` is
+//! read off the syntax, and with it the largest number of monomials,
 //!
 //! ```text
 //! C(nd + D, D)
@@ -19,7 +19,7 @@ use crate::target::evaluate::evaluate;
 use crate::target::expr::{Aggregate, BinaryOp, CompareOp, Expr, Function, Node};
 use crate::target::number::{Number, Outcome, declined};
 
-/// Monomials that are multiplied out, at most.
+/// The most monomials that are multiplied out.
 pub const MONOMIALS: usize = 100_000;
 
 /// A product of powers of variables, in their order; no exponent is 0.
@@ -148,7 +148,7 @@ impl<V: Ord + Clone> Polynomial<V> {
         (0..exponent).fold(Self::constant(Rat::ONE), |power, _| power.times(self))
     }
 
-    /// The polynomial with a polynomial in the place of each variable.
+    /// The polynomial with a polynomial in place of each variable.
     pub fn substituted<W: Ord + Clone>(&self, of: impl Fn(&V) -> Polynomial<W>) -> Polynomial<W> {
         let mut sum = Polynomial::constant(Rat::ZERO);
         for (monomial, coefficient) in &self.terms {
@@ -176,7 +176,7 @@ impl<V: Ord + Clone> Polynomial<V> {
 /// An entry of a sequence: the token, and its coordinate.
 pub type Entry = (usize, usize);
 
-/// What is in the way of a polynomial, at a part of the text.
+/// The fault of a part of the text that is not a polynomial.
 fn not_polynomial<T>(what: &str) -> Outcome<T> {
     declined(format!("{what} is not a polynomial"))
 }
@@ -246,7 +246,7 @@ impl Number for Polynomial<Entry> {
     }
 }
 
-/// The degree of a target as its syntax shows it; refused, with the place, if it is not a polynomial.
+/// The degree of a target as its syntax shows it; a target that is not a polynomial is refused, with the place.
 pub fn degree(target: &Checked) -> Result<u32> {
     let expression = target.expression();
     let refuse = |culprit: &Expr| {
@@ -266,7 +266,7 @@ pub fn degree(target: &Checked) -> Result<u32> {
     Ok(degree)
 }
 
-/// The degree of a part; else the part that is not a polynomial.
+/// The degree of a part; else the part of it that is not a polynomial.
 fn part_degree<'e>(e: &'e Expr, lets: &[u32]) -> std::result::Result<u32, &'e Expr> {
     if !e.depends_on_values() {
         return Ok(0);
@@ -297,7 +297,7 @@ pub fn choose(n: u64, k: u64) -> Int {
 pub fn expand(target: &Checked, tokens: usize) -> Result<Vec<Vec<Polynomial<Entry>>>> {
     let (degree, dims) = (degree(target)?, target.dims());
     let entries = (tokens * dims) as u64;
-    // C(a + b, a) ≥ 2^min(a, b): what is told from that is not counted.
+    // C(a + b, a) ≥ 2^min(a, b): if that is large, nothing is counted.
     let many = entries.min(u64::from(degree)) > 64;
     let monomials = if many { Int::ZERO } else { choose(entries + u64::from(degree), u64::from(degree)) };
     if many || monomials > Int::from(MONOMIALS) {

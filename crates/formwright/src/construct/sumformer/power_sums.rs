@@ -4,21 +4,23 @@
 //! f(X)_i = ψ(x_i, E),   E_α = Σ_k x_k^α
 //! ```
 //!
-//! **Aggregates.** In an expression without `i`, `j` and gathers, `sum(e)` of a polynomial `e` of the running token is read off its
-//! monomials: `Σ_k c x_k^α = c E_α`, whatever stands in `c`. Nothing is multiplied out in all entries, and the length does not matter.
+//! **Aggregates.** In an expression without `i`, `j` and gathers, `sum(e)` of a polynomial `e` of the running token is
+//! read off its monomials: `Σ_k c x_k^α = c E_α`, for any `c`. Nothing is multiplied out in all entries, and the length
+//! does not matter.
 //!
-//! **Entries.** Any other polynomial is multiplied out. It is equivariant if and only if `f_0` is symmetric in the tokens `1, …, n-1` and every
-//! `f_i` is `f_0` with tokens `0` and `i` exchanged: compared coefficient by coefficient, this is a proof. Then `f_0` is a combination of
-//! `x_0^α` and augmented monomials of the *other* tokens,
+//! **Entries.** Any other polynomial is multiplied out. It is equivariant if and only if `f_0` is symmetric in the
+//! tokens `1, …, n-1` and every `f_i` is `f_0` with tokens `0` and `i` exchanged: compared coefficient by coefficient,
+//! this is a proof. Then `f_0` is a combination of `x_0^α` and augmented monomials of the *other* tokens,
 //!
 //! ```text
-//! M(α¹, …, α^k) = Σ_{i_1, …, i_k distinct} Π_q x_{i_q}^{α^q} = P_{α^k} M(α¹, …, α^{k-1}) - Σ_{j<k} M(…, α^j + α^k, …),   P_α = E_α - x_0^α
+//! M(α¹, …, α^k) = Σ_{i_1, …, i_k distinct} Π_q x_{i_q}^{α^q}
+//!               = P_{α^k} M(α¹, …, α^{k-1}) - Σ_{j<k} M(…, α^j + α^k, …),   P_α = E_α - x_0^α
 //! ```
 //!
 //! and of *all* tokens, with `E` for `P`, if it is symmetric in all of them.
 //!
-//! Exponents up to the degree are used. The theorem needs `1 ≤ |α| ≤ n` only, `C(n+d, d) - 1` of them: power sums beyond are polynomials of these,
-//! of higher degree, and would cost products where they save sums.
+//! Exponents up to the degree are used. The theorem needs only `1 ≤ |α| ≤ n`, `C(n+d, d) - 1` of them: power sums
+//! beyond are polynomials of these, of higher degree, and would cost products where they save sums.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -34,7 +36,7 @@ use crate::target::univariate::{expr, number};
 /// The exponents `α` of a power sum.
 pub type Exponents = Vec<u32>;
 
-/// What `ψ` is a polynomial of.
+/// The variables of `ψ`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Letter {
     /// `x_i`, coordinate by coordinate.
@@ -56,20 +58,22 @@ pub struct NormalForm {
     pub outputs: Vec<Polynomial<Letter>>,
 }
 
-/// `C(n+d, d) - 1`, the power sums that the theorem asks for.
+/// `C(n+d, d) - 1`, the number of power sums that the theorem requires.
 pub fn latent_dimension(tokens: usize, dims: usize) -> Int {
     choose((tokens + dims) as u64, dims as u64) - Int::ONE
 }
 
-/// The number of monomials `Π x^α Π E_β` of degree up to `D`, with `letters` coordinates: the coefficients of `(1-t)^{-letters} Π_α (1-t^{|α|})^{-1}`,
-/// added up. `None` if they are more than a machine counts, or the degree alone says that they are more than is ever multiplied out.
+/// The number of monomials `Π x^α Π E_β` of degree up to `D`, with `letters` coordinates: the coefficients of
+/// `(1-t)^{-letters} Π_α (1-t^{|α|})^{-1}`, added up. `None` if the number overflows, or if the degree alone shows that
+/// there are more than are ever multiplied out.
 pub fn basis_size(dims: usize, letters: usize, degree: u32) -> Option<u64> {
-    // The powers of one letter are as many as the degree already.
+    // One letter has as many powers as the degree.
     let degree = usize::try_from(degree).ok().filter(|degree| *degree <= MONOMIALS)?;
     let mut counts = vec![0_u64; degree + 1];
     counts[0] = 1;
     let mut factor = |weight: usize, many: &Int| -> Option<()> {
-        // Each factor at most `degree` times over: more of the same weight than there are monomials would overflow soon.
+        // Each factor occurs at most `degree` times: more of the same weight than there are monomials would overflow
+        // soon.
         for _ in 0..many.to_usize().filter(|many| *many <= MONOMIALS)? {
             for k in weight..=degree {
                 counts[k] = counts[k].checked_add(counts[k - weight])?;
@@ -85,7 +89,8 @@ pub fn basis_size(dims: usize, letters: usize, degree: u32) -> Option<u64> {
 }
 
 impl NormalForm {
-    /// The normal form of a target; refused if it is not a polynomial, not equivariant, or too large, before it is multiplied out.
+    /// The normal form of a target; refused if it is not a polynomial, not equivariant, or too large, before it is
+    /// multiplied out.
     pub fn of(target: &Checked, tokens: usize) -> Result<Self> {
         let (degree, dims) = (degree(target)?, target.dims());
         if !target.equivariance().is_proved() {
@@ -141,9 +146,9 @@ impl NormalForm {
     }
 }
 
-/// Refuses what has too many power sums, or too many products of them, and says how many.
+/// Refuses a target with too many power sums, or too many products of them, and says how many.
 pub fn check_size(tokens: usize, dims: usize, degree: u32) -> Result<()> {
-    // Bodies of aggregates have the running token's coordinates besides.
+    // Bodies of aggregates have the running token's coordinates as well.
     let monomials = basis_size(dims, 2 * dims, degree);
     if monomials.is_some_and(|monomials| monomials <= MONOMIALS as u64) {
         return Ok(());
@@ -186,7 +191,7 @@ struct Reader<'t> {
     lets: Vec<Vec<Polynomial<Letter>>>,
 }
 
-/// What belongs to the output token, as the running token has it.
+/// A polynomial of the output token, as one of the running token.
 fn running(polynomial: &Polynomial<Letter>) -> Polynomial<Letter> {
     polynomial.renamed(|letter| match letter {
         Letter::Own(k) => Letter::Running(*k),
@@ -195,7 +200,7 @@ fn running(polynomial: &Polynomial<Letter>) -> Polynomial<Letter> {
 }
 
 impl Reader<'_> {
-    /// A number that the tokens have no part in.
+    /// A number that does not depend on the tokens.
     fn fixed(&self, e: &Expr) -> Result<Rat> {
         let text = &self.target.expression().source.text;
         let value = positional_values(e, false, self.tokens, self.target.dims(), text).into_iter().next();
@@ -217,7 +222,7 @@ impl Reader<'_> {
         match &e.node {
             Node::Token => Ok(whose(Polynomial::variable(Letter::Own(c)))),
             Node::Bound(bound) => Ok(whose(self.lets[bound.index][c].clone())),
-            // Only `x[i]`: nothing else is equivariant by its syntax.
+            // This can only be `x[i]`: no other gather is equivariant by its syntax.
             Node::Gather(_) => Ok(Polynomial::variable(Letter::Own(c))),
             Node::GatherBound(bound, _) => Ok(self.lets[bound.index][c].clone()),
             Node::Coordinate(a, k) => self.number(a, inside, *k),
@@ -303,7 +308,7 @@ fn exchanged(polynomial: &Polynomial<Entry>, a: usize, b: usize) -> Polynomial<E
     })
 }
 
-/// Why polynomials of all tokens are not equivariant, if they are not.
+/// The reason why polynomials of all tokens are not equivariant, if they are not.
 fn refuted(outputs: &[Vec<Polynomial<Entry>>], tokens: usize) -> Option<Error> {
     let error = |what: String, difference: &Polynomial<Entry>| {
         Error::declined("the target is not permutation-equivariant")
@@ -314,7 +319,7 @@ fn refuted(outputs: &[Vec<Polynomial<Entry>>], tokens: usize) -> Option<Error> {
     let minus = |a: &Polynomial<Entry>, b: &Polynomial<Entry>| a.plus(&-Rat::ONE, b);
     let first = outputs.first()?;
     for (c, polynomial) in first.iter().enumerate() {
-        // Neighbours generate all permutations of the others.
+        // Swaps of neighbours generate all permutations of the others.
         for t in 1..tokens.saturating_sub(1) {
             let difference = minus(polynomial, &exchanged(polynomial, t, t + 1));
             if difference.terms().len() > 0 {
@@ -356,7 +361,8 @@ fn show(polynomial: &Polynomial<Entry>) -> String {
     shown.join(" + ").replace("+ -", "- ")
 }
 
-/// A polynomial that is symmetric in the tokens after the first, or in all, as a polynomial of the first token and power sums.
+/// A polynomial that is symmetric in the tokens after the first, or in all, as a polynomial of the first token and
+/// power sums.
 fn symmetric(polynomial: &Polynomial<Entry>, tokens: usize, dims: usize) -> Polynomial<Letter> {
     let invariant = tokens > 1 && exchanged(polynomial, 0, 1) == *polynomial;
     // The tokens that sums run over.
@@ -368,12 +374,12 @@ fn symmetric(polynomial: &Polynomial<Entry>, tokens: usize, dims: usize) -> Poly
             alphas[*t][*k] = *exponent;
         }
         let summed = &alphas[from..];
-        // One for all its rearrangements: the one with decreasing exponents.
+        // Of all rearrangements, only the one with decreasing exponents is taken.
         if summed.windows(2).any(|pair| pair[0] < pair[1]) {
             continue;
         }
         let parts: Vec<Exponents> = summed.iter().filter(|alpha| alpha.iter().any(|k| *k > 0)).cloned().collect();
-        // Tuples of distinct tokens that give the same monomial.
+        // The number of tuples of distinct tokens that give the same monomial.
         let mut same: BTreeMap<&Exponents, usize> = BTreeMap::new();
         for part in &parts {
             *same.entry(part).or_default() += 1;

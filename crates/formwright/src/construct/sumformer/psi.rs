@@ -1,12 +1,14 @@
-//! `ψ` as an expression of the target language, with a single level of aggregates: what the circuit compiler makes a network of.
+//! `ψ` as an expression of the target language, with a single level of aggregates. The circuit compiler turns it into a
+//! network.
 //!
-//! A product is what costs, so that common factors are taken out, the most frequent first (Horner's scheme, for several letters):
+//! Products are the main cost, so that common factors are taken out, the most frequent first (Horner's scheme, for
+//! several letters):
 //!
 //! ```text
 //! p = L^k q + r,   L the letter that most monomials hold, k its smallest exponent there
 //! ```
 //!
-//! Of a polynomial of one letter nothing is taken out: it is one curve.
+//! Nothing is taken out of a polynomial of one letter: it is one curve.
 
 use std::collections::BTreeMap;
 
@@ -35,7 +37,7 @@ impl NormalForm {
         for (letter, _) in polynomial.terms().flat_map(|(monomial, _)| monomial.factors()) {
             *holders.entry(letter).or_default() += 1;
         }
-        // The first of those that most monomials hold.
+        // The first of the letters that most monomials hold.
         let best = holders.iter().rev().max_by_key(|(_, many)| **many);
         match best {
             Some((letter, many)) if *many > 1 && holders.len() > 1 => self.factored(polynomial, letter),
@@ -69,7 +71,7 @@ impl NormalForm {
         }
     }
 
-    /// The sum of the terms as they are, what is constant last.
+    /// The sum of the terms as they are, the constant last.
     fn sum(&self, polynomial: &Polynomial<Letter>) -> Expr {
         let mut sum: Option<Expr> = None;
         let mut shift = Rat::ZERO;

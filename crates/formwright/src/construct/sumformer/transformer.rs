@@ -1,7 +1,8 @@
 //! Theorem 4.3: a Sumformer is a Transformer with one attention layer.
 //!
-//! The residual stream of a token is `[x, bank, φ(x), Σ, ψ(x, Σ)]`. A token-wise network with hidden layers `h_1, …, h_{L-1}` takes a block a
-//! layer; the bank holds the last hidden layer, which is not negative, so that the same ReLUs read it and empty it:
+//! The residual stream of a token is `[x, bank, φ(x), Σ, ψ(x, Σ)]`. A token-wise network with hidden layers
+//! `h_1, …, h_{L-1}` takes one block per layer; the bank holds the last hidden layer, which is not negative, so that
+//! the same ReLUs read it and empty it:
 //!
 //! ```text
 //! first    bank += R(W_1 x + b_1)
@@ -12,10 +13,12 @@
 //!
 //! A network of one affine map reads its inputs as `R(x) - R(-x)`. ψ reads `x` and Σ, which φ left as they were.
 //!
-//! *Size*: `L_φ + L_ψ` blocks, the attention layer in the first block of ψ; width `d + w + 2d' + d_out`, `w` the widest hidden layer.
+//! *Size*: `L_φ + L_ψ` blocks, the attention layer in the first block of ψ; width `d + w + 2d' + d_out`, `w` the widest
+//! hidden layer.
 //!
-//! *Departures*: the paper adds a channel that is 1 and lets `W_Q` and `W_K` read it, so that all scores are 1; with `W_Q = 0` they are all 0,
-//! and the channel is not needed. The paper's φ and ψ are networks by an existence theorem; here they are given.
+//! *Departures*: the paper adds a channel that is 1 and lets `W_Q` and `W_K` read it, so that all scores are 1; with
+//! `W_Q = 0` they are all 0, and the channel is not needed. The paper's φ and ψ are networks by an existence theorem;
+//! here they are given.
 
 use std::sync::Arc;
 
@@ -28,7 +31,7 @@ use crate::network::{
     Network, Sequence, Stage, StageSize, Sumformer, TokenNetwork, add,
 };
 
-/// Where the parts of a token lie in the residual stream.
+/// The registers of the parts of a token in the residual stream.
 #[derive(Clone, Copy, Debug)]
 struct Places {
     dims: usize,
@@ -38,19 +41,19 @@ struct Places {
 }
 
 impl Places {
-    /// Of networks of these sizes ([`TokenNetwork::sizes`]).
+    /// The registers for networks of these sizes ([`TokenNetwork::sizes`]).
     fn of(phi: &[usize], psi: &[usize]) -> Self {
         let hidden = |sizes: &[usize]| sizes[1..sizes.len() - 1].iter().copied().max().unwrap_or(0);
         let bank = hidden(phi).max(hidden(psi));
         Self { dims: phi[0], bank, latent: phi[phi.len() - 1], outputs: psi[psi.len() - 1] }
     }
 
-    /// What φ reads,
+    /// The registers that φ reads.
     fn token(self) -> Vec<usize> {
         (0..self.dims).collect()
     }
 
-    /// and what ψ reads.
+    /// The registers that ψ reads.
     fn token_and_sum(self) -> Vec<usize> {
         (0..self.dims).chain(self.sum()..self.out()).collect()
     }
@@ -127,8 +130,9 @@ pub fn transformer(sumformer: &Sumformer, tokens: usize) -> Result<Network> {
     })
 }
 
-/// The Sumformer whose φ and ψ, of these sizes, a float network holds: every weight is read where [`transformer`] puts it. `None` if the network has no
-/// such layers. What else the network holds is not looked at; whoever wants to know builds it anew and compares.
+/// The Sumformer whose φ and ψ, of these sizes, a float network holds: every weight is read where [`transformer`] puts
+/// it. `None` if the network has no such layers. The rest of the network is ignored; to check it, build the network
+/// anew and compare.
 pub fn recover(network: &FloatNetwork, phi: &[usize], psi: &[usize]) -> Option<Sumformer> {
     let width = network.width();
     let plausible = |sizes: &[usize]| sizes.len() > 1 && sizes.iter().all(|size| (1..=width).contains(size));
@@ -150,7 +154,7 @@ pub fn recover(network: &FloatNetwork, phi: &[usize], psi: &[usize]) -> Option<S
             let weight = |row: usize, k: usize| match (last, place) {
                 (false, 0) => w1.get(row * width + read[k]),
                 (false, _) => w1.get(row * width + places.dims + k),
-                // Of R(-x) and R(x), the second.
+                // Of R(-x) and R(x), take the second.
                 (true, 0) => w2.get((write + row) * hidden + 2 * k + 1),
                 (true, _) => w2.get((write + row) * hidden + k),
             };
@@ -166,7 +170,7 @@ pub fn recover(network: &FloatNetwork, phi: &[usize], psi: &[usize]) -> Option<S
     Sumformer::new(phi, token_network("psi", psi, &places.token_and_sum(), places.out())?).ok()
 }
 
-/// A hidden unit: what it reads, its bias, where it writes.
+/// A hidden unit: the weights that it reads with, its bias, and its outputs.
 type Unit = (Vec<Rat>, Rat, Vec<(usize, Rat)>);
 
 /// The blocks of φ or ψ.
@@ -175,9 +179,9 @@ struct TokenWise {
     of: fn(&Sumformer) -> &TokenNetwork,
     sumformer: Arc<Sumformer>,
     places: Places,
-    /// The coordinates that the network reads,
+    /// The coordinates that the network reads.
     read: Vec<usize>,
-    /// and the first of those that it writes.
+    /// The first of the coordinates that it writes.
     write: usize,
 }
 
@@ -197,7 +201,7 @@ impl TokenWise {
             row[place] = sign;
             row
         };
-        // Where the layer reads: the inputs themselves, or the bank.
+        // The layer reads the inputs themselves, or the bank.
         let read: Vec<usize> =
             if place == 0 { self.read.clone() } else { (0..weight[0].len()).map(|k| bank + k).collect() };
         let column = |k: usize, sign: &Rat| -> Vec<(usize, Rat)> {
@@ -257,8 +261,8 @@ impl Generator for TokenWise {
                 (_, true) => rows(&layers[place - 1]),
             })
             .collect();
-        // Every entry of a weight and a bias once, but twice where a single map splits its inputs; two ends for a unit that empties, one
-        // for a unit that writes to the bank or reads from it.
+        // Every entry of a weight and a bias counts once, but twice where a single map splits its inputs; a unit that
+        // empties has two ends, a unit that writes to the bank or reads from it has one.
         let nonzeros: usize = layers
             .iter()
             .enumerate()

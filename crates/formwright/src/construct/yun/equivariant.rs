@@ -1,11 +1,13 @@
 //! Theorem 2: the network for continuous equivariant functions.
 //!
-//! `g = g_v ∘ g_c ∘ g_q`: quantise (Lemma 5), contextual map (Lemma 6), value map (Lemma 7). On a cell with distinct columns it
-//! equals the target at the cell's centre; on cells with equal columns and outside of the box it is 0.
+//! `g = g_v ∘ g_c ∘ g_q`: quantise (Lemma 5), contextual map (Lemma 6), value map (Lemma 7). On a cell with distinct
+//! columns it equals the target at the cell's centre; on cells with equal columns and outside of the box it is 0.
 //!
-//! *Size*: `d(N+1)`, `D+1` and `1 + d + n·C(D,n)` layers; the last attention layer and the first layer behind it share a block.
+//! *Size*: `d(N+1)`, `D+1` and `1 + d + n·C(D,n)` layers; the last attention layer and the first layer after it share a
+//! block.
 //!
-//! *Departures*: those of the lemmas; integer units; the box may be any `[low, high)`, moved to `[0, N)` by the embedding.
+//! *Departures*: those of the lemmas; integer units; the box may be any `[low, high)`, moved to `[0, N)` by the
+//! embedding.
 
 use std::sync::Arc;
 

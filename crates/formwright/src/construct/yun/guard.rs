@@ -1,31 +1,37 @@
 //! The guard: 0 everywhere outside of the box, off its ramp, for every finite float once the network is lowered.
 //!
-//! An exact network is 0 outside of the box, by its flags. A lowered one is not: let one coordinate be far outside and another cross its
-//! flag's ramp. The second token's id then runs from below 0 to beyond `t_r`, hence through `[t_l, t_r]`, and the output is not 0, however
-//! far away the first coordinate is: the `L^p` error over all of space is infinite. (Lemma 9 and Theorem 2 as printed integrate over
-//! `R^{d×n}`; over a bounded set they are right.)
+//! An exact network is 0 outside of the box, by its flags. A lowered one is not: let one coordinate be far outside and
+//! another cross its flag's ramp. The second token's id then runs from below 0 to beyond `t_r`, hence through
+//! `[t_l, t_r]`, and the output is not 0, however far away the first coordinate is: the `L^p` error over all of space
+//! is infinite. (Lemma 9 and Theorem 2 as printed integrate over `R^{d×n}`; over a bounded set they are right.)
 //!
 //! Four changes, all inside of two heads and four ReLUs, make one flag anywhere stop the whole sequence:
 //!
 //! ```text
-//! embed     the box at [1, N+1) instead of [0, N); in floats all times 2^-k, so that no finite input overflows (lower/units.rs)
-//! clamp     Z ← Z - R(Z-κ) + R(-Z-κ)                   κ = 2^q ≥ N+2: beyond κ every float becomes 0, ±κ or ±2κ, none of them in the box
+//! embed     the box at [1, N+1) instead of [0, N); in floats all times 2^-k, so that no finite input overflows
+//!           (lower/units.rs)
+//! clamp     Z ← Z - R(Z-κ) + R(-Z-κ)                   κ = 2^q ≥ N+2: beyond κ every float becomes 0, ±κ or ±2κ,
+//!                                                      none of them in the box
 //! flag      as in Lemma 5 for [1, N+1), and -1 for all
 //! guard     Z ← Z + G e_1 ψ_min(Z)                     the quantised ids' minimum to every token, G = 2^-(1+⌈log2 D⌉)
 //! floor     the steps of the first row once more
 //! ```
 //!
-//! In floats `Z - R(Z-κ)` is one rounded subtraction of two numbers of one sign. Up to `2κ`, and wherever floats are no farther apart than `κ`, `Z - κ` is a float and `κ` is left. Where they are
-//! `2κ` apart it is a tie, and 0 or `2κ` is left; where they are farther apart, `R(Z-κ) = Z` and 0 is left (just above a power of two, 0 or `2κ`). So the largest float ends as the others do.
+//! In floats `Z - R(Z-κ)` is one rounded subtraction of two numbers of one sign. Up to `2κ`, and wherever floats are no
+//! farther apart than `κ`, `Z - κ` is a float and the result is `κ`. Where they are `2κ` apart it is a tie, and the
+//! result is 0 or `2κ`; where they are farther apart, `R(Z-κ) = Z` and the result is 0 (just above a power of two, 0 or
+//! `2κ`). So the largest float ends as the others do.
 //!
-//! On a sequence without flags the guard adds less than ½ + rounding to a first row of integers, and `floor` takes it away again. With a flag
-//! the minimum is about `-F`, and every id becomes negative: no window, no interval is ever met. Last, the outside-indicator is replaced
-//! by a multiple of the distance to the interval, `Z ← Z - W (R(t_l-½-uᵀZ) + R(uᵀZ-t_r+½))`, which has nothing to cancel.
+//! On a sequence without flags the guard adds less than ½ + rounding to a first row of integers, and `floor` takes it
+//! away again. With a flag the minimum is about `-F`, and every id becomes negative: no window, no interval is ever
+//! met. Last, the outside-indicator is replaced by a multiple of the distance to the interval,
+//! `Z ← Z - W (R(t_l-½-uᵀZ) + R(uᵀZ-t_r+½))`, in which nothing cancels.
 //!
 //! *Size*: `⌈d/2⌉ + N` feed-forward layers and one attention layer more.
 //!
-//! *Departure*: all of it. The head could also stand in the last attention layer (its second head is idle), but then the ids of sequences with equal columns
-//! mix with the others, four more digits are needed, and in floats it fails for inputs beyond `2^{μ-m-5}`.
+//! *Departure*: all of it. The head could also stand in the last attention layer (its second head is idle), but then
+//! the ids of sequences with equal columns mix with the others, four more digits are needed, and in floats it fails for
+//! inputs beyond `2^{μ-m-5}`.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -35,7 +41,7 @@ use crate::error::Result;
 use crate::exact::Rat;
 use crate::network::{Attention, FeedForward, Generator, Head, Layer, LayerKind, Sequence, StageSize, dot};
 
-/// The numbers of a guard.
+/// The parameters of a guard.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Guard {
     /// `κ`.
@@ -48,7 +54,7 @@ pub struct Guard {
     pub slope: Rat,
 }
 
-/// Brings every entry to `[-bound, bound]`.
+/// Clips every entry to `[-bound, bound]`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Clamp {
     /// The width of the stream.

@@ -1,6 +1,7 @@
-//! Yun, Bhojanapalli, Rawat, Reddi, Kumar, "Are Transformers universal approximators of sequence-to-sequence functions?" (2020).
+//! Yun, Bhojanapalli, Rawat, Reddi, Kumar, "Are Transformers universal approximators of sequence-to-sequence
+//! functions?" (2020).
 //!
-//! | file | statement | what it builds |
+//! | file | statement | content |
 //! |---|---|---|
 //! | `centres.rs` | Lemma 8 | the piecewise constant function that the network computes |
 //! | `quantise.rs` | Lemma 5 | every coordinate to its cell, or to a flag |
@@ -11,8 +12,8 @@
 //! | `positional.rs` | Theorem 3 | the network with positions, for all functions |
 //! | `sparse.rs` | Yun et al. 2020b | the same, where a token sees few others |
 //!
-//! The network runs in integer units: the embedding multiplies by `N` (and moves the box to `[0, N)`), the read-out divides by `N`.
-//! In the paper's real units every weight of the residual stream's scale is multiplied by `δ = 1/N`.
+//! The network runs in integer units: the embedding multiplies by `N` (and moves the box to `[0, N)`), the read-out
+//! divides by `N`. In the paper's real units every weight of the residual stream's scale is multiplied by `δ = 1/N`.
 
 pub mod bound;
 pub mod centres;
@@ -47,10 +48,10 @@ use quantise::Quantise;
 use sparse::Sparse;
 use value::{Rescale, ValueWindows, ZeroOutside};
 
-/// The longest id, in binary digits, that is worked with: beyond it a single token would fill memory.
+/// The longest id, in binary digits, that is supported: beyond it a single token would fill memory.
 pub const MAX_ID_BITS: usize = 1 << 20;
 
-/// The most bit operations of a run in closed form, some ten seconds.
+/// The most bit operations of a run in closed form, which take some ten seconds.
 const MAX_WORK: u128 = 1 << 36;
 
 /// The most coordinates: the embedding has that many weights, squared.
@@ -102,35 +103,36 @@ impl FromStr for AsPrinted {
     }
 }
 
-/// What to build.
+/// The options of the construction.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    /// Theorem 3 instead of Theorem 2.
+    /// Whether to build Theorem 3 instead of Theorem 2.
     pub positional: bool,
-    /// Its sparse counterpart, with this pattern: then there are positions.
+    /// The pattern of the sparse counterpart of Theorem 3, which has positions.
     pub sparse: Option<Arc<Sparse>>,
     /// Steps taken as printed.
     pub as_printed: Vec<AsPrinted>,
-    /// Claims are about all of space, the target being 0 outside of the box.
+    /// Whether claims are about all of space, the target being 0 outside of the box.
     pub everywhere: bool,
-    /// What the lowering to floats asks for.
+    /// The choices that the lowering to floats makes.
     pub tuning: Tuning,
 }
 
-/// Freedoms of the construction that exact arithmetic does not notice and floats do.
+/// Freedoms of the construction that do not matter in exact arithmetic and do in floats.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tuning {
-    /// Subtracted from the values that are stored, added again by the read-out: what the network gives where it is to give nothing.
+    /// A number subtracted from the stored values and added again by the read-out: the output where the network would
+    /// otherwise give 0.
     pub offset: Rat,
     /// The order of the quantiser's steps.
     pub steps: Order,
-    /// Lemma 7's `M` is at least this.
+    /// A lower bound for Lemma 7's `M`.
     pub least_drop: Rat,
-    /// How far below its centre a window reaches: ½, and the ramp of a lowered one.
+    /// The reach of a window below its centre: ½, and the ramp of a lowered one.
     pub window_reach: Rat,
     /// Whether irrational values are stored as rational numbers near them.
     pub near: bool,
-    /// What keeps the network at 0 everywhere outside of the box.
+    /// The guard that keeps the network at 0 everywhere outside of the box.
     pub guard: Option<Guard>,
 }
 
@@ -153,7 +155,7 @@ impl Options {
         self.as_printed.contains(&step)
     }
 
-    /// How the network tells tokens apart.
+    /// The way in which the network tells tokens apart.
     fn positions(&self) -> Positions {
         match (self.positional, self.prints(AsPrinted::Theorem3Positions)) {
             (false, _) => Positions::None,
@@ -228,7 +230,7 @@ pub fn build(grid: &Grid, target: &Arc<Target>, options: &Options) -> Result<Net
     }
 }
 
-/// Declines a network that could not be worked with, before any of its ids is computed.
+/// Declines a network that is too large to work with, before any of its ids is computed.
 pub(crate) fn check_size(grid: &Grid) -> Result<()> {
     let dims = grid.dims();
     if dims > MAX_DIMS {
@@ -256,17 +258,18 @@ pub(crate) fn check_size(grid: &Grid) -> Result<()> {
         .note("try", most.map_or_else(|| "fewer --dims".to_owned(), |most| format!("--tokens {most} or fewer"))))
 }
 
-/// A rational range of the target, which an exact network is built around.
+/// A rational range of the target, around which an exact network is built.
 pub(crate) fn value_range(grid: &Grid, target: &Target) -> Result<(Rat, Rat)> {
     let why = "an exact network stores rational values, and where it puts them depends on a proved bound on them";
     target.range(grid.tokens()).map_err(|error| {
         let error = error.note("reason", why);
-        // What is merely irrational is near enough to a rational for floats.
+        // For floats, a rational number near an irrational one is enough.
         if target.range_near(grid.tokens()).is_ok() { error.note("try", "--precision f64") } else { error }
     })
 }
 
-/// The smallest `k` for which values divided by `2^k` stay below the windows: `|uᵀA_L| < lowest - ½`, or what room the windows take.
+/// The smallest `k` for which values divided by `2^k` stay below the windows: `|uᵀA_L| < lowest - ½`, where ½ is the
+/// reach of the windows, and more for floats.
 pub(crate) fn value_exponent(grid: &Grid, target: &Target, options: &Options, lowest: &Rat) -> Result<usize> {
     let sum = grid.radix().iter().fold(Int::ZERO, |sum, power| sum + power);
     let Tuning { offset, window_reach, near, .. } = &options.tuning;

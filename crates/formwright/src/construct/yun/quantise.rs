@@ -7,13 +7,14 @@
 //! step k  Z ← Z + e_i φ(e_iᵀZ - k),  φ(t) = -t       for 0 ≤ t < 1,        else 0          k = 0, …, N-1
 //! ```
 //!
-//! An entry in `[k, k+1)` becomes `k`, an entry outside `[0, N)` becomes `-F`, `F = N^{nd+1}`. The steps touch disjoint cells, so their
-//! order does not matter here. It does in floats: by decreasing `k`, as in a lowered network, a step meets its own cell or integers only.
+//! An entry in `[k, k+1)` becomes `k`, an entry outside `[0, N)` becomes `-F`, `F = N^{nd+1}`. The steps touch disjoint
+//! cells, so their order does not matter here. It does in floats: by decreasing `k`, as in a lowered network, a step
+//! meets its own cell or integers only.
 //!
-//! *Size*: `d(N+1)` layers. Theorem 3 has no flag and `nN` steps a row: `ndN` layers.
+//! *Size*: `d(N+1)` layers. Theorem 3 has no flag and `nN` steps per row: `ndN` layers.
 //!
-//! *Departures*: the paper lets `k` run over `0, δ, …` and writes `kδ` besides (a slip); a lecture on the paper prints the flag as
-//! `-δ^{nd}`, whose sign in the exponent matters (`--as-printed flag-sign`).
+//! *Departures*: the paper lets `k` run over `0, δ, …` and writes `kδ` besides (a slip); a lecture on the paper prints
+//! the flag as `-δ^{nd}`, whose sign in the exponent matters (`--as-printed flag-sign`).
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -27,13 +28,13 @@ use crate::network::{Activation, FeedForward, Generator, Layer, LayerKind, Piece
 /// Sends a coordinate outside `low ≤ t < high` to `value`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Flag {
-    /// The lower end of what is left alone.
+    /// The lower end of the interval that is left alone.
     pub low: Rat,
     /// Its upper end.
     pub high: Rat,
-    /// What everything else becomes: `-F`.
+    /// The new value of everything else: `-F`.
     pub value: Rat,
-    /// Added to everything afterwards: 0, and with a guard -1.
+    /// The number added to everything afterwards: 0, and with a guard -1.
     pub shift: Rat,
 }
 
@@ -53,7 +54,7 @@ pub struct Quantise {
 }
 
 impl Quantise {
-    /// Refuses parameters that a hand-edited file may hold and that no layer can have.
+    /// Refuses parameters that a hand-edited file may contain and that no layer can have.
     pub(super) fn check(&self) -> std::result::Result<(), String> {
         match &self.flag {
             _ if self.rows > self.width => Err(format!("{} rows of {}", self.rows, self.width)),

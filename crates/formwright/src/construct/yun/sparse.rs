@@ -1,28 +1,32 @@
-//! Yun, Chang, Bhojanapalli, Rawat, Reddi, Kumar, "O(n) connections are expressive enough" (2020): the contextual map where token `k` sees only
-//! the keys `A_k^l` in layer `l`, layers going through a cycle of `p` such patterns.
+//! Yun, Chang, Bhojanapalli, Rawat, Reddi, Kumar, "O(n) connections are expressive enough" (2020): the contextual map
+//! where token `k` sees only the keys `A_k^l` in layer `l`, layers going through a cycle of `p` such patterns.
 //!
-//! The pattern satisfies Assumption 1 (`pattern/assumptions.rs`): self-loops, a chain `γ` in which every token is seen by the next one, and `s` layers after which
-//! everybody has heard of everybody. The network is that of Theorem 3 for the tokens in the order of the chain:
+//! The pattern satisfies Assumption 1 (`pattern/assumptions.rs`): self-loops, a chain `γ` in which every token is seen
+//! by the next one, and `s` layers after which every token has heard of every other. The network is that of Theorem 3
+//! for the tokens in the order of the chain:
 //!
 //! ```text
 //! positions   E_γ(1) = n-1,   E_γ(i) = i-2 for i ≥ 2
-//! sweep       for i = 2, …, n, for each of the D windows of token γ(i): a cycle of p layers, of which the one with γ(i-1) ∈ A_γ(i) acts
+//! sweep       for i = 2, …, n, for each of the D windows of token γ(i): a cycle of p layers, of which the one with
+//!             γ(i-1) ∈ A_γ(i) acts
 //! max shifts  x_k ← x_k + M · max_{j ∈ A_k} x_j,      s layers, the cycle from its beginning,      M = 2s D^{n-1} R
 //! ```
 //!
-//! with `R` the largest id before the map. When it is the turn of `γ(i)` its id is the smallest of all and that of `γ(i-1)` the largest, whatever else it
-//! sees; so `l̃_1 = l_1`, `l̃_i = l_i + D(l̃_{i-1} - l_i)` as with all connections, `l̃_1 < … < l̃_n ≤ D^{n-1}R`, and no id is met twice, since `l̃_i > l_1`, above all
-//! windows. Each max shift carries the largest id one hop further:
+//! with `R` the largest id before the map. When it is the turn of `γ(i)`, its id is the smallest of all and that of
+//! `γ(i-1)` the largest, whatever else it sees; so `l̃_1 = l_1`, `l̃_i = l_i + D(l̃_{i-1} - l_i)` as with all
+//! connections, `l̃_1 < … < l̃_n ≤ D^{n-1}R`, and no id is met twice, since `l̃_i > l_1`, above all windows. Each max
+//! shift carries the largest id one hop further:
 //!
 //! ```text
 //! x_k ≡ l̃_k (mod M),      M^s l̃_n ≤ x_k ≤ (1+M)^s l̃_n < M^s (l̃_n + 1)
 //! ```
 //!
-//! so `⌊x_k / M^s⌋ = l̃_n` names the sequence, and the rest modulo `M` the token: a contextual mapping.
+//! so `⌊x_k / M^s⌋ = l̃_n` names the sequence, and the remainder modulo `M` the token: a contextual mapping.
 //!
 //! *Size*: `p(n-1)D + s` attention layers.
 //!
-//! *Departures*: positions and the number of layers are the paper's as we remember it; the scale `M` and this proof are ours.
+//! *Departures*: positions and the number of layers are the paper's as we remember it; the scale `M` and this proof are
+//! ours.
 
 use std::sync::Arc;
 
@@ -33,10 +37,10 @@ use crate::exact::Int;
 use crate::lattice::Grid;
 use crate::pattern::{Assumptions, Pattern};
 
-/// The most tokens whose pattern is looked at.
+/// The most tokens of a pattern.
 const MOST_TOKENS: usize = 4096;
 
-/// A pattern that satisfies Assumption 1, with what the construction needs of it.
+/// A pattern that satisfies Assumption 1, with the data that the construction needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sparse {
     pattern: Pattern,
@@ -46,7 +50,7 @@ pub struct Sparse {
 }
 
 impl Sparse {
-    /// Declined, with a witness, if the pattern does not satisfy the assumption.
+    /// The data of a pattern; one that does not satisfy the assumption is declined, with a witness.
     pub fn new(pattern: Pattern) -> Result<Arc<Self>> {
         if pattern.tokens() > MOST_TOKENS {
             return Err(Error::declined(format!("{} tokens are too many for the construction", pattern.tokens()))
@@ -84,7 +88,7 @@ impl Sparse {
         map
     }
 
-    /// Refuses a grid of another number of tokens, and ids that could not be worked with.
+    /// Refuses a grid of another number of tokens, and ids that are too large to work with.
     pub(crate) fn check(&self, grid: &Grid) -> Result<()> {
         let (tokens, expected) = (grid.tokens(), self.pattern.tokens());
         if tokens != expected {

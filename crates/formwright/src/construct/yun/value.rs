@@ -8,27 +8,27 @@
 //! window     Z ← Z + ((A_L)_j - g_c(L)_j) φ(uᵀZ - c),      φ(t) = 1 for -½ ≤ t < ½,      else 0
 //! ```
 //!
-//! with one window for each context `L` and token `j`, centred at `c = uᵀg_c(L)_j`. The first two steps send every token of a
-//! sequence with duplicates or flags to 0, since `M` is at least every entry that the contextual map can produce; the windows
-//! replace a token by its value.
+//! with one window for each context `L` and token `j`, centred at `c = uᵀg_c(L)_j`. The first two steps send every
+//! token of a sequence with duplicates or flags to 0, since `M` is at least every entry that the contextual map can
+//! produce; the windows replace a token by its value.
 //!
 //! *Size*: `1 + d + n·C(D,n)` layers, with positions (Theorem 3) `n·D^n` and nothing to send to 0.
 //!
 //! # The hypothesis that is missing in print
 //!
-//! The windows act one after another, so a token that has been replaced by its value is tested by the windows behind it. With
-//! `n = 2`, `d = 1`, `N = 2` the only context has its centres at 13 and 13½ (real units): the target `0 ↦ 13½, ½ ↦ 7` comes out
-//! as `7, 7` if the windows stand in the order in which the lemma lists them (`--as-printed lemma7-order`). It cannot happen
-//! while `|uᵀA_L|` is below every centre by more than ½ (`t_l - ½`; with positions, the lowest id). Where this fails, the stored values are
-//! divided by the smallest power of two that restores it, and last feed-forward layers of up to four ReLUs, one for every two output
-//! coordinates, multiply back:
+//! The windows act one after another, so a token that has been replaced by its value is tested by the windows after it.
+//! With `n = 2`, `d = 1`, `N = 2` the only context has its centres at 13 and 13½ (real units): the target
+//! `0 ↦ 13½, ½ ↦ 7` becomes `7, 7` if the windows stand in the order in which the lemma lists them
+//! (`--as-printed lemma7-order`). It cannot happen while `|uᵀA_L|` is below every centre by more than ½ (`t_l - ½`;
+//! with positions, the lowest id). Where this fails, the stored values are divided by the smallest power of two that
+//! restores it, and last feed-forward layers of up to four ReLUs, one for every two output coordinates, multiply back:
 //!
 //! ```text
-//! rescale    Z ← Z + (2^k - 1)(ReLU(Z) - ReLU(-Z))        two rows a layer
+//! rescale    Z ← Z + (2^k - 1)(ReLU(Z) - ReLU(-Z))        two rows per layer
 //! ```
 //!
-//! *Departures*: that repair; the windows stand in the order of *decreasing* centres (the paper leaves the order open), the only
-//! one that survives floating point.
+//! *Departures*: that repair; the windows stand in the order of *decreasing* centres (the paper leaves the order open),
+//! the only one that survives floating point.
 
 use std::sync::Arc;
 
@@ -56,17 +56,17 @@ pub struct ZeroOutside {
     pub high: Rat,
     /// `M + 1`.
     pub drop: Rat,
-    /// By which function of the id.
+    /// The function of the id that is subtracted.
     pub by: Outside,
 }
 
-/// What the first layer of the value map subtracts, times `drop`.
+/// The function that the first layer of the value map subtracts, times `drop`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outside {
-    /// 1 outside of the interval: the lemma's.
+    /// 1 outside of the interval, as in the lemma.
     Indicator,
-    /// The distance to the interval, widened by ½: the guard's.
+    /// The distance to the interval, widened by ½, as the guard uses it.
     Distance,
 }
 
@@ -89,7 +89,7 @@ impl ZeroOutside {
 }
 
 impl ZeroOutside {
-    /// Refuses parameters that a hand-edited file may hold and that no layer can have.
+    /// Refuses parameters that a hand-edited file may contain and that no layer can have.
     pub(super) fn check(&self) -> std::result::Result<(), String> {
         if self.low < self.high { Ok(()) } else { Err(format!("the interval [{}, {}] is empty", self.low, self.high)) }
     }
@@ -140,9 +140,10 @@ impl Generator for ZeroOutside {
     }
 }
 
-/// `M`: at least every entry that the contextual map makes of the extended grid.
+/// `M`: at least every entry that the contextual map produces from the extended grid.
 ///
-/// A flagged coordinate is `-F`; a column of flags has the id `-F(D-1)/(N-1)`. Each shift multiplies the distance to it by `D`.
+/// A flagged coordinate is `-F`; a column of flags has the id `-F(D-1)/(N-1)`. Each shift multiplies the distance to it
+/// by `D`.
 pub fn largest_entry(grid: &Grid, flag: &Rat) -> Rat {
     let (n, columns) = (grid.tokens(), Rat::from(grid.columns()));
     let below = &columns - Rat::ONE;
@@ -175,18 +176,18 @@ pub struct ValueWindows {
     pub order: WindowOrder,
     /// Values are stored divided by `2^exponent`.
     pub exponent: usize,
-    /// What is subtracted from a value before it is stored.
+    /// The number subtracted from a value before it is stored.
     pub offset: Rat,
-    /// Whether an irrational value is stored as a rational number near it: for floats.
+    /// Whether an irrational value is stored as a rational number near it, for floats.
     pub near: bool,
     /// The function.
     pub target: Arc<Target>,
 }
 
-/// The widest window that a file may ask for: the closed form tries every integer in it.
+/// The widest window that a file may contain: the closed form tries every integer in it.
 const MAX_HALF_WIDTH: u32 = 1000;
 
-/// What of [`ValueWindows`] is written to a file; the target has a file of its own.
+/// The part of [`ValueWindows`] that is written to a file; the target has a file of its own.
 #[derive(Serialize, Deserialize)]
 struct Written {
     map: ContextMap,
@@ -197,7 +198,7 @@ struct Written {
     near: bool,
 }
 
-/// A context, its tokens after the contextual map, and what replaces them.
+/// A context, its tokens after the contextual map, and the values that replace them.
 struct Entry {
     context: Context,
     mapped: Sequence,
@@ -246,7 +247,7 @@ impl ValueWindows {
         Ok(Entry { context, mapped, values })
     }
 
-    /// What the window of token `token` adds: `(A_L)_j - g_c(L)_j`.
+    /// The change that the window of token `token` makes: `(A_L)_j - g_c(L)_j`.
     fn change(entry: &Entry, token: usize) -> Vec<Rat> {
         entry.values[token].iter().zip(&entry.mapped[token]).map(|(value, z)| value - z).collect()
     }
@@ -277,8 +278,8 @@ impl ValueWindows {
         }
     }
 
-    /// The first window, among those behind `passed`, that holds `id`. Most often it belongs to the context `near`, which is tried
-    /// before the id is decoded.
+    /// The first window, among those after `passed`, that holds `id`. Most often it belongs to the context `near`,
+    /// which is tried before the id is decoded.
     fn next(&self, passed: Option<&(Context, usize)>, id: &Rat, near: Option<&Context>) -> Option<(Context, usize)> {
         // -½ ≤ id - c < ½
         let mut first: Option<(Context, usize)> = None;
@@ -366,14 +367,14 @@ impl Generator for ValueWindows {
 pub struct Rescale {
     /// The width of the residual stream.
     pub width: usize,
-    /// How many rows carry a value.
+    /// The number of rows that carry a value.
     pub rows: usize,
     /// The power of two.
     pub exponent: usize,
 }
 
 impl Rescale {
-    /// Refuses parameters that a hand-edited file may hold and that no layer can have.
+    /// Refuses parameters that a hand-edited file may contain and that no layer can have.
     pub(super) fn check(&self) -> std::result::Result<(), String> {
         if self.rows > self.width || self.exponent > MAX_ID_BITS {
             return Err(format!("{} rows of {}, exponent {}", self.rows, self.width, self.exponent));

@@ -1,23 +1,25 @@
 //! A sum of numbers of a format and of products of them, in any order, fused or not.
 //!
-//! Let it have `m` terms besides zeros, and `r = 1` if one of them is a product that may be rounded before it is added, else `r = 0`.
+//! Let it have `m` terms besides zeros, and `r = 1` if one of them is a product that may be rounded before it is added,
+//! else `r = 0`.
 //!
 //! ```text
-//! exact      all terms are known and multiples of 2^q ≥ η, and neither the positive nor the negative ones add up to 2^(q+p):
-//!            every partial sum is a number of the format, so nothing is rounded
-//! absorbed   some terms are exact so, and the others, together and with their own roundings, are less than a quarter of the distance of
-//!            numbers at 2^q (at |t|, if there is one exact term t): whatever partial sum they join rounds back, so the sum is that of the exact
-//!            terms; or at most as large as the others, if it is 0
+//! exact      all terms are known and multiples of 2^q ≥ η, and neither the positive nor the negative ones add up to
+//!            2^(q+p): every partial sum is a number of the format, so nothing is rounded
+//! absorbed   some terms are exact so, and the others, together and with their own roundings, are less than a quarter
+//!            of the distance of numbers at 2^q (at |t|, if there is one exact term t): whatever partial sum they join
+//!            rounds back, so the sum is that of the exact terms; or at most as large as the others, if it is 0
 //! else       the exact sum ± (γ_{m-1+r} Σ|t| + 3mη), of which nothing is left for a normal number alone:
 //!            m - 1 additions, one more rounding of a product, and 2m - 1 results that may be flushed
-//! entire     a term is not bounded, or Σ|t| with its roundings is beyond the largest number: some order may overflow. What is not bounded may be
-//!            infinite, or no number at all, and 0 times it is no number: a weight of 0 does not hide it
+//! entire     a term is not bounded, or Σ|t| with its roundings is beyond the largest number: some order may overflow.
+//!            An unbounded term may be infinite, or not a number, and 0 times it is not a number: a weight of 0 does
+//!            not hide it
 //! ```
 
 use crate::interval::Interval;
 use crate::network::Precision;
 
-/// What is asked of the arithmetic of a format.
+/// The properties of a format's arithmetic.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Format {
     /// `p`.
@@ -28,7 +30,7 @@ pub(super) struct Format {
     pub tiny: f64,
     least: i32,
     largest: f64,
-    /// `ε/(1-ε) ≥ |log(1 ± ε)|`: an error of `exp` as one of its argument.
+    /// `ε/(1-ε) ≥ |log(1 ± ε)|`: an error of `exp`, expressed as an error of its argument.
     pub slip: f64,
     /// `e^-depth < η`.
     pub depth: f64,
@@ -56,7 +58,7 @@ pub(super) fn ball(r: f64) -> Interval {
     Interval::new(-r, r).unwrap_or(Interval::ENTIRE)
 }
 
-/// `x / y` for `y ≥ 0`; nothing is known where `y` may be 0.
+/// `x / y` for `y ≥ 0`; entire where `y` may be 0.
 pub(super) fn over(x: Interval, y: Interval) -> Interval {
     x.checked_div(y).unwrap_or(Interval::ENTIRE)
 }
@@ -65,12 +67,12 @@ pub(super) fn count(n: usize) -> Interval {
     Interval::point(f64::from(u32::try_from(n).unwrap_or(u32::MAX)))
 }
 
-/// Terms, as they come.
+/// Terms that have been added.
 #[derive(Clone, Copy, Debug)]
 struct Terms {
     count: usize,
     sum: Interval,
-    /// How far up and down partial sums may go, but for `count` roundings to nearest.
+    /// The highest and the lowest that partial sums may reach, up to `count` roundings to nearest.
     above: f64,
     below: f64,
 }
@@ -92,18 +94,18 @@ impl Terms {
     }
 }
 
-/// A sum while it is added up.
+/// A sum that is being added up.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sum {
     format: Format,
-    /// Points, and of what power of two they are multiples.
+    /// The terms that are points, and the power of two that they are multiples of.
     known: Terms,
     quantum: i32,
-    /// All others.
+    /// All other terms.
     rest: Terms,
-    /// `r = 1`.
+    /// Whether `r = 1`.
     rounded: bool,
-    /// A term, or a factor of one, is not bounded.
+    /// Whether a term, or a factor of one, is not bounded.
     unknown: bool,
 }
 
@@ -112,7 +114,7 @@ impl Sum {
         Self { format, known: Terms::NONE, quantum: i32::MAX, rest: Terms::NONE, rounded: false, unknown: false }
     }
 
-    /// Adds a number that was computed.
+    /// Adds a computed number.
     pub fn term(&mut self, x: Interval) {
         self.unknown |= !x.is_bounded();
         if x.lo() < x.hi() {
@@ -123,13 +125,13 @@ impl Sum {
         }
     }
 
-    /// Adds a number that is stored.
+    /// Adds a stored number.
     pub fn plus(mut self, x: f64) -> Self {
         self.term(Interval::point(x));
         self
     }
 
-    /// Adds the product of a stored number and one that was computed.
+    /// Adds the product of a stored number and a computed one.
     pub fn weighted(&mut self, w: f64, z: Interval) {
         self.unknown |= !z.is_bounded();
         if w != 0.0 {
@@ -138,19 +140,19 @@ impl Sum {
         }
     }
 
-    /// Adds the product of two numbers that were computed.
+    /// Adds the product of two computed numbers.
     pub fn product(&mut self, x: Interval, y: Interval) {
         self.rounded = true;
         self.unknown |= !(x.is_bounded() && y.is_bounded());
         self.term(x * y);
     }
 
-    /// What the sum may be.
+    /// An enclosure of the sum.
     pub fn total(&self) -> Interval {
         self.parts().0
     }
 
-    /// What the sum may be, and how far it may be from that of its terms.
+    /// An enclosure of the sum, and one of its distance from the sum of its terms.
     pub fn parts(&self) -> (Interval, Interval) {
         let Self { format, known, rest, .. } = self;
         let (sum, size) = (known.sum + rest.sum, known.size() + rest.size());
@@ -159,7 +161,7 @@ impl Sum {
             return (Interval::ENTIRE, Interval::ENTIRE);
         }
         let grain = if self.quantum < format.least { 0.0 } else { 2_f64.powi(self.quantum.min(format.least.abs())) };
-        // Sums of doubles, so these are exact if they are as small as that.
+        // These are sums of doubles, so they are exact if they are this small.
         let exact = known.above.max(known.below) < grain * 2_f64.powi(format.digits);
         let alone = known.count + rest.count == 1 && !self.rounded && sum.mig() >= format.tiny;
         if exact && rest.count == 0 || alone {
@@ -175,7 +177,7 @@ impl Sum {
         (sum + lost, lost)
     }
 
-    /// What rounding may add to a sum with `Σ|t| ≤ size`.
+    /// The possible effect of rounding on a sum with `Σ|t| ≤ size`.
     pub fn rounding(&self, size: Interval) -> Interval {
         let terms = self.known.count + self.rest.count;
         let additions = terms.saturating_sub(1) + usize::from(self.rounded);
@@ -191,7 +193,7 @@ fn quantum(x: f64) -> i32 {
     i32::try_from(exponent).unwrap_or(0) + i32::try_from(digits.trailing_zeros()).unwrap_or(0) - 1075
 }
 
-/// Whether a product with it is exact, unless it underflows.
+/// Whether a product with `x` is exact, unless it underflows.
 fn is_power_of_two(x: f64) -> bool {
     x.is_normal() && x.to_bits() & ((1 << 52) - 1) == 0
 }
@@ -214,7 +216,8 @@ mod tests {
         if flush && x.is_subnormal() { 0.0 } else { x }
     }
 
-    /// The terms added up along a random tree: two parts at a time become one, a product alone is fused into the other or rounded first.
+    /// The terms added up along a random tree: two parts at a time become one; a product alone is fused into the other
+    /// part or rounded first.
     fn along(order: &[usize], terms: &[(f32, f32)], (fuse, flush): (bool, bool)) -> f32 {
         let value = |(a, b): (f32, f32)| flushed(a * b, flush);
         let mut parts: Vec<(f32, f32)> = terms.to_vec();
@@ -233,7 +236,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { cases: 20_000, failure_persistence: None, ..ProptestConfig::default() })]
 
-        /// Exact, absorbed or neither: no tree of additions leaves the enclosure.
+        /// Whether exact, absorbed or neither, no tree of additions leaves the enclosure.
         #[test]
         fn every_order_lies_in_the_enclosure_of_a_sum(
             terms in prop::collection::vec((number(), prop::option::of(number())), 1..7),
@@ -243,7 +246,7 @@ mod tests {
         ) {
             let mut sum = Sum::new(Format::of(Precision::F32));
             for ((x, w), wide) in terms.iter().zip(wide) {
-                // A number that may be anything from 0 to itself is enclosed as well.
+                // A number that may be anything from 0 to itself must be enclosed as well.
                 let z = Interval::point(f64::from(*x));
                 let z = if wide { z.hull(Interval::ZERO) } else { z };
                 match w {
@@ -268,17 +271,17 @@ mod tests {
         // 2^24 - 1 and 1 are exact, and so is their difference; from 2^24 on a sum may be rounded.
         assert_eq!(total(&[16_777_214.0, 1.0, -3.0], Interval::ZERO), Interval::point(16_777_212.0));
         assert!(total(&[16_777_215.0, 1.0], Interval::ZERO).width() > 0.0);
-        // Numbers below 4 are 2^-22 apart, those below 1, which 3 - 2 is, 2^-24; what spans 0 counts twice.
+        // Numbers below 4 are 2^-22 apart, those below 1, as 3 - 2 is, 2^-24; an interval that spans 0 counts twice.
         assert_eq!(total(&[4.0], small(-25)), Interval::point(4.0));
         assert!(total(&[4.0], small(-23)).width() > 0.0);
         assert_eq!(total(&[3.0, -2.0], small(-27)), Interval::ONE);
         assert!(total(&[3.0, -2.0], small(-25)).width() > 0.0);
-        // What was absorbed before the others cancel is lost.
+        // A term that was absorbed before the others cancel is lost.
         assert!(
             total(&[3.0, -3.0], Interval::point(2_f64.powi(-30)).hull(Interval::point(2_f64.powi(-29)))).contains(0.0)
         );
         assert_eq!(total(&[f64::from(f32::MAX), f64::from(f32::MAX)], Interval::ZERO), Interval::ENTIRE);
-        // What is exact, or alone, overflows as well; and what is not bounded is seen behind a weight of 0.
+        // An exact or a single term overflows as well; and an unbounded term shows behind a weight of 0.
         let large = 2_f64.powi(127);
         assert_eq!(total(&[large, large], Interval::ZERO), Interval::ENTIRE);
         assert_eq!(total(&[large, large, -large], Interval::ZERO), Interval::ENTIRE);

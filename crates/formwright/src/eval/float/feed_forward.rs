@@ -1,8 +1,8 @@
 //! Feed-forward blocks on lanes: `z ← z + (b2 + w2 · max(b1 + w1 z, 0))`.
 //!
-//! On a stream of up to four coordinates the numbers of a hidden unit stand together, `b1, w1[..], w2[..]`, so that deep networks of narrow
-//! blocks are read from front to back, and hidden units are never stored. On wider ones the two products are taken one after the other,
-//! with the hidden units of one tile in between, which the first cache holds.
+//! On a stream of up to four coordinates the numbers of a hidden unit stand together, `b1, w1[..], w2[..]`, so that
+//! deep networks of narrow blocks are read from front to back, and hidden units are never stored. On wider ones the two
+//! products are taken one after the other, with the hidden units of one tile in between, which the first cache holds.
 
 use std::ops::Range;
 
@@ -22,7 +22,7 @@ pub struct FeedForward<T> {
 enum Form<T> {
     /// Hidden units one after the other, then `b2`, block by block.
     Narrow(Vec<T>),
-    /// The tensors as they are.
+    /// The tensors as they are stored.
     Wide { w1: Vec<T>, b1: Vec<T>, w2: Vec<T>, b2: Vec<T> },
 }
 
@@ -48,13 +48,13 @@ impl<T: Real> FeedForward<T> {
         Self { width, hidden, form }
     }
 
-    /// About how many operations a block takes for each token.
+    /// The approximate number of operations of a block for each token.
     pub fn operations(&self) -> usize {
         4 * self.width * self.hidden
     }
 
-    /// Applies blocks, one after the other, to groups of lanes, `[groups][width]`, of which the first `tiles` tiles are in use; `units` is room
-    /// for the hidden units of a tile.
+    /// Applies blocks, one after the other, to groups of lanes, `[groups][width]`, of which the first `tiles` tiles are
+    /// in use; `units` is room for the hidden units of a tile.
     pub fn apply<const S: usize>(
         &self,
         blocks: Range<usize>,
@@ -93,7 +93,7 @@ impl<T: Real> FeedForward<T> {
     }
 }
 
-/// `max(x, 0)`, one instruction; what is not a number stays so.
+/// `max(x, 0)`, one instruction; NaN stays NaN.
 #[inline]
 fn relu<T: Real>(x: T) -> T {
     if T::ZERO > x { T::ZERO } else { x }

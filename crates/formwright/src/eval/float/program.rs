@@ -1,4 +1,4 @@
-//! A network in one format, and how it runs over groups of lanes.
+//! A network in one format, and its execution over groups of lanes.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::{Mutex, PoisonError};
@@ -14,10 +14,10 @@ use crate::error::Result;
 use crate::eval::{Part, stages};
 use crate::network::{FloatAffine, FloatNetwork};
 
-/// From how many groups on the tokens of one sequence are split among threads,
+/// The least number of groups for which the tokens of one sequence are split among threads.
 const MANY_GROUPS: usize = 8;
 
-/// and from how many operations on: what takes less is done before another thread has begun.
+/// The least number of operations for which they are split: less work is done before another thread has begun.
 const MANY_OPERATIONS: usize = 1 << 18;
 
 /// The network in one format, with tiles of `S` lanes.
@@ -71,7 +71,7 @@ impl<T: Real + Default, const S: usize> Program<T, S> {
         self.stages.iter().map(|(name, _)| name.as_str())
     }
 
-    /// About how many operations a sequence of that length takes.
+    /// The approximate number of operations for a sequence of that length.
     pub fn operations(&self, tokens: usize) -> usize {
         let ends = 2 * (self.embed.weight.len() + self.read_out.weight.len());
         let of = |step: &Step<T>| {
@@ -82,7 +82,7 @@ impl<T: Real + Default, const S: usize> Program<T, S> {
         steps.fold(ends, usize::saturating_add).saturating_mul(tokens)
     }
 
-    /// The outputs of sequences of one length, `[sequences][tokens][dims]` in one piece, by so many threads.
+    /// The outputs of sequences of one length, `[sequences][tokens][dims]` in one slice, by so many threads.
     pub fn run(&self, tokens: usize, x: &[f64], out: &mut [f64], threads: usize) {
         let sides = (tokens * self.embed.inputs, tokens * self.read_out.outputs());
         let some = Columns::together(tokens);
@@ -106,7 +106,8 @@ impl<T: Real + Default, const S: usize> Program<T, S> {
         }
     }
 
-    /// The states of sequences of one length after the embedding and after each stage, each of them `[sequences][tokens][width]` in one piece.
+    /// The states of sequences of one length after the embedding and after each stage, each of them
+    /// `[sequences][tokens][width]` in one vector.
     pub fn trace(&self, tokens: usize, x: &[f64]) -> Vec<Vec<f64>> {
         let (side, width) = (tokens * self.embed.inputs, tokens * self.width);
         let mut trace = vec![vec![0.0; x.len() / side * width]; self.stages.len() + 1];
@@ -126,8 +127,8 @@ impl<T: Real + Default, const S: usize> Program<T, S> {
         trace
     }
 
-    /// Runs a task up to the read-out; `see` is shown the state after the embedding and after each stage. A long sequence is shared
-    /// among threads.
+    /// Runs a task up to the read-out; `see` is called with the state after the embedding and after each stage. A long
+    /// sequence is shared among threads.
     fn execute(
         &self,
         columns: &Columns,
@@ -186,12 +187,12 @@ impl<T: Real + Default, const S: usize> Program<T, S> {
         for block in 0..step.blocks {
             attention.project::<S>(block, columns, z, projections);
             let projections = &*projections;
-            // What all ask alike every thread looks up once more: more threads do not make that faster.
+            // If all queries are alike, every thread would look up the same keys: more threads do not make that faster.
             let alike = attention.asks_alike(block);
             let looks = if alike { 0 } else { columns.tokens };
             let split = many(columns.tokens * (each + looks * pair));
             if columns.along {
-                // Groups that are neighbours in one thread share what they find, if they ask the same.
+                // Neighbouring groups in one thread share their results if they have the same queries.
                 let apply = |rooms: &mut Rooms<T, S>, start: usize, z: &mut [Lanes<T>]| {
                     for (group, z) in z.chunks_exact_mut(width).enumerate() {
                         for t in 0..columns.tiles::<S>(start + group) {
@@ -241,7 +242,7 @@ impl<T: Real> Step<T> {
         }
     }
 
-    /// About how many operations a block takes for each token, and for each token that it looks at.
+    /// The approximate number of operations of a block for each token, and for each token that it attends to.
     fn operations(&self) -> (usize, usize) {
         let (each, pair) = self.attention.as_ref().map_or((0, 0), Attention::operations);
         (each + self.feed_forward.as_ref().map_or(0, FeedForward::operations), pair)
@@ -276,7 +277,7 @@ impl<T: Real> Affine<T> {
     }
 }
 
-/// Rooms that are not in use, kept for the next one who needs one: nothing is allocated once there are enough.
+/// Rooms that are not in use, kept for reuse: nothing is allocated once there are enough.
 #[derive(Debug, Default)]
 struct Pool<R>(Mutex<Vec<R>>);
 

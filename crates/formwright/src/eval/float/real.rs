@@ -18,7 +18,7 @@ pub trait Real:
 {
     const ZERO: Self;
     const LEAST: Self;
-    /// The exponential of anything below rounds to 0: it is less than half of the least number.
+    /// The exponential of any number below this rounds to 0: it is less than half of the least number.
     const DEEP: Self;
     /// The nearest number of the format.
     fn nearest(x: f64) -> Self;

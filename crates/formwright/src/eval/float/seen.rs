@@ -1,15 +1,16 @@
-//! What a tile of queries sees. Where its lanes are tokens, a mask may show each of them another interval: the keys that all of them see, which are
-//! the most, stand in one interval, and those at its ends, which some see, in others. By connections a token sees a list of intervals.
+//! The keys that a tile of queries sees. Where its lanes are tokens, a mask may show a different interval to each of
+//! them: the keys that all of them see, which are the most, stand in one interval, and those at its ends, which only
+//! some see, in others. With connections a token sees a list of intervals.
 
 use std::ops::Range;
 
 use crate::network::Keys;
 use crate::pattern::Connections;
 
-/// Keys one behind the other, and to which lanes they are shown.
+/// Consecutive keys, and the lanes that they are shown to.
 pub type Interval = (Range<usize>, Shown);
 
-/// The connections of a layer: of every token the intervals of keys that it sees.
+/// The connections of a layer: for every token the intervals of keys that it sees.
 #[derive(Clone, Debug)]
 pub struct Lists(Vec<Vec<Interval>>);
 
@@ -23,46 +24,46 @@ impl Lists {
         Self((0..connections.tokens()).map(intervals).collect())
     }
 
-    /// What a token sees.
+    /// The keys that a token sees.
     pub fn of(&self, token: usize) -> &[Interval] {
         &self.0[token]
     }
 }
 
-/// The keys that the lanes of a tile see: a few intervals, one behind the other.
+/// The keys that the lanes of a tile see: a few intervals, one after the other.
 pub struct Seen<'l, const S: usize> {
     /// The list of a token; empty where there are no connections.
     listed: &'l [Interval],
     intervals: [Interval; 4],
-    /// How many of these there are.
+    /// The number of these intervals.
     count: usize,
-    /// Where the lanes differ: of each, whether position 0 stands apart, and the interval.
+    /// Where the lanes differ: for each, whether position 0 stands apart, and the interval.
     lanes: Option<([bool; S], [Range<usize>; S])>,
 }
 
-/// To which lanes the keys of an interval are shown.
+/// The lanes that the keys of an interval are shown to.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Shown {
-    /// To all.
+    /// All lanes.
     All,
-    /// To those for which position 0 stands apart.
+    /// Those for which position 0 stands apart.
     First,
-    /// To those whose interval holds the key.
+    /// Those whose interval holds the key.
     Within,
 }
 
 impl<'l, const S: usize> Seen<'l, S> {
-    /// All lanes see what one token sees by its connections.
+    /// All lanes see the keys that one token sees by its connections.
     pub fn by_list(listed: &'l [Interval]) -> Self {
         Self { listed, ..Self::new([], None) }
     }
 
-    /// All lanes see what one token sees.
+    /// All lanes see the keys that one token sees.
     pub fn by_one(Keys { first, range }: Keys) -> Self {
         Self::new([(0..usize::from(first), Shown::All), (range, Shown::All)], None)
     }
 
-    /// Each lane sees what its token sees.
+    /// Each lane sees the keys that its token sees.
     pub fn by_each(keys: impl Fn(usize) -> Keys) -> Self {
         let (first, ranges): ([bool; S], [Range<usize>; S]) =
             (std::array::from_fn(|lane| keys(lane).first), std::array::from_fn(|lane| keys(lane).range));
@@ -94,7 +95,7 @@ impl<'l, const S: usize> Seen<'l, S> {
         if self.listed.is_empty() { &self.intervals[..self.count] } else { self.listed }
     }
 
-    /// Which lanes see a key of an interval.
+    /// Whether each lane sees a key of an interval.
     pub fn lanes(&self, shown: Shown, j: usize) -> [bool; S] {
         match (shown, &self.lanes) {
             (Shown::First, Some((first, _))) => *first,

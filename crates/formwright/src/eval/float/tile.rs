@@ -2,18 +2,18 @@
 //!
 //! ```text
 //! lanes    32 columns of the state: the same coordinate of 32 tokens
-//! tile     64 bytes of them: 8 doubles or 16 singles, what two rows of a product hold in registers
+//! tile     64 bytes of them: 8 doubles or 16 singles, which two rows of a product hold in registers
 //! ```
 //!
-//! A product runs over the tiles of its columns; for each, over two rows of the matrix at a time; for these, over the inputs, from left to right.
-//! So a sum does not depend on where in the lanes its column lies, nor on what lies beside it.
+//! A product runs over the tiles of its columns; for each, over two rows of the matrix at a time; for these, over the
+//! inputs, from left to right. So a sum does not depend on the lane of its column, nor on the other lanes.
 
 use super::real::Real;
 
-/// How many columns lie side by side.
+/// The number of columns side by side.
 pub const LANES: usize = 32;
 
-/// The same number of [`LANES`] columns.
+/// The same coordinate of [`LANES`] columns.
 pub type Lanes<T> = [T; LANES];
 
 /// The lanes of a tile.
@@ -28,7 +28,8 @@ pub fn tile_mut<T, const S: usize>(lanes: &mut Lanes<T>, number: usize) -> &mut 
     &mut lanes.as_chunks_mut().0[number]
 }
 
-/// `bias + weight · x`, row by row: `weight` is `[rows][inputs]`, `x` gives an input's tile, `y` takes a row's.
+/// `bias + weight · x`, row by row: `weight` is `[rows][inputs]`, `x` gives the tile of an input, `y` takes the tile of
+/// a row.
 #[inline]
 pub fn product<T: Real, const S: usize>(
     weight: &[T],

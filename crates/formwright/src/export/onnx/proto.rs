@@ -1,10 +1,10 @@
 //! The messages of ONNX that are written here, with the field numbers of `onnx.proto` (IR version 10).
 //!
-//! A field that ONNX tells apart from its default is an `Option`.
+//! A field that ONNX distinguishes from its default is an `Option`.
 
 use prost::{Message, Oneof};
 
-/// A model: one graph, and what it is made for.
+/// A model: one graph, and its metadata.
 #[derive(Clone, PartialEq, Message)]
 pub struct ModelProto {
     #[prost(int64, tag = "1")]
@@ -69,7 +69,7 @@ pub struct NodeProto {
     pub attribute: Vec<AttributeProto>,
 }
 
-/// What an operation is told beside its inputs.
+/// A parameter of an operation, besides its inputs.
 #[derive(Clone, PartialEq, Message)]
 pub struct AttributeProto {
     #[prost(string, tag = "1")]
@@ -82,7 +82,7 @@ pub struct AttributeProto {
     pub g: Option<GraphProto>,
     #[prost(int64, repeated, packed = "false", tag = "8")]
     pub ints: Vec<i64>,
-    /// Which of the fields above is meant: 2 for `i`, 4 for `t`, 5 for `g`, 7 for `ints`.
+    /// The field above that is used: 2 for `i`, 4 for `t`, 5 for `g`, 7 for `ints`.
     #[prost(int32, tag = "20")]
     pub kind: i32,
 }
@@ -110,7 +110,7 @@ pub struct ValueInfoProto {
     pub r#type: Option<TypeProto>,
 }
 
-/// A type; of the kinds there are, only tensors are written.
+/// A type; only tensors are written.
 #[derive(Clone, PartialEq, Message)]
 pub struct TypeProto {
     #[prost(message, optional, tag = "1")]

@@ -1,22 +1,26 @@
 //! Bose and Chowla: discrete logarithms in `GF(q^n)`, `q ≥ D` prime.
 //!
-//! `θ` generates the multiplicative group; `θ + a`, `a ∈ GF(q)`, are `q` of its powers, `θ + a = θ^{φ(a)}`. If the `φ(a_k)` have the sum of the
-//! `φ(b_k)`, then `Π(θ + a_k) = Π(θ + b_k)`: the difference of two monic polynomials of degree `n`, a polynomial of degree below `n` in `θ`, is 0, so it is
-//! 0 altogether and the `a_k` are the `b_k` up to order. All `φ(a) < q^n - 1`: `n log2 q` bits, which is as few as there can be, up to `log2 n!`.
+//! `θ` generates the multiplicative group; `θ + a`, `a ∈ GF(q)`, are `q` of its powers, `θ + a = θ^{φ(a)}`. If the
+//! `φ(a_k)` have the same sum as the `φ(b_k)`, then `Π(θ + a_k) = Π(θ + b_k)`: the difference of two monic polynomials
+//! of degree `n`, a polynomial of degree below `n` in `θ`, is 0, so it is 0 altogether and the `a_k` are the `b_k` up
+//! to order. All `φ(a) < q^n - 1`: `n log2 q` bits, the fewest possible up to `log2 n!`.
 //!
-//! Elements are polynomials in `θ` of degree below `n`, `θ = X` modulo a monic polynomial under which `X` has the order `q^n - 1` (tested by the
-//! prime factors of `q^n - 1`). Then the powers of `X` are `q^n - 1` different elements that are not 0, all of them have an inverse, and the
-//! polynomial is irreducible. The first such one in lexicographic order is taken (of those whose constant term can be: the norm of a generator,
-//! `θ^{(q^n-1)/(q-1)}`, generates `GF(q)*`, and it is the constant term up to sign, so that most polynomials need no other test), and `θ, θ², …` are walked until `D` of the `θ + a` have been met:
-//! the codes come out in increasing order, from `θ = θ^1` on.
+//! Elements are polynomials in `θ` of degree below `n`, `θ = X` modulo a monic polynomial under which `X` has the order
+//! `q^n - 1` (tested by the prime factors of `q^n - 1`). Then the powers of `X` are `q^n - 1` different elements that
+//! are not 0, all of them have an inverse, and the polynomial is irreducible. The first such polynomial in
+//! lexicographic order is taken. Most polynomials fail at their constant term and need no other test: the norm of a
+//! generator, `θ^{(q^n-1)/(q-1)}`, generates `GF(q)*`, and it is the constant term up to sign. Then `θ, θ², …` are
+//! walked until `D` of the `θ + a` have been met: the codes are found in increasing order, from `θ = θ^1` on.
 
 use crate::error::{Error, Result};
 use crate::exact::Int;
 
-/// The most steps of a walk, some ten seconds. Ids in double precision, below `n·q^{2n}`, take at most `2^26`.
+/// The most steps of a walk, which take some ten seconds. Ids in double precision, below `n·q^{2n}`, take at most
+/// `2^26`.
 const MOST_STEPS: u64 = 1 << 30;
 
-/// The field that is used: the one that was asked for, if it is prime, else the next prime; by default the smallest that has room.
+/// The field to use: the one that was named, if it is prime, else the next prime; by default the smallest that has
+/// room.
 pub(super) fn field(asked: Option<u64>, ids: u64) -> Result<u64> {
     if let Some(q) = asked {
         if q < ids {
@@ -46,7 +50,7 @@ fn too_large(q: u64, tokens: usize) -> Error {
 
 fn next_prime(from: u64) -> u64 {
     let mut prime = from.max(2);
-    // There is one below twice the number.
+    // There is a prime below twice the number.
     while prime_factors(prime) != [prime] {
         prime += 1;
     }
@@ -85,7 +89,8 @@ fn power(base: u64, mut exponent: u64, q: u64) -> u64 {
     result
 }
 
-/// The codes; nothing if one is above `most`: they are met in increasing order, and where they are to fit a format, the walk need not go on.
+/// The codes; `None` if one is above `most`: they are found in increasing order, and if they have to fit a format, the
+/// walk need not go on.
 pub(super) fn codes(tokens: usize, ids: u64, q: u64, most: u64) -> Result<Option<Vec<Int>>> {
     let Some(size) = Int::from(q).pow(tokens).to_u64().filter(|size| *size <= MOST_STEPS) else {
         return Err(too_large(q, tokens));
@@ -130,7 +135,7 @@ impl Ring {
         prime_factors(q - 1).into_iter().all(|p| power(norm, (q - 1) / p, q) != 1)
     }
 
-    /// The first of those with the constant of this reduction.
+    /// The first ring whose reduction has this constant.
     fn primitive_from(q: u64, mut reduction: Vec<u64>, order: u64, factors: &[u64]) -> Option<Self> {
         let n = reduction.len();
         loop {
@@ -140,7 +145,7 @@ impl Ring {
             if is_one(&ring.theta_to(order)) && generates() {
                 return Some(ring);
             }
-            // The next one, by its last coefficients first.
+            // The next reduction, by its last coefficients first.
             let place = (1..n).rfind(|&k| reduction[k] + 1 < q)?;
             reduction[place] += 1;
             reduction[place + 1..].fill(0);
@@ -196,7 +201,8 @@ impl Ring {
 mod tests {
     use super::*;
 
-    /// Remainder of a polynomial, lowest coefficient first, by a monic one: long division, nothing shared with the ring.
+    /// The remainder of a polynomial, lowest coefficient first, by a monic one: long division, which shares no code
+    /// with the ring.
     fn remainder(mut dividend: Vec<u64>, monic: &[u64], q: u64) -> Vec<u64> {
         let degree = monic.len() - 1;
         while dividend.len() > degree {
@@ -276,7 +282,8 @@ mod tests {
         }
     }
 
-    /// Testing the norm first changes nothing: every polynomial, in the same order, by brute force over the powers of `X`.
+    /// Testing the norm first changes nothing: every polynomial, in the same order, by brute force over the powers of
+    /// `X`.
     #[test]
     fn the_first_polynomial_is_the_first_of_all() {
         for (q, n) in
@@ -301,7 +308,7 @@ mod tests {
         }
     }
 
-    /// Of the constants that lead to no generator none is tried: at 7 tokens these were 11^6 polynomials each.
+    /// Constants that lead to no generator are not tried: at 7 tokens these were 11^6 polynomials each.
     #[test]
     fn constants_whose_norm_generates_nothing_are_passed_over() {
         let tried = |q: u64, n| (1..q).filter(|c| Ring::norm_generates(q, n, *c)).collect::<Vec<u64>>();
@@ -320,7 +327,7 @@ mod tests {
         let all = up_to(u64::MAX).expect("codes");
         let largest = all.last().and_then(Int::to_u64).expect("small");
         assert_eq!((up_to(largest), up_to(largest - 1)), (Some(all), None));
-        // 1000 of 11^8 steps.
+        // The walk stops after 1000 of 11^8 steps.
         assert_eq!(codes(8, 10, 11, 1000), Ok(None));
     }
 

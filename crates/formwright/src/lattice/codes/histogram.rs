@@ -1,4 +1,5 @@
-//! `Φ(a) = (n+1)^a`: a sum counts, in base `n+1`, how often each id occurs. `D log2(n+1)` bits: the proof's code, and its price.
+//! `Φ(a) = (n+1)^a`: a sum counts, in base `n+1`, the occurrences of each id. It takes `D log2(n+1)` bits. This is the
+//! code of the proof.
 
 use crate::error::{Error, Result};
 use crate::exact::Int;

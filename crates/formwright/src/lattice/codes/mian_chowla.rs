@@ -1,14 +1,16 @@
-//! The greedy `B_n` set (Mian and Chowla, for `n = 2`): 1, and then always the smallest number that leaves all `n`-fold sums distinct.
+//! The greedy `B_n` set (Mian and Chowla, for `n = 2`): 1, and then always the smallest number that leaves all `n`-fold
+//! sums distinct.
 //!
-//! With `x` come the sums `jx + s`, `s` a sum of `n-j` numbers that are there, `j = 1, …, n`. Two sums coincide for at most one `x` each, so
-//! the next number is at most about `D^{2n-1}`: that many are tried at worst, and [`MOST_TRIED`] is the limit.
+//! A new number `x` adds the sums `jx + s`, `s` a sum of `n-j` earlier numbers, `j = 1, …, n`. Two sums coincide for at
+//! most one `x` each, so the next number is at most about `D^{2n-1}`: that many are tried at worst, and [`MOST_TRIED`]
+//! is the limit.
 
 use std::collections::HashSet;
 
 use crate::error::{Error, Result};
 use crate::exact::Int;
 
-/// The largest number that may have to be tried: some seconds.
+/// The largest number that may have to be tried, which takes some seconds.
 const MOST_TRIED: u64 = 1 << 26;
 
 pub(super) fn codes(tokens: usize, ids: u64) -> Result<Vec<Int>> {
@@ -28,7 +30,7 @@ pub(super) fn codes(tokens: usize, ids: u64) -> Result<Vec<Int>> {
         if let Some(new) = fits(&sums, tokens, next) {
             found.push(next);
             sums[tokens].extend(new);
-            // Sums of fewer, with `next` once more than before.
+            // Sums of fewer numbers, with `next` once more than before.
             for count in 1..tokens {
                 let more: Vec<u64> = sums[count - 1].iter().map(|sum| sum + next).collect();
                 sums[count].extend(more);
@@ -39,7 +41,7 @@ pub(super) fn codes(tokens: usize, ids: u64) -> Result<Vec<Int>> {
     Ok(found.into_iter().map(Int::from).collect())
 }
 
-/// The sums that come with `x`, unless one of them is there already or comes twice.
+/// The sums that `x` adds, unless one of them exists already or occurs twice.
 fn fits(sums: &[HashSet<u64>], tokens: usize, x: u64) -> Option<HashSet<u64>> {
     let mut new = HashSet::new();
     let mut copies = 0;

@@ -1,6 +1,7 @@
 //! Codes: a number `Φ(a)` for every id, such that the sum over a sequence names its multiset.
 //!
-//! For `n` tokens over `D` ids, `Σ_k Φ(a_k) = Σ_k Φ(b_k)` only if the `b_k` are the `a_k` in another order: the codes are a `B_n` set.
+//! For `n` tokens over `D` ids, `Σ_k Φ(a_k) = Σ_k Φ(b_k)` only if the `b_k` are the `a_k` in another order: the codes
+//! are a `B_n` set.
 //!
 //! | file | code | largest code |
 //! |---|---|---|
@@ -9,8 +10,8 @@
 //! | `mian_chowla.rs` | each the smallest that may follow | for small sizes |
 //! | `positional.rs` | `(D+1)^{j-1}(a+1)` at place `j`: names the sequence, not only its multiset | `(D+1)^{n-1} D` |
 //!
-//! There are `C(D+n-1, n)` multisets, and a sum is at most `n` times the largest code: a code has at least about `n log2 D - log2 n·n!` bits.
-//! Codes are listed increasingly and start at 1 or above.
+//! There are `C(D+n-1, n)` multisets, and a sum is at most `n` times the largest code: a code has at least about
+//! `n log2 D - log2 n·n!` bits. Codes are listed increasingly and start at 1 or above.
 
 mod bose_chowla;
 mod histogram;
@@ -31,7 +32,7 @@ const MOST_CODES: u64 = 1 << 16;
 pub enum Code {
     /// `(n+1)^a`.
     Histogram,
-    /// Discrete logarithms, in the field that is named, else in the smallest that has room.
+    /// Discrete logarithms, in the named field, or else in the smallest that has room.
     BoseChowla {
         /// `q`, or the number from which the next prime is taken.
         field: Option<u64>,
@@ -59,7 +60,7 @@ impl Code {
         codes.ok_or_else(|| Error::declined("the codes are longer than 64 bits").note("try", "--code histogram"))
     }
 
-    /// The same; nothing as soon as a code that has to be looked for is larger than `most`.
+    /// As [`Code::codes`]; `None` as soon as a code that has to be searched for is larger than `most`.
     pub fn codes_up_to(self, tokens: usize, ids: &Int, most: u64) -> Result<Option<Codes>> {
         let places = if self == Self::Positional { tokens } else { 1 };
         let count = ids * Int::from(places);
@@ -125,7 +126,7 @@ impl FromStr for Code {
 /// The codes of all ids.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Codes {
-    /// Their kind, as it was asked for.
+    /// Their kind, as requested.
     pub code: Code,
     /// `n`.
     pub tokens: usize,
@@ -146,7 +147,7 @@ impl Codes {
         self.largest().bits()
     }
 
-    /// Whether another field was taken than the one that was named, and which.
+    /// The named field and the one used, if they differ.
     pub fn replaced_field(&self) -> Option<(u64, u64)> {
         match (self.code, self.field) {
             (Code::BoseChowla { field: Some(asked) }, Some(used)) if asked != used => Some((asked, used)),
@@ -154,7 +155,7 @@ impl Codes {
         }
     }
 
-    /// What the code is, in a few words.
+    /// A short description of the code.
     pub fn describe(&self) -> String {
         match (self.code, self.replaced_field(), self.field) {
             (_, Some((asked, used)), _) => {
@@ -191,7 +192,7 @@ impl Codes {
                 continue;
             }
             found.push(place);
-            // With positions a place is used once: places of one token are in a range of their own.
+            // With positions, a place is used once: the places of one token have a range of their own.
             let end = if self.code == Code::Positional { self.start(place) } else { place + 1 };
             if self.search(left - 1, end, &rest, found) {
                 return true;
@@ -201,7 +202,7 @@ impl Codes {
         false
     }
 
-    /// The first place of the range in which a place lies.
+    /// The first place of the range that contains a place.
     fn start(&self, place: usize) -> usize {
         let ids = self.values.len() / self.tokens;
         place / ids * ids

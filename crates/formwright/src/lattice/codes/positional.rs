@@ -1,4 +1,5 @@
-//! `Φ_j(a) = (D+1)^{j-1}(a+1)` at place `j`: the sum has the ids, plus one, as its digits in base `D+1`. `n log2(D+1)` bits.
+//! `Φ_j(a) = (D+1)^{j-1}(a+1)` at place `j`: the digits of the sum in base `D+1` are the ids plus one. It takes
+//! `n log2(D+1)` bits.
 
 use crate::exact::Int;
 

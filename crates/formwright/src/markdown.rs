@@ -12,11 +12,13 @@ pub fn wrapped(page: &str) -> String {
 }
 
 fn broken(line: &str) -> Vec<String> {
-    let indent = if line.starts_with("- ") { "  " } else { "" };
-    let mut lines = vec![String::new()];
-    for word in words(line) {
+    let text = line.trim_start_matches(' ');
+    let margin = &line[..line.len() - text.len()];
+    let indent = if text.starts_with("- ") { format!("{margin}  ") } else { margin.to_owned() };
+    let mut words = words(text).into_iter();
+    let mut lines = vec![format!("{margin}{}", words.next().unwrap_or_default())];
+    for word in words {
         match lines.last_mut() {
-            Some(last) if last.is_empty() => last.push_str(&word),
             Some(last) if last.chars().count() + 1 + word.chars().count() <= WIDTH => {
                 last.push(' ');
                 last.push_str(&word);
@@ -57,9 +59,16 @@ mod tests {
 
     #[test]
     fn items_are_indented_and_code_and_signs_stay_together() {
-        let long = "x".repeat(110);
+        let long = "x".repeat(111);
         assert_eq!(wrapped(&format!("- {long} `a b c d e f` g\n")), format!("- {long}\n  `a b c d e f` g\n"));
         // One character more, so that the sign has no room behind its word.
         assert_eq!(wrapped(&format!("x{long} `a` `b` > `c`\n")), format!("x{long} `a`\n`b` > `c`\n"));
+    }
+
+    #[test]
+    fn further_lines_of_a_paragraph_keep_its_margin() {
+        let long = "x".repeat(110);
+        assert_eq!(wrapped(&format!("  {long} a bcdefgh\n")), format!("  {long} a\n  bcdefgh\n"));
+        assert_eq!(wrapped(&format!("  - {long} ab cde\n")), format!("  - {long} ab\n    cde\n"));
     }
 }
