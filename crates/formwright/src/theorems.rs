@@ -143,7 +143,7 @@ pub const STATEMENTS: &[Statement] = &[
         statement: "D+1 attention layers (two heads of size one, hardmax) map grid points to ids: distinct for the tokens of a \
                     sequence with distinct columns (1), distinct for two such sequences that are no permutations of each other (2), all \
                     in [t_l, t_r) (3); the ids of every other sequence lie outside of [t_l, t_r] (4).",
-        module: "crates/formwright/src/construct/yun/context.rs",
+        module: "crates/formwright/src/construct/yun/context/equivariant.rs",
         checked: &[
             "lemma6::properties_hold_on_every_point_of_the_extended_grid",
             "lemma6::ids_equal_the_recurrence",
@@ -168,7 +168,7 @@ pub const STATEMENTS: &[Statement] = &[
         source: YUN,
         statement: "The largest shifted id of a sequence with distinct columns satisfies D^{n-1}(D-1) ≤ l̃_n ≤ D^n(D-1) - (D-1)² (integer \
                     units).",
-        module: "crates/formwright/src/construct/yun/context.rs",
+        module: "crates/formwright/src/construct/yun/context/equivariant.rs",
         checked: &["lemma6::lemma10_bounds_hold_and_the_sharper_ones_too"],
         departures: &[remark(
             "Sharper: l̃_n ≥ (n-1)(D^n+1) - (D^n-D)/(D-1), attained at the ids 0, …, n-1. The upper bound is \

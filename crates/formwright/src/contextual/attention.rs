@@ -6,7 +6,7 @@
 //! last:                                  id_j ← id_j + scale · max
 //! ```
 //!
-//! With `K = 1` this is the recurrence of `construct/yun/context.rs`, which supplies windows and scales. With `K ≥ 2`
+//! With `K = 1` this is the recurrence of `construct/yun/context/`, which supplies windows and scales. With `K ≥ 2`
 //! windows in a layer (`2K` heads, or one wide window) all their tokens move by the *same* amount. For `n = 2` that is
 //! enough, even with one window for all ids. For `n = 3`, `d = 1`, `N = 4`, `K = 2` the contexts `{0, 1, 3}` and
 //! `{0, 2, 3}` both reach the maximum 43. With positions every token has a range of its own, and all `D` windows of a

@@ -1,4 +1,4 @@
-//! Yun et al. 2020b: the contextual map of `construct/yun/sparse.rs`, under a pattern that satisfies Assumption 1. It
+//! Yun et al. 2020b: the contextual map of `construct/yun/context/sparse.rs`, under a pattern that satisfies Assumption 1. It
 //! has positions, by the pattern's chain.
 
 use super::mixer::Map;

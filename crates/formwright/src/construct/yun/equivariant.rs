@@ -12,13 +12,11 @@
 use std::sync::Arc;
 
 use super::context::{ContextMap, Positions, interval};
-use super::guard::{AddMinimum, Clamp};
+use super::guard::{AddMinimum, Clamp, Floor};
 use super::quantise::{Flag, Quantise};
+use super::stages::StageKind;
 use super::value::{Outside, Rescale, ValueWindows, WindowOrder, ZeroOutside};
-use super::{
-    AsPrinted, Options, clamp_stage, floor_stage, global_stage, guard_stage, network, quantise_stage, rescale_stage,
-    shifts_stage, value_exponent, values_stage, zero_stage,
-};
+use super::{AsPrinted, Options, network, value_exponent};
 use crate::error::{Error, Result};
 use crate::exact::{Int, Rat};
 use crate::lattice::Grid;
@@ -68,15 +66,15 @@ pub(super) fn build(grid: &Grid, target: &Arc<Target>, options: &Options) -> Res
     };
     let mut stages = Vec::new();
     if let Some(guard) = guard {
-        stages.push(clamp_stage(Clamp { width: dims, bound: guard.clamp.clone() }));
+        stages.push(Clamp { width: dims, bound: guard.clamp.clone() }.stage());
     }
-    stages.push(quantise_stage(quantise));
+    stages.push(quantise.stage());
     if let Some(guard) = guard {
-        stages.push(guard_stage(AddMinimum { u: map.sweep.u.clone(), gain: guard.gain.clone() }));
+        stages.push(AddMinimum { u: map.sweep.u.clone(), gain: guard.gain.clone() }.stage());
         let floor = Quantise { width: dims, rows: 1, steps, flag: None, order: options.tuning.steps };
-        stages.push(floor_stage(floor));
+        stages.push(Floor(floor).stage());
     }
-    stages.extend([shifts_stage(map.sweep.clone()), global_stage(map.global.clone()), zero_stage(zero)]);
+    stages.extend([map.sweep.clone().stage(), map.global.clone().stage(), zero.stage()]);
     stages.extend(value_stages(grid, target, options, map)?);
     Ok(network(grid, target, options, None, stages))
 }
@@ -96,10 +94,10 @@ pub(super) fn value_stages(
     let offset = options.tuning.offset.clone();
     let (half_width, near) = (Rat::new(1, 2), options.tuning.near);
     let values = ValueWindows { map, half_width, order, exponent, offset, near, target: Arc::clone(target) };
-    let mut stages = vec![values_stage(values)];
+    let mut stages = vec![values.stage()];
     if exponent > 0 {
         let rows = target.output_dims();
-        stages.push(rescale_stage(Rescale { width: grid.dims(), rows, exponent }));
+        stages.push(Rescale { width: grid.dims(), rows, exponent }.stage());
     }
     Ok(stages)
 }

@@ -33,13 +33,19 @@
 //! the ids of sequences with equal columns mix with the others, four more digits are needed, and in floats it fails for
 //! inputs beyond `2^{μ-m-5}`.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::quantise::Quantise;
+use super::stages::{Short, StageKind, checked};
 use super::{basis, to_value};
 use crate::error::Result;
 use crate::exact::Rat;
+use crate::lattice::Grid;
 use crate::network::{Attention, FeedForward, Generator, Head, Layer, LayerKind, Sequence, StageSize, dot};
+use crate::target::Target;
 
 /// The parameters of a guard.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -101,6 +107,22 @@ impl Generator for Clamp {
     }
 }
 
+impl StageKind for Clamp {
+    const NAME: &'static str = "clamp";
+
+    fn statement(&self) -> &'static str {
+        "guard"
+    }
+
+    fn meaning(&self) -> String {
+        format!("what is far outside of the box becomes at most {}", Short(&self.bound.ceil()))
+    }
+
+    fn read(parameters: Value, _: &Grid, _: &Arc<Target>) -> std::result::Result<Self, String> {
+        checked(parameters, |_| Ok(()))
+    }
+}
+
 /// Adds `gain` times the smallest id to every token's first row.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AddMinimum {
@@ -144,5 +166,67 @@ impl Generator for AddMinimum {
 
     fn parameters(&self) -> Value {
         to_value(self)
+    }
+}
+
+impl StageKind for AddMinimum {
+    const NAME: &'static str = "guard";
+
+    fn statement(&self) -> &'static str {
+        "guard"
+    }
+
+    fn meaning(&self) -> String {
+        "every token gains a little of the smallest id: less than 1/2, or a flag that stops all".to_owned()
+    }
+
+    fn read(parameters: Value, _: &Grid, _: &Arc<Target>) -> std::result::Result<Self, String> {
+        checked(parameters, |_| Ok(()))
+    }
+}
+
+/// The steps of the first row once more.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Floor(pub Quantise);
+
+impl Generator for Floor {
+    fn width(&self) -> usize {
+        self.0.width()
+    }
+
+    fn kind(&self) -> LayerKind {
+        self.0.kind()
+    }
+
+    fn size(&self) -> StageSize {
+        self.0.size()
+    }
+
+    fn layers(&self) -> Box<dyn Iterator<Item = Result<Layer>> + '_> {
+        self.0.layers()
+    }
+
+    fn closed_form(&self, state: Sequence) -> Result<Sequence> {
+        self.0.closed_form(state)
+    }
+
+    fn parameters(&self) -> Value {
+        self.0.parameters()
+    }
+}
+
+impl StageKind for Floor {
+    const NAME: &'static str = "floor";
+
+    fn statement(&self) -> &'static str {
+        "guard"
+    }
+
+    fn meaning(&self) -> String {
+        "what the guard added is taken away, unless it was a flag".to_owned()
+    }
+
+    fn read(parameters: Value, grid: &Grid, target: &Arc<Target>) -> std::result::Result<Self, String> {
+        Quantise::read(parameters, grid, target).map(Self)
     }
 }

@@ -5,12 +5,13 @@
 //! |---|---|---|
 //! | `centres.rs` | Lemma 8 | the piecewise constant function that the network computes |
 //! | `quantise.rs` | Lemma 5 | every coordinate to its cell, or to a flag |
-//! | `context.rs` | Lemma 6 | an id for every token that names the whole sequence |
+//! | `context/` | Lemma 6 | an id for every token that names the whole sequence |
 //! | `value.rs` | Lemma 7 | from the id to the value |
 //! | `guard.rs` | ours | 0 everywhere outside of the box, also in floats, off the ramp around it |
 //! | `equivariant.rs` | Theorem 2 | the network for equivariant functions |
 //! | `positional.rs` | Theorem 3 | the network with positions, for all functions |
 //! | `sparse.rs` | Yun et al. 2020b | the same, where a token sees few others |
+//! | `stages.rs` | – | the list of all stages, by name |
 //!
 //! The network runs in integer units: the embedding multiplies by `N` (and moves the box to `[0, N)`), the read-out
 //! divides by `N`. In the paper's real units every weight of the residual stream's scale is multiplied by `δ = 1/N`.
@@ -26,6 +27,7 @@ pub mod lower;
 pub mod positional;
 pub mod quantise;
 pub mod sparse;
+mod stages;
 pub mod value;
 
 use std::fmt;
@@ -39,14 +41,14 @@ use crate::error::{Error, Result, nearest};
 use crate::exact::{Int, Rat};
 use crate::lattice::Grid;
 use crate::meaning::Meaning;
-use crate::network::{Affine, Coordinate, Generator, Matrix, Network, Stage};
+use crate::network::{Affine, Coordinate, Matrix, Network, Stage};
 use crate::target::Target;
 
-use context::{GlobalShift, Order, Positions, SelectiveShifts};
-use guard::{AddMinimum, Clamp, Guard};
-use quantise::Quantise;
+use context::{Order, Positions};
+use guard::Guard;
 use sparse::Sparse;
-use value::{Rescale, ValueWindows, ZeroOutside};
+
+pub use stages::read_stage;
 
 /// The longest id, in binary digits, that is supported: beyond it a single token would fill memory.
 pub const MAX_ID_BITS: usize = 1 << 20;
@@ -167,7 +169,7 @@ impl Options {
     /// The contextual map on a grid.
     pub(super) fn map(&self, grid: &Grid) -> context::ContextMap {
         match &self.sparse {
-            Some(sparse) => sparse.map(grid),
+            Some(sparse) => context::ContextMap::sparse(grid, sparse),
             None => context::ContextMap::new(grid, self.positions()),
         }
     }
@@ -329,106 +331,6 @@ fn network(grid: &Grid, target: &Target, options: &Options, positions: Option<Ma
     Network { tokens: grid.tokens(), coordinates, embed, positions, stages, read_out }
 }
 
-fn stage(name: &'static str, statement: &'static str, meaning: String, generator: impl Generator + 'static) -> Stage {
-    Stage { name, statement, meaning, generator: Box::new(generator) }
-}
-
-/// The stages' names, statements and meanings, in one place for building and reading.
-fn quantise_stage(quantise: Quantise) -> Stage {
-    let meaning = match &quantise.flag {
-        Some(flag) => format!(
-            "every coordinate to the lower end of its cell; outside of the box to {}",
-            flag.value.to_int().map_or_else(|| flag.value.to_string(), |value| Short(&value).to_string())
-        ),
-        None => "every coordinate to the lower end of its cell".to_owned(),
-    };
-    stage("quantise", "lemma5", meaning, quantise)
-}
-
-fn clamp_stage(clamp: Clamp) -> Stage {
-    stage(
-        "clamp",
-        "guard",
-        format!("what is far outside of the box becomes at most {}", Short(&clamp.bound.ceil())),
-        clamp,
-    )
-}
-
-fn guard_stage(minimum: AddMinimum) -> Stage {
-    let meaning = "every token gains a little of the smallest id: less than 1/2, or a flag that stops all".to_owned();
-    stage("guard", "guard", meaning, minimum)
-}
-
-fn floor_stage(quantise: Quantise) -> Stage {
-    stage("floor", "guard", "what the guard added is taken away, unless it was a flag".to_owned(), quantise)
-}
-
-fn shifts_stage(shifts: SelectiveShifts) -> Stage {
-    let seen = if shifts.sparse.is_some() { " that it sees" } else { "" };
-    let meaning =
-        format!("one id after the other moves up by {} times (largest - smallest id{seen})", Short(&shifts.scale));
-    stage("shifts", if shifts.sparse.is_some() { "sparse" } else { "lemma6" }, meaning, shifts)
-}
-
-fn global_stage(global: GlobalShift) -> Stage {
-    let scale = Short(&global.scale);
-    let (statement, meaning) = match global.hops() {
-        _ if global.sparse.is_none() => {
-            ("lemma6", format!("every id gains {scale} times the largest: it now names the whole sequence"))
-        }
-        1 => ("sparse", format!("every id gains {scale} times the largest: it now names the whole sequence")),
-        s => (
-            "sparse",
-            format!("{s} times every id gains {scale} times the largest that it sees: it now names the whole sequence"),
-        ),
-    };
-    stage("global", statement, meaning, global)
-}
-
-fn zero_stage(zero: ZeroOutside) -> Stage {
-    stage("zero", "lemma7", "tokens of sequences with equal columns or flags become 0".to_owned(), zero)
-}
-
-fn values_stage(values: ValueWindows) -> Stage {
-    let meaning = match values.exponent {
-        0 => "each id is replaced by the target's value, one window an id".to_owned(),
-        k => format!("each id is replaced by the target's value divided by 2^{k}, one window an id"),
-    };
-    stage("values", "lemma7", meaning, values)
-}
-
-fn rescale_stage(rescale: Rescale) -> Stage {
-    stage("rescale", "lemma7", format!("values times 2^{}", rescale.exponent), rescale)
-}
-
-/// A stage from its name and parameters in `model.json`.
-pub fn read_stage(
-    name: &str,
-    parameters: Value,
-    grid: &Grid,
-    target: &Arc<Target>,
-) -> std::result::Result<Stage, String> {
-    fn read<T: serde::de::DeserializeOwned>(
-        parameters: Value,
-        check: impl Fn(&T) -> std::result::Result<(), String>,
-    ) -> std::result::Result<T, String> {
-        let stage = serde_json::from_value(parameters).map_err(|error| error.to_string())?;
-        check(&stage).map(|()| stage)
-    }
-    Ok(match name {
-        "quantise" => quantise_stage(read(parameters, Quantise::check)?),
-        "clamp" => clamp_stage(read(parameters, |_| Ok(()))?),
-        "guard" => guard_stage(read(parameters, |_| Ok(()))?),
-        "floor" => floor_stage(read(parameters, Quantise::check)?),
-        "shifts" => shifts_stage(read(parameters, |stage: &SelectiveShifts| stage.check(grid))?),
-        "global" => global_stage(read(parameters, |stage: &GlobalShift| stage.check(grid))?),
-        "zero" => zero_stage(read(parameters, ZeroOutside::check)?),
-        "values" => values_stage(ValueWindows::read(parameters, grid, Arc::clone(target))?),
-        "rescale" => rescale_stage(read(parameters, Rescale::check)?),
-        _ => return Err(format!("there is no stage '{name}'")),
-    })
-}
-
 /// `value · e_row`.
 fn basis(width: usize, row: usize, value: Rat) -> Vec<Rat> {
     let mut vector = vec![Rat::ZERO; width];
@@ -439,20 +341,6 @@ fn basis(width: usize, row: usize, value: Rat) -> Vec<Rat> {
 /// A stage's parameters as JSON; they are plain data, so this cannot fail.
 fn to_value(parameters: &impl Serialize) -> Value {
     serde_json::to_value(parameters).expect("plain data")
-}
-
-/// A large integer, shown by its leading digits and its length.
-struct Short<'a>(&'a Int);
-
-impl fmt::Display for Short<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let text = self.0.to_string();
-        let (sign, digits) = text.strip_prefix('-').map_or(("", text.as_str()), |digits| ("-", digits));
-        match digits.len() {
-            0..=12 => f.write_str(&text),
-            length => write!(f, "{sign}{}.{}e{}", &digits[..1], &digits[1..4], length - 1),
-        }
-    }
 }
 
 /// The contextual map of a construction.

@@ -16,14 +16,19 @@
 //! *Departures*: the paper lets `k` run over `0, δ, …` and writes `kδ` besides (a slip); a lecture on the paper prints
 //! the flag as `-δ^{nd}`, whose sign in the exponent matters (`--as-printed flag-sign`).
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::context::Order;
+use super::stages::{Short, StageKind, checked};
 use super::{basis, to_value};
 use crate::error::Result;
 use crate::exact::{Int, Rat};
+use crate::lattice::Grid;
 use crate::network::{Activation, FeedForward, Generator, Layer, LayerKind, Piece, Piecewise, Sequence, StageSize};
+use crate::target::Target;
 
 /// Sends a coordinate outside `low ≤ t < high` to `value`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -133,5 +138,24 @@ impl Generator for Quantise {
 
     fn parameters(&self) -> Value {
         to_value(self)
+    }
+}
+
+impl StageKind for Quantise {
+    const NAME: &'static str = "quantise";
+
+    fn statement(&self) -> &'static str {
+        "lemma5"
+    }
+
+    fn meaning(&self) -> String {
+        let cells = "every coordinate to the lower end of its cell";
+        let Some(Flag { value, .. }) = &self.flag else { return cells.to_owned() };
+        let value = value.to_int().map_or_else(|| value.to_string(), |value| Short(&value).to_string());
+        format!("{cells}; outside of the box to {value}")
+    }
+
+    fn read(parameters: Value, _: &Grid, _: &Arc<Target>) -> std::result::Result<Self, String> {
+        checked(parameters, Self::check)
     }
 }

@@ -1,39 +1,16 @@
-//! Yun, Chang, Bhojanapalli, Rawat, Reddi, Kumar, "O(n) connections are expressive enough" (2020): the contextual map
-//! where token `k` sees only the keys `A_k^l` in layer `l`, layers going through a cycle of `p` such patterns.
+//! Yun, Chang, Bhojanapalli, Rawat, Reddi, Kumar, "O(n) connections are expressive enough" (2020): the network of
+//! Theorem 3 where tokens see few others.
 //!
-//! The pattern satisfies Assumption 1 (`pattern/assumptions.rs`): self-loops, a chain `γ` in which every token is seen
-//! by the next one, and `s` layers after which every token has heard of every other. The network is that of Theorem 3
-//! for the tokens in the order of the chain:
+//! Its contextual map is that of `context/sparse.rs`, which holds for every pattern that satisfies Assumption 1
+//! (`pattern/assumptions.rs`); quantiser and value map have no attention and stay as they are. Here a pattern is held
+//! to the assumption, and its chain `γ` and its number of hops `s` are kept.
 //!
-//! ```text
-//! positions   E_γ(1) = n-1,   E_γ(i) = i-2 for i ≥ 2
-//! sweep       for i = 2, …, n, for each of the D windows of token γ(i): a cycle of p layers, of which the one with
-//!             γ(i-1) ∈ A_γ(i) acts
-//! max shifts  x_k ← x_k + M · max_{j ∈ A_k} x_j,      s layers, the cycle from its beginning,      M = 2s D^{n-1} R
-//! ```
-//!
-//! with `R` the largest id before the map. When it is the turn of `γ(i)`, its id is the smallest of all and that of
-//! `γ(i-1)` the largest, whatever else it sees; so `l̃_1 = l_1`, `l̃_i = l_i + D(l̃_{i-1} - l_i)` as with all
-//! connections, `l̃_1 < … < l̃_n ≤ D^{n-1}R`, and no id is met twice, since `l̃_i > l_1`, above all windows. Each max
-//! shift carries the largest id one hop further:
-//!
-//! ```text
-//! x_k ≡ l̃_k (mod M),      M^s l̃_n ≤ x_k ≤ (1+M)^s l̃_n < M^s (l̃_n + 1)
-//! ```
-//!
-//! so `⌊x_k / M^s⌋ = l̃_n` names the sequence, and the remainder modulo `M` the token: a contextual mapping.
-//!
-//! *Size*: `p(n-1)D + s` attention layers.
-//!
-//! *Departures*: positions and the number of layers are the paper's as we remember it; the scale `M` and this proof are
-//! ours.
+//! *Size*: `ndN` feed-forward, `p(n-1)D + s` attention and `n·D^n` feed-forward layers.
 
 use std::sync::Arc;
 
-use super::context::{ContextMap, Hops, Positions, SparseSweep};
 use super::{MAX_ID_BITS, MAX_WORK};
 use crate::error::{Error, Result};
-use crate::exact::Int;
 use crate::lattice::Grid;
 use crate::pattern::{Assumptions, Pattern};
 
@@ -73,22 +50,17 @@ impl Sparse {
         &self.order
     }
 
+    /// For each token of the chain but the first, the layer of the cycle in which it sees the one before it.
+    pub fn served(&self) -> &[usize] {
+        &self.served
+    }
+
     /// The number `s` of max shifts.
     pub fn hops(&self) -> usize {
         self.hops
     }
 
-    /// The contextual map.
-    pub(super) fn map(&self, grid: &Grid) -> ContextMap {
-        let mut map = ContextMap::new(grid, Positions::Chain(self.order.clone()));
-        let longest = map.grid.columns().pow(grid.tokens() - 1) * map.largest_before();
-        map.sweep.sparse = Some(SparseSweep { pattern: self.pattern.clone(), served: self.served.clone() });
-        map.global.scale = Int::from(2 * self.hops) * longest;
-        map.global.sparse = Some(Hops { pattern: self.pattern.clone(), count: self.hops });
-        map
-    }
-
-    /// Refuses a grid of another number of tokens, and ids that are too large to work with.
+    /// Refuses a grid of another number of tokens, and ids that could not be worked with.
     pub(crate) fn check(&self, grid: &Grid) -> Result<()> {
         let (tokens, expected) = (grid.tokens(), self.pattern.tokens());
         if tokens != expected {

@@ -36,6 +36,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::context::{Context, ContextMap};
+use super::stages::{StageKind, checked};
 use super::{MAX_ID_BITS, basis, centres, to_value};
 use crate::error::Result;
 use crate::exact::{Int, Rat};
@@ -140,7 +141,23 @@ impl Generator for ZeroOutside {
     }
 }
 
-/// `M`: at least every entry that the contextual map produces from the extended grid.
+impl StageKind for ZeroOutside {
+    const NAME: &'static str = "zero";
+
+    fn statement(&self) -> &'static str {
+        "lemma7"
+    }
+
+    fn meaning(&self) -> String {
+        "tokens of sequences with equal columns or flags become 0".to_owned()
+    }
+
+    fn read(parameters: Value, _: &Grid, _: &Arc<Target>) -> std::result::Result<Self, String> {
+        checked(parameters, Self::check)
+    }
+}
+
+/// `M`: at least every entry that the contextual map makes of the extended grid.
 ///
 /// A flagged coordinate is `-F`; a column of flags has the id `-F(D-1)/(N-1)`. Each shift multiplies the distance to it
 /// by `D`.
@@ -198,7 +215,25 @@ struct Written {
     near: bool,
 }
 
-/// A context, its tokens after the contextual map, and the values that replace them.
+impl Written {
+    /// Refuses parameters that a hand-edited file may hold and that no layer can have.
+    fn check(&self, grid: &Grid) -> std::result::Result<(), String> {
+        let Self { map, half_width, exponent, .. } = self;
+        if map.grid != *grid {
+            return Err("its grid is not the model's".to_owned());
+        }
+        map.check()?;
+        if *half_width <= Rat::ZERO || *half_width > Rat::from(MAX_HALF_WIDTH) {
+            return Err(format!("the half-width {half_width} is not in (0, {MAX_HALF_WIDTH}]"));
+        }
+        if *exponent > MAX_ID_BITS {
+            return Err(format!("the exponent {exponent} is above {MAX_ID_BITS}"));
+        }
+        Ok(())
+    }
+}
+
+/// A context, its tokens after the contextual map, and what replaces them.
 struct Entry {
     context: Context,
     mapped: Sequence,
@@ -206,23 +241,6 @@ struct Entry {
 }
 
 impl ValueWindows {
-    /// The windows as written by [`Generator::parameters`].
-    pub(super) fn read(parameters: Value, grid: &Grid, target: Arc<Target>) -> std::result::Result<Self, String> {
-        let Written { map, half_width, order, exponent, offset, near } =
-            serde_json::from_value(parameters).map_err(|error| error.to_string())?;
-        if map.grid != *grid {
-            return Err("its grid is not the model's".to_owned());
-        }
-        map.check()?;
-        if half_width <= Rat::ZERO || half_width > Rat::from(MAX_HALF_WIDTH) {
-            return Err(format!("the half-width {half_width} is not in (0, {MAX_HALF_WIDTH}]"));
-        }
-        if exponent > MAX_ID_BITS {
-            return Err(format!("the exponent {exponent} is above {MAX_ID_BITS}"));
-        }
-        Ok(Self { map, half_width, order, exponent, offset, near, target })
-    }
-
     fn rows(&self) -> usize {
         self.map.grid.dims()
     }
@@ -362,6 +380,27 @@ impl Generator for ValueWindows {
     }
 }
 
+impl StageKind for ValueWindows {
+    const NAME: &'static str = "values";
+
+    fn statement(&self) -> &'static str {
+        "lemma7"
+    }
+
+    fn meaning(&self) -> String {
+        match self.exponent {
+            0 => "each id is replaced by the target's value, one window an id".to_owned(),
+            k => format!("each id is replaced by the target's value divided by 2^{k}, one window an id"),
+        }
+    }
+
+    fn read(parameters: Value, grid: &Grid, target: &Arc<Target>) -> std::result::Result<Self, String> {
+        let Written { map, half_width, order, exponent, offset, near } =
+            checked(parameters, |written: &Written| written.check(grid))?;
+        Ok(Self { map, half_width, order, exponent, offset, near, target: Arc::clone(target) })
+    }
+}
+
 /// Multiplies the first rows back by `2^exponent`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rescale {
@@ -436,5 +475,21 @@ impl Generator for Rescale {
 
     fn parameters(&self) -> Value {
         to_value(self)
+    }
+}
+
+impl StageKind for Rescale {
+    const NAME: &'static str = "rescale";
+
+    fn statement(&self) -> &'static str {
+        "lemma7"
+    }
+
+    fn meaning(&self) -> String {
+        format!("values times 2^{}", self.exponent)
+    }
+
+    fn read(parameters: Value, _: &Grid, _: &Arc<Target>) -> std::result::Result<Self, String> {
+        checked(parameters, Self::check)
     }
 }
