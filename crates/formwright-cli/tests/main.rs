@@ -4,4 +4,5 @@ mod attacks;
 mod cli;
 mod lab;
 mod limits;
+mod outside;
 mod report;

@@ -116,7 +116,7 @@ impl Asked {
     /// The pattern of sparse attention, for the tokens of a request.
     fn pattern(&self, request: &Request) -> Result<Option<Pattern>> {
         let Some(name) = self.attention.as_deref().and_then(|kind| kind.strip_prefix(SPARSE)) else { return Ok(None) };
-        let tokens = request.shape()?.tokens();
+        let tokens = request.grid()?.tokens();
         let pattern = read_pattern(name, tokens)?;
         if pattern.tokens() != tokens {
             let (name, expected) = (pattern.name(), pattern.tokens());

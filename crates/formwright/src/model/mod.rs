@@ -117,7 +117,7 @@ const EXACTLY_MEASURED: usize = 4096;
 
 impl Model {
     /// A model as its construction built it.
-    pub(crate) fn new(
+    pub fn new(
         source: Source,
         target: Arc<Target>,
         grid: Grid,

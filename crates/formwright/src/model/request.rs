@@ -120,7 +120,7 @@ impl Request {
     }
 
     /// The grid that was asked for; its resolution is provisional if neither the request nor the target names one.
-    pub(crate) fn shape(&self) -> Result<Grid> {
+    pub fn grid(&self) -> Result<Grid> {
         shape(&self.source, self.tokens, self.dims, self.resolution)
     }
 

@@ -144,7 +144,7 @@ pub fn sized_up(request: &Request, wanted: Rows, told: &mut dyn FnMut(&Candidate
     let request = with_tolerance(request);
     let wanted = if wanted == Rows::All { Wanted::All } else { Wanted::Needed };
     let mut plan = rows(&request, wanted, told)?;
-    let shape = request.shape()?;
+    let shape = request.grid()?;
     plan.baseline = baseline(&request.source.target(shape.dims())?, &shape, &plan.norm);
     Ok(plan)
 }
@@ -158,7 +158,7 @@ enum Wanted {
 }
 
 fn rows(request: &Request, wanted: Wanted, told: &mut dyn FnMut(&Candidate)) -> Result<Plan> {
-    let shape = request.shape()?;
+    let shape = request.grid()?;
     let target = Arc::new(request.source.target(shape.dims())?);
     let eps = request.tolerance.eps.clone();
     // As `Model::norm`: a float network of which nothing is asked is certified in L^2.
@@ -434,7 +434,7 @@ mod tests {
         let mut seen = 0;
         for request in requests() {
             let plan = sized_up(&request, Rows::All, &mut |_| {}).expect("a plan");
-            let shape = request.shape().expect("a grid");
+            let shape = request.grid().expect("a grid");
             let target = Arc::new(request.source.target(shape.dims()).expect("a target"));
             let eps = request.tolerance.eps.as_ref();
             let scope = Scope { request: &request, shape: &shape, target: &target, norm: &plan.norm, eps };

@@ -266,7 +266,7 @@ impl Way for Row {
     }
 
     fn build(&self, request: &Request, sketch: Sketch) -> Result<Model> {
-        let shape = request.shape()?;
+        let shape = request.grid()?;
         let target = Arc::new(request.source.target(shape.dims())?);
         let built = sketch.built.ok_or_else(|| Error::declined("a circuit was not made"))?;
         Ok(Model::new(request.source.clone(), target, shape, Vec::new(), request.tolerance.or_default(), built))
@@ -291,7 +291,7 @@ pub(in crate::construct) fn compile(
     options: Options,
     basis: Option<Option<Basis>>,
 ) -> Result<Model> {
-    let shape = request.shape()?;
+    let shape = request.grid()?;
     let target = Arc::new(request.source.target(shape.dims())?);
     let (mut missed, mut smallest): (Option<Error>, Option<Circuit>) = (None, None);
     if let Some(refusal) = refusal(request, basis.is_some()) {

@@ -107,7 +107,7 @@ pub(super) fn assumptions(grid: &Grid, target: &Target, options: &Options, allow
 }
 
 fn compile_in(request: &Request, options: &Options, precision: Option<Precision>) -> Result<Model> {
-    let shape = request.shape()?;
+    let shape = request.grid()?;
     let target = Arc::new(request.source.target(shape.dims())?);
     let tolerance = request.lattice_tolerance();
     if tolerance.norm() == Some(Norm::Sup) && !target.is_discrete() {

@@ -188,7 +188,7 @@ impl Way for Row {
     }
 
     fn build(&self, request: &Request, sketch: Sketch) -> Result<Model> {
-        let shape = request.shape()?;
+        let shape = request.grid()?;
         let target = Arc::new(request.source.target(shape.dims())?);
         let grid = shape.with_resolution(sketch.cells.map_or_else(|| shape.resolution(), |cells| cells.resolution))?;
         let assumed = assumptions(&grid, &target, &self.options, request.assume_equivariant)?;

@@ -45,7 +45,7 @@ pub struct Lowered {
 /// Compiles a target to the network of Theorem 2 or 3, in the first arithmetic that serves.
 pub(super) fn compile(request: &Request, options: &Options) -> Result<Model> {
     check_attention(request, options)?;
-    let shape = request.shape()?;
+    let shape = request.grid()?;
     let target = Arc::new(request.source.target(shape.dims())?);
     let mut request = request.clone();
     if let Arithmetic::Auto(format) = request.arithmetic
@@ -136,7 +136,7 @@ pub(super) fn check_attention(request: &Request, options: &Options) -> Result<()
 /// Compiles in one format; `None` is exact.
 fn compile_in(request: &Request, options: &Options, format: Option<Format>) -> Result<Model> {
     let source = &request.source;
-    let shape = request.shape()?;
+    let shape = request.grid()?;
     let target = Arc::new(source.target(shape.dims())?);
     // Whether the theorem applies at all does not depend on how fine the grid is: it is asked first.
     let assumptions = assumptions(&shape, &target, options, request.assume_equivariant)?;

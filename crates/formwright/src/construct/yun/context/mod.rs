@@ -246,7 +246,8 @@ impl ContextMap {
         if windows > Int::from(tokens) * &columns {
             return Err(format!("{windows} windows, more than n·D"));
         }
-        if self.sweep.u != self.grid.radix().iter().map(Rat::from).collect::<Vec<_>>() {
+        let u: Vec<Rat> = self.grid.radix().iter().map(Rat::from).collect();
+        if self.sweep.u != u || self.global.u != u {
             return Err(format!("u is not (1, N, …), N = {}", self.grid.resolution()));
         }
         let (sweep, global) = (&self.sweep.scale, &self.global.scale);
