@@ -12,7 +12,7 @@ use formwright::error::{Error, Result};
 use formwright::eval::float::Engine;
 use formwright::eval::indexed;
 use formwright::exact::{Int, Rat};
-use formwright::network::{self, Realisation, Sequence};
+use formwright::network::{self, Sequence};
 use formwright::plan::{Taken, take_first};
 use formwright::words::{kilobytes, short_int, shown, shown_floats, shown_rounded, size_line};
 
@@ -284,11 +284,11 @@ fn chosen(taken: &Taken) -> String {
             let literal = if in_sup { "--construction yun --norm l2" } else { "--construction yun" };
             let trade = circuit.wish.trade.name();
             let chosen = format!("{} --trade {trade}", circuit.construction());
-            match circuit.wish.attention {
-                Realisation::Softmax => (chosen, format!("{literal} takes the literal theorem")),
-                attention => {
-                    (format!("{chosen} --attention {attention}"), "--attention softmax takes ordinary heads".to_owned())
-                }
+            let attention = circuit.wish.attention;
+            if attention.is_softmax() {
+                (chosen, format!("{literal} takes the literal theorem"))
+            } else {
+                (format!("{chosen} --attention {attention}"), "--attention softmax takes ordinary heads".to_owned())
             }
         }
         (Built::Lattice(lattice), _) if lattice.options.sparse.is_some() => (

@@ -21,7 +21,7 @@ fn model_in(tokens: usize, dims: usize, resolution: u64, positional: bool) -> Mo
         options: Options { positional, ..Options::default() },
         construction: None,
         trade: None,
-        attention: formwright::network::Realisation::Softmax,
+        attention: formwright::network::Realisation::SOFTMAX,
         assume_equivariant: false,
         tolerance: formwright::compile::Tolerance::default(),
         arithmetic: formwright::compile::Arithmetic::Exact,

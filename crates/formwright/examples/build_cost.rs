@@ -34,7 +34,7 @@ fn request(source: Source, tokens: usize) -> Request {
         resolution: None,
         options: Options::default(),
         trade: None,
-        attention: Realisation::Softmax,
+        attention: Realisation::SOFTMAX,
         assume_equivariant: false,
         tolerance: Tolerance::default(),
         arithmetic: Arithmetic::Auto(Format::literal(Precision::F64)),

@@ -65,7 +65,7 @@ fn build((text, tokens, dims, (above, below)): Subject, construction: Constructi
         assume_equivariant: false,
         tolerance: Tolerance { eps: Some(Rat::new(above, below)), norm: Some(Norm::Sup), lipschitz: None },
         arithmetic: Arithmetic::Float(format),
-        attention: Realisation::Softmax,
+        attention: Realisation::SOFTMAX,
     })
 }
 

@@ -25,7 +25,7 @@
 //!     construction: Some(Construction::Yun),
 //!     options: Options::default(),
 //!     trade: None,
-//!     attention: Realisation::Softmax,
+//!     attention: Realisation::SOFTMAX,
 //!     assume_equivariant: false,
 //!     tolerance: Tolerance::default(),
 //!     arithmetic: Arithmetic::Exact,

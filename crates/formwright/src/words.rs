@@ -129,6 +129,11 @@ pub fn title(model: &Model) -> String {
     format!("{name}{text}")
 }
 
+/// Which attention, where it is not softmax.
+fn named(attention: Realisation) -> String {
+    if attention.is_softmax() { String::new() } else { format!(", {attention} attention") }
+}
+
 /// What it is made by, and for what.
 pub fn made(model: &Model) -> String {
     let grid = &model.grid;
@@ -152,10 +157,7 @@ pub fn made(model: &Model) -> String {
         }
         Built::Circuit(circuit) => {
             let (trade, precision) = (circuit.wish.trade.name(), model.precision());
-            let attention = match circuit.wish.attention {
-                Realisation::Softmax => String::new(),
-                attention => format!(", {attention} attention"),
-            };
+            let attention = named(circuit.wish.attention);
             match circuit.basis {
                 Some(basis) => {
                     format!("sumformer (Theorem 4.1, --basis {basis} --trade {trade}), {precision}{attention}")
@@ -164,19 +166,12 @@ pub fn made(model: &Model) -> String {
             }
         }
         Built::SumCode(coded) => {
-            let attention = match coded.options.attention {
-                Realisation::Softmax => String::new(),
-                attention => format!(", {attention} attention"),
-            };
+            let attention = named(coded.options.attention);
             let (name, values, precision) = (coded.name(), coded.options.values, model.precision());
             format!("{name} ({}; values {values}), {precision}{attention}", coded.code)
         }
         Built::Learned(learned) => {
-            let theorem = match learned.attention {
-                Realisation::Linformer { .. } => "Theorem 4.4",
-                Realisation::Performer { .. } => "Theorem 4.5",
-                _ => "Theorem 4.3",
-            };
+            let theorem = learned.attention.kind.theorem();
             format!(
                 "training, as a Sumformer of latent dimension {} ({theorem}), {}, {} attention",
                 learned.sumformer.latent(),

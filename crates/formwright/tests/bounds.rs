@@ -113,7 +113,7 @@ fn measured_errors_stay_below_certified_ones() {
                     options: Options { positional, ..Options::default() },
                     construction: None,
                     trade: None,
-                    attention: Realisation::Softmax,
+                    attention: Realisation::SOFTMAX,
                     assume_equivariant: false,
                     tolerance: Tolerance { eps: None, norm: Some(norm(norm_name)), lipschitz: None },
                     arithmetic: formwright::compile::Arithmetic::Exact,

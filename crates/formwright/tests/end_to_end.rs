@@ -113,7 +113,7 @@ fn other_boxes_and_integer_domains_are_moved_by_the_embedding() {
         options: positional(),
         construction: None,
         trade: None,
-        attention: Realisation::Softmax,
+        attention: Realisation::SOFTMAX,
         assume_equivariant: false,
         tolerance: formwright::compile::Tolerance::default(),
         arithmetic: formwright::compile::Arithmetic::Exact,

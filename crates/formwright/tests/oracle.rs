@@ -30,7 +30,7 @@ fn model(case: &Value) -> Model {
         options: Options { positional: number("theorem") == 3, as_printed, ..Options::default() },
         construction: None,
         trade: None,
-        attention: Realisation::Softmax,
+        attention: Realisation::SOFTMAX,
         assume_equivariant: false,
         tolerance: formwright::compile::Tolerance::default(),
         arithmetic: formwright::compile::Arithmetic::Exact,

@@ -18,7 +18,7 @@ fn request(text: &str, tokens: usize, eps: Rat, norm: &str) -> Request {
         options: Options::default(),
         construction: Some(Construction::Yun),
         trade: None,
-        attention: Realisation::Softmax,
+        attention: Realisation::SOFTMAX,
         assume_equivariant: false,
         tolerance: Tolerance { eps: Some(eps), norm: Some(norm.parse().expect("a norm")), lipschitz: None },
         arithmetic: Arithmetic::Exact,

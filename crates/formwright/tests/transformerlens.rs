@@ -21,7 +21,7 @@ fn model(text: &str, tokens: usize, precision: Precision, construction: Construc
         resolution: None,
         construction: Some(construction),
         arithmetic: formwright::compile::Arithmetic::Float(format),
-        attention: Realisation::Softmax,
+        attention: Realisation::SOFTMAX,
         ..request(expression(text), (tokens, 1, 2), Options::default())
     };
     compile(&asked).unwrap_or_else(|error| panic!("{text}: {error}"))

@@ -88,7 +88,7 @@ fn request(target: Source, tokens: usize, construction: Construction, format: Fo
         resolution: None,
         options: Options::default(),
         trade: None,
-        attention: Realisation::Softmax,
+        attention: Realisation::SOFTMAX,
         assume_equivariant: false,
         tolerance: Tolerance::default(),
         arithmetic: Arithmetic::Float(format),

@@ -822,7 +822,7 @@ fn sum_code_options(
         _ => return Err("its code is not one"),
     };
     let attention = match file["attention"].as_str() {
-        Some("hardmax") => Realisation::Softmax,
+        Some("hardmax") => Realisation::SOFTMAX,
         name => name.and_then(|name| name.parse().ok()).ok_or("its attention is not one")?,
     };
     let values = file["values"].as_str().and_then(|name| name.parse().ok()).ok_or("its value map is not one")?;

@@ -104,7 +104,7 @@ impl Asked {
             trade,
             attention: match self.attention()? {
                 Some(Attention::Float(realisation)) => realisation,
-                Some(Attention::Hardmax | Attention::Sparse) | None => Realisation::Softmax,
+                Some(Attention::Hardmax | Attention::Sparse) | None => Realisation::SOFTMAX,
             },
             arithmetic: self.arithmetic(self.eps.is_some() || !grid)?,
             tokens: self.tokens,
@@ -131,7 +131,7 @@ impl Asked {
             return Err(Error::input(format!("the pattern {name} is for {expected} tokens, not for {tokens}"))
                 .note("try", format!("--tokens {expected}")));
         }
-        let hub = pattern.hub().map(|token| Realisation::Hub { token });
+        let hub = pattern.hub().map(Realisation::hub);
         match (request.construction, hub) {
             (None, Some(hub)) if request.is_left_to_plan() => {
                 request.attention = hub;
@@ -250,7 +250,7 @@ impl Asked {
             _ => Arithmetic::Auto(format(Precision::F64)),
         };
         match (arithmetic, attention) {
-            (Arithmetic::Exact, Some(Attention::Float(Realisation::Softmax))) => {
+            (Arithmetic::Exact, Some(Attention::Float(kind))) if kind.is_softmax() => {
                 Err(Error::input("softmax is not rational: an exact network has hardmax attention")
                     .note("try", "--precision f64, or leave out --attention"))
             }

@@ -455,7 +455,7 @@ mod tests {
             eps: Rat::new(1, 100),
             precision: Precision::F32,
             trade: Trade::Width,
-            attention: Realisation::Softmax,
+            attention: Realisation::SOFTMAX,
         };
         let mut circuit = Circuit::build((&target, &shape), &Norm::Sup, asked, None).expect("a circuit");
         let at = [vec![1.0], vec![0.0]];

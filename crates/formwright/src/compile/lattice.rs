@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::exact::{Int, Rat};
 use crate::lattice::{Grid, has_distinct_columns};
 use crate::lower::{self, Format, Hidden, Lowering, Temperature};
-use crate::network::{FloatNetwork, Network, Precision, Realisation, Sequence};
+use crate::network::{FloatNetwork, Network, Precision, Sequence};
 use crate::target::{Symmetry, Target};
 
 /// What a lattice construction makes.
@@ -107,17 +107,15 @@ fn no_supremum(request: &Request, target: &Arc<Target>, shape: &Grid) -> Result<
 
 /// Declines attention that cannot find the largest and the smallest id, which is what a lattice network's heads do.
 pub(crate) fn check_attention(request: &Request) -> Result<()> {
-    match request.attention {
-        Realisation::Softmax => return Ok(()),
-        Realisation::Hub { .. } if request.options.sparse.is_some() => return Ok(()),
-        Realisation::Hub { .. } => {
-            return Err(Error::declined("a lattice network (yun) needs more of a pattern than a hub")
-                .note("reason", "Assumption 1 of the sparse theorem: formwright patterns says what is missing")
-                .note("try", "--construction circuit or sum-code, or --attention sparse:star"));
-        }
-        _ => {}
+    let (kind, hub) = (request.attention.kind(), request.attention.is_hub());
+    if request.attention.is_softmax() || hub && request.options.sparse.is_some() {
+        return Ok(());
     }
-    let kind = request.attention.kind();
+    if hub {
+        return Err(Error::declined("a lattice network (yun) needs more of a pattern than a hub")
+            .note("reason", "Assumption 1 of the sparse theorem: formwright patterns says what is missing")
+            .note("try", "--construction circuit or sum-code, or --attention sparse:star"));
+    }
     Err(Error::declined(format!("a lattice network (yun) has no {kind} attention"))
         .note(
             "reason",

@@ -37,7 +37,7 @@ use crate::eval::indexed;
 use crate::exact::{Int, Rat};
 use crate::lattice::Grid;
 use crate::lower::{self, Format};
-use crate::network::{AttentionKind, Coordinate, FloatNetwork, LayerKind, Network, Sequence, Size};
+use crate::network::{Coordinate, FloatNetwork, LayerKind, Network, Sequence, Size};
 use crate::pattern::{Connections, Pattern};
 use crate::target::{Source, Symmetry, Target};
 
@@ -746,7 +746,7 @@ impl Model {
 /// What one token's look at another costs, in all heads: scores, values, and about four operations' worth of time for an exponential.
 fn pairs(network: &FloatNetwork) -> usize {
     let attention = network.runs.iter().filter_map(|run| Some((run.blocks, run.attention.as_ref()?)));
-    let softmax = attention.filter(|(_, part)| part.kind == AttentionKind::Softmax);
+    let softmax = attention.filter(|(_, part)| part.kind.formula.sees_tokens());
     softmax.map(|(blocks, part)| blocks * part.heads * (part.head_size + part.value_size + 4)).sum()
 }
 

@@ -18,7 +18,7 @@ use crate::lattice::Grid;
 use crate::lattice::codes::Code;
 use crate::lower::sum_code::{Outside, SumCodeLowering, check_fit, fitting};
 use crate::lower::{Hidden, Temperature};
-use crate::network::{FloatNetwork, Network, Precision, Realisation, Sequence};
+use crate::network::{FloatNetwork, Network, Precision, Sequence};
 use crate::target::Target;
 
 /// What a sum of codes is made of.
@@ -149,7 +149,7 @@ pub(crate) fn build(
     precision: Option<Precision>,
 ) -> Result<SumCoded> {
     let Some(precision) = precision else {
-        if options.attention != Realisation::Softmax {
+        if !options.attention.is_softmax() {
             let headline = format!("sums of codes have {} attention in floats only", options.attention.kind());
             return Err(Error::declined(headline).note("try", "--precision f64, or leave out --attention"));
         }

@@ -21,7 +21,7 @@ use crate::compile::{Model, Proof, Stated};
 use crate::construct::circuit::meaning::{Held, Meaning, Meanings};
 use crate::error::{Error, Result};
 use crate::exact::Rat;
-use crate::network::{AttentionKind, Coordinate, FloatNetwork, Mask, Precision};
+use crate::network::{Coordinate, FloatNetwork, Mask, Precision};
 use crate::target::Domain;
 
 /// Tokens, or logits, at most.
@@ -471,7 +471,7 @@ fn direction(network: &FloatNetwork) -> Result<bool> {
     for run in &network.runs {
         if let Some(a) = &run.attention {
             let declined = |what: String| Err(Error::declined(what));
-            if a.kind != AttentionKind::Softmax {
+            if !a.kind.is_softmax() {
                 return declined(format!(
                     "block {block} has {} attention, and TransformerLens softmax only",
                     a.kind.name()

@@ -198,8 +198,8 @@ impl Way {
     /// Whether heads of another kind than softmax were asked for: what keeps them from serving is what the answer is about.
     fn is_realised(&self) -> bool {
         match self {
-            Self::Circuit { attention, .. } | Self::Sumformer { attention, .. } => *attention != Realisation::Softmax,
-            Self::SumCode { options, .. } => options.attention != Realisation::Softmax,
+            Self::Circuit { attention, .. } | Self::Sumformer { attention, .. } => !attention.is_softmax(),
+            Self::SumCode { options, .. } => !options.attention.is_softmax(),
             Self::Yun { .. } => false,
         }
     }
@@ -228,7 +228,7 @@ impl Way {
 
 /// What one writes behind a circuit whose heads are not softmax.
 fn behind(attention: Realisation) -> String {
-    if attention == Realisation::Softmax { String::new() } else { format!(" --attention {attention}") }
+    if attention.is_softmax() { String::new() } else { format!(" --attention {attention}") }
 }
 
 impl Candidate {

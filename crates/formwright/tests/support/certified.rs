@@ -121,7 +121,7 @@ impl Case {
             options: self.options(),
             construction: None,
             trade: None,
-            attention: Realisation::Softmax,
+            attention: Realisation::SOFTMAX,
             assume_equivariant: false,
             tolerance: Tolerance { eps, norm: Some(self.norm()), lipschitz: None },
             arithmetic: Arithmetic::Float(Format::literal(precision)),

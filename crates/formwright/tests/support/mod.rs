@@ -76,7 +76,7 @@ pub fn request(source: Source, (n, d, resolution): Triple, options: Options) -> 
         options,
         construction: None,
         trade: None,
-        attention: Realisation::Softmax,
+        attention: Realisation::SOFTMAX,
         assume_equivariant: false,
         tolerance: formwright::compile::Tolerance::default(),
         arithmetic: formwright::compile::Arithmetic::Exact,
