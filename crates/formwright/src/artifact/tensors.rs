@@ -22,10 +22,9 @@ use serde::de::{self, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::error::{Error, Result};
-use crate::network::attention::{self, AttentionKind, Formula};
+use crate::network::attention::{self, AttentionKind, Formula, Kind};
 use crate::network::{
-    AttentionRun, Coordinate, FeedForwardRun, FloatAffine, FloatNetwork, FloatStage, Mask, Precision,
-    Run, mask,
+    AttentionRun, Coordinate, FeedForwardRun, FloatAffine, FloatNetwork, FloatStage, Mask, Precision, Run, mask,
 };
 use crate::pattern::Connections;
 
@@ -139,10 +138,17 @@ impl KindShape {
 
     /// The formula of that name, of a kind that has a size or has none.
     fn named<E: de::Error>(name: &str, sized: bool) -> std::result::Result<&'static Formula, E> {
-        let known = |formula: &&Formula| formula.is_sized() == sized && !formula.sees_tokens();
-        attention::formula(name)
-            .filter(known)
-            .ok_or_else(|| E::custom(format!("unknown kind of attention '{name}', in this form")))
+        let known: Vec<&Formula> = attention::kinds().into_iter().map(Kind::formula).collect();
+        let mut others = known.into_iter().filter(|formula| !formula.sees_tokens());
+        match others.clone().find(|formula| formula.name == name) {
+            Some(formula) if formula.is_sized() == sized => Ok(formula),
+            Some(_) => Err(E::custom(format!("{name} has {} size", if sized { "no" } else { "a" }))),
+            None => {
+                let first = others.next().map_or(String::new(), |formula| format!("`{}`", formula.name));
+                let names = others.fold(first, |names, formula| format!("{names}, `{}`", formula.name));
+                Err(E::custom(format!("unknown variant `{name}`, expected one of {names}")))
+            }
+        }
     }
 }
 

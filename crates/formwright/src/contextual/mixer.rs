@@ -105,8 +105,7 @@ impl Mixer {
                 let what =
                     if *coded { "the codes of all tokens, by a feed-forward layer in front" } else { "all tokens" };
                 let weighted = if self.names_places() { "a sum, with Gaussian weights, of" } else { "the sum of" };
-                let by =
-                    if by.is_softmax() { "softmax with equal scores".to_owned() } else { by.to_string() };
+                let by = if by.is_softmax() { "softmax with equal scores".to_owned() } else { by.to_string() };
                 format!("a token learns {weighted} {what} ({by}), and knows itself")
             }
             Self::Sumformer { .. } => {

@@ -450,7 +450,18 @@ impl Head {
             let tensors = tensors.iter().map(part).collect();
             let ov = Fixed { places: o.places + v.places, entries };
             let connections = run.connections_of(block).cloned();
-            Self { size: m, formula, mixtures: *mixtures, tensors, mask: run.masks[place], connections, q, q_bias, k, ov }
+            Self {
+                size: m,
+                formula,
+                mixtures: *mixtures,
+                tensors,
+                mask: run.masks[place],
+                connections,
+                q,
+                q_bias,
+                k,
+                ov,
+            }
         };
         range.clone().enumerate().map(head).collect()
     }
@@ -546,7 +557,9 @@ impl Head {
             Look::Row { of } => {
                 let Made { rows, places } = &made[of.0];
                 let row = &rows[if self.mixtures > 1 { i } else { 0 }];
-                row.iter().map(|weight| Ball { mid: &weight.mid << bits, rad: &weight.rad << bits }.round(*places)).collect()
+                row.iter()
+                    .map(|weight| Ball { mid: &weight.mid << bits, rad: &weight.rad << bits }.round(*places))
+                    .collect()
             }
         }
     }

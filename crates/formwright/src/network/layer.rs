@@ -27,7 +27,7 @@ pub enum Normaliser {
     Hardmax,
     /// `1/n` on each of the `n` keys, whatever the scores.
     Average,
-    /// 1 on each key, whatever the scores: what a Linformer and a Performer come to whose queries and keys are 0.
+    /// 1 on each key, whatever the scores: what kinds of attention come to that have no normaliser, where queries and keys are 0.
     Sum,
 }
 

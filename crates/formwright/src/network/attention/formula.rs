@@ -233,9 +233,11 @@ impl Formula {
         }
         let tensors = self.tensors();
         let own = ["q", "q_bias", "k", "v", "o"];
-        match tensors.iter().enumerate().find(|(place, (name, _))| {
-            own.contains(name) || tensors[..*place].iter().any(|(before, _)| before == name)
-        }) {
+        match tensors
+            .iter()
+            .enumerate()
+            .find(|(place, (name, _))| own.contains(name) || tensors[..*place].iter().any(|(before, _)| before == name))
+        {
             Some((_, (name, _))) => Err(format!("{} uses the tensor '{name}' as two things", self.name)),
             None => Ok(()),
         }

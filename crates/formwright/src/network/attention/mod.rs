@@ -115,7 +115,13 @@ pub trait Kind: fmt::Debug + Sync {
 
     /// A network of uniform softmax heads with heads of this kind.
     fn realise(&self, choice: &Choice, network: FloatNetwork) -> Result<FloatNetwork> {
-        uniform::realise(network, self.formula(), self.gives_sum(), |sizes, draws| self.tensors(choice, sizes, draws), choice)
+        uniform::realise(
+            network,
+            self.formula(),
+            self.gives_sum(),
+            |sizes, draws| self.tensors(choice, sizes, draws),
+            choice,
+        )
     }
 
     /// The statement of Alberti et al. 2023 that it makes of a Sumformer.
@@ -163,11 +169,6 @@ pub fn named(name: &str) -> Option<&'static dyn Kind> {
     kinds().into_iter().find(|kind| kind.name() == name)
 }
 
-/// The formula that is called so in files.
-pub fn formula(name: &str) -> Option<&'static Formula> {
-    kinds().into_iter().map(Kind::formula).find(|formula| formula.name == name)
-}
-
 /// Makes a kind known to everything: options, files, evaluators, exports. Its names must be new ones, of lower-case letters, digits and hyphens, and its
 /// formula one that can be followed.
 pub fn register(kind: &'static dyn Kind) -> Result<()> {
@@ -189,4 +190,3 @@ pub fn register(kind: &'static dyn Kind) -> Result<()> {
     registered.insert(place, kind);
     Ok(())
 }
-

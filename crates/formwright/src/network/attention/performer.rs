@@ -12,11 +12,11 @@
 //! integers    divided by k, or twice by √k: exact for a power of four k
 //! ```
 
+use super::widen::{add_coordinate, most_sums, wide_layer, widen_ends, widened};
 use super::{
     AttentionKind, Choice, Formula, Gaussians, Integers, KEYS, Kind, Look, Loss, Realisation, Roundings, Rows, Sizes,
     Step, VALUES, uniform,
 };
-use super::widen::{add_coordinate, most_sums, wide_layer, widen_ends, widened};
 use crate::error::Result;
 use crate::exact::{Int, Rat};
 use crate::network::{AttentionRun, FeedForwardRun, FloatNetwork, Normaliser, Precision, Run};
@@ -85,7 +85,7 @@ impl Kind for Performer {
         if choice.variant {
             return Integers::Divided { divisor: size, exact: false, wanted: "performer:k, without :constant" };
         }
-        let exact = size.is_power_of_two() && size.trailing_zeros() % 2 == 0;
+        let exact = size.is_power_of_two() && size.trailing_zeros().is_multiple_of(2);
         Integers::Divided { divisor: size, exact, wanted: "performer:k with a power of four k" }
     }
 

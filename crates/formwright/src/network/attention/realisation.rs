@@ -169,13 +169,12 @@ pub(super) fn read(
 
 /// The same in words.
 pub(super) fn write(kind: &str, (formula, variant): (&Formula, Option<&str>), choice: &Choice) -> String {
-    let mut text = kind.to_owned();
-    if formula.is_sized() {
-        text.push_str(&format!(":{}", choice.size));
-        text.extend(variant.filter(|_| choice.variant).map(|variant| format!(":{variant}")));
-        text.extend((choice.at != SEED).then(|| format!("@{}", choice.at)));
+    if !formula.is_sized() {
+        return kind.to_owned();
     }
-    text
+    let variant = variant.filter(|_| choice.variant).map_or(String::new(), |variant| format!(":{variant}"));
+    let seed = if choice.at == SEED { String::new() } else { format!("@{}", choice.at) };
+    format!("{kind}:{}{variant}{seed}", choice.size)
 }
 
 #[cfg(test)]
