@@ -8,7 +8,7 @@ use clap::Args;
 use formwright::artifact;
 use formwright::error::{Error, Result};
 use formwright::exact::Int;
-use formwright::network::{AttentionKind, FloatLayer, Mask};
+use formwright::network::{FloatLayer, Mask};
 use serde_json::{Value, json};
 
 use crate::Answer;
@@ -92,7 +92,7 @@ impl Inspect {
 /// A layer with its tensors as nested arrays.
 fn float_layer(layer: &FloatLayer<'_>) -> Value {
     let mut object = json!({"kind": layer.kind.name()});
-    if let Some(kind) = layer.attention.filter(|kind| **kind != AttentionKind::Softmax) {
+    if let Some(kind) = layer.attention.filter(|kind| !kind.is_softmax()) {
         object["attention"] = json!(kind.name());
     }
     if !layer.masks.iter().all(Mask::is_all) {

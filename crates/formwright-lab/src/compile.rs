@@ -76,7 +76,7 @@ pub fn compile(dir: &Path, attention: Realisation, precision: Precision, points:
         })
     };
     let model = compiled(attention, precision)?;
-    let plain = compiled(Realisation::Average, Precision::F32)?;
+    let plain = compiled(Realisation::AVERAGE, Precision::F32)?;
     let agreement = agreement(&model, &plain, &trained, &run, points)?;
     Ok((model, agreement))
 }

@@ -11,7 +11,7 @@ use formwright::target::catalogue;
 
 fn circuit(name: &str, tokens: usize, eps: &Rat, trade: Trade) -> Option<Compiled> {
     let target = catalogue::find(name)?.and_then(|source| source.target(1)).expect("a target");
-    let wish = Wish { tokens, eps: eps.clone(), precision: Precision::F32, trade, attention: Realisation::Softmax };
+    let wish = Wish { tokens, eps: eps.clone(), precision: Precision::F32, trade, attention: Realisation::SOFTMAX };
     compile(target.expression()?, &wish).ok()
 }
 

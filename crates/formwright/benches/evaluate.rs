@@ -21,7 +21,7 @@ fn model_in(tokens: usize, dims: usize, resolution: u64, positional: bool) -> Mo
         resolution: Some(resolution),
         constructions: only(Options { positional, ..Options::default() }),
         everywhere: false,
-        attention: formwright::network::Realisation::Softmax,
+        attention: formwright::network::Realisation::SOFTMAX,
         assume_equivariant: false,
         tolerance: formwright::compile::Tolerance::default(),
         arithmetic: formwright::compile::Arithmetic::Exact,

@@ -57,7 +57,7 @@ fn feed_forward(precision: Precision, blocks: usize, width: usize, hidden: usize
 
 fn attention(precision: Precision, blocks: usize) -> AttentionRun {
     AttentionRun {
-        kind: AttentionKind::Softmax,
+        kind: AttentionKind::softmax(),
         stage: 0,
         heads: 1,
         head_size: 1,

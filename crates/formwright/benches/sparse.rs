@@ -18,7 +18,7 @@ fn network(tokens: usize, connections: Vec<Connections>) -> FloatNetwork {
     let one = || FloatAffine { inputs: 1, outputs: 1, weight: vec![1.0], bias: vec![0.0] };
     let attention = AttentionRun {
         stage: 0,
-        kind: AttentionKind::Softmax,
+        kind: AttentionKind::softmax(),
         heads: 1,
         head_size: 1,
         value_size: 1,

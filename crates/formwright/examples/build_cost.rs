@@ -33,7 +33,7 @@ fn request(source: Source, tokens: usize) -> Request {
         dims: None,
         resolution: None,
         everywhere: false,
-        attention: Realisation::Softmax,
+        attention: Realisation::SOFTMAX,
         assume_equivariant: false,
         tolerance: Tolerance::default(),
         arithmetic: Arithmetic::Auto(Format::literal(Precision::F64)),

@@ -86,7 +86,7 @@ fn network() -> Result<(FloatNetwork, usize), Box<dyn Error>> {
             eps: Rat::new(1, 100),
             precision: Precision::F32,
             trade: Trade::Width,
-            attention: Realisation::Softmax,
+            attention: Realisation::SOFTMAX,
         };
         if let Ok(compiled) = compile(checked, &wish) {
             return Ok((FloatNetwork { lengths: (1, LENGTHS[4]), ..compiled.network }, tokens));

@@ -52,7 +52,7 @@ fn network() -> Result<FloatNetwork, Box<dyn Error>> {
         eps: Rat::new(1, 1000),
         precision: Precision::F32,
         trade: Trade::Width,
-        attention: Realisation::Softmax,
+        attention: Realisation::SOFTMAX,
     };
     Ok(compile(checked, &wish)?.network)
 }

@@ -67,7 +67,7 @@ fn build((text, tokens, dims, (above, below)): Subject, constructions: Vec<Arc<d
         assume_equivariant: false,
         tolerance: Tolerance { eps: Some(Rat::new(above, below)), norm: Some(Norm::Sup), lipschitz: None },
         arithmetic: Arithmetic::Float(format),
-        attention: Realisation::Softmax,
+        attention: Realisation::SOFTMAX,
     })
 }
 

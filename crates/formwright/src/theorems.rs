@@ -308,7 +308,7 @@ pub const STATEMENTS: &[Statement] = &[
         source: "ours",
         statement: "A sum over all tokens by two attention layers of O(n) connections: a hub sees all and adds up, then all see the hub. Circuits and sums of \
                     codes have it in the place of one layer in which all see all.",
-        module: "crates/formwright/src/lower/realise.rs",
+        module: "crates/formwright/src/network/attention/hub.rs",
         checked: &["sparse_floats::a_hub_adds_up_for_circuits_and_sums_of_codes"],
         departures: &[],
     },
@@ -502,7 +502,7 @@ pub const STATEMENTS: &[Statement] = &[
         id: "theorem4.4",
         source: ALBERTI,
         statement: "The uniform sum is one layer of Linformer attention, softmax(Q(EK)ᵀ)FV with k rows in E and F: for every k ≥ 1, every E, and F = 1.",
-        module: "crates/formwright/src/lower/realise.rs",
+        module: "crates/formwright/src/network/attention/linformer.rs",
         checked: &[
             "realisations::every_kind_gives_the_sums_of_softmax",
             "realisations::a_uniform_head_loses_no_more_than_is_stated",
@@ -526,7 +526,7 @@ pub const STATEMENTS: &[Statement] = &[
         source: ALBERTI,
         statement: "The uniform sum is one layer of Performer attention, a(Q)(a(K)ᵀV) with k positive random features a: where queries and keys are \
                     constant it comes out ‖a_0‖² times as large, and a feed-forward layer divides by that.",
-        module: "crates/formwright/src/lower/realise.rs",
+        module: "crates/formwright/src/network/attention/performer.rs",
         checked: &[
             "realisations::every_kind_gives_the_sums_of_softmax",
             "realisations::a_uniform_head_loses_no_more_than_is_stated",

@@ -112,7 +112,7 @@ fn measured_errors_stay_below_certified_ones() {
                     resolution: Some(6),
                     constructions: only(Options { positional, ..Options::default() }),
                     everywhere: false,
-                    attention: Realisation::Softmax,
+                    attention: Realisation::SOFTMAX,
                     assume_equivariant: false,
                     tolerance: Tolerance { eps: None, norm: Some(norm(norm_name)), lipschitz: None },
                     arithmetic: formwright::compile::Arithmetic::Exact,

@@ -23,7 +23,7 @@ fn request(source: Source, tokens: usize, norm: Option<Norm>) -> Request {
         dims: None,
         resolution: None,
         everywhere: false,
-        attention: Realisation::Softmax,
+        attention: Realisation::SOFTMAX,
         assume_equivariant: false,
         tolerance: Tolerance { eps: None, norm, lipschitz: None },
         arithmetic: Arithmetic::Auto(Format::literal(Precision::F64)),
@@ -143,7 +143,7 @@ fn the_first_row_is_built_and_every_row_is_what_it_says() {
             let sketch = row.outcome.as_ref().expect("a circuit");
             let model = compile(&Request {
                 constructions: only(Gates { trade }),
-                attention: Realisation::Softmax,
+                attention: Realisation::SOFTMAX,
                 arithmetic: Arithmetic::Float(Format::literal(precision)),
                 ..request.clone()
             });

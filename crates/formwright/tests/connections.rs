@@ -10,6 +10,7 @@ use formwright::eval::float::{Engine, Sequence};
 use formwright::eval::reference::{self, Reference};
 use formwright::exact::Rat;
 use formwright::export::onnx;
+use formwright::network::attention::average;
 use formwright::network::{AttentionKind, AttentionRun, FloatNetwork, Mask, Precision};
 use formwright::pattern::{Connections, Family, Pattern};
 use serde_json::{Value, json};
@@ -211,7 +212,10 @@ fn networks_whose_connections_do_not_fit_are_refused() {
         ),
         (|n| n.lengths = (8, 9), "block 0: layer 0 of its connections is for 9 tokens, not for 8 to 9"),
         (|n| n.lengths = (9, 10), "block 0: layer 0 of its connections is for 9 tokens, not for 9 to 10"),
-        (|n| (first(n).kind, first(n).head_size) = (AttentionKind::Average, 0), "block 0: average has no connections"),
+        (
+            |n| (first(n).kind, first(n).head_size) = (AttentionKind::plain(&average::FORMULA), 0),
+            "block 0: average has no connections",
+        ),
     ];
     for (change, expected) in cases {
         let mut network = with(plain(1, Precision::F32, 9), pattern("strided:3", 9).cycle());

@@ -38,7 +38,7 @@ fn sumformer(
         assume_equivariant: false,
         tolerance: Tolerance { eps: Some(eps), norm: Some(Norm::Sup), lipschitz: None },
         arithmetic: Arithmetic::Float(format),
-        attention: Realisation::Softmax,
+        attention: Realisation::SOFTMAX,
     })
 }
 

@@ -112,7 +112,7 @@ fn other_boxes_and_integer_domains_are_moved_by_the_embedding() {
         resolution: None,
         constructions: only(positional()),
         everywhere: false,
-        attention: Realisation::Softmax,
+        attention: Realisation::SOFTMAX,
         assume_equivariant: false,
         tolerance: formwright::compile::Tolerance::default(),
         arithmetic: formwright::compile::Arithmetic::Exact,

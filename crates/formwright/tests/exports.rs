@@ -94,8 +94,8 @@ fn examples(precision: Precision) -> Vec<Example> {
         of(GENERIC, (2, 1, 8), Options::default()),
         of("x * mean(x)", (3, 1, if wide { 8 } else { 4 }), Options::default()),
         of(GENERIC_POSITIONAL, (2, 1, if wide { 16 } else { 4 }), positional()),
-        circuit("sort(x) on integers 0..4", 5, circuits(), Realisation::Softmax),
-        circuit("max(x) * mean(x, j <= i)", 4, circuits(), Realisation::Softmax),
+        circuit("sort(x) on integers 0..4", 5, circuits(), Realisation::SOFTMAX),
+        circuit("max(x) * mean(x, j <= i)", 4, circuits(), Realisation::SOFTMAX),
     ];
     let (name, triple) = if wide { ("strided:2", (4, 1, 3)) } else { ("window:1", (3, 1, 2)) };
     asked.push(of(GENERIC_POSITIONAL, triple, sparse(named(name, triple.0))));

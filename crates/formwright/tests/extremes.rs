@@ -22,7 +22,7 @@ fn request(text: &str, resolution: u64, precision: Precision, hidden: Hidden, op
         resolution: Some(resolution),
         constructions: only(options),
         everywhere: false,
-        attention: Realisation::Softmax,
+        attention: Realisation::SOFTMAX,
         assume_equivariant: false,
         tolerance: Tolerance { eps: None, norm: Some("l1".parse().expect("a norm")), lipschitz: None },
         arithmetic: Arithmetic::Float(Format { precision, temperature: Temperature::Derived, hidden }),

@@ -43,7 +43,7 @@ fn attention(random: &mut Random, precision: Precision, stage: usize, blocks: us
     let (heads, head_size, value_size) = (1 + below(random, 3), 1 + below(random, 3), 1 + below(random, 2));
     let mut tensor = |size: usize, scale: f64| numbers(random, precision, blocks * heads * size, scale);
     AttentionRun {
-        kind: AttentionKind::Softmax,
+        kind: AttentionKind::softmax(),
         stage,
         heads,
         head_size,
@@ -471,7 +471,7 @@ fn the_number_of_threads_and_of_neighbours_does_not_matter() {
 fn two_keys(k: f64) -> FloatNetwork {
     let one = || vec![1.0];
     let attention = AttentionRun {
-        kind: AttentionKind::Softmax,
+        kind: AttentionKind::softmax(),
         stage: 0,
         heads: 1,
         head_size: 1,

@@ -18,7 +18,7 @@ fn request(text: &str, positional: bool, eps: Option<Rat>, resolution: Option<u6
         resolution,
         constructions: only(Options { positional, ..Options::default() }),
         everywhere: false,
-        attention: Realisation::Softmax,
+        attention: Realisation::SOFTMAX,
         assume_equivariant: false,
         tolerance: Tolerance { eps, norm: Some("l1".parse().expect("a norm")), lipschitz: None },
         arithmetic,

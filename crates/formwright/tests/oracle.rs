@@ -30,7 +30,7 @@ fn model(case: &Value) -> Model {
         resolution: Some(number("resolution")),
         constructions: only(Options { positional: number("theorem") == 3, as_printed, ..Options::default() }),
         everywhere: false,
-        attention: Realisation::Softmax,
+        attention: Realisation::SOFTMAX,
         assume_equivariant: false,
         tolerance: formwright::compile::Tolerance::default(),
         arithmetic: formwright::compile::Arithmetic::Exact,

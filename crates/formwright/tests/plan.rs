@@ -18,7 +18,7 @@ fn request(text: &str, tokens: usize, eps: Rat, norm: &str) -> Request {
         resolution: None,
         constructions: only(Options::default()),
         everywhere: false,
-        attention: Realisation::Softmax,
+        attention: Realisation::SOFTMAX,
         assume_equivariant: false,
         tolerance: Tolerance { eps: Some(eps), norm: Some(norm.parse().expect("a norm")), lipschitz: None },
         arithmetic: Arithmetic::Exact,

@@ -17,8 +17,10 @@ use formwright::eval::reference::Reference;
 use formwright::exact::Rat;
 use formwright::export::onnx;
 use formwright::lower::realise::{Loss, realise};
+use formwright::network::attention::linformer::{self, Linformer};
+use formwright::network::attention::performer::{self, Performer};
 use formwright::network::{
-    Attention, AttentionKind, FloatNetwork, Form, Head, Layer, Mask, Normaliser, Precision, Realisation, Values,
+    Attention, AttentionKind, FloatNetwork, Head, Layer, Mask, Normaliser, Precision, Realisation,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -68,12 +70,20 @@ fn ours(network: &FloatNetwork, x: &Sequence) -> Execution {
     Execution { states, output: engine.run(std::slice::from_ref(x)).expect("outputs").remove(0) }
 }
 
+fn linformer_heads(size: usize, e: Vec<f64>, f: Vec<f64>) -> AttentionKind {
+    AttentionKind { formula: &linformer::FORMULA, size, tensors: vec![e, f] }
+}
+
+fn performer_heads(size: usize, w: Vec<f64>) -> AttentionKind {
+    AttentionKind { formula: &performer::FORMULA, size, tensors: vec![w] }
+}
+
 fn realisations() -> impl Strategy<Value = Realisation> {
-    let form = prop_oneof![Just(Form::Zero), Just(Form::ConstantRow)];
     prop_oneof![
-        Just(Realisation::Average),
-        (1_usize..9, any::<u64>()).prop_map(|(size, seed)| Realisation::linformer(size, seed)),
-        (1_usize..9, any::<u64>(), form).prop_map(|(size, seed, form)| Realisation::Performer { size, seed, form }),
+        Just(Realisation::AVERAGE),
+        (1_usize..9, any::<u64>()).prop_map(|(size, seed)| Linformer::of(size, seed)),
+        (1_usize..9, any::<u64>()).prop_map(|(size, seed)| Performer::of(size, seed)),
+        (1_usize..9, any::<u64>()).prop_map(|(size, seed)| Performer::constant(size, seed)),
     ]
 }
 
@@ -96,7 +106,7 @@ proptest! {
         for x in inputs(seed, &softmax, 2) {
             let execution = ours(&realised, &x);
             judge(&realised, &x, &execution).map_err(|place| TestCaseError::fail(format!("{realisation}: {place}")))?;
-            let constant = matches!(realisation, Realisation::Performer { form: Form::ConstantRow, .. });
+            let constant = realisation.kind() == "performer" && realisation.choice.variant;
             if constant || realisation.fixes_tokens() && !tokens.is_power_of_two() {
                 continue;
             }
@@ -110,14 +120,14 @@ proptest! {
     /// What a uniform head loses is no more than what is stated: values are not rounded when they are read, so all that is lost is the head's.
     #[test]
     fn a_uniform_head_loses_no_more_than_is_stated(
-        realisation in prop_oneof![Just(Realisation::Softmax), realisations()],
+        realisation in prop_oneof![Just(Realisation::SOFTMAX), realisations()],
         seed in 0_u64..1000,
         tokens in 1_usize..600,
         single in any::<bool>(),
         signed in any::<bool>(),
     ) {
         let precision = if single { Precision::F32 } else { Precision::F64 };
-        let mut softmax = one_head(AttentionKind::Softmax, tokens);
+        let mut softmax = one_head(AttentionKind::softmax(), tokens);
         softmax.precision = precision;
         softmax.runs[0].attention.as_mut().expect("attention").q.fill(0.0);
         let realised = realise(&softmax, &realisation).expect("a uniform head");
@@ -181,10 +191,10 @@ fn scored(seed: u64, precision: Precision, tokens: usize, size: usize, performer
         let each = 1.0 / tokens as f64;
         attention.kind = if performer {
             attention.v.iter_mut().for_each(|v| *v = precision.round(*v * each / 4.0));
-            AttentionKind::Performer { size, w: draw(heads * size * attention.head_size, 1.0) }
+            performer_heads(size, draw(heads * size * attention.head_size, 1.0))
         } else {
             let (e, f) = (draw(heads * size * tokens, 1.0), draw(heads * size * tokens, each));
-            AttentionKind::Linformer { size, e, f }
+            linformer_heads(size, e, f)
         };
     }
     network
@@ -225,7 +235,7 @@ fn the_sum_comes_out_for_every_e_and_for_no_random_f() {
     let mut draw = || -> Vec<f64> { (0..size * tokens).map(|_| floats::entry(random, Precision::F64, 3.0)).collect() };
     for _ in 0..100 {
         // Scores are the sums of the rows of e, far from equal; every mixture of the values is the sum.
-        let linformer = |f: Vec<f64>, e: Vec<f64>| one_head(AttentionKind::Linformer { size, e, f }, tokens);
+        let linformer = |f: Vec<f64>, e: Vec<f64>| one_head(linformer_heads(size, e, f), tokens);
         let ones = weights(&linformer(vec![1.0; size * tokens], draw()));
         assert!(ones.iter().all(|w| (w - 1.0).abs() <= 8.0 * f64::EPSILON), "{ones:?}");
         let random = weights(&linformer(draw(), draw()));
@@ -241,7 +251,7 @@ fn a_gaussian_f_does_not_give_the_mean() {
         .compile(&Rat::new(1, 100), Precision::F32, Trade::Width)
         .expect("a circuit")
         .network;
-    let gaussian = Realisation::Linformer { size: 4, seed: 7, values: Values::Gaussian };
+    let gaussian = Linformer::gaussian(4, 7);
     let realised = realise(&softmax, &gaussian).expect("uniform heads");
     let x: Vec<Sequence> = vec![vec![vec![1.0], vec![0.0], vec![0.0], vec![0.0], vec![0.0]], vec![vec![1.0]; 5]];
     let run = |network: &FloatNetwork| Engine::new(network).expect("an engine").run(&x).expect("outputs");
@@ -265,7 +275,7 @@ fn heads_that_are_not_uniform_are_declined_by_name() {
     let edit = |edit: &dyn Fn(&mut FloatNetwork)| {
         let mut network = uniform(1, Precision::F64, 4);
         edit(&mut network);
-        realise(&network, &Realisation::Average).expect_err("not uniform").to_string()
+        realise(&network, &Realisation::AVERAGE).expect_err("not uniform").to_string()
     };
     let attention = |network: &mut FloatNetwork, run: usize| network.runs[run].attention.clone().expect("attention");
     let messages = [
@@ -277,7 +287,7 @@ fn heads_that_are_not_uniform_are_declined_by_name() {
             changed.q_bias[last] = 1.0;
         }),
         edit(&|network| {
-            let kind = AttentionKind::Performer { size: 1, w: vec![0.0; attention(network, 2).heads] };
+            let kind = performer_heads(1, vec![0.0; attention(network, 2).heads]);
             network.runs[2].attention.as_mut().expect("attention").kind = kind;
         }),
     ];
@@ -289,7 +299,7 @@ fn weights_that_vanish_when_divided_are_declined() {
     let mut network = uniform(1, Precision::F32, 4);
     network.runs[0].attention.as_mut().expect("attention").v[0] = f64::from(f32::MIN_POSITIVE);
     assert!(realise(&network, &kind("performer:3")).is_err());
-    assert!(realise(&network, &Realisation::Average).is_ok());
+    assert!(realise(&network, &Realisation::AVERAGE).is_ok());
 }
 
 #[test]

@@ -12,7 +12,7 @@ use formwright::network::{Layer, Network, Realisation, Sequence};
 use formwright::target::{Source, Target};
 
 fn options(family: Family, values: Values, code: Option<Code>, positional: bool) -> Options {
-    Options { family, code, values, positional, attention: Realisation::Softmax }
+    Options { family, code, values, positional, attention: Realisation::SOFTMAX }
 }
 
 /// Every construction that is tried on every small grid.

@@ -21,7 +21,7 @@ struct Case {
 }
 
 fn options(family: Family, values: Values, positional: bool) -> Options {
-    Options { family, code: None, values, positional, attention: Realisation::Softmax }
+    Options { family, code: None, values, positional, attention: Realisation::SOFTMAX }
 }
 
 fn case(source: &Source, triple: Triple, options: &Options, precision: Precision) -> Case {

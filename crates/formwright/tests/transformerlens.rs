@@ -21,7 +21,7 @@ fn model(text: &str, tokens: usize, precision: Precision, constructions: Constru
         resolution: None,
         constructions,
         arithmetic: formwright::compile::Arithmetic::Float(format),
-        attention: Realisation::Softmax,
+        attention: Realisation::SOFTMAX,
         ..request(expression(text), (tokens, 1, 2), Options::default())
     };
     compile(&asked).unwrap_or_else(|error| panic!("{text}: {error}"))

@@ -89,7 +89,7 @@ fn request(target: Source, tokens: usize, construction: impl Construction, forma
         dims: None,
         resolution: None,
         everywhere: false,
-        attention: Realisation::Softmax,
+        attention: Realisation::SOFTMAX,
         assume_equivariant: false,
         tolerance: Tolerance::default(),
         arithmetic: Arithmetic::Float(format),

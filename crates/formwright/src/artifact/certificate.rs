@@ -10,13 +10,25 @@ use crate::lower::Margins;
 use crate::model::{Model, Over, Stated};
 use crate::network::{AttentionRun, FloatNetwork, Mask};
 
-/// The certificate of a model whose files are these bytes; `None` if something is claimed only at some points, for which the format has no words.
+/// The kinds of attention that the format has words for.
+const KINDS: [&str; 4] = ["softmax", "average", "linformer", "performer"];
+
+/// Whether the format has no words for a kind of attention.
+pub(super) fn is_unknown(kind: &str) -> bool {
+    !KINDS.contains(&kind)
+}
+
+/// The certificate of a model whose files are these bytes; `None` if something is claimed only at some points, or attention is of another kind, for
+/// which the format has no words.
 pub(super) fn text(
     model: &Model,
     stated: &Stated,
     network: &FloatNetwork,
     (target, weights): (&[u8], &[u8]),
 ) -> Option<String> {
+    if network.runs.iter().filter_map(|run| run.attention.as_ref()).any(|run| is_unknown(run.kind.name())) {
+        return None;
+    }
     let (over, bound) = (over(&stated.over)?, Rat::from_f64(stated.bound)?);
     let norm = match &stated.norm {
         Norm::Sup => "sup".to_owned(),

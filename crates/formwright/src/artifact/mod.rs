@@ -180,7 +180,13 @@ impl Contents {
     /// Why a folder without a certificate cannot be checked.
     pub fn no_certificate(dir: &Path) -> Error {
         let file = fs::read_to_string(dir.join(MODEL)).unwrap_or_default();
-        if serde_json::from_str::<Value>(&file).is_ok_and(|file| file["construction"] == "learned") {
+        let file: Value = serde_json::from_str(&file).unwrap_or_default();
+        if let Some(kind) = attention_without_words(&file) {
+            return Error::declined(format!("a certificate has no words for {kind} attention"))
+                .note("reason", "CERTIFICATE.md names the kinds of attention, and checkers know no others")
+                .note("try", "build it with --attention softmax");
+        }
+        if file["construction"] == "learned" {
             return Error::declined("a measured error is nothing to certify")
                 .note(
                     "reason",
@@ -396,6 +402,14 @@ struct Common {
     grid: Grid,
     precision: String,
     error: WrittenError,
+}
+
+/// The kind of attention in a `model.json` that keeps it from having a certificate.
+fn attention_without_words(file: &Value) -> Option<&str> {
+    let kinds = file["network"]["runs"].as_array()?.iter().map(|run| &run["attention"]["kind"]);
+    // A name, or an object with the name and a size.
+    let names = kinds.filter_map(|kind| kind.as_str().or_else(|| Some(kind.as_object()?.keys().next()?.as_str())));
+    names.into_iter().find(|kind| certificate::is_unknown(kind))
 }
 
 /// What of the claim is not computed anew.

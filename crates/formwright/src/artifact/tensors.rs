@@ -19,12 +19,12 @@ use std::fmt;
 use safetensors::tensor::{Metadata, TensorInfo, TensorView, serialize};
 use safetensors::{Dtype, SafeTensorError};
 use serde::de::{self, MapAccess, Visitor};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::error::{Error, Result};
+use crate::network::attention::{self, AttentionKind, Formula, Kind};
 use crate::network::{
-    AttentionKind, AttentionRun, Coordinate, FeedForwardRun, FloatAffine, FloatNetwork, FloatStage, Mask, Precision,
-    Run, mask,
+    AttentionRun, Coordinate, FeedForwardRun, FloatAffine, FloatNetwork, FloatStage, Mask, Precision, Run, mask,
 };
 use crate::pattern::Connections;
 
@@ -96,7 +96,7 @@ impl AttentionShape {
     fn empty(&self) -> AttentionRun {
         AttentionRun {
             stage: self.stage,
-            kind: self.kind.map_or(AttentionKind::Softmax, KindShape::empty),
+            kind: self.kind.map_or_else(AttentionKind::softmax, KindShape::empty),
             heads: self.heads,
             head_size: self.head_size,
             value_size: self.value_size,
@@ -111,31 +111,83 @@ impl AttentionShape {
     }
 }
 
-/// A kind of attention other than softmax.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-enum KindShape {
-    Average,
-    Linformer { size: usize },
-    Performer { size: usize },
+/// A kind of attention other than softmax: its name, and how many mixtures or features it has if it has any.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct KindShape {
+    formula: &'static Formula,
+    size: usize,
+}
+
+/// How many mixtures or features there are.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SizeShape {
+    size: usize,
 }
 
 impl KindShape {
     fn of(kind: &AttentionKind) -> Option<Self> {
-        match kind {
-            AttentionKind::Softmax => None,
-            AttentionKind::Average => Some(Self::Average),
-            AttentionKind::Linformer { size, .. } => Some(Self::Linformer { size: *size }),
-            AttentionKind::Performer { size, .. } => Some(Self::Performer { size: *size }),
-        }
+        (!kind.is_softmax()).then_some(Self { formula: kind.formula, size: kind.size })
     }
 
     /// Without a single number.
     fn empty(self) -> AttentionKind {
-        match self {
-            Self::Average => AttentionKind::Average,
-            Self::Linformer { size } => AttentionKind::Linformer { size, e: Vec::new(), f: Vec::new() },
-            Self::Performer { size } => AttentionKind::Performer { size, w: Vec::new() },
+        let Self { formula, size } = self;
+        AttentionKind { formula, size, tensors: vec![Vec::new(); formula.tensors().len()] }
+    }
+
+    /// The formula of that name, of a kind that has a size or has none.
+    fn named<E: de::Error>(name: &str, sized: bool) -> std::result::Result<&'static Formula, E> {
+        let known: Vec<&Formula> = attention::kinds().into_iter().map(Kind::formula).collect();
+        let mut others = known.into_iter().filter(|formula| !formula.sees_tokens());
+        match others.clone().find(|formula| formula.name == name) {
+            Some(formula) if formula.is_sized() == sized => Ok(formula),
+            Some(_) => Err(E::custom(format!("{name} has {} size", if sized { "no" } else { "a" }))),
+            None => {
+                let first = others.next().map_or(String::new(), |formula| format!("`{}`", formula.name));
+                let names = others.fold(first, |names, formula| format!("{names}, `{}`", formula.name));
+                Err(E::custom(format!("unknown variant `{name}`, expected one of {names}")))
+            }
+        }
+    }
+}
+
+impl Serialize for KindShape {
+    fn serialize<S: Serializer>(&self, to: S) -> std::result::Result<S::Ok, S::Error> {
+        let Self { formula, size } = *self;
+        if !formula.is_sized() {
+            return to.serialize_str(formula.name);
+        }
+        to.collect_map([(formula.name, SizeShape { size })])
+    }
+}
+
+impl<'de> Deserialize<'de> for KindShape {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> std::result::Result<Self, D::Error> {
+        from.deserialize_any(KindVisitor)
+    }
+}
+
+struct KindVisitor;
+
+impl<'de> Visitor<'de> for KindVisitor {
+    type Value = KindShape;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the name of a kind of attention, or an object with its name and its size")
+    }
+
+    fn visit_str<E: de::Error>(self, name: &str) -> std::result::Result<KindShape, E> {
+        Ok(KindShape { formula: KindShape::named(name, false)?, size: 0 })
+    }
+
+    fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> std::result::Result<KindShape, M::Error> {
+        let name = map.next_key::<String>()?.ok_or_else(|| de::Error::invalid_length(0, &self))?;
+        let formula = KindShape::named(&name, true)?;
+        let SizeShape { size } = map.next_value()?;
+        match map.next_key::<String>()? {
+            None => Ok(KindShape { formula, size }),
+            Some(_) => Err(de::Error::invalid_length(2, &self)),
         }
     }
 }
@@ -234,13 +286,9 @@ impl Skeleton {
             let mut counts = vec![("blocks", run.blocks)];
             if let Some(a) = &run.attention {
                 counts.extend([("heads", a.heads), ("value_size", a.value_size)]);
-                match a.kind {
-                    None => counts.push(("head_size", a.head_size)),
-                    Some(KindShape::Average) => {}
-                    Some(KindShape::Linformer { size } | KindShape::Performer { size }) => {
-                        counts.extend([("head_size", a.head_size), ("size", size)]);
-                    }
-                }
+                let kind = a.empty().kind;
+                counts.extend(kind.formula.has_scores().then_some(("head_size", a.head_size)));
+                counts.extend(kind.size().map(|size| ("size", size)));
             }
             counts.extend(run.feed_forward.as_ref().map(|f| ("hidden", f.hidden)));
             if let Some((name, _)) = counts.into_iter().find(|(_, count)| *count == 0) {

@@ -86,7 +86,7 @@ impl Asked {
             resolution: self.resolution,
             attention: match self.attention()? {
                 Some(Attention::Float(realisation)) => realisation,
-                Some(Attention::Hardmax | Attention::Sparse) | None => Realisation::Softmax,
+                Some(Attention::Hardmax | Attention::Sparse) | None => Realisation::SOFTMAX,
             },
             arithmetic: self.arithmetic(self.eps.is_some() || !grid)?,
             assume_equivariant: !self.assume.is_empty(),
@@ -134,7 +134,7 @@ impl Asked {
         request: &mut Request,
     ) -> Result<Option<&'static dyn Family>> {
         let Some(pattern) = pattern else { return Ok(named) };
-        let hub = pattern.hub().map(|token| Realisation::Hub { token });
+        let hub = pattern.hub().map(Realisation::hub);
         let is_open = named.is_none() && (self.eps.is_some() || request.is_open());
         match (named, hub) {
             (None, Some(hub)) if is_open => {
@@ -230,7 +230,7 @@ impl Asked {
             _ => Arithmetic::Auto(format(Precision::F64)),
         };
         match (arithmetic, attention) {
-            (Arithmetic::Exact, Some(Attention::Float(Realisation::Softmax))) => {
+            (Arithmetic::Exact, Some(Attention::Float(kind))) if kind.is_softmax() => {
                 Err(Error::input("softmax is not rational: an exact network has hardmax attention")
                     .note("try", "--precision f64, or leave out --attention"))
             }

@@ -8,7 +8,7 @@ use super::{Closest, Definition, Mixer, Set, closest, sums};
 use crate::error::{Error, Result, nearest};
 use crate::exact::Rat;
 use crate::lattice::{Grid, Point};
-use crate::network::{Realisation, Sequence, Values};
+use crate::network::Sequence;
 use crate::show::{short, shown};
 
 /// The default shape: tokens, coordinates and cells per side.
@@ -257,16 +257,17 @@ impl Asked {
 
 /// Declines a mixer that would draw too many weights.
 fn check_weights(mixer: &Mixer, tokens: usize) -> Result<()> {
-    let Mixer::Sums { by: Realisation::Linformer { size, values: Values::Gaussian, .. }, .. } = mixer else {
-        return Ok(());
-    };
-    let weights = *size as u128 * tokens as u128;
+    let Some(by) = mixer.weighted_sum() else { return Ok(()) };
+    let weights = by.choice.size as u128 * tokens as u128;
     if weights <= MOST_WEIGHTS {
         return Ok(());
     }
     Err(Error::declined(format!("{mixer} would draw {weights} weights for {tokens} tokens"))
         .note("limit", MOST_WEIGHTS.to_string())
-        .note("try", format!("linformer:{}:gaussian", MOST_WEIGHTS / tokens as u128)))
+        .note(
+            "try",
+            format!("{}:{}:{}", by.kind(), MOST_WEIGHTS / tokens as u128, by.kind.variant().unwrap_or_default()),
+        ))
 }
 
 fn one_coordinate(dims: usize) -> Error {

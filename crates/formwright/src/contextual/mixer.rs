@@ -8,7 +8,7 @@ use super::{attention, linear, sparse, sums};
 use crate::error::{Error, Result, nearest};
 use crate::exact::Rat;
 use crate::lattice::Point;
-use crate::network::{Realisation, Values};
+use crate::network::{Realisation, attention as kinds};
 use crate::pattern::Family;
 use crate::show::plural;
 
@@ -59,31 +59,37 @@ pub enum Mixer {
     FeedForward,
 }
 
-/// Every name, with its arguments.
-const NAMES: [(&str, &str); 14] = [
+/// The names of those that are no kinds of attention, with what may follow them: some before the kinds, and some behind.
+const NAMES: [(&str, &str); 8] = [
     ("attention", "[:K]"),
     ("attention-only", "[:K]"),
     ("feed-forward-only", ""),
     ("sum-code", ""),
-    ("average", ""),
-    ("linformer", "[:k][:gaussian][@SEED]"),
-    ("performer", "[:k]"),
-    ("ff-average", ""),
-    ("ff-linformer", "[:k][:gaussian][@SEED]"),
-    ("ff-performer", "[:k]"),
     ("sumformer", "[:SEED]"),
     ("bproj", "[:SEED]"),
     ("sepconv", ":K[:SEED]"),
     ("sparse", ":PATTERN"),
 ];
 
-/// The default seed.
+/// What stands before the name of a kind of attention where a feed-forward layer gives the columns codes first.
+const CODED: &str = "ff-";
+
+/// Every name, with what may follow it.
+fn names() -> Vec<(String, &'static str)> {
+    let kinds = || kinds::kinds().into_iter().filter_map(|kind| Some((kind.name(), kind.mixer()?)));
+    let own = NAMES.map(|(name, after)| (name.to_owned(), after));
+    let plain = kinds().map(|(name, after)| (name.to_owned(), after));
+    let coded = kinds().map(|(name, after)| (format!("{CODED}{name}"), after));
+    own[..4].iter().cloned().chain(plain).chain(coded).chain(own[4..].iter().cloned()).collect()
+}
+
+/// The seed where none is named.
 const SEED: u64 = 1;
 
 impl Mixer {
     /// The names and their arguments, in one line.
     pub fn names() -> String {
-        NAMES.map(|(name, after)| format!("{name}{after}")).join(", ")
+        names().iter().map(|(name, after)| format!("{name}{after}")).collect::<Vec<_>>().join(", ")
     }
 
     /// A description of the mixer.
@@ -99,8 +105,7 @@ impl Mixer {
                 let what =
                     if *coded { "the codes of all tokens, by a feed-forward layer in front" } else { "all tokens" };
                 let weighted = if self.names_places() { "a sum, with Gaussian weights, of" } else { "the sum of" };
-                let by =
-                    if *by == Realisation::Softmax { "softmax with equal scores".to_owned() } else { by.to_string() };
+                let by = if by.is_softmax() { "softmax with equal scores".to_owned() } else { by.to_string() };
                 format!("a token learns {weighted} {what} ({by}), and knows itself")
             }
             Self::Sumformer { .. } => {
@@ -134,10 +139,16 @@ impl Mixer {
 
     fn seed_mut(&mut self) -> Option<&mut u64> {
         match self {
-            Self::Sumformer { seed }
-            | Self::BProj { seed }
-            | Self::SepConv { seed, .. }
-            | Self::Sums { by: Realisation::Linformer { seed, values: Values::Gaussian, .. }, .. } => Some(seed),
+            Self::Sumformer { seed } | Self::BProj { seed } | Self::SepConv { seed, .. } => Some(seed),
+            Self::Sums { by, .. } if !by.is_sum() => Some(&mut by.choice.at),
+            _ => None,
+        }
+    }
+
+    /// How it adds up with drawn weights, if it does.
+    pub(super) fn weighted_sum(&self) -> Option<&Realisation> {
+        match self {
+            Self::Sums { by, .. } if !by.is_sum() => Some(by),
             _ => None,
         }
     }
@@ -145,7 +156,7 @@ impl Mixer {
     /// Whether its weights depend on the place of a token.
     fn names_places(&self) -> bool {
         match self {
-            Self::Sums { by: Realisation::Linformer { values, .. }, .. } => *values == Values::Gaussian,
+            Self::Sums { .. } => self.weighted_sum().is_some(),
             Self::BProj { .. } | Self::SepConv { .. } | Self::Sparse { .. } => true,
             _ => false,
         }
@@ -176,8 +187,8 @@ impl fmt::Display for Mixer {
         match self {
             Self::Attention { windows: 1 } => f.write_str("attention"),
             Self::Attention { windows } => write!(f, "attention:{windows}"),
-            Self::Sums { by: Realisation::Softmax, .. } => f.write_str("sum-code"),
-            Self::Sums { by, coded } => write!(f, "{}{by}", if *coded { "ff-" } else { "" }),
+            Self::Sums { by, .. } if by.is_softmax() => f.write_str("sum-code"),
+            Self::Sums { by, coded } => write!(f, "{}{by}", if *coded { CODED } else { "" }),
             Self::Sumformer { seed } => write!(f, "sumformer:{seed}"),
             Self::BProj { seed } => write!(f, "bproj:{seed}"),
             Self::SepConv { taps, seed } => write!(f, "sepconv:{taps}:{seed}"),
@@ -192,9 +203,10 @@ impl FromStr for Mixer {
 
     fn from_str(text: &str) -> Result<Self> {
         let (name, rest) = text.find([':', '@']).map_or((text, ""), |end| text.split_at(end));
-        let Some((_, after)) = NAMES.into_iter().find(|(known, _)| *known == name) else {
+        let names = names();
+        let Some((_, after)) = names.iter().find(|(known, _)| *known == name) else {
             let error = Error::input(format!("'{text}' is no mixer")).note("known", Self::names());
-            return Err(match nearest(name, NAMES.map(|(name, _)| name)) {
+            return Err(match nearest(name, names.iter().map(|(name, _)| name.as_str())) {
                 Some(near) => error.note("try", format!("formwright contextual {near}")),
                 None => error,
             });
@@ -208,11 +220,12 @@ impl FromStr for Mixer {
             [seed] => Ok(seed),
             _ => Err(wrong("one seed is enough")),
         };
-        if let Some(kind) = ["average", "linformer", "performer"].into_iter().find(|kind| name.ends_with(kind)) {
+        let (kind, coded) = name.strip_prefix(CODED).map_or((name, false), |kind| (kind, true));
+        if kinds::named(kind).is_some_and(|kind| kind.mixer().is_some()) {
             let by = format!("{kind}{rest}").parse::<Realisation>().map_err(|error| {
                 Error::input(error.headline().to_owned()).note("expected", format!("{name}{after}"))
             })?;
-            return Ok(Self::Sums { by, coded: name.starts_with("ff-") });
+            return Ok(Self::Sums { by, coded });
         }
         match name {
             "attention" | "attention-only" => match numbers()?[..] {
@@ -237,7 +250,7 @@ impl FromStr for Mixer {
                 None => Err(wrong("under which pattern?").note("known", Family::names()).note("try", "sparse:star")),
             },
             _ if !rest.is_empty() => Err(wrong("nothing may follow the name")),
-            "sum-code" => Ok(Self::Sums { by: Realisation::Softmax, coded: true }),
+            "sum-code" => Ok(Self::Sums { by: Realisation::SOFTMAX, coded: true }),
             _ => Ok(Self::FeedForward),
         }
     }

@@ -24,8 +24,7 @@ use crate::error::{Error, Result};
 use crate::exact::{Int, Rat};
 use crate::lattice::codes::Code;
 use crate::lattice::{Grid, Point};
-use crate::network::realisation::Gaussians;
-use crate::network::{Realisation, Sequence, Values};
+use crate::network::{Realisation, Sequence};
 use crate::questions::one_number;
 use crate::random;
 
@@ -62,22 +61,7 @@ pub(super) fn map(set: &Set, by: &Realisation, coded: bool, positional: bool) ->
         };
         (Box::new(held), highest, far + columns)
     };
-    Ok(sums(&weights(by, tokens), held, &largest, own))
-}
-
-/// `g`.
-fn weights(by: &Realisation, tokens: usize) -> Vec<Rat> {
-    match by {
-        Realisation::Linformer { size, seed, values: Values::Gaussian } => {
-            // The same draws as in a network: E first, then F.
-            let mut draws = Gaussians::new(*seed);
-            draws.draw(size * tokens);
-            let f = draws.draw(size * tokens);
-            let entry = |row: usize, token: usize| Rat::from_f64(f[row * tokens + token]).unwrap_or_default();
-            (0..tokens).map(|k| (0..*size).map(|row| entry(row, k)).sum::<Rat>() / Rat::from(*size)).collect()
-        }
-        _ => vec![Rat::ONE; tokens],
-    }
+    Ok(sums(&by.kind.weights(&by.choice, tokens), held, &largest, own))
 }
 
 /// The number `q` of the module comment.

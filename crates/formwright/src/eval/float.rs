@@ -8,11 +8,10 @@
 //! y = read_out.weight z + read_out.bias
 //! ```
 //!
-//! `k` and `l` run over the keys that the head's mask, or the block's connections, show. `summary.rs` describes
-//! averages, Linformers and Performers. `∘` rounds the input to the format; sums are taken from left to right; no
-//! multiplication and addition are fused; `exp` rounds correctly. So the same network and input give the same bytes on
-//! every machine, with any number of threads and in any batch. No layer and no zero is treated in a special way, except
-//! that a result that is known bit for bit is not computed again.
+//! `k` and `l` run over the keys that the head's mask, or the block's connections, show. Heads of other formulas are as `summary.rs` says. `∘` rounds the input to the format; sums are taken from left to right; no
+//! multiplication and addition are fused; `exp` rounds correctly. So the same network and input give the same bytes on every machine, with
+//! any number of threads and in any company. No layer and no zero is treated in a special way, except that what is known to come out bit for
+//! bit is not computed again.
 //!
 //! | file | content |
 //! |---|---|

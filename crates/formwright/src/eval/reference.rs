@@ -10,9 +10,9 @@
 //!               mid' = mid + b2 + Σ w2 max(t(mid), 0)
 //!               rad' = |S| rad + Σ_{t of both signs} |w2| |w1| rad                      since |max(s, 0) − max(t, 0)| ≤ |s − t|
 //! attention     z_i' = Σ_j M_ij z_j,   M_ij = δ_ij + Σ_heads p_ij o v,   p_ij = e_j / Σ_l e_l,   e_j = exp((k z_j − k z_m)ᵀ(q z_i + q_bias))
-//! average       p_ij = 1/n
-//! linformer     p_ij = Σ_a p'_ia f_aj,   p'_ia the softmax weights of the keys Σ_j e_aj k z_j
-//! performer     p_ij = (1/k) Σ_a exp(w_a y_i − ‖y_i‖²/2) exp(w_a x_j − ‖x_j‖²/2),   y_i = q z_i + q_bias, x_j = k z_j
+//! mean          p_ij = 1/n
+//! mixtures      p_ij = Σ_a p'_ia f_aj,   p'_ia the softmax weights of the keys Σ_j e_aj k z_j
+//! features      p_ij = (1/k) Σ_a exp(w_a y_i − ‖y_i‖²/2) exp(w_a x_j − ‖x_j‖²/2),   y_i = q z_i + q_bias, x_j = k z_j
 //! ```
 //!
 //! where `j` and `l` run over the keys that are seen, of which `m` has the largest score. The exponentials are enclosed by [`Int::exp_bounds`]; `p_ij` grows with `e_j` and falls
@@ -25,7 +25,8 @@ use rayon::prelude::*;
 use super::{Part, check_network, check_tokens, stages};
 use crate::error::Result;
 use crate::exact::{Int, Rat};
-use crate::network::{AttentionKind, AttentionRun, FeedForwardRun, FloatAffine, FloatNetwork, Mask, Sequence};
+use crate::network::attention::{AttentionKind, Formula, Look, Step, VALUES};
+use crate::network::{AttentionRun, FeedForwardRun, FloatAffine, FloatNetwork, Mask, Sequence};
 use crate::pattern::Connections;
 
 /// The places after the binary point of the first attempt and of the last one.
@@ -405,38 +406,21 @@ impl FeedForward {
     }
 }
 
-/// What a head does with its scores.
+/// Rows that a head makes of all tokens, integers times `2^-places`: keys and features as they are, and of values what each token weighs in them.
 #[derive(Clone, Debug)]
-enum Kind {
-    Softmax,
-    Average,
-    /// `e` and `f`, `[size, tokens]`.
-    Linformer(usize, Fixed, Fixed),
-    /// `w`, `[size, head_size]`.
-    Performer(usize, Fixed),
-}
-
-impl Kind {
-    /// Of one of all heads of all blocks.
-    fn new(run: &AttentionRun, head: usize, all: usize) -> Self {
-        let part = |tensor: &[f64], size: usize| Fixed::new(&tensor[head * size..][..size]);
-        match &run.kind {
-            AttentionKind::Softmax => Self::Softmax,
-            AttentionKind::Average => Self::Average,
-            AttentionKind::Linformer { size, e, f } => {
-                let side = e.len() / all;
-                Self::Linformer(*size, part(e, side), part(f, side))
-            }
-            AttentionKind::Performer { size, w } => Self::Performer(*size, part(w, size * run.head_size)),
-        }
-    }
+struct Made {
+    rows: Vec<Vec<Ball>>,
+    places: usize,
 }
 
 /// A head, with `o` and `v` multiplied.
 #[derive(Clone, Debug)]
 struct Head {
     size: usize,
-    kind: Kind,
+    formula: &'static Formula,
+    /// How many mixtures or features, and the tensors, `[mixtures, side]`.
+    mixtures: usize,
+    tensors: Vec<Fixed>,
     mask: Mask,
     /// What the tokens see instead, if the block has connections.
     connections: Option<Connections>,
@@ -460,10 +444,24 @@ impl Head {
             let entries = (0..width * width).map(|place| entry(place / width, place % width)).collect();
             let (q, q_bias) = Fixed::pair(&run.q[head * m * width..][..m * width], &run.q_bias[head * m..][..m]);
             let k = Fixed::new(&run.k[head * m * width..][..m * width]);
-            let kind = Kind::new(run, head, run.v.len() / (mv * width));
+            let AttentionKind { formula, size: mixtures, tensors } = &run.kind;
+            let all = run.v.len() / (mv * width);
+            let part = |tensor: &Vec<f64>| Fixed::new(&tensor[head * (tensor.len() / all)..][..tensor.len() / all]);
+            let tensors = tensors.iter().map(part).collect();
             let ov = Fixed { places: o.places + v.places, entries };
             let connections = run.connections_of(block).cloned();
-            Self { size: m, kind, mask: run.masks[place], connections, q, q_bias, k, ov }
+            Self {
+                size: m,
+                formula,
+                mixtures: *mixtures,
+                tensors,
+                mask: run.masks[place],
+                connections,
+                q,
+                q_bias,
+                k,
+                ov,
+            }
         };
         range.clone().enumerate().map(head).collect()
     }
@@ -482,53 +480,100 @@ impl Head {
         state.iter().map(key).collect()
     }
 
+    /// What the steps make of all tokens, behind the keys and the values.
+    fn made(&self, state: &State, bits: usize) -> Vec<Made> {
+        let tokens = state.len();
+        let keys = Made { rows: self.keys(state), places: bits + self.k.places };
+        // Of values, nothing is ever added up but those of the tokens, each of which weighs 1 in its own.
+        let mut made = vec![keys, Made { rows: Vec::new(), places: 0 }];
+        for step in self.formula.steps {
+            made.push(match *step {
+                Step::Mixed { of: VALUES, by } => {
+                    let tensor = self.tensor(by);
+                    let row = |a: usize| tensor.row(a, tokens).iter().cloned().map(Ball::of).collect();
+                    Made { rows: (0..self.mixtures).map(row).collect(), places: tensor.places }
+                }
+                Step::Mixed { of, by } => {
+                    let (tensor, Made { rows, places }) = (self.tensor(by), &made[of.0]);
+                    let entry = |a: usize, r: usize| {
+                        let mut sum = Ball::default();
+                        tensor.row(a, tokens).iter().zip(rows).for_each(|(w, row)| sum.add_scaled(w, &row[r]));
+                        sum
+                    };
+                    let row = |a: usize| (0..self.size).map(|r| entry(a, r)).collect();
+                    Made { rows: (0..self.mixtures).map(row).collect(), places: places + tensor.places }
+                }
+                Step::Features { of, by } => {
+                    let Made { rows, places } = &made[of.0];
+                    let of_row = |row: &Vec<Ball>| self.features(by, row, *places, bits);
+                    Made { rows: rows.iter().map(of_row).collect(), places: bits }
+                }
+                Step::Products { features, .. } => {
+                    let features = &made[features.0].rows;
+                    let row = |a: usize| features.iter().map(|features| features[a].clone()).collect();
+                    Made { rows: (0..self.mixtures).map(row).collect(), places: bits }
+                }
+                Step::Mean { .. } => {
+                    let (each, rest) = (Int::ONE << bits).div_rem(&Int::from(tokens));
+                    let rad = if rest == Int::ZERO { Int::ZERO } else { Int::ONE };
+                    Made { rows: vec![vec![Ball { mid: each, rad }; tokens]], places: bits }
+                }
+            });
+        }
+        made
+    }
+
+    fn tensor(&self, name: &str) -> &Fixed {
+        &self.tensors[self.formula.tensor(name)]
+    }
+
+    /// The features of a query or a key, which comes in units of `2^-places`.
+    fn features(&self, by: &str, x: &[Ball], places: usize, bits: usize) -> Vec<Ball> {
+        features(self.tensor(by), &rounded(x, places - bits), self.mixtures, bits)
+    }
+
     /// The weights of the query of token `i`, for the keys that it sees, in their order.
-    fn weights(&self, z: &[Ball], i: usize, keys: &[Vec<Ball>], bits: usize) -> Vec<Ball> {
+    fn weights(&self, z: &[Ball], i: usize, made: &[Made], bits: usize) -> Vec<Ball> {
         let query: Vec<Ball> =
             (0..self.size).map(|row| dot(self.q.row(row, z.len()), z, &self.q_bias[row] << bits)).collect();
-        match &self.kind {
-            Kind::Softmax => {
-                let keys: Vec<&Vec<Ball>> = self.seen(i, keys.len()).into_iter().map(|j| &keys[j]).collect();
-                scores_to_weights(&keys, &query, bits + self.k.places + self.q.places, bits)
+        let places = bits + self.q.places;
+        match self.formula.look {
+            Look::Softmax { keys, values } => {
+                let Made { rows, places: of_keys } = &made[keys.0];
+                let softmax = |keys: &[&Vec<Ball>]| scores_to_weights(keys, &query, of_keys + self.q.places, bits);
+                if self.formula.sees_tokens() {
+                    return softmax(&self.seen(i, rows.len()).into_iter().map(|j| &rows[j]).collect::<Vec<_>>());
+                }
+                let weights = softmax(&rows.iter().collect::<Vec<_>>());
+                combined(&weights, &made[values.0])
             }
-            Kind::Average => {
-                let (each, rest) = (Int::ONE << bits).div_rem(&Int::from(keys.len()));
-                let rad = if rest == Int::ZERO { Int::ZERO } else { Int::ONE };
-                vec![Ball { mid: each, rad }; keys.len()]
+            Look::Features { by, values } => {
+                let sums = combined(&self.features(by, &query, places, bits), &made[values.0]);
+                let size = Int::from(self.mixtures);
+                let share =
+                    |sum: Ball| Ball { mid: sum.mid.div_rem(&size).0, rad: sum.rad.div_rem(&size).0 + Int::from(2) };
+                sums.into_iter().map(share).collect()
             }
-            Kind::Linformer(size, e, f) => {
-                let of_mixtures = |tensor: &Fixed, a: usize, x: &dyn Fn(usize) -> Ball| {
-                    let mut sum = Ball::default();
-                    tensor.row(a, keys.len()).iter().enumerate().for_each(|(j, w)| sum.add_scaled(w, &x(j)));
-                    sum
-                };
-                let mixed = |a: usize| -> Vec<Ball> {
-                    (0..self.size).map(|r| of_mixtures(e, a, &|j| keys[j][r].clone())).collect()
-                };
-                let mixed: Vec<Vec<Ball>> = (0..*size).map(mixed).collect();
-                let places = bits + self.k.places + self.q.places + e.places;
-                let weights = scores_to_weights(&mixed.iter().collect::<Vec<_>>(), &query, places, bits);
-                let weight = |j: usize| {
-                    let mut sum = Ball::default();
-                    weights.iter().enumerate().for_each(|(a, p)| sum.add_scaled(&f.row(a, keys.len())[j], p));
-                    sum.round(f.places)
-                };
-                (0..keys.len()).map(weight).collect()
-            }
-            Kind::Performer(size, w) => {
-                let of_query = features(w, &rounded(&query, self.q.places), *size, bits);
-                let weight = |key: &Vec<Ball>| {
-                    let mut sum = Ball::default();
-                    let of_key = features(w, &rounded(key, self.k.places), *size, bits);
-                    of_query.iter().zip(&of_key).for_each(|(x, y)| sum.add_product(x, y));
-                    let Ball { mid, rad } = sum.round(bits);
-                    let size = Int::from(*size);
-                    Ball { mid: mid.div_rem(&size).0, rad: rad.div_rem(&size).0 + Int::from(2) }
-                };
-                keys.iter().map(weight).collect()
+            Look::Row { of } => {
+                let Made { rows, places } = &made[of.0];
+                let row = &rows[if self.mixtures > 1 { i } else { 0 }];
+                row.iter()
+                    .map(|weight| Ball { mid: &weight.mid << bits, rad: &weight.rad << bits }.round(*places))
+                    .collect()
             }
         }
     }
+}
+
+/// `Σ_a x_a c_aj` for every token `j`, in the units of the `x_a`.
+fn combined(x: &[Ball], values: &Made) -> Vec<Ball> {
+    let tokens = values.rows.first().map_or(0, Vec::len);
+    let weight = |j: usize| {
+        let mut sum = Ball::default();
+        x.iter().zip(&values.rows).for_each(|(x, row)| sum.add_product(x, &row[j]));
+        sum.round(values.places)
+    };
+    (0..tokens).map(weight).collect()
 }
 
 /// `exp(w_a x − ‖x‖²/2)` for every row `w_a`. The exponent is `‖w_a‖²/2 − ‖w_a − x‖²/2`, hence at most `‖w_a‖²/2`.
@@ -606,14 +651,14 @@ fn exp(x: &Ball, bits: usize) -> (Int, Int) {
 
 fn attend(heads: &[Head], state: &mut State, bits: usize) {
     let Some(places) = heads.first().map(|head| head.ov.places) else { return };
-    let keys: Vec<Vec<Vec<Ball>>> = heads.iter().map(|head| head.keys(state)).collect();
+    let made: Vec<Vec<Made>> = heads.iter().map(|head| head.made(state, bits)).collect();
     let token = |i: usize| -> Vec<Ball> {
         let width = state[i].len();
         // Units of 2^-(bits + places).
         let mut matrices = vec![vec![Ball::default(); width * width]; state.len()];
         (0..width).for_each(|a| matrices[i][a * width + a].mid = Int::ONE << (bits + places));
-        for (head, keys) in heads.iter().zip(&keys) {
-            let weights = head.weights(&state[i], i, keys, bits);
+        for (head, made) in heads.iter().zip(&made) {
+            let weights = head.weights(&state[i], i, made, bits);
             for (j, weight) in head.seen(i, state.len()).into_iter().zip(weights) {
                 matrices[j].iter_mut().zip(&head.ov.entries).for_each(|(entry, ov)| entry.add_scaled(ov, &weight));
             }

@@ -10,11 +10,11 @@
 //! `[heads · size, width]`):
 //!
 //! ```text
-//! attention       q = split(z qᵀ + q_bias), k = split(z kᵀ), v = split(z vᵀ)      [batch, heads, tokens, size]
-//!                 z + join(softmax(seen ? q kᵀ : −∞) v) oᵀ                        softmax over the last axis
-//! average         z + mean(z vᵀ) oᵀ                                               mean over tokens, before the split
-//! linformer       z + join(softmax(q (e k)ᵀ) (f v)) oᵀ                            e, f: [heads, size, tokens]
-//! performer       z + join((x(q) / size) (x(k)ᵀ v)) oᵀ                            x(y) = exp(y wᵀ − ½ Σ y²)
+//! attention       q = split(z qᵀ + q_bias), k = split(z kᵀ), v = split(z vᵀ)          [batch, heads, tokens, size]
+//!                 z + join(softmax(seen ? q kᵀ : −∞) v) oᵀ                            softmax over the last axis
+//! mean            z + mean(z vᵀ) oᵀ                                                   mean over the tokens, before the heads are split
+//! mixtures        z + join(softmax(q (e k)ᵀ) (f v)) oᵀ                                e, f: [heads, size, tokens]
+//! features        z + join((x(q) / size) (x(k)ᵀ v)) oᵀ                                x(y) = exp(y wᵀ − ½ Σ y²)
 //! feed-forward    z + (max(z w1ᵀ + b1, 0) w2ᵀ + b2)
 //! ```
 //!
@@ -37,6 +37,7 @@ use prost::Message;
 
 use crate::artifact::tensors;
 use crate::error::{Error, Result};
+use crate::network::attention::Side;
 use crate::network::{AttentionRun, FloatNetwork, Mask, Precision, Run};
 use crate::pattern::Connections;
 use proto::{
@@ -350,7 +351,7 @@ impl<'n> Writer<'n> {
         }
         let embedded = z.clone();
         let attention = network.runs.iter().filter_map(|run| run.attention.as_ref());
-        self.nodes.numbers_of_performers(attention, precision);
+        self.nodes.numbers_of_features(attention, precision);
         let mut first = 0;
         for run in &network.runs {
             z = if run.blocks == 1 { self.block(&z, run, first) } else { self.scan(&z, run, first) };
@@ -477,6 +478,7 @@ impl<'n> Writer<'n> {
         let attention = run.attention.as_ref().map(|a| {
             let (keys, values) = (a.heads * a.head_size, a.heads * a.value_size);
             let mut weights = Vec::new();
+            let own = a.kind.formula.tensors();
             for (tensor, shape, _) in a.tensors(tokens, width) {
                 let name = format!("{first}.attn.{tensor}");
                 weights.push(match tensor {
@@ -491,11 +493,11 @@ impl<'n> Writer<'n> {
                         let o = nodes.reshape(&o, &[blocks, values, width], format!("{name}.joined"));
                         (o, vec![values, width])
                     }
-                    "w" => {
+                    _ if own.contains(&(tensor, Side::HeadSize)) => {
                         let rows = nodes.transpose(&name, &[0, 1, 3, 2], format!("{name}.rows"));
                         (rows, vec![shape[0], shape[2], shape[1]])
                     }
-                    // e and f are used as they are stored.
+                    // Weights of mixtures are used as they are stored.
                     _ => (name, shape),
                 });
             }

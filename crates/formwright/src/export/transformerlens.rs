@@ -25,7 +25,7 @@ use crate::error::{Error, Result};
 use crate::exact::Rat;
 use crate::meaning::{Held, Meaning, Meanings};
 use crate::model::{Model, Stated};
-use crate::network::{AttentionKind, Coordinate, FloatNetwork, Mask, Precision};
+use crate::network::{Coordinate, FloatNetwork, Mask, Precision};
 use crate::target::Domain;
 
 /// The most tokens, or logits.
@@ -480,7 +480,7 @@ fn direction(network: &FloatNetwork) -> Result<bool> {
     for run in &network.runs {
         if let Some(a) = &run.attention {
             let declined = |what: String| Err(Error::declined(what));
-            if a.kind != AttentionKind::Softmax {
+            if !a.kind.is_softmax() {
                 return declined(format!(
                     "block {block} has {} attention, and TransformerLens softmax only",
                     a.kind.name()

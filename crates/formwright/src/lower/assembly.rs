@@ -91,7 +91,7 @@ impl Assembly {
         let matrix = |rows: &[Vec<Rat>]| -> Vec<f64> { rows.iter().flatten().map(entry).collect() };
         let new = AttentionRun {
             stage,
-            kind: AttentionKind::Softmax,
+            kind: AttentionKind::softmax(),
             heads: layer.heads.len(),
             head_size: layer.heads.first().map_or(0, |head| head.q.len()),
             value_size: layer.heads.first().map_or(0, |head| head.v.len()),

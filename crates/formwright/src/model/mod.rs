@@ -31,7 +31,7 @@ use crate::eval::indexed;
 use crate::exact::{Int, Rat, Sequence};
 use crate::lattice::Grid;
 use crate::meaning::Meanings;
-use crate::network::{AttentionKind, Coordinate, FloatNetwork, LayerKind, Network, Size};
+use crate::network::{Coordinate, FloatNetwork, LayerKind, Network, Size};
 use crate::pattern::{Connections, Pattern};
 use crate::target::{Source, Symmetry, Target};
 
@@ -506,7 +506,7 @@ impl Model {
 /// What one token's look at another costs, in all heads: scores, values, and about four operations' worth of time for an exponential.
 fn pairs(network: &FloatNetwork) -> usize {
     let attention = network.runs.iter().filter_map(|run| Some((run.blocks, run.attention.as_ref()?)));
-    let softmax = attention.filter(|(_, part)| part.kind == AttentionKind::Softmax);
+    let softmax = attention.filter(|(_, part)| part.kind.formula.sees_tokens());
     softmax.map(|(blocks, part)| blocks * part.heads * (part.head_size + part.value_size + 4)).sum()
 }
 

@@ -103,7 +103,7 @@ impl Request {
             tokens: None,
             dims: None,
             resolution: None,
-            attention: Realisation::Softmax,
+            attention: Realisation::SOFTMAX,
             assume_equivariant: false,
             everywhere: false,
             tolerance: Tolerance::default(),

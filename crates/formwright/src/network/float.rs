@@ -8,7 +8,7 @@
 //! block    z ← z + Σ_heads o · Σ_k softmax_k((k z_k)ᵀ(q z + q_bias)) (v z_k)          no 1/√m: it is in q;
 //!                                                                                     k runs over the keys that the head's mask shows,
 //!                                                                                     or the connections of the block;
-//!                                                                                     other kinds of heads: realisation.rs
+//!                                                                                     other kinds of heads: attention/
 //!          z ← z + w2 · max(w1 z + b1, 0) + b2
 //! y = read_out.weight z + read_out.bias
 //! ```
@@ -18,7 +18,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::{AttentionKind, Coordinate, LayerKind, Mask, Size, mask};
+use super::attention::{AttentionKind, Look, Side};
+use super::{Coordinate, LayerKind, Mask, Size, mask};
 use crate::error::Error;
 use crate::exact::Int;
 use crate::pattern::Connections;
@@ -130,7 +131,7 @@ pub struct FloatStage {
 pub struct AttentionRun {
     /// The stage that they belong to.
     pub stage: usize,
-    /// What the heads do; all of them see everything unless it is softmax.
+    /// What the heads do; all of them see everything unless they look at the tokens themselves.
     pub kind: AttentionKind,
     /// Heads of a block.
     pub heads: usize,
@@ -159,18 +160,17 @@ impl AttentionRun {
     pub fn tensors(&self, tokens: usize, width: usize) -> Vec<Tensor<'_>> {
         let (h, m, mv) = (self.heads, self.head_size, self.value_size);
         let mut tensors: Vec<Tensor<'_>> = Vec::new();
-        if self.kind.has_scores() {
+        if self.kind.formula.has_scores() {
             tensors.push(("q", vec![h, m, width], &self.q));
             tensors.push(("q_bias", vec![h, m], &self.q_bias));
             tensors.push(("k", vec![h, m, width], &self.k));
         }
-        match &self.kind {
-            AttentionKind::Softmax | AttentionKind::Average => {}
-            AttentionKind::Linformer { size, e, f } => {
-                tensors.push(("e", vec![h, *size, tokens], e));
-                tensors.push(("f", vec![h, *size, tokens], f));
-            }
-            AttentionKind::Performer { size, w } => tensors.push(("w", vec![h, *size, m], w)),
+        for ((name, side), entries) in self.kind.formula.tensors().into_iter().zip(&self.kind.tensors) {
+            let side = match side {
+                Side::Tokens => tokens,
+                Side::HeadSize => m,
+            };
+            tensors.push((name, vec![h, self.kind.size, side], entries));
         }
         tensors.push(("v", vec![h, mv, width], &self.v));
         tensors.push(("o", vec![h, width, mv], &self.o));
@@ -180,14 +180,10 @@ impl AttentionRun {
     /// The same tensors, to be filled in.
     pub(crate) fn entries(&mut self) -> Vec<&mut Vec<f64>> {
         let mut entries = Vec::new();
-        if self.kind.has_scores() {
+        if self.kind.formula.has_scores() {
             entries.extend([&mut self.q, &mut self.q_bias, &mut self.k]);
         }
-        match &mut self.kind {
-            AttentionKind::Softmax | AttentionKind::Average => {}
-            AttentionKind::Linformer { e, f, .. } => entries.extend([e, f]),
-            AttentionKind::Performer { w, .. } => entries.push(w),
-        }
+        entries.extend(&mut self.kind.tensors);
         entries.extend([&mut self.v, &mut self.o]);
         entries
     }
@@ -205,27 +201,34 @@ impl AttentionRun {
 
     /// The same, but for what the masks show.
     pub(crate) fn check_kind(&self, first: usize, lengths: (usize, usize)) -> Result<(), String> {
-        let expected = if self.kind.has_scores() { self.head_size > 0 } else { self.head_size == 0 };
-        if !expected {
-            let (size, name) = (self.head_size, self.kind.name());
-            let expected = if self.kind.has_scores() { "1 or more" } else { "0" };
+        let (scores, name) = (self.kind.formula.has_scores(), self.kind.name());
+        if scores != (self.head_size > 0) {
+            let size = self.head_size;
+            let expected = if scores { "1 or more" } else { "0" };
             return Err(format!("head_size of block {first} is {size}, expected {expected} for {name}"));
         }
         let sizes = [("heads", self.heads), ("value_size", self.value_size), ("size", self.kind.size().unwrap_or(1))];
         if let Some((name, _)) = sizes.into_iter().find(|(_, size)| *size == 0) {
             return Err(format!("{name} of block {first} is 0, expected 1 or more"));
         }
+        let (tensors, expected) = (self.kind.tensors.len(), self.kind.formula.tensors().len());
+        if tensors != expected {
+            return Err(format!("block {first}: {name} has {tensors} tensors of its own, expected {expected}"));
+        }
         self.check_connections(first, lengths)?;
-        if self.kind == AttentionKind::Softmax {
+        if self.kind.formula.sees_tokens() {
             return Ok(());
         }
-        let name = self.kind.name();
         if let Some(head) = self.masks.iter().position(|mask| *mask != Mask::ALL) {
             return Err(format!("block {first}, head {head}: {name} has no masks"));
         }
-        if matches!(self.kind, AttentionKind::Linformer { .. }) && lengths.0 != lengths.1 {
-            let (least, most) = lengths;
+        let (least, most) = lengths;
+        if self.kind.formula.fixes_tokens() && least != most {
             return Err(format!("block {first}: {name} is for one number of tokens, not for {least} to {most}"));
+        }
+        let rows = self.kind.size;
+        if matches!(self.kind.formula.look, Look::Row { .. }) && rows > 1 && (rows, rows) != lengths {
+            return Err(format!("block {first}: {name} has {rows} rows for {most} tokens, expected 1 or one for each"));
         }
         Ok(())
     }
@@ -235,7 +238,7 @@ impl AttentionRun {
         if self.connections.is_empty() {
             return Ok(());
         }
-        if self.kind != AttentionKind::Softmax {
+        if !self.kind.formula.sees_tokens() {
             return Err(format!("block {first}: {} has no connections", self.kind.name()));
         }
         if let Some(head) = self.masks.iter().position(|mask| *mask != Mask::ALL) {

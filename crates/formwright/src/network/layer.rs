@@ -28,7 +28,7 @@ pub enum Normaliser {
     Hardmax,
     /// `1/n` on each of the `n` keys, regardless of the scores.
     Average,
-    /// 1 on each key, regardless of the scores: the effect of a Linformer or a Performer whose queries and keys are 0.
+    /// 1 on each key, whatever the scores: what kinds of attention come to that have no normaliser, where queries and keys are 0.
     Sum,
 }
 

@@ -12,10 +12,10 @@
 //! ```
 
 mod activation;
+pub mod attention;
 mod float;
 mod layer;
 pub(crate) mod mask;
-pub(crate) mod realisation;
 mod size;
 mod sumformer;
 
@@ -28,13 +28,13 @@ pub use crate::exact::Sequence;
 use crate::exact::{Int, Rat};
 
 pub use activation::{Activation, Break, Piece, Piecewise, Side};
+pub(crate) use attention::Gaussians;
+pub use attention::{AttentionKind, Realisation};
 pub use float::{
     AttentionRun, FeedForwardRun, FloatAffine, FloatLayer, FloatNetwork, FloatStage, Precision, Run, Tensor,
 };
 pub use layer::{Attention, Block, FeedForward, Head, Layer, LayerKind, Normaliser};
 pub use mask::{Keys, Limits, Mask};
-pub(crate) use realisation::Gaussians;
-pub use realisation::{AttentionKind, Form, Realisation, Values};
 pub use size::{Size, StageSize};
 pub use sumformer::{Sumformer, TokenNetwork, equivariant, semi_invariant};
 

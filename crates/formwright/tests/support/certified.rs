@@ -123,7 +123,7 @@ impl Case {
             resolution,
             constructions: only(self.options()),
             everywhere: false,
-            attention: Realisation::Softmax,
+            attention: Realisation::SOFTMAX,
             assume_equivariant: false,
             tolerance: Tolerance { eps, norm: Some(self.norm()), lipschitz: None },
             arithmetic: Arithmetic::Float(Format::literal(precision)),

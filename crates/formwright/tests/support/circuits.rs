@@ -62,7 +62,7 @@ impl Subject {
     }
 
     pub fn compile(&self, eps: &Rat, precision: Precision, trade: Trade) -> Result<Compiled> {
-        self.compile_with(eps, precision, trade, Realisation::Softmax)
+        self.compile_with(eps, precision, trade, Realisation::SOFTMAX)
     }
 
     /// With sums and means realised in another way.

@@ -61,7 +61,7 @@ pub fn network(random: &mut Random, shape: Shape, stages: usize, runs: &[Layers]
         .map(|&Layers { blocks: b, attention, feed_forward }| Run {
             blocks: b,
             attention: attention.map(|(stage, h, m, mv)| AttentionRun {
-                kind: AttentionKind::Softmax,
+                kind: AttentionKind::softmax(),
                 stage,
                 heads: h,
                 head_size: m,
@@ -280,7 +280,7 @@ impl Plain {
                 };
                 z.iter().map(|token| (head * rows..(head + 1) * rows).map(|r| row(token, r)).collect()).collect()
             };
-            let m = if a.kind.has_scores() { m } else { 0 };
+            let m = if a.kind.formula.has_scores() { m } else { 0 };
             let (queries, keys, values) = (all(&a.q, m, &a.q_bias), all(&a.k, m, &[]), all(&a.v, mv, &[]));
             let sees = |i: usize, j: usize| match a.connections_of(block) {
                 Some(connections) => connections.sees(i, j),
@@ -319,8 +319,9 @@ impl Plain {
         let attend = |query: &[f64], keys: &[&Vec<f64>], values: &[&Vec<f64>]| {
             mix(&self.softmax(&keys.iter().map(|key| dot(query, key)).collect::<Vec<_>>()), values)
         };
-        match &a.kind {
-            AttentionKind::Softmax => {
+        let (size, tensors) = (a.kind.size, &a.kind.tensors);
+        match a.kind.name() {
+            "softmax" => {
                 let one = |(i, query): (usize, &Vec<f64>)| {
                     let seen: Vec<usize> = (0..n).filter(|j| sees(i, *j)).collect();
                     let of = |x: &'_ State| -> Vec<Vec<f64>> { seen.iter().map(|j| x[*j].clone()).collect() };
@@ -329,11 +330,12 @@ impl Plain {
                 };
                 queries.iter().enumerate().map(one).collect()
             }
-            AttentionKind::Average => {
+            "average" => {
                 let sum = mix(&vec![1.0; n], &values.iter().collect::<Vec<_>>());
                 vec![sum.into_iter().map(|sum| self.precision.round(sum / float(n))).collect(); n]
             }
-            AttentionKind::Linformer { size, e, f } => {
+            "linformer" => {
+                let [e, f] = &tensors[..] else { panic!("e and f") };
                 let mixed = |tensor: &[f64], x: &State| -> State {
                     let x: Vec<&Vec<f64>> = x.iter().collect();
                     (head * size..(head + 1) * size).map(|row| mix(&tensor[row * n..][..n], &x)).collect()
@@ -342,7 +344,8 @@ impl Plain {
                 let (keys, values): (Vec<_>, Vec<_>) = (keys.iter().collect(), values.iter().collect());
                 queries.iter().map(|query| attend(query, &keys, &values)).collect()
             }
-            AttentionKind::Performer { size, w } => {
+            "performer" => {
+                let [w] = &tensors[..] else { panic!("w") };
                 let features = |x: &Vec<f64>| -> Vec<f64> {
                     let square = dot(x, x);
                     let along = |row: usize| dot(&w[row * x.len()..][..x.len()], x);
@@ -352,14 +355,15 @@ impl Plain {
                 let of_keys: State = keys.iter().map(features).collect();
                 let feature = |row: usize| of_keys.iter().map(|features| features[row]).collect::<Vec<_>>();
                 let values: Vec<&Vec<f64>> = values.iter().collect();
-                let summary: State = (0..*size).map(|row| mix(&feature(row), &values)).collect();
+                let summary: State = (0..size).map(|row| mix(&feature(row), &values)).collect();
                 let one = |query: &Vec<f64>| -> Vec<f64> {
                     let parts: Vec<f64> =
-                        features(query).into_iter().map(|x| self.precision.round(x / float(*size))).collect();
+                        features(query).into_iter().map(|x| self.precision.round(x / float(size))).collect();
                     mix(&parts, &summary.iter().collect::<Vec<_>>())
                 };
                 queries.iter().map(one).collect()
             }
+            kind => panic!("{kind} attention is not known here"),
         }
     }
 

@@ -80,7 +80,7 @@ pub fn request(source: Source, (n, d, resolution): Triple, options: Options) -> 
         dims: Some(d),
         resolution: Some(resolution),
         constructions: only(options),
-        attention: Realisation::Softmax,
+        attention: Realisation::SOFTMAX,
         assume_equivariant: false,
         everywhere: false,
         tolerance: formwright::compile::Tolerance::default(),

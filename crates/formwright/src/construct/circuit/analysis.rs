@@ -29,7 +29,7 @@ use crate::error::{Error, Result};
 use crate::exact::Rat;
 use crate::interval::Interval;
 use crate::lower::realise::Loss;
-use crate::network::{Form as Channel, Precision, Realisation};
+use crate::network::{Precision, Realisation};
 use crate::target::expr::{Expr, Node};
 use crate::target::univariate::enclose;
 
@@ -887,7 +887,7 @@ impl Analyst<'_> {
         // The weights: exp, their sum, the quotient, or a reciprocal and a product; then the sum of the products. Or whatever takes their place.
         let Loss { relative: theta, absolute } = match scores {
             Scores::Uniform => Loss::of(&machine.attention, tokens, machine.precision),
-            _ => Loss::of(&Realisation::Softmax, tokens, machine.precision),
+            _ => Loss::of(&Realisation::SOFTMAX, tokens, machine.precision),
         };
         let total = reading.total(machine);
         #[expect(clippy::cast_precision_loss, reason = "a number of tokens")]
@@ -906,9 +906,9 @@ impl Analyst<'_> {
             Scores::Sink { .. } => known.range.mag(),
             _ => seen.factor * linear.mag(),
         } + profile.sup();
-        if matches!(machine.attention, Realisation::Performer { form: Channel::ConstantRow, .. }) {
-            // What its heads add up is ‖a_0‖² ≤ e^5 times as large, until it is divided.
-            self.note_size(256.0 * self.sizes[atom]);
+        let growth = machine.attention.kind.growth(&machine.attention.choice);
+        if growth > 1.0 {
+            self.note_size(growth * self.sizes[atom]);
         }
         self.inner[atom] = theta * self.sizes[atom];
         self.errors[wire] = Some(profile);

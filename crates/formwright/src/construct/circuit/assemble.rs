@@ -263,7 +263,7 @@ impl Assembler<'_> {
         }
         Some(AttentionRun {
             stage,
-            kind: AttentionKind::Softmax,
+            kind: AttentionKind::softmax(),
             heads: groups.len(),
             head_size,
             value_size,

@@ -278,10 +278,7 @@ impl Built for Circuit {
 
     fn made(&self) -> String {
         let (trade, precision) = (self.wish.trade.name(), self.network.precision);
-        let attention = match self.wish.attention {
-            Realisation::Softmax => String::new(),
-            attention => format!(", {attention} attention"),
-        };
+        let attention = self.wish.attention.beside();
         let options = match self.basis {
             Some(basis) => format!("Theorem 4.1, --basis {basis} --trade {trade}"),
             None => format!("--trade {trade}"),
@@ -356,11 +353,11 @@ impl Built for Circuit {
         let in_sup = model.norm() == Some(Norm::Sup) && !model.target.is_discrete();
         let literal = if in_sup { "--construction yun --norm l2" } else { "--construction yun" };
         let chosen = format!("{} --trade {}", self.family(), self.wish.trade.name());
-        match self.wish.attention {
-            Realisation::Softmax => (chosen, format!("{literal} takes the literal theorem")),
-            attention => {
-                (format!("{chosen} --attention {attention}"), "--attention softmax takes ordinary heads".to_owned())
-            }
+        let attention = self.wish.attention;
+        if attention.is_softmax() {
+            (chosen, format!("{literal} takes the literal theorem"))
+        } else {
+            (format!("{chosen} --attention {attention}"), "--attention softmax takes ordinary heads".to_owned())
         }
     }
 }
@@ -439,7 +436,7 @@ mod tests {
             eps: Rat::new(1, 100),
             precision: Precision::F32,
             trade: Trade::Width,
-            attention: Realisation::Softmax,
+            attention: Realisation::SOFTMAX,
         };
         let mut circuit = Circuit::build((&target, &shape), &Norm::Sup, asked, None).expect("a circuit");
         let at = [vec![1.0], vec![0.0]];

@@ -184,10 +184,7 @@ impl Way for Row {
         let Some(trade) = self.trade else { return self.family().to_owned() };
         let basis = self.form.as_ref().and_then(|form| form.basis).filter(|basis| *basis != Basis::Polynomial);
         let basis = basis.map_or_else(String::new, |basis| format!(" --basis {basis}"));
-        let heads = match self.attention {
-            Realisation::Softmax => String::new(),
-            attention => format!(" --attention {attention}"),
-        };
+        let heads = if self.is_realised() { format!(" --attention {}", self.attention) } else { String::new() };
         format!("{}{basis} --trade {}{heads}", self.family(), trade.name())
     }
 
@@ -226,7 +223,7 @@ impl Way for Row {
     }
 
     fn is_realised(&self) -> bool {
-        self.attention != Realisation::Softmax
+        !self.attention.is_softmax()
     }
 
     fn is_silent(&self, request: &Request) -> bool {

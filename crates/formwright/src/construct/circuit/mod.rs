@@ -47,7 +47,7 @@ use crate::error::{Error, Result};
 use crate::exact::Rat;
 use crate::lower::realise::{check_size, realise};
 use crate::meaning::Meanings;
-use crate::network::{FloatNetwork, Precision, Realisation, Values};
+use crate::network::{FloatNetwork, Precision, Realisation};
 use crate::target::Checked;
 
 /// What hidden units are traded for.
@@ -234,15 +234,13 @@ fn deep(target: &Checked, translated: &Translated, wish: &Wish) -> Result<Compil
 
 /// Declines a circuit with a head that is no uniform sum, where attention has no scores to say so; and attention that gives no sum.
 fn check_heads(graph: &Graph, layout: &Layout, names: &Names, attention: &Realisation) -> Result<()> {
-    let kind = match attention {
-        Realisation::Softmax => return Ok(()),
-        Realisation::Linformer { values: Values::Gaussian, .. } => {
-            return Err(Error::declined("a Linformer that mixes values at random does not give their sum")
-                .note("reason", "each token weighs Σ_a p_a f_aj, which depends on its place; for f = 1 it is 1")
-                .note("try", "--attention linformer"));
-        }
-        _ => attention.kind(),
-    };
+    if attention.is_softmax() {
+        return Ok(());
+    }
+    if let Some(declined) = attention.kind.no_sum(&attention.choice) {
+        return Err(declined);
+    }
+    let kind = attention.kind();
     for (number, wire) in graph.wires.iter().enumerate().filter(|(number, _)| layout.wires[*number].is_some()) {
         let reason = match &wire.kind {
             Kind::Mean { mask, .. } if mask.is_all() => continue,
@@ -390,7 +388,7 @@ mod tests {
         let double = Machine {
             precision: Precision::F64,
             tokens: 512,
-            attention: Realisation::Softmax,
+            attention: Realisation::SOFTMAX,
             inflated: true,
             subdivided: true,
         };
@@ -427,7 +425,7 @@ mod tests {
         let machine = Machine {
             precision: Precision::F32,
             tokens: 4,
-            attention: Realisation::Softmax,
+            attention: Realisation::SOFTMAX,
             inflated: true,
             subdivided: true,
         };

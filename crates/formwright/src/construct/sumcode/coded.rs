@@ -20,7 +20,7 @@ use crate::lattice::Grid;
 use crate::lattice::codes::Code;
 use crate::lower::{Hidden, Margins, Temperature};
 use crate::model::{Built, Certified, Model, Request, Tolerance, first_that_serves};
-use crate::network::{Coordinate, FloatNetwork, Network, Precision, Realisation};
+use crate::network::{Coordinate, FloatNetwork, Network, Precision};
 use crate::target::Target;
 
 /// What a sum of codes is made of.
@@ -146,7 +146,7 @@ pub(super) fn build(
     precision: Option<Precision>,
 ) -> Result<SumCoded> {
     let Some(precision) = precision else {
-        if options.attention != Realisation::Softmax {
+        if !options.attention.is_softmax() {
             let headline = format!("sums of codes have {} attention in floats only", options.attention.kind());
             return Err(Error::declined(headline).note("try", "--precision f64, or leave out --attention"));
         }
@@ -353,10 +353,7 @@ impl Built for SumCoded {
     }
 
     fn made(&self) -> String {
-        let attention = match self.options.attention {
-            Realisation::Softmax => String::new(),
-            attention => format!(", {attention} attention"),
-        };
+        let attention = self.options.attention.beside();
         let precision = self.float().map_or("exact", |network| network.precision.name());
         format!("{} ({}; values {}), {precision}{attention}", self.construction(), self.code, self.options.values)
     }

@@ -103,7 +103,7 @@ impl Coded {
             _ => return Err("its code is not one"),
         };
         let attention = match file["attention"].as_str() {
-            Some("hardmax") => Realisation::Softmax,
+            Some("hardmax") => Realisation::SOFTMAX,
             name => name.and_then(|name| name.parse().ok()).ok_or("its attention is not one")?,
         };
         let values = file["values"].as_str().and_then(|name| name.parse().ok()).ok_or("its value map is not one")?;
@@ -188,7 +188,7 @@ impl Way for Row {
         if options.values != Values::default() {
             name = format!("{name} --values {}", options.values);
         }
-        if options.attention != Realisation::Softmax {
+        if !options.attention.is_softmax() {
             name = format!("{name} --attention {}", options.attention);
         }
         options.code.map_or(name.clone(), |code| format!("{name} --code {code}"))
@@ -214,7 +214,7 @@ impl Way for Row {
     }
 
     fn is_realised(&self) -> bool {
-        self.options.attention != Realisation::Softmax
+        !self.options.attention.is_softmax()
     }
 
     fn least(&self, scope: &Scope<'_>) -> Int {

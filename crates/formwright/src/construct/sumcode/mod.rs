@@ -139,7 +139,7 @@ pub struct Options {
 impl Options {
     /// A construction with its defaults.
     pub fn of(family: Family) -> Self {
-        Self { family, code: None, values: Values::default(), positional: false, attention: Realisation::Softmax }
+        Self { family, code: None, values: Values::default(), positional: false, attention: Realisation::SOFTMAX }
     }
 
     /// The code that is used.

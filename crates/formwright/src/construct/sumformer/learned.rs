@@ -224,11 +224,7 @@ impl Built for Learned {
     }
 
     fn made(&self) -> String {
-        let theorem = match self.attention {
-            Realisation::Linformer { .. } => "Theorem 4.4",
-            Realisation::Performer { .. } => "Theorem 4.5",
-            _ => "Theorem 4.3",
-        };
+        let theorem = self.attention.kind.theorem();
         format!(
             "training, as a Sumformer of latent dimension {} ({theorem}), {}, {} attention",
             self.sumformer.latent(),

@@ -17,7 +17,7 @@ use crate::exact::{Int, Rat, Sequence};
 use crate::lattice::{Grid, has_distinct_columns};
 use crate::lower::{Format, Hidden, Margins, Temperature, to_float};
 use crate::model::{Arithmetic, Built, Certified, Model, Over, Request, Tolerance, first_that_serves};
-use crate::network::{Coordinate, FloatNetwork, Network, Precision, Realisation};
+use crate::network::{Coordinate, FloatNetwork, Network, Precision};
 use crate::pattern::Pattern;
 use crate::show::short;
 use crate::target::{Symmetry, Target};
@@ -114,15 +114,14 @@ fn no_supremum(request: &Request, options: &Options, target: &Arc<Target>, shape
 
 /// Declines attention that cannot find the largest and the smallest id, which is what a lattice network's heads do.
 pub(super) fn check_attention(request: &Request, options: &Options) -> Result<()> {
-    match request.attention {
-        Realisation::Softmax => return Ok(()),
-        Realisation::Hub { .. } if options.sparse.is_some() => return Ok(()),
-        Realisation::Hub { .. } => {
-            return Err(Error::declined("a lattice network (yun) needs more of a pattern than a hub")
-                .note("reason", "Assumption 1 of the sparse theorem: formwright patterns says what is missing")
-                .note("try", "--construction circuit or sum-code, or --attention sparse:star"));
-        }
-        _ => {}
+    let hub = request.attention.is_hub();
+    if request.attention.is_softmax() || hub && options.sparse.is_some() {
+        return Ok(());
+    }
+    if hub {
+        return Err(Error::declined("a lattice network (yun) needs more of a pattern than a hub")
+            .note("reason", "Assumption 1 of the sparse theorem: formwright patterns says what is missing")
+            .note("try", "--construction circuit or sum-code, or --attention sparse:star"));
     }
     let kind = request.attention.kind();
     Err(Error::declined(format!("a lattice network (yun) has no {kind} attention"))

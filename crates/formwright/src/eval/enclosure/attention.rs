@@ -9,14 +9,17 @@
 //! average    Σ p_k v_k = c Σ p_k + Σ p_k (v_k - c) for any c; Σ p_k = 1 ± γ_{n+2}. Where it is not known which of two scores is the larger, weights are wide,
 //!            but their values mostly lie together, around c: the value of the largest score.
 //! mean       divided by n, or multiplied by 1/n, rounded: γ_2; exact if n is a power of two
-//! Performer  a = exp(t - s/2): t - s/2 is off by u|t - s/2|, its exponential by ε. Divided by the number k of features, or multiplied by 1/k,
+//! features   a = exp(t - s/2): t - s/2 is off by u|t - s/2|, its exponential by ε. Divided by the number k of features, or multiplied by 1/k,
 //!            rounded, on the side of the queries; or by k^{-1/2}, rounded, on both: γ_4 there, and γ_2 on the side of the keys
 //! ```
+
+use std::ops::Range;
 
 use super::sum::{Sum, ball, count, over};
 use super::{Executions, State};
 use crate::interval::Interval;
-use crate::network::{AttentionKind, AttentionRun};
+use crate::network::AttentionRun;
+use crate::network::attention::{AttentionKind, Look, Step};
 
 impl Executions<'_> {
     pub(super) fn attention(&self, run: &AttentionRun, block: usize, z: &mut State) {
@@ -55,37 +58,43 @@ impl Executions<'_> {
         if unknown(&values) {
             return nothing();
         }
-        match &run.kind {
-            AttentionKind::Softmax => {
-                let (queries, keys) = scored();
-                if unknown(&keys) {
-                    return nothing();
-                }
-                let seen = |i: usize| -> Vec<usize> {
-                    let masked = || run.masks[head].keys(i, z.len()).positions().collect();
-                    run.connections_of(block).map_or_else(masked, |connections| connections.keys(i).to_vec())
-                };
-                let found = |(i, query): (usize, &Vec<Interval>)| {
-                    self.attend(query, seen(i).into_iter().map(|j| (&keys[j], &values[j])))
-                };
-                queries.iter().enumerate().map(found).collect()
-            }
-            AttentionKind::Average => vec![self.mean(&values); z.len()],
-            AttentionKind::Linformer { size, e, f } => {
-                let (queries, keys) = scored();
-                let mixed = |tensor: &[f64], x: &State| -> State {
-                    let columns: State = (0..x[0].len()).map(|c| x.iter().map(|x| x[c]).collect()).collect();
-                    let row = |row: usize| columns.iter().map(|x| self.row(tensor, row, x).total()).collect();
-                    (of_all * size..(of_all + 1) * size).map(row).collect()
-                };
-                let (keys, values) = (mixed(e, &keys), mixed(f, &values));
-                queries.iter().map(|query| self.attend(query, keys.iter().zip(&values))).collect()
-            }
-            AttentionKind::Performer { size, w } => {
-                let (queries, keys) = scored();
-                self.perform(&w[of_all * size * run.head_size..], *size, (&queries, &keys, &values))
-            }
+        let AttentionKind { formula, size, tensors } = &run.kind;
+        let tensor = |name: &str| &tensors[formula.tensor(name)][..];
+        let (queries, keys) =
+            if formula.has_scores() { scored() } else { (vec![Vec::new(); z.len()], vec![Vec::new(); z.len()]) };
+        if formula.sees_tokens() && unknown(&keys) {
+            return nothing();
         }
+        let features = |w: &str, x: &[Interval]| self.features(&tensor(w)[of_all * size * x.len()..], *size, x);
+        let mut rows = vec![keys, values];
+        for step in formula.steps {
+            rows.push(match *step {
+                Step::Mixed { of, by } => self.mixed(tensor(by), of_all * size..(of_all + 1) * size, &rows[of.0]),
+                Step::Features { of, by } => rows[of.0].iter().map(|key| features(by, key)).collect(),
+                Step::Products { features, of } => self.products(*size, &rows[features.0], &rows[of.0]),
+                Step::Mean { of } => vec![self.mean(&rows[of.0])],
+            });
+        }
+        let seen = |i: usize| -> Vec<usize> {
+            let masked = || run.masks[head].keys(i, z.len()).positions().collect();
+            run.connections_of(block).map_or_else(masked, |connections| connections.keys(i).to_vec())
+        };
+        let found = |(i, query): (usize, &Vec<Interval>)| match formula.look {
+            Look::Softmax { keys, values } => {
+                let (keys, values) = (&rows[keys.0], &rows[values.0]);
+                let seen = if formula.sees_tokens() { seen(i) } else { (0..*size).collect() };
+                self.attend(query, seen.into_iter().map(|j| (&keys[j], &values[j])))
+            }
+            Look::Features { by, values } => self.share(&features(by, query), &rows[values.0]),
+            Look::Row { of } => rows[of.0][if *size > 1 { i } else { 0 }].clone(),
+        };
+        queries.iter().enumerate().map(found).collect()
+    }
+
+    /// Mixtures of what the tokens have, by some rows of a tensor.
+    fn mixed(&self, tensor: &[f64], rows: Range<usize>, x: &State) -> State {
+        let columns: State = (0..x[0].len()).map(|c| x.iter().map(|x| x[c]).collect()).collect();
+        rows.map(|row| columns.iter().map(|x| self.row(tensor, row, x).total()).collect()).collect()
     }
 
     /// The mean of values.
@@ -186,24 +195,28 @@ impl Executions<'_> {
         ((0..n).map(weight).collect(), steps + ball(flushed(2 * n).hi()))
     }
 
-    /// `Σ_a a(q)/size · Σ_j a(k_j) v_jᵀ`, with the features `a` of a Performer.
-    fn perform(&self, w: &[f64], size: usize, (queries, keys, values): (&State, &State, &State)) -> State {
-        let features = |x: &Vec<Interval>| -> Vec<Interval> {
-            let square = self.dot(x, x);
-            (0..size).map(|row| self.feature(self.row(w, row, x).total(), square)).collect()
-        };
-        let of_keys: State = keys.iter().map(features).collect();
+    /// The features of a query or a key.
+    fn features(&self, w: &[f64], size: usize, x: &[Interval]) -> Vec<Interval> {
+        let square = self.dot(x, x);
+        (0..size).map(|row| self.feature(self.row(w, row, x).total(), square)).collect()
+    }
+
+    /// `Σ_j a(k_j) v_j`, a row for each feature.
+    fn products(&self, size: usize, features: &State, values: &State) -> State {
         let summary = |a: usize, c: usize| {
             let mut sum = self.sum();
-            of_keys.iter().zip(values).for_each(|(features, value)| sum.product(self.off(features[a], 2), value[c]));
+            features.iter().zip(values).for_each(|(features, value)| sum.product(self.off(features[a], 2), value[c]));
             sum.total()
         };
-        let columns: State = (0..values[0].len()).map(|c| (0..size).map(|a| summary(a, c)).collect()).collect();
-        let found = |query: &Vec<Interval>| {
-            let parts: Vec<Interval> = features(query).into_iter().map(|x| self.off(over(x, count(size)), 4)).collect();
-            columns.iter().map(|column| self.dot(&parts, column)).collect()
-        };
-        queries.iter().map(found).collect()
+        (0..size).map(|a| (0..values[0].len()).map(|c| summary(a, c)).collect()).collect()
+    }
+
+    /// `Σ_a a(q)/size · c_a`.
+    fn share(&self, features: &[Interval], values: &State) -> Vec<Interval> {
+        let size = count(features.len());
+        let parts: Vec<Interval> = features.iter().map(|x| self.off(over(*x, size), 4)).collect();
+        let column = |c: usize| values.iter().map(|value| value[c]).collect::<Vec<_>>();
+        (0..values[0].len()).map(|c| self.dot(&parts, &column(c))).collect()
     }
 
     /// `exp(along - square/2)`.

@@ -11,13 +11,14 @@
 //! connections.
 //!
 //! Where a tile of queries equals the one before and sees the same keys, the result is the one before: so heads whose query does not depend on
-//! the token (means, maxima, sums over a class) cost one tile instead of all. Heads of other kinds look at summaries (`summary.rs`).
+//! the token (means, maxima, sums over a class) cost one tile instead of all. Heads of other formulas look at what their steps have made (`summary.rs`).
 
 use super::columns::Columns;
 use super::real::{Real, numbers};
 use super::seen::{Interval, Lists, Seen, Shown};
-use super::summary::{Kind, Projected, Summary};
+use super::summary::{Kind, Projected, Summary, by_features};
 use super::tile::{LANES, Lanes, add, product, tile, tile_mut};
+use crate::network::attention::Look;
 use crate::network::{AttentionRun, Keys, Mask};
 
 /// The attention layers of a run.
@@ -179,11 +180,10 @@ impl<T: Real> Attention<T> {
     pub fn operations(&self) -> (usize, usize) {
         let (m, mv) = self.rows();
         let each = 2 * self.width * (2 * m + 2 * mv);
-        match &self.kind {
-            Kind::Softmax => (each, 2 * m + 2 * mv + 4 * self.masks.len()),
-            Kind::Average => (each + mv, 0),
-            Kind::Linformer { size, .. } | Kind::Performer { size, .. } => (each + 4 * size * (m + mv), 0),
+        if self.kind.formula.sees_tokens() {
+            return (each, 2 * m + 2 * mv + 4 * self.masks.len());
         }
+        (each + (4 * self.kind.size).max(1) * (m + mv), 0)
     }
 
     /// Lets the queries of tile `t` of a group, whose state is `z`, look around. `again` says that what was last done in this room was another
@@ -207,9 +207,12 @@ impl<T: Real> Attention<T> {
         // Lanes that are left over look with the last token.
         let token = |lane: usize| columns.token(group, lane).min(columns.tokens - 1);
         let lists = (!self.connections.is_empty()).then(|| &self.connections[block % self.connections.len()]);
+        let sees_tokens = self.kind.formula.sees_tokens();
+        let own = matches!(self.kind.formula.look, Look::Row { .. }) && self.kind.size > 1;
         for (head, mask) in self.masks.iter().enumerate() {
             let of_head = head * self.head_size..(head + 1) * self.head_size;
             if again
+                && !own
                 && lists.is_none()
                 && mask.relative == (None, None)
                 && query[of_head.clone()] == last[of_head.clone()]
@@ -218,26 +221,9 @@ impl<T: Real> Attention<T> {
             }
             let (of_keys, of_values) = (of_head.start, head * self.value_size);
             let (query, mixed) = (&query[of_head], &mut mixed[of_values..][..self.value_size]);
-            match &self.kind {
-                Kind::Softmax => {}
-                Kind::Average => {
-                    let means = &summary.values[of_values..][..self.value_size];
-                    mixed.iter_mut().zip(means).for_each(|(mixed, mean)| *mixed = *tile(mean, t));
-                    continue;
-                }
-                Kind::Linformer { size, .. } => {
-                    let (m, mv) = (self.head_size, self.value_size);
-                    let key = |a: usize, r: usize| *tile(&summary.keys[(head * size + a) * m + r], t);
-                    let value = |a: usize, c: usize| *tile(&summary.values[(head * size + a) * mv + c], t);
-                    look(&Seen::by_one(Keys { first: false, range: 0..*size }), query, key, value, exps, mixed);
-                    continue;
-                }
-                Kind::Performer { size, w } => {
-                    let side = size * self.head_size;
-                    let w = &w[(block * self.masks.len() + head) * side..][..side];
-                    summary.features_of((w, head, t), query, mixed);
-                    continue;
-                }
+            if !sees_tokens {
+                self.look_at((block, head), (summary, t), |lane| token(t * S + lane), query, exps, mixed);
+                continue;
             }
             let sees = |lane: usize| mask.keys(token(lane), columns.tokens);
             let all_alike = !columns.along || mask.relative == (None, None);
@@ -268,6 +254,43 @@ impl<T: Real> Attention<T> {
         }
         let o = &self.o[block * self.width * mv..][..self.width * mv];
         product(o, &self.zeros[..self.width], mv, |c| mixed[c], |i, sum| add(tile_mut::<T, S>(&mut z[i], t), &sum));
+    }
+}
+
+impl<T: Real> Attention<T> {
+    /// Lets the queries of a tile look at what the steps of the formula have made; `token` is that of a lane.
+    fn look_at<const S: usize>(
+        &self,
+        (block, head): (usize, usize),
+        (summary, t): (&Summary<T>, usize),
+        token: impl Fn(usize) -> usize,
+        query: &[[T; S]],
+        exps: &mut Vec<[T; S]>,
+        mixed: &mut [[T; S]],
+    ) {
+        let (size, m, mv) = (self.kind.size, query.len(), mixed.len());
+        match self.kind.formula.look {
+            Look::Softmax { keys, values } => {
+                let (keys, values) = (summary.rows(keys), summary.rows(values));
+                let key = |a: usize, r: usize| *tile(&keys[(head * size + a) * m + r], t);
+                let value = |a: usize, c: usize| *tile(&values[(head * size + a) * mv + c], t);
+                look(&Seen::by_one(Keys { first: false, range: 0..size }), query, key, value, exps, mixed);
+            }
+            Look::Features { by, values } => {
+                let side = size * self.head_size;
+                let w = &self.kind.tensor(by)[(block * self.masks.len() + head) * side..][..side];
+                by_features(w, &summary.rows(values)[head * size * mv..][..size * mv], t, query, mixed);
+            }
+            Look::Row { of } => {
+                let rows = &summary.rows(of)[head * size.max(1) * mv..][..size.max(1) * mv];
+                for (c, mixed) in mixed.iter_mut().enumerate() {
+                    *mixed = *tile(&rows[c], t);
+                    if size > 1 {
+                        *mixed = std::array::from_fn(|lane| rows[token(lane) * mv + c][t * S + lane]);
+                    }
+                }
+            }
+        }
     }
 }
 

@@ -1,59 +1,55 @@
-//! Attention in time linear in the tokens: what all tokens have to say is put together once a sequence, and every query looks at that.
+//! The steps of a formula (`network/attention/formula.rs`): what all tokens have to say is put together once a sequence, and every query
+//! looks at that.
 //!
 //! ```text
-//! average      c = (Σ_j v z_j) / n                                       z_i ← z_i + o c
-//! linformer    k_a = Σ_j e_aj (k z_j),  c_a = Σ_j f_aj (v z_j)           the keys and values of softmax attention over a = 1 … k
-//! performer    c_a = Σ_j x_a(k z_j) (v z_j)                              z_i ← z_i + o (Σ_a x_a(q z_i + q_bias) c_a) / k
-//!              x_a(y) = exp(w_a y − ‖y‖² · ½)
+//! mean         c = (Σ_j v z_j) / n
+//! mixed        k_a = Σ_j e_aj (k z_j),  c_a = Σ_j f_aj (v z_j)
+//! features     x_a(y) = exp(w_a y − ‖y‖² · ½)
+//! products     c_a = Σ_j x_a(k z_j) (v z_j)                              found: (Σ_a x_a(q z_i + q_bias) c_a) / k
 //! ```
 //!
-//! Sums run from left to right, over the tokens in their order. The two factors `k^{-1/2}` of a Performer's features are the division by `k`.
+//! Sums run from left to right, over the tokens in their order. The two factors `k^{-1/2}` of features are the division by `k`.
 
 use super::attention::{Again, times};
 use super::columns::Columns;
 use super::real::{Real, numbers};
 use super::tile::{LANES, Lanes, add, add_scaled, tile};
 use crate::network::AttentionKind;
+use crate::network::attention::{Formula, KEYS, Rows, Step, VALUES};
 
 /// What the heads of a run do, with the tensors that only this kind has.
 #[derive(Clone, Debug)]
-pub enum Kind<T> {
-    Softmax,
-    Average,
-    /// `e` and `f` are `[blocks][heads][size][tokens]`.
-    Linformer {
-        size: usize,
-        e: Vec<T>,
-        f: Vec<T>,
-    },
-    /// `w` is `[blocks][heads][size][head_size]`.
-    Performer {
-        size: usize,
-        w: Vec<T>,
-    },
+pub struct Kind<T> {
+    pub formula: &'static Formula,
+    pub size: usize,
+    /// `[blocks][heads][size][side]` each, by name.
+    tensors: Vec<(&'static str, Vec<T>)>,
 }
 
 impl<T: Real> Kind<T> {
     pub fn new(kind: &AttentionKind) -> Self {
-        match kind {
-            AttentionKind::Softmax => Self::Softmax,
-            AttentionKind::Average => Self::Average,
-            AttentionKind::Linformer { size, e, f } => Self::Linformer { size: *size, e: numbers(e), f: numbers(f) },
-            AttentionKind::Performer { size, w } => Self::Performer { size: *size, w: numbers(w) },
-        }
+        let AttentionKind { formula, size, tensors } = kind;
+        let names = formula.tensors().into_iter().map(|(name, _)| name);
+        Self { formula, size: *size, tensors: names.zip(tensors.iter().map(|tensor| numbers(tensor))).collect() }
+    }
+
+    /// A tensor.
+    pub fn tensor(&self, name: &str) -> &[T] {
+        self.tensors.iter().find(|(known, _)| *known == name).map_or(&[], |(_, tensor)| tensor)
     }
 }
 
-/// What was put together of the sequences of a task. Where tokens are the lanes, all lanes hold the same.
+/// What was put together of the sequences of a task, step by step. Where tokens are the lanes, all lanes of mixtures hold the same.
 #[derive(Clone, Debug, Default)]
-pub struct Summary<T> {
-    /// `[heads][size][head_size]`, of a Linformer.
-    pub keys: Vec<Lanes<T>>,
-    /// `[heads][value_size]`, or `[heads][size][value_size]`.
-    pub values: Vec<Lanes<T>>,
-    /// The features of all keys, `[groups][heads · size]`, of a Performer; as `[tokens][heads · size]` where tokens are the lanes.
-    features: Vec<Lanes<T>>,
-    feature_rows: Vec<T>,
+pub struct Summary<T>(Vec<Made<T>>);
+
+/// What a step has made.
+#[derive(Clone, Debug)]
+struct Made<T> {
+    /// `[heads][size][side]` of mixtures, `[heads][value_size]` of a mean, `[groups][heads · size]` of the features of all keys.
+    lanes: Vec<Lanes<T>>,
+    /// Features as `[tokens][heads · size]`, where tokens are the lanes.
+    rows: Vec<T>,
 }
 
 /// A projection of all tokens: `[groups][side]`, and `[tokens][side]` where tokens are the lanes.
@@ -113,73 +109,99 @@ impl<T: Real> Summary<T> {
         columns: &Columns,
         (keys, values): (Projected<'_, T>, Projected<'_, T>),
     ) {
-        let (m, mv) = (keys.side / heads, values.side / heads);
-        self.keys.clear();
-        self.values.clear();
-        match kind {
-            Kind::Softmax => {}
-            Kind::Average => {
-                let count = T::nearest(count(columns.tokens));
-                let mean = |r: usize| values.sum(columns, r).map(|sum| sum / count);
-                self.values.extend((0..values.side).map(mean));
-            }
-            Kind::Linformer { size, e, f } => {
-                let weight = |tensor: &'_ [T], place: usize| -> std::ops::Range<usize> {
-                    let start = (block * heads * size + place) * columns.tokens;
-                    debug_assert!(start + columns.tokens <= tensor.len(), "a row for each mixture");
-                    start..start + columns.tokens
-                };
-                for place in 0..heads * size {
-                    let head = place / size;
-                    let (e, f) = (&e[weight(e, place)], &f[weight(f, place)]);
-                    self.keys.extend((0..m).map(|r| keys.mixed(columns, head * m + r, e)));
-                    self.values.extend((0..mv).map(|c| values.mixed(columns, head * mv + c, f)));
+        // Room that was made for other layers is kept.
+        let steps = kind.formula.steps.len().max(self.0.len());
+        self.0.resize_with(steps, || Made { lanes: Vec::new(), rows: Vec::new() });
+        for (number, step) in kind.formula.steps.iter().enumerate() {
+            let (before, made) = self.0.split_at_mut(number);
+            let made = &mut made[0];
+            made.lanes.clear();
+            let of = |rows: Rows| match rows {
+                KEYS => keys,
+                VALUES => values,
+                Rows(made) => {
+                    let Made { lanes, rows } = &before[made - 2];
+                    Projected { lanes, rows, side: heads * kind.size }
                 }
-            }
-            Kind::Performer { size, w } => {
-                self.features.clear();
-                let w = &w[block * heads * size * m..][..heads * size * m];
-                let mut exponentials = Again::new(|x: &Lanes<T>| x.map(T::exp));
-                for group in keys.lanes.chunks_exact(keys.side) {
-                    for place in 0..heads * size {
-                        let key = &group[place / size * m..][..m];
-                        self.features.push(exponentials.of(&exponent(&w[place * m..][..m], |r| key[r])));
+            };
+            match *step {
+                Step::Mean { of: rows } => {
+                    let (x, count) = (of(rows), T::nearest(count(columns.tokens)));
+                    made.lanes.extend((0..x.side).map(|r| x.sum(columns, r).map(|sum| sum / count)));
+                }
+                Step::Mixed { of: rows, by } => {
+                    let (x, tokens) = (of(rows), columns.tokens);
+                    let weights = &kind.tensor(by)[block * heads * kind.size * tokens..];
+                    let side = x.side / heads;
+                    for (place, weight) in weights.chunks_exact(tokens).take(heads * kind.size).enumerate() {
+                        let first = place / kind.size * side;
+                        made.lanes.extend((first..first + side).map(|r| x.mixed(columns, r, weight)));
                     }
                 }
-                let side = heads * size;
-                if columns.along {
-                    super::attention::transpose(&self.features, side, columns.tokens, &mut self.feature_rows);
-                }
-                let features = Projected { lanes: &self.features, rows: &self.feature_rows, side };
-                for place in 0..side {
-                    let head = place / size;
-                    self.values.extend((0..mv).map(|c| values.product(columns, head * mv + c, &features, place)));
+                Step::Features { of: rows, by } => made.features(kind, (block, heads), columns, (of(rows), by)),
+                Step::Products { features, of: rows } => {
+                    let (x, features) = (of(rows), of(features));
+                    let side = x.side / heads;
+                    for place in 0..features.side {
+                        let first = place / kind.size * side;
+                        made.lanes.extend((first..first + side).map(|c| x.product(columns, c, &features, place)));
+                    }
                 }
             }
         }
     }
 
-    /// What the query of a tile finds with a Performer's head: `mixed` gets `(Σ_a x_a(query) c_a) / k`.
-    pub fn features_of<const S: usize>(
-        &self,
-        (w, head, t): (&[T], usize, usize),
-        query: &[[T; S]],
-        mixed: &mut [[T; S]],
+    /// What a step has made.
+    pub fn rows(&self, rows: Rows) -> &[Lanes<T>] {
+        &self.0[rows.0 - 2].lanes
+    }
+}
+
+impl<T: Real> Made<T> {
+    /// The features of all keys.
+    fn features(
+        &mut self,
+        kind: &Kind<T>,
+        (block, heads): (usize, usize),
+        columns: &Columns,
+        (keys, by): (Projected<'_, T>, &str),
     ) {
-        let (m, mv) = (query.len(), mixed.len());
-        let size = w.len() / m;
-        mixed.fill([T::ZERO; S]);
-        let mut exponentials = Again::new(|x: &[T; S]| x.map(T::exp));
-        for a in 0..size {
-            let feature = exponentials.of(&exponent(&w[a * m..][..m], |r| query[r]));
-            for (c, mixed) in mixed.iter_mut().enumerate() {
-                add(mixed, &times(feature, tile(&self.values[(head * size + a) * mv + c], t)));
+        let (size, m) = (kind.size, keys.side / heads);
+        let w = &kind.tensor(by)[block * heads * size * m..][..heads * size * m];
+        let mut exponentials = Again::new(|x: &Lanes<T>| x.map(T::exp));
+        for group in keys.lanes.chunks_exact(keys.side) {
+            for place in 0..heads * size {
+                let key = &group[place / size * m..][..m];
+                self.lanes.push(exponentials.of(&exponent(&w[place * m..][..m], |r| key[r])));
             }
         }
-        let size = T::nearest(count(size));
-        for mixed in mixed {
-            *mixed = mixed.map(|x| x / size);
+        if columns.along {
+            super::attention::transpose(&self.lanes, heads * size, columns.tokens, &mut self.rows);
         }
+    }
+}
+
+/// What the query of a tile finds with features: `mixed` gets `(Σ_a x_a(query) c_a) / k`, where `values` are the `c_a` of a head.
+pub fn by_features<T: Real, const S: usize>(
+    w: &[T],
+    values: &[Lanes<T>],
+    t: usize,
+    query: &[[T; S]],
+    mixed: &mut [[T; S]],
+) {
+    let (m, mv) = (query.len(), mixed.len());
+    let size = w.len() / m;
+    mixed.fill([T::ZERO; S]);
+    let mut exponentials = Again::new(|x: &[T; S]| x.map(T::exp));
+    for a in 0..size {
+        let feature = exponentials.of(&exponent(&w[a * m..][..m], |r| query[r]));
+        for (c, mixed) in mixed.iter_mut().enumerate() {
+            add(mixed, &times(feature, tile(&values[a * mv + c], t)));
+        }
+    }
+    let size = T::nearest(count(size));
+    for mixed in mixed {
+        *mixed = mixed.map(|x| x / size);
     }
 }
 

@@ -1,7 +1,8 @@
-//! The heads of each kind as nodes.
+//! The steps of a formula, and its look, as nodes.
 
 use super::{Nodes, int, ints};
-use crate::network::{AttentionKind, AttentionRun, Precision};
+use crate::network::attention::{KEYS, Look, Rows, Side, Step};
+use crate::network::{AttentionRun, Precision};
 
 impl Nodes {
     /// What the attention of a block adds to `z`, and `z`; the weights are those of [`AttentionRun::tensors`], in their order, made ready for rows.
@@ -15,7 +16,8 @@ impl Nodes {
     ) -> String {
         let (v, o) = (weights[weights.len() - 2], weights[weights.len() - 1]);
         let values = self.plain("MatMul", &[z, v], format!("{at}.values"));
-        let joined = if run.kind == AttentionKind::Average {
+        let joined = if let (Look::Row { of }, [Step::Mean { .. }]) = (run.kind.formula.look, run.kind.formula.steps) {
+            debug_assert_eq!(of.0, 2, "what the only step makes");
             let axis = self.add("Constant", &[], vec![ints("value_ints", &[1])], format!("{at}.mean.axis"));
             self.plain("ReduceMean", &[&values, &axis], format!("{at}.mean"))
         } else {
@@ -34,7 +36,7 @@ impl Nodes {
         self.transpose(&heads, order, format!("{heads}.first"))
     }
 
-    /// What the queries of all heads find, `[batch, heads, tokens, value_size]`.
+    /// What the queries of all heads find, `[batch, heads, tokens, value_size]`, or 1 in the place of the tokens.
     fn mixed(
         &mut self,
         (z, values): (&str, &str),
@@ -43,33 +45,52 @@ impl Nodes {
         seen: Option<&str>,
         at: &str,
     ) -> String {
-        let (q, q_bias, k, size) = (weights[0], weights[1], weights[2], (run.heads, run.head_size));
-        let queries = self.plain("MatMul", &[z, q], format!("{at}.queries.linear"));
-        let queries = self.plain("Add", &[&queries, q_bias], format!("{at}.queries"));
-        let queries = self.split(&queries, size, &[0, 2, 1, 3]);
-        let keys = self.plain("MatMul", &[z, k], format!("{at}.keys"));
-        match run.kind {
-            AttentionKind::Softmax | AttentionKind::Average => {
-                let keys = self.split(&keys, size, &[0, 2, 3, 1]);
-                self.weighted(&queries, &keys, values, seen, at)
-            }
-            AttentionKind::Linformer { .. } => {
-                let (e, f) = (weights[3], weights[4]);
-                let keys = self.split(&keys, size, &[0, 2, 1, 3]);
-                let keys = self.plain("MatMul", &[e, &keys], format!("{at}.keys.mixed"));
-                let keys = self.transpose(&keys, &[0, 1, 3, 2], format!("{at}.keys.columns"));
-                let values = self.plain("MatMul", &[f, values], format!("{at}.values.mixed"));
-                self.weighted(&queries, &keys, &values, None, at)
-            }
-            AttentionKind::Performer { .. } => {
-                let keys = self.split(&keys, size, &[0, 2, 1, 3]);
-                let of_keys = self.features(&keys, weights[3], &format!("{at}.keys"));
-                let of_keys = self.transpose(&of_keys, &[0, 1, 3, 2], format!("{at}.keys.columns"));
-                let summary = self.plain("MatMul", &[&of_keys, values], format!("{at}.summary"));
-                let of_queries = self.features(&queries, weights[3], &format!("{at}.queries"));
+        let (formula, size) = (run.kind.formula, (run.heads, run.head_size));
+        let first = if formula.has_scores() { 3 } else { 0 };
+        let tensor = |name: &str| weights[first + formula.tensor(name)];
+        let (mut queries, mut keys) = (String::new(), String::new());
+        if formula.has_scores() {
+            queries = self.plain("MatMul", &[z, weights[0]], format!("{at}.queries.linear"));
+            queries = self.plain("Add", &[&queries, weights[1]], format!("{at}.queries"));
+            queries = self.split(&queries, size, &[0, 2, 1, 3]);
+            keys = self.plain("MatMul", &[z, weights[2]], format!("{at}.keys"));
+            // Looked at as columns, mixed as rows.
+            let order: &[i64] = if formula.sees_tokens() { &[0, 2, 3, 1] } else { &[0, 2, 1, 3] };
+            keys = self.split(&keys, size, order);
+        }
+        let mut rows = vec![keys, values.to_owned()];
+        for (number, step) in formula.steps.iter().enumerate() {
+            // What a kind makes of keys, or of values, for the first time is called by what it is.
+            let repeated = |of: Rows| formula.steps[..number].iter().any(|step| step.of() == of);
+            let at = if repeated(step.of()) { format!("{at}.{number}") } else { at.to_owned() };
+            let of = rows[step.of().0].clone();
+            rows.push(match *step {
+                Step::Mixed { of: KEYS, by } => {
+                    let mixed = self.plain("MatMul", &[tensor(by), &of], format!("{at}.keys.mixed"));
+                    self.transpose(&mixed, &[0, 1, 3, 2], format!("{at}.keys.columns"))
+                }
+                Step::Mixed { by, .. } => self.plain("MatMul", &[tensor(by), &of], format!("{at}.values.mixed")),
+                Step::Features { by, .. } => {
+                    let features = self.features(&of, tensor(by), &format!("{at}.keys"));
+                    self.transpose(&features, &[0, 1, 3, 2], format!("{at}.keys.columns"))
+                }
+                Step::Products { features, .. } => {
+                    self.plain("MatMul", &[&rows[features.0], &of], format!("{at}.summary"))
+                }
+                Step::Mean { .. } => {
+                    let axis = self.add("Constant", &[], vec![ints("value_ints", &[2])], format!("{at}.mean.axis"));
+                    self.plain("ReduceMean", &[&of, &axis], format!("{at}.mean"))
+                }
+            });
+        }
+        match formula.look {
+            Look::Softmax { keys, values } => self.weighted(&queries, &rows[keys.0], &rows[values.0], seen, at),
+            Look::Features { by, values } => {
+                let of_queries = self.features(&queries, tensor(by), &format!("{at}.queries"));
                 let parts = self.plain("Div", &[&of_queries, &size_name(run)], format!("{at}.queries.parts"));
-                self.plain("MatMul", &[&parts, &summary], format!("{at}.mixed"))
+                self.plain("MatMul", &[&parts, &rows[values.0]], format!("{at}.mixed"))
             }
+            Look::Row { of } => rows[of.0].clone(),
         }
     }
 
@@ -95,16 +116,17 @@ impl Nodes {
         self.plain("Exp", &[&exponent], format!("{at}.features"))
     }
 
-    /// What Performers need besides their weights: one half, and how many features there are, once for each of them. A product and a division by one
+    /// What features need besides their weights: one half, and how many features there are, once for each of them. A product and a division by one
     /// number would become one node in onnxruntime, whose factor is rounded to single precision, whatever the network's is.
-    pub(super) fn numbers_of_performers<'r>(
+    pub(super) fn numbers_of_features<'r>(
         &mut self,
         runs: impl Iterator<Item = &'r AttentionRun>,
         precision: Precision,
     ) {
         let mut known: Vec<String> = Vec::new();
         for run in runs {
-            let AttentionKind::Performer { size, .. } = run.kind else { continue };
+            let has_features = run.kind.formula.tensors().iter().any(|(_, side)| *side == Side::HeadSize);
+            let Some(size) = run.kind.size().filter(|_| has_features) else { continue };
             #[expect(clippy::cast_precision_loss, reason = "a number of features")]
             let numbers = [("half".to_owned(), vec![0.5]), (size_name(run), vec![size as f64; size])];
             for (name, numbers) in numbers {

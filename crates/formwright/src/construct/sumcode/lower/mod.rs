@@ -42,10 +42,11 @@ use crate::exact::{Int, Rat};
 use crate::interval::Interval;
 use crate::lattice::Grid;
 use crate::lower::assembly::Assembly;
-use crate::lower::realise::{Loss, realise};
+use crate::lower::realise::realise;
 use crate::lower::to_float::{self, gamma};
 use crate::lower::{CLIP, MOST_LAYERS, Margins, check_box, embedding_shift};
-use crate::network::{Activation, FeedForward, FloatNetwork, FloatStage, Form, Layer, Precision, Realisation, Stage};
+use crate::network::attention::{Integers, Loss};
+use crate::network::{Activation, FeedForward, FloatNetwork, FloatStage, Layer, Precision, Realisation, Stage};
 use crate::target::Target;
 
 /// What a float network loses against the target's values at cell centres.
@@ -160,20 +161,14 @@ fn ways_out(precision: Precision) -> &'static str {
 
 /// Whether the head gives the exact sum of codes, in any order.
 ///
-/// Softmax: see [`check_shares`]. Of the other kinds the model lets a runtime choose where it divides, by `n` (average), by `k` (linformer: weights `1/k`) or by `√k`
-/// twice (performer). Powers of two, of four for the root, are exact wherever they stand, while sums have digits left for them.
+/// Softmax: see [`check_shares`]. Of the other kinds the model lets a runtime choose where it divides; the kind says by what, and whether that is exact
+/// wherever it stands, while sums have digits left for it.
 fn check_sum(parts: &Parts, precision: Precision) -> Result<()> {
     let tokens = parts.nodes.codes.tokens;
-    let (divisor, exact, wanted) = match parts.options.attention {
-        // The hub's head is softmax, and what it found is handed on as it is.
-        Realisation::Softmax | Realisation::Hub { .. } => return check_shares(parts, precision),
-        Realisation::Average => (tokens, tokens.is_power_of_two(), "--tokens that are a power of two"),
-        Realisation::Linformer { size, .. } => (size, size.is_power_of_two(), "linformer:k with a power of two k"),
-        Realisation::Performer { size, form: Form::Zero, .. } => {
-            let exact = size.is_power_of_two() && size.trailing_zeros() % 2 == 0;
-            (size, exact, "performer:k with a power of four k")
-        }
-        Realisation::Performer { size, form: Form::ConstantRow, .. } => (size, false, "performer:k, without :constant"),
+    let Realisation { kind, choice } = parts.options.attention;
+    let (divisor, exact, wanted) = match kind.sums_of_integers(&choice, tokens) {
+        Integers::Shares => return check_shares(parts, precision),
+        Integers::Divided { divisor, exact, wanted } => (divisor, exact, wanted),
     };
     let largest = Int::from(tokens) * parts.nodes.codes.largest() * Int::from(divisor);
     if exact && largest.bits() <= precision.digits() {
@@ -338,7 +333,7 @@ impl SumCodeLowering {
         }
         let stages = stages.into_iter().map(|(stage, _)| stage).collect();
         let mut network = assembly.network(&parts.network(), stages);
-        if parts.options.attention == Realisation::Softmax {
+        if parts.options.attention.is_softmax() {
             return Ok(network);
         }
         // The scores of a constant channel are as equal as those of no channel.
