@@ -61,6 +61,7 @@ pub mod plan;
 pub mod questions;
 pub mod random;
 pub mod report;
+pub mod rounding;
 pub mod target;
 pub mod theorems;
 pub mod words;

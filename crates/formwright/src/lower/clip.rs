@@ -28,11 +28,11 @@
 //! Rounding in attention is relative; it is checked to be small enough for a factor 2 to cover it.
 
 use super::Format;
-use super::to_float::gamma;
 use crate::construct::yun::context::ContextMap;
 use crate::exact::{Int, Rat};
 use crate::interval::Interval;
 use crate::network::Precision;
+use crate::rounding::gamma;
 
 /// What the clip does.
 pub(super) const MEANING: &str = "what is beyond the target's range is cut off";

@@ -41,6 +41,7 @@ use crate::network::{
     Activation, Affine, Attention, AttentionKind, AttentionRun, FeedForward, FeedForwardRun, FloatAffine, FloatNetwork,
     FloatStage, Head, Layer, Mask, Network, Precision, Run, Size, Stage,
 };
+use crate::rounding::gamma;
 use crate::target::Target;
 
 pub use hardmax_to_softmax::Temperature;
@@ -434,7 +435,7 @@ fn entries(network: &Network, grid: &Grid) -> Vec<Rat> {
 fn embedding_shift(grid: &Grid, steps: &Int, precision: Precision) -> Interval {
     let scale = Rat::from(grid.resolution()) / (grid.high() - grid.low());
     let largest = grid.low().abs().max(grid.high().abs()) * scale * Rat::from(2) + Rat::from(steps);
-    to_float::gamma(6, precision) * Interval::from(&largest)
+    gamma(6, precision) * Interval::from(&largest)
 }
 
 fn coordinates(grid: &Grid) -> u32 {
@@ -507,7 +508,7 @@ fn losses(facts: &Facts) -> Losses {
     let Facts { map, precision, exponent, bound, offset, .. } = facts;
     let grid = &map.grid;
     let exact = |value: Rat| Interval::from(&value);
-    let gamma = |k: usize| to_float::gamma(k, *precision);
+    let gamma = |k: usize| gamma(k, *precision);
     let side = Rat::from(grid.resolution());
     let back = exact(Rat::from(2).pow(*exponent) / &side);
     let softmax = back * Interval::point_or_entire(hardmax_to_softmax::drift(map, facts.temperature));

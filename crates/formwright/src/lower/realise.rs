@@ -14,15 +14,15 @@
 //! # What is lost
 //!
 //! In the execution model `ieee-any-order` a uniform head of each kind gives `Σ_j (1 + θ_j) v_j / n` instead of the mean, `|θ_j| ≤ θ`, apart from
-//! what flushing to 0 loses. With `η` the error of `exp`, and counting roundings (a sum of `m` terms: `m − 1`):
+//! what flushing to 0 loses. With `ε` the error of a quotient of two `exp`, and counting roundings (a sum of `m` terms: `m − 1`):
 //!
 //! ```text
-//! softmax      2η + γ(2n + 1 + 5)              exp and Σ exp; n − 1 in the sum, a quotient, or a reciprocal and a product, n in the weighted sum
+//! softmax      ε ⊕ γ(2n + 1 + 5)               exp and Σ exp; n − 1 in the sum, a quotient, or a reciprocal and a product, n in the weighted sum
 //! average      γ(n + 1) ⊕ rest                 n − 1 in the sum, 1 for 1/n, 1 for its product
-//! linformer    2η ⊕ γ(n + 2k + 1) ⊕ rest       scores are 0, so that all k weights are 1/k, rounded once; n in each mixture; 1 for v/n
-//! performer    2η ⊕ γ(n + k + 5) ⊕ rest        n in Σ_j, k in Σ_a; twice k^{-1/2}, rounded, and its product, or one division by k; 1 for v/n
+//! linformer    ε ⊕ γ(n + 2k + 1) ⊕ rest        scores are 0, so that all k weights are 1/k, rounded once; n in each mixture; 1 for v/n
+//! performer    ε ⊕ γ(n + k + 5) ⊕ rest         n in Σ_j, k in Σ_a; twice k^{-1/2}, rounded, and its product, or one division by k; 1 for v/n
 //! hub          as softmax                      the second layer has one key, of weight exp(0)/exp(0) = 1; what registers hold is read as it is, or flushed
-//! constant     2η ⊕ γ(n + k + 9) ⊕ rest        the exponents w_a − ½ are exact; o/λ, its product, R(t) − R(−t), and the way through a register
+//! constant     ε ⊕ γ(n + k + 9) ⊕ rest         the exponents w_a − ½ are exact; o/λ, its product, R(t) − R(−t), and the way through a register
 //! ```
 //!
 //! `a ⊕ b = a + b + ab`; `rest = γ(6)`, of which softmax needs no more than 5, are `o`, its product, the rounding of a quotient in double before it is one in single precision, and
@@ -32,58 +32,50 @@ use std::ops::Range;
 
 use crate::error::{Error, Result};
 use crate::exact::{Int, Rat};
+use crate::interval::Up;
 use crate::network::realisation::Gaussians;
 use crate::network::{
     AttentionKind, AttentionRun, Coordinate, FeedForwardRun, FloatNetwork, Form, Mask, Precision, Realisation, Run,
     Values,
 };
 use crate::pattern::Connections;
+use crate::rounding::{TERMS, compound};
 use crate::words::plural;
 
 /// What a uniform head loses by rounding.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Loss {
     /// `θ`: relative to the mean of the absolute values.
-    pub relative: f64,
+    pub relative: Up,
     /// What flushing to 0 adds.
-    pub absolute: f64,
+    pub absolute: Up,
 }
 
 impl Loss {
     /// Of a head over so many tokens; infinite if it does not give the sum.
     pub fn of(realisation: &Realisation, tokens: usize, precision: Precision) -> Self {
-        let (exp, tiny) = match precision {
-            Precision::F32 => (2_f64.powi(-20), 2_f64.powi(-110)),
-            Precision::F64 => (2_f64.powi(-49), 2_f64.powi(-1000)),
-        };
-        let exps = 2.0 * exp * (1.0 + 1e-5);
-        let both = |roundings: usize| (exps + gamma(roundings, precision) * (1.0 + exps)) * (1.0 + 1e-12);
+        let both = |roundings: usize| compound(precision.exp_quotient_error(), precision.gamma(roundings));
         let relative = match realisation {
-            Realisation::Softmax | Realisation::Hub { .. } => exps + gamma(2 * tokens + 6, precision),
-            Realisation::Average => gamma(tokens + 7, precision),
+            Realisation::Softmax | Realisation::Hub { .. } => both(2 * tokens + 6),
+            Realisation::Average => precision.gamma(tokens + 7),
             Realisation::Linformer { size, values: Values::Ones, .. } => both(tokens + 2 * size + 7),
-            Realisation::Linformer { values: Values::Gaussian, .. } => f64::INFINITY,
+            Realisation::Linformer { values: Values::Gaussian, .. } => Up::INFINITY,
             Realisation::Performer { size, form: Form::Zero, .. } => both(tokens + size + 11),
             Realisation::Performer { size, form: Form::ConstantRow, .. } => both(tokens + size + 15),
         };
-        // Up to 2^16 terms are flushed, and what a constant row loses is divided by λ/(1/k)Σ_a exp(w_a − ½) ≥ √λ ≥ exp(-7/2) > 2^-6.
-        let scale = match realisation {
-            Realisation::Performer { form: Form::ConstantRow, .. } => 64.0 * (1.0 + float(tokens) / 65536.0),
-            _ => 1.0 + float(tokens) / 65536.0,
+        let flushed = precision.flushed(TERMS + tokens);
+        let absolute = match realisation {
+            // Divided by λ/(1/k)Σ_a exp(w_a − ½) ≥ √λ ≥ exp(-7/2) > 2^-6.
+            Realisation::Performer { form: Form::ConstantRow, .. } => 64.0 * flushed,
+            _ => flushed,
         };
-        Self { relative, absolute: tiny * scale }
+        Self { relative, absolute }
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "a count of operations")]
+#[expect(clippy::cast_precision_loss, reason = "a number of tokens")]
 fn float(count: usize) -> f64 {
     count as f64
-}
-
-/// `γ_k`, rounded up.
-fn gamma(k: usize, precision: Precision) -> f64 {
-    let ku = float(k) * 0.5_f64.powi(i32::try_from(precision.digits()).unwrap_or(53));
-    if ku < 0.5 { ku / (1.0 - ku) * (1.0 + 1e-12) } else { f64::INFINITY }
 }
 
 /// The network with all its heads realised in another way; declined if one of them is not a uniform sum.
@@ -495,8 +487,8 @@ mod tests {
         }
         assert!(of("average", 64, Precision::F32) < of("performer:1", 64, Precision::F32));
         assert!(of("performer:4", 64, Precision::F32) < of("performer:4:constant", 64, Precision::F32));
-        assert!(of("linformer:4:gaussian", 64, Precision::F64).is_infinite());
+        assert!(of("linformer:4:gaussian", 64, Precision::F64) == f64::INFINITY);
         // Too many tokens to say anything.
-        assert!(of("average", 1 << 24, Precision::F32).is_infinite());
+        assert!(of("average", 1 << 24, Precision::F32) == f64::INFINITY);
     }
 }

@@ -32,7 +32,7 @@ use std::sync::Arc;
 use super::binary_quantiser::BinaryQuantiser;
 use super::clip;
 use super::realise::{Loss, realise};
-use super::to_float::{self, gamma};
+use super::to_float;
 use super::values_on_grid::{Gridded, on_grid};
 use super::{Assembly, MOST_LAYERS, Margins, check_box, embedding_shift};
 use crate::bound::resolution;
@@ -42,6 +42,7 @@ use crate::exact::{Int, Rat};
 use crate::interval::Interval;
 use crate::lattice::Grid;
 use crate::network::{Activation, FeedForward, FloatNetwork, FloatStage, Form, Layer, Precision, Realisation, Stage};
+use crate::rounding::gamma;
 use crate::target::Target;
 
 /// What a float network loses against the target's values at cell centres.
@@ -378,7 +379,7 @@ fn height(
     let top = columns + Rat::from(nodes.symbols());
     let code = exact(&Rat::from(nodes.codes.largest()))
         + gamma(nodes.symbols() + grid.dims() + 6) * exact(&parts.encode.sum_at(&top));
-    let lost = Interval::point_or_entire(Loss::of(&parts.options.attention, grid.tokens(), precision).relative);
+    let lost = Interval::from(Loss::of(&parts.options.attention, grid.tokens(), precision).relative);
     let sum = code * exact(&Rat::from(grid.tokens())) * (Interval::ONE + lost);
     let id = match &parts.rank {
         None => (exact(&Rat::from(&nodes.scale)) * sum + code) * (Interval::ONE + gamma(6)),

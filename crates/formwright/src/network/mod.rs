@@ -24,10 +24,9 @@ use serde_json::Value;
 use crate::error::Result;
 use crate::exact::{Int, Rat};
 
+pub use crate::rounding::Precision;
 pub use activation::{Activation, Break, Piece, Piecewise, Side};
-pub use float::{
-    AttentionRun, FeedForwardRun, FloatAffine, FloatLayer, FloatNetwork, FloatStage, Precision, Run, Tensor,
-};
+pub use float::{AttentionRun, FeedForwardRun, FloatAffine, FloatLayer, FloatNetwork, FloatStage, Run, Tensor};
 pub use layer::{Attention, Block, FeedForward, Head, Layer, LayerKind, Normaliser};
 pub use mask::{Keys, Limits, Mask};
 pub(crate) use realisation::Gaussians;

@@ -13,7 +13,7 @@ use super::graph::{Graph, Kind};
 use super::layout::MOST_GATES;
 use crate::error::{Error, Result};
 use crate::exact::{Int, Rat};
-use crate::interval::Interval;
+use crate::interval::{Interval, Up};
 use crate::network::{Limits, Mask};
 use crate::target::Checked;
 use crate::target::evaluate::positional_values;
@@ -182,14 +182,14 @@ impl Translator<'_> {
     /// A number of positions alone.
     fn position(&mut self, e: &Expr, scope: &Scope) -> Result<Form> {
         let tokens = self.graph.tokens;
-        let (mut table, mut slack) = (Vec::with_capacity(tokens), 0.0_f64);
+        let (mut table, mut slack) = (Vec::with_capacity(tokens), Up::ZERO);
         let moves = |node: &Node| matches!(node, Node::Index | Node::Running | Node::Length | Node::Aggregate(..));
         self.fixed |= e.any(&moves);
         let values = positional_values(e, scope.running, tokens, self.target.dims(), &self.graph.text);
         for (t, value) in values.into_iter().enumerate() {
             match value {
                 Ok((value, width)) => {
-                    slack = slack.max(width);
+                    slack = slack.max(width.into());
                     table.push(value);
                 }
                 Err(_) if !scope.live[t] => table.push(Rat::ZERO),
@@ -337,7 +337,7 @@ impl Translator<'_> {
                     *value = Rat::ZERO;
                 }
             }
-            position = self.graph.position(table, 0.0, &index.span);
+            position = self.graph.position(table, Up::ZERO, &index.span);
         } else {
             let range = self.graph.range(&position);
             if range.lo() < 0.0 || range.hi() > last.to_f64() {
@@ -364,8 +364,9 @@ impl Translator<'_> {
             Kind::Mean { of: normal, mask, scale: Rat::ONE }
         } else {
             let place = |t: usize| Rat::from(t);
-            let keys = self.graph.position((0..tokens).map(place).collect(), 0.0, &index.span);
-            let squares = self.graph.position((0..tokens).map(|t| place(t) * place(t)).collect(), 0.0, &index.span);
+            let keys = self.graph.position((0..tokens).map(place).collect(), Up::ZERO, &index.span);
+            let squares =
+                self.graph.position((0..tokens).map(|t| place(t) * place(t)).collect(), Up::ZERO, &index.span);
             Kind::Gather { index: position, of: normal, keys: (keys, squares) }
         };
         let gathered = self.graph.wire(kind, range, integer, &index.span);
@@ -623,8 +624,8 @@ impl Translator<'_> {
                 // A variance moves by as much as the numbers do, times their range.
                 let slack = self.graph.slack(of);
                 let slack = match aggregate {
-                    Aggregate::Sum | Aggregate::Count => slack * Rat::from(tokens).to_f64(),
-                    Aggregate::Var => 4.0 * slack * (self.graph.range(of).width() + slack),
+                    Aggregate::Sum | Aggregate::Count => slack * Up::from(tokens),
+                    Aggregate::Var => 4.0 * (slack * (Up::from(self.graph.range(of).width()) + slack)),
                     _ => slack,
                 };
                 Ok(self.graph.position((0..tokens).map(pooled).collect(), slack, span))
@@ -688,12 +689,12 @@ impl Translator<'_> {
         let raised = normal.plus(&-Rat::ONE, &Form::constant(floor.clone()));
         let table = |f: &dyn Fn(usize) -> Rat| (0..tokens).map(f).collect::<Vec<Rat>>();
         let zero_one = |holds: bool| if holds { Rat::ONE } else { Rat::ZERO };
-        let key = self.graph.position(table(&|t| zero_one(t == 0)), 0.0, span);
-        let rest = self.graph.position(table(&|t| zero_one(t > 0)), 0.0, span);
+        let key = self.graph.position(table(&|t| zero_one(t == 0)), Up::ZERO, span);
+        let rest = self.graph.position(table(&|t| zero_one(t > 0)), Up::ZERO, span);
         let without = self.graph.product(&rest, &raised, span)?;
         let others = |t: usize| counts[t] - usize::from(mask.sees(t, 0));
         let weight = |t: usize| Rat::from(tokens - others(t));
-        let weights = self.graph.position(table(&weight), 0.0, span);
+        let weights = self.graph.position(table(&weight), Up::ZERO, span);
         let query = self.graph.apply(&call(Function::Log, variable()), &weights, span)?;
         let most = (0..tokens).map(others).max().unwrap_or(0);
         let sums = (self.graph.range(&raised) * whole(most)).hull(Interval::ZERO);
@@ -702,15 +703,15 @@ impl Translator<'_> {
         // The first token, where it is visible.
         let first_mask = Mask { absolute: (Some(0), Some(0)), ..Mask::ALL };
         let at_first = Kind::Mean { of: normal.clone(), mask: first_mask, scale: Rat::ONE };
-        let sees_first = self.graph.position(table(&|t| zero_one(mask.sees(t, 0))), 0.0, span);
+        let sees_first = self.graph.position(table(&|t| zero_one(mask.sees(t, 0))), Up::ZERO, span);
         let first = if sees_first.as_constant().is_some_and(Rat::is_zero) {
             Form::default()
         } else {
             let first = self.graph.wire(at_first, range, integer, span);
             self.graph.product(&sees_first, &first, span)?
         };
-        let floors = self.graph.position(table(&|t| &floor * &Rat::from(others(t))), 0.0, span);
-        let shifts = self.graph.position(table(&|t| shift * &Rat::from(counts[t])), 0.0, span);
+        let floors = self.graph.position(table(&|t| &floor * &Rat::from(others(t))), Up::ZERO, span);
+        let shifts = self.graph.position(table(&|t| shift * &Rat::from(counts[t])), Up::ZERO, span);
         Ok(sum.plus(&Rat::ONE, &first).plus(&Rat::ONE, &floors).scaled(scale).plus(&Rat::ONE, &shifts))
     }
 
