@@ -67,6 +67,7 @@ pub mod plan;
 pub mod questions;
 pub mod random;
 pub mod report;
+pub mod rounding;
 pub mod show;
 pub mod target;
 pub mod theorems;

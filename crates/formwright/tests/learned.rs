@@ -283,7 +283,7 @@ fn by_absolute_values(trained: &Trained, x: &[Vec<f64>]) -> f64 {
     };
     let start = |token: &Vec<f64>| -> Vec<(f64, f64)> { token.iter().map(|x| (*x, 0.0)).collect() };
     let phi: Vec<_> = x.iter().map(|token| network(&trained.phi, start(token))).collect();
-    let theta = Loss::of(&trained.attention, x.len(), trained.precision).relative;
+    let theta = Loss::of(&trained.attention, x.len(), trained.precision).relative.get();
     let lost = (theta + unit) * (1.0 + unit);
     let sum = |k: usize| {
         phi.iter().fold((0.0, 0.0), |(v, e), phi| (v + phi[k].0, e + phi[k].1 + lost * (phi[k].0.abs() + phi[k].1)))

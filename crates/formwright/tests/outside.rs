@@ -9,6 +9,7 @@ use formwright::eval::float::Engine;
 use formwright::eval::reference::Reference;
 use formwright::exact::Rat;
 use formwright::export::onnx;
+use formwright::interval::Up;
 use formwright::network::attention::{
     self, AttentionKind, Choice, Formula, Gaussians, Integers, Kind, Look, Loss, Realisation, Roundings, Rows, Sizes,
     Step, VALUES,
@@ -238,7 +239,7 @@ fn what_cannot_be_followed_is_not_registered() {
             false
         }
         fn loss(&self, _: &Choice, tokens: usize, roundings: &Roundings) -> Loss {
-            roundings.loss(f64::INFINITY, tokens)
+            roundings.loss(Up::INFINITY, tokens)
         }
         fn sums_of_integers(&self, _: &Choice, _: usize) -> Integers {
             Integers::Shares

@@ -32,11 +32,14 @@
 //! are always `+0.0`.
 
 pub mod dual;
+mod up;
 
 use std::fmt;
 use std::ops::{Add, Mul, Neg, Sub};
 
 use crate::exact::Rat;
+
+pub use up::Up;
 
 /// A closed interval of real numbers, not empty; see the [module](self).
 ///

@@ -18,7 +18,7 @@ use crate::error::{Error, Result};
 use crate::exact::{Int, Rat};
 use crate::interval::Interval;
 use crate::lattice::Grid;
-use crate::network::Precision;
+use crate::rounding::{Precision, gamma};
 
 pub use assembly::as_it_is;
 
@@ -107,7 +107,7 @@ impl Hidden {
 pub(crate) fn embedding_shift(grid: &Grid, steps: &Int, precision: Precision) -> Interval {
     let scale = Rat::from(grid.resolution()) / (grid.high() - grid.low());
     let largest = grid.low().abs().max(grid.high().abs()) * scale * Rat::from(2) + Rat::from(steps);
-    to_float::gamma(6, precision) * Interval::from(&largest)
+    gamma(6, precision) * Interval::from(&largest)
 }
 
 pub(crate) fn coordinates(grid: &Grid) -> u32 {

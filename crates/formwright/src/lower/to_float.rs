@@ -17,14 +17,7 @@
 
 use crate::error::{Error, Result};
 use crate::exact::{Int, Rat};
-use crate::interval::Interval;
 use crate::network::{FeedForward, Precision};
-
-/// `γ_k = k u / (1 - k u)`, rounded up, `u = 2^-digits`.
-pub fn gamma(k: usize, precision: Precision) -> Interval {
-    let u = Rat::from(k) / Rat::from(2).pow(precision.digits());
-    Interval::from(&(&u / &(Rat::ONE - u.clone())))
-}
 
 /// The nearest number of the format.
 pub fn nearest(x: &Rat, precision: Precision) -> f64 {

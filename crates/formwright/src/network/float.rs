@@ -15,7 +15,6 @@
 //!
 //! Entries are kept as doubles; those of an `f32` network are all single-precision numbers.
 
-use std::fmt;
 use std::str::FromStr;
 
 use super::attention::{AttentionKind, Look, Side};
@@ -23,72 +22,7 @@ use super::{Coordinate, LayerKind, Mask, Size, mask};
 use crate::error::Error;
 use crate::exact::Int;
 use crate::pattern::Connections;
-
-/// A floating-point format.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Precision {
-    /// Single precision.
-    F32,
-    /// Double precision.
-    F64,
-}
-
-impl Precision {
-    /// The binary digits of a significand: the format rounds to within `2^-digits`, relatively.
-    pub fn digits(self) -> usize {
-        match self {
-            Self::F32 => 24,
-            Self::F64 => 53,
-        }
-    }
-
-    /// The largest number of the format.
-    pub fn largest(self) -> f64 {
-        match self {
-            Self::F32 => f64::from(f32::MAX),
-            Self::F64 => f64::MAX,
-        }
-    }
-
-    /// The least normal number of the format.
-    pub fn least_normal(self) -> f64 {
-        match self {
-            Self::F32 => f64::from(f32::MIN_POSITIVE),
-            Self::F64 => f64::MIN_POSITIVE,
-        }
-    }
-
-    /// The bytes of a number.
-    pub fn bytes(self) -> usize {
-        match self {
-            Self::F32 => 4,
-            Self::F64 => 8,
-        }
-    }
-
-    /// The name on the command line and in files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::F32 => "f32",
-            Self::F64 => "f64",
-        }
-    }
-
-    /// `x` rounded to the format, to nearest.
-    #[expect(clippy::cast_possible_truncation, reason = "rounding is what is asked for")]
-    pub fn round(self, x: f64) -> f64 {
-        match self {
-            Self::F32 => f64::from(x as f32),
-            Self::F64 => x,
-        }
-    }
-}
-
-impl fmt::Display for Precision {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
+use crate::rounding::Precision;
 
 impl FromStr for Precision {
     type Err = Error;

@@ -27,12 +27,11 @@ use crate::error::Result;
 pub use crate::exact::Sequence;
 use crate::exact::{Int, Rat};
 
+pub use crate::rounding::Precision;
 pub use activation::{Activation, Break, Piece, Piecewise, Side};
 pub(crate) use attention::Gaussians;
 pub use attention::{AttentionKind, Realisation};
-pub use float::{
-    AttentionRun, FeedForwardRun, FloatAffine, FloatLayer, FloatNetwork, FloatStage, Precision, Run, Tensor,
-};
+pub use float::{AttentionRun, FeedForwardRun, FloatAffine, FloatLayer, FloatNetwork, FloatStage, Run, Tensor};
 pub use layer::{Attention, Block, FeedForward, Head, Layer, LayerKind, Normaliser};
 pub use mask::{Keys, Limits, Mask};
 pub use size::{Size, StageSize};

@@ -13,7 +13,7 @@ use super::form::Form;
 use super::graph::{Graph, Kind, Wire, is_table_product};
 use super::layout::arguments;
 use crate::exact::Rat;
-use crate::interval::Interval;
+use crate::interval::{Interval, Up};
 use crate::target::expr::{BinaryOp, Expr, Function, Node};
 use crate::target::univariate::{affine, binary, call, variable};
 
@@ -43,6 +43,7 @@ pub fn is_deep(graph: &Graph, wire: usize) -> bool {
 /// The largest argument of the squares of a wire, with room for errors.
 pub fn reach(graph: &Graph, wire: usize) -> f64 {
     let (forms, _) = arguments(graph, wire);
+    // How much room is a choice: where errors need more, the better bound of the two that the analysis has is not taken.
     let reach = forms.iter().map(|form| graph.range(form).mag()).fold(0.0, f64::max) * (1.0 + 1.0 / 64.0);
     // What is always 0 has a reach as well.
     let reach = reach.max(2_f64.powi(-90));
@@ -70,7 +71,7 @@ pub fn deepen(graph: &Graph, outputs: &[Form], depths: &[usize]) -> (Graph, Vec<
                 sum = sum.plus(&sign, &square);
             }
             let levels = i32::try_from(depths[wire]).unwrap_or(i32::MAX);
-            let deviation = 4.0 * reach * reach * 0.25_f64.powi(levels + 1) * (1.0 + 1e-9);
+            let deviation = 0.25_f64.powi(levels) * (Up::from(reach) * Up::from(reach));
             let arguments = forms.iter().map(|form| moved(form, &new)).collect();
             let meaning = Box::new(known.kind.with_forms(&|form| moved(form, &new)));
             Kind::Alias { form: sum, deviation, meaning, arguments, reach }
@@ -97,7 +98,7 @@ impl Graph {
         for _ in 0..depth {
             share = share / Rat::from(4);
             let kind = Kind::Curve { function: tooth(), of: argument };
-            self.wires.push(Wire { kind, range, integer: false, slack: 0.0, span: like.span.clone() });
+            self.wires.push(Wire { kind, range, integer: false, slack: Up::ZERO, span: like.span.clone() });
             argument = Form::of(self.wires.len() - 1);
             sum = sum.plus(&-share.clone(), &argument);
         }

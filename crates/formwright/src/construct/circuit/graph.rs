@@ -8,7 +8,7 @@ use super::form::Form;
 use super::hinges;
 use crate::error::{Error, Result};
 use crate::exact::{Int, Rat};
-use crate::interval::Interval;
+use crate::interval::{Interval, Up};
 use crate::network::Mask;
 use crate::target::expr::{BinaryOp, Expr, Function, Node, Span};
 use crate::target::univariate::{affine, binary, call, compose, enclose, exact, number, variable};
@@ -49,7 +49,7 @@ pub enum Kind {
         /// What is computed.
         form: Form,
         /// How far it may be from what is meant,
-        deviation: f64,
+        deviation: Up,
         /// which is a square or a product,
         meaning: Box<Kind>,
         /// while these are no larger than the reach.
@@ -105,7 +105,7 @@ pub struct Wire {
     /// Whether all its values are integers.
     pub integer: bool,
     /// How far stored values may be from what is meant: irrational numbers of positions.
-    pub slack: f64,
+    pub slack: Up,
     /// Where in the text it comes from.
     pub span: Span,
 }
@@ -157,8 +157,7 @@ impl Graph {
         }
         if let Some(table) = self.positional(form) {
             let hull = table.iter().map(Interval::from).reduce(Interval::hull).unwrap_or(Interval::ZERO);
-            let slack = self.slack(form);
-            return hull + Interval::new(-slack, slack).unwrap_or(Interval::ENTIRE);
+            return hull.widened(self.slack(form));
         }
         let terms = form.terms.iter().map(|(wire, scale)| Interval::from(scale) * self.wires[*wire].range);
         terms.fold(Interval::from(&form.constant), |sum, term| sum + term)
@@ -185,9 +184,8 @@ impl Graph {
     }
 
     /// How far stored values of positions may be from what is meant.
-    pub fn slack(&self, form: &Form) -> f64 {
-        let slack: f64 = form.terms.iter().map(|(wire, c)| c.to_f64().abs() * self.wires[*wire].slack).sum();
-        slack * (1.0 + 1e-12)
+    pub fn slack(&self, form: &Form) -> Up {
+        form.terms.iter().map(|(wire, c)| Up::from(c) * self.wires[*wire].slack).sum()
     }
 
     /// The value at each position, if it depends on nothing else.
@@ -215,13 +213,13 @@ impl Graph {
     pub fn wire(&mut self, kind: Kind, range: Interval, integer: bool, span: &Span) -> Form {
         let known = self.wires.iter().position(|wire| wire.kind == kind);
         Form::of(known.unwrap_or_else(|| {
-            self.wires.push(Wire { kind, range, integer, slack: 0.0, span: span.clone() });
+            self.wires.push(Wire { kind, range, integer, slack: Up::ZERO, span: span.clone() });
             self.wires.len() - 1
         }))
     }
 
     /// A number for each position; `slack` is how far it may be from what is meant.
-    pub fn position(&mut self, table: Vec<Rat>, slack: f64, span: &Span) -> Form {
+    pub fn position(&mut self, table: Vec<Rat>, slack: Up, span: &Span) -> Form {
         if slack == 0.0 && table.iter().all(|value| *value == table[0]) {
             return Form::constant(table[0].clone());
         }
@@ -241,8 +239,7 @@ impl Graph {
         }
         let range = table.iter().map(Interval::from).reduce(Interval::hull).unwrap_or(Interval::ZERO);
         let integer = slack == 0.0 && table.iter().all(Rat::is_int);
-        let range = range + Interval::new(-slack, slack).unwrap_or(Interval::ENTIRE);
-        let form = self.wire(Kind::Position(table), range, integer, span);
+        let form = self.wire(Kind::Position(table), range.widened(slack), integer, span);
         if let Some((wire, _)) = form.single() {
             self.wires[wire].slack = self.wires[wire].slack.max(slack);
         }
@@ -361,9 +358,8 @@ impl Graph {
     }
 
     /// A function of positions, whose values are known to within `off`.
-    fn tabulate(&mut self, function: &Expr, table: &[Rat], off: f64, span: &Span) -> Result<Form> {
-        let (mut values, mut slack) = (Vec::new(), 0.0_f64);
-        let around = Interval::new(-off, off).unwrap_or(Interval::ENTIRE);
+    fn tabulate(&mut self, function: &Expr, table: &[Rat], off: Up, span: &Span) -> Result<Form> {
+        let (mut values, mut slack) = (Vec::new(), Up::ZERO);
         for (t, value) in table.iter().enumerate() {
             if off == 0.0
                 && let Ok(value) = exact(function, value)
@@ -371,7 +367,7 @@ impl Graph {
                 values.push(value);
                 continue;
             }
-            let near = enclose(function, Interval::from(value) + around).ok().filter(|near| near.is_bounded());
+            let near = enclose(function, Interval::from(value).widened(off)).ok().filter(|near| near.is_bounded());
             let near = near.or_else(|| (!self.live[t]).then_some(Interval::ZERO)).ok_or_else(|| {
                 Error::declined("a function is not defined at some position").place(&self.text, span, "here")
             })?;
@@ -380,7 +376,7 @@ impl Graph {
                     .place(&self.text, span, "here")
                     .note("try", "rational numbers, where they are to be compared"));
             }
-            slack = slack.max(near.width());
+            slack = slack.max(near.width().into());
             values.push(Rat::from_f64(near.mid()).unwrap_or_default());
         }
         Ok(self.position(values, slack, span))
@@ -395,11 +391,10 @@ impl Graph {
             return Ok(a.scaled(scale));
         }
         if let (Some(left), Some(right)) = (self.positional(a), self.positional(b)) {
-            let slack = |form: &Form, other: &[Rat]| {
-                let size = other.iter().map(|value| value.to_f64().abs()).fold(0.0, f64::max);
-                2.0 * size * form.terms.iter().map(|(wire, c)| c.to_f64().abs() * self.wires[*wire].slack).sum::<f64>()
-            };
-            let slack = slack(a, &right) + slack(b, &left);
+            // |ab - a'b'| ≤ |a'| e_b + |b'| e_a + e_a e_b for stored a' and b'.
+            let size = |table: &[Rat]| table.iter().map(Up::from).fold(Up::ZERO, Up::max);
+            let (of_a, of_b) = (self.slack(a), self.slack(b));
+            let slack = size(&left) * of_b + size(&right) * of_a + of_a * of_b;
             let table = left.iter().zip(&right).map(|(x, y)| x * y).collect();
             return Ok(self.position(table, slack, span));
         }
@@ -477,16 +472,17 @@ fn affinely(table: &[Rat], other: &[Rat]) -> Option<(Rat, Rat)> {
 }
 
 /// The values of a function at the integers from `lo` to `hi`, and how far they may be from what is meant.
-pub fn table_of(function: &Expr, lo: i64, hi: i64) -> Option<(Vec<Rat>, f64)> {
-    let mut off = 0.0_f64;
+pub fn table_of(function: &Expr, lo: i64, hi: i64) -> Option<(Vec<Rat>, Up)> {
+    let mut off = Up::ZERO;
     let value = |k: i64| {
         exact(function, &Rat::from(k)).ok().or_else(|| {
             let near = enclose(function, Interval::from(&Rat::from(k))).ok().filter(|near| near.is_bounded())?;
-            off = off.max(near.width());
+            off = off.max(near.width().into());
             Rat::from_f64(near.mid())
         })
     };
     let values: Option<Vec<Rat>> = (lo..=hi).map(value).collect();
+    // Beyond that it is treated as a curve; whatever it is, it is counted.
     values.filter(|_| off < 1e-6).map(|values| (values, off))
 }
 

@@ -14,9 +14,11 @@
 //! **Proof.** On `[a, b]`, a line `ℓ` and a curve `f`: `ℓ - f = (ℓ - chord) + ½ f''(ξ)(t - a)(b - t)`, the first part linear. Where `f''` is not
 //! bounded, the values of `f` on the piece speak, and pieces are halved until that is enough.
 
+use std::ops::Range;
+
 use crate::error::Result;
 use crate::exact::Rat;
-use crate::interval::Interval;
+use crate::interval::{Interval, Up};
 use crate::network::Precision;
 use crate::target::expr::{BinaryOp, Expr, Function, Node};
 use crate::target::univariate::{Fast, curvature, enclose};
@@ -42,22 +44,55 @@ pub struct Hinges {
     /// The nodes.
     pub nodes: Vec<(f64, f64)>,
     /// For each segment, how far it may be from the curve.
-    pub deviations: Vec<f64>,
+    pub deviations: Vec<Up>,
     /// Whether only integers are asked of it.
     pub integers: bool,
+    /// The value at each node, and the slope on the segment before it, as the ReLUs add them up.
+    lines: Vec<(Interval, Interval)>,
+    /// What is active at each knot of those to the right, and of those to the left, going outward.
+    active: [Vec<(f64, Active)>; 2],
 }
 
 /// What is active at some point, summed.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Active {
     /// How many units.
     pub count: usize,
     /// `Σ |slope|`
-    pub slopes: f64,
+    pub slopes: Up,
     /// `Σ |slope| · |knot|`
-    pub knots: f64,
+    pub knots: Up,
     /// `Σ |slope| · |x - knot|`
-    pub heights: f64,
+    pub heights: Up,
+}
+
+impl Active {
+    /// Farther out by a distance, with the same units.
+    fn farther(self, distance: Up) -> Self {
+        Self { heights: self.heights + self.slopes * distance, ..self }
+    }
+
+    /// With one unit more, whose height is 0.
+    fn and(self, unit: &Hinge) -> Self {
+        let slope = Up::from(unit.slope);
+        let (slopes, knots) = (self.slopes + slope, self.knots + slope * Up::from(unit.knot));
+        Self { count: self.count + 1, slopes, knots, ..self }
+    }
+
+    /// Both.
+    fn plus(self, other: Self) -> Self {
+        Self {
+            count: self.count + other.count,
+            slopes: self.slopes + other.slopes,
+            knots: self.knots + other.knots,
+            heights: self.heights + other.heights,
+        }
+    }
+
+    /// How large the terms are, together.
+    pub fn size(&self) -> Up {
+        self.heights + self.knots + self.slopes
+    }
 }
 
 /// Nodes with rational coordinates.
@@ -165,7 +200,10 @@ pub enum Anchor {
 
 impl Hinges {
     /// The function through nodes, with what is proved of each segment.
-    pub fn through(nodes: &[(f64, f64)], deviations: &[f64], anchor: Anchor, integers: bool) -> Self {
+    ///
+    /// Slopes are rounded, so that the ReLUs do not add up to the lines between the nodes exactly. The difference is a line on each segment: it is
+    /// largest at a node, and added to what is proved.
+    pub fn through(nodes: &[(f64, f64)], deviations: &[Up], anchor: Anchor, integers: bool) -> Self {
         let slope = |k: usize| {
             let ((a, ya), (b, yb)) = (nodes[k], nodes[k + 1]);
             if b > a { (yb - ya) / (b - a) } else { 0.0 }
@@ -182,7 +220,9 @@ impl Hinges {
                 units.push(Hinge { knot: nodes[k].0, right: false, slope: change });
             }
             units.retain(|unit| unit.slope != 0.0);
-            Self { base: nodes[m].1, units, nodes: nodes.to_vec(), deviations: deviations.to_vec(), integers }
+            let active = [true, false].map(|right| activity(units.iter().filter(|unit| unit.right == right)));
+            let (nodes, deviations) = (nodes.to_vec(), deviations.to_vec());
+            Self { base: nodes[m].1, units, nodes, deviations, integers, lines: Vec::new(), active }
         };
         let flattest = (0..segments).min_by(|a, b| slope(*a).abs().total_cmp(&slope(*b).abs())).unwrap_or(0);
         let smallest = (0..nodes.len()).min_by(|a, b| nodes[*a].1.abs().total_cmp(&nodes[*b].1.abs())).unwrap_or(0);
@@ -192,93 +232,141 @@ impl Hinges {
         };
         let cost = |hinges: &Self| {
             let ends = [nodes[0].0, nodes[segments].0].map(|end| hinges.active(end));
-            let worst = ends.iter().map(|active| active.heights + active.knots + active.slopes).fold(0.0, f64::max);
-            worst + hinges.base.abs()
+            let worst = ends.iter().map(Active::size).fold(Up::ZERO, Up::max);
+            (worst + Up::from(hinges.base)).get()
         };
         let best = candidates
             .into_iter()
             .map(hinged)
             .min_by(|a, b| a.units.len().cmp(&b.units.len()).then(cost(a).total_cmp(&cost(b))));
-        best.unwrap_or_else(|| hinged(0))
+        best.unwrap_or_else(|| hinged(0)).proved()
+    }
+
+    /// With the lines that the ReLUs add up to, and how far they are from the nodes.
+    fn proved(mut self) -> Self {
+        let lines = self.lines();
+        let off =
+            lines.iter().zip(&self.nodes).map(|((value, _), (_, y))| Up::from(*value - Interval::point_or_entire(*y)));
+        let off = off.fold(Up::ZERO, Up::max);
+        self.deviations.iter_mut().for_each(|deviation| *deviation += off);
+        self.lines = lines;
+        self
+    }
+
+    /// The value at each node, and the slope on the segment before it, as the ReLUs add them up.
+    fn lines(&self) -> Vec<(Interval, Interval)> {
+        let slope = |unit: &Hinge| Interval::point_or_entire(unit.slope);
+        let side = |right: bool| self.units.iter().filter(move |unit| unit.right == right);
+        let step =
+            |k: usize| Interval::point_or_entire(self.nodes[k].0) - Interval::point_or_entire(self.nodes[k - 1].0);
+        let mut lines = vec![(Interval::ZERO, Interval::ZERO); self.nodes.len()];
+        // To the right of the anchor, hinges come one by one, node by node.
+        let (mut units, mut steep, mut value) = (side(true).peekable(), Interval::ZERO, Interval::ZERO);
+        for k in 1..self.nodes.len() {
+            while let Some(unit) = units.next_if(|unit| unit.knot <= self.nodes[k - 1].0) {
+                steep = steep + slope(unit);
+            }
+            value = value + steep * step(k);
+            lines[k] = (value, steep);
+        }
+        // And so they do to the left.
+        let (mut units, mut steep, mut value) = (side(false).peekable(), Interval::ZERO, Interval::ZERO);
+        for k in (1..self.nodes.len()).rev() {
+            while let Some(unit) = units.next_if(|unit| unit.knot >= self.nodes[k].0) {
+                steep = steep + slope(unit);
+            }
+            value = value + steep * step(k);
+            lines[k].1 = lines[k].1 - steep;
+            lines[k - 1].0 = lines[k - 1].0 + value;
+        }
+        lines.iter_mut().for_each(|line| line.0 = line.0 + Interval::point_or_entire(self.base));
+        lines
     }
 
     /// A function that is piecewise linear itself.
     pub fn exactly(nodes: &Nodes, anchor: Anchor, integers: bool) -> Self {
-        let is_float = |x: &Rat| Rat::from_f64(x.to_f64()).is_some_and(|near| near == *x);
-        let exact = nodes.iter().all(|(t, y)| is_float(t) && is_float(y));
-        let nodes: Vec<(f64, f64)> = nodes.iter().map(|(t, y)| (t.to_f64(), y.to_f64())).collect();
-        // Nodes that are no doubles are rounded.
-        let size = nodes.iter().map(|(_, y)| y.abs()).fold(0.0, f64::max);
-        let off = if exact { 0.0 } else { 8.0 * f64::EPSILON * size };
-        let deviations = vec![off; nodes.len().saturating_sub(1)];
-        Self::through(&nodes, &deviations, anchor, integers)
+        let near: Vec<(f64, f64)> = nodes.iter().map(|(t, y)| (t.to_f64(), y.to_f64())).collect();
+        let off = Self::off(nodes, &near);
+        Self::through(&near, &vec![off; nodes.len().saturating_sub(1)], anchor, integers)
     }
 
-    /// `t²` on `[-reach, reach]` by `2·half` equal segments: too large by `reach²/(2·half)²` at most.
+    /// How far a function is from the one through the same nodes, rounded: farthest at a node of either.
+    fn off(nodes: &Nodes, near: &[(f64, f64)]) -> Up {
+        let exact = |(t, y): &(f64, f64)| Some((Rat::from_f64(*t)?, Rat::from_f64(*y)?));
+        let Some(near) = near.iter().map(exact).collect::<Option<Nodes>>() else { return Up::INFINITY };
+        if near == *nodes {
+            return Up::ZERO;
+        }
+        let apart = |t: &Rat| Up::from(&(interpolate(nodes, t) - interpolate(&near, t)));
+        nodes.iter().chain(&near).map(|(t, _)| apart(t)).fold(Up::ZERO, Up::max)
+    }
+
+    /// `t²` on `[-reach, reach]` by `2·half` equal segments: too large by `reach²/(2·half)²` at most, but for what nodes are rounded by.
     #[expect(clippy::cast_precision_loss, reason = "numbers of segments")]
     pub fn square(reach: f64, half: usize) -> Self {
         let step = reach / half as f64;
-        let knot = |k: usize| (k as f64 - half as f64) * step;
+        // The last node reaches as far as is asked for, and the first one.
+        let knot = |k: usize| if k == half { reach } else { k as f64 * step };
+        let knot = |k: usize| if k < half { -knot(half - k) } else { knot(k - half) };
         let nodes: Vec<(f64, f64)> = (0..=2 * half).map(|k| (knot(k), knot(k) * knot(k))).collect();
-        // Rounding of the nodes themselves: a few units in the last place of a double.
-        let deviation = step * step * 0.25 * (1.0 + 1e-9) + reach * reach * 1e-14;
+        // Between two points of the curve a line is too large by (t - a)(b - t) ≤ (b - a)²/4.
+        let width = nodes.windows(2).map(|pair| Up::distance(pair[1].0, pair[0].0)).fold(Up::ZERO, Up::max);
+        let rounded =
+            |(t, y): &(f64, f64)| Up::from(Interval::point_or_entire(*y) - Interval::point_or_entire(*t).sqr());
+        let deviation = 0.25 * (width * width) + nodes.iter().map(rounded).fold(Up::ZERO, Up::max);
         Self::through(&nodes, &vec![deviation; 2 * half], Anchor::Best, false)
     }
 
-    /// The largest slope between two points, in absolute value.
-    pub fn steepest(&self, lo: f64, hi: f64) -> f64 {
+    /// The segments that an interval meets; what is outside belongs to the first and the last.
+    fn segments(&self, values: Interval) -> Range<usize> {
         let last = self.nodes.len() - 2;
-        let first = self.nodes.partition_point(|(t, _)| *t <= lo).saturating_sub(1).min(last);
-        let mut worst = 0.0_f64;
-        for k in first..=last {
-            let ((a, ya), (b, yb)) = (self.nodes[k], self.nodes[k + 1]);
-            if k > first && a > hi {
-                break;
-            }
-            worst = worst.max(if b > a { ((yb - ya) / (b - a)).abs() } else { 0.0 });
-        }
-        worst
+        let first = self.nodes.partition_point(|(t, _)| *t <= values.lo()).saturating_sub(1).min(last);
+        let behind = self.nodes.partition_point(|(t, _)| *t <= values.hi());
+        first..behind.clamp(first + 1, last + 1)
     }
 
-    /// How far it may be from the curve between two points.
-    pub fn deviation(&self, lo: f64, hi: f64) -> f64 {
-        let last = self.nodes.len() - 2;
-        let first = self.nodes.partition_point(|(t, _)| *t <= lo).saturating_sub(1).min(last);
-        let mut worst = 0.0_f64;
-        for k in first..=last {
-            if k > first && self.nodes[k].0 > hi {
-                break;
-            }
-            worst = worst.max(self.deviations[k]);
-        }
-        worst
+    /// The largest slope in an interval, in absolute value.
+    pub fn steepest(&self, values: Interval) -> Up {
+        let lines = &self.lines[1..][self.segments(values)];
+        lines.iter().map(|(_, slope)| Up::from(*slope)).fold(Up::ZERO, Up::max)
+    }
+
+    /// How far it may be from the curve in an interval.
+    pub fn deviation(&self, values: Interval) -> Up {
+        self.deviations[self.segments(values)].iter().copied().fold(Up::ZERO, Up::max)
     }
 
     /// The largest deviation.
-    pub fn worst(&self) -> f64 {
-        self.deviations.iter().fold(0.0, |a, b| a.max(*b))
+    pub fn worst(&self) -> Up {
+        self.deviations.iter().copied().fold(Up::ZERO, Up::max)
     }
 
     /// What is active at a point.
     pub fn active(&self, x: f64) -> Active {
-        let mut active = Active::default();
-        for unit in &self.units {
-            let height = if unit.right { x - unit.knot } else { unit.knot - x };
-            if height >= 0.0 {
-                active.count += 1;
-                active.slopes += unit.slope.abs();
-                active.knots += unit.slope.abs() * unit.knot.abs();
-                active.heights += unit.slope.abs() * height;
-            }
-        }
-        active
+        let [right, left] = &self.active;
+        let right = right[..right.partition_point(|(knot, _)| *knot <= x)].last();
+        let left = left[..left.partition_point(|(knot, _)| *knot >= x)].last();
+        let at = |(knot, active): &(f64, Active)| active.farther(Up::distance(x, *knot));
+        right.map(at).unwrap_or_default().plus(left.map(at).unwrap_or_default())
     }
 
-    /// Its value, in doubles.
-    pub fn value(&self, x: f64) -> f64 {
-        let height = |unit: &Hinge| if unit.right { x - unit.knot } else { unit.knot - x };
-        self.base + self.units.iter().map(|unit| unit.slope * height(unit).max(0.0)).sum::<f64>()
+    /// An enclosure of its value.
+    pub fn value(&self, x: f64) -> Interval {
+        let x = Interval::point_or_entire(x);
+        let k = self.segments(x).start;
+        let ((value, _), (_, slope)) = (self.lines[k], self.lines[k + 1]);
+        value + slope * (x - Interval::point_or_entire(self.nodes[k].0))
     }
+}
+
+/// What is active at the knot of each of some units that come one by one, going outward.
+fn activity<'u>(units: impl Iterator<Item = &'u Hinge>) -> Vec<(f64, Active)> {
+    let mut known: Vec<(f64, Active)> = Vec::new();
+    for unit in units {
+        let before = known.last().map(|(knot, active)| active.farther(Up::distance(unit.knot, *knot)));
+        known.push((unit.knot, before.unwrap_or_default().and(unit)));
+    }
+    known
 }
 
 /// Points of a segment at which a fit is tried.
@@ -308,6 +396,8 @@ impl Tolerance {
 }
 
 /// A piecewise-linear function about as near to a curve as the tolerance says; its deviations are proved, or else what is expected of them.
+///
+/// How nodes are searched for, and the small numbers that are used then, decide how many there are and where. What is proved does not rest on it.
 pub fn fit(
     function: &Expr,
     (range, values): (Interval, Interval),
@@ -384,15 +474,11 @@ pub fn fit(
     if nodes.len() < 2 {
         nodes.push((hi, nodes[0].1));
     }
-    let steep = nodes.windows(2).map(|pair| ((pair[1].1 - pair[0].1) / (pair[1].0 - pair[0].0)).abs());
-    let steep = steep.filter(|slope| slope.is_finite()).fold(0.0, f64::max);
-    #[expect(clippy::cast_precision_loss, reason = "a number of nodes")]
-    let doubles = 8.0 * f64::EPSILON * nodes.len() as f64 * (steep * width + nodes[0].1.abs());
     let mut deviations = Vec::with_capacity(nodes.len());
     for pair in nodes.windows(2) {
         let enough = allowed(pair[0].0).min(allowed(pair[1].0));
         let deviation = if prove { deviation(function, pair[0], pair[1], enough)? } else { enough };
-        deviations.push(deviation + doubles);
+        deviations.push(Up::from(deviation));
     }
     Ok(Hinges::through(&nodes, &deviations, anchor, false))
 }
@@ -451,6 +537,52 @@ mod tests {
         Expression::parse(text).expect(text).body.exprs()[0].clone()
     }
 
+    fn exact(x: f64) -> Rat {
+        Rat::from_f64(x).expect("a number")
+    }
+
+    /// How far inside of its unit a number is.
+    fn height(unit: &Hinge, t: &Rat) -> Rat {
+        let height = t - &exact(unit.knot);
+        if unit.right { height } else { -height }
+    }
+
+    /// The ReLUs, added up exactly.
+    fn summed(hinges: &Hinges, t: &Rat) -> Rat {
+        let unit = |unit: &Hinge| exact(unit.slope) * height(unit, t).max(Rat::ZERO);
+        hinges.units.iter().map(unit).sum::<Rat>() + exact(hinges.base)
+    }
+
+    /// What is said of ReLUs is so of the numbers that they are, without rounding: values, slopes, deviations, and what is active.
+    #[test]
+    fn bounds_are_above_what_the_units_are_exactly() {
+        for (reach, half) in [(1.0, 1), (0.3, 7), (1.0 / 3.0, 64), (1e-7, 5), (12345.678, 30), (1e5, 256)] {
+            let hinges = Hinges::square(reach, half);
+            let mut last = (exact(-reach), summed(&hinges, &exact(-reach)));
+            for k in -70..=70 {
+                let t = reach * f64::from(k) / 70.0;
+                let (t, at) = (exact(t), Interval::point(t));
+                let value = summed(&hinges, &t);
+                let within = hinges.value(at.lo());
+                assert!(exact(within.lo()) <= value && value <= exact(within.hi()), "{reach}/{half} at {at}");
+                let off = (&value - &(&t * &t)).abs();
+                assert!(off <= exact(hinges.deviation(at).get()), "{reach}/{half} at {at}");
+                let active: Vec<&Hinge> = hinges.units.iter().filter(|unit| !height(unit, &t).is_negative()).collect();
+                let found = hinges.active(at.lo());
+                assert_eq!(found.count, active.len());
+                let sum = |f: &dyn Fn(&Hinge) -> Rat| active.iter().map(|unit| f(unit)).sum::<Rat>();
+                let slope = |unit: &Hinge| exact(unit.slope).abs();
+                assert!(exact(found.slopes.get()) >= sum(&slope));
+                assert!(exact(found.knots.get()) >= sum(&|unit| slope(unit) * exact(unit.knot).abs()));
+                assert!(exact(found.heights.get()) >= sum(&|unit| slope(unit) * height(unit, &t)));
+                let run = &t - &last.0;
+                let steepest = hinges.steepest(Interval::from(&last.0).hull(at));
+                assert!((&value - &last.1).abs() <= exact(steepest.get()) * run.abs(), "{reach}/{half} at {at}");
+                last = (t, value);
+            }
+        }
+    }
+
     #[test]
     fn fits_are_within_what_is_proved_and_about_what_is_asked() {
         for (text, lo, hi) in [
@@ -467,11 +599,13 @@ mod tests {
                 let range = Interval::new(lo, hi).expect("a range");
                 let tolerance = Tolerance { eps, growth: 0.0 };
                 let hinges = fit(&f, (range, range), tolerance, Anchor::Best, true).expect(text);
-                assert!(hinges.worst() <= eps * 1.25, "{text} {eps}: {}", hinges.worst());
+                assert!(hinges.worst() <= eps * 1.25, "{text} {eps}: {:?}", hinges.worst());
                 for k in 0..=2000 {
                     let t = lo + (hi - lo) * f64::from(k) / 2000.0;
-                    let off = (hinges.value(t) - Fast::new(&f).at(t)).abs();
-                    assert!(off <= hinges.deviation(t, t) + 1e-12, "{text} {eps} at {t}: {off}");
+                    let value = summed(&hinges, &Rat::from_f64(t).expect("a number"));
+                    let off = (value.to_f64() - Fast::new(&f).at(t)).abs();
+                    let proved = hinges.deviation(Interval::point(t)).get();
+                    assert!(off <= proved + 1e-12, "{text} {eps} at {t}: {off}");
                 }
             }
         }

@@ -120,7 +120,7 @@ pub struct Layout {
     /// The combinations of registers that were asked for.
     known: RefCell<HashMap<(usize, Form), Vec<Rat>>>,
     /// The cells of the argument of each curve, with the values there: computed once.
-    pub cells: Vec<OnceLock<Vec<(f64, f64, Interval)>>>,
+    pub cells: Vec<OnceLock<Vec<(Interval, Interval)>>>,
 }
 
 /// The first feed-forward slot after another.

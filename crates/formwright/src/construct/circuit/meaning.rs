@@ -28,7 +28,8 @@ use super::layout::{Layout, Source, arguments};
 use super::names::Names;
 use crate::exact::Rat;
 use crate::meaning::{Definition, Formula, Held, Meaning, Meanings, Place};
-use crate::network::{FloatNetwork, Precision};
+use crate::network::FloatNetwork;
+use crate::rounding::TERMS;
 
 /// What is known of a circuit once its stages are made.
 pub struct Circuit<'a> {
@@ -77,11 +78,7 @@ impl Circuit<'_> {
             }
             // What another kind of attention keeps there is 1, or empty again behind its stage but for what is below the normal range.
             let constant = network.embed.bias[register];
-            let tiny = match network.precision {
-                Precision::F32 => 2_f64.powi(-110),
-                Precision::F64 => 2_f64.powi(-1000),
-            };
-            let error = if constant == 0.0 { tiny } else { 0.0 };
+            let error = if constant == 0.0 { network.precision.flushed(TERMS).get() } else { 0.0 };
             return Meaning { error, ..Meaning::number(Rat::from_f64(constant).unwrap_or_default()) };
         };
         let mut meant = Form::default();

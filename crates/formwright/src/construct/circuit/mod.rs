@@ -35,7 +35,7 @@ use std::borrow::Cow;
 use analysis::Machine;
 use deepen::{deepen, is_deep, reach};
 use graph::{Graph, Kind};
-use hinges::{Anchor, Hinges};
+use hinges::Anchor;
 use layout::{Layout, is_head};
 use meaning::Circuit;
 use names::Names;
@@ -45,6 +45,7 @@ use tune::{Style, Tuned, tune};
 use crate::bound::{Budget, Method, Norm, Term};
 use crate::error::{Error, Result};
 use crate::exact::Rat;
+use crate::interval::Up;
 use crate::lower::realise::{check_size, realise};
 use crate::meaning::Meanings;
 use crate::network::{FloatNetwork, Precision, Realisation};
@@ -88,7 +89,7 @@ pub struct Wish {
 impl Wish {
     fn machine(&self) -> Machine {
         let Self { tokens, precision, attention, .. } = *self;
-        Machine { precision, tokens, attention, inflated: true, subdivided: true }
+        Machine { precision, tokens, attention }
     }
 }
 
@@ -209,11 +210,11 @@ fn deep(target: &Checked, translated: &Translated, wish: &Wish) -> Result<Compil
     let mut depths = vec![0; graph.wires.len()];
     for (atom, gates) in layout.atoms.iter().zip(&split.analysis.gates) {
         if is_deep(graph, atom.wire) {
-            let smallest = |hinges: &Hinges| hinges.deviations.iter().copied().fold(f64::INFINITY, f64::min);
-            let allowed = gates.iter().map(|(hinges, _)| smallest(hinges)).fold(f64::INFINITY, f64::min);
+            let deviations = gates.iter().flat_map(|(hinges, _)| &hinges.deviations);
+            let allowed = deviations.copied().fold(Up::INFINITY, Up::min);
             let square = reach(graph, atom.wire).powi(2);
             depths[atom.wire] = (1..LEVELS)
-                .find(|m| square * 0.25_f64.powi(i32::try_from(*m).unwrap_or(i32::MAX)) <= allowed)
+                .find(|m| square * 0.25_f64.powi(i32::try_from(*m).unwrap_or(i32::MAX)) <= allowed.get())
                 .unwrap_or(LEVELS);
         }
     }
@@ -287,7 +288,7 @@ fn finish(
         }
     }
     let lengths = network.lengths;
-    let bound = tuned.analysis.output;
+    let bound = tuned.analysis.output.get();
     let mut terms: Vec<Term> = tuned
         .shares
         .iter()
@@ -375,75 +376,85 @@ fn lengths(translated: &Translated, layout: &Layout) -> (usize, usize) {
 
 #[cfg(test)]
 mod tests {
+    use super::analysis::{Analysis, Choice, analyse};
     use super::*;
     use crate::target::Expression;
 
-    /// What single precision adds to the certified error of the z-score, on some machine and in some style, with 512 tokens.
-    fn z_score(machine: impl Fn(Machine) -> Machine, anchor: Anchor) -> f64 {
-        let text = "(x - mean(x)) / sqrt(var(x) + 1/100)";
+    /// A circuit in its place.
+    fn circuit(text: &str, tokens: usize) -> (Translated, Layout) {
         let target = Expression::parse(text).and_then(|text| text.check(1)).expect("a target");
-        let translated = translate(&target, 512).expect("a circuit");
-        let (graph, outputs) = (&translated.graph, &translated.outputs);
-        let layout = Layout::new(graph, outputs, true).expect("registers");
-        let double = Machine {
-            precision: Precision::F64,
-            tokens: 512,
-            attention: Realisation::SOFTMAX,
-            inflated: true,
-            subdivided: true,
-        };
+        let translated = translate(&target, tokens).expect("a circuit");
+        let layout = Layout::new(&translated.graph, &translated.outputs, true).expect("registers");
+        (translated, layout)
+    }
+
+    fn machine(precision: Precision, tokens: usize) -> Machine {
+        Machine { precision, tokens, attention: Realisation::SOFTMAX }
+    }
+
+    /// The z-score of 512 tokens in some style, and what is found of it in single and in double precision.
+    fn z_score(anchor: Anchor) -> (Graph, Choice, [Analysis; 2]) {
+        let (Translated { graph, outputs, .. }, layout) = circuit("(x - mean(x)) / sqrt(var(x) + 1/100)", 512);
         let style = Style { anchor, shaped: false, robust: false };
-        let tuned = tune(graph, &layout, outputs, 0.01, double, style).expect("knots");
-        let bound = |precision| {
-            let machine = machine(Machine { precision, ..double });
-            analysis::analyse(graph, &layout, outputs, &tuned.choice, machine).expect("a bound").output
-        };
-        bound(Precision::F32) - bound(Precision::F64)
+        let tuned = tune(&graph, &layout, &outputs, 0.01, machine(Precision::F64, 512), style).expect("knots");
+        let found = [Precision::F32, Precision::F64].map(|precision| {
+            analyse(&graph, &layout, &outputs, &tuned.choice, machine(precision, 512)).expect("a bound")
+        });
+        (graph, tuned.choice, found)
+    }
+
+    /// What single precision adds to the certified error.
+    fn rounding([single, double]: &[Analysis; 2]) -> f64 {
+        single.output.get() - double.output.get()
     }
 
     #[test]
     fn hinges_that_do_not_face_outward_lose_more() {
-        let outward = z_score(|machine| machine, Anchor::Best);
-        let rightward = z_score(|machine| machine, Anchor::First);
+        let [outward, rightward] = [Anchor::Best, Anchor::First].map(|anchor| rounding(&z_score(anchor).2));
         assert!(outward < 0.005, "{outward}");
         assert!(rightward > 1.5 * outward, "{rightward} against {outward}");
     }
 
+    /// The curve `1/sqrt(v + 1/100)` is steep where the variance is small, and the variance is off by much where it is large: the largest slope
+    /// times the largest error is more than the tolerance, and what is found is much less.
     #[test]
     fn rounding_that_does_not_depend_on_the_value_loses_more_than_the_tolerance() {
-        let subdivided = z_score(|machine| machine, Anchor::Best);
-        let uniform = z_score(|machine| Machine { subdivided: false, ..machine }, Anchor::Best);
+        let (graph, choice, found) = z_score(Anchor::Best);
+        let of_a_mean = |kind: &Kind| match kind {
+            Kind::Curve { of, .. } => {
+                of.single().map(|(wire, _)| wire).filter(|wire| is_head(&graph.wires[*wire].kind))
+            }
+            _ => None,
+        };
+        let curves = graph.wires.iter().zip(&choice.hinges);
+        let found_curve = curves.filter_map(|(wire, hinges)| Some((hinges.as_ref()?, of_a_mean(&wire.kind)?))).next();
+        let (hinges, variance) = found_curve.expect("a function of the variance");
+        let slope = hinges.steepest(graph.wires[variance].range).get();
+        let error = |analysis: &Analysis| analysis.errors[variance].as_ref().expect("an error").sup().get();
+        // The factor x - mean(x) is up to 1.
+        let uniform = slope * (error(&found[0]) - error(&found[1]));
+        let subdivided = rounding(&found);
         assert!(subdivided < 0.005 && uniform > 0.01, "{uniform} against {subdivided}");
     }
 
     #[test]
     fn squares_reach_as_far_as_the_errors_of_the_factors() {
-        let factor = Expression::parse("mean(x) * max(x)").and_then(|text| text.check(1)).expect("a target");
-        let translated = translate(&factor, 4).expect("a circuit");
-        let (graph, outputs) = (&translated.graph, &translated.outputs);
-        let layout = Layout::new(graph, outputs, true).expect("registers");
-        let machine = Machine {
-            precision: Precision::F32,
-            tokens: 4,
-            attention: Realisation::SOFTMAX,
-            inflated: true,
-            subdivided: true,
-        };
+        let (Translated { graph, outputs, .. }, layout) = circuit("mean(x) * max(x)", 4);
         let style = Style { anchor: Anchor::Best, shaped: true, robust: false };
-        let tuned = tune(graph, &layout, outputs, 0.1, machine, style).expect("knots");
+        let machine = machine(Precision::F32, 4);
+        let tuned = tune(&graph, &layout, &outputs, 0.1, machine, style).expect("knots");
         // Two factors that are each off by δ give a product that is off by |a|δ + |b|δ + δ², and squares must reach that far.
         let mut warm = tuned.choice.clone();
         for temperature in &mut warm.temperature {
             *temperature = 1.0;
         }
-        let reach = |machine: Machine| {
-            let found = analysis::analyse(graph, &layout, outputs, &warm, machine).expect("a bound");
-            let squares = found.gates.iter().flatten().filter_map(|(hinges, _)| Some(hinges.nodes.last()?.0));
-            (found.output, squares.fold(0.0, f64::max))
-        };
-        let (_, inflated) = reach(machine);
-        let (_, exact) = reach(Machine { inflated: false, ..machine });
+        let found = analyse(&graph, &layout, &outputs, &warm, machine).expect("a bound");
+        let reaches = found.gates.iter().flatten().filter_map(|(hinges, _)| Some(hinges.nodes.last()?.0));
+        let reach = reaches.fold(0.0, f64::max);
+        let product = (0..graph.wires.len()).find(|wire| matches!(graph.wires[*wire].kind, Kind::Product(..)));
+        let (arguments, _) = layout::arguments(&graph, product.expect("a product"));
+        let exact = arguments.iter().map(|form| graph.range(form).mag()).fold(0.0, f64::max);
         let average = (1.0_f64 + 3.0 / std::f64::consts::E).ln() / 2.0;
-        assert!(inflated >= exact + average / 4.0, "{inflated} against {exact}");
+        assert!(reach >= exact + average / 4.0, "{reach} against {exact}");
     }
 }

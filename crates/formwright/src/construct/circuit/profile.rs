@@ -7,7 +7,8 @@
 //! **Means** (Jensen). If every token's error is at most `e(t_j)`, the error of the mean is at most `mean e(t_j) ≤ ê(mean t_j)`, where `ê` is
 //! the least concave function above `e`.
 
-use crate::interval::Interval;
+use crate::exact::Rat;
+use crate::interval::{Interval, Up};
 
 /// Uniform cells of a range.
 const CELLS: usize = 128;
@@ -19,7 +20,9 @@ const HALVINGS: usize = 20;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Profile {
     edges: Vec<f64>,
-    errors: Vec<f64>,
+    /// How far an edge may be from where it belongs: those of [`Profile::scaled`] are rounded.
+    blur: Up,
+    errors: Vec<Up>,
 }
 
 /// The edges of the cells of a range.
@@ -53,108 +56,123 @@ pub fn edges(range: Interval) -> Vec<f64> {
 
 impl Profile {
     /// The same error everywhere.
-    pub fn constant(range: Interval, error: f64) -> Self {
-        Self { edges: vec![range.lo(), range.hi()], errors: vec![error] }
+    pub fn constant(range: Interval, error: Up) -> Self {
+        Self { edges: vec![range.lo(), range.hi()], blur: Up::ZERO, errors: vec![error] }
     }
 
-    /// From an error for each cell of a range, given the cell's ends.
-    pub fn new(range: Interval, error: impl Fn(f64, f64) -> f64) -> Self {
+    /// From an error for each cell of a range.
+    pub fn new(range: Interval, error: impl Fn(Interval) -> Up) -> Self {
         let edges = edges(range);
-        let errors = edges.windows(2).map(|cell| error(cell[0], cell[1])).collect();
-        Self { edges, errors }
+        let errors = edges.windows(2).map(|cell| error(between(cell[0], cell[1]))).collect();
+        Self { edges, blur: Up::ZERO, errors }
     }
 
-    /// From errors of some intervals that cover the range: each cell gets the largest of those that it meets.
-    pub fn gathered(range: Interval, pieces: &[(Interval, f64)]) -> Self {
+    /// From errors of some intervals that cover all values: each cell gets the largest of those that it meets.
+    pub fn gathered(range: Interval, pieces: &[(Interval, Up)]) -> Self {
         let edges = edges(range);
-        let mut errors = vec![0.0_f64; edges.len() - 1];
-        let little = 1e-13 * range.mag();
+        let mut errors = vec![Up::ZERO; edges.len() - 1];
         for (piece, error) in pieces {
-            let (lo, hi) = (piece.lo() - little, piece.hi() + little);
-            let first = edges.partition_point(|edge| *edge < lo).saturating_sub(1);
+            let first = edges.partition_point(|edge| *edge < piece.lo()).saturating_sub(1);
             for (k, worst) in errors.iter_mut().enumerate().skip(first) {
-                if edges[k] > hi {
+                if edges[k] > piece.hi() {
                     break;
                 }
                 *worst = worst.max(*error);
             }
         }
-        Self { edges, errors }
+        Self { edges, blur: Up::ZERO, errors }
     }
 
-    /// The cells with their errors.
-    pub fn cells(&self) -> impl Iterator<Item = (f64, f64, f64)> {
-        self.edges.windows(2).zip(&self.errors).map(|(cell, error)| (cell[0], cell[1], *error))
+    /// Intervals that cover all values, with their errors.
+    pub fn cells(&self) -> impl Iterator<Item = (Interval, Up)> {
+        let cells = self.edges.windows(2).map(|cell| between(cell[0], cell[1]).widened(self.blur));
+        cells.zip(self.errors.iter().copied())
     }
 
     /// The largest error.
-    pub fn sup(&self) -> f64 {
-        self.errors.iter().fold(0.0, |a, b| a.max(*b))
+    pub fn sup(&self) -> Up {
+        self.errors.iter().copied().fold(Up::ZERO, Up::max)
     }
 
-    /// A little more on both sides: edges are rounded.
-    fn widened(&self, lo: f64, hi: f64) -> (f64, f64) {
-        let ends = (self.edges.first().copied().unwrap_or(0.0), self.edges.last().copied().unwrap_or(0.0));
-        let little = 1e-13 * ends.0.abs().max(ends.1.abs());
-        (lo - little, hi + little)
-    }
-
-    /// The largest error for values between `lo` and `hi`.
-    pub fn over(&self, lo: f64, hi: f64) -> f64 {
-        let (lo, hi) = self.widened(lo, hi);
-        let first = self.edges.partition_point(|edge| *edge < lo).saturating_sub(1);
-        let last = self.edges.partition_point(|edge| *edge <= hi).min(self.errors.len());
+    /// The largest error for values of an interval.
+    pub fn over(&self, values: Interval) -> Up {
+        let values = values.widened(self.blur);
+        let first = self.edges.partition_point(|edge| *edge < values.lo()).saturating_sub(1);
+        let last = self.edges.partition_point(|edge| *edge <= values.hi()).min(self.errors.len());
         // Outside of the range there is nothing: what is asked about reaches out only by rounding.
-        self.errors[first.min(last)..last].iter().copied().reduce(f64::max).unwrap_or_else(|| self.sup())
+        self.errors[first.min(last)..last].iter().copied().reduce(Up::max).unwrap_or_else(|| self.sup())
     }
 
     /// The profile of `scale · t + shift`.
-    pub fn scaled(&self, scale: f64, shift: f64) -> Self {
-        let mut edges: Vec<f64> = self.edges.iter().map(|edge| edge * scale + shift).collect();
-        let mut errors: Vec<f64> = self.errors.iter().map(|error| error * scale.abs()).collect();
-        if scale < 0.0 {
+    pub fn scaled(&self, scale: &Rat, shift: &Rat) -> Self {
+        let (size, factor, shift) = (Up::from(scale), Interval::from(scale), Interval::from(shift));
+        let moved = |edge: &f64| Interval::point_or_entire(*edge) * factor + shift;
+        let enclosed: Vec<Interval> = self.edges.iter().map(moved).collect();
+        let mut edges: Vec<f64> = enclosed.iter().map(|edge| edge.mid()).collect();
+        let rounded = enclosed.iter().map(|edge| Up::from(edge.width())).fold(Up::ZERO, Up::max);
+        let mut errors: Vec<Up> = self.errors.iter().map(|error| *error * size).collect();
+        if scale.is_negative() {
             edges.reverse();
             errors.reverse();
         }
-        Self { edges, errors }
+        Self { edges, blur: size * self.blur + rounded, errors }
     }
 
     /// The same with something added, cell by cell.
-    pub fn plus(&self, more: impl Fn(f64, f64) -> f64) -> Self {
-        let errors = self.cells().map(|(lo, hi, error)| error + more(lo, hi)).collect();
-        Self { edges: self.edges.clone(), errors }
+    pub fn plus(&self, more: impl Fn(Interval) -> Up) -> Self {
+        let errors = self.cells().map(|(cell, error)| error + more(cell)).collect();
+        Self { errors, ..self.clone() }
     }
 
-    /// The least concave function above it.
+    /// A concave function above it, hardly more than the least one.
+    ///
+    /// The upper hull of the corners is found in doubles, and then made what it should be: **any** slopes that fall from left to right belong to a
+    /// concave function, and so does what is `lift` higher. `lift` is as much as corners are above it, and 0 but for rounding.
     pub fn concave(&self) -> Self {
         let count = self.edges.len();
         let height = |k: usize| {
-            let left = k.checked_sub(1).map_or(0.0, |cell| self.errors[cell]);
-            left.max(self.errors.get(k).copied().unwrap_or(0.0))
+            let left = k.checked_sub(1).map_or(Up::ZERO, |cell| self.errors[cell]);
+            left.max(self.errors.get(k).copied().unwrap_or(Up::ZERO))
         };
-        // The upper hull of the corners, from left to right.
+        if !self.sup().is_finite() {
+            return Self { errors: vec![Up::INFINITY; count - 1], ..self.clone() };
+        }
+        let mut slope = f64::MAX;
+        let mut at = vec![Interval::point(height(0).get()); count];
+        for pair in self.hull(&height).windows(2) {
+            let [a, b] = [pair[0], pair[1]];
+            let rise = (height(b).get() - height(a).get()) / (self.edges[b] - self.edges[a]);
+            slope = if rise.is_finite() { slope.min(rise) } else { slope };
+            for k in a + 1..=b {
+                let width = Interval::point_or_entire(self.edges[k]) - Interval::point_or_entire(self.edges[a]);
+                at[k] = at[a] + Interval::point(slope) * width;
+            }
+        }
+        let lift = (0..count).map(|k| (Interval::point(height(k).get()) - at[k]).relu().hi());
+        let lift = lift.map(Up::from).fold(Up::ZERO, Up::max);
+        let above = |k: usize| Up::from(at[k].relu()) + lift;
+        let errors = (0..count - 1).map(|k| above(k).max(above(k + 1))).collect();
+        Self { errors, ..self.clone() }
+    }
+
+    /// The corners of the upper hull, from left to right, as doubles have it.
+    fn hull(&self, height: &impl Fn(usize) -> Up) -> Vec<usize> {
         let mut hull: Vec<usize> = Vec::new();
-        for k in 0..count {
+        for k in 0..self.edges.len() {
             while let [.., a, b] = hull[..] {
-                let cross = (self.edges[b] - self.edges[a]) * (height(k) - height(a))
-                    - (height(b) - height(a)) * (self.edges[k] - self.edges[a]);
-                if cross < 0.0 {
+                let rise = |to: usize| height(to).get() - height(a).get();
+                if (self.edges[b] - self.edges[a]) * rise(k) < rise(b) * (self.edges[k] - self.edges[a]) {
                     break;
                 }
                 hull.pop();
             }
             hull.push(k);
         }
-        let mut at = vec![0.0_f64; count];
-        for pair in hull.windows(2) {
-            let [a, b] = [pair[0], pair[1]];
-            let width = self.edges[b] - self.edges[a];
-            for (k, at) in at.iter_mut().enumerate().take(b + 1).skip(a) {
-                let share = if width > 0.0 { (self.edges[k] - self.edges[a]) / width } else { 0.0 };
-                *at = at.max(height(a) * (1.0 - share) + height(b) * share).max(height(k));
-            }
-        }
-        let errors = (0..count - 1).map(|k| at[k].max(at[k + 1])).collect();
-        Self { edges: self.edges.clone(), errors }
+        hull
     }
+}
+
+/// The numbers between two that are in order.
+fn between(lo: f64, hi: f64) -> Interval {
+    Interval::new(lo, hi).unwrap_or(Interval::ENTIRE)
 }

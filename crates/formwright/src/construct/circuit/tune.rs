@@ -9,6 +9,8 @@
 //!
 //! with `c_g` and `s_g` as they are found at the present split; a few rounds settle it. Temperatures cost no units: they are the smallest powers
 //! of two for which the maxima together take at most 1/32 of the tolerance, and the gathers less than rounding.
+//!
+//! All of this is a search: nothing is claimed here, and numbers are plain doubles. What is chosen in the end, the analysis judges.
 
 use super::analysis::{Analysis, Choice, Machine, analyse};
 use super::form::Form;
@@ -163,12 +165,19 @@ fn gather_temperature(graph: &Graph, index: &Form, machine: Machine) -> f64 {
     let off = if graph.is_positional(index) { 0.0 } else { 0.25 };
     #[expect(clippy::cast_precision_loss, reason = "a number of tokens")]
     let many = machine.tokens as f64;
-    let unit = 0.5_f64.powi(i32::try_from(machine.precision.digits()).unwrap_or(53));
+    // A choice: what leaks then is bounded by the analysis.
     let mut lambda = 1.0_f64;
-    while 2.0 * (-lambda * (1.0 - 2.0 * off)).exp() / (1.0 - (-lambda).exp()) * (4.0 * many + 8.0) > unit {
+    while 2.0 * (-lambda * (1.0 - 2.0 * off)).exp() / (1.0 - (-lambda).exp()) * (4.0 * many + 8.0)
+        > machine.precision.unit()
+    {
         lambda *= 2.0;
     }
     lambda
+}
+
+/// By how much one analysis exceeds another, in the coordinate where that is most; no bound, but how sensitive one is.
+fn moved(more: &Analysis, less: &Analysis) -> f64 {
+    more.outputs.iter().zip(&less.outputs).map(|(a, b)| a.get() - b.get()).fold(0.0, f64::max)
 }
 
 struct Tuner<'a> {
@@ -202,7 +211,7 @@ impl Tuner<'_> {
 
     /// The error then.
     fn with_weight(&self, choice: &Choice, wires: &[usize], weight: f64) -> Result<f64> {
-        Ok(self.weighted(choice, wires, weight)?.output)
+        Ok(self.weighted(choice, wires, weight)?.output.get())
     }
 
     /// Knots for these tolerances.
@@ -322,7 +331,7 @@ impl Tuner<'_> {
             }
             let mut moved = false;
             for (gate, tolerance) in self.tunable.iter().zip(&mut *tolerances) {
-                let own = all.output - self.with_weight(choice, &[gate.wire], 0.0)?;
+                let own = all.output.get() - self.with_weight(choice, &[gate.wire], 0.0)?;
                 if own > fair {
                     *tolerance *= (0.5 * fair / own).max(1.0 / 64.0);
                     moved = true;
@@ -345,7 +354,8 @@ impl Tuner<'_> {
         let mut shares = Vec::new();
         for ((gate, units), deviation) in self.tunable.iter().zip(self.now(analysis)).zip(tolerances) {
             let more = self.weighted(choice, &[gate.wire], 1.25)?;
-            let moved = more.outputs.iter().zip(&analysis.outputs).map(|(a, b)| a - b).fold(0.0, f64::max);
+            let moved = moved(&more, analysis);
+            // Not 0: a gate that does not matter may be as coarse as it likes.
             let sensitivity = (moved / (0.25 * deviation)).max(1e-9);
             shares.push((units.max(1.0) * deviation.sqrt() / sensitivity).powf(2.0 / 3.0));
         }
@@ -406,14 +416,14 @@ impl Tuner<'_> {
         let slopes = self.maxima.iter().map(|wire| {
             let without = self.weighted(choice, &[*wire], 0.0)?;
             let own = self.average() / (2.0 * choice.temperature[*wire]);
-            let moved = all.outputs.iter().zip(&without.outputs).map(|(a, b)| a - b).fold(0.0, f64::max);
+            let moved = moved(&all, &without);
             Ok((moved / own).max(1.0 / COLD))
         });
         let slopes = slopes.collect::<Result<Vec<f64>>>()?;
         let hot = choice.temperature.clone();
         self.temperatures(choice, &slopes);
         // A step may hide what a maximum would do if it were hotter.
-        if self.analyse(choice)?.output > all.output + 2.0 * MAXIMA * self.eps {
+        if self.analyse(choice)?.output > all.output.get() + 2.0 * MAXIMA * self.eps {
             choice.temperature = hot;
         }
         Ok(())
@@ -435,7 +445,7 @@ impl Tuner<'_> {
                 if units < FEW {
                     break;
                 }
-                let share = self.analyse(&tried)?.output - self.with_weight(&tried, &[wire], 0.0)?;
+                let share = self.analyse(&tried)?.output.get() - self.with_weight(&tried, &[wire], 0.0)?;
                 #[expect(clippy::cast_precision_loss, reason = "a number of units")]
                 let cost = (units as f64).powi(2) * share.max(0.0);
                 if cost < best.0 * 0.98 {
@@ -457,7 +467,7 @@ impl Tuner<'_> {
         }
         let mut shares = Vec::new();
         for wire in approximations {
-            shares.push((wire, (analysis.output - self.with_weight(&choice, &[wire], 0.0)?).max(0.0)));
+            shares.push((wire, (analysis.output.get() - self.with_weight(&choice, &[wire], 0.0)?).max(0.0)));
         }
         Ok(Tuned { choice, analysis, shares, rounding })
     }
@@ -466,8 +476,10 @@ impl Tuner<'_> {
         // The tolerance as it was asked for: what is here was rounded down.
         let shorter = |a: f64, b: f64| if a.to_string().len() < b.to_string().len() { a } else { b };
         let (eps, precision) = (shorter(self.eps.next_up(), self.eps), self.machine.precision);
-        let error =
-            Error::rejected(format!("the tolerance {eps} is not met: the certified error is {:.3e}", analysis.output));
+        let error = Error::rejected(format!(
+            "the tolerance {eps} is not met: the certified error is {:.3e}",
+            analysis.output.get()
+        ));
         let attempt = match precision {
             Precision::F32 => "--precision f64, or a larger --eps",
             Precision::F64 => "a larger --eps",

@@ -36,12 +36,10 @@
 //! two are never farther apart than twice the bound.
 
 use crate::exact::Rat;
-use crate::interval::{Interval, add_up, mul_up};
+use crate::interval::{Interval, Up};
 use crate::lower::realise::Loss;
 use crate::network::{Affine, Precision, Realisation, Sumformer, TokenNetwork};
-
-/// The most terms of a sum for which anything is said.
-const MOST_TERMS: usize = 1 << 20;
+use crate::rounding::compound;
 
 /// A number on the way.
 #[derive(Clone, Debug)]
@@ -51,25 +49,25 @@ struct Number {
     /// Its row of `A`, without the columns of its own layer; none if all is 0.
     carried: Vec<f64>,
     /// Its own column's entry.
-    own: f64,
+    own: Up,
     /// `e`: how far the computed one may be from the exact one.
-    off: f64,
+    off: Up,
 }
 
 impl Number {
     /// One whose errors begin here.
-    fn new(exact: Interval, off: f64) -> Self {
+    fn new(exact: Interval, off: Up) -> Self {
         Self { exact, carried: Vec::new(), own: off, off }
     }
 
     /// How large the computed number may be.
-    fn size(&self) -> f64 {
-        (self.exact.mag() + self.off).next_up()
+    fn size(&self) -> Up {
+        Up::from(self.exact) + self.off
     }
 
     /// `Σ_j |A_ij|`.
-    fn row_sum(&self) -> f64 {
-        above(self.carried.iter().map(|entry| entry.abs()).sum::<f64>() + self.own, self.carried.len() + 1)
+    fn row_sum(&self) -> Up {
+        self.carried.iter().map(|entry| Up::from(*entry)).sum::<Up>() + self.own
     }
 }
 
@@ -105,7 +103,7 @@ impl Rounding {
 
     /// The bound at every point of a box of this side; infinite where nothing is known.
     pub fn on(&self, side: Interval) -> f64 {
-        let off = add_up(mul_up(self.format.unit, side.mag()), self.format.tiny);
+        let off = self.format.unit * Up::from(side) + self.format.tiny;
         let dims = self.phi[0].weight[0].len();
         // No token differs from another.
         self.bound(&[(self.tokens, vec![Number::new(side, off); dims])])
@@ -126,7 +124,7 @@ impl Rounding {
         let phi: Vec<_> = tokens.iter().map(|(count, x)| (*count, self.format.network(&self.phi, x.clone()))).collect();
         let sum = self.format.sum(&phi, &self.loss);
         let outputs = |x: &Vec<Number>| self.format.network(&self.psi, [x.as_slice(), &sum].concat());
-        tokens.iter().flat_map(|(_, x)| outputs(x)).map(|output| output.off).fold(0.0, f64::max)
+        tokens.iter().flat_map(|(_, x)| outputs(x)).map(|output| output.off).fold(Up::ZERO, Up::max).get()
     }
 }
 
@@ -135,25 +133,22 @@ impl Rounding {
 struct Format {
     precision: Precision,
     /// `u`.
-    unit: f64,
+    unit: Up,
     /// `η`.
-    tiny: f64,
+    tiny: Up,
     /// What computed numbers must stay below, far enough from the end of the format for a few sums of them.
     largest: f64,
 }
 
 impl Format {
     fn of(precision: Precision) -> Self {
-        let (unit, tiny, largest) = match precision {
-            Precision::F32 => (f64::from(f32::EPSILON) / 2.0, f64::from(f32::MIN_POSITIVE), f64::from(f32::MAX)),
-            Precision::F64 => (f64::EPSILON / 2.0, f64::MIN_POSITIVE, f64::MAX),
-        };
-        Self { precision, unit, tiny, largest: largest / 16.0 }
+        let [unit, tiny] = [precision.unit(), precision.least_normal()].map(Up::from);
+        Self { precision, unit, tiny, largest: precision.largest() / 16.0 }
     }
 
     /// `size · γ_k`.
-    fn rounding(self, k: usize, size: f64) -> f64 {
-        if size > self.largest { f64::INFINITY } else { mul_up(gamma(k, self.unit), size) }
+    fn rounding(self, k: usize, size: Up) -> Up {
+        if size > self.largest { Up::INFINITY } else { self.precision.gamma(k) * size }
     }
 
     fn network(self, layers: &[Map], mut values: Vec<Number>) -> Vec<Number> {
@@ -174,75 +169,62 @@ impl Format {
     fn row(self, weights: &[f64], bias: f64, z: &[Number]) -> Number {
         let columns = z.iter().map(|z| z.carried.len()).max().unwrap_or(0);
         let mut carried = vec![0.0; columns + z.len()];
-        let (mut exact, mut moved, mut size, mut terms, mut flushed) = (Interval::point(bias), 0.0, bias.abs(), 1, 3.0);
+        let (mut exact, mut moved, mut size) = (Interval::point(bias), Up::ZERO, Up::from(bias));
+        let (mut terms, mut flushed) = (1, Up::from(3.0));
         for (k, (weight, z)) in weights.iter().zip(z).enumerate().filter(|(_, (weight, _))| **weight != 0.0) {
-            let (computed, large) = (z.size(), weight.abs());
+            let (computed, large) = (z.size(), Up::from(*weight));
             exact = exact + Interval::point(*weight) * z.exact;
             moved += large * z.off;
             size += large * computed;
-            flushed += 3.0 + computed;
+            flushed += Up::from(3.0) + computed;
             if computed <= 64.0 * self.tiny {
                 flushed += 128.0 * large;
             } else {
                 terms += 1;
             }
             carried.iter_mut().zip(&z.carried).for_each(|(sum, entry)| *sum += weight * entry);
-            carried[columns + k] = weight * z.own;
+            carried[columns + k] = weight * z.own.get();
         }
-        let [moved, size, flushed] = [moved, size, flushed].map(|sum| above(sum, 3 * z.len() + 2));
-        let lost = add_up(self.rounding(terms, size), mul_up(flushed, self.tiny));
-        let doubles = add_up(mul_up(gamma(z.len(), f64::EPSILON / 2.0), moved), f64::MIN_POSITIVE);
-        let mut number = Number { exact, carried, own: add_up(lost, doubles), off: 0.0 };
+        let lost = self.rounding(terms, size) + flushed * self.tiny;
+        let doubles = Precision::F64.gamma(z.len()) * moved + Up::from(f64::MIN_POSITIVE);
+        let mut number = Number { exact, carried, own: lost + doubles, off: Up::ZERO };
         number.off = number.row_sum();
         number
     }
 
     /// A hidden unit, in the place of what the bank held.
     fn hold(self, unit: Number, held: Option<&Number>) -> Number {
-        let size = held.map_or(0.0, |held| add_up(unit.size(), 2.0 * held.size()));
+        let size = held.map_or(Up::ZERO, |held| unit.size() + 2.0 * held.size());
         let Number { exact: before, mut carried, mut own, off } = unit;
         let (exact, flushed) = (before.relu(), 16.0 * self.tiny);
-        if before.hi() <= -off {
+        if before.hi() <= -off.get() {
             return Number::new(exact, flushed);
         }
         // Halves of what is below the normal range are rounded.
-        let lost = add_up(add_up(self.rounding(2, size), flushed), f64::MIN_POSITIVE);
-        if before.lo() < off {
+        let lost = self.rounding(2, size) + flushed + Up::from(f64::MIN_POSITIVE);
+        if before.lo() < off.get() {
             for entry in &mut carried {
                 *entry /= 2.0;
             }
-            own = add_up(own, off) / 2.0;
+            own = (own + off) / 2.0;
         }
-        Number { exact, carried, own: add_up(own, lost), off: add_up(off, lost) }
+        Number { exact, carried, own: own + lost, off: off + lost }
     }
 
     /// The uniform sum over all tokens.
     fn sum(self, phi: &[(usize, Vec<Number>)], Loss { relative, absolute }: &Loss) -> Vec<Number> {
-        let relative = add_up(add_up(*relative, self.unit), mul_up(*relative, self.unit));
-        let tokens = Interval::from(&phi.iter().map(|(count, _)| *count).sum::<usize>().into()).hi();
+        let relative = compound(*relative, self.unit);
+        let tokens = Up::from(phi.iter().map(|(count, _)| *count).sum::<usize>());
         let one = |k: usize| {
-            let (mut exact, mut off, mut most) = (Interval::ZERO, *absolute, 0.0_f64);
-            for (count, phi) in phi.iter().map(|(count, phi)| (Interval::from(&(*count).into()), &phi[k])) {
-                let each = add_up(add_up(phi.off, mul_up(relative, phi.size())), self.tiny);
-                exact = exact + count * phi.exact;
-                off = add_up(off, mul_up(count.hi(), each));
+            let (mut exact, mut off, mut most) = (Interval::ZERO, *absolute, Up::ZERO);
+            for (count, phi) in phi.iter().map(|(count, phi)| (*count, &phi[k])) {
+                let each = phi.off + relative * phi.size() + self.tiny;
+                exact = exact + Interval::from(&Rat::from(count)) * phi.exact;
+                off += Up::from(count) * each;
                 most = most.max(phi.size());
             }
-            Number::new(exact, if mul_up(tokens, most) > self.largest { f64::INFINITY } else { off })
+            Number::new(exact, if tokens * most > self.largest { Up::INFINITY } else { off })
         };
         (0..phi[0].1.len()).map(one).collect()
     }
-}
-
-/// What a sum of products, none of them negative, is at most, if doubles give this with so many roundings of each: they are low by `k EPSILON / 2`, and by less than the
-/// least normal number where products are below it.
-fn above(sum: f64, roundings: usize) -> f64 {
-    let slack = add_up(1.0, gamma(roundings, f64::EPSILON));
-    if sum.is_finite() { add_up(mul_up(sum, slack), f64::MIN_POSITIVE) } else { f64::INFINITY }
-}
-
-/// `γ_k ≤ ku (1 + 2ku)` for `ku ≤ ½`, rounded up.
-fn gamma(k: usize, unit: f64) -> f64 {
-    let ku = u32::try_from(k).map_or(f64::INFINITY, |k| f64::from(k) * unit);
-    if k > MOST_TERMS { f64::INFINITY } else { mul_up(ku, add_up(1.0, 2.0 * ku)) }
 }

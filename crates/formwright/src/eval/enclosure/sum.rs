@@ -16,21 +16,20 @@
 //!            not hide it
 //! ```
 
-use crate::interval::Interval;
+use crate::interval::{Interval, Up};
 use crate::network::Precision;
+use crate::rounding::gamma;
 
 /// The properties of a format's arithmetic.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Format {
-    /// `p`.
-    digits: i32,
-    /// `u = 2^-p`.
+    precision: Precision,
+    /// `u`.
     pub unit: f64,
     /// `η`, and its exponent.
     pub tiny: f64,
     least: i32,
-    largest: f64,
-    /// `ε/(1-ε) ≥ |log(1 ± ε)|`: an error of `exp`, expressed as an error of its argument.
+    /// `ε/(1-ε) ≥ |log(1 ± ε)|`: an error of `exp` as one of its argument.
     pub slip: f64,
     /// `e^-depth < η`.
     pub depth: f64,
@@ -38,18 +37,18 @@ pub(super) struct Format {
 
 impl Format {
     pub fn of(precision: Precision) -> Self {
-        let (digits, least, largest, error, depth) = match precision {
-            Precision::F32 => (24, f32::MIN_EXP - 1, f64::from(f32::MAX), 2_f64.powi(-20), 88.0),
-            Precision::F64 => (53, f64::MIN_EXP - 1, f64::MAX, 2_f64.powi(-49), 709.0),
+        let (least, depth) = match precision {
+            Precision::F32 => (f32::MIN_EXP - 1, 88.0),
+            Precision::F64 => (f64::MIN_EXP - 1, 709.0),
         };
-        let slip = over(Interval::point(error), Interval::ONE - Interval::point(error)).hi();
-        Self { digits, unit: 2_f64.powi(-digits), tiny: 2_f64.powi(least), least, largest, slip, depth }
+        let error = precision.exp_error();
+        let slip = (Up::from(error) / (1.0 - error)).get();
+        Self { precision, unit: precision.unit(), tiny: precision.least_normal(), least, slip, depth }
     }
 
     /// `γ_k`.
     pub fn gamma(self, k: usize) -> Interval {
-        let ku = count(k) * Interval::point(self.unit);
-        over(ku, Interval::ONE - ku)
+        gamma(k, self.precision)
     }
 }
 
@@ -157,12 +156,12 @@ impl Sum {
         let Self { format, known, rest, .. } = self;
         let (sum, size) = (known.sum + rest.sum, known.size() + rest.size());
         let lost = self.rounding(size);
-        if self.unknown || (size + lost).hi() > format.largest {
+        if self.unknown || (size + lost).hi() > format.precision.largest() {
             return (Interval::ENTIRE, Interval::ENTIRE);
         }
         let grain = if self.quantum < format.least { 0.0 } else { 2_f64.powi(self.quantum.min(format.least.abs())) };
-        // These are sums of doubles, so they are exact if they are this small.
-        let exact = known.above.max(known.below) < grain * 2_f64.powi(format.digits);
+        // Sums of doubles, so these are exact if they are as small as that.
+        let exact = known.above.max(known.below) < grain / format.unit;
         let alone = known.count + rest.count == 1 && !self.rounded && sum.mig() >= format.tiny;
         if exact && rest.count == 0 || alone {
             return (sum, Interval::ZERO);

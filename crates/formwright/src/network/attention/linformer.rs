@@ -12,6 +12,7 @@ use super::{
 };
 use crate::error::Error;
 use crate::exact::Rat;
+use crate::interval::Up;
 
 /// Softmax over mixtures: `e` mixes keys, `f` values.
 pub const FORMULA: Formula = Formula {
@@ -71,7 +72,7 @@ impl Kind for Linformer {
     }
 
     fn loss(&self, choice: &Choice, tokens: usize, roundings: &Roundings) -> Loss {
-        let relative = if choice.variant { f64::INFINITY } else { roundings.both(tokens + 2 * choice.size + 7) };
+        let relative = if choice.variant { Up::INFINITY } else { roundings.both(tokens + 2 * choice.size + 7) };
         roundings.loss(relative, tokens)
     }
 

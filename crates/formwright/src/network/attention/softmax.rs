@@ -31,7 +31,7 @@ impl Kind for Softmax {
     }
 
     fn loss(&self, _: &Choice, tokens: usize, roundings: &Roundings) -> Loss {
-        roundings.loss(roundings.exps() + roundings.gamma(2 * tokens + 6), tokens)
+        roundings.loss(roundings.both(2 * tokens + 6), tokens)
     }
 
     fn sums_of_integers(&self, _: &Choice, _: usize) -> Integers {

@@ -43,10 +43,11 @@ use crate::interval::Interval;
 use crate::lattice::Grid;
 use crate::lower::assembly::Assembly;
 use crate::lower::realise::realise;
-use crate::lower::to_float::{self, gamma};
+use crate::lower::to_float;
 use crate::lower::{CLIP, MOST_LAYERS, Margins, check_box, embedding_shift};
 use crate::network::attention::{Integers, Loss};
 use crate::network::{Activation, FeedForward, FloatNetwork, FloatStage, Layer, Precision, Realisation, Stage};
+use crate::rounding::gamma;
 use crate::target::Target;
 
 /// What a float network loses against the target's values at cell centres.
@@ -377,7 +378,7 @@ fn height(
     let top = columns + Rat::from(nodes.symbols());
     let code = exact(&Rat::from(nodes.codes.largest()))
         + gamma(nodes.symbols() + grid.dims() + 6) * exact(&parts.encode.sum_at(&top));
-    let lost = Interval::point_or_entire(Loss::of(&parts.options.attention, grid.tokens(), precision).relative);
+    let lost = Interval::from(Loss::of(&parts.options.attention, grid.tokens(), precision).relative);
     let sum = code * exact(&Rat::from(grid.tokens())) * (Interval::ONE + lost);
     let id = match &parts.rank {
         None => (exact(&Rat::from(&nodes.scale)) * sum + code) * (Interval::ONE + gamma(6)),

@@ -31,8 +31,8 @@ use crate::construct::yun::context::ContextMap;
 use crate::exact::{Int, Rat};
 use crate::interval::Interval;
 use crate::lower::Format;
-use crate::lower::to_float::gamma;
 use crate::network::Precision;
+use crate::rounding::gamma;
 
 /// A bound on every entry of the stream behind the contextual map, for any input of the box; `flag` is the flag's magnitude. Infinite if
 /// rounding in attention is not small.

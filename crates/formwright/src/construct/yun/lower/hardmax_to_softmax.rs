@@ -38,8 +38,8 @@ use crate::error::{Error, Result};
 use crate::exact::Rat;
 use crate::interval::Interval;
 use crate::lower::Temperature;
-use crate::lower::to_float::gamma;
 use crate::network::{Attention, Precision};
+use crate::rounding::gamma;
 
 /// The most windows of a sweep that are followed one by one.
 const MOST_WINDOWS: usize = 1_000_000;
@@ -181,10 +181,7 @@ pub fn ties_stay_low(map: &ContextMap, precision: Precision, exponent: u32, by_d
     let (k, scale) = (exact(largest.clone()), exact(columns.clone()));
     // What is assumed of P, and checked in the end.
     let p = Interval::point(1.0 / 64.0);
-    let theta = Interval::point(match precision {
-        Precision::F32 => 2.0_f64.powi(-20),
-        Precision::F64 => 2.0_f64.powi(-49),
-    });
+    let theta = Interval::point(precision.exp_error());
     let g = gamma(2 * n + dims + 6, precision) * (k + scale);
     let delta = gamma(2 * dims + 4, precision) * lambda * k * (k + scale);
     let score = one - gamma(4, precision) * (k + scale);

@@ -34,6 +34,7 @@ use crate::lower::{
     CLIP, Format, Hidden, LITERAL, MOST_LAYERS, Margins, check_box, coordinates, embedding_shift, to_float,
 };
 use crate::network::{FeedForward, FloatNetwork, FloatStage, Layer, Network, Precision, Size};
+use crate::rounding::gamma;
 use crate::target::Target;
 
 use pack::Window;
@@ -381,7 +382,7 @@ fn losses(facts: &Facts) -> Losses {
     let Facts { map, precision, exponent, bound, offset, .. } = facts;
     let grid = &map.grid;
     let exact = |value: Rat| Interval::from(&value);
-    let gamma = |k: usize| to_float::gamma(k, *precision);
+    let gamma = |k: usize| gamma(k, *precision);
     let side = Rat::from(grid.resolution());
     let back = exact(Rat::from(2).pow(*exponent) / &side);
     let softmax = back * Interval::point_or_entire(hardmax_to_softmax::drift(map, facts.temperature));

@@ -1,0 +1,160 @@
+//! Gates of one argument, cell by cell of the argument, and selections, which are one unit each.
+//!
+//! A gate loses twice: its units read registers, a knot each, and then they are added up, weighted by their slopes.
+
+use super::exact::is_difference;
+use super::reading::Reading;
+use super::{Analyst, Machine, Piece, exactly};
+use crate::construct::circuit::deepen::is_tooth;
+use crate::construct::circuit::form::Form;
+use crate::construct::circuit::hinges::{Active, Anchor, Hinges};
+use crate::construct::circuit::layout::{arguments, selection};
+use crate::construct::circuit::profile::{Profile, edges};
+use crate::error::{Error, Result};
+use crate::exact::Rat;
+use crate::interval::{Interval, Up};
+use crate::target::expr::Expr;
+use crate::target::univariate::enclose;
+
+/// The units of a gate, with what they read and what is added up with them.
+pub(super) struct Units<'a> {
+    hinges: &'a Hinges,
+    reading: &'a Reading,
+    company: usize,
+    /// The largest knot.
+    knots: Up,
+    /// Whether all biases are numbers of the format.
+    stored: bool,
+}
+
+impl<'a> Units<'a> {
+    pub fn new(hinges: &'a Hinges, reading: &'a Reading, company: usize, machine: Machine) -> Self {
+        let knots = hinges.units.iter().map(|unit| Up::from(unit.knot)).fold(Up::ZERO, Up::max);
+        let constant = reading.constant.to_f64();
+        let difference = |knot: f64| is_difference(constant, knot, machine.precision);
+        let stored = Rat::from_f64(constant).is_some_and(|near| near == reading.constant)
+            && hinges.units.iter().all(|unit| difference(unit.knot));
+        Self { hinges, reading, company, knots, stored }
+    }
+}
+
+impl Analyst<'_> {
+    /// What the units of a gate lose for some arguments, which are off by an error: reading, then adding up.
+    pub(super) fn inside(&self, units: &Units<'_>, arguments: Interval, error: Up) -> Up {
+        let Units { hinges, reading, company, knots, stored } = units;
+        let (unit, reads) = (self.machine.unit(), self.machine.gamma(reading.count + 3));
+        let reached = arguments.widened(error + reads * (reading.all() + *knots));
+        let ends = [reached.lo(), reached.hi()].map(|end| hinges.active(end));
+        let most = |f: fn(&Active) -> Up| f(&ends[0]).max(f(&ends[1]));
+        let (slopes, heights) = (most(|active| active.slopes), most(|active| active.heights));
+        let size = reading.size(arguments) + error;
+        let read = if reading.single {
+            // One rounding of the sum, which is the height, and one of the bias, unless it is a number of the format.
+            let biases = slopes * reading.offset() + most(|active| active.knots);
+            2.0 * (unit * if *stored { heights } else { heights + biases })
+        } else {
+            reads * (slopes * (size + reading.offset()) + most(|active| active.knots))
+        };
+        let count = ends[0].count.max(ends[1].count);
+        let add = self.machine.gamma(count + company + 4) * heights;
+        self.note_size(heights + slopes * size);
+        read + add + self.machine.tiny()
+    }
+
+    /// `|P(t̃) - f(t)| ≤ sup|P'| · e + |P(t) - f(t)|`, cell by cell of the argument.
+    pub(super) fn curve(&mut self, atom: usize, wire: usize, function: &Expr, of: &Form) -> Result<()> {
+        let slot = self.layout.atoms[atom].slot;
+        let (known, weight) = (&self.graph.wires[wire], self.choice.weight[wire]);
+        let Some(hinges) = self.choice.hinges[wire].clone() else {
+            return Err(Error::declined("a curve without hinges"));
+        };
+        let reading = self.read(of, slot);
+        let exact = hinges.integers && self.is_exact_gate(&reading, of, slot, &hinges);
+        let units = Units::new(&hinges, &reading, self.company(atom), self.machine);
+        let taken: Up = of.terms.iter().map(|(wire, c)| Up::from(c) * self.teeth[*wire]).sum();
+        let (mut inner, mut tooth) = (Up::ZERO, Up::ZERO);
+        let mut piece = |(argument, values): (Interval, Interval), deviation: Up| {
+            let lost = reading.lost(argument, self.machine);
+            let error = reading.value.over(argument) + lost;
+            let steepest = hinges.steepest(argument.widened(error));
+            let inside = if exact { Up::ZERO } else { self.inside(&units, argument, error) };
+            inner = inner.max(inside);
+            tooth = tooth.max(steepest * (taken + lost) + inside);
+            Piece { argument, values, error: steepest * error + weight * deviation + inside }
+        };
+        let pieces: Vec<Piece> = if hinges.integers {
+            let values = integer_values(&hinges, reading.range);
+            values.into_iter().map(|(t, y)| piece((Interval::point(t), y), hinges.worst())).collect()
+        } else {
+            let cells = self.layout.cells[wire].get_or_init(|| cells(function, reading.range));
+            cells.iter().map(|cell| piece(*cell, hinges.deviation(cell.0))).collect()
+        };
+        let errors: Vec<(Interval, Up)> = pieces.iter().map(|piece| (piece.values, piece.error)).collect();
+        let profile = Profile::gathered(known.range, &errors);
+        self.pieces.insert(wire, pieces);
+        self.exact[atom] = exact;
+        self.bases[atom] = exactly(hinges.base);
+        self.sizes[atom] = Up::from(known.range - Interval::point(hinges.base)) + profile.sup();
+        self.inner[atom] = inner;
+        if is_tooth(function) {
+            self.teeth[wire] = tooth;
+        }
+        self.errors[wire] = Some(profile);
+        self.gates[atom] = vec![(hinges, 1.0)];
+        Ok(())
+    }
+
+    /// `condition · value = R(value - floor + reach · (condition - 1)) + floor · condition`
+    pub(super) fn selection(&mut self, atom: usize, wire: usize, condition: &Form, value: &Form) {
+        let slot = self.layout.atoms[atom].slot;
+        let (forms, _) = arguments(self.graph, wire);
+        let reading = self.read(&forms[0], slot);
+        let (lo, hi) = (reading.range.lo(), reading.range.hi());
+        let (of_condition, of_value) = (self.form_error(condition).sup(), self.form_error(value));
+        let (floor, reach) = selection(self.graph, value);
+        let lost = reading.lost(reading.range, self.machine);
+        let nodes = [(lo.min(-1.0), 0.0), (0.0, 0.0), (hi.max(1.0), hi.max(1.0))];
+        let hinges = Hinges::through(&nodes, &[Up::ZERO; 2], Anchor::First, false);
+        let exact = self.is_exact_gate(&reading, &forms[0], slot, &hinges);
+        let inside = if exact {
+            Up::ZERO
+        } else {
+            let units = Units::new(&hinges, &reading, self.company(atom), self.machine);
+            self.inside(&units, reading.range.relu(), lost + of_condition + of_value.sup())
+        };
+        let fixed = of_condition * (Up::from(&reach) + Up::from(&floor)) + lost + inside;
+        // Off, the argument is negative, errors included, and the unit is silent.
+        let room = (Interval::from(&reach) - Interval::point_or_entire(self.graph.range(value).width())).lo();
+        let reads = self.machine.gamma(reading.count + 3) * reading.all();
+        let silent = of_value.sup() + of_condition * Up::from(&reach) + lost + inside + reads;
+        if of_condition == 0.0 && (floor.is_zero() || exact) && silent < room {
+            self.off.insert(wire, Up::ZERO);
+        }
+        let beyond = Interval::point_or_entire(silent.get()) - Interval::point_or_entire(room);
+        let on = of_value.cells().map(|(cell, error)| (cell, error + fixed));
+        let errors: Vec<_> = on.chain([(Interval::ZERO, fixed + Up::from(beyond.relu()))]).collect();
+        self.exact[atom] = exact;
+        self.sizes[atom] = Up::from(&reach) + of_value.sup() + fixed;
+        self.inner[atom] = inside;
+        self.errors[wire] = Some(Profile::gathered(self.graph.wires[wire].range, &errors));
+        self.gates[atom] = vec![(hinges, 1.0)];
+    }
+}
+
+/// The cells of a curve's argument, with enclosures of the values there.
+fn cells(function: &Expr, range: Interval) -> Vec<(Interval, Interval)> {
+    let edges = edges(range);
+    let cells = edges.windows(2).map(|cell| Interval::new(cell[0], cell[1]).unwrap_or(range));
+    cells.map(|cell| (cell, enclose(function, cell).unwrap_or(Interval::ENTIRE))).collect()
+}
+
+/// The integers of a range, with the values that are meant there.
+fn integer_values(hinges: &Hinges, range: Interval) -> Vec<(f64, Interval)> {
+    let mut values = Vec::new();
+    let mut t = range.lo().ceil();
+    while t <= range.hi() {
+        values.push((t, hinges.value(t).widened(hinges.worst())));
+        t += 1.0;
+    }
+    values
+}

@@ -1,0 +1,89 @@
+//! Where nothing is rounded: multiples of a small power of two, not too large, whose sums and products are numbers of the format.
+
+use super::Analyst;
+use super::reading::Reading;
+use crate::construct::circuit::form::Form;
+use crate::construct::circuit::hinges::Hinges;
+use crate::construct::circuit::layout::middle;
+use crate::exact::Rat;
+use crate::interval::{Interval, Up};
+use crate::network::Precision;
+
+impl Analyst<'_> {
+    /// Multiples of `2^-12` below this are numbers of the format, and so are their partial sums.
+    pub(super) fn exact_reach(&self) -> f64 {
+        2_f64.powi(-14) / self.machine.precision.unit()
+    }
+
+    /// Whether a register holds multiples of a small power of two, exactly: sums and products of such numbers are not rounded.
+    pub(super) fn is_exact(&self, row: &Form) -> bool {
+        row.terms.iter().all(|(atom, c)| self.exact[*atom] && is_dyadic(c)) && self.size(row) < self.exact_reach()
+    }
+
+    /// Whether a form is read exactly: from registers that are exact, with weights that are.
+    pub(super) fn reads_exactly(&self, form: &Form, slot: usize) -> bool {
+        let coordinates = self.layout.coordinates(&self.layout.lower(form), slot);
+        let mut registers = coordinates.iter().zip(&self.layout.before[slot]).zip(&self.lost[slot]);
+        registers.all(|((c, row), lost)| c.is_zero() || is_dyadic(c) && *lost == 0.0 && self.is_exact(row))
+    }
+
+    /// Whether a gate reads exact numbers and adds them up exactly.
+    pub(super) fn is_exact_gate(&self, reading: &Reading, form: &Form, slot: usize, hinges: &Hinges) -> bool {
+        let dyadic = |x: f64| Rat::from_f64(x).is_some_and(|x| is_dyadic(&x));
+        let ends = [reading.range.lo(), reading.range.hi()].map(|end| hinges.active(end).size());
+        let small = ends[0].max(ends[1]) + reading.all() + Up::from(hinges.base) < self.exact_reach();
+        let no_error = reading.value.sup() == 0.0 && reading.lost == 0.0;
+        small
+            && no_error
+            && is_dyadic(&reading.constant)
+            && dyadic(hinges.base)
+            && self.reads_exactly(form, slot)
+            && hinges.units.iter().all(|unit| dyadic(unit.knot) && dyadic(unit.slope))
+    }
+
+    /// One over a power of two that all products of two of these, as read, are multiples of: 1 for integers.
+    pub(super) fn grain(&self, forms: &[&Form], slot: usize) -> f64 {
+        let integer = |form: &Form| {
+            let coordinates = self.layout.coordinates(&self.layout.lower(form), slot);
+            let whole = |row: &Form| {
+                let known = |atom: usize| self.graph.wires[self.layout.atoms[atom].wire].integer;
+                row.terms.iter().all(|(atom, c)| c.is_int() && known(*atom))
+            };
+            coordinates.iter().zip(&self.layout.before[slot]).all(|(c, row)| c.is_zero() || c.is_int() && whole(row))
+        };
+        if forms.iter().all(|form| integer(form)) { 1.0 } else { 4096.0 }
+    }
+}
+
+/// Whether a number is a multiple of 1/64, and no larger than doubles hold such numbers.
+pub(super) fn is_dyadic(x: &Rat) -> bool {
+    (x * &Rat::from(64)).is_int() && Up::from(x) < 2_f64.powi(40)
+}
+
+/// Whether a product with it is exact.
+pub(super) fn is_power_of_two(x: &Rat) -> bool {
+    let near = x.to_f64();
+    near.is_normal() && near.to_bits() & ((1 << 52) - 1) == 0 && Rat::from_f64(near).is_some_and(|near| near == *x)
+}
+
+/// Whether a double is a number of the format.
+#[expect(clippy::float_cmp, reason = "equality is what is asked for")]
+fn is_number_of(x: f64, precision: Precision) -> bool {
+    precision.round(x) == x
+}
+
+/// Whether `a - b` is a number of the format.
+pub(super) fn is_difference(a: f64, b: f64, precision: Precision) -> bool {
+    let difference = a - b;
+    // The rounding of the difference itself, without rounding.
+    let back = difference - a;
+    let rest = (a - (difference - back)) - (b + back);
+    rest == 0.0 && is_number_of(difference, precision)
+}
+
+/// Whether the middle of a range is a number of every format.
+pub(super) fn is_centre(range: Interval) -> bool {
+    let middle = middle(range);
+    let near = Precision::F32.round(middle.to_f64());
+    Rat::from_f64(near).is_some_and(|near| near == middle)
+}

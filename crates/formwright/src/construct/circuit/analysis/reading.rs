@@ -1,0 +1,125 @@
+//! A number that is read from registers: `Σ_p c_p z_p + c`, what it is off by, and what reading it loses.
+//!
+//! What registers have lost is known in absolute terms. Of one register that holds one atom and nothing else it is known better: it was rounded
+//! so many times, by `u` relative to what it holds.
+
+use super::exact::is_power_of_two;
+use super::{Analyst, Machine, exact_constant};
+use crate::construct::circuit::form::Form;
+use crate::construct::circuit::profile::Profile;
+use crate::exact::Rat;
+use crate::interval::{Interval, Up};
+
+/// What is known of a number that is read from registers.
+pub(super) struct Reading {
+    /// Its range.
+    pub range: Interval,
+    /// The error of the atoms that it is made of.
+    pub value: Profile,
+    /// What the registers have lost, in absolute terms.
+    pub lost: Up,
+    /// How often the only register was rounded, if there is only one, with one atom in it.
+    alone: Option<Up>,
+    /// What is added to the registers' sum.
+    pub constant: Rat,
+    /// An enclosure of it.
+    pub centre: Interval,
+    /// `Σ |c_p| |z_p|` at most.
+    pub size: Up,
+    /// The number of registers.
+    pub count: usize,
+    /// Whether it is one register times a power of two: nothing is lost before something is added.
+    pub single: bool,
+}
+
+impl Reading {
+    /// `|c|`.
+    pub fn offset(&self) -> Up {
+        self.centre.into()
+    }
+
+    /// The largest term that the sum has: registers and constant.
+    pub fn all(&self) -> Up {
+        self.size + self.offset()
+    }
+
+    /// `Σ |c_p| |z_p|` where the number is one of these.
+    pub fn size(&self, values: Interval) -> Up {
+        if self.alone.is_some() { Up::from(values - self.centre) + self.value.over(values) } else { self.size }
+    }
+
+    /// What the registers have lost.
+    pub fn lost(&self, values: Interval, machine: Machine) -> Up {
+        self.alone.map_or(self.lost, |times| times * machine.unit() * self.size(values))
+    }
+
+    /// The error before it is read: of the atoms, and of the registers.
+    pub fn error(&self, values: Interval, machine: Machine) -> Up {
+        self.value.over(values) + self.lost(values, machine)
+    }
+
+    /// What the registers lost and the sum loses, at most.
+    pub fn rounding(&self, machine: Machine) -> Up {
+        self.summed(self.range, machine)
+    }
+
+    fn summed(&self, values: Interval, machine: Machine) -> Up {
+        self.lost(values, machine) + machine.gamma(self.count + 2) * self.size(values)
+    }
+
+    /// The error of the linear part, as the sum is computed.
+    pub fn total(&self, machine: Machine) -> Profile {
+        let value = if self.alone.is_some() {
+            Profile::new(self.range, |cell| self.value.over(cell))
+        } else {
+            self.value.clone()
+        };
+        value.plus(|cell| self.summed(cell, machine))
+    }
+}
+
+impl Analyst<'_> {
+    /// What is known of a form over wires that is read in a slot.
+    pub(super) fn read(&self, form: &Form, slot: usize) -> Reading {
+        let lowered = self.layout.lower(form);
+        let coordinates = self.layout.coordinates(&lowered, slot);
+        let rows = &self.layout.before[slot];
+        let used: Vec<usize> = (0..rows.len()).filter(|p| !coordinates[*p].is_zero()).collect();
+        let weight = |p: usize| Up::from(&coordinates[p]);
+        let by_register: Up = used.iter().map(|p| weight(*p) * self.lost[slot][*p]).sum();
+        let shared = self.shared(&lowered, &coordinates, &used, slot);
+        let alone = match used[..] {
+            [p] if rows[p].terms.len() == 1 && shared == 0.0 => {
+                Some(self.times[slot][p]).filter(|times| times.is_finite())
+            }
+            _ => None,
+        };
+        let size: Up = used.iter().map(|p| weight(*p) * self.size(&rows[*p])).sum();
+        let constant = exact_constant(&lowered, &self.bases);
+        let reading = Reading {
+            range: self.graph.range(form),
+            value: self.form_error(form),
+            lost: by_register + shared,
+            alone,
+            centre: Interval::from(&constant),
+            constant,
+            size,
+            count: used.len(),
+            single: matches!(used[..], [p] if is_power_of_two(&coordinates[p])),
+        };
+        self.note_size(reading.all());
+        reading
+    }
+
+    /// An atom that several registers share was rounded in each of them: what that adds to what it loses inside.
+    fn shared(&self, lowered: &Form, coordinates: &[Rat], used: &[usize], slot: usize) -> Up {
+        let rows = &self.layout.before[slot];
+        let atoms = lowered.terms.keys().chain(used.iter().flat_map(|p| rows[*p].terms.keys()));
+        let more = |atom: &usize| {
+            let parts = used.iter().filter_map(|p| Some((&coordinates[*p] * rows[*p].terms.get(atom)?).abs()));
+            let own = lowered.terms.get(atom).map_or(Rat::ZERO, Rat::abs);
+            Up::from(&(parts.sum::<Rat>() - own).max(Rat::ZERO))
+        };
+        atoms.map(|atom| if self.inner[*atom] == 0.0 { Up::ZERO } else { more(atom) * self.inner[*atom] }).sum()
+    }
+}
