@@ -34,7 +34,7 @@ use crate::exact::{Int, Rat};
 use crate::lattice::Grid;
 use crate::lower::{self, Format, Hidden, Lowering};
 use crate::network::{Precision, Realisation, Size};
-use crate::target::{Symmetry, Target};
+use crate::target::Target;
 use crate::words::{kilobytes, short_int};
 
 use least::{Afar, weight};
@@ -627,8 +627,8 @@ impl Planner<'_> {
 
     /// Every lattice network.
     fn lattices(&self) -> Vec<Way> {
-        let Self { request, shape, target, norm, .. } = *self;
-        self.lattices_of(&sums::to_look_at(request, shape, target, norm))
+        let Self { request, target, norm, .. } = *self;
+        self.lattices_of(&sums::to_look_at(request, target, norm))
     }
 
     fn lattices_of(&self, coded: &[sumcode::Options]) -> Vec<Way> {
@@ -797,7 +797,7 @@ impl Planner<'_> {
         }
         // Whether a theorem applies is quick to say, and says more.
         let applies = match way {
-            Way::Yun { positional: false, .. } => self.target.symmetry(self.shape) == Symmetry::Proved,
+            Way::Yun { positional: false, .. } => self.target.is_equivariant(),
             Way::Yun { .. } | Way::SumCode { .. } => true,
             Way::Circuit { .. } | Way::Sumformer { .. } => return None,
         };

@@ -16,11 +16,11 @@ use crate::exact::{Int, Rat};
 use crate::lattice::Grid;
 use crate::lower::Format;
 use crate::network::FloatNetwork;
-use crate::target::{Symmetry, Target};
+use crate::target::Target;
 
 /// The sums of codes to look at: the one that was asked for; else both, with positions only where the target needs them. In the supremum norm on a box
 /// there is none, for the reason that lattice networks tell.
-pub(super) fn to_look_at(request: &Request, shape: &Grid, target: &Target, norm: &Norm) -> Vec<sumcode::Options> {
+pub(super) fn to_look_at(request: &Request, target: &Target, norm: &Norm) -> Vec<sumcode::Options> {
     match request.construction {
         Some(Construction::SumCode(asked)) => return vec![sum_code::options(request, asked)],
         Some(_) => return Vec::new(),
@@ -29,7 +29,7 @@ pub(super) fn to_look_at(request: &Request, shape: &Grid, target: &Target, norm:
     }
     let families =
         [Family::SumCode, Family::Sumformer].map(|family| sum_code::options(request, sumcode::Options::of(family)));
-    if target.symmetry(shape) == Symmetry::Proved || request.assume_equivariant {
+    if target.is_equivariant() || request.assume_equivariant {
         families.to_vec()
     } else {
         vec![sumcode::Options { positional: true, ..families[0] }]
