@@ -32,8 +32,10 @@ SEQUENCES = 20_000  # sequences of integers, or cells
 WORK = 2_000_000  # terms of sums in the network: some minutes
 STEPS = 4_000_000  # operations of the target, as if none could be skipped
 PIECES = 200_000  # pieces of cells on which the target is enclosed
-NUMBERS = 1_000_000  # weights
-TEXT = 1 << 24  # bytes of a target, or of a header
+WEIGHTS = 500_000
+NUMBERS = 1_000_000  # numbers of tokens that are kept
+TEXT = 1 << 21  # bytes of a certificate, a target, or a header
+LONGEST = 1 << 24  # bytes of any certificate, by section 1
 BLOCKS = 100_000
 TOKENS = 64
 KINKS = 12  # places at which a layer is cut into pieces
@@ -116,9 +118,10 @@ class Lines:
     """The lines of a certificate, one after the other."""
 
     def __init__(self, data):
-        if len(data) > 1 << 24:
+        if len(data) > LONGEST:
             raise Rejected("format", "certificate.fwc", "longer than 2^24 bytes")
-        if any(byte != 10 and not 32 <= byte < 127 for byte in data):
+        within(len(data), TEXT, "bytes of certificate.fwc")
+        if re.search(b"[^\n -~]", data):
             raise Rejected("format", "certificate.fwc", "a byte that is neither printable ASCII nor LF")
         self.lines, self.number = data.decode("ascii").split("\n"), 0
 
@@ -185,7 +188,9 @@ def read_certificate(data):
     *_, c.format = take("execution ieee-any-order <format>")
     _, c.width = take("width <size>")
     _, c.positions = take("positions <count>")
-    c.runs = [read_run(lines, c.most) for _ in range(take("runs <count>")[1])]
+    _, runs = take("runs <count>")
+    within(runs, BLOCKS, "runs")
+    c.runs = [read_run(lines, c.most) for _ in range(runs)]
     _, c.cells = take("cells <count>")
     _, *c.margins = take("margins <rational> <rational>")
     if min(c.margins) < 0 or sum(c.margins) > 1:
@@ -344,27 +349,32 @@ def read_tensors(data, c):
         at = end
     if at != len(body):
         raise wrong("data", f"{len(body) - at} bytes behind the last tensor")
-    within(len(body) * 8 // bits, NUMBERS, "weights")
+    within(len(body) * 8 // bits, WEIGHTS, "weights")
     tensors = {}
     for start, end, name in spans:
-        numbers = [number(body[at : at + bits // 8], FORMATS[c.format][0], name) for at in range(start, end, bits // 8)]
+        try:
+            numbers = [number(body[at : at + bits // 8], FORMATS[c.format][0]) for at in range(start, end, bits // 8)]
+        except ValueError as error:
+            raise wrong(name, str(error)) from None
         tensors[name] = nest(numbers, wanted[name])
     return tensors
 
 
-def number(data, digits, place):
+@lru_cache(maxsize=1 << 16)
+def number(data, digits):
     """The dyadic rational that the bits say."""
     bits, top = int.from_bytes(data, "little"), 8 * len(data) - 1
     fraction, exponent = bits & (1 << digits - 1) - 1, bits >> digits - 1 & (1 << top - digits + 1) - 1
     bias = (1 << top - digits) - 1
     if exponent == 2 * bias + 1:
-        raise Rejected("weights", f"model.safetensors, {place}", "a number that is not finite")
+        raise ValueError("a number that is not finite")
     if exponent == 0:
         if fraction:
-            raise Rejected("weights", f"model.safetensors, {place}", "a number below the normal range")
+            raise ValueError("a number below the normal range")
         return ZERO
-    value = Fraction((1 << digits - 1) + fraction) * power_of_two(exponent - bias - digits + 1)
-    return -value if bits >> top else value
+    whole, shift = (1 << digits - 1) + fraction, exponent - bias - digits + 1
+    whole = -whole if bits >> top else whole
+    return Fraction(whole << shift) if shift >= 0 else Fraction(whole, 1 << -shift)
 
 
 def nest(numbers, shape):
@@ -1611,7 +1621,7 @@ def main():
     parser.error = lambda message: (print(f"error: {message}", file=sys.stderr), sys.exit(3))
     arguments = parser.parse_args()
     try:
-        names = ("certificate.fwc", 1 << 24), ("target.json", TEXT), ("model.safetensors", 8 * NUMBERS + TEXT + 8)
+        names = ("certificate.fwc", LONGEST), ("target.json", TEXT), ("model.safetensors", 8 * WEIGHTS + TEXT + 8)
         verdict = check(*(read_file(arguments.dir / name, limit) for name, limit in names))
     except Declined as error:
         verdict = Verdict("declined", "", "", str(error))

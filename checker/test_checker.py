@@ -308,9 +308,9 @@ class Weights(Case):
         rng = random.Random(1)
         for _ in range(500):
             x = math.ldexp(rng.uniform(-2, 2), rng.randrange(-1000, 1000))
-            self.assertEqual(checker.number(struct.pack("<d", x), 53, ""), F(x))
+            self.assertEqual(checker.number(struct.pack("<d", x), 53), F(x))
             y = struct.unpack("<f", struct.pack("<f", math.ldexp(rng.uniform(1, 2), rng.randrange(-126, 127))))[0]
-            self.assertEqual(checker.number(struct.pack("<f", -y), 24, ""), -F(y))
+            self.assertEqual(checker.number(struct.pack("<f", -y), 24), -F(y))
 
 
 class Target(Case):
@@ -712,6 +712,14 @@ def dense_network(size, last):
 class Limits(Case):
     def test_work_is_bounded_before_it_is_done(self):
         self.declined(dense_network(400, 39), "terms of sums of 40 tokens before the first attention, the limit is 2000000")
+        self.declined(dense_network(512, 1), "weights, the limit is 500000")
+        long = b" " * checker.TEXT
+        self.declined(rehashed(total_network(), TOTAL + long), f"bytes of target.json, the limit is {checker.TEXT}")
+        certificate, *others = total_network()
+        self.declined((certificate + long, *others), f"bytes of certificate.fwc, the limit is {checker.TEXT}")
+        self.rejected((certificate + 8 * long, *others), "format", "longer than 2^24 bytes")
+        many = certificate.replace(b"runs 1\n", b"runs 100001\n")
+        self.declined((many, *others), "100001 runs, the limit is 100000")
 
     def test_numbers_of_the_target_have_a_size(self):
         def claim(body, bound="1"):

@@ -109,6 +109,43 @@ fn gates() {
     assert!(said.starts_with("error: the circuit would have "), "{said}");
 }
 
+/// Tolerances that no grid meets: what is reached is said, without the bounds of all grids being worked out.
+#[test]
+fn tolerances_that_no_grid_meets() {
+    let not_met = |arguments: &[&str], try_this: &str| {
+        let output = bounded(&[&["build"], arguments].concat());
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}: {:?} {said}", output.status);
+        assert!(said.starts_with("error: the tolerance ") && said.contains(" in l2 is not met\n"), "{said}");
+        assert!(said.contains(&format!("\n  try      --eps {try_this}")), "{arguments:?}: {said}");
+    };
+    let tiny = ["--eps", "1e-6", "--norm", "l2"];
+    let with = |target: &'static str, more: &[&'static str]| [&[target], more, &tiny].concat();
+    not_met(&with("x - mean(x)", &["--construction", "yun"]), "2.007e-6, about the smallest reachable");
+    not_met(&with("z-score", &["--construction", "yun"]), "5.053e-1, about the smallest reachable");
+    not_met(&with("x - mean(x)", &["--construction", "sum-code"]), "1.833e-2, about the smallest reachable");
+    let stated = ["--construction", "yun", "--lipschitz", "1e300"];
+    not_met(&with("x - mean(x)", &stated), "2.007e-6, about the smallest reachable");
+    // A code of eight tokens takes a walk through the powers of a large field.
+    let eight = ["x - mean(x)", "--construction", "sum-code", "--tokens", "8", "--eps", "1e-4", "--norm", "l2"];
+    not_met(&eight, "3.536e-1, about the smallest reachable");
+}
+
+/// A witness against symmetry is looked for in a bounded number of steps, and not at all for a circuit.
+#[test]
+fn witnesses_among_many_tokens() {
+    for construction in ["yun", "sum-code", "sumformer-discrete"] {
+        let output = bounded(&["build", "sort-integers", "--construction", construction, "--tokens", "16384"]);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{construction}: {:?}", output.status);
+        assert!(said.starts_with("error: the target is not permutation-equivariant"), "{construction}: {said}");
+    }
+    for arguments in [["median", "--tokens", "1000"], ["sort-integers", "--tokens", "16384"]] {
+        let output = bounded(&[&["build", "--construction", "circuit"], &arguments[..]].concat());
+        assert!(matches!(output.status.code(), Some(0..=2)), "{arguments:?}: {output:?}");
+    }
+}
+
 /// The sizes that are allowed are built, by the constructions to which they are nothing.
 #[test]
 fn what_is_large_and_cheap_is_built() {

@@ -72,11 +72,13 @@ pub fn measure(
     let p = p.to_f64();
     let mut state = SEED;
     let mut means = Vec::with_capacity(SHIFTS);
+    let powers = powers(n * d, each);
     for _ in 0..SHIFTS {
         let shift: Vec<f64> = (0..n * d).map(|_| random::uniform(&mut state)).collect();
         let batch: Vec<Vec<Vec<f64>>> = (0..each)
             .map(|index| {
-                let flat: Vec<f64> = (0..n * d).map(|k| low + side * coordinate(index, k, each, shift[k])).collect();
+                let flat: Vec<f64> =
+                    (0..n * d).map(|k| low + side * coordinate(index, powers[k], each, shift[k])).collect();
                 flat.chunks(d).map(<[f64]>::to_vec).collect()
             })
             .collect();
@@ -107,11 +109,15 @@ pub fn measure(
     }))
 }
 
-/// Coordinate `k` of point `index` of a lattice rule, shifted: `frac(index · a^k / M + shift)`, `a` near the golden section of `M`.
+/// The powers `a^k` modulo `M` of a lattice rule's generator, `a` near the golden section of `M`.
+fn powers(many: usize, count: usize) -> Vec<usize> {
+    let (generator, count) = ((count * 618 / 1000) | 1, count.max(1));
+    std::iter::successors(Some(1 % count), |power| Some(power * generator % count)).take(many).collect()
+}
+
+/// A coordinate of point `index` of a lattice rule, shifted: `frac(index · a^k / M + shift)`.
 #[expect(clippy::cast_precision_loss, reason = "fractions of a count of points")]
-fn coordinate(index: usize, k: usize, count: usize, shift: f64) -> f64 {
-    let generator = (count * 618 / 1000) | 1;
-    let power = (0..k).fold(1 % count.max(1), |power, _| power * generator % count.max(1));
+fn coordinate(index: usize, power: usize, count: usize, shift: f64) -> f64 {
     let place = (index * power % count.max(1)) as f64 / count.max(1) as f64;
     (place + shift).fract()
 }

@@ -132,26 +132,46 @@ pub fn bound_around(question: Question<'_>, unserved: Unserved, norm: &Norm) -> 
 /// Whether the bound of [`bound_around`] is above `eps`, as a few cells show where all have too much: a sum of what is not negative is at least each part
 /// of it. Cells are looked at in strides, so that all parts of the box are met early.
 pub fn exceeds(question: Question<'_>, unserved: Unserved, norm: &Norm, eps: &Rat) -> Result<bool> {
+    match shown_above(question, unserved, norm, Interval::from(eps).hi(), 1)? {
+        Some(exceeds) => Ok(exceeds),
+        None => Ok(!bound_around(question, unserved, norm)?.meets(eps)),
+    }
+}
+
+/// Of how many cells [`far_above`] looks at one.
+const SHARE: u64 = 16;
+
+/// Whether the bound is above a number by so much that a sixteenth of the cells shows it. Not to be shown says nothing.
+pub fn far_above(question: Question<'_>, unserved: Unserved, norm: &Norm, number: f64) -> bool {
+    shown_above(question, unserved, norm, number, SHARE).is_ok_and(|shown| shown == Some(true))
+}
+
+/// Whether one cell in `share` is enough to be above a number; nothing where cells are not looked at one by one.
+fn shown_above(
+    question: Question<'_>,
+    unserved: Unserved,
+    norm: &Norm,
+    number: f64,
+    share: u64,
+) -> Result<Option<bool>> {
     let inputs = question.grid.tokens() * question.grid.dims();
     let cells = question.grid.points().to_u64().filter(|cells| *cells <= MOST_CELLS && inputs <= MOST_INPUTS);
-    let (Norm::Lp(p), Some(cells), false) = (norm, cells, question.target.is_discrete()) else {
-        return Ok(!bound_around(question, unserved, norm)?.meets(eps));
-    };
-    let (exponent, cutter) = (Exponent::new(p), Cutter::new(question.grid));
-    let allowed = exponent.power(Interval::from(eps).hi());
+    let (Norm::Lp(p), Some(cells), false) = (norm, cells, question.target.is_discrete()) else { return Ok(None) };
+    let (exponent, cutter) = (Exponent::new(p), Cutter::new(question));
+    let allowed = exponent.power(number);
     let stride = (cells * 5 / 8 + 1..=cells + 1).find(|stride| gcd(*stride, cells) == 1).unwrap_or(1);
     let mut sum = Interval::ZERO;
-    for step in 0..cells {
+    for step in 0..cells.div_ceil(share) {
         let (served, other) = one_cell(question, unserved, &exponent, &cutter, step * stride % cells)?;
         if served.is_infinite() || other.is_infinite() {
-            return Ok(true);
+            return Ok(Some(true));
         }
         sum = sum + Interval::point(served) + Interval::point(other);
         if (sum * Interval::point(cutter.volume)).lo() > allowed {
-            return Ok(true);
+            return Ok(Some(true));
         }
     }
-    Ok(false)
+    Ok(Some(false))
 }
 
 fn gcd(a: u64, b: u64) -> u64 {
@@ -177,7 +197,7 @@ fn on_integers(question: Question<'_>) -> Result<Budget> {
 
 /// The two sums of the module comment, without their roots.
 fn cell_by_cell(question: Question<'_>, unserved: Unserved, exponent: &Exponent, cells: u64) -> Result<(f64, f64)> {
-    let cutter = Cutter::new(question.grid);
+    let cutter = Cutter::new(question);
     let chunks = cells.div_ceil(CHUNK);
     let partial: Vec<Result<(f64, f64)>> = (0..chunks)
         .into_par_iter()
@@ -214,7 +234,7 @@ fn one_cell(
         Ok((sum(oscillations(question, cutter, &cube, &centre)?), 0.0))
     } else {
         let far = question.target.suprema(&cube, unserved.value)?;
-        let stray = add_up(unserved.stray, question.off_samples(cutter.reach).unwrap_or(0.0));
+        let stray = add_up(unserved.stray, cutter.off_samples.unwrap_or(0.0));
         Ok((0.0, sum(far.into_iter().map(|value| add_up(value, stray)).collect())))
     }
 }
@@ -222,13 +242,12 @@ fn one_cell(
 /// What is proved of the oscillations on a cell, or stated: the smaller of the two, and what is stated where nothing is proved.
 fn oscillations(question: Question<'_>, cutter: &Cutter, cube: &Cube, centre: &Cube) -> Result<Vec<f64>> {
     let proved = question.target.oscillations(cube, centre, cutter.reach);
-    let Some(lipschitz) = question.lipschitz else { return proved };
+    let Some(stated) = cutter.stated else { return proved };
     let entries = question.grid.tokens() * question.target.output_dims();
-    if let Some(off) = question.off_samples(cutter.reach) {
+    if let Some(off) = cutter.off_samples {
         // That the table does not change within a cell says nothing of the function.
         return Ok(vec![off; entries]);
     }
-    let stated = mul_up(Interval::from(lipschitz).mag(), cutter.reach);
     match proved {
         Ok(proved) => Ok(proved.into_iter().map(|value| value.min(stated)).collect()),
         Err(_) => Ok(vec![stated; entries]),
@@ -238,7 +257,7 @@ fn oscillations(question: Question<'_>, cutter: &Cutter, cube: &Cube, centre: &C
 /// The same sums from constants that hold on the whole domain.
 fn uniform(question: Question<'_>, unserved: Unserved, exponent: &Exponent) -> Result<(f64, f64)> {
     let grid = question.grid;
-    let cutter = Cutter::new(grid);
+    let cutter = Cutter::new(question);
     let (n, columns) = (grid.tokens(), grid.columns());
     let span = Interval::from(&(grid.high() - grid.low()));
     let volume = span.powi(u32::try_from(n * grid.dims()).unwrap_or(u32::MAX)).hi();
@@ -255,7 +274,7 @@ fn uniform(question: Question<'_>, unserved: Unserved, exponent: &Exponent) -> R
     for (rate, supremum) in rates {
         // Two values differ by at most twice the supremum, also where the target jumps.
         let proved = |rate| mul_up(rate, cutter.reach).min(mul_up(2.0, supremum));
-        let off = question.off_samples(cutter.reach);
+        let off = cutter.off_samples;
         let oscillation = off.unwrap_or_else(|| proved(stated.map_or(rate, |stated| rate.min(stated))));
         let supremum = add_up(supremum, off.unwrap_or(0.0));
         served = add_up(served, exponent.power(oscillation));
@@ -276,21 +295,29 @@ struct Cutter {
     reach: f64,
     /// A cell's volume, rounded up.
     volume: f64,
+    /// What the constant that is stated says of a cell: long numbers are read once, not once a cell.
+    stated: Option<f64>,
+    /// [`Question::off_samples`] of a cell.
+    off_samples: Option<f64>,
 }
 
 impl Cutter {
-    fn new(grid: &Grid) -> Self {
+    fn new(question: Question<'_>) -> Self {
+        let grid = question.grid;
         let side = (grid.high() - grid.low()) / Rat::from(grid.resolution());
         let edge = |k: u64| Interval::from(&(grid.low() + &side * Rat::from(k)));
         let middle = |k: u64| Interval::from(&(grid.low() + &side * (Rat::from(k) + Rat::new(1, 2))));
+        let reach = Interval::from(&(&side / &Rat::from(2))).hi();
         let few = if grid.points() <= Int::from(MOST_CELLS) { grid.resolution() } else { 0 };
         Self {
             tokens: grid.tokens(),
             dims: grid.dims(),
             cells: grid.resolution(),
             sides: (0..few).map(|k| (edge(k).hull(edge(k + 1)), middle(k))).collect(),
-            reach: Interval::from(&(&side / &Rat::from(2))).hi(),
+            reach,
             volume: Interval::from(&side.pow(grid.tokens() * grid.dims())).hi(),
+            stated: question.lipschitz.map(|stated| mul_up(Interval::from(stated).mag(), reach)),
+            off_samples: question.off_samples(reach),
         }
     }
 

@@ -33,7 +33,7 @@ use crate::lattice::Grid;
 use crate::meaning::Meanings;
 use crate::network::{Coordinate, FloatNetwork, LayerKind, Network, Size};
 use crate::pattern::{Connections, Pattern};
-use crate::target::{Source, Symmetry, Target};
+use crate::target::{Source, Target};
 
 pub use asked::Asked;
 pub(crate) use asked::{chosen, positive};
@@ -105,6 +105,9 @@ const MEASURED_OPERATIONS: usize = 1_000_000_000;
 
 /// How many it takes at most, where this makes fewer points than are good,
 const MOST_OPERATIONS: u128 = 1 << 32;
+
+/// of which those of the target, and of making the points, are at most so many;
+const MOST_TARGET_OPERATIONS: u128 = 1 << 30;
 
 /// with which nothing is measured if they are fewer than this.
 const LEAST_MEASURED: usize = 16;
@@ -345,6 +348,9 @@ impl Model {
         let points = (MEASURED_OPERATIONS / work).clamp(256, 65_536);
         let steps = self.target.steps(self.grid.tokens()).saturating_mul(STEP);
         let most = MOST_OPERATIONS / steps.saturating_add(work as u128);
+        // A point has numbers, which are drawn and copied, and a value.
+        let numbers = (self.grid.tokens() * self.grid.dims()) as u128 * STEP;
+        let most = most.min(MOST_TARGET_OPERATIONS / steps.saturating_add(2 * numbers).max(1));
         Some(points.min(usize::try_from(most).unwrap_or(usize::MAX))).filter(|points| *points >= LEAST_MEASURED)
     }
 
@@ -455,7 +461,7 @@ impl Model {
 
     /// `equivariant` if this is proved, else `none`.
     fn symmetry_name(&self) -> &'static str {
-        if self.target.symmetry(&self.grid) == Symmetry::Proved { "equivariant" } else { "none" }
+        if self.target.is_equivariant() { "equivariant" } else { "none" }
     }
 
     /// The summary that `build` and `inspect` print, `dir` aside.

@@ -12,7 +12,6 @@ use crate::compile::{Certified, Model};
 use crate::error::Result;
 use crate::exact::Rat;
 use crate::show::{brief, rounded, short};
-use crate::target::Symmetry;
 
 /// The most points along a side of a map, and the fewest with which there is one.
 const MAP: (u64, u64) = (64, 12);
@@ -55,7 +54,7 @@ fn maps(model: &Model, sampler: &Sampler<'_>) -> Result<Markup> {
     } else {
         Vec::new()
     };
-    let mirrored = model.target.symmetry(&model.grid) == Symmetry::Proved;
+    let mirrored = model.target.is_equivariant();
     let dims = model.target.output_dims();
     let entries = if mirrored { dims } else { 2 * dims }.min(2);
     let side = usize::try_from(side).unwrap_or(0);

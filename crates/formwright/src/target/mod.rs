@@ -206,11 +206,8 @@ impl Source {
     /// continuous.
     pub fn properties(&self) -> Result<(&'static str, bool)> {
         let tokens = self.tokens().unwrap_or(2);
-        let (low, high) = self.cube();
-        let dims = self.dims().unwrap_or(1);
-        let grid = Grid::new(tokens, dims, self.resolution().unwrap_or(2), low, high)?;
-        let target = self.target(dims)?;
-        let symmetry = if target.symmetry(&grid) == Symmetry::Proved { "equivariant" } else { "none" };
+        let target = self.target(self.dims().unwrap_or(1))?;
+        let symmetry = if target.is_equivariant() { "equivariant" } else { "none" };
         Ok((symmetry, target.is_continuous(tokens)))
     }
 
@@ -398,13 +395,21 @@ impl Target {
         }
     }
 
-    /// Whether it is equivariant: an expression is judged by its syntax, else by a search for a witness; a table at
-    /// every entry.
+    /// Whether it is proved equivariant: an expression by its syntax, a table at every entry.
+    pub fn is_equivariant(&self) -> bool {
+        match &self.function {
+            Function::Expression(checked) => checked.equivariance().is_proved(),
+            Function::Table(table) => table.symmetry() == Symmetry::Proved,
+        }
+    }
+
+    /// The same, and where it is not proved, a search for a witness against it.
     pub fn symmetry(&self, grid: &Grid) -> Symmetry {
         match &self.function {
-            Function::Expression(checked) if checked.equivariance().is_proved() => Symmetry::Proved,
+            Function::Expression(_) if self.is_equivariant() => Symmetry::Proved,
             Function::Expression(checked) => {
-                witness::refute(grid, |x| checked.evaluate_exact(x)).map_or(Symmetry::Unknown, Symmetry::Refuted)
+                let found = witness::refute(grid, self.steps(grid.tokens()), |x| checked.evaluate_exact(x));
+                found.map_or(Symmetry::Unknown, Symmetry::Refuted)
             }
             Function::Table(table) => table.symmetry(),
         }

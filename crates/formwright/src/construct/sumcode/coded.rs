@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use super::lower::{Outside, SumCodeLowering, check_fit, fitting};
 use super::{Family, Options, Parts, Values, bound};
 use crate::bound::norm::{downward, upward};
-use crate::bound::piecewise::Question;
-use crate::bound::resolution::{self, Found, search};
+use crate::bound::piecewise::{Question, Unserved, far_above};
+use crate::bound::resolution::{self, Found, Tries, enough, search};
 use crate::bound::{Budget, Norm};
 use crate::construct::yun::centres::value_at_centre;
 use crate::construct::yun::lattice::{assumptions_of, domain_name, not_met};
@@ -49,6 +49,9 @@ pub struct SumCodeFloats {
 
 /// The most ids of a grid that is found by a tolerance: every grid that is tried lists its ids.
 const MOST_SEARCHED: u64 = 1 << 17;
+
+/// The most steps in which the codes of such a grid are found.
+const MOST_WALKED: u64 = 1 << 25;
 
 /// The options of a construction for a request.
 pub(super) fn options(request: &Request, options: Options) -> Options {
@@ -205,8 +208,10 @@ fn in_reach(grid: &Grid, options: &Options, precision: Option<Precision>) -> boo
         multisets.div_rem(&Int::from(n)).0
     };
     let ids_fit = ids <= Int::from(MOST_SEARCHED);
+    let walk = || options.code().ok().zip(columns.to_u64()).map(|(code, columns)| code.walk(n, columns));
     match precision {
-        None => ids_fit && scale.bits() <= 28,
+        // In floats a walk ends where codes no longer fit.
+        None => ids_fit && scale.bits() <= 28 && walk().is_some_and(|walk| walk <= Int::from(MOST_WALKED)),
         Some(_) if options.values == Values::Rank => ids_fit && scale.bits() <= 28,
         Some(precision) => ids_fit && scale.bits() * 2 + Int::from(n).bits() <= precision.digits() + 3,
     }
@@ -252,22 +257,29 @@ pub(super) fn grid_for(
     }
     let finest = resolution::last(too_fine / 2, too_fine - 1, fits).unwrap_or(too_fine / 2);
     let cells = |grid: &Grid| bound::bound(Question { target, grid, positional: true, lipschitz }, None, norm);
-    let Some(precision) = precision else { return search(&first, finest, eps, cells) };
+    let by_cells = |grid: &Grid, number: f64| {
+        let question = Question { target, grid, positional: true, lipschitz };
+        far_above(question, Unserved::ZERO, norm, number)
+    };
+    let Some(precision) = precision else { return search(&Tries::new(&first, cells, by_cells), finest, eps) };
     let whole = |grid: &Grid| {
         let lowering = SumCodeLowering::derive(grid, target, options, precision)?;
         let question = Question { target, grid, positional: true, lipschitz };
         bound::bound(question, Some(&lowering.losses), norm)
     };
     // Where the cells alone are too much, floats do not matter.
-    let enough = |grid: &Grid| match cells(grid)? {
+    let cells_first = |grid: &Grid| match cells(grid)? {
         budget if budget.meets(eps) => whole(grid),
         budget => Ok(budget),
     };
-    match search(&first, finest, eps, enough)? {
-        // Rounding jumps from prime to prime. Grids that fit single precision are few and small: all are tried.
-        Found::AtBest(..) if precision == Precision::F32 => resolution::every(&first, 2..=finest, eps, whole),
-        Found::AtBest(..) => resolution::least(&first, finest, eps, whole),
-        found @ Found::Enough(..) => Ok(found),
+    if let Some((resolution, budget)) = enough(&Tries::new(&first, cells_first, by_cells), finest, eps)? {
+        return Ok(Found::Enough(resolution, budget));
+    }
+    let tries = Tries::new(&first, whole, by_cells);
+    // Rounding jumps from prime to prime. Grids that fit single precision are few and small: all are tried.
+    match precision {
+        Precision::F32 => resolution::every(&tries, 2..=finest, eps),
+        Precision::F64 => resolution::least(&tries, finest, eps),
     }
 }
 

@@ -22,7 +22,6 @@ use crate::model::{
 };
 use crate::network::{Network, Precision, Realisation};
 use crate::pattern::Pattern;
-use crate::target::Symmetry;
 
 /// A family of sums of codes.
 pub struct Coded(pub(in crate::construct) Kind);
@@ -142,7 +141,7 @@ impl Construction for Options {
         if *scope.norm == Norm::Sup && !scope.target.is_discrete() {
             return Vec::new();
         }
-        let equivariant = scope.target.symmetry(scope.shape) == Symmetry::Proved || request.assume_equivariant;
+        let equivariant = scope.target.is_equivariant() || request.assume_equivariant;
         match (equivariant, self.family) {
             (true, _) => rows(options),
             (false, Kind::SumCode) => rows(Options { positional: true, ..options }),

@@ -25,7 +25,6 @@ use crate::model::{
 };
 use crate::network::{FloatNetwork, Precision};
 use crate::pattern::Pattern;
-use crate::target::Symmetry;
 
 /// Yun et al. 2020: any continuous function, cell by cell.
 pub struct Yun;
@@ -176,7 +175,7 @@ impl Way for Row {
 
     fn may_serve(&self, scope: &Scope<'_>, most: &Int) -> std::result::Result<(), u64> {
         // Whether a theorem applies is quick to say, and says more.
-        if self.options.positional || scope.target.symmetry(scope.shape) == Symmetry::Proved {
+        if self.options.positional || scope.target.is_equivariant() {
             cells::may_serve(self, scope, most)
         } else {
             Ok(())

@@ -9,8 +9,8 @@ use super::lower::{self, Lowering};
 use super::sparse::Sparse;
 use super::{AsPrinted, Options, bound as lowered};
 use crate::bound::norm::upward;
-use crate::bound::piecewise::{Question, bound};
-use crate::bound::resolution::{Found, search, smallest};
+use crate::bound::piecewise::{Question, Unserved, bound, far_above};
+use crate::bound::resolution::{Found, Tries, enough, smallest};
 use crate::bound::{Budget, Norm, resolution};
 use crate::error::{Error, Result};
 use crate::exact::{Int, Rat, Sequence};
@@ -61,9 +61,6 @@ pub(super) fn compile(request: &Request, options: &Options) -> Result<Model> {
     first_that_serves(&request, |format| compile_in(&request, options, format))
 }
 
-/// The most cells of a grid on which a message looks at what `L^2` would give.
-const MOST_GLANCED_AT: u64 = 1 << 16;
-
 /// Why a lattice network has no error in the supremum norm, and what it reaches in `L^2`; an error if it is not to be had there either.
 fn no_supremum(request: &Request, options: &Options, target: &Arc<Target>, shape: &Grid) -> Result<Error> {
     let tolerance = request.lattice_tolerance();
@@ -79,37 +76,22 @@ fn no_supremum(request: &Request, options: &Options, target: &Arc<Target>, shape
     if format.is_none() {
         super::value_range(shape, target)?;
     }
-    let coarse = coarsest(shape, positional)?.resolution();
-    let few = |side: u64| Int::from(side).pow(shape.dims() * shape.tokens()) <= Int::from(MOST_GLANCED_AT);
-    let glanced = resolution::last(coarse, MOST_GLANCED_AT, few).unwrap_or(coarse);
-    let fits = format.map_or(Ok(u64::MAX), |format| lower::finest(shape, options, format.precision))?;
-    let finest = glanced.min(fits).max(coarse);
-    let norm = Norm::Lp(Rat::from(2));
-    let budget = |side: u64| -> Result<(u64, Budget)> {
-        let grid = shape.with_resolution(side)?;
-        let question = Question { target, grid: &grid, positional, lipschitz };
-        let budget = match format {
-            Some(format) => lowered::bound(question, &Lowering::derive(&grid, target, options, format)?, &norm)?,
-            None => bound(question, &norm)?,
-        };
-        Ok((side, budget))
+    let Some(eps) = &tolerance.eps else { return Ok(refused) };
+    let (shape, norm) = (coarsest(shape, positional)?, Norm::Lp(Rat::from(2)));
+    let question = Question { target, grid: &shape, positional, lipschitz };
+    let (met, side, budget) = match grid_for(question, options, format, &norm, eps)? {
+        Found::Enough(side, budget) => (true, side, budget),
+        Found::AtBest(_, budget) if budget.bound.is_infinite() => return Ok(refused),
+        Found::AtBest(side, budget) => (false, side, budget),
     };
-    let mut best = budget(finest)?;
-    for coarser in [finest / 2, finest / 4].into_iter().filter(|side| *side >= coarse) {
-        best = budget(coarser).ok().filter(|(_, found)| found.bound < best.1.bound).unwrap_or(best);
-    }
-    let (side, found) = best;
-    if found.bound.is_infinite() || tolerance.eps.is_none_or(|eps| found.meets(&eps)) {
-        return Ok(refused);
-    }
-    let reached = upward(found.bound, 3);
+    let reached = upward(budget.bound, 3);
     let in_l2 = format!("{reached} with {side} cells a side, in {}", format.map_or("exact", |f| f.precision.name()));
-    let refused = refused.without("try").note("in l2", in_l2);
-    Ok(if fits > glanced {
-        refused.note("try", "--norm l2, where finer grids may do better; or a circuit")
+    let way_out = if met {
+        "--norm l2; or a circuit".to_owned()
     } else {
-        refused.note("try", format!("--norm l2 --eps {reached}, about the smallest reachable there; or a circuit"))
-    })
+        format!("--norm l2 --eps {reached}, about the smallest reachable there; or a circuit")
+    };
+    Ok(refused.without("try").note("in l2", in_l2).note("try", way_out))
 }
 
 /// Declines attention that cannot find the largest and the smallest id, which is what a lattice network's heads do.
@@ -216,14 +198,14 @@ fn smallest_grid(
             let error = not_met(eps, &budget, resolution);
             let way_out = match format {
                 Some(Format { precision: Precision::F32, .. }) => {
-                    format!("--eps {reachable}, the smallest reachable in f32, or --precision f64")
+                    format!("--eps {reachable}, about the smallest reachable in f32, or --precision f64")
                 }
                 Some(_) if target.range(shape.tokens()).is_err() => {
-                    format!("--eps {reachable}, the smallest reachable")
+                    format!("--eps {reachable}, about the smallest reachable")
                 }
-                Some(_) => format!("--eps {reachable}, the smallest reachable in floats, or --precision exact"),
-                None if positional => format!("--eps {reachable}, the smallest reachable"),
-                None => format!("--eps {reachable}, the smallest reachable, or --positional (no duplicates)"),
+                Some(_) => format!("--eps {reachable}, about the smallest reachable in floats, or --precision exact"),
+                None if positional => format!("--eps {reachable}, about the smallest reachable"),
+                None => format!("--eps {reachable}, about the smallest reachable, or --positional (no duplicates)"),
             };
             Err(error.note("try", way_out))
         }
@@ -245,21 +227,31 @@ pub(super) fn grid_for(
     let Some(format) = format else { return smallest(question, norm, eps) };
     let lowering = |grid: &Grid| Lowering::derive(grid, question.target, options, format);
     let budget = |grid: &Grid| lowered::bound(Question { grid, ..question }, &lowering(grid)?, norm);
+    let losses = |grid: &Grid, lowering: &Lowering| lowered::losses(Question { grid, ..question }, lowering, norm);
+    let by_floats = |grid: &Grid, number: f64| {
+        lowering(grid).is_ok_and(|lowering| losses(grid, &lowering).iter().any(|term| term.bound > number))
+    };
+    let by_cells = |grid: &Grid, number: f64| {
+        let Ok(lowering) = lowering(grid) else { return false };
+        let unserved = Unserved { stray: 0.0, ..lowered::unserved(&lowering) };
+        far_above(Question { grid, ..question }, unserved, norm, number)
+    };
+    let tries = Tries::new(question.grid, budget, by_cells).with_floats(by_floats);
     // Finer grids lose less to their cells and more to floats: no further than where floats alone take half of what is allowed.
     let half = eps / &Rat::from(2);
     let cheap = |side: u64| {
         let grid = question.grid.with_resolution(side).ok()?;
-        let losses = lowered::losses(Question { grid: &grid, ..question }, &lowering(&grid).ok()?, norm);
+        let losses = losses(&grid, &lowering(&grid).ok()?);
         Some(losses.iter().filter_map(|term| Rat::from_f64(term.bound)).fold(Rat::ZERO, |sum, term| sum + term) <= half)
     };
     let fits = lower::finest(question.grid, options, format.precision)?;
     let finest = resolution::last(question.grid.resolution(), fits, |side| cheap(side).unwrap_or(false));
     if let Some(finest) = finest
-        && let Ok(Found::Enough(resolution, budget)) = search(question.grid, finest, eps, budget)
+        && let Ok(Some((resolution, budget))) = enough(&tries, finest, eps)
     {
         return Ok(Found::Enough(resolution, budget));
     }
-    resolution::least(question.grid, fits, eps, budget)
+    resolution::least(&tries, fits, eps)
 }
 
 /// The coarsest grid of this shape that serves any cell: without positions, one with as many columns as tokens.

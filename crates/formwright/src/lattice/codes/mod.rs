@@ -54,6 +54,16 @@ impl Code {
         }
     }
 
+    /// In how many steps the codes are found: the walk of Bose and Chowla; other codes are quick, or declined for their size.
+    pub fn walk(self, tokens: usize, ids: u64) -> Int {
+        match self {
+            Self::BoseChowla { field } => {
+                bose_chowla::field(field, ids).map_or(Int::ZERO, |q| Int::from(q).pow(tokens))
+            }
+            Self::Histogram | Self::MianChowla | Self::Positional => Int::ZERO,
+        }
+    }
+
     /// The codes of `ids` ids for sequences of `tokens` tokens; sizes that explode are declined before any work.
     pub fn codes(self, tokens: usize, ids: &Int) -> Result<Codes> {
         let codes = self.codes_up_to(tokens, ids, u64::MAX)?;
