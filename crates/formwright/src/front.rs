@@ -41,14 +41,14 @@ impl Build {
     }
 
     /// The tolerance.
-    pub fn eps(mut self, eps: impl ToString) -> Self {
-        self.asked.eps = Some(eps.to_string());
+    pub fn eps(mut self, eps: impl Into<String>) -> Self {
+        self.asked.eps = Some(eps.into());
         self
     }
 
     /// The norm of the tolerance: `sup`, `l1`, `l2` or `lp:P`.
-    pub fn norm(mut self, norm: impl ToString) -> Self {
-        self.asked.norm = Some(norm.to_string());
+    pub fn norm(mut self, norm: impl Into<String>) -> Self {
+        self.asked.norm = Some(norm.into());
         self
     }
 
@@ -59,20 +59,20 @@ impl Build {
     }
 
     /// The construction, by name.
-    pub fn construction(mut self, name: impl ToString) -> Self {
-        self.asked.construction = Some(name.to_string());
+    pub fn construction(mut self, name: impl Into<String>) -> Self {
+        self.asked.construction = Some(name.into());
         self
     }
 
     /// The attention, by name.
-    pub fn attention(mut self, name: impl ToString) -> Self {
-        self.asked.attention = Some(name.to_string());
+    pub fn attention(mut self, name: impl Into<String>) -> Self {
+        self.asked.attention = Some(name.into());
         self
     }
 
     /// The precision: `exact`, `f32`, `f64` or `auto`.
-    pub fn precision(mut self, name: impl ToString) -> Self {
-        self.asked.precision = Some(name.to_string());
+    pub fn precision(mut self, name: impl Into<String>) -> Self {
+        self.asked.precision = Some(name.into());
         self
     }
 

@@ -25,7 +25,7 @@ pub use crate::files::{beside, check_new, write_new, write_new_folder};
 use crate::files::{read_file, write_files};
 use crate::input::parse_json;
 use crate::lattice::Grid;
-use crate::model::{ANEW, Check, Folder, Model, Stated, Tolerance};
+use crate::model::{ANEW, Check, Family, Folder, Model, Stated, Tolerance};
 use crate::network::{Affine, FloatNetwork};
 use crate::report;
 use crate::target::{Source, Target, catalogue};
@@ -491,7 +491,7 @@ pub fn read(dir: &Path) -> Result<Model> {
         read_network(dir, &skeleton, (&grid, &target), &common.precision, &wrong)
     };
     let family = families().into_iter().find(|family| family.name() == common.construction).ok_or_else(|| {
-        let known: Vec<&str> = families().into_iter().map(|family| family.name()).collect();
+        let known: Vec<&str> = families().into_iter().map(Family::name).collect();
         wrong(&format!("construction '{}', expected one of {}", common.construction, known.join(", ")))
     })?;
     let read = family.read(&Folder {

@@ -44,12 +44,18 @@ impl Found {
     }
 }
 
-/// What a search asks of the grids of a shape. Each is asked once.
+/// The bound of a grid.
+type Bound<'a> = Box<dyn Fn(&Grid) -> Result<Budget> + 'a>;
+
+/// Whether a part of the bound of a grid is above a number.
+type Above<'a> = Box<dyn Fn(&Grid, f64) -> bool + 'a>;
+
+/// The questions that a search asks of the grids of a shape. Each grid is asked once.
 pub struct Tries<'a> {
     shape: &'a Grid,
-    budget: Box<dyn Fn(&Grid) -> Result<Budget> + 'a>,
-    by_cells: Box<dyn Fn(&Grid, f64) -> bool + 'a>,
-    by_floats: Box<dyn Fn(&Grid, f64) -> bool + 'a>,
+    budget: Bound<'a>,
+    by_cells: Above<'a>,
+    by_floats: Above<'a>,
     known: RefCell<BTreeMap<u64, Result<Budget>>>,
 }
 

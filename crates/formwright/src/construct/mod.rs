@@ -51,7 +51,7 @@ pub fn register(family: &'static dyn Family) -> Result<()> {
 
 /// The names that an option may have.
 pub fn names() -> Vec<&'static str> {
-    families().into_iter().filter(|family| family.is_offered()).map(|family| family.name()).collect()
+    families().into_iter().filter(|family| family.is_offered()).map(Family::name).collect()
 }
 
 /// This construction and no other, for a request.

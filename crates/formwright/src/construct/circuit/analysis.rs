@@ -227,13 +227,11 @@ impl Analyst<'_> {
             Kind::Alias { .. } => self.alias_error(wire),
             _ => self.errors[wire].clone().unwrap_or_else(|| Profile::constant(range, Up::ZERO)),
         };
-        match form.single() {
-            Some((wire, scale)) => error(wire).scaled(scale, &form.constant),
-            None => {
-                let sum = form.terms.iter().map(|(wire, c)| Up::from(c) * error(*wire).sup()).sum();
-                Profile::constant(range, sum)
-            }
+        if let Some((wire, scale)) = form.single() {
+            return error(wire).scaled(scale, &form.constant);
         }
+        let sum = form.terms.iter().map(|(wire, c)| Up::from(c) * error(*wire).sup()).sum();
+        Profile::constant(range, sum)
     }
 
     /// The error of a sum of selections of which one is on.

@@ -88,7 +88,7 @@ impl Construction for Options {
     }
 
     fn compile(&self, request: &Request) -> Result<Model> {
-        compile(request, *self, None)
+        compile(request, *self, |_, _| Ok(None), false)
     }
 
     fn turn(&self) -> usize {
@@ -281,20 +281,21 @@ impl Way for Row {
     }
 }
 
-/// The circuit of the fewest bytes that meets the tolerance; otherwise why there is none. A Sumformer is one of a normal form
-/// in a basis, the first that serves if none is named.
+/// The circuit of the fewest bytes that meets the tolerance; otherwise why there is none. It is one of a normal form, if
+/// there is to be one: of a Sumformer, as `sums` says.
 pub(in crate::construct) fn compile(
     request: &Request,
     options: Options,
-    basis: Option<Option<Basis>>,
+    form: impl FnOnce(&Target, &Grid) -> Result<Option<Continuous>>,
+    sums: bool,
 ) -> Result<Model> {
     let shape = request.grid()?;
     let target = Arc::new(request.source.target(shape.dims())?);
     let (mut missed, mut smallest): (Option<Error>, Option<Circuit>) = (None, None);
-    if let Some(refusal) = refusal(request, basis.is_some()) {
+    if let Some(refusal) = refusal(request, sums) {
         return Err(refusal);
     }
-    let form = basis.map(|basis| normal_form(request, &target, &shape, basis)).transpose()?;
+    let form = form(&target, &shape)?;
     // Those in double precision that are not worth a look.
     let mut settled: Vec<Trade> = Vec::new();
     for format in request.arithmetic.choices().into_iter().flatten() {

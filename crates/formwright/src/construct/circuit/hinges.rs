@@ -262,12 +262,12 @@ impl Hinges {
         let mut lines = vec![(Interval::ZERO, Interval::ZERO); self.nodes.len()];
         // To the right of the anchor, hinges come one by one, node by node.
         let (mut units, mut steep, mut value) = (side(true).peekable(), Interval::ZERO, Interval::ZERO);
-        for k in 1..self.nodes.len() {
+        for (k, line) in lines.iter_mut().enumerate().skip(1) {
             while let Some(unit) = units.next_if(|unit| unit.knot <= self.nodes[k - 1].0) {
                 steep = steep + slope(unit);
             }
             value = value + steep * step(k);
-            lines[k] = (value, steep);
+            *line = (value, steep);
         }
         // And so they do to the left.
         let (mut units, mut steep, mut value) = (side(false).peekable(), Interval::ZERO, Interval::ZERO);
@@ -279,7 +279,9 @@ impl Hinges {
             lines[k].1 = lines[k].1 - steep;
             lines[k - 1].0 = lines[k - 1].0 + value;
         }
-        lines.iter_mut().for_each(|line| line.0 = line.0 + Interval::point_or_entire(self.base));
+        for line in &mut lines {
+            line.0 = line.0 + Interval::point_or_entire(self.base);
+        }
         lines
     }
 

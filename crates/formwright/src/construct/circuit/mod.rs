@@ -426,8 +426,8 @@ mod tests {
             }
             _ => None,
         };
-        let curves = graph.wires.iter().zip(&choice.hinges);
-        let found_curve = curves.filter_map(|(wire, hinges)| Some((hinges.as_ref()?, of_a_mean(&wire.kind)?))).next();
+        let mut curves = graph.wires.iter().zip(&choice.hinges);
+        let found_curve = curves.find_map(|(wire, hinges)| Some((hinges.as_ref()?, of_a_mean(&wire.kind)?)));
         let (hinges, variance) = found_curve.expect("a function of the variance");
         let slope = hinges.steepest(graph.wires[variance].range).get();
         let error = |analysis: &Analysis| analysis.errors[variance].as_ref().expect("an error").sup().get();

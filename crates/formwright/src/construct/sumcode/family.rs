@@ -20,7 +20,7 @@ use crate::model::{
     Arithmetic, Asked, Built, Candidate, Cells, Construction, Family, Folder, Model, Read, Request, Scope, Sketch, Way,
     weight,
 };
-use crate::network::{Network, Precision, Realisation};
+use crate::network::{FloatNetwork, Precision, Realisation};
 use crate::pattern::Pattern;
 
 /// A family of sums of codes.
@@ -133,7 +133,7 @@ impl Construction for Options {
         let request = scope.request;
         let options = coded::options(request, *self);
         let rows = |options: Options| -> Vec<Arc<dyn Way>> {
-            self.rows(request, options).into_iter().map(|row| Arc::new(row) as Arc<dyn Way>).collect()
+            Self::rows(request, options).into_iter().map(|row| Arc::new(row) as Arc<dyn Way>).collect()
         };
         if request.named().is_some() {
             return rows(options);
@@ -152,14 +152,14 @@ impl Construction for Options {
     /// Whatever symmetry the target has: that may take long to say.
     fn cannot_win(&self, scope: &Scope<'_>, looked_at: &[Candidate]) -> bool {
         let options = coded::options(scope.request, *self);
-        let mut rows = self.rows(scope.request, options);
-        rows.extend(self.rows(scope.request, Options { positional: true, ..options }));
+        let mut rows = Self::rows(scope.request, options);
+        rows.extend(Self::rows(scope.request, Options { positional: true, ..options }));
         cells::none_wins(&rows, scope, looked_at)
     }
 }
 
 impl Options {
-    fn rows(&self, request: &Request, options: Self) -> Vec<Row> {
+    fn rows(request: &Request, options: Self) -> Vec<Row> {
         request.arithmetic.choices().into_iter().map(|format| Row { options, format }).collect()
     }
 }
@@ -326,7 +326,7 @@ fn sketch(scope: &Scope<'_>, options: &Options, precision: Option<Precision>) ->
     assumptions.extend(budget.assumptions.iter().cloned());
     let missed = eps.filter(|eps| !budget.meets(eps));
     Ok(Sketch {
-        size: built.float().map_or_else(|| Network::size(&built.network), |network| network.size()),
+        size: built.float().map_or_else(|| built.network.size(), FloatNetwork::size),
         domain: domain_name(target, &grid, false, None),
         assumptions,
         why_not: missed.map(|eps| not_met(eps, &budget, resolution)),

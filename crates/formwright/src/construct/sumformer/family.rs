@@ -10,8 +10,10 @@ use super::learned::Learned;
 use crate::construct::circuit::built::Circuit;
 use crate::construct::circuit::family::{NormalForm, Options as Gates, compile, normal_form, read, refusal, rows};
 use crate::error::{Error, Result};
+use crate::lattice::Grid;
 use crate::model::{Asked, Candidate, Construction, Family, Folder, Model, Read, Request, Scope, Way};
 use crate::pattern::Pattern;
+use crate::target::Target;
 
 /// A circuit of `ψ(x_i, Σ_k φ(x_k))`: one attention layer (Alberti et al. 2023).
 pub struct Sumformers;
@@ -66,7 +68,8 @@ impl Construction for Options {
     }
 
     fn compile(&self, request: &Request) -> Result<Model> {
-        compile(request, self.gates, Some(self.basis))
+        let form = |target: &Target, shape: &Grid| normal_form(request, target, shape, self.basis).map(Some);
+        compile(request, self.gates, form, true)
     }
 
     fn turn(&self) -> usize {

@@ -332,7 +332,7 @@ fn written_options(folder: &Folder<'_>) -> Result<Options> {
         }
     };
     let (positional, everywhere) = (folder.positional, folder.everywhere);
-    Ok(Options { positional, as_printed, everywhere, sparse, ..Options::default() })
+    Ok(Options { positional, sparse, as_printed, everywhere, ..Options::default() })
 }
 
 fn read_rational(folder: &Folder<'_>, options: Options, assumptions: Vec<String>) -> Result<Read> {
