@@ -19,7 +19,7 @@ use std::ops::{Add, AddAssign, Div, Mul};
 use super::{Interval, Rounded};
 use crate::exact::Rat;
 
-/// A bound from above for a number that is not negative; see the [module](self).
+/// A bound from above for a number that is not negative.
 ///
 /// Invariant: `0 ≤ self ≤ ∞`, no NaN, no negative zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
