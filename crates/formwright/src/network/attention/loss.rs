@@ -1,19 +1,20 @@
-//! What uniform heads lose by rounding.
+//! The loss of uniform heads by rounding.
 //!
-//! In the execution model `ieee-any-order` a uniform head of each kind gives `Σ_j (1 + θ_j) v_j / n` instead of the mean, `|θ_j| ≤ θ`, apart from
-//! what flushing to 0 loses. Kinds count their roundings (a sum of `m` terms: `m − 1`), with `η` the error of `exp`, `a ⊕ b = a + b + ab`, and
-//! `rest = γ(6)`, of which softmax needs no more than 5: `o`, its product, the rounding of a quotient in double before it is one in single
-//! precision, and sums of terms of which all but one are 0.
+//! In the execution model `ieee-any-order` a uniform head of each kind gives `Σ_j (1 + θ_j) v_j / n` instead of the
+//! mean, `|θ_j| ≤ θ`, apart from what flushing to 0 loses. Kinds count their roundings (a sum of `m` terms: `m − 1`),
+//! with `η` the error of `exp`, `a ⊕ b = a + b + ab`, and `rest = γ(6)`, of which softmax needs no more than 5: `o`,
+//! its product, the rounding of a quotient in double before it is one in single precision, and sums of terms of which
+//! all but one are 0.
 
 use super::Realisation;
 use crate::network::Precision;
 
-/// What a uniform head loses by rounding.
+/// The loss of a uniform head by rounding.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Loss {
     /// `θ`: relative to the mean of the absolute values.
     pub relative: f64,
-    /// What flushing to 0 adds.
+    /// The effect of flushing to 0.
     pub absolute: f64,
 }
 
@@ -24,7 +25,7 @@ impl Loss {
     }
 }
 
-/// What roundings of a format may come to.
+/// The roundings of a format, and how much they may come to.
 #[derive(Clone, Copy, Debug)]
 pub struct Roundings {
     /// The format.
