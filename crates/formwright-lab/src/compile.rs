@@ -1,7 +1,7 @@
 //! A trained Sumformer as a Transformer with one attention layer, in a folder like any other (Theorems 4.3 to 4.5,
 //! applied to learned functions).
 //!
-//! Over the reals the compiled network *is* the trained function ([`formwright::compile::learned`]); in floats both are
+//! Over the reals the compiled network *is* the trained function ([`learned`]); in floats both are
 //! rounded. So the two are compared at many points. There they may differ by the most that rounding can do to the
 //! compiled network, plus the most that it can do to the trained model. These bounds are proved for the whole box and,
 //! at some of the points, since that is expensive, for the point itself. The trained model adds up the same `φ(x_k)` as

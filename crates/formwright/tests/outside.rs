@@ -1,5 +1,6 @@
-//! A kind of attention that the library does not know, in this one file: it is planned, built, run, enclosed, referred to, exported and read as any other,
-//! and nothing is certified of it by a checker. A program of its own, since what is registered is known everywhere in a program.
+//! A kind of attention that the library does not know, in this one file: it is planned, built, run, enclosed,
+//! referred to, exported and read as any other, and nothing is certified of it by a checker. A program of its own,
+//! since what is registered is known everywhere in a program.
 
 use formwright::artifact::{self, Contents, read_target};
 use formwright::compile::{Asked, Model, compile};
@@ -20,7 +21,8 @@ use formwright::network::{
 use formwright::plan::plan;
 use formwright::{report, words};
 
-/// Weights that depend on places alone: `Σ_j g_ij V_j`, `g` stored, a row for each token or one for all. There are neither queries nor keys.
+/// Weights that depend on places alone: `Σ_j g_ij V_j`, `g` stored, a row for each token or one for all. There are
+/// neither queries nor keys.
 ///
 /// ```text
 /// uniform     g = 1, one row       v/n

@@ -1,4 +1,5 @@
-//! The uniform sums of a network by other heads. How, and what is lost by it, each kind says in its own file: `network/attention/`.
+//! The uniform sums of a network by other heads. How, and what is lost by it, each kind says in its own file:
+//! `network/attention/`.
 
 use crate::error::{Error, Result};
 use crate::network::{AttentionRun, FloatNetwork, Realisation, Run};

@@ -52,7 +52,8 @@ impl Executions<'_> {
         };
         let values = rows(&run.v, run.value_size, &[]);
         let scored = || (rows(&run.q, run.head_size, &run.q_bias), rows(&run.k, run.head_size, &[]));
-        // What may be no number reaches every token: a key that is hidden may have a weight of 0, and 0 times it is no number.
+        // What may be no number reaches every token: a key that is hidden may have a weight of 0, and 0 times it is
+        // no number.
         let unknown = |numbers: &State| numbers.iter().flatten().any(|number| !number.is_bounded());
         let nothing = || vec![vec![Interval::ENTIRE; run.value_size]; z.len()];
         if unknown(&values) {

@@ -180,7 +180,7 @@ impl<T: Real> Attention<T> {
     pub fn operations(&self) -> (usize, usize) {
         let (m, mv) = self.rows();
         let each = 2 * self.width * (2 * m + 2 * mv);
-        if self.kind.formula.sees_tokens() {
+        if self.kind.sees_tokens {
             return (each, 2 * m + 2 * mv + 4 * self.masks.len());
         }
         (each + (4 * self.kind.size).max(1) * (m + mv), 0)
@@ -207,12 +207,10 @@ impl<T: Real> Attention<T> {
         // Lanes that are left over look with the last token.
         let token = |lane: usize| columns.token(group, lane).min(columns.tokens - 1);
         let lists = (!self.connections.is_empty()).then(|| &self.connections[block % self.connections.len()]);
-        let sees_tokens = self.kind.formula.sees_tokens();
-        let own = matches!(self.kind.formula.look, Look::Row { .. }) && self.kind.size > 1;
         for (head, mask) in self.masks.iter().enumerate() {
             let of_head = head * self.head_size..(head + 1) * self.head_size;
             if again
-                && !own
+                && !self.kind.has_own_rows
                 && lists.is_none()
                 && mask.relative == (None, None)
                 && query[of_head.clone()] == last[of_head.clone()]
@@ -221,7 +219,7 @@ impl<T: Real> Attention<T> {
             }
             let (of_keys, of_values) = (of_head.start, head * self.value_size);
             let (query, mixed) = (&query[of_head], &mut mixed[of_values..][..self.value_size]);
-            if !sees_tokens {
+            if !self.kind.sees_tokens {
                 self.look_at((block, head), (summary, t), |lane| token(t * S + lane), query, exps, mixed);
                 continue;
             }

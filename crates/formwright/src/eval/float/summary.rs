@@ -1,5 +1,5 @@
-//! The steps of a formula (`network/attention/formula.rs`): what all tokens have to say is put together once a sequence, and every query
-//! looks at that.
+//! The steps of a formula (`network/attention/formula.rs`): what all tokens have to say is put together once a
+//! sequence, and every query looks at that.
 //!
 //! ```text
 //! mean         c = (Σ_j v z_j) / n
@@ -8,20 +8,24 @@
 //! products     c_a = Σ_j x_a(k z_j) (v z_j)                              found: (Σ_a x_a(q z_i + q_bias) c_a) / k
 //! ```
 //!
-//! Sums run from left to right, over the tokens in their order. The two factors `k^{-1/2}` of features are the division by `k`.
+//! Sums run from left to right, over the tokens in their order. The two factors `k^{-1/2}` of features are the
+//! division by `k`.
 
 use super::attention::{Again, times};
 use super::columns::Columns;
 use super::real::{Real, numbers};
 use super::tile::{LANES, Lanes, add, add_scaled, tile};
 use crate::network::AttentionKind;
-use crate::network::attention::{Formula, KEYS, Rows, Step, VALUES};
+use crate::network::attention::{Formula, KEYS, Look, Rows, Step, VALUES};
 
-/// What the heads of a run do, with the tensors that only this kind has.
+/// The formula of a run's heads, with the tensors that only this kind has.
 #[derive(Clone, Debug)]
 pub struct Kind<T> {
     pub formula: &'static Formula,
     pub size: usize,
+    /// Whether queries look at the tokens themselves, and whether each token finds a row of its own.
+    pub sees_tokens: bool,
+    pub has_own_rows: bool,
     /// `[blocks][heads][size][side]` each, by name.
     tensors: Vec<(&'static str, Vec<T>)>,
 }
@@ -30,7 +34,9 @@ impl<T: Real> Kind<T> {
     pub fn new(kind: &AttentionKind) -> Self {
         let AttentionKind { formula, size, tensors } = kind;
         let names = formula.tensors().into_iter().map(|(name, _)| name);
-        Self { formula, size: *size, tensors: names.zip(tensors.iter().map(|tensor| numbers(tensor))).collect() }
+        let has_own_rows = matches!(formula.look, Look::Row { .. }) && *size > 1;
+        let tensors = names.zip(tensors.iter().map(|tensor| numbers(tensor))).collect();
+        Self { formula, size: *size, sees_tokens: formula.sees_tokens(), has_own_rows, tensors }
     }
 
     /// A tensor.
@@ -39,14 +45,16 @@ impl<T: Real> Kind<T> {
     }
 }
 
-/// What was put together of the sequences of a task, step by step. Where tokens are the lanes, all lanes of mixtures hold the same.
+/// All that was put together of the sequences of a task, step by step. Where tokens are the lanes, all lanes of
+/// mixtures hold the same.
 #[derive(Clone, Debug, Default)]
 pub struct Summary<T>(Vec<Made<T>>);
 
-/// What a step has made.
+/// The result of a step.
 #[derive(Clone, Debug)]
 struct Made<T> {
-    /// `[heads][size][side]` of mixtures, `[heads][value_size]` of a mean, `[groups][heads · size]` of the features of all keys.
+    /// `[heads][size][side]` of mixtures, `[heads][value_size]` of a mean, `[groups][heads · size]` of the features
+    /// of all keys.
     lanes: Vec<Lanes<T>>,
     /// Features as `[tokens][heads · size]`, where tokens are the lanes.
     rows: Vec<T>,
@@ -151,7 +159,7 @@ impl<T: Real> Summary<T> {
         }
     }
 
-    /// What a step has made.
+    /// The result of a step.
     pub fn rows(&self, rows: Rows) -> &[Lanes<T>] {
         &self.0[rows.0 - 2].lanes
     }
@@ -181,7 +189,8 @@ impl<T: Real> Made<T> {
     }
 }
 
-/// What the query of a tile finds with features: `mixed` gets `(Σ_a x_a(query) c_a) / k`, where `values` are the `c_a` of a head.
+/// The finding of a tile's query by features: `mixed` gets `(Σ_a x_a(query) c_a) / k`, where `values` are the `c_a`
+/// of a head.
 pub fn by_features<T: Real, const S: usize>(
     w: &[T],
     values: &[Lanes<T>],
@@ -217,7 +226,8 @@ fn exponent<T: Real, const S: usize>(w: &[T], x: impl Fn(usize) -> [T; S]) -> [T
     std::array::from_fn(|lane| along[lane] - square[lane] * half)
 }
 
-/// A number of tokens or of features. Those of a sequence in memory are counted exactly in `f64`, and up to `2^24` in `f32`.
+/// A number of tokens or of features. Those of a sequence in memory are counted exactly in `f64`, and up to `2^24` in
+/// `f32`.
 #[expect(clippy::cast_precision_loss, reason = "fewer than 2^53")]
 fn count(n: usize) -> f64 {
     n as f64

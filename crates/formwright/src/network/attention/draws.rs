@@ -1,5 +1,5 @@
-//! Numbers that are drawn: sums of three that are uniform on `[-1, 1]`. They have mean 0, variance 1, lie in `[-3, 3]`, and are odd multiples of
-//! `2^-19`, so that single precision holds them and their halves.
+//! Numbers that are drawn: sums of three that are uniform on `[-1, 1]`. They have mean 0, variance 1, lie in `[-3,
+//! 3]`, and are odd multiples of `2^-19`, so that single precision holds them and their halves.
 
 use crate::random;
 

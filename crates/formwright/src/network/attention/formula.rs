@@ -1,21 +1,23 @@
-//! What a head computes, as data: a few steps over all tokens, then a look at what they made.
+//! The formula of a head, as data: a few steps over all tokens, then a look at what they made.
 //!
-//! With `Q_i = q z_i + q_bias`, `K_j = k z_j`, `V_j = v z_j`, a head adds `o ·` what the query of token `i` finds to that token. Rows are
-//! numbered: [`KEYS`] and [`VALUES`] are those of the tokens, and step `s` makes the rows `2 + s`.
+//! With `Q_i = q z_i + q_bias`, `K_j = k z_j`, `V_j = v z_j`, a head adds `o ·` what the query of token `i` finds to
+//! that token. Rows are numbered: [`KEYS`] and [`VALUES`] are those of the tokens, and step `s` makes the
+//! rows `2 + s`.
 //!
 //! ```text
-//! step   Mixed      y_a = Σ_j t_aj x_j,  a = 1 … k                       t is stored, [k, tokens]
-//!        Features   x_a(y) = exp(w_aᵀy − ‖y‖²/2),  a = 1 … k             of every key; w is stored, [k, head size]
-//!        Products   c_a = Σ_j x_a(j) V_j                                 of features and values
-//!        Mean       (Σ_j V_j) / n                                        one row
-//! look   Softmax    Σ_a softmax_a(K_aᵀQ_i) V_a                           over the tokens that are seen, or over mixtures
+//! step   Mixed      y_a = Σ_j t_aj x_j,  a = 1 … k                    t is stored, [k, tokens]
+//!        Features   x_a(y) = exp(w_aᵀy − ‖y‖²/2),  a = 1 … k          of every key; w is stored, [k, head size]
+//!        Products   c_a = Σ_j x_a(j) V_j                              of features and values
+//!        Mean       (Σ_j V_j) / n                                     one row
+//! look   Softmax    Σ_a softmax_a(K_aᵀQ_i) V_a                        over the tokens that are seen, or over mixtures
 //!        Features   (Σ_a x_a(Q_i) c_a) / k
 //!        Row        row i of what was made, or the only one
 //! ```
 //!
-//! There are four interpreters of these: `eval/float/` runs them, `eval/enclosure/attention.rs` encloses every execution of them,
-//! `eval/reference.rs` has them without rounding, and `export/onnx/heads.rs` writes them as nodes. So what a kind computes is said once.
-//! How the operations may be rounded is the execution model's to say (ARCHITECTURE.md, invariant 8).
+//! There are four interpreters of these: `eval/float/` runs them, `eval/enclosure/attention.rs` encloses every
+//! execution of them, `eval/reference.rs` has them without rounding, and `export/onnx/heads.rs` writes them as nodes.
+//! So what a kind computes is said once. How the operations may be rounded is the execution model's to say
+//! (ARCHITECTURE.md, invariant 8).
 
 /// Some rows of a formula.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,7 +69,7 @@ impl Step {
     }
 }
 
-/// What the query of a token finds.
+/// How the query of a token finds something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Look {
@@ -92,14 +94,14 @@ pub enum Look {
     },
 }
 
-/// What the heads of a kind compute. Its tensors, and what it asks of a network, follow from it.
+/// The computation of a kind's heads. Its tensors, and what it asks of a network, follow from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Formula {
     /// The name in files.
     pub name: &'static str,
-    /// What is made of all tokens.
+    /// How rows are made of all tokens.
     pub steps: &'static [Step],
-    /// What queries find.
+    /// How queries look at them.
     pub look: Look,
 }
 
@@ -123,7 +125,7 @@ pub enum Count {
     One,
 }
 
-/// What rows hold.
+/// The content of rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Held {
     /// As many numbers as `k` has rows.
@@ -204,7 +206,7 @@ impl Formula {
         Ok(rows)
     }
 
-    /// What keeps this from being a formula.
+    /// Refuses what cannot be followed.
     pub fn check(&self) -> Result<(), String> {
         let rows = self.rows()?;
         let of = |of: Rows| rows.get(of.0).copied();
@@ -244,10 +246,10 @@ impl Formula {
     }
 }
 
-/// What the attention of a run is, with the tensors that only its kind has.
+/// The attention of a run, with the tensors that only its kind has.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AttentionKind {
-    /// What its heads compute.
+    /// The formula of its heads.
     pub formula: &'static Formula,
     /// How many mixtures or features there are; 0 where there are none.
     pub size: usize,

@@ -1,10 +1,10 @@
 //! Sparse attention by way of a hub: one token sees all and adds up, then all see that token.
 //!
 //! ```text
-//! uniform     q = k = 0, only the hub sees all       v, into registers of their own; in a second layer all see the hub alone, o; a feed-forward
-//!                                                    layer empties the registers
-//! loss        as softmax                             the second layer has one key, of weight exp(0)/exp(0) = 1; what registers hold is read as it
-//!                                                    is, or flushed
+//! uniform     q = k = 0, only the hub sees all    v, into registers of their own; in a second layer all see the hub
+//!                                                 alone, o; a feed-forward layer empties the registers
+//! loss        as softmax                          the second layer has one key, of weight exp(0)/exp(0) = 1; what
+//!                                                 registers hold is read as it is, or flushed
 //! ```
 //!
 //! Its heads are softmax heads with connections: two attention layers of `O(n)` connections.

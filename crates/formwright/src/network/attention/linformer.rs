@@ -1,9 +1,10 @@
 //! Linformers: keys and values are mixed over the tokens first, `Σ_a softmax_a((Σ_j e_aj K_j)ᵀQ_i) Σ_j f_aj V_j`.
 //!
 //! ```text
-//! uniform     q = k = 0           f = 1, e drawn             v/n: the head gives the sum, for every e
-//! loss        2η ⊕ γ(n + 2k + 1) ⊕ rest                      scores are 0, so that all k weights are 1/k, rounded once; n in each mixture; 1 for v/n
-//! gaussian    f drawn like e, as in practice                 no sum: token j weighs Σ_a p_a f_aj, which depends on its place
+//! uniform     q = k = 0, f = 1, e drawn          v/n: the head gives the sum, for every e
+//! loss        2η ⊕ γ(n + 2k + 1) ⊕ rest          scores are 0, so that all k weights are 1/k, rounded once; n in each
+//!                                                mixture; 1 for v/n
+//! gaussian    f drawn like e, as in practice     no sum: token j weighs Σ_a p_a f_aj, which depends on its place
 //! integers    weights are 1/k, exact for a power of two k
 //! ```
 
@@ -21,7 +22,8 @@ pub const FORMULA: Formula = Formula {
     look: Look::Softmax { keys: Rows(2), values: Rows(3) },
 };
 
-/// Keys and values are mixed over the tokens first. The variant draws `f`: it does not give the sum, and is there to show that.
+/// Keys and values are mixed over the tokens first. The variant draws `f`: it does not give the sum, and is there to
+/// show that.
 #[derive(Clone, Copy, Debug)]
 pub struct Linformer;
 

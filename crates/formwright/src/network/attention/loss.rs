@@ -1,4 +1,4 @@
-//! What uniform heads lose by rounding.
+//! The loss of uniform heads by rounding.
 //!
 //! In the execution model `ieee-any-order` a uniform head of each kind gives `Σ_j (1 + θ_j) v_j / n` instead of the mean, `|θ_j| ≤ θ`, apart from
 //! what flushing to 0 loses. Kinds count their roundings (a sum of `m` terms: `m − 1`), with `ε` the error of a quotient of two `exp`, `a ⊕ b = a + b + ab`, and

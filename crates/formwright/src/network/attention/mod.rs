@@ -1,17 +1,18 @@
 //! Kinds of attention: a file each, behind one trait and one registry.
 //!
 //! ```text
-//! softmax      Σ_j softmax_j(K_jᵀQ_i) V_j                                            the mean, where all scores are equal
-//! average      (1/n) Σ_j V_j                                                         the mean; neither queries nor keys
-//! linformer    Σ_a softmax_a((Σ_j e_aj K_j)ᵀQ_i) Σ_j f_aj V_j,  a = 1 … k            the sum, for f = 1 and any e
-//! performer    Σ_a a_a(Q_i) Σ_j a_a(K_j) V_j,  a = 1 … k                             ‖a_0‖² times the sum, where Q_i = K_j = const
-//!              a_a(x) = k^{-1/2} exp(w_aᵀx − ‖x‖²/2)                                 no normaliser
-//! hub          Σ_j softmax_j(K_jᵀQ_h) V_j of one token h, by two layers              the mean, where all scores are equal
+//! softmax      Σ_j softmax_j(K_jᵀQ_i) V_j                                   the mean, where all scores are equal
+//! average      (1/n) Σ_j V_j                                                the mean; neither queries nor keys
+//! linformer    Σ_a softmax_a((Σ_j e_aj K_j)ᵀQ_i) Σ_j f_aj V_j,  a = 1 … k   the sum, for f = 1 and any e
+//! performer    Σ_a a_a(Q_i) Σ_j a_a(K_j) V_j,  a = 1 … k                    ‖a_0‖² times the sum, if Q_i = K_j = const
+//!              a_a(x) = k^{-1/2} exp(w_aᵀx − ‖x‖²/2)                        no normaliser
+//! hub          Σ_j softmax_j(K_jᵀQ_h) V_j of one token h, by two layers     the mean, where all scores are equal
 //! ```
 //!
-//! All but softmax take time linear in `n`. A [`Kind`] says what its heads compute, as a [`Formula`] that every interpreter follows, and how
-//! the uniform sum `Σ_k v z_k` is realised by them (Alberti et al. 2023, section 4): which tensors, what is lost by rounding, what its name and
-//! parameters look like. Its tensors' names and shapes, its line in the certificate and its ONNX nodes follow from the formula.
+//! All but softmax take time linear in `n`. A [`Kind`] says what its heads compute, as a [`Formula`] that every
+//! interpreter follows, and how the uniform sum `Σ_k v z_k` is realised by them (Alberti et al. 2023, section 4):
+//! which tensors, what is lost by rounding, what its name and parameters look like. Its tensors' names and shapes,
+//! its line in the certificate and its ONNX nodes follow from the formula.
 //!
 //! Kinds from elsewhere are made known by [`register`].
 
@@ -45,7 +46,7 @@ pub trait Kind: fmt::Debug + Sync {
     /// The name in options.
     fn name(&self) -> &'static str;
 
-    /// What its heads compute.
+    /// The formula of its heads.
     fn formula(&self) -> &'static Formula;
 
     /// The word for another form of it, if it has one: `name:k:variant`.
@@ -58,7 +59,8 @@ pub trait Kind: fmt::Debug + Sync {
         format!("{}{}", self.name(), if self.formula().is_sized() { "[:k]" } else { "" })
     }
 
-    /// The choice that is written behind the name: `parts` between colons, and the number behind `@`. `text` is all of it.
+    /// The choice that is written behind the name: `parts` between colons, and the number behind `@`. `text` is all
+    /// of it.
     fn read(&self, text: &str, parts: &[&str], at: Option<u64>) -> Result<Choice> {
         realisation::read(self.name(), (self.formula(), self.variant()), text, parts, at)
     }
@@ -68,7 +70,8 @@ pub trait Kind: fmt::Debug + Sync {
         realisation::write(self.name(), (self.formula(), self.variant()), choice)
     }
 
-    /// Whether a head gives the sum of the values, not their mean: then a mean is a sum of `v/n`, and the number of tokens is in the weights.
+    /// Whether a head gives the sum of the values, not their mean: then a mean is a sum of `v/n`, and the number of
+    /// tokens is in the weights.
     fn gives_sum(&self) -> bool;
 
     /// Why a choice does not give what it should, if it does not.
@@ -76,18 +79,19 @@ pub trait Kind: fmt::Debug + Sync {
         None
     }
 
-    /// What its heads do on rationals, where queries and keys are 0; `None` where that is not rational, or no sum.
+    /// The exact counterpart of its heads on rationals, where queries and keys are 0; `None` where that is not
+    /// rational, or no sum.
     fn normaliser(&self, choice: &Choice) -> Option<Normaliser> {
         let normaliser = if self.gives_sum() { Normaliser::Sum } else { Normaliser::Average };
         self.no_sum(choice).is_none().then_some(normaliser)
     }
 
-    /// What each token weighs in what a head gives, up to a common factor; the weights differ where it is no sum.
+    /// The weight of each token in what a head gives, up to a common factor; the weights differ where it is no sum.
     fn weights(&self, _: &Choice, tokens: usize) -> Vec<Rat> {
         vec![Rat::ONE; tokens]
     }
 
-    /// What a uniform head loses by rounding.
+    /// The loss of a uniform head by rounding.
     fn loss(&self, choice: &Choice, tokens: usize, roundings: &Roundings) -> Loss;
 
     /// How much larger than its result the numbers are that a head works with.
@@ -108,7 +112,8 @@ pub trait Kind: fmt::Debug + Sync {
         Vec::new()
     }
 
-    /// How many blocks stand before the one that ends a sum, and whether the feed-forward layer behind it has a block of its own.
+    /// How many blocks stand before the one that ends a sum, and whether the feed-forward layer behind it has a block
+    /// of its own.
     fn more_blocks(&self, _: &Choice) -> (usize, bool) {
         (0, false)
     }
@@ -129,7 +134,7 @@ pub trait Kind: fmt::Debug + Sync {
         "Theorem 4.3"
     }
 
-    /// What may follow its name where it is a mixer of tokens, if it is one.
+    /// The text that may follow its name where it is a mixer of tokens, if it is one.
     fn mixer(&self) -> Option<&'static str> {
         None
     }
@@ -142,7 +147,7 @@ pub enum Integers {
     Shares,
     /// If this holds, while sums times `divisor` have digits left.
     Divided {
-        /// What is divided by.
+        /// The number that is divided by.
         divisor: usize,
         /// Whether that is exact wherever it stands.
         exact: bool,
@@ -169,8 +174,8 @@ pub fn named(name: &str) -> Option<&'static dyn Kind> {
     kinds().into_iter().find(|kind| kind.name() == name)
 }
 
-/// Makes a kind known to everything: options, files, evaluators, exports. Its names must be new ones, of lower-case letters, digits and hyphens, and its
-/// formula one that can be followed.
+/// Makes a kind known to everything: options, files, evaluators, exports. Its names must be new ones, of lower-case
+/// letters, digits and hyphens, and its formula one that can be followed.
 pub fn register(kind: &'static dyn Kind) -> Result<()> {
     let wrong = |what: String| Err(Error::input(what));
     let own = kind.formula();

@@ -1,14 +1,15 @@
-//! Performers: positive random features instead of scores, `Σ_a a_a(Q_i) Σ_j a_a(K_j) V_j` with `a_a(x) = k^{-1/2} exp(w_aᵀx − ‖x‖²/2)`, and no
-//! normaliser.
+//! Performers: positive random features instead of scores, `Σ_a a_a(Q_i) Σ_j a_a(K_j) V_j` with
+//! `a_a(x) = k^{-1/2} exp(w_aᵀx − ‖x‖²/2)`, and no normaliser.
 //!
 //! ```text
-//! uniform     q = k = 0           w drawn                     v/n: ‖a_0‖ = 1 for every draw
-//! loss        2η ⊕ γ(n + k + 5) ⊕ rest                        n in Σ_j, k in Σ_a; twice k^{-1/2}, rounded, and its product, or one division
-//!                                                             by k; 1 for v/n
-//! constant    q = k = e_1, a channel that is 1                v/n, into registers of their own; one more feed-forward layer adds
-//!                                                             (o/λ)(R(t) − R(−t)) and empties them, λ = ‖a_0‖² = (1/k) Σ_a exp(2 w_a − 1)
-//! loss        2η ⊕ γ(n + k + 9) ⊕ rest                        the exponents w_a − ½ are exact; o/λ, its product, R(t) − R(−t), and the way
-//!                                                             through a register
+//! uniform     q = k = 0, w drawn                 v/n: ‖a_0‖ = 1 for every draw
+//! loss        2η ⊕ γ(n + k + 5) ⊕ rest           n in Σ_j, k in Σ_a; twice k^{-1/2}, rounded, and its product, or one
+//!                                                division by k; 1 for v/n
+//! constant    q = k = e_1, a channel that is 1   v/n, into registers of their own; one more feed-forward layer adds
+//!                                                (o/λ)(R(t) − R(−t)) and empties them,
+//!                                                λ = ‖a_0‖² = (1/k) Σ_a exp(2 w_a − 1)
+//! loss        2η ⊕ γ(n + k + 9) ⊕ rest           the exponents w_a − ½ are exact; o/λ, its product, R(t) − R(−t), and
+//!                                                the way through a register
 //! integers    divided by k, or twice by √k: exact for a power of four k
 //! ```
 
@@ -28,7 +29,8 @@ pub const FORMULA: Formula = Formula {
     look: Look::Features { by: "w", values: Rows(3) },
 };
 
-/// Positive random features of queries and keys. They are 0; in the variant, a constant channel of the residual stream, as in the paper.
+/// Positive random features of queries and keys. They are 0; in the variant, a constant channel of the residual
+/// stream, as in the paper.
 #[derive(Clone, Copy, Debug)]
 pub struct Performer;
 
@@ -116,7 +118,8 @@ impl Kind for Performer {
     }
 }
 
-/// The paper's form: a channel that is 1 for queries and keys, the heads' sums in registers of their own, and a layer that divides them by `λ`.
+/// The paper's form: a channel that is 1 for queries and keys, the heads' sums in registers of their own, and a layer
+/// that divides them by `λ`.
 fn with_constant_row(mut network: FloatNetwork) -> FloatNetwork {
     let width = network.width();
     let sums = most_sums(&network);

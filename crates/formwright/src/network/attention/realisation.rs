@@ -19,7 +19,7 @@ pub struct Realisation {
     pub choice: Choice,
 }
 
-/// What is chosen of a kind.
+/// The parameters of a kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Choice {
     /// How many mixtures or features, `k`; 0 of a kind without any.
@@ -89,12 +89,14 @@ impl Realisation {
         self.kind.no_sum(&self.choice).is_none()
     }
 
-    /// How many blocks stand before the one that ends a sum, and whether the feed-forward layer behind it has a block of its own.
+    /// How many blocks stand before the one that ends a sum, and whether the feed-forward layer behind it has a block
+    /// of its own.
     pub(crate) fn more_blocks(&self) -> (usize, bool) {
         self.kind.more_blocks(&self.choice)
     }
 
-    /// What its heads do on rationals, where queries and keys are 0; `None` where that is not rational, or no sum.
+    /// The exact counterpart of its heads on rationals, where queries and keys are 0; `None` where that is not
+    /// rational, or no sum.
     pub fn normaliser(&self) -> Option<Normaliser> {
         self.kind.normaliser(&self.choice)
     }
@@ -135,7 +137,8 @@ pub(super) fn no_kind(text: &str) -> Error {
         .note("try", "--attention softmax")
 }
 
-/// `[:k][:variant][@seed]`. Every `k ≥ 1` gives the sum, so that without one it is 1: the fewest weights, and the least rounding.
+/// `[:k][:variant][@seed]`. Every `k ≥ 1` gives the sum, so that without one it is 1: the fewest weights, and the
+/// least rounding.
 pub(super) fn read(
     kind: &str,
     (formula, variant): (&Formula, Option<&str>),

@@ -1,8 +1,10 @@
-//! Softmax attention: `Σ_j softmax_j(K_jᵀQ_i) V_j` over the tokens that are seen. Where all scores are equal, it is the mean.
+//! Softmax attention: `Σ_j softmax_j(K_jᵀQ_i) V_j` over the tokens that are seen. Where all scores are equal, it is
+//! the mean.
 //!
 //! ```text
-//! uniform     q = 0 or k = 0      p_j = 1/n      as it is
-//! loss        2η + γ(2n + 1 + 5)                 exp and Σ exp; n − 1 in the sum, a quotient, or a reciprocal and a product, n in the weighted sum
+//! uniform     q = 0 or k = 0: p_j = 1/n   as it is
+//! loss        2η + γ(2n + 1 + 5)          exp and Σ exp; n − 1 in the sum, a quotient, or a reciprocal and a product,
+//!                                         n in the weighted sum
 //! ```
 
 use super::{Choice, Formula, Integers, KEYS, Kind, Look, Loss, Roundings, VALUES};

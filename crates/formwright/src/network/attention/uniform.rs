@@ -1,4 +1,5 @@
-//! Uniform softmax heads by heads of another kind: the feed-forward layers stay as they are, and so do `v` and `o`, up to a factor.
+//! Uniform softmax heads by heads of another kind: the feed-forward layers stay as they are, and so do `v` and `o`,
+//! up to a factor.
 
 use super::loss::float;
 use super::{AttentionKind, Choice, Formula, Gaussians};

@@ -54,8 +54,8 @@ pub fn wide_layer(layer: &FeedForwardRun, block: usize, width: usize, wide: usiz
     FeedForwardRun { stage: layer.stage, hidden, w1, b1: part(&layer.b1, hidden), w2, b2 }
 }
 
-/// The layer that empties some registers: `t - R(t) + R(-t) = 0`, in any order; of what is below the normal range something may stay, where it is kept in one
-/// place and flushed in another, but never more than that.
+/// The layer that empties some registers: `t - R(t) + R(-t) = 0`, in any order; of what is below the normal range
+/// something may stay, where it is kept in one place and flushed in another, but never more than that.
 pub fn emptied(stage: usize, registers: Range<usize>, wide: usize) -> FeedForwardRun {
     let hidden = 2 * registers.len();
     let (mut w1, mut w2) = (vec![0.0; hidden * wide], vec![0.0; wide * hidden]);
