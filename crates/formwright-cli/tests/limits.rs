@@ -146,6 +146,19 @@ fn witnesses_among_many_tokens() {
     }
 }
 
+/// What a sum of codes looks up is counted, values and the walk to its codes, before it is listed.
+#[test]
+fn value_maps_of_sums_of_codes() {
+    let parity = ["build", "sum(x) mod 2 on integers 0..2", "--tokens", "10000", "--construction"];
+    declined(
+        &[&parity[..], &["sumformer-discrete", "--precision", "f64"]].concat(),
+        "the value map has the target's values at 10001 multisets, of 50000 steps each",
+    );
+    declined(&[&parity[..], &["sum-code"]].concat(), "the codes would take a walk through 2^10000 powers");
+    let exact = ["build", "x^100 on integers 0..1000", "--construction", "sum-code", "--tokens", "3"];
+    declined(&exact, "the codes would take a walk through 1009^3 = 1027243729 powers");
+}
+
 /// The sizes that are allowed are built, by the constructions to which they are nothing.
 #[test]
 fn what_is_large_and_cheap_is_built() {

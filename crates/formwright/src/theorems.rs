@@ -317,7 +317,7 @@ pub const STATEMENTS: &[Statement] = &[
         source: YUN,
         statement: "Softmax at a high enough temperature stands for hardmax, and four ReLUs for a piecewise linear function of three \
                     pieces: the network becomes one of T^{2,1,4}, as close to the exact one as is asked for.",
-        module: "crates/formwright/src/lower/mod.rs",
+        module: "crates/formwright/src/construct/yun/lower/mod.rs",
         checked: &[
             "lowered::floats_are_exact_on_the_lattice",
             "lowered::rounding_is_what_is_stated_at_every_lattice_point_and_in_any_order",

@@ -5,7 +5,7 @@
 //! ```text
 //! |P(t̃) - f(t)| ≤ sup|P'| · e + |P(t) - f(t)|             the slope over the range that t̃ may reach: widened by e
 //! |ãb̃ - ab|     ≤ |a| e_b + |b| e_a + e_a e_b + gate
-//! mean           ê(t) + θ · mean|v|,  ê concave ≥ e        (Jensen); θ by the kind of attention: `lower/realise.rs`
+//! mean           ê(t) + θ · mean|v|,  ê concave ≥ e        (Jensen); θ by the kind of attention: `network/attention/loss.rs`
 //! maximum        0 ≤ max - softmax-average ≤ W((n-1)/e)/λ ≤ ln(1 + (n-1)/e)/λ; half of it is added
 //! gather         2 exp(-λ(1 - 2e_t))/(1 - exp(-λ)) of the weight leaks, e_t ≤ ¼
 //! ```

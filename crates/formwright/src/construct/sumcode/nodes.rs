@@ -24,6 +24,9 @@ use crate::target::Target;
 /// The most ids that are listed.
 pub const MOST_NODES: u64 = 1_000_000;
 
+/// The most steps of the target in which the values are found.
+const MOST_STEPS: u128 = 1 << 26;
+
 /// An id and its value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
@@ -134,9 +137,20 @@ impl Nodes {
         }))
     }
 
-    /// Declines more ids than can be listed, before listing any.
+    /// Declines more ids than can be listed, and values that would take too long, before there are any.
     pub fn check_count(&self) -> Result<()> {
-        check(&self.count(), "ids")
+        check(&self.count(), "ids")?;
+        let each = self.target.steps(self.codes.tokens);
+        let most = Int::from(u64::try_from(MOST_STEPS / each.max(1)).unwrap_or(u64::MAX));
+        let multisets = self.multisets();
+        if multisets <= most {
+            return Ok(());
+        }
+        Err(Error::declined(format!(
+            "the value map has the target's values at {multisets} multisets, of {each} steps each"
+        ))
+        .note("limit", format!("{MOST_STEPS} steps in all"))
+        .note("try", "fewer --tokens, or --construction circuit"))
     }
 
     /// The sums of all multisets, increasing.

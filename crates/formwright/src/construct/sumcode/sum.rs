@@ -10,7 +10,7 @@
 //!
 //! With the code's own register as `to`, and `S = max Φ + 1`, a token holds `S·Σ + c`: an id that names the multiset
 //! and the token, **duplicates included**. In floats the factor in `W_V` matters: `fl(1/n)·(n c)` is `c` again
-//! (`lower/sum_code.rs`).
+//! (`sumcode/lower/mod.rs`).
 
 use serde::Serialize;
 use serde_json::Value;

@@ -15,7 +15,7 @@
 //! ReLU     v = R(v)              A = g A                R(s̃) - R(s) = g (s̃ - s): g = 1 if v - e ≥ 0, and 0 if v + e ≤ 0; else 0 ≤ g ≤ 1,
 //!                                                       which is ½(s̃ - s) ± ½e
 //! bank     v stays               A = [A | diag(λ)]      λ = γ_2 (|v| + e + 2(|h| + e_h)) + 16η                  h + R(·) - R(h), where h was held before
-//! sum      v = Σ_k v_k           A = diag(λ)            λ = Σ_k (e_k + (θ ⊕ u)(|v_k| + e_k) + η) + α            θ, α: Loss in lower/realise.rs; n φ is rounded
+//! sum      v = Σ_k v_k           A = diag(λ)            λ = Σ_k (e_k + (θ ⊕ u)(|v_k| + e_k) + η) + α            θ, α: Loss in network/attention/loss.rs; n φ is rounded
 //! ```
 //!
 //! *The affine map*: `W z̃ + b + δ - (W z + b) = (W A) ξ + δ` with `|δ| ≤ λ`. All that a number loses before it is read again goes into one column of

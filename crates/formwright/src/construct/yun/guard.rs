@@ -9,7 +9,7 @@
 //!
 //! ```text
 //! embed     the box at [1, N+1) instead of [0, N); in floats all times 2^-k, so that no finite input overflows
-//!           (lower/units.rs)
+//!           (`yun/lower/units.rs`)
 //! clamp     Z ← Z - R(Z-κ) + R(-Z-κ)                   κ = 2^q ≥ N+2: beyond κ every float becomes 0, ±κ or ±2κ,
 //!                                                      none of them in the box
 //! flag      as in Lemma 5 for [1, N+1), and -1 for all

@@ -15,9 +15,8 @@
 use crate::error::{Error, Result};
 use crate::exact::Int;
 
-/// The most steps of a walk, which take some ten seconds. Ids in double precision, below `n·q^{2n}`, take at most
-/// `2^26`.
-const MOST_STEPS: u64 = 1 << 30;
+/// The most steps of a walk, about a second. Ids in double precision, below `n·q^{2n}`, take at most `2^26`.
+const MOST_STEPS: u64 = 1 << 27;
 
 /// The field to use: the one that was named, if it is prime, else the next prime; by default the smallest that has
 /// room.
@@ -38,8 +37,10 @@ pub(super) fn field(asked: Option<u64>, ids: u64) -> Result<u64> {
 }
 
 fn too_large(q: u64, tokens: usize) -> Error {
-    let steps = Int::from(q).pow(tokens);
-    Error::declined(format!("the codes would take a walk through {q}^{tokens} = {steps} powers"))
+    // A number of hundreds of digits says no more than its formula.
+    let steps = Some(Int::from(q).pow(tokens)).filter(|steps| steps.bits() <= 128);
+    let steps = steps.map(|steps| format!(" = {steps}")).unwrap_or_default();
+    Error::declined(format!("the codes would take a walk through {q}^{tokens}{steps} powers"))
         .note(
             "reason",
             "Bose and Chowla's codes are logarithms, and are found by listing the powers of a generator of GF(q^n)",
