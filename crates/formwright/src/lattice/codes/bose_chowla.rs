@@ -328,8 +328,9 @@ mod tests {
         let all = up_to(u64::MAX).expect("codes");
         let largest = all.last().and_then(Int::to_u64).expect("small");
         assert_eq!((up_to(largest), up_to(largest - 1)), (Some(all), None));
-        // The walk stops after 1000 of 11^8 steps.
-        assert_eq!(codes(8, 10, 11, 1000), Ok(None));
+        // The walk stops after 1000 of 11^7 steps; one of 11^8 is not begun.
+        assert_eq!(codes(7, 10, 11, 1000), Ok(None));
+        assert!(codes(8, 10, 11, 1000).is_err());
     }
 
     #[test]
