@@ -1732,3 +1732,31 @@ fn what_is_not_proved_is_rejected() {
     reject("no_weights", &|scratch| fs::remove_file(scratch.path("model/model.safetensors")).expect("gone"), 3);
     reject("no_folder", &|scratch| fs::remove_dir_all(scratch.path("model")).expect("gone"), 3);
 }
+
+/// Tracr's programs for brackets, as they are written there: shares of a prefix, which are fractions. The claims are
+/// true, and accepted.
+#[test]
+fn brackets_by_shares_of_prefixes_are_accepted() {
+    let share = |symbol: u8| format!("mean(if x == {symbol} then 1 else 0, j <= i)");
+    let one = format!(
+        "let b = {} - {}; let under = mean(if b < 0 then 1 else 0); \
+         if under > 0 then 0 else if b[n - 1] > 0 then 0 else 1 on integers 0..2",
+        share(1),
+        share(0)
+    );
+    let two = format!(
+        "let p = {} - {}; let q = {} - {}; let under = mean(if p < 0 or q < 0 then 1 else 0); \
+         if under > 0 then 0 else if p[n - 1] > 0 or q[n - 1] > 0 then 0 else 1 on integers 0..4",
+        share(0),
+        share(1),
+        share(2),
+        share(3)
+    );
+    let counted = "let b = count(x == 1, j <= i) / (i + 1) - count(x == 0, j <= i) / (i + 1); \
+                   if min(b) < 0 or b[n - 1] > 0 then 0 else 1 on integers 0..2";
+    for (name, text) in [("one", one.as_str()), ("two", two.as_str()), ("counted", counted)] {
+        let scratch = Scratch::new();
+        let built = scratch.json(&["build", text, "--tokens", "4", "-o", name, "--json"]);
+        assert_eq!(built["error"]["checked"], "accepted", "{text}: {}", built["error"]);
+    }
+}
