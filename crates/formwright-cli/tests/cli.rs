@@ -1760,3 +1760,14 @@ fn brackets_by_shares_of_prefixes_are_accepted() {
         assert_eq!(built["error"]["checked"], "accepted", "{text}: {}", built["error"]);
     }
 }
+
+/// One token is a length: its model is written with its page, which has no second token to draw.
+#[test]
+fn a_model_of_one_token_is_written() {
+    for text in ["x^2", "x mod 2 on integers 0..3"] {
+        let scratch = Scratch::new();
+        let built = scratch.json(&["build", text, "--tokens", "1", "-o", "one", "--json"]);
+        assert_eq!(built["tokens"], 1, "{text}");
+        assert!(scratch.0.path().join("one").join("report.html").is_file(), "{text}");
+    }
+}

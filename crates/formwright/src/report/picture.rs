@@ -227,7 +227,7 @@ fn slices(model: &Model, sampler: &Sampler<'_>) -> Result<Markup> {
             @if model.grid.dims() > 1 { " with the other coordinates of token 0 as in " (fixed[0]) }
             "."
         }
-        @for token in 0..2 {
+        @for token in 0..model.grid.tokens().min(2) {
             h3 { (output(model, token * dims)) }
             (slice(model, &samples, token * dims, bound))
         }
