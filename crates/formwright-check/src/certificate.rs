@@ -1,11 +1,15 @@
 //! Reads `certificate.fwc`: the claim, and the meaning of the tensors. There is one reading only: what has been read is
 //! printed again and must be the same bytes.
 
+mod meanings;
+
 use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
 use crate::number::{Range, Ratio, is_canonical};
+
+pub use meanings::{BINARIES, Binary, CALLS, Call, Layer, Made, Meanings, Source, Wire, Word};
 
 /// The inputs that a claim ranges over.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -155,6 +159,8 @@ pub struct Certificate {
     pub cells: usize,
     /// Hint: the parts cut off a cell below and above.
     pub margins: [Rational; 2],
+    /// Hint: what registers mean.
+    pub meanings: Option<Meanings>,
 }
 
 /// The longest certificate.
@@ -342,6 +348,7 @@ impl Certificate {
         let cells = lines.of("cells")?;
         lines.line("margins")?;
         let margins = [lines.rational()?, lines.rational()?];
+        let meanings = lines.meanings()?;
         lines.line("end")?;
         let certificate = Self {
             sha256,
@@ -359,6 +366,7 @@ impl Certificate {
             runs,
             cells,
             margins,
+            meanings,
         };
         let printed = certificate.to_string();
         if printed == text {
@@ -412,6 +420,8 @@ impl fmt::Display for Certificate {
             }
         }
         let [low, high] = &self.margins;
-        writeln!(f, "cells {}\nmargins {low} {high}\nend", self.cells)
+        writeln!(f, "cells {}\nmargins {low} {high}", self.cells)?;
+        self.meanings.iter().flat_map(|meanings| &meanings.text).try_for_each(|line| writeln!(f, "{line}"))?;
+        writeln!(f, "end")
     }
 }

@@ -8,6 +8,7 @@
 //! | `number.rs` | dyadic numbers, intervals, functions |
 //! | `json.rs`, `certificate.rs`, `weights.rs`, `target.rs` | the strict readers |
 //! | `execute.rs` | all executions of a network at once |
+//! | `meanings.rs` | what registers mean, line by line |
 //! | `sweep.rs` | how far a sweep of shifts can carry tokens |
 //! | `prove.rs` | the obligations, and how much work is done |
 //! | `folder.rs` | the files of a folder |
@@ -16,6 +17,7 @@ mod certificate;
 mod execute;
 mod folder;
 mod json;
+mod meanings;
 mod number;
 mod prove;
 mod sweep;

@@ -5,6 +5,7 @@ use std::fmt;
 
 use crate::certificate::{Certificate, Mask, Over};
 use crate::execute::{Overflow, Program, Value, rounded};
+use crate::meanings;
 use crate::number::{Dyadic, Range, Ratio};
 use crate::sweep::sweep;
 use crate::target::{Domain, Fault, Number, Target};
@@ -66,16 +67,20 @@ struct Proof {
 }
 
 /// The reason why there is no proof.
-enum Stop {
+pub enum Stop {
+    /// An obligation is not met.
     Rejected(Reason),
+    /// The claim is not decided.
     Declined(Reason),
 }
 
-fn rejected(obligation: &'static str, what: impl Into<String>) -> Stop {
+/// A proof that failed at an obligation.
+pub fn rejected(obligation: &'static str, what: impl Into<String>) -> Stop {
     Stop::Rejected(Reason { obligation, what: what.into() })
 }
 
-fn declined(what: impl Into<String>) -> Stop {
+/// A claim that is not decided.
+pub fn declined(what: impl Into<String>) -> Stop {
     Stop::Declined(Reason { obligation: "scope", what: what.into() })
 }
 
@@ -210,9 +215,26 @@ impl Subject {
                 let whole = (1..=64).find(|k| p.range == Range::whole(*k)).and_then(|k| u32::try_from(k).ok());
                 self.integral(whole.ok_or_else(|| declined(format!("p = {p} is no integer up to 64")))?)
             }
+            (Over::Box, None) => self.supremum(),
             (Over::Integers | Over::DistinctIntegers(_), None) => self.points(),
             _ => Err(declined("claims of this kind in this norm are not decided")),
         }
+    }
+
+    /// Proves `finite`, `line` and `supremum`, from the lines of the certificate that say what registers mean.
+    fn supremum(&self) -> Result<Proof, Stop> {
+        let meanings = self.certificate.meanings.as_ref().ok_or_else(|| declined("there are no meanings"))?;
+        let Domain::Interval(low, high) = &self.target.domain else { return Err(declined("no box")) };
+        let domain = low.range().hull(&high.range());
+        let proved = meanings::prove(meanings, &self.network, &self.target, domain, self.certificate.tokens)?;
+        let claimed = &self.certificate.bound.range;
+        if proved > claimed.lo {
+            let told = format!("outputs are shown to be within {proved} of the target, claimed {}", claimed.lo);
+            // Narrower enclosures might show it.
+            return Err(declined(told));
+        }
+        let lines = meanings.layers.iter().map(|layer| layer.holds.len()).fold(0, usize::saturating_add);
+        Ok(Proof { summary: format!("{lines} lines of {} wires, line by line", meanings.wires.len()) })
     }
 
     /// Proves `finite` and `point`.
@@ -734,8 +756,14 @@ fn scope(certificate: &Certificate) -> Result<(), Stop> {
     if let Some(part) = attention.clone().find(|part| part.kind != "softmax") {
         return Err(declined(format!("{} attention is not decided, softmax is", part.kind)));
     }
-    if *over == Over::Space || (*over == Over::Box && norm.is_none()) {
-        return Err(declined("claims over all of space, or in the supremum norm over a box, are not decided"));
+    if *over == Over::Space {
+        return Err(declined("claims over all of space are not decided"));
+    }
+    if *over == Over::Box && norm.is_none() {
+        if certificate.meanings.is_none() {
+            return Err(declined("a claim in the supremum norm over a box, without meanings"));
+        }
+        return at_most(*most, MOST_TOKENS, "tokens");
     }
     let hides = attention.any(|part| part.masks.iter().any(|mask| mask.limits != [None; 4]));
     if *over == Over::Box && hides {

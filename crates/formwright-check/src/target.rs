@@ -1,5 +1,7 @@
 //! Reads `target.json`: the function, and the range of its values on a box of inputs.
 
+mod normal;
+
 use std::collections::BTreeMap;
 
 use crate::json::Json;

@@ -72,6 +72,11 @@ impl Ratio {
         Self::new(integer(&format!("{whole}{part}"))?, IBig::from(10).pow(part.len()))
     }
 
+    /// The number in the one form that the certificate allows.
+    pub fn text(&self) -> String {
+        if self.is_whole() { self.num.to_string() } else { format!("{}/{}", self.num, self.den) }
+    }
+
     /// The dyadic interval around it; a point if it is dyadic.
     pub fn range(&self) -> Range {
         let (num, den) = (Dyadic::new(self.num.clone(), 0), Dyadic::new(self.den.clone(), 0));

@@ -45,6 +45,11 @@ pub trait Built: Any + fmt::Debug + Send + Sync {
         None
     }
 
+    /// The lines of a certificate that say the same to a checker, where it has rules for all of it.
+    fn lines(&self) -> Option<&[String]> {
+        None
+    }
+
     /// The attention of its heads, as one names it.
     fn attention(&self) -> String {
         self.float().map_or("hardmax", |_| "softmax").to_owned()

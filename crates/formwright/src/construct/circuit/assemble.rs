@@ -6,6 +6,7 @@ use super::analysis::Analysis;
 use super::form::Form;
 use super::graph::{Graph, Kind};
 use super::layout::{Atom, Layout, Scores, Source};
+use super::lines::Parts;
 use super::names::Names;
 use super::tune::Tuned;
 use crate::exact::Rat;
@@ -35,9 +36,9 @@ struct Group {
     atoms: Vec<usize>,
 }
 
-/// A hidden unit: the atoms that it is a part of, what it reads, and what it adds to each register.
+/// A hidden unit: the atoms, and their arguments, that it is a part of, what it reads, and what it adds to each register.
 struct Unit {
-    atoms: Vec<usize>,
+    atoms: Vec<(usize, usize)>,
     read: Vec<f64>,
     bias: f64,
     writes: Vec<f64>,
@@ -50,7 +51,12 @@ pub fn places(graph: &Graph, layout: &Layout, tuned: &Tuned, precision: Precisio
     let mut places = vec![Vec::new(); layout.atoms.len()];
     for slot in 1..=layout.last() {
         let heads = assembler.groups(slot).into_iter().map(|group| group.atoms);
-        let units = assembler.units(slot).into_iter().map(|unit| unit.atoms);
+        let owners = |unit: Unit| {
+            let mut owners: Vec<usize> = unit.atoms.into_iter().map(|(atom, _)| atom).collect();
+            owners.dedup();
+            owners
+        };
+        let units = assembler.units(slot).into_iter().map(owners);
         let parts: Vec<Vec<usize>> = if slot % 2 == 1 { heads.collect() } else { units.collect() };
         for (part, atom) in
             parts.iter().enumerate().flat_map(|(part, atoms)| atoms.iter().map(move |atom| (part, *atom)))
@@ -59,6 +65,35 @@ pub fn places(graph: &Graph, layout: &Layout, tuned: &Tuned, precision: Precisio
         }
     }
     places
+}
+
+/// Of every atom, for each of its arguments a unit that reads it; of a head, its number and that of its value.
+pub fn sources(graph: &Graph, layout: &Layout, tuned: &Tuned, precision: Precision) -> Parts {
+    let width = layout.width.max(1);
+    let assembler = Assembler { graph, layout, tuned, analysis: &tuned.analysis, precision, width };
+    let mut of: Vec<Vec<usize>> = vec![Vec::new(); layout.atoms.len()];
+    for slot in 1..=layout.last() {
+        if slot % 2 == 1 {
+            for (head, group) in assembler.groups(slot).into_iter().enumerate() {
+                for (value, atom) in group.atoms.into_iter().enumerate() {
+                    of[atom] = vec![head, value];
+                }
+            }
+            continue;
+        }
+        let units = assembler.units(slot);
+        // In the order of the arguments: one without units ends the list.
+        for argument in 0..2 {
+            for (number, unit) in units.iter().enumerate() {
+                for (atom, _) in unit.atoms.iter().filter(|(_, of)| *of == argument) {
+                    if of[*atom].len() == argument {
+                        of[*atom].push(number);
+                    }
+                }
+            }
+        }
+    }
+    Parts { of }
 }
 
 /// The network, before its sums are realised and its registers described; of every slot the block in which it will be then, and of
@@ -282,7 +317,7 @@ impl Assembler<'_> {
         let mut units: Vec<Unit> = Vec::new();
         let mut known: HashMap<Vec<u64>, usize> = HashMap::new();
         let width = self.width;
-        let mut add = |atom: Option<usize>, read: Vec<f64>, bias: f64, writes: &dyn Fn(usize) -> f64| {
+        let mut add = |atom: Option<(usize, usize)>, read: Vec<f64>, bias: f64, writes: &dyn Fn(usize) -> f64| {
             let (read, bias) = (self.rounded(read), self.round(bias));
             let key: Vec<u64> = read.iter().chain([&bias]).map(|x| x.to_bits()).collect();
             let unit = *known.entry(key).or_insert_with(|| {
@@ -300,14 +335,14 @@ impl Assembler<'_> {
         let minus = |weights: &[f64]| weights.iter().map(|w| -w).collect::<Vec<f64>>();
         for (index, atom) in self.atoms(slot) {
             let Source::Gate(arguments) = &atom.source else { continue };
-            for (argument, (hinges, sign)) in arguments.iter().zip(&self.analysis.gates[index]) {
+            for (place, (argument, (hinges, sign))) in arguments.iter().zip(&self.analysis.gates[index]).enumerate() {
                 let (weights, constant) = (self.weights(argument, slot), self.constant(argument));
                 for hinge in &hinges.units {
                     let writes = |register: usize| sign * hinge.slope * self.written(slot, register, index);
                     if hinge.right {
-                        add(Some(index), weights.clone(), constant - hinge.knot, &writes);
+                        add(Some((index, place)), weights.clone(), constant - hinge.knot, &writes);
                     } else {
-                        add(Some(index), minus(&weights), hinge.knot - constant, &writes);
+                        add(Some((index, place)), minus(&weights), hinge.knot - constant, &writes);
                     }
                 }
             }

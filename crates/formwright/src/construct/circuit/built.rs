@@ -47,6 +47,8 @@ pub struct Proof {
     pub gates: Vec<Gate>,
     /// What each register holds, stage by stage.
     pub meanings: Meanings,
+    /// The same for a checker, where it has rules for all of it.
+    pub lines: Option<Vec<String>>,
     /// What the outputs are made of: inputs and gates, by name.
     pub outputs: Vec<String>,
     /// The numbers of tokens for which the bound in the supremum norm holds.
@@ -124,11 +126,11 @@ impl Circuit {
     }
 
     fn proof_of(&self, compiled: Compiled, form: Option<Continuous>) -> Proof {
-        let Compiled { budget: sup, gates, meanings, outputs, lengths, margin, .. } = compiled;
+        let Compiled { budget: sup, gates, meanings, lines, outputs, lengths, margin, .. } = compiled;
         // What has no factor was not compiled.
         let factor = supremum::factor(&self.norm, &self.shape, &self.target).unwrap_or(f64::INFINITY);
         let budget = supremum::in_norm(&sup, &self.norm, factor);
-        Proof { sup, budget, gates, meanings, outputs, lengths, margin, form }
+        Proof { sup, budget, gates, meanings, lines, outputs, lengths, margin, form }
     }
 
     /// The bytes of its weights.
@@ -262,6 +264,10 @@ impl Built for Circuit {
 
     fn meanings(&self) -> Option<&Meanings> {
         self.proof().map(|proof| &proof.meanings)
+    }
+
+    fn lines(&self) -> Option<&[String]> {
+        self.proof().and_then(|proof| proof.lines.as_deref())
     }
 
     fn attention(&self) -> String {

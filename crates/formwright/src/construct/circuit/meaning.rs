@@ -81,17 +81,19 @@ impl Circuit<'_> {
             let error = if constant == 0.0 { network.precision.flushed(TERMS).get() } else { 0.0 };
             return Meaning { error, ..Meaning::number(Rat::from_f64(constant).unwrap_or_default()) };
         };
-        let mut meant = Form::default();
-        for (atom, factor) in &row.terms {
-            meant = meant.plus(factor, &self.meant(*atom));
-        }
+        let meant = self.meant_row(row);
         let name = |(wire, factor): (&usize, &Rat)| (self.names.name(*wire).to_owned(), factor.clone());
         let terms = meant.terms.iter().map(name).collect();
         Meaning { offset: meant.constant, terms, error: self.analysis.register_error(row, register, slot) }
     }
 
+    /// What a register holds, over wires.
+    pub(super) fn meant_row(&self, row: &Form) -> Form {
+        row.terms.iter().fold(Form::default(), |sum, (atom, factor)| sum.plus(factor, &self.meant(*atom)))
+    }
+
     /// What an atom is in the stream, over wires.
-    fn meant(&self, atom: usize) -> Form {
+    pub(super) fn meant(&self, atom: usize) -> Form {
         let known = &self.layout.atoms[atom];
         let wire = Form::of(known.wire);
         let minus = -Rat::ONE;

@@ -12,6 +12,7 @@
 //! | [`mod@deepen`] | squares and products by sawtooth gates: depth for width |
 //! | [`mod@assemble`] | tensors |
 //! | [`names`] | what people call it all |
+//! | [`lines`] | the same for a checker |
 //! | [`meaning`] | what each register holds, stage by stage, exactly |
 //! | [`built`], [`family`] | circuits as models, and as a construction |
 
@@ -24,6 +25,7 @@ pub mod form;
 pub mod graph;
 pub mod hinges;
 pub mod layout;
+pub mod lines;
 pub mod meaning;
 pub mod names;
 pub mod profile;
@@ -131,6 +133,8 @@ pub struct Compiled {
     pub gates: Vec<Gate>,
     /// What each register holds, stage by stage.
     pub meanings: Meanings,
+    /// The same for a checker, where it has rules for all of it.
+    pub lines: Option<Vec<String>>,
     /// What the outputs are made of: inputs and gates, by name.
     pub outputs: Vec<String>,
     /// The numbers of tokens for which the bound holds.
@@ -279,8 +283,15 @@ fn finish(
     let how = (machine.precision, &machine.attention);
     let (network, numbers, slots) = assemble::assemble(graph, layout, tuned, how, (target.dims(), lengths), names);
     let mut network = realise(&network, &machine.attention)?;
+    let circuit = Circuit { graph, layout, analysis: &tuned.analysis, names };
+    // A checker has rules for heads as they are assembled.
+    let plain = machine.attention.is_softmax() && network.positions.is_none();
+    let lines = plain.then(|| {
+        let parts = assemble::sources(graph, layout, tuned, machine.precision);
+        circuit.lines(network.width(), &slots, &translated.outputs, &parts)
+    });
     let slots: Vec<(usize, usize)> = slots.iter().map(|slot| (*slot, numbers[*slot])).collect();
-    let meanings = Circuit { graph, layout, analysis: &tuned.analysis, names }.meanings(&network, &slots);
+    let meanings = circuit.meanings(&network, &slots);
     for (register, coordinate) in network.coordinates.iter_mut().enumerate() {
         // What another kind of attention has added says itself what it is for.
         if coordinate.meaning.is_empty() {
@@ -309,6 +320,7 @@ fn finish(
         budget,
         gates: gates(graph, layout, tuned, (machine.precision, &numbers), names),
         meanings,
+        lines: lines.flatten(),
         outputs,
         lengths,
         margin,

@@ -1,0 +1,1 @@
+//! Rules, and files that break one hypothesis each.

@@ -1,0 +1,185 @@
+//! The lines of a certificate that say what registers mean (CERTIFICATE.md, section 7): what a checker needs to prove a bound in the supremum
+//! norm. Wires as they are defined, for every layer what it makes, and what registers hold behind it.
+//!
+//! Nothing of it is believed there. Circuits with wires for which there is no rule have no lines.
+
+use std::fmt::Write as _;
+
+use super::deepen::is_tooth;
+use super::form::Form;
+use super::graph::Kind;
+use super::layout::{Source, arguments};
+use super::meaning::Circuit;
+use crate::exact::Rat;
+use crate::target::expr::{BinaryOp, Expr, Function, Node};
+
+/// Where the parts of a gate or a head stand in its block.
+pub struct Parts {
+    /// Of every atom and every argument of it a hidden unit; of a head its number and that of the value.
+    pub of: Vec<Vec<usize>>,
+}
+
+/// The wires that have a number in the certificate.
+struct Numbers {
+    of: Vec<Option<usize>>,
+}
+
+impl Numbers {
+    /// A form: what is added, how many terms, the terms.
+    fn form(&self, form: &Form) -> Option<String> {
+        let mut text = format!("{} {}", form.constant, form.terms.len());
+        for (wire, factor) in &form.terms {
+            let number = self.of.get(*wire).copied().flatten()?;
+            let _ = write!(text, " {number} {factor}");
+        }
+        Some(text)
+    }
+}
+
+impl Circuit<'_> {
+    /// The lines; none if there is a wire for which there is no rule. `slots` are those of the stages.
+    pub fn lines(&self, width: usize, slots: &[usize], outputs: &[Form], parts: &Parts) -> Option<Vec<String>> {
+        let needed = |wire: usize| self.layout.wires[wire].is_some();
+        let mut count = 0..;
+        let of = (0..self.graph.wires.len()).map(|wire| if needed(wire) { count.next() } else { None }).collect();
+        let numbers = Numbers { of };
+        let mut wires = Vec::new();
+        for (wire, _) in self.graph.wires.iter().enumerate().filter(|(wire, _)| needed(*wire)) {
+            wires.push(format!("wire {}", self.wire(wire, &numbers)?));
+        }
+        let mut lines = vec![format!("meanings {}", wires.len())];
+        lines.extend(wires);
+        lines.push(format!("layers {}", slots.len() + 1));
+        let end = self.layout.last() + 1;
+        let mut held: Vec<Form> = vec![Form::default(); width];
+        let befores = slots.iter().copied().chain([end]);
+        for (layer, before) in befores.enumerate() {
+            let slot = layer.checked_sub(1).map(|layer| slots[layer]);
+            let made = self.layout.atoms.iter().enumerate().filter(|(_, atom)| Some(atom.slot) == slot);
+            let made: Vec<String> = made.map(|(atom, _)| self.made(atom, &numbers, parts)).collect::<Option<_>>()?;
+            let mut holds = Vec::new();
+            for (register, held) in held.iter_mut().enumerate() {
+                let now =
+                    self.layout.before[before].get(register).map_or_else(Form::default, |row| self.meant_row(row));
+                if now != *held {
+                    holds.push(format!("holds {register} {}", numbers.form(&now)?));
+                    *held = now;
+                }
+            }
+            lines.push(format!("layer {} {}", made.len(), holds.len()));
+            lines.extend(made);
+            lines.extend(holds);
+        }
+        lines.push(format!("outputs {}", outputs.len()));
+        for form in outputs {
+            lines.push(format!("output {}", numbers.form(form)?));
+        }
+        Some(lines)
+    }
+
+    fn wire(&self, wire: usize, numbers: &Numbers) -> Option<String> {
+        Some(match &self.graph.wires[wire].kind {
+            Kind::Input(c) => format!("input {c}"),
+            Kind::Curve { function, of } => format!("curve {} {}", numbers.form(of)?, words(function)?),
+            Kind::Product(a, b) => format!("product {} {}", numbers.form(a)?, numbers.form(b)?),
+            Kind::Mean { of, mask, scale } if mask.is_all() => format!("mean {scale} {}", numbers.form(of)?),
+            Kind::Alias { form, meaning, arguments, reach, .. } => {
+                let [a, b] = match &**meaning {
+                    Kind::Curve { of, .. } => [of, of],
+                    Kind::Product(a, b) => [a, b],
+                    _ => return None,
+                };
+                let reach = Rat::from_f64(*reach)?;
+                let mut text = format!("teeth {} {} {reach} {}", numbers.form(a)?, numbers.form(b)?, arguments.len());
+                for argument in arguments {
+                    let chain = self.chain(argument, &reach, form);
+                    let _ = write!(text, " {} {}", numbers.form(argument)?, chain.len());
+                    for tooth in chain {
+                        let _ = write!(text, " {}", numbers.of[tooth]?);
+                    }
+                }
+                text
+            }
+            _ => return None,
+        })
+    }
+
+    /// The teeth of an argument, the first one first.
+    fn chain(&self, argument: &Form, reach: &Rat, sum: &Form) -> Vec<usize> {
+        let half = Rat::new(1, 2);
+        let mut of = Form::constant(half.clone()).plus(&(half / reach.clone()), argument);
+        let mut chain = Vec::new();
+        let tooth = |of: &Form| {
+            let next = |wire: &&usize| matches!(&self.graph.wires[**wire].kind, Kind::Curve { function, of: found } if is_tooth(function) && found == of);
+            sum.terms.keys().find(next).copied()
+        };
+        while let Some(next) = tooth(&of) {
+            chain.push(next);
+            of = Form::of(next);
+        }
+        chain
+    }
+
+    /// How a layer makes an atom.
+    fn made(&self, atom: usize, numbers: &Numbers, parts: &Parts) -> Option<String> {
+        let known = &self.layout.atoms[atom];
+        let (wire, adds) = (numbers.of[known.wire]?, numbers.form(&self.meant(atom))?);
+        let parts = &parts.of[atom];
+        match &known.source {
+            Source::Head { .. } => Some(format!("head {wire} {adds} {} {}", parts.first()?, parts.get(1)?)),
+            Source::Gate(_) => {
+                let (forms, _) = arguments(self.graph, known.wire);
+                let mut text = format!("gate {wire} {adds} {}", forms.len());
+                for (argument, form) in forms.iter().enumerate() {
+                    let _ = write!(text, " {} {}", parts.get(argument)?, numbers.form(form)?);
+                }
+                Some(text)
+            }
+            _ => None,
+        }
+    }
+}
+
+/// A function of one variable in postfix notation.
+fn words(e: &Expr) -> Option<String> {
+    let call = |f: Function| {
+        Some(match f {
+            Function::Exp => "exp",
+            Function::Log => "log",
+            Function::Sqrt => "sqrt",
+            Function::Tanh => "tanh",
+            Function::Sin => "sin",
+            Function::Cos => "cos",
+            Function::Abs => "abs",
+            Function::Relu => "relu",
+            Function::Min => "min",
+            Function::Max => "max",
+            Function::Clamp | Function::Floor => return None,
+        })
+    };
+    Some(match &e.node {
+        Node::Token => "x".to_owned(),
+        Node::Number(number) => number.to_string(),
+        Node::Negate(e) => format!("{} negate", words(e)?),
+        Node::Power(e, k) => format!("{} power {k}", words(e)?),
+        Node::Binary(op, a, b) => {
+            let op = match op {
+                BinaryOp::Add => "add",
+                BinaryOp::Sub => "sub",
+                BinaryOp::Mul => "mul",
+                BinaryOp::Div => "div",
+                BinaryOp::Mod => return None,
+            };
+            format!("{} {} {op}", words(a)?, words(b)?)
+        }
+        Node::Call(Function::Clamp, parts) => match &parts[..] {
+            [a, low, high] => format!("{} {} max {} min", words(a)?, words(low)?, words(high)?),
+            _ => return None,
+        },
+        Node::Call(f, parts) => {
+            let parts = parts.iter().map(words).collect::<Option<Vec<_>>>()?;
+            format!("{} {}", parts.join(" "), call(*f)?)
+        }
+        _ => return None,
+    })
+}
