@@ -156,6 +156,9 @@ class Lines:
         return frozenset(keys)
 
 
+MEANINGS = {"meanings", "wire", "layers", "layer", "gate", "head", "holds", "outputs", "output"}
+
+
 def read_certificate(data):
     """Section 1, as written there; the fields of what is returned have the names of the lines."""
     lines, c = Lines(data), SimpleNamespace(hashes={}, assumptions=[], runs=[])
@@ -195,6 +198,9 @@ def read_certificate(data):
     _, *c.margins = take("margins <rational> <rational>")
     if min(c.margins) < 0 or sum(c.margins) > 1:
         raise lines.wrong("shares of a cell")
+    # Hints for claims that are declined here: they are not read.
+    while lines.number < len(lines.lines) and lines.lines[lines.number].split(" ")[0] in MEANINGS:
+        lines.number += 1
     take("end")
     take("")
     if lines.number != len(lines.lines):
