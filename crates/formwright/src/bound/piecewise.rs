@@ -381,4 +381,25 @@ mod tests {
             }
         }
     }
+
+    /// The sums of a grid are worked out once for a target, and anew for everything that they depend on.
+    #[test]
+    fn sums_of_cells_are_worked_out_once() {
+        let target = Source::expression("t", "x * mean(x)").and_then(|source| source.target(1)).expect("a target");
+        let grid = Grid::unit(2, 1, 8).expect("a grid");
+        let norms: [Norm; 2] = ["l1", "l2"].map(|norm| norm.parse().expect("a norm"));
+        let mut bounds = Vec::new();
+        for norm in &norms {
+            for positional in [false, true] {
+                let question = Question { target: &target, grid: &grid, positional, lipschitz: None };
+                let first = bound(question, norm).expect("a bound").bound;
+                assert_eq!(bound(question, norm).expect("a bound").bound.to_bits(), first.to_bits());
+                bounds.push(first.to_bits());
+            }
+        }
+        assert_eq!(target.known_sums(), 4);
+        bounds.sort_unstable();
+        bounds.dedup();
+        assert_eq!(bounds.len(), 4);
+    }
 }

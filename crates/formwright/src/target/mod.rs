@@ -378,6 +378,12 @@ impl Target {
         sums
     }
 
+    /// How many sums over cells were worked out.
+    #[cfg(test)]
+    pub(crate) fn known_sums(&self) -> usize {
+        self.sums.lock().unwrap_or_else(PoisonError::into_inner).len()
+    }
+
     /// Whether its domain consists of integers.
     pub fn is_discrete(&self) -> bool {
         match &self.function {

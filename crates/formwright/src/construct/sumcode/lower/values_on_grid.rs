@@ -161,3 +161,32 @@ fn terms(knots: &[Int], lowest: &Int, slopes: &[Rat], mut tell: impl FnMut(usize
         tell(side + sign, &hinge.weight[0].abs(), (hinge.knot - end).abs());
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What enclosures decide is what exact sums decide, next to a power of two as well.
+    #[test]
+    fn enclosures_decide_as_exact_sums_do() {
+        for count in [2_i32, 3, 7, 40] {
+            let knots: Vec<Int> = (0..count).map(|k| Int::from(k * k + 3 * k)).collect();
+            for scale in [Rat::new(1, 3), Rat::new(1, 1 << 20), Rat::from(1024), Rat::new(1 << 30, 7)] {
+                let slope = |k: i32| &scale * &Rat::new(if k % 2 == 0 { 1 } else { -2 }, 2 * k + 1);
+                let slopes: Vec<Rat> = (0..count - 1).map(slope).collect();
+                let largest = largest_sum(&knots, &knots[0], &slopes);
+                let near = sum_near(&knots, &knots[0], &slopes);
+                assert!(Rat::from_f64(near.lo()).expect("finite") <= largest);
+                assert!(largest <= Rat::from_f64(near.hi()).expect("finite"));
+                for precision in [Precision::F32, Precision::F64] {
+                    let step = first_step(&knots, &knots[0], &slopes, precision);
+                    assert_eq!(step, grid_step_of(&largest, precision), "{count} {scale}");
+                }
+                let tiny = Rat::new(1, Int::from(2).pow(200));
+                for (most, expected) in [(&largest + &tiny, true), (largest.clone(), true), (&largest - &tiny, false)] {
+                    assert_eq!(is_sum_at_most(&knots, &knots[0], &slopes, &most), expected, "{count} {scale}");
+                }
+            }
+        }
+    }
+}
