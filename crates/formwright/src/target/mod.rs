@@ -86,11 +86,14 @@ pub struct Target {
     rates: OnceLock<((usize, u32), Result<Rates>)>,
     /// Sums over the cells of grids, by what they are sums of: several formats, several rows of a plan and the claim of what
     /// is built ask for the same.
-    sums: Arc<Mutex<BTreeMap<String, Result<(f64, f64)>>>>,
+    sums: Arc<Mutex<Sums>>,
 }
 
 /// For each output entry, its rate of change when all inputs change by 1 at most, and a bound on its absolute value.
 pub type Rates = Vec<(f64, f64)>;
+
+/// Two sums over the cells of a grid, by name.
+type Sums = BTreeMap<String, Result<(f64, f64)>>;
 
 #[derive(Clone, Debug)]
 enum Function {
