@@ -131,6 +131,20 @@ fn tolerances_that_no_grid_meets() {
     not_met(&eight, "3.536e-1, about the smallest reachable");
 }
 
+/// Many tokens of many coordinates: ids of a lattice are not worked out to say that they are too long, and one formula is for
+/// all grids that are too fine to be looked at cell by cell.
+#[test]
+fn lattices_of_many_tokens() {
+    for dims in ["4", "8"] {
+        declined(
+            &["build", "median", "--construction", "yun", "--positional", "--tokens", "2000", "--dims", dims],
+            "the network of 2000 tokens would be too large to run",
+        );
+    }
+    let fine = bounded(&["build", "x*mean(x)", "--eps", "1e-6", "--norm", "l1", "--tokens", "64", "--dims", "8"]);
+    assert!(matches!(fine.status.code(), Some(0..=2)), "{fine:?}");
+}
+
 /// A witness against symmetry is looked for in a bounded number of steps, and not at all for a circuit.
 #[test]
 fn witnesses_among_many_tokens() {

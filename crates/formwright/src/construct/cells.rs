@@ -6,6 +6,7 @@
 
 use serde_json::{Value, json};
 
+use crate::bound::piecewise::MOST_CELLS;
 use crate::bound::{Norm, resolution};
 use crate::error::Result;
 use crate::exact::{Int, Rat};
@@ -29,6 +30,10 @@ pub trait ByCells: Way {
 
     /// Whether it misses a tolerance on a grid, by its cells alone.
     fn misses(&self, scope: &Scope<'_>, grid: &Grid, eps: &Rat) -> Result<bool>;
+
+    /// Whether an exact network by the same cells misses it. Of grids with too many cells to be looked at one by one, a
+    /// coarser one misses what a finer one misses.
+    fn misses_exactly(&self, scope: &Scope<'_>, grid: &Grid, eps: &Rat) -> Result<bool>;
 }
 
 /// A lower bound of a row's weight, on the grid that is fixed, or on the coarsest; 0 if it is not known.
@@ -57,7 +62,16 @@ pub fn may_serve(row: &impl ByCells, scope: &Scope<'_>, most: &Int) -> std::resu
         // Where nothing is proved, nothing is met.
         row.misses(scope, &grid, eps).is_ok_and(|misses| !misses)
     };
-    if (first.resolution()..=finest).any(serves) { Ok(()) } else { Err(finest) }
+    let few = |side: u64| scope.shape.with_resolution(side).is_ok_and(|grid| grid.points() <= Int::from(MOST_CELLS));
+    let last_by_cells = resolution::last(first.resolution(), finest, few);
+    // Beyond, one formula is for all grids, and there may be as many as there are bytes.
+    let uniformly = last_by_cells.is_none_or(|last| last < finest);
+    let may_uniformly = || {
+        let grid = scope.shape.with_resolution(finest);
+        grid.is_ok_and(|grid| row.misses_exactly(scope, &grid, eps).is_ok_and(|misses| !misses))
+    };
+    let by_cells = || last_by_cells.is_some_and(|last| (first.resolution()..=last).any(serves));
+    if uniformly && may_uniformly() || by_cells() { Ok(()) } else { Err(finest) }
 }
 
 /// Whether none of these rows can come before what serves already, by their least weights.

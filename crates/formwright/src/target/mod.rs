@@ -43,7 +43,8 @@ pub(crate) mod univariate;
 pub mod witness;
 mod work;
 
-use std::sync::OnceLock;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use serde_json::{Value, json};
 
@@ -83,10 +84,16 @@ pub struct Target {
     function: Function,
     /// The result of [`Target::rates`] with its arguments: every grid asks for the same.
     rates: OnceLock<((usize, u32), Result<Rates>)>,
+    /// Sums over the cells of grids, by what they are sums of: several formats, several rows of a plan and the claim of what
+    /// is built ask for the same.
+    sums: Arc<Mutex<Sums>>,
 }
 
 /// For each output entry, its rate of change when all inputs change by 1 at most, and a bound on its absolute value.
 pub type Rates = Vec<(f64, f64)>;
+
+/// Two sums over the cells of a grid, by name.
+type Sums = BTreeMap<String, Result<(f64, f64)>>;
 
 #[derive(Clone, Debug)]
 enum Function {
@@ -217,7 +224,7 @@ impl Source {
             Definition::Expression(expression) => Function::Expression(Box::new(expression.check(dims)?)),
             Definition::Table(table) => Function::Table(table.clone()),
         };
-        Ok(Target { name: self.name.clone(), function, rates: OnceLock::new() })
+        Ok(Target { name: self.name.clone(), function, rates: OnceLock::new(), sums: Arc::default() })
     }
 }
 
@@ -360,6 +367,24 @@ impl Target {
         };
         let (asked, known) = self.rates.get_or_init(|| ((tokens, splits), compute()));
         if *asked == (tokens, splits) { known.clone() } else { compute() }
+    }
+
+    /// Sums over the cells of a grid, worked out once for each name; the name says all that they depend on besides the target.
+    pub(crate) fn sums_once(&self, name: String, work_out: impl FnOnce() -> Result<(f64, f64)>) -> Result<(f64, f64)> {
+        // Not held while they are worked out: that takes threads, which may ask as well.
+        let known = || self.sums.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(sums) = known().get(&name) {
+            return sums.clone();
+        }
+        let sums = work_out();
+        known().insert(name, sums.clone());
+        sums
+    }
+
+    /// How many sums over cells were worked out.
+    #[cfg(test)]
+    pub(crate) fn known_sums(&self) -> usize {
+        self.sums.lock().unwrap_or_else(PoisonError::into_inner).len()
     }
 
     /// Whether its domain consists of integers.

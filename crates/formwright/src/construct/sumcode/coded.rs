@@ -64,7 +64,10 @@ pub(super) fn compile(request: &Request, asked: Options) -> Result<Model> {
     if let Some(refusal) = refusal(request, &options) {
         return Err(refusal);
     }
-    first_that_serves(request, |format| compile_in(request, &options, format.map(|format| format.precision)))
+    let target = Arc::new(request.source.target(request.grid()?.dims())?);
+    first_that_serves(request, |format| {
+        compile_in(request, &options, Arc::clone(&target), format.map(|format| format.precision))
+    })
 }
 
 /// What a sum of codes has nothing to do with.
@@ -109,9 +112,13 @@ pub(super) fn assumptions(grid: &Grid, target: &Target, options: &Options, allow
     assumptions_of(grid, target, options.positional, allowed, theorem, way_out)
 }
 
-fn compile_in(request: &Request, options: &Options, precision: Option<Precision>) -> Result<Model> {
+fn compile_in(
+    request: &Request,
+    options: &Options,
+    target: Arc<Target>,
+    precision: Option<Precision>,
+) -> Result<Model> {
     let shape = request.grid()?;
-    let target = Arc::new(request.source.target(shape.dims())?);
     let tolerance = request.lattice_tolerance();
     if tolerance.norm() == Some(Norm::Sup) && !target.is_discrete() {
         return Err(bound::no_supremum());
@@ -177,20 +184,21 @@ fn smallest_grid(
     };
     match grid_for(target, shape, tolerance.lipschitz.as_ref(), options, precision, &norm, eps)? {
         Found::Enough(resolution, _) => shape.with_resolution(resolution),
-        Found::AtBest(resolution, budget) => {
-            let reachable = upward(budget.bound, 3);
-            let way_out = match precision {
-                Some(Precision::F32) => {
-                    format!("--eps {reachable}, about the smallest reachable in f32, or --precision f64")
-                }
-                Some(Precision::F64) => {
-                    format!("--eps {reachable}, about the smallest reachable in floats, or --precision exact")
-                }
-                None => format!("--eps {reachable}, about the smallest reachable"),
-            };
-            Err(not_met(eps, &budget, resolution).note("try", way_out))
-        }
+        Found::AtBest(resolution, budget) => Err(out_of_reach(eps, &budget, resolution, precision)),
     }
+}
+
+/// The error for a tolerance that no grid meets, with the best that one reaches.
+pub(super) fn out_of_reach(eps: &Rat, budget: &Budget, resolution: u64, precision: Option<Precision>) -> Error {
+    let reachable = upward(budget.bound, 3);
+    let way_out = match precision {
+        Some(Precision::F32) => format!("--eps {reachable}, about the smallest reachable in f32, or --precision f64"),
+        Some(Precision::F64) => {
+            format!("--eps {reachable}, about the smallest reachable in floats, or --precision exact")
+        }
+        None => format!("--eps {reachable}, about the smallest reachable"),
+    };
+    not_met(eps, budget, resolution).note("try", way_out)
 }
 
 /// Whether a grid is within reach: its code is quick to find, and its ids fit, by a lower bound on what any code needs.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::coded::{self, SumCodeFloats, SumCoded, assumptions, build, grid_for, refusal};
+use super::coded::{self, SumCodeFloats, SumCoded, assumptions, build, grid_for, out_of_reach, refusal};
 use super::{Family as Kind, Options, Values, bound};
 use crate::bound::Norm;
 use crate::bound::piecewise::{Question, Unserved, exceeds};
@@ -251,7 +251,11 @@ impl Way for Row {
         coded::model(request, (target, grid), assumed, built)
     }
 
-    fn refuse(&self, request: &Request, _sketch: Sketch) -> Result<Model> {
+    fn refuse(&self, request: &Request, sketch: Sketch) -> Result<Model> {
+        if let (None, Some(eps), Some(cells)) = (request.resolution(), &request.tolerance.eps, sketch.cells()) {
+            // How near it comes is known, and no grid is tried again.
+            return Err(out_of_reach(eps, &sketch.budget, cells.resolution, self.floats()));
+        }
         let arithmetic = self.format.map_or(Arithmetic::Exact, Arithmetic::Float);
         coded::compile(&Request { arithmetic, ..request.clone() }, self.options)
     }
@@ -281,6 +285,10 @@ impl ByCells for Row {
 
     fn misses(&self, scope: &Scope<'_>, grid: &Grid, eps: &Rat) -> Result<bool> {
         exceeds(question(scope, grid), Unserved::ZERO, scope.norm, eps)
+    }
+
+    fn misses_exactly(&self, scope: &Scope<'_>, grid: &Grid, eps: &Rat) -> Result<bool> {
+        self.misses(scope, grid, eps)
     }
 }
 

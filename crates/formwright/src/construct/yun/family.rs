@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::bound as lowered;
 use super::lattice::{Lattice, Lowered, assumptions, build, check_attention, coarsest, compile, domain_name, grid_for};
-use super::lattice::{not_met, on_grid};
+use super::lattice::{not_met, on_grid, out_of_reach};
 use super::lower::{Lowering, literal_size};
 use super::sparse::Sparse;
 use super::{AsPrinted, Options};
@@ -194,7 +194,14 @@ impl Way for Row {
         on_grid(request, &self.options, self.format, (target, grid), assumed)
     }
 
-    fn refuse(&self, request: &Request, _sketch: Sketch) -> Result<Model> {
+    fn refuse(&self, request: &Request, sketch: Sketch) -> Result<Model> {
+        if let (None, Some(eps), Some(cells)) = (request.resolution(), &request.tolerance.eps, sketch.cells()) {
+            // How near it comes is known, and no grid is tried again.
+            let shape = request.grid()?;
+            let target = request.source.target(shape.dims())?;
+            let best = (&sketch.budget, cells.resolution);
+            return Err(out_of_reach(eps, best, (&target, &shape), self.options.positional, self.format));
+        }
         let arithmetic = self.format.map_or(Arithmetic::Exact, Arithmetic::Float);
         compile(&Request { arithmetic, ..request.clone() }, &self.options)
     }
@@ -233,6 +240,10 @@ impl ByCells for Row {
             _ => Unserved::ZERO,
         };
         exceeds(question(scope, grid, self.options.positional), unserved, scope.norm, eps)
+    }
+
+    fn misses_exactly(&self, scope: &Scope<'_>, grid: &Grid, eps: &Rat) -> Result<bool> {
+        exceeds(question(scope, grid, self.options.positional), Unserved::ZERO, scope.norm, eps)
     }
 }
 

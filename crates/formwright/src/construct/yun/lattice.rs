@@ -1,5 +1,8 @@
 //! Models by cells: an exact network of Theorem 2 or 3, and the float network that it may be lowered to.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -58,7 +61,7 @@ pub(super) fn compile(request: &Request, options: &Options) -> Result<Model> {
     if request.resolution().is_none() && tolerance.norm() == Some(Norm::Sup) && !target.is_discrete() {
         return Err(no_supremum(&request, options, &target, &shape)?);
     }
-    first_that_serves(&request, |format| compile_in(&request, options, format))
+    first_that_serves(&request, |format| compile_in(&request, options, Arc::clone(&target), format))
 }
 
 /// Why a lattice network has no error in the supremum norm, and what it reaches in `L^2`; an error if it is not to be had there either.
@@ -115,10 +118,8 @@ pub(super) fn check_attention(request: &Request, options: &Options) -> Result<()
 }
 
 /// Compiles in one format; `None` is exact.
-fn compile_in(request: &Request, options: &Options, format: Option<Format>) -> Result<Model> {
-    let source = &request.source;
+fn compile_in(request: &Request, options: &Options, target: Arc<Target>, format: Option<Format>) -> Result<Model> {
     let shape = request.grid()?;
-    let target = Arc::new(source.target(shape.dims())?);
     // Whether the theorem applies at all does not depend on how fine the grid is: it is asked first.
     let assumptions = assumptions(&shape, &target, options, request.assume_equivariant)?;
     if format.is_none() {
@@ -194,22 +195,30 @@ fn smallest_grid(
     match grid_for(question, options, format, &norm, eps)? {
         Found::Enough(resolution, _) => shape.with_resolution(resolution),
         Found::AtBest(resolution, budget) => {
-            let reachable = upward(budget.bound, 3);
-            let error = not_met(eps, &budget, resolution);
-            let way_out = match format {
-                Some(Format { precision: Precision::F32, .. }) => {
-                    format!("--eps {reachable}, about the smallest reachable in f32, or --precision f64")
-                }
-                Some(_) if target.range(shape.tokens()).is_err() => {
-                    format!("--eps {reachable}, about the smallest reachable")
-                }
-                Some(_) => format!("--eps {reachable}, about the smallest reachable in floats, or --precision exact"),
-                None if positional => format!("--eps {reachable}, about the smallest reachable"),
-                None => format!("--eps {reachable}, about the smallest reachable, or --positional (no duplicates)"),
-            };
-            Err(error.note("try", way_out))
+            Err(out_of_reach(eps, (&budget, resolution), (target, &shape), positional, format))
         }
     }
+}
+
+/// The error for a tolerance that no grid meets, with the best that one reaches.
+pub(super) fn out_of_reach(
+    eps: &Rat,
+    (budget, resolution): (&Budget, u64),
+    (target, shape): (&Target, &Grid),
+    positional: bool,
+    format: Option<Format>,
+) -> Error {
+    let reachable = upward(budget.bound, 3);
+    let way_out = match format {
+        Some(Format { precision: Precision::F32, .. }) => {
+            format!("--eps {reachable}, about the smallest reachable in f32, or --precision f64")
+        }
+        Some(_) if target.range(shape.tokens()).is_err() => format!("--eps {reachable}, about the smallest reachable"),
+        Some(_) => format!("--eps {reachable}, about the smallest reachable in floats, or --precision exact"),
+        None if positional => format!("--eps {reachable}, about the smallest reachable"),
+        None => format!("--eps {reachable}, about the smallest reachable, or --positional (no duplicates)"),
+    };
+    not_met(eps, budget, resolution).note("try", way_out)
 }
 
 /// The grid that a tolerance needs: by the bound of the exact network, or of the float network in a format.
@@ -225,8 +234,13 @@ pub(super) fn grid_for(
         bound(question, norm)?;
     }
     let Some(format) = format else { return smallest(question, norm, eps) };
-    let lowering = |grid: &Grid| Lowering::derive(grid, question.target, options, format);
-    let budget = |grid: &Grid| lowered::bound(Question { grid, ..question }, &lowering(grid)?, norm);
+    // A grid is asked about several times: for its bound, for what floats take of it, for what it gives at ties.
+    let known: RefCell<BTreeMap<u64, Result<Rc<Lowering>>>> = RefCell::default();
+    let lowering = |grid: &Grid| -> Result<Rc<Lowering>> {
+        let derive = || Lowering::derive(grid, question.target, options, format).map(Rc::new);
+        known.borrow_mut().entry(grid.resolution()).or_insert_with(derive).clone()
+    };
+    let budget = |grid: &Grid| lowered::bound(Question { grid, ..question }, &*lowering(grid)?, norm);
     let losses = |grid: &Grid, lowering: &Lowering| lowered::losses(Question { grid, ..question }, lowering, norm);
     let by_floats = |grid: &Grid, number: f64| {
         lowering(grid).is_ok_and(|lowering| losses(grid, &lowering).iter().any(|term| term.bound > number))
@@ -241,7 +255,7 @@ pub(super) fn grid_for(
     let half = eps / &Rat::from(2);
     let cheap = |side: u64| {
         let grid = question.grid.with_resolution(side).ok()?;
-        let losses = losses(&grid, &lowering(&grid).ok()?);
+        let losses = losses(&grid, &*lowering(&grid).ok()?);
         Some(losses.iter().filter_map(|term| Rat::from_f64(term.bound)).fold(Rat::ZERO, |sum, term| sum + term) <= half)
     };
     let fits = lower::finest(question.grid, options, format.precision)?;

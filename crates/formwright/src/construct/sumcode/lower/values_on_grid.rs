@@ -17,6 +17,7 @@ use crate::construct::sumcode::nodes::Nodes;
 use crate::construct::sumcode::values::knots;
 use crate::error::{Error, Result};
 use crate::exact::{Int, Rat};
+use crate::interval::Interval;
 use crate::lower::to_float::{grid_step, sum_bits, to_multiple};
 use crate::network::Precision;
 
@@ -79,15 +80,37 @@ fn column<'a, V: Iterator<Item = &'a Rat>>(
         (slopes, loss)
     };
     let (exact, _) = rounded(None);
-    let mut step = grid_step_of(&largest_sum(knots, lowest, &exact), precision);
+    let mut step = first_step(knots, lowest, &exact, precision);
     for _ in 0..MOST_TRIES {
         let (slopes, loss) = rounded(Some(&step));
-        if largest_sum(knots, lowest, &slopes) <= Rat::from(2).pow(precision.digits()) * &step {
+        if is_sum_at_most(knots, lowest, &slopes, &(Rat::from(2).pow(precision.digits()) * &step)) {
             return Some((slopes, loss));
         }
         step = step * Rat::from(2);
     }
     None
+}
+
+/// [`grid_step_of`] the largest sum of these slopes.
+///
+/// The slopes divide by as many gaps as there are ids, and their sum has all of these in its denominator. A step is a power
+/// of two, which an enclosure tells nearly always.
+fn first_step(knots: &[Int], lowest: &Int, slopes: &[Rat], precision: Precision) -> Rat {
+    let near = sum_near(knots, lowest, slopes);
+    let step = |end: f64| Rat::from_f64(end).map(|end| grid_step_of(&end, precision));
+    match (step(near.lo()), step(near.hi())) {
+        (Some(low), Some(high)) if low == high => low,
+        _ => grid_step_of(&largest_sum(knots, lowest, slopes), precision),
+    }
+}
+
+/// Whether the largest sum of these slopes is at most this; exactly, where an enclosure leaves it open.
+fn is_sum_at_most(knots: &[Int], lowest: &Int, slopes: &[Rat], most: &Rat) -> bool {
+    let (near, limit) = (sum_near(knots, lowest, slopes), Interval::from(most));
+    if near.hi() <= limit.lo() {
+        return true;
+    }
+    near.lo() <= limit.hi() && largest_sum(knots, lowest, slopes) <= *most
 }
 
 /// The least power of two `h` with `largest ≤ 2^μ h`.
@@ -106,6 +129,22 @@ fn grid_step_of(largest: &Rat, precision: Precision) -> Rat {
 
 /// The largest sum of the positive, or of the negative, terms that a token meets: at the lowest id, or at the last.
 fn largest_sum(knots: &[Int], lowest: &Int, slopes: &[Rat]) -> Rat {
+    let mut sums = [const { Rat::ZERO }; 4];
+    terms(knots, lowest, slopes, |sum, factor, distance| sums[sum] += &(factor * &Rat::from(distance)));
+    sums.into_iter().fold(Rat::ZERO, Rat::max)
+}
+
+/// An enclosure of it.
+fn sum_near(knots: &[Int], lowest: &Int, slopes: &[Rat]) -> Interval {
+    let mut sums = [Interval::ZERO; 4];
+    terms(knots, lowest, slopes, |sum, factor, distance| {
+        sums[sum] = sums[sum] + Interval::from(factor) * Interval::from(&Rat::from(distance));
+    });
+    sums.into_iter().fold(Interval::ZERO, Interval::max)
+}
+
+/// Tells each term that a token meets, as two factors, with its sum: those at the lowest id, positive and negative, then those at the last.
+fn terms(knots: &[Int], lowest: &Int, slopes: &[Rat], mut tell: impl FnMut(usize, &Rat, Int)) {
     let curve = Curve {
         knots: knots.to_vec(),
         start: vec![Rat::ZERO],
@@ -113,15 +152,41 @@ fn largest_sum(knots: &[Int], lowest: &Int, slopes: &[Rat]) -> Rat {
     };
     let (constant, hinges) = curve.hinges();
     let last = &knots[knots.len() - 1];
-    let mut sums = [[Rat::ZERO, Rat::ZERO], [Rat::ZERO, Rat::ZERO]];
-    for side in &mut sums {
-        side[usize::from(constant[0].is_negative())] += &constant[0].abs();
+    for side in [0, 2] {
+        tell(side + usize::from(constant[0].is_negative()), &constant[0].abs(), Int::ONE);
     }
     for hinge in hinges {
-        let (side, end) = if hinge.facing < 0 { (0, lowest) } else { (1, last) };
-        let distance = Rat::from((hinge.knot - end).abs());
+        let (side, end) = if hinge.facing < 0 { (0, lowest) } else { (2, last) };
         let sign = usize::from(hinge.weight[0].is_negative());
-        sums[side][sign] += &(hinge.weight[0].abs() * distance);
+        tell(side + sign, &hinge.weight[0].abs(), (hinge.knot - end).abs());
     }
-    sums.into_iter().flatten().fold(Rat::ZERO, Rat::max)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What enclosures decide is what exact sums decide, next to a power of two as well.
+    #[test]
+    fn enclosures_decide_as_exact_sums_do() {
+        for count in [2_i32, 3, 7, 40] {
+            let knots: Vec<Int> = (0..count).map(|k| Int::from(k * k + 3 * k)).collect();
+            for scale in [Rat::new(1, 3), Rat::new(1, 1 << 20), Rat::from(1024), Rat::new(1 << 30, 7)] {
+                let slope = |k: i32| &scale * &Rat::new(if k % 2 == 0 { 1 } else { -2 }, 2 * k + 1);
+                let slopes: Vec<Rat> = (0..count - 1).map(slope).collect();
+                let largest = largest_sum(&knots, &knots[0], &slopes);
+                let near = sum_near(&knots, &knots[0], &slopes);
+                assert!(Rat::from_f64(near.lo()).expect("finite") <= largest);
+                assert!(largest <= Rat::from_f64(near.hi()).expect("finite"));
+                for precision in [Precision::F32, Precision::F64] {
+                    let step = first_step(&knots, &knots[0], &slopes, precision);
+                    assert_eq!(step, grid_step_of(&largest, precision), "{count} {scale}");
+                }
+                let tiny = Rat::new(1, Int::from(2).pow(200));
+                for (most, expected) in [(&largest + &tiny, true), (largest.clone(), true), (&largest - &tiny, false)] {
+                    assert_eq!(is_sum_at_most(&knots, &knots[0], &slopes, &most), expected, "{count} {scale}");
+                }
+            }
+        }
+    }
 }

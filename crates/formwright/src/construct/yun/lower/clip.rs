@@ -95,7 +95,7 @@ pub fn stays_finite(
     let windows = exact(Rat::from(&count));
     let side = exact(Rat::from(grid.resolution()) + values) * rows;
     let packed = together > Int::ONE;
-    let (mut weights, units) = if packed {
+    let (weights, units) = if packed {
         let blocks = exact(Rat::from(&count) / Rat::from(&together) + Rat::ONE);
         let ids = exact(Rat::from(&together));
         let weights = blocks * (Interval::point(2.0) * largest + Interval::point(4.0) * ids * side);
@@ -107,17 +107,22 @@ pub fn stays_finite(
         return false;
     }
     let rate = Interval::point(16.0) * gamma(units + dims + 6, precision);
-    if !packed && (rate * weights).hi() > 1.0 && map.count() <= Int::from(MOST_CONTEXTS) {
-        // Most windows add far less than the largest one.
-        let ids = map.descending().flat_map(|context| context.ids).fold(Rat::ZERO, |sum, id| sum + id);
-        weights = exact(ids) + windows * side;
+    let fits = |weights: Interval| {
+        let entry = (before + weights * (Interval::ONE + rate * (largest + Interval::ONE))) * (rate * weights).exp();
+        let products = [
+            Interval::point(16.0) * exact(drop.cloned().unwrap_or_default()) * (reach + largest),
+            Interval::point(16.0) * (largest + side) * entry,
+            exact(Rat::from(2).pow(rescaled + 2)) * entry,
+        ];
+        let score = exact(Rat::from(2).pow(exponent as usize)) * reach * reach;
+        products.into_iter().chain([score]).all(|product| product.hi() <= limit)
+    };
+    let is_listed = !packed && (rate * weights).hi() > 1.0 && map.count() <= Int::from(MOST_CONTEXTS);
+    if !is_listed || fits(weights) {
+        return fits(weights);
     }
-    let entry = (before + weights * (Interval::ONE + rate * (largest + Interval::ONE))) * (rate * weights).exp();
-    let products = [
-        Interval::point(16.0) * exact(drop.cloned().unwrap_or_default()) * (reach + largest),
-        Interval::point(16.0) * (largest + side) * entry,
-        exact(Rat::from(2).pow(rescaled + 2)) * entry,
-    ];
-    let score = exact(Rat::from(2).pow(exponent as usize)) * reach * reach;
-    products.into_iter().chain([score]).all(|product| product.hi() <= limit)
+    // Most windows add far less than the largest one. The ids need not be listed where even the smallest are too much.
+    let ids_of = |sum: Rat| exact(sum) + windows * side;
+    fits(ids_of(map.lowest_id() * Rat::from(&count)))
+        && fits(ids_of(map.descending().flat_map(|context| context.ids).fold(Rat::ZERO, |sum, id| sum + id)))
 }

@@ -87,6 +87,7 @@ impl Lowering {
     /// Temperature, ramps and losses for a target on a grid.
     pub fn derive(grid: &Grid, target: &Target, options: &Options, format: Format) -> Result<Self> {
         let precision = format.precision;
+        yun::check_size(grid)?;
         let map = yun::context_map(grid, options);
         let fixed = target.is_discrete() || target.grid_resolution().is_some();
         ids::check_bits(&map, precision, fixed, |side| {
