@@ -55,14 +55,11 @@ struct Register {
     form: Form,
     /// What was lost to rounding.
     lost: Dyadic,
-    /// `Some(true)` if it is never below 0 in any execution, `Some(false)` if it is never above.
-    sign: Option<bool>,
-}
-
-impl Register {
-    fn is_empty(&self) -> bool {
-        self.form == Form::zero() && self.lost.is_zero()
-    }
+    /// The side of 0 on which it lies in every execution, `true` above, and how far it may be on the other one.
+    sign: Option<(bool, Dyadic)>,
+    /// Whether it is 0 but for what flushing has left. To add such a number `r` is no rounding of its own: the sum is within `2|r|`
+    /// of the other term, which is a number of the format.
+    empty: bool,
 }
 
 /// A number that is read from registers: `Σ w z`.
@@ -123,7 +120,7 @@ pub fn prove(
         domain,
         tokens: most,
         wires: vec![None; hints.wires.len()],
-        registers: vec![Register { form: Form::zero(), lost: Dyadic::ZERO, sign: Some(true) }; width],
+        registers: vec![Register { form: Form::zero(), lost: Dyadic::ZERO, sign: None, empty: true }; width],
         largest: Dyadic::ZERO,
         work: 0,
     };
@@ -166,8 +163,11 @@ impl Prover<'_> {
     /// `γ_k = ku/(1 - ku)`.
     fn gamma(&self, k: usize) -> Dyadic {
         let sum = &Range::whole(k) * &Range::point(Dyadic::power_of_two(self.format.digits.saturating_neg()));
-        // A layer has less than 2^23 weights, and k u is below 1/2 here.
-        sum.over(&(&Range::whole(1) - &sum)).map_or(Dyadic::ONE, |gamma| gamma.hi)
+        if sum.hi > Dyadic::power_of_two(-1) {
+            // No layer has so many weights; and if one had, nothing would be proved.
+            return Dyadic::power_of_two(self.format.most);
+        }
+        sum.over(&(&Range::whole(1) - &sum)).map_or_else(|| Dyadic::power_of_two(self.format.most), |gamma| gamma.hi)
     }
 
     fn unit(&self) -> Dyadic {
@@ -278,6 +278,7 @@ impl Prover<'_> {
             return Err(line("the embedding makes gates"));
         }
         let u = self.unit();
+        self.note(&self.domain.size());
         for (number, wire) in self.hints.wires.iter().enumerate() {
             if !matches!(wire, Wire::Input(_)) {
                 continue;
@@ -309,7 +310,8 @@ impl Prover<'_> {
             };
             let tiny = if terms == 0 { Dyadic::ZERO } else { self.tiny(terms) };
             let lost = &(&rounded + &tiny) + &(&rest + &shift.abs());
-            self.hold(place, wanted, &lost, None)?;
+            let empty = terms == 0 && wanted == Form::zero();
+            self.hold(place, Register { form: wanted, lost, sign: None, empty })?;
         }
         Ok(())
     }
@@ -320,8 +322,8 @@ impl Prover<'_> {
         found.map(|(_, form)| self.lowered(form)).transpose()
     }
 
-    fn hold(&mut self, place: usize, form: Form, lost: &Dyadic, sign: Option<bool>) -> Result<(), Stop> {
-        let register = Register { form, lost: up(lost), sign };
+    fn hold(&mut self, place: usize, mut register: Register) -> Result<(), Stop> {
+        register.lost = up(&register.lost);
         let size = self.held(&register)?;
         self.note(&size);
         let slot = self.registers.get_mut(place).ok_or_else(|| line(format!("there is no register {place}")))?;

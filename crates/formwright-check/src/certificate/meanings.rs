@@ -44,22 +44,22 @@ pub enum Binary {
 /// A function of the target language.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Call {
+    /// `|a|`.
+    Abs,
+    /// The cosine.
+    Cos,
     /// `e^a`.
     Exp,
     /// The natural logarithm.
     Log,
+    /// `max(a, 0)`.
+    Relu,
+    /// The sine.
+    Sin,
     /// The square root.
     Sqrt,
     /// The hyperbolic tangent.
     Tanh,
-    /// The sine.
-    Sin,
-    /// The cosine.
-    Cos,
-    /// `|a|`.
-    Abs,
-    /// `max(a, 0)`.
-    Relu,
 }
 
 /// The functions by name.

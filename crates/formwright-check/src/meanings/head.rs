@@ -5,7 +5,7 @@
 //! most `ê(mean)` (Jensen), which is a function of the value of the mean itself.
 
 use super::profile::{Mean, Profile, up};
-use super::{Known, Prover, Stop, declined, is_power_of_two, line};
+use super::{Known, Prover, Register, Stop, declined, is_power_of_two, line};
 use crate::certificate::{Layer, Made, Source, Wire};
 use crate::number::{Dyadic, Range, Ratio};
 use crate::weights::{Head, Row};
@@ -25,6 +25,12 @@ impl Prover<'_> {
         }
         for (number, head) in heads.iter().enumerate() {
             is_uniform(head)?;
+            // Queries, keys and values are computed, whether they are used or not: 0 times infinity is no number.
+            for row in head.q.iter().chain(&head.k).chain(&head.v) {
+                let reading = self.read(&row.weights)?;
+                let all = &reading.size + &row.bias.abs();
+                self.note(&(&all + &all));
+            }
             let written = head.o.iter().flat_map(|row| &row.weights).map(|(value, _)| *value);
             for value in written {
                 if !owners.iter().any(|(place, _)| *place == (number, value)) {
@@ -54,11 +60,12 @@ impl Prover<'_> {
             }
             let count = terms.get(place).copied().unwrap_or(0);
             if count > 0 {
-                let more = if register.is_empty() { Dyadic::ZERO } else { self.held(&register)? };
-                let all = count.saturating_add(usize::from(!register.is_empty()));
-                let rounded = &(&self.gamma(all) * &more) + &self.tiny(all);
+                let more = if register.empty { register.lost.clone() } else { self.held(&register)? };
+                let all = count.saturating_add(usize::from(!register.empty));
+                let rounded = if register.empty { more.clone() } else { &self.gamma(all) * &more };
+                self.note_sum(heads, place, &more)?;
                 if let Some(entry) = lost.get_mut(place) {
-                    *entry = Some((wanted, &register.lost + &rounded));
+                    *entry = Some((wanted, &(&register.lost + &rounded) + &self.tiny(all)));
                 }
             } else if wanted != register.form {
                 return Err(line(format!("register {place} changes, and no head writes there")));
@@ -75,9 +82,22 @@ impl Prover<'_> {
         }
         for (place, change) in lost.into_iter().enumerate() {
             if let Some((form, lost)) = change {
-                self.hold(place, form, &lost, None)?;
+                self.hold(place, Register { form, lost, sign: None, empty: false })?;
             }
         }
+        Ok(())
+    }
+
+    /// Remembers how large the sum of a register gets, with what was there.
+    fn note_sum(&mut self, heads: &[Head], place: usize, before: &Dyadic) -> Result<(), Stop> {
+        let mut sum = before.clone();
+        for head in heads {
+            for (value, weight) in head.o.get(place).map_or(&[][..], |row| &row.weights) {
+                let row = head.v.get(*value).ok_or_else(|| line(format!("there is no value {value}")))?;
+                sum = up(&(&sum + &(&weight.abs() * &self.read(&row.weights)?.size)));
+            }
+        }
+        self.note(&(&sum + &sum));
         Ok(())
     }
 
@@ -108,15 +128,18 @@ impl Prover<'_> {
         } else {
             &(&self.gamma(reading.count) * &reading.size) + &self.tiny(reading.count)
         };
-        let fixed = &(&(&reading.lost + &rest) + &off.abs()) + &read;
+        // Every product of a weight and a value may be flushed.
+        let flushed = self.tiny(self.tokens.saturating_add(reading.count));
+        let fixed = &(&(&(&reading.lost + &rest) + &off.abs()) + &read) + &flushed;
         // Weights and sum; then the product with o and the sum of the register; and o itself, beside the line's factor.
         let (mut theta, mut more, mut first) = (Dyadic::ZERO, Vec::new(), true);
-        let factors: Vec<(usize, Ratio)> = hint
-            .holds
-            .iter()
-            .map(|(place, form)| (*place, form.factor(wire)))
-            .filter(|(_, factor)| !factor.is_zero())
-            .collect();
+        let mut factors: Vec<(usize, Ratio)> = Vec::new();
+        for (place, form) in &hint.holds {
+            let factor = self.lowered(form)?.factor(wire);
+            if !factor.is_zero() {
+                factors.push((*place, factor));
+            }
+        }
         for (place, output) in head.o.iter().enumerate() {
             let written = output.weights.iter().find(|(at, _)| *at == value).map(|(_, weight)| weight.clone());
             let factor = factors.iter().find(|(at, _)| *at == place).map(|(_, factor)| factor.clone());
@@ -126,7 +149,7 @@ impl Prover<'_> {
                 _ => return Err(line(format!("register {place}: the line and the weights differ on wire {wire}"))),
             };
             let many = terms.get(place).copied().unwrap_or(0);
-            let empty = self.registers.get(place).is_some_and(super::Register::is_empty);
+            let empty = self.registers.get(place).is_some_and(|register| register.empty);
             let sum = many.saturating_add(usize::from(!empty));
             let sums = if sum == 1 && is_power_of_two(&written) { 0 } else { sum };
             let tokens = self.tokens.saturating_add(1).saturating_add(sums);
@@ -137,8 +160,9 @@ impl Prover<'_> {
                 theta = here;
                 first = false;
             } else {
-                let size = &reading.size * &factor.range().size();
-                more.push((place, up(&(&(&here + &theta) * &size))));
+                let size = &(&reading.size + &read) + &flushed;
+                let flushed = &written.abs() * &(&flushed + &flushed);
+                more.push((place, up(&(&(&(&(&here + &theta) * &size) * &factor.range().size()) + &flushed))));
             }
         }
         let size = reading.size.clone();

@@ -42,6 +42,8 @@ struct Group {
     /// The units, and whether each reads the number itself, or its negative.
     units: Vec<(usize, bool)>,
     reading: Reading,
+    /// How far what a unit computes before its kink may be from the number and its bias: one beside its kink may be active.
+    slack: Dyadic,
     /// The argument that the hints name, if a gate reads it.
     argument: Option<Argument>,
 }
@@ -90,7 +92,7 @@ impl Prover<'_> {
             // What is computed of a wire is what a register holds of it: one that was empty, if there is one.
             let mut first = None;
             let mut order: Vec<(usize, &Written)> = written.iter().enumerate().collect();
-            order.sort_by_key(|(_, register)| !register.before.is_empty());
+            order.sort_by_key(|(_, register)| !register.before.empty);
             for (at, register) in order {
                 let factor = register.form.factor(made.wire);
                 if factor.is_zero() {
@@ -115,8 +117,12 @@ impl Prover<'_> {
             }
         }
         for (Written { place, form, before, cleared }, lost) in written.iter().zip(&lost) {
-            let sign = gains.get(*place).and_then(|row| sign_behind(&groups, units, row, (*place, before, *cleared)));
-            self.hold(*place, form.clone(), lost, sign)?;
+            let sign = match gains.get(*place) {
+                Some(row) => self.sign_behind(&groups, units, row, hint, (*place, before, *cleared))?,
+                None => None,
+            };
+            let empty = *cleared && *form == Form::zero();
+            self.hold(*place, Register { form: form.clone(), lost: lost.clone(), sign, empty })?;
         }
         Ok(())
     }
@@ -147,14 +153,22 @@ impl Prover<'_> {
                 signs.iter().all(|sign| *sign == first).then_some(first)
             };
             let found = groups.iter().enumerate().find_map(|(at, group)| same(group).map(|sign| (at, sign)));
+            let reading = self.read(&row.weights)?;
+            let all = &reading.size + &row.bias.abs();
+            self.note(&(&all + &all));
+            // A sum of two numbers that is rounded once keeps its sign.
+            let rounded =
+                if reading.single { Dyadic::ZERO } else { &self.gamma(reading.count.saturating_add(1)) * &all };
+            let slack = up(&(&rounded + &self.tiny(reading.count)));
             if let Some((at, sign)) = found {
                 if let Some(group) = groups.get_mut(at) {
                     group.units.push((number, sign));
+                    group.slack = slack.max(group.slack.clone());
                 }
                 continue;
             }
-            let reading = self.read(&row.weights)?;
-            groups.push(Group { weights: row.weights.clone(), units: vec![(number, true)], reading, argument: None });
+            let (weights, units) = (row.weights.clone(), vec![(number, true)]);
+            groups.push(Group { weights, units, reading, slack, argument: None });
         }
         Ok(groups)
     }
@@ -222,8 +236,16 @@ impl Prover<'_> {
                     "register {place} does not hold what was there, or nothing, and what is added"
                 )));
             };
-            if cleared && !groups.iter().any(|group| is_clearing(group, place, &before, units)) {
-                return Err(declined(format!("register {place} is not shown to be cleared")));
+            if cleared {
+                let owned = |at: usize| Self::owners(groups, hint, &form, at).map(|owners| owners > 0);
+                let mut shown = false;
+                for (at, group) in groups.iter().enumerate().filter(|(_, group)| reads_alone(group, place)) {
+                    let how = if owned(at)? { None } else { Some(row) };
+                    shown = shown || is_clearing(group, place, &before, units, how);
+                }
+                if !shown {
+                    return Err(declined(format!("register {place} is not shown to be cleared")));
+                }
             }
             written.push(Written { place, before, form, cleared });
         }
@@ -264,7 +286,7 @@ impl Prover<'_> {
         let mut parts = Vec::new();
         for (at, _) in Self::sources(groups, made)? {
             let group = groups.get(at).ok_or_else(|| line("a group that does not exist"))?;
-            let clears = to.cleared && is_clearing(group, to.place, &to.before, units);
+            let clears = to.cleared && is_clearing(group, to.place, &to.before, units, None);
             parts.push(Self::part(at, group, units, row, clears));
         }
         Ok(parts)
@@ -282,26 +304,25 @@ impl Prover<'_> {
     ) -> Result<Dyadic, Stop> {
         let row = gains.get(place).ok_or_else(|| line("a register that does not exist"))?;
         let form = self.line_of(hint, place)?.unwrap_or_else(|| before.form.clone());
-        let mut count = usize::from(!before.is_empty());
+        let mut count = usize::from(!before.empty);
+        let mut sum = self.held(before)?;
         for (at, group) in groups.iter().enumerate() {
             let part = Self::part(at, group, units, row, false);
             if part.function.knots.is_empty() {
                 continue;
             }
-            let mut owners = 0_usize;
-            for made in hint.made.iter().filter(|made| !form.factor(made.wire).is_zero()) {
-                let sources = Self::sources(groups, made)?;
-                owners = owners.saturating_add(sources.iter().filter(|(source, _)| *source == at).count());
+            for (number, _) in &group.units {
+                let weight = row.weights.iter().find(|(unit, _)| unit == number).map(|(_, weight)| weight.abs());
+                let (Some(weight), Some(unit)) = (weight, units.get(*number)) else { continue };
+                sum = up(&(&sum + &(&weight * &(&group.reading.size + &unit.bias.abs()))));
             }
-            let clears = cleared && is_clearing(group, place, before, units);
+            let owners = Self::owners(groups, hint, &form, at)?;
+            let clears = cleared && is_clearing(group, place, before, units, Some(row));
             if owners > 1 {
                 return Err(declined(format!("register {place}: two gates share their units")));
             }
             if owners == 0 && !clears {
                 return Err(line(format!("units write into register {place}, and no line says why")));
-            }
-            if owners == 0 && !Self::part(at, group, units, row, true).gate.is_zero() {
-                return Err(line(format!("register {place} is cleared by weights that leave something of it")));
             }
             let reach = self.reach(group)?;
             count = count.saturating_add(part.function.active(&reach).count);
@@ -310,21 +331,68 @@ impl Prover<'_> {
         let twice = if cleared { &held + &held } else { held };
         // What is cleared is gone to the last bit, unless something is added in the same sum.
         let alone = cleared && form == Form::zero();
-        let rounded = if before.is_empty() || alone { Dyadic::ZERO } else { &self.gamma(count) * &twice };
-        let left = if cleared { Dyadic::ZERO } else { before.lost.clone() };
-        let tiny = if alone { Dyadic::ZERO } else { self.tiny(count) };
-        self.note(&twice);
-        Ok(up(&(&(&left + &rounded) + &tiny)))
+        let rounded = match (before.empty, alone) {
+            (true, _) => before.lost.clone(),
+            (_, true) => Dyadic::ZERO,
+            _ => &self.gamma(count) * &twice,
+        };
+        // On the side that no unit clears, what flushing has put there stays.
+        let astray = before.sign.as_ref().map_or(Dyadic::ZERO, |(_, astray)| astray.clone());
+        let left = if cleared { astray } else { before.lost.clone() };
+        self.note(&(&sum + &sum));
+        Ok(up(&(&(&left + &rounded) + &self.tiny(count))))
+    }
+
+    /// How many gates that a form holds have a group among their arguments.
+    fn owners(groups: &[Group], hint: &Layer, form: &Form, at: usize) -> Result<usize, Stop> {
+        let mut owners = 0_usize;
+        for made in hint.made.iter().filter(|made| !form.factor(made.wire).is_zero()) {
+            let sources = Self::sources(groups, made)?;
+            owners = owners.saturating_add(sources.iter().filter(|(source, _)| *source == at).count());
+        }
+        Ok(owners)
+    }
+
+    /// The sign that a register has in every execution, if it has one: it was empty, or is cleared by units of no gate, and all that is
+    /// added is of one sign. (Rounding is monotone: a sum of `z`, `-z` and numbers of one sign, in any order, is of that sign.)
+    fn sign_behind(
+        &self,
+        groups: &[Group],
+        units: &[Row],
+        row: &Row,
+        hint: &Layer,
+        (place, before, cleared): (usize, &Register, bool),
+    ) -> Result<Option<(bool, Dyadic)>, Stop> {
+        if !before.empty && !cleared {
+            return Ok(None);
+        }
+        let form = self.line_of(hint, place)?.unwrap_or_else(|| before.form.clone());
+        let mut clearing: Vec<usize> = Vec::new();
+        for (at, group) in groups.iter().enumerate().filter(|(_, group)| cleared && reads_alone(group, place)) {
+            if Self::owners(groups, hint, &form, at)? > 0 || !is_clearing(group, place, before, units, Some(row)) {
+                return Ok(None);
+            }
+            clearing.extend(group.units.iter().map(|(number, _)| *number));
+        }
+        let mut added = row.weights.iter().filter(|(unit, _)| !clearing.contains(unit)).map(|(_, weight)| weight);
+        let Some(first) = added.next().map(Dyadic::is_negative) else { return Ok(None) };
+        let astray = if cleared {
+            before.sign.as_ref().map_or(Dyadic::ZERO, |(_, astray)| astray.clone())
+        } else {
+            before.lost.clone()
+        };
+        let astray = up(&(&(&astray + &astray) + &self.tiny(row.weights.len().saturating_add(1))));
+        Ok(added.all(|weight| weight.is_negative() == first).then_some((!first, astray)))
     }
 
     /// All numbers that a group may read, computed ones included, without the shift of its argument.
     fn reach(&self, group: &Group) -> Result<Range, Stop> {
         match &group.argument {
             Some(Argument { form, off, .. }) => {
-                let error = &self.error(form)? + off;
+                let error = &(&self.error(form)? + off) + &group.slack;
                 Ok(widened(&self.range(form)?, &error))
             }
-            None => Ok(Range::around_zero(&group.reading.size)),
+            None => Ok(Range::around_zero(&(&group.reading.size + &group.slack))),
         }
     }
 
@@ -338,7 +406,7 @@ impl Prover<'_> {
         to: &Written,
     ) -> Result<usize, Stop> {
         let row = gains.get(to.place).ok_or_else(|| line("a register that does not exist"))?;
-        let mut count = usize::from(!to.before.is_empty());
+        let mut count = usize::from(!to.before.empty);
         for (at, group) in groups.iter().enumerate() {
             if parts.iter().any(|part| part.group == at) {
                 continue;
@@ -403,7 +471,7 @@ impl Prover<'_> {
         for piece in self.pieces(&fit, &range, PARTS)? {
             let error = &self.error_over(&argument.form, &piece.argument)? + &argument.off;
             let reached = widened(&piece.argument, &error);
-            let active = part.function.active(&reached);
+            let active = part.function.active(&widened(&reached, &group.slack));
             let inside = self.inside(group, &active, gate.company);
             let moved = &fit.part.gate.steepest(&reached) * &error;
             let total = &(&moved + &piece.apart.size()) + &inside;
@@ -430,7 +498,9 @@ impl Prover<'_> {
             for piece in self.pieces(&fit, &reached, PARTS)? {
                 deviation = deviation.max(piece.apart.size());
             }
-            let moved = &fit.part.gate.steepest(&reached) * &taken;
+            // A tooth is twice as steep as its argument, wherever what it would be without rounding lies.
+            let twice = &fit.factor.size() + &fit.factor.size();
+            let moved = &fit.part.gate.steepest(&reached).max(twice) * &taken;
             known.tooth = shared(&(&(&moved + &deviation) + &inner), &size)?;
         }
         Ok(known)
@@ -462,7 +532,8 @@ impl Prover<'_> {
             let all = pieces.into_iter().map(|piece| piece.apart).reduce(|a, b| a.hull(&b));
             apart = &apart + &all.unwrap_or(Range::ZERO);
             let company = self.beside(groups, gate, part)?;
-            let inside = self.inside(group, &part.function.active(&reached), company);
+            let active = part.function.active(&widened(&reached, &group.slack));
+            let inside = self.inside(group, &active, company);
             lost = &(&lost + &inside) + &(&part.gate.steepest(&reached) * &argument.off);
         }
         let size = gate.factor.range().absolute().lo;
@@ -677,40 +748,32 @@ fn widened(range: &Range, by: &Dyadic) -> Range {
     (range + &Range::around_zero(by)).tidy()
 }
 
-/// The sign that a register has in every execution, if it has one: it was empty, or is cleared, and all that is added is of one sign. (Rounding
-/// is monotone: a sum of `z`, `-z` and numbers of one sign, in any order, is of that sign.)
-fn sign_behind(
-    groups: &[Group],
-    units: &[Row],
-    row: &Row,
-    (place, before, cleared): (usize, &Register, bool),
-) -> Option<bool> {
-    if !before.is_empty() && !cleared {
-        return None;
-    }
-    let clearing = |unit: &usize| {
-        groups.iter().enumerate().any(|(at, group)| {
-            group.units.iter().any(|(number, _)| number == unit)
-                && is_clearing(group, place, before, units)
-                && Prover::part(at, group, units, row, true).gate.is_zero()
-        })
-    };
-    let mut added = row.weights.iter().filter(|(unit, _)| !cleared || !clearing(unit)).map(|(_, weight)| weight);
-    let first = added.next()?.is_negative();
-    added.all(|weight| weight.is_negative() == first).then_some(!first)
+/// Whether a group reads one register as it is, or its negative.
+fn reads_alone(group: &Group, place: usize) -> bool {
+    matches!(group.weights.as_slice(), [(at, weight)] if *at == place && weight.abs() == Dyadic::ONE)
 }
 
 /// Whether a group clears a register: it reads the register as it is, and what is of either sign that the register may have is taken
-/// away. Other gates may use the same units, in other places of the sum.
-fn is_clearing(group: &Group, place: usize, before: &Register, units: &[Row]) -> bool {
-    let alone = matches!(group.weights.as_slice(), [(at, weight)] if *at == place && weight.abs() == Dyadic::ONE);
+/// away. With the register's row: by one unit on a side, times exactly -1 or 1, and by nothing else. Without it, the units are a gate's as
+/// well, and what they leave is part of the gate: then units without bias must be there, whatever their weights.
+fn is_clearing(group: &Group, place: usize, before: &Register, units: &[Row], row: Option<&Row>) -> bool {
     let upright = group.weights.iter().all(|(_, weight)| !weight.is_negative());
-    let clears = |positive: bool| {
-        before.sign.is_some_and(|sign| sign != positive)
-            || group.units.iter().any(|(number, sign)| {
-                let plain = units.get(*number).is_some_and(|unit| unit.bias.is_zero());
-                plain && (*sign == upright) == positive
-            })
+    let plain = |number: usize| units.get(number).is_some_and(|unit| unit.bias.is_zero());
+    let weight = |number: usize| row.and_then(|row| row.weights.iter().find(|(unit, _)| *unit == number));
+    // The units of a side: those that write, or all that could.
+    let side = |positive: bool| {
+        let here = group.units.iter().filter(move |(_, sign)| (*sign == upright) == positive);
+        here.map(|(number, _)| *number).filter(|number| row.is_none() || weight(*number).is_some()).collect::<Vec<_>>()
     };
-    alone && clears(true) && clears(false)
+    let clears = |positive: bool| {
+        let spared = before.sign.as_ref().is_some_and(|(sign, _)| *sign != positive);
+        let wanted = if positive { -&Dyadic::ONE } else { Dyadic::ONE };
+        match (row, side(positive).as_slice()) {
+            (_, []) => spared,
+            (Some(_), [unit]) => plain(*unit) && weight(*unit).is_some_and(|(_, weight)| *weight == wanted),
+            (Some(_), _) => false,
+            (None, numbers) => spared || numbers.iter().any(|number| plain(*number)),
+        }
+    };
+    reads_alone(group, place) && clears(true) && clears(false)
 }

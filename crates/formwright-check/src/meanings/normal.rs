@@ -45,6 +45,11 @@ pub struct Things {
     known: Vec<(bool, Option<usize>)>,
 }
 
+/// The sum of two exponents. One that is cut off would make different powers equal.
+fn raised(a: u32, b: u32) -> Outcome<u32> {
+    a.checked_add(b).ok_or_else(|| "an exponent is too large".to_owned())
+}
+
 /// The reason why there is no normal form.
 pub type Outcome<T> = Result<T, String>;
 
@@ -124,13 +129,16 @@ impl Things {
                 let mut powers: BTreeMap<usize, u32> = left.iter().copied().collect();
                 for (thing, power) in right {
                     let before = powers.get(thing).copied().unwrap_or(0);
-                    powers.insert(*thing, before.saturating_add(*power));
+                    powers.insert(*thing, raised(before, *power)?);
                 }
-                let one = Polynomial::from([(powers.into_iter().collect(), c.times(d))]);
-                product = Self::plus(&product, &Ratio::ONE, &one)?;
+                let monomial: Monomial = powers.into_iter().collect();
+                let sum = product.remove(&monomial).unwrap_or(Ratio::ZERO).plus(&c.times(d));
+                if !sum.is_zero() {
+                    product.insert(monomial, sum);
+                }
             }
         }
-        Ok(product)
+        Self::small(product)
     }
 
     /// `p^k`.
@@ -180,7 +188,7 @@ impl Things {
                 let (same, outer) = self.known.get(*thing).copied().unwrap_or((false, None));
                 if same || outer.is_some() {
                     let entry = outside.entry(outer.unwrap_or(*thing)).or_insert(0);
-                    *entry = entry.saturating_add(*power);
+                    *entry = raised(*entry, *power)?;
                 } else {
                     inside.push((*thing, *power));
                 }

@@ -140,13 +140,6 @@ impl Piecewise {
         inside.map(|knot| self.slope(knot).abs()).fold(self.slope(&over.lo).abs(), Dyadic::max)
     }
 
-    /// Whether it is 0 everywhere.
-    pub fn is_zero(&self) -> bool {
-        let far = |by: i64| &self.knots.first().cloned().unwrap_or(Dyadic::ZERO) + &Dyadic::new(by.into(), 0);
-        let flat = self.knots.iter().all(|knot| self.slope(knot).is_zero() && self.value(knot).is_zero());
-        flat && self.slope(&far(-1)).is_zero()
-    }
-
     /// The knots inside an interval.
     pub fn inside(&self, over: &Range) -> Vec<Dyadic> {
         self.knots.iter().filter(|knot| over.lo < **knot && **knot < over.hi).cloned().collect()

@@ -1,6 +1,9 @@
 //! The normal form of a target: what an expression is, whatever it is written like; and a proof that it has a value
 //! for every input of a box and every number of tokens.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
+
 use super::{Definition, Domain, Expr, Target};
 use crate::certificate::{BINARIES, Binary, CALLS, Call};
 use crate::meanings::{Outcome, Polynomial, Things};
@@ -18,6 +21,8 @@ struct Reader<'t> {
     lets: &'t [Expr],
     /// The number of tokens, if it is fixed.
     tokens: Option<usize>,
+    /// Lets that have been read, by coordinate: one that is named twice is read once.
+    read: HashMap<(usize, usize), Polynomial>,
 }
 
 impl Target {
@@ -26,7 +31,7 @@ impl Target {
         let Definition::Expression { lets, each, body, .. } = &self.definition else {
             return Err("a table has no formula".to_owned());
         };
-        let mut reader = Reader { things, lets, tokens };
+        let mut reader = Reader { things, lets, tokens, read: HashMap::new() };
         (0..self.output_dims)
             .map(|c| {
                 let (e, c) = if *each { (body.first(), c) } else { (body.get(c), 0) };
@@ -41,6 +46,8 @@ struct Ranges<'t> {
     domain: Range,
     tokens: Range,
     lets: &'t [Expr],
+    /// Ranges of lets that have been read.
+    read: RefCell<HashMap<usize, Range>>,
 }
 
 impl Target {
@@ -53,7 +60,7 @@ impl Target {
             return Err("a table, or integers".to_owned());
         };
         let tokens = Range::whole(least).hull(&Range::whole(most));
-        let ranges = Ranges { domain: low.range().hull(&high.range()), tokens, lets };
+        let ranges = Ranges { domain: low.range().hull(&high.range()), tokens, lets, read: RefCell::default() };
         lets.iter().chain(body).try_for_each(|e| ranges.of(e).map(|_| ()))
     }
 }
@@ -89,7 +96,12 @@ impl Ranges<'_> {
     }
 
     fn bound(&self, b: usize) -> Outcome<Range> {
-        self.of(self.lets.get(b).ok_or_else(|| "a let that is not known".to_owned())?)
+        if let Some(read) = self.read.borrow().get(&b) {
+            return Ok(read.clone());
+        }
+        let range = self.of(self.lets.get(b).ok_or_else(|| "a let that is not known".to_owned())?)?;
+        self.read.borrow_mut().insert(b, range.clone());
+        Ok(range)
     }
 
     fn apply(name: &str, parts: &[Range]) -> Option<Range> {
@@ -152,9 +164,14 @@ impl Reader<'_> {
 
     /// A let, at a token: what stands in it has no running token.
     fn bound(&mut self, b: usize, c: usize) -> Outcome<Polynomial> {
+        if let Some(read) = self.read.get(&(b, c)) {
+            return Ok(read.clone());
+        }
         let lets = self.lets;
         let e = lets.get(b).ok_or_else(|| "a let that is not known".to_owned())?;
-        self.number(e, At { c, inside: false })
+        let read = self.number(e, At { c, inside: false })?;
+        self.read.insert((b, c), read.clone());
+        Ok(read)
     }
 
     fn aggregate(&mut self, f: &str, of: &Polynomial) -> Outcome<Polynomial> {
