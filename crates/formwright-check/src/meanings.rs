@@ -374,6 +374,3 @@ impl Prover<'_> {
 fn is_power_of_two(x: &Dyadic) -> bool {
     x.quantum().is_some_and(|q| x.abs() == Dyadic::power_of_two(q))
 }
-
-#[cfg(test)]
-mod tests;

@@ -6,6 +6,7 @@ mod executions;
 mod folders;
 mod fuzz;
 mod independence;
+mod meanings;
 mod readers;
 mod rules;
 mod support;

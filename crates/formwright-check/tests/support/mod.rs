@@ -55,6 +55,8 @@ pub struct Artifact {
     pub runs: Vec<String>,
     /// The hints.
     pub hints: [String; 2],
+    /// The lines of what registers mean.
+    pub meanings: Vec<String>,
     pub target: String,
     pub tensors: Vec<Tensor>,
     /// How many there are.
@@ -90,7 +92,8 @@ impl Artifact {
             ("positions", "0".into()),
         ];
         let hints = ["cells 0".into(), "margins 0 0".into()];
-        let mut artifact = Self { claim, runs: Vec::new(), hints, target, tensors: Vec::new(), blocks: 0 };
+        let mut artifact =
+            Self { claim, runs: Vec::new(), hints, meanings: Vec::new(), target, tensors: Vec::new(), blocks: 0 };
         artifact.tensor("embed.weight", &[width, 1], embed.iter().map(|(weight, _)| *weight).collect());
         artifact.tensor("embed.bias", &[width], embed.iter().map(|(_, bias)| *bias).collect());
         artifact.tensor("read_out.weight", &[1, width], read_out.to_vec());
@@ -103,6 +106,13 @@ impl Artifact {
         self.set("over", "box");
         self.set("norm", "lp 1");
         self.hints = [format!("cells {cells}"), format!("margins {margins}")];
+        self
+    }
+
+    /// The claim over the box, in the supremum norm, by these meanings.
+    pub fn meaning(mut self, lines: &[&str]) -> Self {
+        self.set("over", "box");
+        self.meanings = lines.iter().map(|line| (*line).to_owned()).collect();
         self
     }
 
@@ -200,7 +210,7 @@ impl Artifact {
         ];
         lines.extend(self.claim.iter().map(|(name, value)| format!("{name} {value}")));
         lines.push(format!("runs {}", self.runs.iter().filter(|line| line.starts_with("run ")).count()));
-        lines.extend(self.runs.iter().cloned().chain(self.hints.iter().cloned()).chain(["end\n".to_owned()]));
+        lines.extend(self.runs.iter().chain(&self.hints).chain(&self.meanings).cloned().chain(["end\n".to_owned()]));
         lines.join("\n")
     }
 

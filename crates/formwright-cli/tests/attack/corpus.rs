@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use formwright::compile::{Request, Tolerance};
 use formwright::construct::sumcode::{Family, Values};
 use formwright::exact::Rat;
-use formwright::network::Precision;
+use formwright::network::Precision::{F32, F64};
 use serde_json::{Value, json};
 
 use super::artifacts::{Artifact, circuit, families, on_box, sums, yun};
@@ -59,11 +59,66 @@ pub fn cases() -> Vec<Case> {
         artifact: Artifact { name: name.to_owned(), ..artifact },
     }));
     cases.extend(odd(&of));
+    cases.extend(meant());
     cases
 }
 
 fn case(verdict: &'static str, name: &str, why: Option<String>, artifact: Artifact) -> Case {
     Case { verdict, why, artifact: Artifact { name: name.to_owned(), ..artifact } }
+}
+
+/// Circuits on a box: what their registers mean, and what is wrong of it.
+fn meant() -> Vec<Case> {
+    let single = Artifact::new("", &circuit("x - mean(x)", 3, F32));
+    let double = Artifact::new("", &circuit("x * mean(x)", 3, F64));
+    let line = |of: &Artifact, old: &str, new: &str| {
+        let text = of.text().replacen(&format!("\n{old}\n"), &format!("\n{new}\n"), 1);
+        assert_ne!(text, of.text(), "there is no line {old}");
+        Artifact { certificate: text.into_bytes(), ..of.clone() }
+    };
+    let silent = {
+        let (head, _) = double.text().split_once("meanings").expect("meanings");
+        Artifact { certificate: format!("{head}end\n").into_bytes(), ..double.clone() }
+    };
+    let heavier = with_weights(&double, Weights::of(&double).with("0.ff.w2", 0, 0.5).bytes());
+    let accepted = [("meanings-mean", single.clone()), ("meanings-product", double.clone())];
+    let rejected = [
+        ("meanings-count", "format", "a wire more than there is", line(&single, "meanings 2", "meanings 3")),
+        ("meanings-layers", "format", "a layer less than blocks ask for", line(&single, "layers 2", "layers 1")),
+        ("meanings-word", "format", "a wire of no kind", line(&single, "wire mean 1 0 1 0 1", "wire median 1 0 1 0 1")),
+        ("meanings-later", "format", "a wire of itself", line(&single, "wire mean 1 0 1 0 1", "wire mean 1 0 1 1 1")),
+        ("meanings-output", "format", "an output that is not there", line(&single, "outputs 1", "outputs 2")),
+        (
+            "meanings-register",
+            "line",
+            "a register that holds something else",
+            line(&single, "holds 0 -1/2 1 0 1", "holds 0 -1/4 1 0 1"),
+        ),
+        (
+            "meanings-factor",
+            "line",
+            "half of what a head adds",
+            line(&single, "holds 0 0 2 0 1 1 -1", "holds 0 0 2 0 1 1 -1/2"),
+        ),
+    ];
+    let declined = [
+        ("meanings-none", "nothing is said of registers", silent),
+        ("meanings-bound", "a bound below what is shown", double.with_line("bound", "1/1000000000000000000")),
+        ("meanings-weight", "one weight of the product is another", heavier),
+        (
+            "meanings-target",
+            "another target",
+            changed(&double, |file| file["ast"]["body"]["each"] = json!({"aggregate": ["mean", "token", Value::Null]})),
+        ),
+    ];
+    let scope = declined.map(|(name, what, artifact)| (name, "scope", what, artifact));
+    let spoilt = |verdict: &'static str, cases: Vec<Spoilt>| {
+        cases.into_iter().map(move |(name, obligation, what, artifact)| {
+            case(verdict, name, Some(format!("{obligation}: {what}")), artifact)
+        })
+    };
+    let accepted = accepted.into_iter().map(|(name, artifact)| case("accept", name, None, artifact));
+    accepted.chain(spoilt("reject", rejected.to_vec())).chain(spoilt("decline", scope.to_vec())).collect()
 }
 
 /// The same by way of many lets, each of which uses the one before more than once.
@@ -433,7 +488,7 @@ fn mathematics(of: &impl Fn(&str) -> Artifact) -> Vec<Spoilt> {
         with_weights(artifact, Weights::of(artifact).with(tensor, place, number).bytes())
     };
     // No float is a third, so that something is lost.
-    let thirds = yun("x / 3 + sum(x) on integers 0..3", 2, Precision::F32);
+    let thirds = yun("x / 3 + sum(x) on integers 0..3", 2, F32);
     let entry = |file: &mut Value| file["values"][5][0][0] = json!("99");
     let little = |file: &mut Value| {
         let entry: Rat = file["values"][6][1][0].as_str().and_then(|text| text.parse().ok()).expect("a number");
@@ -524,9 +579,8 @@ fn mathematics(of: &impl Fn(&str) -> Artifact) -> Vec<Spoilt> {
 fn declined(of: &impl Fn(&str) -> Artifact) -> Vec<Spoilt> {
     let (plain, boxed, table) =
         (of("sum-code-staircase"), of("sum-code-staircase-box"), of("sum-code-staircase-table"));
-    let f64 = Precision::F64;
     let kind = |kind: &str| {
-        let request = circuit("x - mean(x)", 3, f64);
+        let request = circuit("x - mean(x)", 3, F64);
         Artifact::new(kind, &Request { attention: kind.parse().expect("a kind of attention"), ..request })
     };
     let everywhere = |request: Request| {
@@ -539,7 +593,7 @@ fn declined(of: &impl Fn(&str) -> Artifact) -> Vec<Spoilt> {
         Request { tolerance, ..request }
     };
     let assumed = plain.text().replace("assumptions 0\n", "assumptions 1\nassume the weights are as they should be\n");
-    let fits = yun("x - mean(x)", 2, f64);
+    let fits = yun("x - mean(x)", 2, F64);
     let wide = sums("x", Family::SumCode, Values::OneBlock);
     let released = Artifact {
         name: String::new(),
@@ -560,7 +614,7 @@ fn declined(of: &impl Fn(&str) -> Artifact) -> Vec<Spoilt> {
         ("average", "attention by averages", kind("average")),
         ("linformer", "attention by a Linformer", kind("linformer:2")),
         ("performer", "attention by a Performer", kind("performer:2")),
-        ("box-sup", "the supremum over a box", Artifact::new("", &circuit("x - mean(x)", 3, Precision::F32))),
+        ("box-sup", "a supremum over a box that no rule shows", Artifact::new("", &circuit("max(x, mean(x))", 3, F32))),
         ("space", "all of space", Artifact::new("", &everywhere(fits))),
         ("norm-fraction", "a norm whose power is no integer", Artifact::new("", &on_box(4, "lp:3/2", wide))),
         ("norm-65", "a power beyond the checker's limit", boxed.with_line("norm", "lp 65")),

@@ -1,1 +1,0 @@
-//! Rules, and files that break one hypothesis each.
