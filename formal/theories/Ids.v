@@ -9,7 +9,7 @@
 
 From Coq Require Import ZArith Lia List Bool Permutation Sorted.
 Import ListNotations.
-Open Scope Z_scope.
+Local Open Scope Z_scope.
 
 Definition zmax (ls : list Z) : Z := fold_right Z.max (hd 0 ls) ls.
 Definition zmin (ls : list Z) : Z := fold_right Z.min (hd 0 ls) ls.
