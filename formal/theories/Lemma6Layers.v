@@ -93,6 +93,14 @@ Proof. induction v; intros [|k] L; simpl in *; try lia; auto. unfold vadd in *. 
 Lemma scale_zeros m k : scale m (zeros k) = zeros k.
 Proof. unfold scale, zeros. induction k; simpl; auto. rewrite IHk. f_equal. ring. Qed.
 
+(** The same rows with new ids. *)
+Definition shift_pairs (P : list (Z * list Z)) (ids : list Z) : list (Z * list Z) := combine ids (map snd P).
+
+Lemma fst_shift P ids : length ids = length P -> map fst (shift_pairs P ids) = ids.
+Proof. unfold shift_pairs. revert ids. induction P; intros [|i ids] L; simpl in *; try lia; auto. rewrite IHP; auto. Qed.
+Lemma snd_shift P ids : length ids = length P -> map snd (shift_pairs P ids) = map snd P.
+Proof. unfold shift_pairs. revert ids. induction P; intros [|i ids] L; simpl in *; try lia; auto. rewrite IHP; auto. Qed.
+
 Section Layers.
 Variables (d : nat) (N : Z).
 Notation u := (map inj (radix d N)).
@@ -164,8 +172,6 @@ Proof.
 Qed.
 
 (** One window is one step of the ids. *)
-Definition shift_pairs (P : list (Z * list Z)) (ids : list Z) : list (Z * list Z) := combine ids (map snd P).
-
 Lemma window_is_step P v : Forall fits P ->
   run_layer (selective_shift d N v) (map (token d N) P) =
   map (token d N) (shift_pairs P (step (N ^ Z.of_nat d) (map fst P) v)).
@@ -186,11 +192,6 @@ Proof.
     + assert (inj (v + 1) <= inj l) by (apply inj_le; lia). rewrite inj_plus, inj_1 in *.
       rewrite !psi_above by (auto; cbn [fst]; qlra). fold mx. rewrite !shift_token by auto. f_equal. f_equal. lia.
 Qed.
-
-Lemma fst_shift P ids : length ids = length P -> map fst (shift_pairs P ids) = ids.
-Proof. unfold shift_pairs. revert ids. induction P; intros [|i ids] L; simpl in *; try lia; auto. rewrite IHP; auto. Qed.
-Lemma snd_shift P ids : length ids = length P -> map snd (shift_pairs P ids) = map snd P.
-Proof. unfold shift_pairs. revert ids. induction P; intros [|i ids] L; simpl in *; try lia; auto. rewrite IHP; auto. Qed.
 
 Lemma length_sweep D vs : forall ls, length (fold_left (step D) vs ls) = length ls.
 Proof. induction vs; intros; simpl; auto. rewrite IHvs. unfold step. apply map_length. Qed.
