@@ -284,6 +284,8 @@ def test_mixers_that_are_none(snapshot, kind, mixer, options):
 
 INTERRUPTED = """
 import os, signal, threading, formwright
+# A shell that starts something in the background has it ignore interrupts.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 def interrupt():
     # This thread runs while the other works: the interpreter's lock is not held.
     threading.Event().wait(0.5)
