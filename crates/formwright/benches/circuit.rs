@@ -3,16 +3,14 @@
 //!     cargo bench -p formwright --bench circuit
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use formwright::construct::circuit::{Compiled, Trade, Wish, compile};
 use formwright::eval::float::Engine;
-use formwright::exact::Rat;
-use formwright::network::{FloatNetwork, Precision, Realisation};
-use formwright::target::catalogue;
+use formwright::model::Model;
+use formwright::network::FloatNetwork;
 
-fn circuit(name: &str, tokens: usize, eps: &Rat, trade: Trade) -> Option<Compiled> {
-    let target = catalogue::find(name)?.and_then(|source| source.target(1)).expect("a target");
-    let wish = Wish { tokens, eps: eps.clone(), precision: Precision::F32, trade, attention: Realisation::SOFTMAX };
-    compile(target.expression()?, &wish).ok()
+fn circuit(name: &str, tokens: usize, tolerance: u32, trade: &str) -> Option<Model> {
+    let asked = formwright::build(name).tokens(tokens).eps(format!("1/{tolerance}"));
+    let circuit = asked.construction("circuit").precision("f32").asked(|asked| asked.trade = Some(trade.to_owned()));
+    circuit.model().ok()
 }
 
 fn compiling(c: &mut Criterion) {
@@ -25,10 +23,9 @@ fn compiling(c: &mut Criterion) {
         ("softmax", 16, 1000),
         ("softmax", 16, 10_000),
     ] {
-        for trade in [Trade::Width, Trade::Depth] {
-            let eps = Rat::new(1, tolerance);
-            let name = format!("{name}, {tokens} tokens, 1/{tolerance}, {}", trade.name());
-            group.bench_function(&name, |b| b.iter(|| circuit(name.split(',').next()?, tokens, &eps, trade)));
+        for trade in ["width", "depth"] {
+            let shown = format!("{name}, {tokens} tokens, 1/{tolerance}, {trade}");
+            group.bench_function(&shown, |b| b.iter(|| circuit(name, tokens, tolerance, trade)));
         }
     }
 }
@@ -39,10 +36,9 @@ const TOKENS: usize = 16_384;
 /// The z-score in f32, from short sequences to long ones. The elements are tokens.
 fn running(c: &mut Criterion) {
     let mut longest = [4096, 1024, 512].into_iter();
-    let compiled = longest.find_map(|n| circuit("z-score", n, &Rat::new(1, 100), Trade::Width));
-    let network = compiled.expect("a circuit").network;
+    let model = longest.find_map(|n| circuit("z-score", n, 100, "width")).expect("a circuit");
     // The time does not depend on what is certified of the longest sequences.
-    let network = FloatNetwork { lengths: (1, 4096), ..network };
+    let network = FloatNetwork { lengths: (1, 4096), ..model.float().expect("floats").clone() };
     let mut group = c.benchmark_group("z-score, f32");
     group.sample_size(10);
     for threads in [1, 2] {

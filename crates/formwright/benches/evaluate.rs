@@ -3,30 +3,17 @@
 //! `cargo bench -p formwright` prints it; `measurements/benchmarks.md` holds a run with its date.
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use formwright::compile::{Model, Request, compile};
-use formwright::construct::only;
-use formwright::construct::yun::Options;
 use formwright::eval::{exact, indexed};
-use formwright::target::Source;
+use formwright::model::Model;
 
 fn model(tokens: usize, columns: u64, positional: bool) -> Model {
     model_in(tokens, 1, columns, positional)
 }
 
 fn model_in(tokens: usize, dims: usize, resolution: u64, positional: bool) -> Model {
-    compile(&Request {
-        source: Source::expression("x - mean(x)", "x - mean(x)").expect("an expression"),
-        tokens: Some(tokens),
-        dims: Some(dims),
-        resolution: Some(resolution),
-        constructions: only(Options { positional, ..Options::default() }),
-        everywhere: false,
-        attention: formwright::network::Realisation::SOFTMAX,
-        assume_equivariant: false,
-        tolerance: formwright::compile::Tolerance::default(),
-        arithmetic: formwright::compile::Arithmetic::Exact,
-    })
-    .expect("a model")
+    let asked = formwright::build("x - mean(x)").tokens(tokens).dims(dims).resolution(resolution);
+    let asked = asked.construction("yun").precision("exact").asked(|asked| asked.positional = positional);
+    asked.model().expect("a model")
 }
 
 /// Sequences a second: one run of the whole network, independent of the number of value layers.
@@ -40,7 +27,7 @@ fn closed_form(c: &mut Criterion) {
                 let model = model(tokens, columns, positional);
                 let x = model.example();
                 group.bench_function(BenchmarkId::new(format!("n={tokens}"), format!("D={columns}")), |b| {
-                    b.iter(|| indexed::run(&model.lattice().expect("cells").network, &x).expect("a run"));
+                    b.iter(|| indexed::run(model.exact().expect("cells"), &x).expect("a run"));
                 });
             }
         }
@@ -54,7 +41,7 @@ fn a_trillion_layers(c: &mut Criterion) {
     let mut group = c.benchmark_group("closed form, theorem 2");
     group.throughput(Throughput::Elements(1));
     group.bench_function("n=4, d=2, N=46", |b| {
-        b.iter(|| indexed::run(&model.lattice().expect("cells").network, &x).expect("a run"));
+        b.iter(|| indexed::run(model.exact().expect("cells"), &x).expect("a run"));
     });
 }
 
@@ -64,11 +51,11 @@ fn layer_by_layer(c: &mut Criterion) {
     group.sample_size(10);
     for (tokens, columns) in [(2, 16), (2, 32), (2, 64), (3, 8), (3, 16), (4, 8), (4, 16)] {
         let model = model(tokens, columns, false);
-        let layers = model.lattice().expect("cells").network.layer_count().to_u64().expect("few");
+        let layers = model.exact().expect("cells").layer_count().to_u64().expect("few");
         let x = model.example();
         group.throughput(Throughput::Elements(layers));
         group.bench_function(BenchmarkId::new(format!("n={tokens}"), format!("D={columns}, {layers} layers")), |b| {
-            b.iter(|| exact::run(&model.lattice().expect("cells").network, &x).expect("a run"));
+            b.iter(|| exact::run(model.exact().expect("cells"), &x).expect("a run"));
         });
     }
 }

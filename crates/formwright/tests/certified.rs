@@ -1,6 +1,6 @@
 //! Float networks by tolerance: measured ≤ certified ≤ ε, for fifteen targets at a quarter of the best constant's error.
 //!
-//! `cargo run --release -p formwright --example certified` measures with more points and writes the table.
+//! `cargo test --release -p formwright --lib -- --ignored --nocapture measured::certified` measures with more points and writes the table.
 
 use super::support::certified::{BUILT_IN, Case, EXPRESSIONS, PLANE, Setting, THEOREM2, THEOREM3, cases};
 use formwright::bound::measured::{Measured, measure};

@@ -32,6 +32,7 @@ mod lemma6;
 mod lowered;
 mod masks;
 mod meanings;
+mod measured;
 mod messages;
 mod needles;
 mod normal_form;

@@ -2,7 +2,7 @@
 
     target/parity-venv/bin/python crates/formwright/tests/parity/compare.py
 
-`examples/engine_speed.rs` compiles the networks, times our evaluator and writes the files; then onnxruntime runs them, on the same machine in
+`tests/measured/engine_speed.rs` compiles the networks, times our evaluator and writes the files; then onnxruntime runs them, on the same machine in
 the same minute, one thread each. Every time is the fastest of several. The outputs must agree within twice the rounding that is stated.
 """
 
@@ -32,8 +32,9 @@ def main():
     root = Path(__file__).parents[4]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        command = ["cargo", "run", "--release", "--quiet", "--package", "formwright", "--example", "engine_speed", "--", name]
-        environment = {**os.environ, "RAYON_NUM_THREADS": "1"}
+        command = ["cargo", "test", "--release", "--quiet", "--package", "formwright", "--lib", "--"]
+        command += ["--ignored", "measured::engine_speed"]
+        environment = {**os.environ, "RAYON_NUM_THREADS": "1", "MEASURE": name}
         subprocess.run(command, cwd=root, env=environment, check=True, stdout=subprocess.DEVNULL)
         ours = json.loads((folder / "engine.json").read_text())
         print(f"onnxruntime {onnxruntime.__version__} and formwright, f64, 2 tokens, width 1, one thread; us a block for a batch\n")

@@ -1,4 +1,4 @@
-//! Fifteen targets, and what their networks are asked for: the test checks it, the example writes the table.
+//! Fifteen targets, and what their networks are asked for: the test checks it, the measurement writes the table.
 
 #![allow(dead_code)]
 

@@ -13,6 +13,7 @@ pub mod onnxruntime;
 pub mod patterns;
 pub mod rates;
 pub mod reference;
+pub mod report;
 pub mod shuffled;
 pub mod value_order;
 

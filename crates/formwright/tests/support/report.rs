@@ -7,6 +7,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
+/// The words of the environment variable `MEASURE`: a measurement has no arguments of its own.
+pub fn arguments() -> impl Iterator<Item = String> {
+    let words = std::env::var("MEASURE").unwrap_or_default();
+    words.split_whitespace().map(str::to_owned).collect::<Vec<_>>().into_iter()
+}
+
 /// The date, in UTC.
 pub fn today() -> String {
     let seconds = SystemTime::now().duration_since(UNIX_EPOCH).expect("a clock past 1970").as_secs();

@@ -5,10 +5,10 @@ use std::fs;
 use formwright::exact::Rat;
 use formwright::network::Precision;
 
-use crate::circuits::Subject;
-use crate::plot::{Curve, plot};
-use crate::report::{grouped, measurements, table};
-use crate::{PRECISIONS, TRADES, parameters};
+use super::plot::{Curve, plot};
+use super::{PRECISIONS, TRADES, parameters};
+use crate::tests::support::circuits::Subject;
+use crate::tests::support::report::{grouped, measurements, table};
 
 /// The programs, and their tokens.
 const PROGRAMS: [(&str, usize); 5] =

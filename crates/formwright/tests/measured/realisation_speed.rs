@@ -1,7 +1,7 @@
 //! How fast one Sumformer runs with each kind of attention, against the number of tokens.
 //!
 //! ```sh
-//! cargo run --release -p formwright --example realisation_speed
+//! cargo test --release -p formwright --lib -- --ignored --nocapture measured::realisation_speed
 //! ```
 //!
 //! prints sequences a second, on one thread, of `x * mean(x^2)` in `f32`: φ and ψ are the same in every column and in every row (those compiled for 512
@@ -28,7 +28,9 @@ const TOKENS: usize = 8192;
 /// For how long one thing is timed.
 const LONG_ENOUGH: Duration = Duration::from_millis(400);
 
-fn main() -> Result<(), Box<dyn Error>> {
+#[test]
+#[ignore = "a measurement, not a test: minutes"]
+fn is_printed() -> Result<(), Box<dyn Error>> {
     let network = network()?;
     println!("| n | softmax in general | {} |", KINDS.join(" | "));
     println!("|---|---|{}", "---|".repeat(KINDS.len()));

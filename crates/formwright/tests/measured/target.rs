@@ -1,8 +1,12 @@
 //! How fast targets are evaluated and bounded.
 //!
-//! `cargo bench -p formwright --bench target` prints it; `measurements/benchmarks.md` holds a run with its date.
+//! ```sh
+//! cargo test --release -p formwright --lib -- --ignored --nocapture measured::target
+//! ```
+//!
+//! `measurements/benchmarks.md` holds a run with its date.
 
-use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use criterion::{BenchmarkId, Criterion, Throughput};
 use formwright::bound::piecewise::{Question, bound};
 use formwright::exact::Rat;
 use formwright::interval::dual::Order;
@@ -61,5 +65,10 @@ fn cells(c: &mut Criterion) {
     }
 }
 
-criterion_group!(benches, evaluation, cells);
-criterion_main!(benches);
+#[test]
+#[ignore = "a measurement, not a test: minutes"]
+fn is_printed() {
+    let mut criterion = Criterion::default();
+    evaluation(&mut criterion);
+    cells(&mut criterion);
+}

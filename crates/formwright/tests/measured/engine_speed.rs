@@ -1,10 +1,10 @@
 //! How fast the evaluator of float networks is, on compiled networks of about 100, 1,000 and 10,000 blocks.
 //!
 //! ```sh
-//! RAYON_NUM_THREADS=1 cargo run --release --example engine_speed [-- FOLDER]
+//! RAYON_NUM_THREADS=1 cargo test --release -p formwright --lib -- --ignored --nocapture measured::engine_speed
 //! ```
 //!
-//! prints microseconds a block, for batches of 1 and of 1024 sequences. With a folder, every network is written there as ONNX, with inputs
+//! prints microseconds a block, for batches of 1 and of 1024 sequences. With `MEASURE=FOLDER` in front, every network is written there as ONNX, with inputs
 //! and our outputs, and the numbers as JSON: `tests/parity/compare.py` runs onnxruntime on the same files and puts the two side by side.
 
 use std::error::Error;
@@ -13,6 +13,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use crate::tests::support::report::arguments;
 use formwright::construct::yun::Options;
 use formwright::construct::yun::lower::Lowering;
 use formwright::eval::float::{Engine, Sequence};
@@ -32,8 +33,10 @@ const BATCHES: [u32; 2] = [1, 1024];
 /// For how long one thing is timed.
 const LONG_ENOUGH: Duration = Duration::from_secs(1);
 
-fn main() -> Result<(), Box<dyn Error>> {
-    let folder = std::env::args().nth(1);
+#[test]
+#[ignore = "a measurement, not a test: minutes"]
+fn is_printed() -> Result<(), Box<dyn Error>> {
+    let folder = arguments().next();
     let target = Arc::new(Source::expression("f", "x * max(x)")?.target(1)?);
     let mut rows: Vec<Value> = Vec::new();
     println!("{:>7} {:>9} {:>9} {:>9}    us a block for a batch", "blocks", "ready s", "of 1", "of 1024");

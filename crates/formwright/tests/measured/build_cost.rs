@@ -2,7 +2,7 @@
 //! that is taken, named.
 //!
 //! ```sh
-//! cargo run --release --example build_cost
+//! cargo test --release -p formwright --lib -- --ignored --nocapture measured::build_cost
 //! ```
 //!
 //! Times are those of the processor (Linux: what the scheduler counts), the least of three. `family`: against `--construction` alone, which tries both
@@ -10,6 +10,7 @@
 
 use std::time::Instant;
 
+use crate::tests::support::report::arguments;
 use formwright::compile::{Arithmetic, Model, Request, Tolerance, compile};
 use formwright::construct::circuit::family::Options as Gates;
 use formwright::construct::{all, only, sumformer};
@@ -85,10 +86,12 @@ fn named(request: &Request, model: &Model) -> Option<(Request, Request)> {
     Some((family, row))
 }
 
-fn main() {
+#[test]
+#[ignore = "a measurement, not a test: minutes"]
+fn is_printed() {
     println!("{:<20}{:>7}{:>11}{:>11}{:>9}{:>9}  taken", "target", "tokens", "build s", "named s", "family", "row");
     let (mut families, mut rows, mut all) = (Vec::new(), Vec::new(), (0.0, 0.0));
-    let most = std::env::args().nth(1).and_then(|most| most.parse().ok()).unwrap_or(16);
+    let most = arguments().next().and_then(|most| most.parse().ok()).unwrap_or(16);
     for entry in catalogue::names() {
         for tokens in 2..=most {
             let Some(Ok(source)) = catalogue::find(entry) else { continue };

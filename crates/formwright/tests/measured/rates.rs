@@ -1,11 +1,8 @@
 //! The tables of `measurements/rates.md`: measured errors on finer and finer grids, and their rates.
 //!
-//!     cargo run --release -p formwright --example rates
+//!     cargo test --release -p formwright --lib -- --ignored --nocapture measured::rates
 
-#[path = "../tests/support/mod.rs"]
-mod support;
-
-use support::rates::{Part, Subject, rate};
+use crate::tests::support::rates::{Part, Subject, rate};
 
 /// Points of a measurement.
 fn points(part: Part) -> usize {
@@ -53,7 +50,9 @@ fn table(dims: usize, sides: &[u64], targets: &[&str]) {
     }
 }
 
-fn main() {
+#[test]
+#[ignore = "a measurement, not a test: minutes"]
+fn is_printed() {
     println!("## One coordinate\n");
     table(1, &[4, 8, 16, 32, 64], &["max(x)", "x * mean(x)", "x - mean(x)"]);
     println!("\n## Two coordinates\n");

@@ -1,11 +1,8 @@
 //! The tables of `measurements/certified.md`: fifteen targets, what is certified of their float networks, and what is measured.
 //!
-//!     cargo run --release -p formwright --example certified
+//!     cargo test --release -p formwright --lib -- --ignored --nocapture measured::certified
 
-#[path = "../tests/support/certified.rs"]
-mod certified;
-
-use certified::{Case, cases};
+use crate::tests::support::certified::{Case, cases};
 use formwright::bound::norm::upward;
 use formwright::compile::Model;
 use formwright::network::Precision;
@@ -38,7 +35,9 @@ fn row(case: &Case, eps: Option<f64>, model: &Model, remark: &str) {
     );
 }
 
-fn main() {
+#[test]
+#[ignore = "a measurement, not a test: minutes"]
+fn is_printed() {
     let cases = cases();
     println!("## f64: by tolerance\n");
     println!(

@@ -1,12 +1,10 @@
 //! The tables of `measurements/sum-code.md`: how fine a grid a sum of codes has in double precision.
 //!
-//!     cargo run --release -p formwright --example sum_code
-
-#[path = "../tests/support/mod.rs"]
-mod support;
+//!     cargo test --release -p formwright --lib -- --ignored --nocapture measured::sum_code
 
 use std::sync::Arc;
 
+use crate::tests::support::{Random, expression};
 use formwright::bound::resolution::last;
 use formwright::construct::sumcode::lower::{SumCodeLowering, check_fit};
 use formwright::construct::sumcode::{Family, Options, Parts, Values};
@@ -16,7 +14,6 @@ use formwright::lattice::Grid;
 use formwright::network::Precision;
 use formwright::target::{Source, Target};
 use rayon::prelude::*;
-use support::{Random, expression};
 
 /// The most ids of a grid that is tried.
 const MOST_IDS: u64 = 20_000;
@@ -110,7 +107,9 @@ fn row<T: Copy + Sync>(cells: &[T], cell: impl Fn(T) -> String + Sync) -> String
     cells.join(" | ")
 }
 
-fn main() {
+#[test]
+#[ignore = "a measurement, not a test: minutes"]
+fn is_printed() {
     use Precision::{F32, F64};
     println!("| n | one-block, staircase | layered | rank | one-block, f32 | rank, f32 |\n|---|---|---|---|---|---|");
     let columns = [

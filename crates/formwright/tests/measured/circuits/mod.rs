@@ -1,27 +1,25 @@
 //! The tables of `measurements/circuits.md`, and the plot beside it.
 //!
 //! ```sh
-//! cargo run --release -p formwright --example circuits            # all of them, written to measurements/
-//! cargo run --release -p formwright --example circuits yardstick  # one of them, printed
+//! cargo test --release -p formwright --lib -- --ignored --nocapture measured::circuits
 //! ```
+//!
+//! writes all of them to `measurements/`; with `MEASURE=yardstick` in front it prints one of them.
 
-#[path = "../../tests/support/circuits.rs"]
-mod circuits;
 mod exhaustive;
 mod lengths;
 mod plot;
 mod programs;
-#[path = "../../tests/support/report.rs"]
-mod report;
 mod tolerance;
 mod yardstick;
 
 use std::fs;
 
+use crate::tests::support::report;
+use crate::tests::support::report::{duration, grouped};
 use formwright::construct::circuit::{Compiled, Trade};
 use formwright::exact::Rat;
 use formwright::network::Precision;
-use report::{duration, grouped};
 
 /// A part of the file: its name, and what writes it.
 type Section = (&'static str, fn() -> String);
@@ -35,15 +33,17 @@ const SECTIONS: [Section; 6] = [
     ("exhaustive", exhaustive::section),
 ];
 
-fn main() {
-    let asked: Vec<String> = std::env::args().skip(1).collect();
+#[test]
+#[ignore = "a measurement, not a test: minutes"]
+fn is_written() {
+    let asked: Vec<String> = report::arguments().collect();
     if !asked.is_empty() {
         let sections = SECTIONS.iter().filter(|(name, _)| asked.iter().any(|asked| asked == name));
         sections.for_each(|(_, section)| println!("{}", section()));
         return;
     }
     let mut text = format!(
-        "# Circuits\n\n{}, {}.\n\n    cargo run --release -p formwright --example circuits\n\n\
+        "# Circuits\n\n{}, {}.\n\n    cargo test --release -p formwright --lib -- --ignored --nocapture measured::circuits\n\n\
          *Certified* is the proved bound in the supremum norm, including rounding in any order of summation. *Measured* is\n\
          the largest error found in the executed network: structured starts, then ascent (`bound/ascent.rs`), seeded; on\n\
          integers, all inputs where they are few. *Parameters* are all entries of all weights and biases, zeros included;\n\

@@ -1,16 +1,15 @@
 //! The table of `measurements/value-order.md`: Lemma 7's windows by decreasing centre and in the order of their listing, executed.
 //!
-//!     cargo run --release -p formwright --example value_order
+//!     cargo test --release -p formwright --lib -- --ignored --nocapture measured::value_order
 
-#[path = "../tests/support/mod.rs"]
-mod support;
-
+use crate::tests::support::value_order::{off, table};
+use crate::tests::support::{Triple, expression, grid};
 use formwright::exact::Int;
 use formwright::network::Precision::{F32, F64};
-use support::value_order::{off, table};
-use support::{Triple, expression, grid};
 
-fn main() {
+#[test]
+#[ignore = "a measurement, not a test: minutes"]
+fn is_printed() {
     let double: [Triple; 11] = [
         (2, 1, 8),
         (2, 1, 16),

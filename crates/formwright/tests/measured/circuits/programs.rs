@@ -2,9 +2,9 @@
 
 use formwright::construct::circuit::Trade;
 
-use crate::circuits::{DECLINED, Subject, programs};
-use crate::report::{fastest, grouped, table};
-use crate::{TRADES, power, seconds, sizes};
+use super::{TRADES, power, seconds, sizes};
+use crate::tests::support::circuits::{DECLINED, Subject, programs};
+use crate::tests::support::report::{fastest, grouped, table};
 
 /// Tokens of all programs.
 const TOKENS: usize = 8;

@@ -4,9 +4,9 @@ use formwright::construct::circuit::Trade;
 use formwright::eval::float::Engine;
 use formwright::exact::Rat;
 
-use crate::circuits::Subject;
-use crate::report::{fastest, grouped, table};
-use crate::{parameters, power, seconds, sizes, units};
+use super::{parameters, power, seconds, sizes, units};
+use crate::tests::support::circuits::Subject;
+use crate::tests::support::report::{fastest, grouped, table};
 
 /// A circuit that was laid out by hand: what it computes, for how many tokens, how well, and its size.
 #[derive(Clone, Copy)]

@@ -8,9 +8,9 @@ use formwright::construct::circuit::Trade;
 use formwright::eval::float::Engine;
 use rayon::prelude::*;
 
-use crate::circuits::{Subject, digits};
-use crate::report::{grouped, table};
-use crate::{power, seconds};
+use super::{power, seconds};
+use crate::tests::support::circuits::{Subject, digits};
+use crate::tests::support::report::{grouped, table};
 
 /// A program on all sequences of so many tokens among the first `values` integers.
 struct Run {

@@ -4,9 +4,9 @@ use formwright::construct::circuit::Compiled;
 use formwright::exact::Rat;
 use formwright::network::Precision;
 
-use crate::circuits::Subject;
-use crate::report::{grouped, table};
-use crate::{TRADES, power, sizes};
+use super::{TRADES, power, sizes};
+use crate::tests::support::circuits::Subject;
+use crate::tests::support::report::{grouped, table};
 
 /// The longest sequences.
 const MOST: usize = 512;

@@ -1,9 +1,6 @@
 //! The tables of `measurements/sumformer.md`: continuous Sumformers beside the circuits of the same targets.
 //!
-//!     cargo run --release -p formwright --example sumformer
-
-#[path = "../tests/support/report.rs"]
-mod report;
+//!     cargo test --release -p formwright --lib -- --ignored --nocapture measured::sumformer
 
 use std::fs;
 use std::sync::Arc;
@@ -21,7 +18,7 @@ use formwright::lower::{Format, Hidden, Temperature};
 use formwright::network::{Precision, Realisation};
 use formwright::target::Source;
 
-use report::{grouped, machine, measurements, table, today};
+use crate::tests::support::report::{grouped, machine, measurements, table, today};
 
 /// A target, its tokens and coordinates, a tolerance.
 type Subject = (&'static str, usize, usize, (i64, i64));
@@ -118,14 +115,16 @@ fn row(subject: Subject, basis: Option<Basis>) -> Result<Vec<String>> {
     Ok(row)
 }
 
-fn main() -> Result<()> {
+#[test]
+#[ignore = "a measurement, not a test: minutes"]
+fn is_written() -> Result<()> {
     let of_form = ["φ", "C(n+d,d)-1"];
     let of_size = ["trade", "attention", "blocks", "hidden", "parameters", "bound", "measured", "s", "circuit"];
     let columns = [&["target", "n", "d"][..], &of_form, &of_size].concat();
     let polynomials = POLYNOMIALS.iter().map(|subject| row(*subject, None)).collect::<Result<Vec<_>>>()?;
     let mut text = format!(
         "# Continuous Sumformers\n\n{}, {}.\n\
-         `cargo run --release -p formwright --example sumformer` writes this page.\n\n\
+         `cargo test --release -p formwright --lib -- --ignored --nocapture measured::sumformer` writes this page.\n\n\
          Every network has doubles and one attention layer, whose scores are all equal. *bound* is certified in the supremum\n\
          norm over the box, *measured* is the largest error that an ascent found; *circuit* is the circuit of the target's own\n\
          expression, for the same tolerance, with the trade (`--trade width` or `depth`) of fewer parameters. *s* are the\n\

@@ -1,10 +1,10 @@
 //! How fast the z-score circuit runs, and how near that is to what this machine can do.
 //!
 //! ```sh
-//! cargo run --release -p formwright --example circuit_speed [-- FOLDER]
+//! cargo test --release -p formwright --lib -- --ignored --nocapture measured::circuit_speed
 //! ```
 //!
-//! prints tokens and operations a second against the length, on one thread and on two. With a folder, the circuit is written there as ONNX
+//! prints tokens and operations a second against the length, on one thread and on two. With `MEASURE=FOLDER` in front, the circuit is written there as ONNX
 //! with inputs, our outputs and our times: `tests/parity/circuit_speed.py` lets onnxruntime run the same file and puts the two side by side.
 
 use std::error::Error;
@@ -13,6 +13,7 @@ use std::hint::black_box;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use crate::tests::support::report::arguments;
 use formwright::construct::circuit::{Trade, Wish, compile};
 use formwright::eval::float::Engine;
 use formwright::exact::Rat;
@@ -29,8 +30,10 @@ const TOKENS: usize = 16_384;
 /// For how long one thing is timed.
 const LONG_ENOUGH: Duration = Duration::from_millis(700);
 
-fn main() -> Result<(), Box<dyn Error>> {
-    let folder = std::env::args().nth(1);
+#[test]
+#[ignore = "a measurement, not a test: minutes"]
+fn is_printed() -> Result<(), Box<dyn Error>> {
+    let folder = arguments().next();
     let (network, made_for) = network()?;
     let peak = [1, 2].map(multiply_and_add);
     let copy = [1, 2].map(copies);

@@ -1,29 +1,26 @@
 //! The tables of `measurements/random-programs.md`: random programs of every construct, compiled or declined with a reason.
 //!
 //! ```sh
-//! cargo run --release -p formwright --example random_programs           # written to measurements/
-//! cargo run --release -p formwright --example random_programs 0 100     # the programs of some seeds, one a line
+//! cargo test --release -p formwright --lib -- --ignored --nocapture measured::random_programs
 //! ```
-
-#[path = "../tests/support/report.rs"]
-mod report;
-#[path = "../tests/support/mod.rs"]
-mod support;
+//!
+//! writes them to `measurements/`; with `MEASURE="0 100"` in front it prints the programs of those seeds, one a line.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::panic::catch_unwind;
 use std::time::Instant;
 
+use crate::tests::support::circuits::{Subject, reason};
+use crate::tests::support::expressions::random_program;
+use crate::tests::support::report;
+use crate::tests::support::report::{duration, grouped, table};
 use formwright::construct::circuit::Trade;
 use formwright::error::ErrorKind;
 use formwright::exact::Rat;
 use formwright::network::Precision;
 use formwright::target::Source;
 use rayon::prelude::*;
-use report::{duration, grouped, table};
-use support::circuits::{Subject, reason};
-use support::expressions::random_program;
 
 /// How many programs.
 const SEEDS: u64 = 5000;
@@ -70,8 +67,10 @@ fn outcome(seed: u64, points: usize) -> Outcome {
     Outcome { seed, text: program.text, tokens, seconds, end }
 }
 
-fn main() {
-    let asked: Vec<u64> = std::env::args().skip(1).map(|seed| seed.parse().expect("a seed")).collect();
+#[test]
+#[ignore = "a measurement, not a test: minutes"]
+fn is_written() {
+    let asked: Vec<u64> = report::arguments().map(|seed| seed.parse().expect("a seed")).collect();
     if let [from, to] = asked[..] {
         (from..to).for_each(|seed| show(&outcome(seed, POINTS)));
         return;
@@ -170,7 +169,7 @@ fn report(outcomes: &[Outcome]) -> String {
     ];
     let total = outcomes.len();
     format!(
-        "# Random programs\n\n{}, {}.\n\n    cargo run --release -p formwright --example random_programs\n\n\
+        "# Random programs\n\n{}, {}.\n\n    cargo test --release -p formwright --lib -- --ignored --nocapture measured::random_programs\n\n\
          {} seeded programs of every construct of the language (`tests/support/expressions.rs`), with 2 to 8 tokens of one or\n\
          two coordinates, tolerance 1/100 in the supremum norm, single precision before double. Every circuit is run at\n\
          {} points (structured starts and ascent; on integers, all of them where they are few).\n\n\
