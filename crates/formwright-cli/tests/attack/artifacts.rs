@@ -3,18 +3,27 @@
 use std::cmp::Ordering;
 
 use formwright::artifact::{Contents, read_target, sha256};
-use formwright::compile::{Arithmetic, Construction, Request, Tolerance, compile};
-use formwright::construct::circuit::family::Options as Gates;
-use formwright::construct::only;
-use formwright::construct::sumcode::{self, Family, Values};
-use formwright::construct::yun::Options;
+use formwright::compile::{Asked, compile};
 use formwright::lattice::Grid;
-use formwright::lower::{Format, Hidden};
-use formwright::network::{Precision, Realisation};
 use formwright::target::{Source, Table};
 use formwright_check::{Files, Verdict, check};
 
 use super::Random;
+
+/// A target and options.
+#[derive(Clone)]
+pub struct Wanted {
+    source: Source,
+    asked: Asked,
+}
+
+impl Wanted {
+    /// The same with other options.
+    pub fn with(mut self, change: impl FnOnce(&mut Asked)) -> Self {
+        change(&mut self.asked);
+        self
+    }
+}
 
 /// The three files, and what they are called here.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,8 +35,9 @@ pub struct Artifact {
 }
 
 impl Artifact {
-    pub fn new(name: &str, request: &Request) -> Self {
-        let model = compile(request).unwrap_or_else(|error| panic!("{name}: {error}"));
+    pub fn new(name: &str, Wanted { source, asked }: &Wanted) -> Self {
+        let model = asked.request(source.clone()).and_then(|request| compile(&request));
+        let model = model.unwrap_or_else(|error| panic!("{name}: {error}"));
         let contents = Contents::of(&model).expect("files");
         let (Some(weights), Some(certificate)) = (contents.weights, contents.certificate) else {
             panic!("{name} claims nothing")
@@ -78,59 +88,46 @@ impl Artifact {
     }
 }
 
-const F32: Precision = Precision::F32;
-const F64: Precision = Precision::F64;
+pub const F32: &str = "f32";
+pub const F64: &str = "f64";
 
-fn request(target: Source, tokens: usize, construction: impl Construction, format: Format) -> Request {
-    Request {
-        source: target,
-        constructions: only(construction),
-        tokens: Some(tokens),
-        dims: None,
-        resolution: None,
-        everywhere: false,
-        attention: Realisation::SOFTMAX,
-        assume_equivariant: false,
-        tolerance: Tolerance::default(),
-        arithmetic: Arithmetic::Float(format),
-    }
+fn wanted(text: &str, tokens: usize, construction: &str, precision: &str) -> Wanted {
+    let source = read_target(text).unwrap_or_else(|error| panic!("{text}: {error}"));
+    let construction = Some(construction.to_owned());
+    let precision = Some(precision.to_owned());
+    Wanted { source, asked: Asked { construction, tokens: Some(tokens), precision, ..Asked::default() } }
 }
 
-fn expression(text: &str) -> Source {
-    read_target(text).unwrap_or_else(|error| panic!("{text}: {error}"))
+pub fn yun(text: &str, tokens: usize, precision: &str) -> Wanted {
+    wanted(text, tokens, "yun", precision)
 }
 
-pub fn yun(text: &str, tokens: usize, precision: Precision) -> Request {
-    request(expression(text), tokens, Options::default(), Format::literal(precision))
-}
-
-pub fn circuit(text: &str, tokens: usize, precision: Precision) -> Request {
-    request(expression(text), tokens, Gates::default(), Format::literal(precision))
+pub fn circuit(text: &str, tokens: usize, precision: &str) -> Wanted {
+    wanted(text, tokens, "circuit", precision)
 }
 
 /// By sums of codes.
-pub fn sums(text: &str, family: Family, values: Values) -> Request {
-    let options = sumcode::Options { values, ..sumcode::Options::of(family) };
-    request(expression(text), 2, options, Format::literal(F64))
+pub fn sums(text: &str, construction: &str, values: &str) -> Wanted {
+    wanted(text, 2, construction, F64).with(|asked| asked.values = Some(values.to_owned()))
 }
 
 /// With tokens of so many coordinates.
-fn of_dims(dims: usize, request: Request) -> Request {
-    Request { dims: Some(dims), ..request }
+fn of_dims(dims: usize, wanted: Wanted) -> Wanted {
+    wanted.with(|asked| asked.dims = Some(dims))
 }
 
-fn positional(request: Request) -> Request {
-    Request { constructions: only(Options { positional: true, ..Options::default() }), ..request }
+fn positional(wanted: Wanted) -> Wanted {
+    wanted.with(|asked| asked.positional = true)
 }
 
-fn packed(request: Request, hidden: Hidden) -> Request {
-    Request { arithmetic: Arithmetic::Float(Format { hidden, ..Format::literal(F64) }), ..request }
+/// In blocks of so many hidden units, or of all.
+fn packed(wanted: Wanted, hidden: Option<usize>) -> Wanted {
+    wanted.with(|asked| (asked.pack, asked.hidden) = (hidden.is_none(), hidden))
 }
 
 /// On a grid of the unit box, with a bound in this norm.
-pub fn on_box(cells: u64, norm: &str, request: Request) -> Request {
-    let tolerance = Tolerance { norm: Some(norm.parse().expect("a norm")), ..Tolerance::default() };
-    Request { resolution: Some(cells), tolerance, ..request }
+pub fn on_box(cells: u64, norm: &str, wanted: Wanted) -> Wanted {
+    wanted.with(|asked| (asked.resolution, asked.norm) = (Some(cells), Some(norm.to_owned())))
 }
 
 /// A table of halves for two tokens: the network gives every one of them exactly, so that nothing is left in the bound but what ramps cost.
@@ -155,21 +152,14 @@ fn table(cells: u64, equivariant: bool) -> Source {
 }
 
 /// A table, of two tokens.
-fn tabled(cells: u64, request: Request, equivariant: bool) -> Request {
-    Request { source: table(cells, equivariant), ..on_box(cells, "l2", request) }
+fn tabled(cells: u64, wanted: Wanted, equivariant: bool) -> Wanted {
+    Wanted { source: table(cells, equivariant), ..on_box(cells, "l2", wanted) }
 }
-
-const VALUES: [(&str, Values); 4] = [
-    ("one-block", Values::OneBlock),
-    ("staircase", Values::Staircase),
-    ("layered", Values::Layered),
-    ("rank", Values::Rank),
-];
 
 /// Every family: all are accepted, and fast.
 pub fn families() -> Vec<Artifact> {
-    let mut all: Vec<(String, Request)> = Vec::new();
-    let mut add = |name: &str, request: Request| all.push((name.to_owned(), request));
+    let mut all: Vec<(String, Wanted)> = Vec::new();
+    let mut add = |name: &str, wanted: Wanted| all.push((name.to_owned(), wanted));
     for (name, cells, tokens, precision) in [
         ("yun-2x2", 2, 2, F32),
         ("yun-3x2", 3, 2, F64),
@@ -185,21 +175,21 @@ pub fn families() -> Vec<Artifact> {
     add("yun-positional-3", positional(yun("x[n-1-i] on integers 0..2", 3, F64)));
     // Keys that are fractions: whether one is at most another is a matter of exact numbers.
     add("yun-keys", positional(yun("let k = x + i/5; count(k - 1/5 <= x) on integers 0..3", 2, F64)));
-    add("yun-packed-all", packed(yun("sum(x) + x on integers 0..4", 2, F64), Hidden::All));
-    add("yun-packed-8", packed(yun("sum(x) + x on integers 0..4", 2, F64), Hidden::Units(8)));
+    add("yun-packed-all", packed(yun("sum(x) + x on integers 0..4", 2, F64), None));
+    add("yun-packed-8", packed(yun("sum(x) + x on integers 0..4", 2, F64), Some(8)));
     add("yun-box", on_box(3, "l2", yun("x - mean(x)", 2, F64)));
     add("yun-box-f32", on_box(3, "l1", yun("x * mean(x)", 2, F32)));
     add("yun-box-positional", on_box(3, "l2", positional(yun("x[0] / 2 + x", 2, F64))));
-    add("yun-box-packed-8", packed(on_box(3, "l2", yun("x - mean(x)", 2, F64)), Hidden::Units(8)));
+    add("yun-box-packed-8", packed(on_box(3, "l2", yun("x - mean(x)", 2, F64)), Some(8)));
     add("yun-table-positional", tabled(3, positional(yun("x", 2, F64)), false));
-    for (name, values) in VALUES {
-        let sum_code = |text: &str| sums(text, Family::SumCode, values);
+    for name in ["one-block", "staircase", "layered", "rank"] {
+        let sum_code = |text: &str| sums(text, "sum-code", name);
         add(&format!("sum-code-{name}"), sum_code("sum(x) + x on integers 0..4"));
         add(&format!("sum-code-{name}-box"), on_box(4, "l2", sum_code("x - mean(x)")));
         add(&format!("sum-code-{name}-table"), tabled(4, sum_code("x"), true));
     }
-    add("sumformer-discrete", sums("x * max(x) on integers 0..4", Family::Sumformer, Values::OneBlock));
-    add("sumformer-discrete-box", on_box(3, "l1", sums("x * mean(x)", Family::Sumformer, Values::OneBlock)));
+    add("sumformer-discrete", sums("x * max(x) on integers 0..4", "sumformer-discrete", "one-block"));
+    add("sumformer-discrete-box", on_box(3, "l1", sums("x * mean(x)", "sumformer-discrete", "one-block")));
     for (name, text, tokens, precision) in [
         ("sort", "sort(x) on integers 0..4", 3, F32),
         ("count", "count(x < x[i]) on integers 0..4", 3, F32),
@@ -214,7 +204,7 @@ pub fn families() -> Vec<Artifact> {
         add(&format!("circuit-{name}"), circuit(text, tokens, precision));
     }
     add("yun-dims", of_dims(2, yun("x.0 - x + sum(x) on integers 0..2", 2, F64)));
-    add("sum-code-dims", of_dims(2, sums("[x.1 * max(x.0)] on integers 0..2", Family::SumCode, Values::Layered)));
+    add("sum-code-dims", of_dims(2, sums("[x.1 * max(x.0)] on integers 0..2", "sum-code", "layered")));
     add("circuit-dims", of_dims(2, circuit("[x.0 + 2 * x.1, sum(x.1) - i, x.0] on integers 0..2", 3, F32)));
-    all.iter().map(|(name, request)| Artifact::new(name, request)).collect()
+    all.iter().map(|(name, wanted)| Artifact::new(name, wanted)).collect()
 }

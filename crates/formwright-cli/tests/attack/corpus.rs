@@ -3,13 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use formwright::compile::{Request, Tolerance};
-use formwright::construct::sumcode::{Family, Values};
 use formwright::exact::Rat;
-use formwright::network::Precision::{F32, F64};
 use serde_json::{Value, json};
 
-use super::artifacts::{Artifact, circuit, families, on_box, sums, yun};
+use super::artifacts::{Artifact, F32, F64, Wanted, circuit, families, on_box, sums, yun};
 use super::judge::Subject;
 use super::weights::{Weights, tensor, with_weights};
 
@@ -580,21 +577,14 @@ fn declined(of: &impl Fn(&str) -> Artifact) -> Vec<Spoilt> {
     let (plain, boxed, table) =
         (of("sum-code-staircase"), of("sum-code-staircase-box"), of("sum-code-staircase-table"));
     let kind = |kind: &str| {
-        let request = circuit("x - mean(x)", 3, F64);
-        Artifact::new(kind, &Request { attention: kind.parse().expect("a kind of attention"), ..request })
+        let circuit = circuit("x - mean(x)", 3, F64);
+        Artifact::new(kind, &circuit.with(|asked| asked.attention = Some(kind.to_owned())))
     };
-    let everywhere = |request: Request| {
-        let mut request = on_box(3, "l2", request);
-        request.everywhere = true;
-        request
-    };
-    let stated = |request: Request| {
-        let tolerance = Tolerance { lipschitz: Some(Rat::from(3)), ..request.tolerance.clone() };
-        Request { tolerance, ..request }
-    };
+    let everywhere = |wanted: Wanted| on_box(3, "l2", wanted).with(|asked| asked.domain = Some("all".to_owned()));
+    let stated = |wanted: Wanted| wanted.with(|asked| asked.lipschitz = Some("3".to_owned()));
     let assumed = plain.text().replace("assumptions 0\n", "assumptions 1\nassume the weights are as they should be\n");
     let fits = yun("x - mean(x)", 2, F64);
-    let wide = sums("x", Family::SumCode, Values::OneBlock);
+    let wide = sums("x", "sum-code", "one-block");
     let released = Artifact {
         name: String::new(),
         certificate: include_bytes!("../version-1/certificate.fwc").to_vec(),
