@@ -295,8 +295,11 @@ class Broken:
         on, off = bisect_right(self.rising, b), bisect_left(self.falling, a)
         return on + len(self.falling) - off, self.risen[on] + self.fallen[-1] - self.fallen[off]
 
-    def extremes(self):
-        return min(self.values), max(self.values)
+    def extremes(self, a, b):
+        """The least and the largest value over a to b."""
+        a, b = self.clamp(a, b)
+        values = [self(a), self(b), *(value for knot, value in zip(self.knots, self.values, strict=True) if a < knot < b)]
+        return min(values), max(values)
 
 
 class Gap(NamedTuple):

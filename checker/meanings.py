@@ -259,7 +259,10 @@ class Meant:
         self.c, self.tensors, self.meanings, self.domain = c, tensors, meanings, domain
         self.arithmetic, self.most = Arithmetic(*FORMATS[c.format]), c.most
         self.wires = meanings.wires
-        self.ranges, self.profiles, self.expanded = [], {}, {}
+        self.ranges, self.profiles, self.expanded, self.factors = [], {}, {}, {}
+        # What a tooth adds to what it is off by, and where what it reads may lie.
+        self.own, self.read, self.hats = {}, {}, {}
+        self.toothed = {tooth for wire in self.wires for _, teeth in wire.teeth for tooth in teeth}
         for k, wire in enumerate(self.wires):
             self.ranges.append(self.range_of(wire))
             if wire.kind == "input":
@@ -316,16 +319,29 @@ class Meant:
             total += abs(factor) * profile.most(a, b)
         return total
 
+    def hat(self, wire):
+        """Where the number that is computed in place of a wire may lie."""
+        (lo, hi), off = self.ranges[wire], self.profile(wire).greatest
+        low, high = self.hats.get(wire, (lo - off, hi + off))
+        return max(low, lo - off), min(high, hi + off)
+
+    def form_hat(self, form):
+        """The same of a form."""
+        ends = [tuple(sorted((factor * lo, factor * hi))) for wire, factor in form.terms for lo, hi in [self.hat(wire)]]
+        lo, hi = form.offset + sum(a for a, _ in ends), form.offset + sum(b for _, b in ends)
+        low, high = self.form_range(form)
+        off = self.off(form)
+        return max(lo, low - off), min(hi, high + off)
+
     def computed(self, register):
         """Where what a register holds may lie, in any execution."""
         form, lost = self.registers[register]
         if form == NOUGHT and not lost:
             return point(ZERO)
-        lo, hi = self.form_range(form)
-        off = self.off(form) + lost
-        if lo == hi and not off:
+        lo, hi = self.form_hat(form)
+        if lo == hi and not lost:
             return Num(lo, hi, valuation(lo))
-        return Num(lo - off, hi + off, -(1 << 12), False)
+        return Num(lo - lost, hi + lost, -(1 << 12), False)
 
     # Wires.
 
@@ -360,6 +376,8 @@ class Meant:
     def squared(self, wire):
         """The form whose square the wire is."""
         wire = self.wires[wire]
+        if wire.kind == "curve":
+            return wire.forms[0] if wire.curve in (SQUARE, ("x", "x", "mul")) else None
         return wire.forms[0] if wire.kind in ("product", "teeth") and wire.forms[0] == wire.forms[1] else None
 
     def product_ranges(self, a, b):
@@ -409,11 +427,9 @@ class Meant:
             forms[register] = form
         return forms
 
-    def keep(self, register, form, found, lost):
-        """What a register holds must be what was found that it gets."""
-        if self.expand(form) != found:
-            raise wrong_line(f"register {register}", f"holds {self.said(found)}, and not {self.said(form)}")
-        return found, up(lost)
+    def size(self, form):
+        """The largest size of a form over what is computed."""
+        return max(map(abs, self.form_hat(form)))
 
     def said(self, form):
         return " + ".join([show(form.offset), *(f"{show(factor)}·wire {wire}" for wire, factor in form.terms)])[:200]
@@ -434,7 +450,8 @@ class Meant:
             terms = {inputs[k]: w for k, w in enumerate(row) if w and k in inputs}
             if len(terms) != sum(w != 0 for w in row):
                 raise wrong_line(f"register {register}", "reads a coordinate that is no wire")
-            registers.append(self.keep(register, form, Form.of(bias, terms), lost))
+            form = self.expand(form)
+            registers.append((form, up(lost + self.size(Form.of(bias, terms).plus(form, -ONE)))))
         self.registers = registers
 
     def attention(self, run, first, b, layer):
@@ -461,22 +478,26 @@ class Meant:
         for made in layer.made:
             if (made.head, made.value) in gains:
                 raise wrong_line(f"wire {made.wire}", "is made by a value that makes another one")
-            gains[made.head, made.value] = made.form
+            gains[made.head, made.value] = made
             self.make_mean(made, *values[made.head, made.value])
         registers = []
         for register, form in enumerate(self.held(layer)):
             old, lost = self.registers[register]
+            form = self.expand(form)
             terms, found = [self.computed(register)], old
             for (head, j), (row, mixed, _) in values.items():
-                w = o[head][register][j]
-                if not w or not row:
-                    continue
-                if (head, j) not in gains:
+                w, made = o[head][register][j], gains.get((head, j))
+                if made:
+                    # What is added is a multiple of what the head has; that the weight is a rounded one is lost.
+                    factor = form.plus(old, -ONE).of_wire(made.wire) / made.form.of_wire(made.wire)
+                    found, lost = found.plus(self.expand(made.form), factor), lost + abs(w - factor) * mixed.size
+                elif w and row:
                     raise wrong_line(f"register {register}", f"gets value {j} of head {head}, which makes no wire")
                 terms.append(a.times(point(w), mixed))
-                found = found.plus(self.expand(gains[head, j]), w)
+            if form != found:
+                raise wrong_line(f"register {register}", f"is said to hold {self.said(form)}, which is not {self.said(found)}")
             more = a.total(terms)[1] if len(terms) > 1 else ZERO
-            registers.append(self.keep(register, form, found, lost + more))
+            registers.append((form, up(lost + more)))
         self.registers = registers
 
     def new(self, made, *kinds):
@@ -564,9 +585,8 @@ class Meant:
         """Where the functional may lie, in any execution."""
         ends = [(w * x.lo, w * x.hi) for i, w in group.row for x in [self.computed(i)]]
         lo, hi = sum(min(pair) for pair in ends), sum(max(pair) for pair in ends)
-        low, high = self.form_range(group.form)
-        off = self.off(group.form) + group.lost
-        return max(lo, low - off), min(hi, high + off)
+        low, high = self.form_hat(group.form)
+        return max(lo, low - group.lost), min(hi, high + group.lost)
 
     # Products that stand in no register.
 
@@ -627,7 +647,7 @@ class Meant:
                 wanted = Form(ZERO, ((tooth, ONE),))
                 total = total.plus(wanted, -4 * r * r * factor / 4**level)
             total = total.plus(Form(r * r * factor, ()))
-        self.factors = {**getattr(self, "factors", {}), k: (factors, found[1])}
+        self.factors[k] = found
         return total
 
     def is_tooth(self, tooth, argument):
@@ -649,14 +669,20 @@ class Meant:
         return total
 
     def teeth_profile(self, k):
-        wire, (factors, rest) = self.wires[k], self.factors[k]
-        r, least, most = wire.number, ZERO, ZERO
-        e = self.off(rest)
+        """The square that the teeth make is of what their first one reads; each doubles what the one before is off by, and adds its own."""
+        wire, (factors, _) = self.wires[k], self.factors[k]
+        r, least, most, more = wire.number, ZERO, ZERO, ZERO
         for factor, (_, teeth) in zip(factors, wire.teeth, strict=True):
-            far = factor * r * r / 4 ** len(teeth)
+            far, off = factor * r * r / 4 ** len(teeth), ZERO
             least, most = least + min(far, ZERO), most + max(far, ZERO)
-            e += sum(4 * r * r * abs(factor) / 4**level * self.profile(tooth).greatest for level, tooth in enumerate(teeth, 1))
-        return Profile([(*self.ranges[k], up(max(-least, most) + e))])
+            for level, tooth in enumerate(teeth, 1):
+                self.profile(tooth)
+                off = 2 * off + self.own[tooth]
+                more += 4 * r * r * abs(factor) / 4**level * off
+                if level == 1 and not all(0 <= end <= 1 for end in self.read[tooth]):
+                    raise Declined(f"wire {k}: what is read may be beyond its reach")
+        away = up(max(-least, most) + more)
+        return product_profile(self, wire.forms, self.ranges[k], away)
 
     # The outputs.
 
@@ -683,13 +709,11 @@ class Meant:
             row = sparse([self.tensors["read_out.weight"][k]])[0]
             bias = self.tensors["read_out.bias"][k]
             read, lost = self.reading(row)
-            found = read.plus(Form(bias, ()))
-            if found != self.expand(form):
-                raise wrong_line(f"output {k}", f"is {self.said(found)}, and not {self.said(self.expand(form))}")
+            away = self.size(read.plus(Form(bias, ())).plus(self.expand(form), -ONE))
             _, rounding = a.total([a.times(point(w), self.computed(i)) for i, w in row] + [point(bias)])
             if self.normal_of(normal, form) != wanted[k]:
                 raise Declined(f"output {k}: what is computed and the target have different normal forms")
-            error = self.off(form) + lost + rounding
+            error = self.off(form) + away + lost + rounding
             self.error = error
             if error > c.bound:
                 raise Declined(f"output {k}: {show(error)} is shown of the bound {show(c.bound)}")
@@ -714,15 +738,14 @@ class Change:
         a = meant.arithmetic
         self.size = max(abs(x) for x in meant.computed(register)[:2]) + abs(bias)
         self.terms = int(meant.computed(register)[:2] != (ZERO, ZERO)) + int(bias != 0)
-        self.units = {id(group): [(entries[unit], sign, o, loss) for unit, sign, o, loss in group.units if unit in entries] for group in groups}
-        self.groups = [group for group in groups if self.units[id(group)]]
+        self.groups = [group for group in groups if self.entries_of(group)]
         found, read = self.old.plus(Form(bias, ())), {register: ONE}
         for unit, value in fixed.items():
             w = entries.get(unit, ZERO)
             if w and value:
                 found = found.plus(Form(w * value, ()))
                 self.size, self.terms = self.size + abs(w) * value, self.terms + 1
-        self.factors = {}
+        self.factors, self.gates = {}, [gate for gate in gates if self.form.of_wire(gate.made.wire)]
         for gate in gates:
             factor = self.form.of_wire(gate.made.wire)
             if factor:
@@ -730,24 +753,22 @@ class Change:
                 found = found.plus(gate.form, factor / gate.factor)
         self.linear, self.more = {}, ZERO  # of what is not a gate's: slopes; and what it loses by rounding
         self.counts = {id(group): self.broken(group).active(*group.range)[0] for group in self.groups}
-        for group in self.groups:
+        owned = {id(group) for gate in self.gates for group in gate.groups}
+        for group in sorted(self.groups, key=lambda group: id(group) in owned):
             owners = [gate for gate in gates if gate.made.wire in self.factors and any(g is group for g in gate.groups)]
             if len(owners) > 1:
                 raise Declined(f"register {register}: one functional of two gates")
             broken = self.broken(group)
-            if not owners:
-                if len(set(broken.slopes)) > 1:
-                    raise wrong_line(f"register {register}", "gets what no gate adds")
-                slope = broken.slopes[0]
-                found = found.plus(group.form, slope).plus(Form(broken(broken.lo) - slope * broken.lo, ()))
-                self.more += broken.active(broken.lo, broken.hi)[1]
-                self.size += broken.size(broken.lo, broken.hi)
-            elif group.row[0][0] == register and len(group.row) == 1 and self.form.plus(found, -ONE).terms == self.old.times(-ONE).terms != ():
-                slope = -1 / group.row[0][1]
-                found = found.plus(group.form, slope)
-                self.more += broken.active(broken.lo, broken.hi)[1]
-            else:
+            clears = group.row[0][0] == register and len(group.row) == 1 and self.form.plus(found, -ONE).terms == self.old.times(-ONE).terms != ()
+            if owners and not clears:
                 continue
+            slope = -1 / group.row[0][1] if clears else broken.slopes[broken.cell((broken.lo + broken.hi) / 2)]
+            offset = ZERO if clears else broken(broken.lo) - slope * broken.lo
+            found = found.plus(group.form, slope).plus(Form(offset, ()))
+            self.more += broken.active(broken.lo, broken.hi)[1]
+            self.size += broken.size(broken.lo, broken.hi)
+            if not owners:  # what is not affine in it
+                self.more += max(abs(value - offset - slope * knot) for knot, value in zip(broken.knots, broken.values, strict=True))
             self.linear[id(group)] = slope
             for i, w in group.row:
                 read[i] = read.get(i, ZERO) + slope * w
@@ -759,11 +780,38 @@ class Change:
     def entries_of(self, group):
         return {unit: self.entries[unit] for unit, *_ in group.units if unit in self.entries}
 
-    def broken(self, group, lead=ZERO, slope=ONE, factor=ONE, offset=ZERO, linear=ZERO, lo=None, hi=None):
-        """What the units add, as a function of T with functional = lead + slope T; times the factor, and an affine function."""
-        lo, hi = (group.range if lo is None else (lo, hi))
-        units = [(w * factor, sign * slope, sign * lead + o, loss) for w, sign, o, loss in self.units[id(group)]]
-        return Broken(units, offset, linear, lo, hi)
+    def broken(self, group):
+        """What the units add, as a function of the functional."""
+        units = [(self.entries[unit], Fraction(sign), o, loss) for unit, sign, o, loss in group.units if unit in self.entries]
+        return Broken(units, ZERO, ZERO, *group.range)
+
+    def offset(self, gate, group):
+        """What is added once is the first gate's, and its first argument's."""
+        return self.excess if gate is self.gates[0] and group is gate.groups[0] else ZERO
+
+    def part(self, argument, gate, factor, offset=ZERO, slope=ZERO, less=None, ratio=ZERO):
+        """What the units of an argument add, without what clears the register, as a function of the argument, times the factor;
+        less so much of what they add to another register; and an affine function."""
+        group = argument.group
+        lead, beta = -argument.offset / argument.slope, 1 / argument.slope  # the functional is lead + beta times the argument
+        excess, cleared = self.offset(gate, group), -self.linear.get(id(group), ZERO)
+        weights = self.entries_of(group)
+        if less is not None:
+            excess, cleared = excess - ratio * less.offset(gate, group), cleared + ratio * less.linear.get(id(group), ZERO)
+            theirs = less.entries_of(group)
+            weights = {unit: weights.get(unit, ZERO) - ratio * theirs.get(unit, ZERO) for unit in {*weights, *theirs}}
+        units = [(weights[unit] * factor, sign * beta, sign * lead + o, loss) for unit, sign, o, loss in group.units if weights.get(unit)]
+        return Broken(units, offset + factor * (excess + cleared * lead), slope + factor * cleared * beta, argument.lo, argument.hi)
+
+    def differ(self, first, gate):
+        """The register gets not just its factor of what the first one gets, which is what the wire is."""
+        ratio, gamma = self.factors[gate.made.wire] / first.factors[gate.made.wire], self.meant.arithmetic.gamma
+        for argument in gate.arguments:
+            difference = self.part(argument, gate, ONE, less=first, ratio=ratio)
+            lo, hi = argument.lo, argument.hi
+            self.more += max(map(abs, difference.extremes(lo, hi))) + difference.active(lo, hi)[1]
+            for change, factor in (self, ONE), (first, abs(ratio)):
+                self.more += gamma(change.others()) * factor * change.part(argument, gate, ONE).size(lo, hi)
 
     def others(self, *groups):
         """How many terms the sum has besides those of the groups."""
@@ -782,6 +830,29 @@ class Change:
         return self.form, up(lost)
 
 
+class Argument:
+    """What a gate's units read, as α + β times the functional of a group, and how far that is from what it should be."""
+
+    def __init__(self, meant, form, group):
+        self.form, self.group = form, group
+        inner = meant.expand(form)
+        shared = [wire for wire, _ in inner.terms if group.form.of_wire(wire)]
+        if not shared:
+            raise wrong_line("", f"a unit reads {meant.said(group.form)} for {meant.said(form)}")
+        lead = max(shared, key=lambda wire: abs(inner.of_wire(wire)))
+        self.slope = inner.of_wire(lead) / group.form.of_wire(lead)
+        away = inner.plus(group.form, -self.slope)
+        self.offset = away.offset
+        away = Form(ZERO, away.terms)  # what the weights' rounding leaves
+        self.lost = abs(self.slope) * group.lost + max(map(abs, meant.form_range(away))) + meant.off(away)
+        self.low, self.high = meant.form_range(form)
+        lo, hi = meant.form_hat(form)
+        ends = sorted(self.offset + self.slope * x for x in group.range)
+        # What is read; and the values that are meant, which need not be among it.
+        self.lo, self.hi = min(self.low, max(lo - self.lost, ends[0])), max(self.high, min(hi + self.lost, ends[1]))
+        self.read = max(lo - self.lost, ends[0]), min(hi + self.lost, ends[1])
+
+
 class Made:
     """A gate: what makes a curve or a product."""
 
@@ -789,14 +860,12 @@ class Made:
         self.meant, self.made = meant, made
         self.wire, self.factor = meant.new(made, "curve", "product")
         self.form = meant.expand(made.form)
-        self.groups = []
+        self.arguments = []
         for unit, form in made.arguments:
             if unit not in unit_group:
                 raise wrong_line(f"wire {made.wire}", f"unit {unit} reads nothing")
-            group, sign = unit_group[unit]
-            if meant.expand(form) != group.form.times(sign):
-                raise wrong_line(f"wire {made.wire}", f"unit {unit} reads {meant.said(group.form.times(sign))}")
-            self.groups.append(group)
+            self.arguments.append(Argument(meant, form, unit_group[unit][0]))
+        self.groups = [argument.group for argument in self.arguments]
         if not 1 <= len(self.groups) <= (1 if self.wire.kind == "curve" else 2) or len({id(group) for group in self.groups}) < len(self.groups):
             raise wrong_line(f"wire {made.wire}", "is not of so many arguments, each different")
         self.rest = self.form.plus(Form(ZERO, ((made.wire, ONE),)), -self.factor)
@@ -805,114 +874,66 @@ class Made:
         if not changes:
             raise wrong_line(f"wire {self.made.wire}", "stands in no register")
         (self.curve if self.wire.kind == "curve" else self.product)(changes)
-
-    def multiple(self, form, of):
-        """α and β with form = α + β of."""
-        if not form.terms:
-            return form.offset, ZERO
-        wire, factor = form.terms[0]
-        beta = factor / of.of_wire(wire) if of.of_wire(wire) else ZERO
-        away = form.plus(of, -beta)
-        return None if away.terms else (away.offset, beta)
+        for change in changes[1:]:
+            change.differ(changes[0], self)
 
     def curve(self, changes):
-        meant, group, s = self.meant, self.groups[0], self.factor
-        argument = self.wire.forms[0]
-        inner = meant.expand(argument)
-        reading, rest = self.multiple(group.form, inner), self.multiple(self.rest, inner)
-        if reading is None or not reading[1] or rest is None:
-            raise wrong_line(f"wire {self.made.wire}", "its units read something else")
-        (lead, beta), (offset, slope) = reading, rest
-        lost = group.lost / abs(beta)
-        low, high = meant.form_range(argument)
-        far = meant.off(argument) + lost
-        lo, hi = low - far, high + far
-        first = changes[0]
-        phi = first.factors[self.made.wire]
-
-        def added(change, factor, own=True):
-            """A register's part of the gate, as a function of the argument."""
-            cleared = -change.linear.get(id(group), ZERO)
-            return change.broken(group, lead, beta, factor, factor * (change.excess + cleared * lead), factor * cleared * beta, lo, hi)
-
-        units = first.units[id(group)]
-        cleared = -first.linear.get(id(group), ZERO)
-        factor = 1 / (phi * s)
-        broken = first.broken(group, lead, beta, factor, factor * (first.excess + cleared * lead) - offset / s,
-                              factor * cleared * beta - slope / s, lo, hi)
-        others = first.others(group)
-        gamma = meant.arithmetic.gamma
-        pieces = []
-        for gap in gaps(broken, self.wire.curve, low, high):
-            e = meant.off(argument, gap.lo, gap.hi) + lost
-            a, b = gap.lo - e, gap.hi + e
+        """P(û)/φ is the curve at û, times a factor, and an affine function of û."""
+        meant, argument, s, first = self.meant, self.arguments[0], self.factor, changes[0]
+        if self.wire.forms[0] != argument.form:
+            raise wrong_line(f"wire {self.made.wire}", f"is a function of {meant.said(self.wire.forms[0])}, and reads {meant.said(argument.form)}")
+        inner = meant.expand(argument.form)
+        slope = self.rest.of_wire(inner.terms[0][0]) / inner.terms[0][1]
+        rest = self.rest.plus(inner, -slope)
+        if rest.terms:
+            raise wrong_line(f"wire {self.made.wire}", "what is added is not its own")
+        factor = 1 / (first.factors[self.made.wire] * s)
+        broken = first.part(argument, self, factor, -rest.offset / s, -slope / s)
+        others, gamma, pieces = first.others(argument.group), meant.arithmetic.gamma, []
+        for gap in gaps(broken, self.wire.curve, argument.low, argument.high):
+            e = meant.off(argument.form, gap.lo, gap.hi)
+            a, b = gap.lo - e - argument.lost, gap.hi + e + argument.lost
             active, charge = broken.active(a, b)
-            error = broken.steepest(a, b) * e + max(map(abs, gap.gap)) + abs(slope / s) * lost + charge + gamma(others + active) * broken.size(a, b)
-            pieces.append((*gap.image, up(error)))
+            steep = broken.steepest(a, b)
+            away = (steep + abs(slope / s)) * argument.lost + charge + gamma(others + active) * broken.size(a, b) + max(map(abs, gap.gap))
+            pieces.append((*gap.image, up(steep * e + away)))
         meant.profiles[self.made.wire] = Profile(pieces)
-        for change in changes[1:]:
-            ratio = change.factors[self.made.wire] / phi
-            mine, theirs = dict(enumerate(units)), change.units[id(group)]
-            away = differences(first, change, group, ratio)
-            cleared_here = -change.linear.get(id(group), ZERO)
-            tilt = cleared_here - ratio * cleared
-            difference = Broken([(w, sign * beta, sign * lead + o, loss) for w, sign, o, loss in away],
-                                change.excess - ratio * first.excess + tilt * lead, tilt * beta, lo, hi)
-            here, there = change.broken(group, lead, beta, lo=lo, hi=hi), first.broken(group, lead, beta, lo=lo, hi=hi)
-            change.more += (max(map(abs, difference.extremes())) + difference.active(lo, hi)[1]
-                            + gamma(change.others()) * here.size(lo, hi) + gamma(first.others()) * abs(ratio) * there.size(lo, hi))
-            del mine, theirs
+        lo, hi = argument.read
+        active, charge = broken.active(lo, hi)
+        away = (broken.steepest(lo, hi) + abs(slope / s)) * argument.lost + charge + gamma(others + active) * broken.size(lo, hi)
+        least, most = broken.extremes(lo, hi)
+        extra = away + abs(slope / s) * argument.lost
+        meant.hats[self.made.wire] = least - extra, most + extra
+        if self.made.wire in meant.toothed:
+            meant.own[self.made.wire] = up(away + max(max(map(abs, gap.gap)) for gap in gaps(broken, self.wire.curve, lo, hi)))
+            meant.read[self.made.wire] = lo, hi
 
     def product(self, changes):
-        meant, s = self.meant, self.factor
-        forms = [group.form for group in self.groups]
+        """P(û)/φ of one argument, or two, is Σ κ û² up to a deviation; with the affine rest that is the product."""
+        meant, s, first = self.meant, self.factor, changes[0]
         a, b = map(meant.expand, self.wire.forms)
-        whole = product(meant.polynomial(a), meant.polynomial(b))
-        whole = plus(meant.polynomial(self.rest), whole, s)
-        found = meant.squares(whole, forms)
-        if found is None or found[1] != NOUGHT:
-            raise wrong_line(f"wire {self.made.wire}", "the squares of its arguments are something else")
-        factors = found[0]
-        first = changes[0]
-        phi = first.factors[self.made.wire]
-        gamma = meant.arithmetic.gamma
-        least, most, more = ZERO, ZERO, ZERO
-        for k, (kappa, group) in enumerate(zip(factors, self.groups, strict=True)):
-            if not kappa:
-                raise wrong_line(f"wire {self.made.wire}", "an argument that is not in it")
-            lo, hi = group.range
-            factor = 1 / (phi * kappa)
-            cleared = -first.linear.get(id(group), ZERO)
-            broken = first.broken(group, factor=factor, offset=factor * first.excess * (k == 0), linear=factor * cleared)
+        whole = plus(meant.polynomial(self.rest), product(meant.polynomial(a), meant.polynomial(b)), s)
+        found = meant.squares(whole, [meant.expand(argument.form) for argument in self.arguments])
+        if found is None or found[1] != NOUGHT or not all(found[0]):
+            raise wrong_line(f"wire {self.made.wire}", "is not made of the squares of its arguments")
+        least, most, more, others = ZERO, ZERO, ZERO, first.others(*self.groups)
+        active = sum(first.counts[id(group)] for group in self.groups if id(group) in first.counts)
+        for kappa, argument in zip(found[0], self.arguments, strict=True):
+            broken = first.part(argument, self, 1 / (first.factors[self.made.wire] * kappa))
+            lo, hi = argument.lo, argument.hi
             away = gaps(broken, SQUARE, lo, hi)
             ends = sorted((kappa * min(gap.gap[0] for gap in away), kappa * max(gap.gap[1] for gap in away)))
-            least, most = least + ends[0], most + ends[1]
-            size = max(abs(lo), abs(hi))
-            more += abs(kappa) * (group.lost * (2 * size + group.lost) + broken.active(lo, hi)[1] + gamma(first.others()) * broken.size(lo, hi))
+            least, most, size = least + ends[0], most + ends[1], max(abs(lo), abs(hi))
+            # The square is of what is read, which is off by what is lost.
+            more += abs(kappa) * (argument.lost * (2 * size + argument.lost) + broken.active(lo, hi)[1]
+                                  + meant.arithmetic.gamma(others + active) * broken.size(lo, hi))
         away = (max(-least, most, ZERO) + more) / abs(s)
-        pieces = [(lo, hi, up(e + away)) for lo, hi, e in product_errors(meant, *self.wire.forms)]
-        lo, hi = meant.ranges[self.made.wire]
-        meant.profiles[self.made.wire] = Profile([(max(p, lo), min(q, hi), e) for p, q, e in pieces if p <= hi and q >= lo])
-        for change in changes[1:]:
-            ratio = change.factors[self.made.wire] / phi
-            for k, group in enumerate(self.groups):
-                lo, hi = group.range
-                tilt = ratio * first.linear.get(id(group), ZERO) - change.linear.get(id(group), ZERO)
-                excess = (change.excess - ratio * first.excess) * (k == 0)
-                difference = Broken([(w, Fraction(sign), o, loss) for w, sign, o, loss in differences(first, change, group, ratio)], excess, tilt, lo, hi)
-                here, there = change.broken(group), first.broken(group)
-                change.more += (max(map(abs, difference.extremes())) + difference.active(lo, hi)[1]
-                                + gamma(change.others()) * here.size(lo, hi) + gamma(first.others()) * abs(ratio) * there.size(lo, hi))
+        meant.profiles[self.made.wire] = product_profile(meant, self.wire.forms, meant.ranges[self.made.wire], away)
 
 
-def differences(first, change, group, ratio):
-    """What the units add to one register, less so often what they add to the first."""
-    here = {(sign, o, loss): w for w, sign, o, loss in ()}
-    del here
-    mine = change.entries_of(group)
-    theirs = first.entries_of(group)
-    return [(mine.get(unit, ZERO) - ratio * theirs.get(unit, ZERO), sign, o, loss) for unit, sign, o, loss in group.units
-            if mine.get(unit, ZERO) != ratio * theirs.get(unit, ZERO)]
+def product_profile(meant, forms, place, away):
+    lo, hi = place
+    return Profile([(max(p, lo), min(q, hi), up(e + away)) for p, q, e in product_errors(meant, *forms) if p <= hi and q >= lo])
 
 
 def product_errors(meant, a, b):
@@ -948,9 +969,8 @@ def factor_pieces(meant, a, b):
 
 
 def coupling(meant, a, b):
-    """Pieces for a multiple of d = M - mean M and a function of mean(d²): d² <= (n - 1) mean(d²)."""
-    centred = meant.centred(a)
-    if not centred or centred[0] or len(b.terms) != 1:
+    """Pieces for a multiple of d and a function of mean(d²): d² <= n mean(d²), and <= (n - 1) mean(d²) if the mean of d is 0."""
+    if len(b.terms) != 1:
         return
     curve = meant.wires[b.terms[0][0]]
     if curve.kind != "curve" or len(curve.forms[0].terms) != 1:
@@ -961,14 +981,23 @@ def coupling(meant, a, b):
         return
     square, inner = wire.forms[0].terms[0]
     squared = meant.squared(square)
-    other = squared and meant.centred(squared)
-    if not other or other[0]:
+    centred = squared and meant.centred(squared)
+    if centred and not centred[0]:
+        other, share = meant.centred(a), meant.most - 1
+        if not other or other[0]:
+            return
+        a_terms, d_terms = other[1], centred[1]
+    elif squared:
+        share, a_terms, d_terms = meant.most, a, squared
+    else:
         return
-    ratio = dict(centred[1].terms).get(other[1].terms[0][0], ZERO) / other[1].terms[0][1]
-    if not ratio or centred[1] != other[1].times(ratio):
+    if not d_terms.terms:
         return
-    scale = wire.number * inner
-    offset = wire.number * wire.forms[0].offset
+    wire_of_d, factor_of_d = d_terms.terms[0]
+    ratio = a_terms.of_wire(wire_of_d) / factor_of_d
+    if not ratio or a_terms != d_terms.times(ratio):
+        return
+    scale, offset = wire.number * inner, wire.number * wire.forms[0].offset
     if not scale:
         return
     values = sorted((x - offset) / scale for x in meant.ranges[mean])  # of mean(d²)
@@ -977,11 +1006,12 @@ def coupling(meant, a, b):
     parts = 256
     for k in range(parts):
         p, q = lo + (hi - lo) * k**2 / parts**2, lo + (hi - lo) * (k + 1) ** 2 / parts**2
-        size = abs(ratio) * root_above((meant.most - 1) * q)
+        size = abs(ratio) * root_above(share * q)
         ends = sorted(curve.forms[0].offset + outer * (offset + scale * x) for x in (p, q))
         image = image_over(curve.curve, *ends, parts=1)
         place = sorted(b.offset + b.terms[0][1] * x for x in image)
         yield (max(low, -size), min(high, size)), tuple(place)
+
 
 def hides_nothing(mask, n):
     """Whether a mask shows all of up to n tokens to each."""
