@@ -15,7 +15,6 @@ BINARY = {"add", "sub", "mul", "div", "max", "min"}
 UNARY = {"exp", "log", "sqrt", "tanh", "sin", "cos", "abs", "relu"}
 PARTS = 20_000  # pieces on which a curve is enclosed
 DEEPEST = 60  # how often a piece is halved
-PIECEWISE = 256  # about so many pieces a curve is cut into, by which errors are told apart
 
 
 def read_curve(words, wrong):
@@ -170,10 +169,7 @@ def jet(steps, t):
                     stack.append(larger(a, b))
                 case "min":
                     stack.append(minus(larger(minus(a), minus(b))))
-        if max(map(abs, stack[-1].value)) >= 1 << 4096:
-            raise Declined("a number of 2^4096 or more in a curve")
-        stack[-1] = Jet(*(part if part is None or part[0] == part[1] and part[0].denominator.bit_length() < 256 else coarse(*part, 256)
-                          for part in stack[-1]))
+        stack[-1] = Jet(*(part if part is None else short(part) for part in stack[-1]))
     return stack.pop()
 
 
@@ -210,8 +206,36 @@ def kinks(steps):
     return sorted(set(found))
 
 
+VALUES = {"add": OPERATIONS["add"], "sub": OPERATIONS["sub"], "mul": multiply, "div": divide, "max": largest, "min": smallest}
+
+
 def at(steps, t):
-    return jet(steps, (t, t)).value
+    """The value alone, at one place."""
+    stack = []
+    for step in steps:
+        if step == "x":
+            value = t, t
+        elif isinstance(step, Fraction):
+            value = step, step
+        elif step == "negate":
+            lo, hi = stack.pop()
+            value = -hi, -lo
+        elif isinstance(step, tuple):
+            value = power(stack.pop(), step[1])
+        elif step in UNARY:
+            value = FUNCTIONS[step, 1](stack.pop())
+        else:
+            b = stack.pop()
+            value = VALUES[step](stack.pop(), b)
+        stack.append(short(value))
+    return stack.pop()
+
+
+def short(value):
+    """An enclosure with digits that do not grow."""
+    if max(map(abs, value)) >= 1 << 4096:
+        raise Declined("a number of 2^4096 or more in a curve")
+    return value if value[0] == value[1] and value[0].denominator.bit_length() < 256 else coarse(*value, 256)
 
 
 def image(steps, lo, hi):
@@ -295,6 +319,10 @@ class Broken:
         on, off = bisect_right(self.rising, b), bisect_left(self.falling, a)
         return on + len(self.falling) - off, self.risen[on] + self.fallen[-1] - self.fallen[off]
 
+    def sum(self, a, b):
+        """The same of what is computed."""
+        return self.size(a, b) + self.active(a, b)[1]
+
     def extremes(self, a, b):
         """The least and the largest value over a to b."""
         a, b = self.clamp(a, b)
@@ -311,8 +339,8 @@ class Gap(NamedTuple):
     gap: tuple
 
 
-def gaps(broken, steps, lo, hi):
-    """How far a piecewise linear function is from a curve, piece by piece from lo to hi."""
+def gaps(broken, steps, lo, hi, wanted=1):
+    """How far a piecewise linear function is from a curve, piece by piece from lo to hi; at least so many pieces are wanted."""
     places = sorted({lo, hi, *(k for k in [*broken.knots, *kinks(steps)] if lo < k < hi)})
     known = {}
 
@@ -323,7 +351,7 @@ def gaps(broken, steps, lo, hi):
         return known[t]
 
     fine = max(max(map(abs, gap_at(t))) for t in places) / (1 << 16)
-    parts = max(1, -(-PIECEWISE // max(1, len(places) - 1)))
+    parts = max(1, -(-wanted // max(1, len(places) - 1)))
     pieces, work = [], [(a, b, 0) for a, b in pairwise(places)] or [(lo, hi, DEEPEST)]
     while work:
         a, b, depth = work.pop()
@@ -356,7 +384,7 @@ def one_sided(steps, gap_at, a, b, slope, whole, parts, broken):
     """
     sign = 1 if whole.bend[0] >= 0 else -1  # sign times the gap is concave
     top = (a + b) / 2
-    for _ in range(3):
+    for _ in range(3 if whole.bend != NONE else 0):
         here = jet(steps, (top, top))
         if here.slope is None or here.bend is None or not here.bend[0] or not here.bend[1]:
             break
@@ -365,7 +393,7 @@ def one_sided(steps, gap_at, a, b, slope, whole, parts, broken):
         top = min(max(Fraction(round(top * (1 << 80)), 1 << 80), a), b)
     here = jet(steps, (top, top))
     summit = gap_at(top)
-    tilt = None if here.slope is None else (slope - here.slope[1], slope - here.slope[0])
+    tilt = None if here.slope is None or whole.bend == NONE else (slope - here.slope[1], slope - here.slope[0])
     bump = max(map(abs, whole.bend)) * ((b - a) / parts) ** 2 / 8
     pieces, places = [], [a + (b - a) * k / parts for k in range(parts)] + [b]
     for p, q in pairwise(places):

@@ -16,7 +16,7 @@ from curves import Broken, Profile, at, coarse, gaps, image_over, read_curve
 from normal import Atoms, Target, constant, plus, product
 
 ZERO, ONE = Fraction(0), Fraction(1)
-PAIRS = 4_096  # pieces of two factors on which a product's error is looked at
+PIECES = 128  # of a curve, at least, by which errors are told apart
 SQUARE = ("x", ("power", 2))
 
 
@@ -346,12 +346,6 @@ class Meant:
     # Wires.
 
     def range_of(self, wire):
-        try:
-            return self.wire_range(wire)
-        except (Undefined, Unclear) as error:
-            raise Declined(f"a wire is not shown to have a value everywhere: {error}") from None
-
-    def wire_range(self, wire):
         match wire.kind:
             case "input":
                 return self.domain
@@ -701,10 +695,7 @@ class Meant:
                     normal.append(product(constant(wire.number), atoms.mean(atoms.run(polynomials[0]))))
                 case _:
                     normal.append(product(*polynomials))
-        try:
-            wanted = Target(target, c, self.domain, atoms).outputs
-        except (Undefined, Unclear) as error:
-            raise Declined(f"the target is not shown to have a value everywhere: {error}") from None
+        wanted = Target(target, c, self.domain, atoms).outputs
         for k, form in enumerate(self.meanings.outputs):
             row = sparse([self.tensors["read_out.weight"][k]])[0]
             bias = self.tensors["read_out.bias"][k]
@@ -739,12 +730,13 @@ class Change:
         self.size = max(abs(x) for x in meant.computed(register)[:2]) + abs(bias)
         self.terms = int(meant.computed(register)[:2] != (ZERO, ZERO)) + int(bias != 0)
         self.groups = [group for group in groups if self.entries_of(group)]
-        found, read = self.old.plus(Form(bias, ())), {register: ONE}
+        once, read = bias, {register: ONE}
         for unit, value in fixed.items():
             w = entries.get(unit, ZERO)
             if w and value:
-                found = found.plus(Form(w * value, ()))
+                once += w * value
                 self.size, self.terms = self.size + abs(w) * value, self.terms + 1
+        found = self.old.plus(Form(once, ()))
         self.factors, self.gates = {}, [gate for gate in gates if self.form.of_wire(gate.made.wire)]
         for gate in gates:
             factor = self.form.of_wire(gate.made.wire)
@@ -766,15 +758,16 @@ class Change:
             offset = ZERO if clears else broken(broken.lo) - slope * broken.lo
             found = found.plus(group.form, slope).plus(Form(offset, ()))
             self.more += broken.active(broken.lo, broken.hi)[1]
-            self.size += broken.size(broken.lo, broken.hi)
+            self.size += broken.sum(broken.lo, broken.hi)
             if not owners:  # what is not affine in it
                 self.more += max(abs(value - offset - slope * knot) for knot, value in zip(broken.knots, broken.values, strict=True))
             self.linear[id(group)] = slope
             for i, w in group.row:
                 read[i] = read.get(i, ZERO) + slope * w
-        if found.terms != self.form.terms or not self.factors and found != self.form:
-            raise wrong_line(f"register {register}", f"holds {meant.said(found)}, and not {meant.said(self.form)}")
+        # What is added once, a bias, may be told apart or be a part of what the gate adds.
         self.excess = found.offset - self.form.offset
+        if found.terms != self.form.terms or self.excess not in ((ZERO, once) if self.factors else (ZERO,)):
+            raise wrong_line(f"register {register}", f"is said to hold {meant.said(self.form)}, which is not {meant.said(found)}")
         self.lost = sum((abs(w) * meant.registers[i][1] for i, w in read.items()), ZERO)
 
     def entries_of(self, group):
@@ -811,7 +804,7 @@ class Change:
             lo, hi = argument.lo, argument.hi
             self.more += max(map(abs, difference.extremes(lo, hi))) + difference.active(lo, hi)[1]
             for change, factor in (self, ONE), (first, abs(ratio)):
-                self.more += gamma(change.others()) * factor * change.part(argument, gate, ONE).size(lo, hi)
+                self.more += gamma(change.others()) * factor * change.part(argument, gate, ONE).sum(lo, hi)
 
     def others(self, *groups):
         """How many terms the sum has besides those of the groups."""
@@ -824,7 +817,7 @@ class Change:
         if count <= 1 and not self.groups:
             return self.form, up(self.lost)
         lost = self.lost + self.more + a.gamma(count) * self.size + 4 * count * a.tiny
-        sizes = self.size + sum(self.broken(group).size(*group.range) for group in self.groups)
+        sizes = self.size + sum(self.broken(group).sum(*group.range) for group in self.groups)
         if 2 * sizes >= a.limit:
             raise Rejected("finite", f"register {self.register}", f"a sum whose terms may be {show(sizes)} in size may overflow")
         return self.form, up(lost)
@@ -848,9 +841,9 @@ class Argument:
         self.low, self.high = meant.form_range(form)
         lo, hi = meant.form_hat(form)
         ends = sorted(self.offset + self.slope * x for x in group.range)
-        # What is read; and the values that are meant, which need not be among it.
-        self.lo, self.hi = min(self.low, max(lo - self.lost, ends[0])), max(self.high, min(hi + self.lost, ends[1]))
-        self.read = max(lo - self.lost, ends[0]), min(hi + self.lost, ends[1])
+        # Where the form over what is computed lies, and what is read in its place; and the values that are meant, too.
+        self.read = max(lo, ends[0]) - self.lost, min(hi, ends[1]) + self.lost
+        self.lo, self.hi = min(self.low, self.read[0]), max(self.high, self.read[1])
 
 
 class Made:
@@ -890,17 +883,17 @@ class Made:
         factor = 1 / (first.factors[self.made.wire] * s)
         broken = first.part(argument, self, factor, -rest.offset / s, -slope / s)
         others, gamma, pieces = first.others(argument.group), meant.arithmetic.gamma, []
-        for gap in gaps(broken, self.wire.curve, argument.low, argument.high):
+        for gap in gaps(broken, self.wire.curve, argument.low, argument.high, PIECES):
             e = meant.off(argument.form, gap.lo, gap.hi)
             a, b = gap.lo - e - argument.lost, gap.hi + e + argument.lost
             active, charge = broken.active(a, b)
             steep = broken.steepest(a, b)
-            away = (steep + abs(slope / s)) * argument.lost + charge + gamma(others + active) * broken.size(a, b) + max(map(abs, gap.gap))
+            away = (steep + abs(slope / s)) * argument.lost + max(map(abs, gap.gap)) + charge + gamma(others + active) * (broken.size(a, b) + charge)
             pieces.append((*gap.image, up(steep * e + away)))
         meant.profiles[self.made.wire] = Profile(pieces)
         lo, hi = argument.read
         active, charge = broken.active(lo, hi)
-        away = (broken.steepest(lo, hi) + abs(slope / s)) * argument.lost + charge + gamma(others + active) * broken.size(lo, hi)
+        away = (broken.steepest(lo, hi) + abs(slope / s)) * argument.lost + charge + gamma(others + active) * (broken.size(lo, hi) + charge)
         least, most = broken.extremes(lo, hi)
         extra = away + abs(slope / s) * argument.lost
         meant.hats[self.made.wire] = least - extra, most + extra
@@ -925,8 +918,9 @@ class Made:
             ends = sorted((kappa * min(gap.gap[0] for gap in away), kappa * max(gap.gap[1] for gap in away)))
             least, most, size = least + ends[0], most + ends[1], max(abs(lo), abs(hi))
             # The square is of what is read, which is off by what is lost.
-            more += abs(kappa) * (argument.lost * (2 * size + argument.lost) + broken.active(lo, hi)[1]
-                                  + meant.arithmetic.gamma(others + active) * broken.size(lo, hi))
+            charge = broken.active(lo, hi)[1]
+            more += abs(kappa) * (argument.lost * (2 * size + argument.lost) + charge
+                                  + meant.arithmetic.gamma(others + active) * (broken.size(lo, hi) + charge))
         away = (max(-least, most, ZERO) + more) / abs(s)
         meant.profiles[self.made.wire] = product_profile(meant, self.wire.forms, meant.ranges[self.made.wire], away)
 
@@ -1028,7 +1022,10 @@ def prove_meanings(c, tensors, target):
         raise Declined("meanings with positions or connections")
     if 4 * c.most >= 1 << FORMATS[c.format][0]:
         raise Declined(f"{c.most} tokens in {c.format}")
-    meant = Meant(c, tensors, meanings, target.domain)
-    meant.prove()
-    meant.outputs(target.ast)
+    try:
+        meant = Meant(c, tensors, meanings, target.domain)
+        meant.prove()
+        meant.outputs(target.ast)
+    except (Undefined, Unclear) as error:
+        raise Declined(f"what is meant is not shown to have a value everywhere: {error}") from None
     return meant

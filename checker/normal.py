@@ -174,10 +174,7 @@ class Target:
                 self.let(name, k)
         body = ast["body"]
         parts = [(body["each"], k) for k in range(c.dims)] if "each" in body else [(e, 0) for e in body["coordinates"]]
-        try:
-            self.outputs = [self.value(e, k, OUTPUT)[0] for e, k in parts]
-        except (Undefined, Unclear) as error:
-            raise Declined(f"the target is not shown to have a value everywhere: {error}") from None
+        self.outputs = [self.value(e, k, OUTPUT)[0] for e, k in parts]
 
     def let(self, name, k):
         if (name, k) not in self.memory:
