@@ -484,6 +484,8 @@ class Meant:
                 if made:
                     # What is added is a multiple of what the head has; that the weight is a rounded one is lost.
                     factor = form.plus(old, -ONE).of_wire(made.wire) / made.form.of_wire(made.wire)
+                    if (factor == 0) != (w == 0):
+                        raise wrong_line(f"register {register}", f"the line and the weights differ on wire {made.wire}")
                     found, lost = found.plus(self.expand(made.form), factor), lost + abs(w - factor) * mixed.size
                 elif w and row:
                     raise wrong_line(f"register {register}", f"gets value {j} of head {head}, which makes no wire")
@@ -508,14 +510,12 @@ class Meant:
         read, lost = self.reading(row)
         inside = wire.forms[0]
         wanted = Form.of(made.form.offset, {}).plus(self.expand(inside), factor * wire.number)
-        if len(made.form.terms) != 1 or read != wanted:
-            raise wrong_line(f"wire {made.wire}", f"the value is the mean of {self.said(read)}, and not of {self.said(wanted)}")
+        if len(made.form.terms) != 1 or wire.number == 0:
+            raise wrong_line(f"wire {made.wire}", "is no mean of what the head reads")
         # Behind the errors of single tokens lies a concave function of their values, so the mean's is below it at the mean.
         lo, hi = self.form_range(inside)
-        more = up((lost + rounding) / abs(factor))
+        more = up((lost + rounding + self.size(read.plus(wanted, -ONE))) / abs(factor))
         corners = self.profile_of(inside, lo, hi).concave()
-        if wire.number == 0:
-            raise wrong_line(f"wire {made.wire}", "is no mean")
         scale, pieces = wire.number, []
         for (x, y), (z, w) in zip(corners, corners[1:]) if len(corners) > 1 else [(corners[0], corners[0])]:
             for part in range(16):
@@ -723,20 +723,16 @@ class Change:
     """What one register gets from a feed-forward layer."""
 
     def __init__(self, meant, register, form, entries, bias, groups, fixed, gates):
-        self.meant, self.register, self.bias, self.entries = meant, register, bias, entries
+        self.meant, self.register, self.entries = meant, register, entries
         self.form = meant.expand(form)
         self.old, self.lost = meant.registers[register]
         a = meant.arithmetic
-        self.size = max(abs(x) for x in meant.computed(register)[:2]) + abs(bias)
-        self.terms = int(meant.computed(register)[:2] != (ZERO, ZERO)) + int(bias != 0)
+        self.size = meant.computed(register).size
+        self.terms = int(self.size != 0)
         self.groups = [group for group in groups if self.entries_of(group)]
-        once, read = bias, {register: ONE}
-        for unit, value in fixed.items():
-            w = entries.get(unit, ZERO)
-            if w and value:
-                once += w * value
-                self.size, self.terms = self.size + abs(w) * value, self.terms + 1
-        found = self.old.plus(Form(once, ()))
+        if bias or any(unit in entries for unit in fixed):
+            raise wrong_line(f"register {register}", "gets a number that no gate adds")
+        found, read = self.old, {register: ONE}
         self.factors, self.gates = {}, [gate for gate in gates if self.form.of_wire(gate.made.wire)]
         for gate in gates:
             factor = self.form.of_wire(gate.made.wire)
@@ -752,21 +748,20 @@ class Change:
                 raise Declined(f"register {register}: one functional of two gates")
             broken = self.broken(group)
             clears = group.row[0][0] == register and len(group.row) == 1 and self.form.plus(found, -ONE).terms == self.old.times(-ONE).terms != ()
-            if owners and not clears:
+            if not clears:
+                if not owners:
+                    raise wrong_line(f"register {register}", "gets what no gate adds")
                 continue
-            slope = -1 / group.row[0][1] if clears else broken.slopes[broken.cell((broken.lo + broken.hi) / 2)]
-            offset = ZERO if clears else broken(broken.lo) - slope * broken.lo
-            found = found.plus(group.form, slope).plus(Form(offset, ()))
+            slope = -1 / group.row[0][1]
+            found = found.plus(group.form, slope)
             self.more += broken.active(broken.lo, broken.hi)[1]
             self.size += broken.sum(broken.lo, broken.hi)
-            if not owners:  # what is not affine in it
-                self.more += max(abs(value - offset - slope * knot) for knot, value in zip(broken.knots, broken.values, strict=True))
+            if not owners:  # what is left of it
+                self.more += max(abs(value - slope * knot) for knot, value in zip(broken.knots, broken.values, strict=True))
             self.linear[id(group)] = slope
             for i, w in group.row:
                 read[i] = read.get(i, ZERO) + slope * w
-        # What is added once, a bias, may be told apart or be a part of what the gate adds.
-        self.excess = found.offset - self.form.offset
-        if found.terms != self.form.terms or self.excess not in ((ZERO, once) if self.factors else (ZERO,)):
+        if found != self.form:
             raise wrong_line(f"register {register}", f"is said to hold {meant.said(self.form)}, which is not {meant.said(found)}")
         self.lost = sum((abs(w) * meant.registers[i][1] for i, w in read.items()), ZERO)
 
@@ -778,33 +773,29 @@ class Change:
         units = [(self.entries[unit], Fraction(sign), o, loss) for unit, sign, o, loss in group.units if unit in self.entries]
         return Broken(units, ZERO, ZERO, *group.range)
 
-    def offset(self, gate, group):
-        """What is added once is the first gate's, and its first argument's."""
-        return self.excess if gate is self.gates[0] and group is gate.groups[0] else ZERO
-
-    def part(self, argument, gate, factor, offset=ZERO, slope=ZERO, less=None, ratio=ZERO):
+    def part(self, argument, factor, offset=ZERO, slope=ZERO, less=None, ratio=ZERO):
         """What the units of an argument add, without what clears the register, as a function of the argument, times the factor;
         less so much of what they add to another register; and an affine function."""
         group = argument.group
         lead, beta = -argument.offset / argument.slope, 1 / argument.slope  # the functional is lead + beta times the argument
-        excess, cleared = self.offset(gate, group), -self.linear.get(id(group), ZERO)
+        cleared = -self.linear.get(id(group), ZERO)
         weights = self.entries_of(group)
         if less is not None:
-            excess, cleared = excess - ratio * less.offset(gate, group), cleared + ratio * less.linear.get(id(group), ZERO)
+            cleared += ratio * less.linear.get(id(group), ZERO)
             theirs = less.entries_of(group)
             weights = {unit: weights.get(unit, ZERO) - ratio * theirs.get(unit, ZERO) for unit in {*weights, *theirs}}
         units = [(weights[unit] * factor, sign * beta, sign * lead + o, loss) for unit, sign, o, loss in group.units if weights.get(unit)]
-        return Broken(units, offset + factor * (excess + cleared * lead), slope + factor * cleared * beta, argument.lo, argument.hi)
+        return Broken(units, offset + factor * cleared * lead, slope + factor * cleared * beta, argument.lo, argument.hi)
 
     def differ(self, first, gate):
         """The register gets not just its factor of what the first one gets, which is what the wire is."""
         ratio, gamma = self.factors[gate.made.wire] / first.factors[gate.made.wire], self.meant.arithmetic.gamma
         for argument in gate.arguments:
-            difference = self.part(argument, gate, ONE, less=first, ratio=ratio)
+            difference = self.part(argument, ONE, less=first, ratio=ratio)
             lo, hi = argument.lo, argument.hi
             self.more += max(map(abs, difference.extremes(lo, hi))) + difference.active(lo, hi)[1]
             for change, factor in (self, ONE), (first, abs(ratio)):
-                self.more += gamma(change.others()) * factor * change.part(argument, gate, ONE).sum(lo, hi)
+                self.more += gamma(change.others()) * factor * change.part(argument, ONE).sum(lo, hi)
 
     def others(self, *groups):
         """How many terms the sum has besides those of the groups."""
@@ -881,7 +872,7 @@ class Made:
         if rest.terms:
             raise wrong_line(f"wire {self.made.wire}", "what is added is not its own")
         factor = 1 / (first.factors[self.made.wire] * s)
-        broken = first.part(argument, self, factor, -rest.offset / s, -slope / s)
+        broken = first.part(argument, factor, -rest.offset / s, -slope / s)
         others, gamma, pieces = first.others(argument.group), meant.arithmetic.gamma, []
         for gap in gaps(broken, self.wire.curve, argument.low, argument.high, PIECES):
             e = meant.off(argument.form, gap.lo, gap.hi)
@@ -912,7 +903,7 @@ class Made:
         least, most, more, others = ZERO, ZERO, ZERO, first.others(*self.groups)
         active = sum(first.counts[id(group)] for group in self.groups if id(group) in first.counts)
         for kappa, argument in zip(found[0], self.arguments, strict=True):
-            broken = first.part(argument, self, 1 / (first.factors[self.made.wire] * kappa))
+            broken = first.part(argument, 1 / (first.factors[self.made.wire] * kappa))
             lo, hi = argument.lo, argument.hi
             away = gaps(broken, SQUARE, lo, hi)
             ends = sorted((kappa * min(gap.gap[0] for gap in away), kappa * max(gap.gap[1] for gap in away)))

@@ -79,7 +79,21 @@ class Atoms:
     def input(self, c, whose):
         return self.atom(("input", c, whose), {whose})
 
+    def exponential(self, a):
+        """exp(a + k log b) = b^k exp(a), where log b has a value."""
+        rest, found = {}, constant(1)
+        for monomial, value in a.items():
+            atom, k = monomial[0] if len(monomial) == 1 else (None, 0)
+            if k == 1 and self.parts[atom][0] == "log" and value.denominator == 1 and abs(value) <= 16:
+                inner = dict(self.parts[atom][1])
+                found = product(found, raised(inner if value > 0 else self.reciprocal(inner), abs(int(value))))
+            else:
+                rest[monomial] = value
+        return product(found, self.atom(("exp", key(rest)), self.depends(rest))) if rest else found
+
     def function(self, name, *arguments):
+        if name == "exp":
+            return self.exponential(*arguments)
         if name == "relu":
             name, arguments = "max", (arguments[0], {})
         if name in ("max", "min"):
