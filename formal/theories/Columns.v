@@ -34,6 +34,11 @@ Proof.
   rewrite IH. ring.
 Qed.
 
+Lemma id_first d N c z : (1 <= d)%nat -> id d N (c :: z) = c + zdot (tl (radix d N)) z.
+Proof.
+  intros d1. unfold id, zdot. destruct d as [|k]; [lia|]. rewrite radix_S. cbn [combine map fold_right fst snd tl]. lia.
+Qed.
+
 Lemma repunit_S d N : repunit (S d) N = 1 + N * repunit d N.
 Proof.
   unfold repunit. rewrite radix_S. cbn [fold_right]. f_equal.
@@ -142,9 +147,8 @@ End Columns.
 
 Lemma token_split d N z : (1 <= d)%nat -> length z = d -> token d N (split d N z) = map inj z.
 Proof.
-  intros d1 L. destruct d as [|k]; [lia|]. destruct z as [|c z]; [easy|]. unfold token, split. cbn [fst snd tl map].
-  f_equal. unfold id. rewrite radix_S. unfold zdot. cbn [combine map fold_right fst snd tl].
-  f_equal. lia.
+  intros d1 L. destruct z as [|c z]; [simpl in L; lia|]. unfold token, split. cbn [fst snd tl map].
+  f_equal. f_equal. rewrite id_first by auto. lia.
 Qed.
 
 Lemma fits_split d N X : (1 <= d)%nat -> Forall (fun z => length z = d) X -> Forall (fits d) (map (split d N) X).

@@ -350,8 +350,7 @@ Proof.
   assert (N <= D). { destruct d; [lia|]. rewrite pow_S. pose proof (pow_pos N N2 n0). nia. }
   unfold token. cbn [fst snd]. split; [destruct z; simpl in *; rewrite ?map_length; lia|]. constructor.
   - apply inj_le. destruct z as [|c z]; [simpl in Len; lia|]. cbn [tl].
-    assert (E : id d N (c :: z) = c + zdot (tl (radix d N)) z).
-    { unfold id, zdot. destruct d as [|k]; [lia|]. rewrite radix_S. cbn [combine map fold_right fst snd tl]. lia. }
+    pose proof (id_first d N c z d1) as E.
     destruct (Z.lt_ge_cases (id d N (c :: z)) 0) as [H'|H'].
     + specialize (Neg H'). inversion Ext; subst. lia.
     + specialize (Pos H'). fold (largest_entry n d N F) in Pos.
