@@ -77,11 +77,10 @@ impl Inspect {
                 }
             }
         } else {
-            for stage in &exact(&model)?.stages {
-                for (index, layer) in stage.generator.layers().take(most).enumerate() {
-                    if !write(stage.name, index, json!(layer?))? {
-                        return Ok(());
-                    }
+            for layer in exact(&model)?.written(most) {
+                let (stage, index, layer) = layer?;
+                if !write(stage, index, layer)? {
+                    return Ok(());
                 }
             }
         }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use comfy_table::{Table, presets};
 use formwright::bound::norm::upward;
 use formwright::compile::Model;
-use formwright::construct::circuit::built::{Circuit, Proof};
+use formwright::construct::circuit::built::Circuit;
 use formwright::error::Result;
 use formwright::show::{brief, plural, short_int};
 use formwright::words::{Line, claims, made, normal_form, title};
@@ -79,7 +79,7 @@ pub fn badge(model: &Model) -> Result<String> {
 
 /// The first gates of a circuit, in the order of execution.
 pub fn gate_table(circuit: &Circuit, most: usize) -> String {
-    let Some(Proof { gates, .. }) = circuit.proof() else {
+    let Some(gates) = circuit.gates() else {
         return "no gates are shown: these weights are not the ones that are compiled".to_owned();
     };
     if gates.is_empty() {

@@ -21,7 +21,7 @@ mod sumformer;
 
 use std::fmt;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::error::Result;
 pub use crate::exact::Sequence;
@@ -156,6 +156,14 @@ impl Network {
     /// Every layer, in order, with its stage.
     pub fn layers(&self) -> impl Iterator<Item = (&Stage, Result<Layer>)> {
         self.stages.iter().flat_map(|stage| stage.generator.layers().map(move |layer| (stage, layer)))
+    }
+
+    /// The first layers of each stage, written out: the stage's name, the place in it, the layer.
+    pub fn written(&self, most: usize) -> impl Iterator<Item = Result<(&'static str, usize, Value)>> {
+        self.stages.iter().flat_map(move |stage| {
+            let layers = stage.generator.layers().take(most).enumerate();
+            layers.map(|(place, layer)| Ok((stage.name, place, json!(layer?))))
+        })
     }
 
     /// Every block, in order: an attention layer takes the feed-forward layer after it, if there is one.

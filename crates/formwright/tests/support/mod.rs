@@ -20,9 +20,9 @@ pub mod value_order;
 use std::sync::Arc;
 
 use formwright::compile::{Construction, Model, Request, compile};
-pub use formwright::construct::only;
+pub(crate) use formwright::construct::only;
 use formwright::construct::sumformer::continuous::Basis;
-pub use formwright::construct::yun::Options;
+pub(crate) use formwright::construct::yun::Options;
 use formwright::construct::yun::lattice::Lattice;
 use formwright::construct::yun::{AsPrinted, read_stage};
 use formwright::construct::{all, circuit, sumformer};

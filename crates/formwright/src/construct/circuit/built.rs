@@ -112,6 +112,11 @@ impl Circuit {
         Self { wish, network, basis, target, shape, norm, proof: OnceLock::new() }
     }
 
+    /// Its gates, in the order of execution; `None` if nothing is known of its weights, since somebody edited them.
+    pub fn gates(&self) -> Option<&[Gate]> {
+        self.proof().map(|proof| proof.gates.as_slice())
+    }
+
     /// What is proved; `None` if the network is not the one that is compiled for its target: somebody edited its files.
     pub fn proof(&self) -> Option<&Proof> {
         let anew = || {
