@@ -39,9 +39,38 @@ Proof.
   apply multiple_number with q; auto. unfold Prec_gt_0 in prec_pos. lia.
 Qed.
 
-Lemma total_between q s : above s <= bpow radix2 q -> below s <= bpow radix2 q -> Rabs (total s) <= bpow radix2 q.
+Lemma total_between B s : above s <= B -> below s <= B -> Rabs (total s) <= B.
 Proof.
-  intros. rewrite total_above_below. assert (A := above_nonneg s). assert (B := below_nonneg s). apply Rabs_le. lra.
+  intros. rewrite total_above_below. assert (A := above_nonneg s). assert (D := below_nonneg s). apply Rabs_le. lra.
+Qed.
+
+(** Terms of a kind that is closed under addition, and whose members up to [B] are numbers that cannot be flushed. *)
+Lemma sums_of_a_kind (kind : R -> Prop) B s x :
+  kind 0 -> (forall a b, kind a -> kind b -> kind (a + b)) ->
+  (forall a, kind a -> Rabs a <= B -> number a /\ (a = 0 \/ least_normal <= Rabs a)) ->
+  Forall kind s -> above s <= B -> below s <= B -> sum s x -> x = total s.
+Proof.
+  intros K0 KA KN K A D H.
+  assert (KT : forall r, Forall kind r -> kind (total r)) by (induction 1; [exact K0 | now apply KA]).
+  assert (Once : forall a z, kind a -> Rabs a <= B -> rounded a z -> z = a).
+  { intros a z Ka Ba. destruct (KN a Ka Ba). now apply rounded_exact. }
+  revert K A D.
+  induction H as [t x H|s r x y z Hx IHx Hy IHy H|t r y z Hy IHy H|s r x P H IH]; intros K A D.
+  - assert (T := total_between _ _ A D). replace (total [t]) with t in * by (unfold total; simpl; lra).
+    apply Once in H; auto. now inversion K.
+  - assert (T := total_between _ _ A D). apply Forall_app in K as [Ks Kr].
+    rewrite above_app in A. rewrite below_app in D. rewrite total_app in T |- *.
+    assert (A1 := above_nonneg s). assert (A2 := above_nonneg r).
+    assert (D1 := below_nonneg s). assert (D2 := below_nonneg r).
+    rewrite IHx, IHy in H by (auto; lra). apply Once in H; auto.
+  - assert (T := total_between _ _ A D). change (t :: r) with ([t] ++ r) in A, D. rewrite above_app in A.
+    rewrite below_app in D. inversion K as [|? ? Kt Kr]; subst.
+    assert (A1 := above_nonneg [t]). assert (D1 := below_nonneg [t]).
+    rewrite IHy in H by (auto; lra). apply Once in H; auto.
+  - rewrite <- (total_order _ _ P). apply IH.
+    + apply Permutation_Forall with r; auto. now apply Permutation_sym.
+    + now rewrite (above_order _ _ P).
+    + now rewrite (below_order _ _ P).
 Qed.
 
 Theorem exact_sums q s x :
@@ -51,25 +80,11 @@ Theorem exact_sums q s x :
   below s <= bpow radix2 (q + prec) ->
   sum s x -> x = total s.
 Proof.
-  intros Q M A B H. revert M A B.
-  induction H as [t x H|s r x y z Hx IHx Hy IHy H|t r y z Hy IHy H|s r x P H IH]; intros M A B.
-  - apply (rounded_multiple q) in H; auto; [unfold total; simpl; lra | now inversion M |].
-    replace t with (total [t]) by (unfold total; simpl; lra). now apply total_between.
-  - assert (T := total_between _ _ A B). apply Forall_app in M as [Ms Mr].
-    assert (S := multiple_total _ _ Ms). assert (R := multiple_total _ _ Mr).
-    rewrite above_app in A. rewrite below_app in B. rewrite total_app in T |- *.
-    assert (A1 := above_nonneg s). assert (A2 := above_nonneg r).
-    assert (B1 := below_nonneg s). assert (B2 := below_nonneg r).
-    rewrite IHx, IHy in H by (auto; lra). apply (rounded_multiple q) in H; auto. now apply multiple_add.
-  - assert (T := total_between _ _ A B). change (t :: r) with ([t] ++ r) in A, B. rewrite above_app in A.
-    rewrite below_app in B. inversion M as [|? ? Mt Mr]; subst.
-    assert (A1 := above_nonneg [t]). assert (B1 := below_nonneg [t]).
-    rewrite IHy in H by (auto; lra). apply (rounded_multiple q) in H; auto.
-    apply multiple_add; auto. now apply multiple_total.
-  - rewrite <- (total_order _ _ P). apply IH.
-    + apply Permutation_Forall with r; auto. now apply Permutation_sym.
-    + now rewrite (above_order _ _ P).
-    + now rewrite (below_order _ _ P).
+  intros Q. apply (sums_of_a_kind (multiple q)).
+  - apply multiple_0.
+  - apply multiple_add.
+  - intros a M B. split; [|now apply multiple_normal with q].
+    apply multiple_number with q; auto. unfold Prec_gt_0 in prec_pos. lia.
 Qed.
 
 (** * Multiples stay multiples *)
