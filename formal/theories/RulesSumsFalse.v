@@ -242,6 +242,36 @@ Proof.
   - rewrite <- plus_IZR. apply IZR_neq. lia.
 Qed.
 
+(** A product just below the normal range rounds to the least normal number, but may be flushed instead. *)
+Theorem snapping_needs_the_normal_range :
+  exists a b g x, number64 a /\ number64 b /\ number64 g /\ fl64 (a * b) = g /\
+    Rabs (a * b - g) < bpow radix2 (-1100) /\ multiple (-1022) g /\ sum64 [a * b; g] x /\ x <> g + g.
+Proof.
+  set (g := bpow radix2 (-1022)). set (w := - bpow radix2 (-1126)).
+  assert (P := bpow_gt_0 radix2 (-1022)). fold g in P.
+  assert (Q := bpow_gt_0 radix2 (-1126)). assert (W : Rabs w = bpow radix2 (-1126))
+    by (unfold w; rewrite Rabs_Ropp; apply Rabs_pos_eq; lra).
+  assert (Ng : number64 g) by (apply number64_power; lia).
+  assert (Mg : multiple (-1022) g) by (exists 1%Z; unfold g; ring).
+  assert (E : IZR (2 ^ 52 - 1) * bpow radix2 (-52) * (IZR (2 ^ 52 + 1) * bpow radix2 (-1074)) = g + w).
+  { assert (G : g = IZR (2 ^ 104) * bpow radix2 (-1126)) by (unfold g; rewrite (IZR_Zpower radix2), <- bpow_plus by lia; reflexivity).
+    assert (B : bpow radix2 (-1126) = bpow radix2 (-52) * bpow radix2 (-1074)) by (rewrite <- bpow_plus; reflexivity).
+    unfold w. rewrite G, B. set (y := bpow radix2 (-52) * bpow radix2 (-1074)).
+    replace (IZR (2 ^ 52 - 1) * bpow radix2 (-52) * (IZR (2 ^ 52 + 1) * bpow radix2 (-1074)))
+      with (IZR ((2 ^ 52 - 1) * (2 ^ 52 + 1)) * y) by (rewrite mult_IZR; unfold y; ring).
+    replace ((2 ^ 52 - 1) * (2 ^ 52 + 1))%Z with (2 ^ 104 - 1)%Z by reflexivity. rewrite minus_IZR. ring. }
+  exists (IZR (2 ^ 52 - 1) * bpow radix2 (-52)), (IZR (2 ^ 52 + 1) * bpow radix2 (-1074)), g, g. rewrite E.
+  split; [apply number64_of; lia|]. split; [apply number64_of; lia|]. split; [exact Ng|]. split; [|split; [|split; [exact Mg|split]]].
+  - apply (fl_absorbs (-1074) 53 (-1022)); auto; [lra|]. rewrite W. apply bpow_lt. lia.
+  - replace (g + w - g) with w by ring. rewrite W. apply bpow_lt. lia.
+  - apply (Sum_add _ _ [g + w] [g] 0 g).
+    + constructor. apply Flushed. change least_normal64 with g.
+      assert (bpow radix2 (-1126) < g) by (apply bpow_lt; lia). unfold w. rewrite Rabs_pos_eq; lra.
+    + constructor. now apply itself.
+    + rewrite Rplus_0_l. now apply itself.
+  - lra.
+Qed.
+
 (** * Clearing *)
 
 (** [z] and [-z] leave what stands in a sum of its own, but not what is added together with them. *)
