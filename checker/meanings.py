@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from checker import FORMATS, Arithmetic, Declined, Num, Rejected, Undefined, Unclear, count, hull, is_power_of_two, point, power_of_two
 from checker import rational, show, sparse, valuation, within
-from curves import Broken, Profile, at, coarse, gaps, image_over, read_curve
+from curves import Broken, Budget, Profile, at, coarse, gaps, image_over, read_curve
 from normal import Atoms, Target, constant, plus, product
 
 ZERO, ONE = Fraction(0), Fraction(1)
@@ -258,7 +258,7 @@ class Meant:
     def __init__(self, c, tensors, meanings, domain):
         self.c, self.tensors, self.meanings, self.domain = c, tensors, meanings, domain
         self.arithmetic, self.most = Arithmetic(*FORMATS[c.format]), c.most
-        self.wires = meanings.wires
+        self.wires, self.budget = meanings.wires, Budget()
         self.ranges, self.profiles, self.expanded, self.factors = [], {}, {}, {}
         # What a tooth adds to what it is off by, and where what it reads may lie.
         self.own, self.read, self.hats = {}, {}, {}
@@ -874,7 +874,7 @@ class Made:
         factor = 1 / (first.factors[self.made.wire] * s)
         broken = first.part(argument, factor, -rest.offset / s, -slope / s)
         others, gamma, pieces = first.others(argument.group), meant.arithmetic.gamma, []
-        for gap in gaps(broken, self.wire.curve, argument.low, argument.high, PIECES):
+        for gap in gaps(meant.budget, broken, self.wire.curve, argument.low, argument.high, PIECES):
             e = meant.off(argument.form, gap.lo, gap.hi)
             a, b = gap.lo - e - argument.lost, gap.hi + e + argument.lost
             active, charge = broken.active(a, b)
@@ -889,7 +889,7 @@ class Made:
         extra = away + abs(slope / s) * argument.lost
         meant.hats[self.made.wire] = least - extra, most + extra
         if self.made.wire in meant.toothed:
-            meant.own[self.made.wire] = up(away + max(max(map(abs, gap.gap)) for gap in gaps(broken, self.wire.curve, lo, hi)))
+            meant.own[self.made.wire] = up(away + max(max(map(abs, gap.gap)) for gap in gaps(meant.budget, broken, self.wire.curve, lo, hi)))
             meant.read[self.made.wire] = lo, hi
 
     def product(self, changes):
@@ -905,7 +905,7 @@ class Made:
         for kappa, argument in zip(found[0], self.arguments, strict=True):
             broken = first.part(argument, 1 / (first.factors[self.made.wire] * kappa))
             lo, hi = argument.lo, argument.hi
-            away = gaps(broken, SQUARE, lo, hi)
+            away = gaps(meant.budget, broken, SQUARE, lo, hi)
             ends = sorted((kappa * min(gap.gap[0] for gap in away), kappa * max(gap.gap[1] for gap in away)))
             least, most, size = least + ends[0], most + ends[1], max(abs(lo), abs(hi))
             # The square is of what is read, which is off by what is lost.
