@@ -6,7 +6,7 @@ far it is off, by the value. A register holds an affine form over the numbers th
 
 from dataclasses import dataclass, field
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, pairwise
 from math import isqrt
 from typing import NamedTuple
 
@@ -464,10 +464,10 @@ class Meant:
         for head in range(run.heads):
             for j, row in enumerate(sparse(v[head])):
                 value, rounding = a.total([a.times(point(w), self.computed(i)) for i, w in row])
-                rounding += loss * value.size + 4 * n * a.tiny
-                if n * value.size * (1 + loss) >= a.limit:
+                away = loss * value.size + 4 * n * a.tiny
+                if value.size + away >= a.limit:
                     raise Rejected("finite", f"head {head}", "a weighted sum may overflow")
-                mixed = Num(value.lo - rounding, value.hi + rounding, -(1 << 12), False) if row else point(ZERO)
+                mixed = Num(value.lo - away, value.hi + away, -(1 << 12), False) if row else point(ZERO)
                 values[head, j] = row, mixed, rounding
         for made in layer.made:
             if (made.head, made.value) in gains:
@@ -514,14 +514,21 @@ class Meant:
             raise wrong_line(f"wire {made.wire}", "is no mean of what the head reads")
         # Behind the errors of single tokens lies a concave function of their values, so the mean's is below it at the mean.
         lo, hi = self.form_range(inside)
-        more = up((lost + rounding + self.size(read.plus(wanted, -ONE))) / abs(factor))
+        gamma = self.arithmetic.gamma(self.most + 1)
+        more = lost + rounding + self.size(read.plus(wanted, -ONE))
+        more = up(((1 + gamma) * more + 4 * self.most * self.arithmetic.tiny) / abs(factor))
+        # What the weighted sum loses is a share of the mean size of the values: of a convex function, below its chord.
+        ends = [gamma * abs(made.form.offset / (factor * wire.number) + x) for x in (lo, hi)]
         corners = self.profile_of(inside, lo, hi).concave()
         scale, pieces = wire.number, []
-        for (x, y), (z, w) in zip(corners, corners[1:]) if len(corners) > 1 else [(corners[0], corners[0])]:
-            for part in range(16):
-                p, r = x + (z - x) * part / 16, x + (z - x) * (part + 1) / 16
-                e = max(y + (w - y) * part / 16, y + (w - y) * (part + 1) / 16)
-                pieces.append((*sorted((scale * p, scale * r)), up(abs(scale) * e + more)))
+
+        def bound(x, y):
+            return (1 + gamma) * y + ends[0] + (ends[1] - ends[0]) * ((x - lo) / (hi - lo) if lo < hi else ONE)
+
+        for (x, y), (z, w) in pairwise(corners) if len(corners) > 1 else [(corners[0], corners[0])]:
+            cuts = [(x + (z - x) * part / 16, y + (w - y) * part / 16) for part in range(17)]
+            for (p, e), (q, f) in pairwise(cuts):
+                pieces.append((*sorted((scale * p, scale * q)), up(abs(scale) * max(bound(p, e), bound(q, f)) + more)))
         self.profiles[made.wire] = Profile(pieces)
 
     def profile_of(self, form, lo, hi):
@@ -535,7 +542,7 @@ class Meant:
             return Profile([(lo, hi, up(self.off(form, lo, hi)))])
         # At a place both sides count; between places nothing else does.
         return Profile([(x, y, up(self.off(form, (3 * x + y) / 4, (x + 3 * y) / 4) if len(form.terms) == 1 else self.off(form, x, y)))
-                        for x, y in zip(places, places[1:])])
+                        for x, y in pairwise(places)])
 
     def reading(self, row):
         """What a row of weights reads of the stream, as a form, and what it may miss by what registers have lost."""
