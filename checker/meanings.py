@@ -6,13 +6,13 @@ far it is off, by the value. A register holds an affine form over the numbers th
 
 from dataclasses import dataclass, field
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, pairwise
 from math import isqrt
 from typing import NamedTuple
 
 from checker import FORMATS, Arithmetic, Declined, Num, Rejected, Undefined, Unclear, count, hull, is_power_of_two, point, power_of_two
 from checker import rational, show, sparse, valuation, within
-from curves import Broken, Profile, at, coarse, gaps, image_over, read_curve
+from curves import Broken, Budget, Profile, at, coarse, gaps, image_over, read_curve
 from normal import Atoms, Target, constant, plus, product
 
 ZERO, ONE = Fraction(0), Fraction(1)
@@ -258,7 +258,7 @@ class Meant:
     def __init__(self, c, tensors, meanings, domain):
         self.c, self.tensors, self.meanings, self.domain = c, tensors, meanings, domain
         self.arithmetic, self.most = Arithmetic(*FORMATS[c.format]), c.most
-        self.wires = meanings.wires
+        self.wires, self.budget = meanings.wires, Budget()
         self.ranges, self.profiles, self.expanded, self.factors = [], {}, {}, {}
         # What a tooth adds to what it is off by, and where what it reads may lie.
         self.own, self.read, self.hats = {}, {}, {}
@@ -464,10 +464,10 @@ class Meant:
         for head in range(run.heads):
             for j, row in enumerate(sparse(v[head])):
                 value, rounding = a.total([a.times(point(w), self.computed(i)) for i, w in row])
-                rounding += loss * value.size + 4 * n * a.tiny
-                if n * value.size * (1 + loss) >= a.limit:
+                away = loss * value.size + 4 * n * a.tiny
+                if value.size + away >= a.limit:
                     raise Rejected("finite", f"head {head}", "a weighted sum may overflow")
-                mixed = Num(value.lo - rounding, value.hi + rounding, -(1 << 12), False) if row else point(ZERO)
+                mixed = Num(value.lo - away, value.hi + away, -(1 << 12), False) if row else point(ZERO)
                 values[head, j] = row, mixed, rounding
         for made in layer.made:
             if (made.head, made.value) in gains:
@@ -514,14 +514,21 @@ class Meant:
             raise wrong_line(f"wire {made.wire}", "is no mean of what the head reads")
         # Behind the errors of single tokens lies a concave function of their values, so the mean's is below it at the mean.
         lo, hi = self.form_range(inside)
-        more = up((lost + rounding + self.size(read.plus(wanted, -ONE))) / abs(factor))
+        gamma = self.arithmetic.gamma(self.most + 1)
+        more = lost + rounding + self.size(read.plus(wanted, -ONE))
+        more = up(((1 + gamma) * more + 4 * self.most * self.arithmetic.tiny) / abs(factor))
+        # What the weighted sum loses is a share of the mean size of the values: of a convex function, below its chord.
+        ends = [gamma * abs(made.form.offset / (factor * wire.number) + x) for x in (lo, hi)]
         corners = self.profile_of(inside, lo, hi).concave()
         scale, pieces = wire.number, []
-        for (x, y), (z, w) in zip(corners, corners[1:]) if len(corners) > 1 else [(corners[0], corners[0])]:
-            for part in range(16):
-                p, r = x + (z - x) * part / 16, x + (z - x) * (part + 1) / 16
-                e = max(y + (w - y) * part / 16, y + (w - y) * (part + 1) / 16)
-                pieces.append((*sorted((scale * p, scale * r)), up(abs(scale) * e + more)))
+
+        def bound(x, y):
+            return (1 + gamma) * y + ends[0] + (ends[1] - ends[0]) * ((x - lo) / (hi - lo) if lo < hi else ONE)
+
+        for (x, y), (z, w) in pairwise(corners) if len(corners) > 1 else [(corners[0], corners[0])]:
+            cuts = [(x + (z - x) * part / 16, y + (w - y) * part / 16) for part in range(17)]
+            for (p, e), (q, f) in pairwise(cuts):
+                pieces.append((*sorted((scale * p, scale * q)), up(abs(scale) * max(bound(p, e), bound(q, f)) + more)))
         self.profiles[made.wire] = Profile(pieces)
 
     def profile_of(self, form, lo, hi):
@@ -535,7 +542,7 @@ class Meant:
             return Profile([(lo, hi, up(self.off(form, lo, hi)))])
         # At a place both sides count; between places nothing else does.
         return Profile([(x, y, up(self.off(form, (3 * x + y) / 4, (x + 3 * y) / 4) if len(form.terms) == 1 else self.off(form, x, y)))
-                        for x, y in zip(places, places[1:])])
+                        for x, y in pairwise(places)])
 
     def reading(self, row):
         """What a row of weights reads of the stream, as a form, and what it may miss by what registers have lost."""
@@ -874,7 +881,7 @@ class Made:
         factor = 1 / (first.factors[self.made.wire] * s)
         broken = first.part(argument, factor, -rest.offset / s, -slope / s)
         others, gamma, pieces = first.others(argument.group), meant.arithmetic.gamma, []
-        for gap in gaps(broken, self.wire.curve, argument.low, argument.high, PIECES):
+        for gap in gaps(meant.budget, broken, self.wire.curve, argument.low, argument.high, PIECES):
             e = meant.off(argument.form, gap.lo, gap.hi)
             a, b = gap.lo - e - argument.lost, gap.hi + e + argument.lost
             active, charge = broken.active(a, b)
@@ -889,7 +896,7 @@ class Made:
         extra = away + abs(slope / s) * argument.lost
         meant.hats[self.made.wire] = least - extra, most + extra
         if self.made.wire in meant.toothed:
-            meant.own[self.made.wire] = up(away + max(max(map(abs, gap.gap)) for gap in gaps(broken, self.wire.curve, lo, hi)))
+            meant.own[self.made.wire] = up(away + max(max(map(abs, gap.gap)) for gap in gaps(meant.budget, broken, self.wire.curve, lo, hi)))
             meant.read[self.made.wire] = lo, hi
 
     def product(self, changes):
@@ -905,7 +912,7 @@ class Made:
         for kappa, argument in zip(found[0], self.arguments, strict=True):
             broken = first.part(argument, 1 / (first.factors[self.made.wire] * kappa))
             lo, hi = argument.lo, argument.hi
-            away = gaps(broken, SQUARE, lo, hi)
+            away = gaps(meant.budget, broken, SQUARE, lo, hi)
             ends = sorted((kappa * min(gap.gap[0] for gap in away), kappa * max(gap.gap[1] for gap in away)))
             least, most, size = least + ends[0], most + ends[1], max(abs(lo), abs(hi))
             # The square is of what is read, which is off by what is lost.
