@@ -10,8 +10,8 @@ from itertools import combinations, pairwise
 from math import isqrt
 from typing import NamedTuple
 
-from checker import FORMATS, Arithmetic, Declined, Num, Rejected, Undefined, Unclear, count, hull, is_power_of_two, point, power_of_two
-from checker import rational, show, sparse, valuation, within
+from checker import FORMATS, Arithmetic, Declined, Num, Rejected, Undefined, Unclear, count, is_power_of_two, point, power_of_two
+from checker import rational, show, sparse, valuation
 from curves import Broken, Budget, Profile, at, coarse, gaps, image_over, read_curve
 from normal import Atoms, Target, constant, plus, product
 
@@ -473,7 +473,8 @@ class Meant:
             if (made.head, made.value) in gains:
                 raise wrong_line(f"wire {made.wire}", "is made by a value that makes another one")
             gains[made.head, made.value] = made
-            self.make_mean(made, *values[made.head, made.value])
+            row, _, rounding = values[made.head, made.value]
+            self.make_mean(made, row, rounding)
         registers = []
         for register, form in enumerate(self.held(layer)):
             old, lost = self.registers[register]
@@ -505,7 +506,7 @@ class Meant:
             raise wrong_line(f"wire {made.wire}", "is not in what makes it")
         return wire, factor
 
-    def make_mean(self, made, row, mixed, rounding):
+    def make_mean(self, made, row, rounding):
         wire, factor = self.new(made, "mean")
         read, lost = self.reading(row)
         inside = wire.forms[0]
@@ -555,19 +556,19 @@ class Meant:
     # Feed-forward layers.
 
     def feed_forward(self, run, first, b, layer):
-        a, registers = self.arithmetic, self.registers
+        a = self.arithmetic
         w1, b1, w2, b2 = (self.tensors[f"{first}.ff.{name}"][b] for name in ("w1", "b1", "w2", "b2"))
-        groups, unit_group, fixed = {}, {}, {}
+        groups, unit_group, fixed = {}, {}, set()
         for unit, (row, bias) in enumerate(zip(sparse(w1), b1, strict=True)):
             _, loss = a.total([a.times(point(w), self.computed(i)) for i, w in row] + [point(bias)])
             if not row:
-                fixed[unit] = max(bias, ZERO)
+                fixed.add(unit)
                 continue
             sign = 1 if row[0][1] > 0 else -1
             row = tuple((i, sign * w) for i, w in row)
             if row not in groups:
                 groups[row] = Group(row, *self.reading(row))
-            groups[row].units.append((unit, sign, bias, loss))
+            groups[row].units.append((unit, sign, bias, loss + a.tiny))  # what is below the normal range may be read as 0
             unit_group[unit] = groups[row], sign
         for group in groups.values():
             group.range = self.group_range(group)
@@ -607,8 +608,7 @@ class Meant:
     def squares(self, polynomial, forms):
         """κ for each form, with which polynomial - Σ κ form² is affine, and this rest."""
         squares = [product(self.polynomial(form), self.polynomial(form)) for form in forms]
-        degree = lambda monomial: sum(k for _, k in monomial)
-        places = [m for m in {m for p in [polynomial, *squares] for m in p} if degree(m) == 2]
+        places = [m for m in {m for p in [polynomial, *squares] for m in p} if sum(k for _, k in m) == 2]
         factors = None
         if len(squares) == 1:
             found = [polynomial.get(m, ZERO) / squares[0][m] for m in places if m in squares[0]]
@@ -625,7 +625,7 @@ class Meant:
         rest = polynomial
         for factor, square in zip(factors, squares, strict=True):
             rest = plus(rest, square, -factor)
-        if any(degree(m) > 1 for m in rest):
+        if any(sum(k for _, k in m) > 1 for m in rest):
             return None
         return factors, Form.of(rest.get((), ZERO), {m[0][0]: value for m, value in rest.items() if m})
 
@@ -655,13 +655,8 @@ class Meant:
         wire = self.wires[tooth]
         if wire.kind != "curve":
             return False
-        atoms = self.atoms_of_forms()
+        atoms = Atoms()
         return atoms.curve(wire.curve, self.polynomial_of(atoms, wire.forms[0])) == atoms.curve(TENT, self.polynomial_of(atoms, argument))
-
-    def atoms_of_forms(self):
-        if not hasattr(self, "_atoms"):
-            self._atoms = Atoms()
-        return self._atoms
 
     def polynomial_of(self, atoms, form):
         total = constant(form.offset)
@@ -733,14 +728,13 @@ class Change:
         self.meant, self.register, self.entries = meant, register, entries
         self.form = meant.expand(form)
         self.old, self.lost = meant.registers[register]
-        a = meant.arithmetic
         self.size = meant.computed(register).size
         self.terms = int(self.size != 0)
         self.groups = [group for group in groups if self.entries_of(group)]
-        if bias or any(unit in entries for unit in fixed):
+        if bias or fixed & set(entries):
             raise wrong_line(f"register {register}", "gets a number that no gate adds")
         found, read = self.old, {register: ONE}
-        self.factors, self.gates = {}, [gate for gate in gates if self.form.of_wire(gate.made.wire)]
+        self.factors, mine = {}, [gate for gate in gates if self.form.of_wire(gate.made.wire)]
         for gate in gates:
             factor = self.form.of_wire(gate.made.wire)
             if factor:
@@ -748,9 +742,9 @@ class Change:
                 found = found.plus(gate.form, factor / gate.factor)
         self.linear, self.more = {}, ZERO  # of what is not a gate's: slopes; and what it loses by rounding
         self.counts = {id(group): self.broken(group).active(*group.range)[0] for group in self.groups}
-        owned = {id(group) for gate in self.gates for group in gate.groups}
+        owned = {id(group) for gate in mine for group in gate.groups}
         for group in sorted(self.groups, key=lambda group: id(group) in owned):
-            owners = [gate for gate in gates if gate.made.wire in self.factors and any(g is group for g in gate.groups)]
+            owners = [gate for gate in mine if any(g is group for g in gate.groups)]
             if len(owners) > 1:
                 raise Declined(f"register {register}: one functional of two gates")
             broken = self.broken(group)
