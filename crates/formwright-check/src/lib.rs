@@ -11,15 +11,22 @@
 //! | `meanings.rs` | what registers mean, line by line |
 //! | `sweep.rs` | how far a sweep of shifts can carry tokens |
 //! | `prove.rs` | the obligations, and how much work is done |
+//! | `sequences.rs`, `effort.rs` | the sequences of a claim; how the work is done: on all cores, in shards |
+//! | `shortcuts.rs` | sequences that need no examination of their own |
+//! | `part.rs` | parts of a check, and what they prove together |
 //! | `folder.rs` | the files of a folder |
 
 mod certificate;
+mod effort;
 mod execute;
 mod folder;
 mod json;
 mod meanings;
 mod number;
+mod part;
 mod prove;
+mod sequences;
+mod shortcuts;
 mod sweep;
 mod target;
 mod weights;
@@ -29,8 +36,10 @@ use std::fmt;
 use sha2::{Digest as _, Sha256};
 
 pub use certificate::Certificate;
-pub use folder::check_folder;
-pub use prove::{Accepted, check};
+pub use effort::{Effort, Shard};
+pub use folder::{Folder, check_folder, read_part};
+pub use part::{Part, VERSION, merge};
+pub use prove::{Accepted, check, check_with};
 
 /// The bytes of the files that are checked.
 #[derive(Clone, Copy, Debug)]

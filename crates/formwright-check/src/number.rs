@@ -167,12 +167,18 @@ impl PartialOrd for Dyadic {
 
 impl Ord for Dyadic {
     fn cmp(&self, other: &Self) -> Ordering {
-        let by_size = || match (self.top().cmp(&other.top()), self.is_negative()) {
-            (Ordering::Equal, _) => (self - other).m.cmp(&IBig::ZERO),
-            (order, false) => order,
-            (order, true) => order.reverse(),
-        };
-        self.m.signum().cmp(&other.m.signum()).then_with(by_size)
+        if self.e == other.e {
+            return self.m.cmp(&other.m);
+        }
+        match (self.is_negative(), other.is_negative()) {
+            (true, false) => Ordering::Less,
+            (false, true) => Ordering::Greater,
+            (negative, _) => match self.top().cmp(&other.top()) {
+                Ordering::Equal => (self - other).m.cmp(&IBig::ZERO),
+                order if negative => order.reverse(),
+                order => order,
+            },
+        }
     }
 }
 
@@ -224,7 +230,7 @@ impl From<u64> for Dyadic {
 }
 
 /// All numbers from `lo` to `hi`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Range {
     /// The lower end.
     pub lo: Dyadic,
@@ -292,12 +298,17 @@ impl Range {
 
     /// The quotient, where the divisor is not 0.
     pub fn over(&self, other: &Self) -> Option<Self> {
-        if !other.lo.is_negative() && !other.lo.is_zero() || other.hi.is_negative() {
-            let pairs = [(&self.lo, &other.lo), (&self.lo, &other.hi), (&self.hi, &other.lo), (&self.hi, &other.hi)];
-            let quotient = |(a, b): &(&Dyadic, &Dyadic)| Self { lo: a.quotient_down(b), hi: -&(-*a).quotient_down(b) };
-            return pairs.iter().map(quotient).reduce(|a, b| a.hull(&b));
+        let (positive, negative) = (other.lo > Dyadic::ZERO, other.hi.is_negative());
+        if !positive && !negative {
+            return None;
         }
-        None
+        // Divided by a positive number, a quotient is least for the least dividend: by the largest divisor, if that is
+        // not negative.
+        let (lo, hi) = if positive { (self.lo.clone(), self.hi.clone()) } else { (-&self.hi, -&self.lo) };
+        let (least, most) = if positive { (other.lo.clone(), other.hi.clone()) } else { (-&other.hi, -&other.lo) };
+        let below = lo.quotient_down(if lo.is_negative() { &least } else { &most });
+        let above = (-&hi).quotient_down(if hi.is_negative() { &most } else { &least });
+        Some(Self { lo: below, hi: -&above })
     }
 
     /// `x^k`: an even power grows with `|x|`, an odd one with `x`.
@@ -505,6 +516,19 @@ impl Mul for &Range {
     fn mul(self, other: &Range) -> Range {
         if self.is_point() && other.is_point() {
             return Range::point(&self.lo * &other.lo);
+        }
+        let scaled = |by: &Dyadic, range: &Range| {
+            let (lo, hi) = (by * &range.lo, by * &range.hi);
+            if by.is_negative() { Range { lo: hi, hi: lo } } else { Range { lo, hi } }
+        };
+        if self.is_point() {
+            return scaled(&self.lo, other);
+        }
+        if other.is_point() {
+            return scaled(&other.lo, self);
+        }
+        if !self.lo.is_negative() && !other.lo.is_negative() {
+            return Range { lo: &self.lo * &other.lo, hi: &self.hi * &other.hi };
         }
         let products = [&self.lo * &other.lo, &self.lo * &other.hi, &self.hi * &other.lo, &self.hi * &other.hi];
         let (lo, hi) = (products.iter().min(), products.iter().max());

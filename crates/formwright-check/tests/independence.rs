@@ -10,7 +10,7 @@ use std::process::Command;
 use serde_json::Value;
 
 /// The most lines that the checker has, without tests, comments and empty lines.
-const MOST_LINES: usize = 6150;
+const MOST_LINES: usize = 7150;
 
 /// So many equal lines in a row are no accident.
 const ALIKE: usize = 6;
