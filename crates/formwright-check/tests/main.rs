@@ -7,6 +7,8 @@ mod folders;
 mod fuzz;
 mod independence;
 mod meanings;
+mod parts;
 mod readers;
 mod rules;
+mod shortcuts;
 mod support;
