@@ -285,7 +285,7 @@ fn finish(
     let mut network = realise(&network, &machine.attention)?;
     let circuit = Circuit { graph, layout, analysis: &tuned.analysis, names };
     // A checker has rules for heads as they are assembled.
-    let plain = machine.attention.is_softmax() && network.positions.is_none();
+    let plain = machine.attention.is_softmax();
     let lines = plain.then(|| {
         let parts = assemble::sources(graph, layout, tuned, machine.precision);
         circuit.lines(network.width(), &slots, &translated.outputs, &parts)
