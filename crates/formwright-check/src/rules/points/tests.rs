@@ -709,6 +709,8 @@ fn products_snap_to_the_number_that_they_are_near() {
     // Numbers that may be flushed.
     assert_eq!(near(&dyadic(1, -126)), Some(dyadic(1, -126)));
     assert_eq!(near(&dyadic(1, -127)), None);
+    assert_eq!(near(&(&dyadic(1, -126) - &dyadic(1, -200))), None);
+    assert_eq!(near(&(&dyadic(1, -126) + &dyadic(1, -200))), Some(dyadic(1, -126)));
     assert_eq!(
         [inverse_power(&dyadic(1, 3)), inverse_power(&dyadic(-1, -3))],
         [Some(dyadic(1, -3)), Some(dyadic(-1, 3))]
