@@ -5,6 +5,7 @@ mod corpus;
 mod executions;
 mod folders;
 mod fuzz;
+mod heads;
 mod independence;
 mod meanings;
 mod parts;

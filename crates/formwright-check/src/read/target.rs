@@ -1,6 +1,7 @@
 //! Reads `target.json`: the function, and the range of its values on a box of inputs.
 
 mod normal;
+mod unrolled;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
