@@ -7,8 +7,8 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import NamedTuple
 
-from checker import (FUNCTIONS, OPERATIONS, Declined, Rejected, coarse, count, divide, hull, largest, multiply, power, rational,
-                     show, smallest, within)
+from checker import (FUNCTIONS, OPERATIONS, Declined, coarse, count, divide, hull, largest, multiply, power, rational,
+                     smallest, within)
 
 ZERO, ONE = Fraction(0), Fraction(1)
 BINARY = {"add", "sub", "mul", "div", "max", "min"}
@@ -28,8 +28,9 @@ def read_curve(words, wrong):
             if depth + (word in BINARY) < least:
                 raise wrong("a function in postfix notation")
         elif word == "power":
-            k = count(next(words, ""))
-            if k is None or k > 1000 or depth < 1:
+            word = next(words, "")
+            k = count(word)
+            if k is None or str(k) != word or k > 1000 or depth < 1:
                 raise wrong("a function in postfix notation")
             steps.append(("power", k))
         else:
