@@ -7,13 +7,13 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import NamedTuple
 
-from checker import (FUNCTIONS, OPERATIONS, Declined, Rejected, coarse, count, divide, hull, largest, multiply, power, rational,
-                     show, smallest, within)
+from checker import (FUNCTIONS, OPERATIONS, Declined, coarse, count, divide, hull, largest, multiply, power, rational,
+                     smallest, within)
 
 ZERO, ONE = Fraction(0), Fraction(1)
 BINARY = {"add", "sub", "mul", "div", "max", "min"}
 UNARY = {"exp", "log", "sqrt", "tanh", "sin", "cos", "abs", "relu"}
-PARTS = 20_000  # pieces on which a curve is enclosed
+PARTS = 20_000  # pieces on which the curves of a certificate are enclosed, all together
 DEEPEST = 60  # how often a piece is halved
 
 
@@ -28,8 +28,9 @@ def read_curve(words, wrong):
             if depth + (word in BINARY) < least:
                 raise wrong("a function in postfix notation")
         elif word == "power":
-            k = count(next(words, ""))
-            if k is None or k > 4096 or depth < 1:
+            word = next(words, "")
+            k = count(word)
+            if k is None or str(k) != word or k > 1000 or depth < 1:
                 raise wrong("a function in postfix notation")
             steps.append(("power", k))
         else:
@@ -339,7 +340,18 @@ class Gap(NamedTuple):
     gap: tuple
 
 
-def gaps(broken, steps, lo, hi, wanted=1):
+class Budget:
+    """How many pieces have been looked at: more than the limit are not."""
+
+    def __init__(self):
+        self.spent = 0
+
+    def spend(self, pieces):
+        self.spent += pieces
+        within(self.spent, PARTS, "pieces of curves")
+
+
+def gaps(budget, broken, steps, lo, hi, wanted=1):
     """How far a piecewise linear function is from a curve, piece by piece from lo to hi; at least so many pieces are wanted."""
     places = sorted({lo, hi, *(k for k in [*broken.knots, *kinks(steps)] if lo < k < hi)})
     known = {}
@@ -350,12 +362,13 @@ def gaps(broken, steps, lo, hi, wanted=1):
             known[t] = line - b, line - a
         return known[t]
 
+    budget.spend(len(places))
     fine = max(max(map(abs, gap_at(t))) for t in places) / (1 << 16)
     parts = max(1, -(-wanted // max(1, len(places) - 1)))
     pieces, work = [], [(a, b, 0) for a, b in pairwise(places)] or [(lo, hi, DEEPEST)]
     while work:
         a, b, depth = work.pop()
-        within(len(pieces), PARTS, "pieces of a curve")
+        budget.spend(parts if depth == 0 else 1)
         whole, slope = jet(steps, (a, b)), broken.slopes[broken.cell((a + b) / 2)]
         ends = hull(gap_at(a), gap_at(b))
         if whole.bend is not None and (whole.bend[0] >= 0 or whole.bend[1] <= 0):

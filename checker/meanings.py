@@ -6,13 +6,13 @@ far it is off, by the value. A register holds an affine form over the numbers th
 
 from dataclasses import dataclass, field
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, pairwise
 from math import isqrt
 from typing import NamedTuple
 
-from checker import FORMATS, Arithmetic, Declined, Num, Rejected, Undefined, Unclear, count, hull, is_power_of_two, point, power_of_two
-from checker import rational, show, sparse, valuation, within
-from curves import Broken, Profile, at, coarse, gaps, image_over, read_curve
+from checker import FORMATS, Arithmetic, Declined, Num, Rejected, Undefined, Unclear, count, is_power_of_two, point, power_of_two
+from checker import rational, show, sparse, valuation
+from curves import Broken, Budget, Profile, at, coarse, gaps, image_over, read_curve
 from normal import Atoms, Target, constant, plus, product
 
 ZERO, ONE = Fraction(0), Fraction(1)
@@ -155,7 +155,9 @@ def read_wire(line, k, c):
                 form = line.form(k)
                 teeth.append((form, tuple(line.count(k, "a wire") for _ in range(line.count()))))
             return Wire(kind, forms, number=reach, teeth=tuple(teeth))
-    raise line.wrong("input, curve, product, mean or teeth")
+        case "position" | "seen" | "gather" | "select":
+            raise Declined(f"wire {k}: there is no rule here for {kind}")
+    raise line.wrong("input, curve, product, mean, teeth, position, seen, gather or select")
 
 
 def read_meanings(lines, c):
@@ -258,7 +260,7 @@ class Meant:
     def __init__(self, c, tensors, meanings, domain):
         self.c, self.tensors, self.meanings, self.domain = c, tensors, meanings, domain
         self.arithmetic, self.most = Arithmetic(*FORMATS[c.format]), c.most
-        self.wires = meanings.wires
+        self.wires, self.budget = meanings.wires, Budget()
         self.ranges, self.profiles, self.expanded, self.factors = [], {}, {}, {}
         # What a tooth adds to what it is off by, and where what it reads may lie.
         self.own, self.read, self.hats = {}, {}, {}
@@ -464,16 +466,17 @@ class Meant:
         for head in range(run.heads):
             for j, row in enumerate(sparse(v[head])):
                 value, rounding = a.total([a.times(point(w), self.computed(i)) for i, w in row])
-                rounding += loss * value.size + 4 * n * a.tiny
-                if n * value.size * (1 + loss) >= a.limit:
+                away = loss * value.size + 4 * n * a.tiny
+                if value.size + away >= a.limit:
                     raise Rejected("finite", f"head {head}", "a weighted sum may overflow")
-                mixed = Num(value.lo - rounding, value.hi + rounding, -(1 << 12), False) if row else point(ZERO)
+                mixed = Num(value.lo - away, value.hi + away, -(1 << 12), False) if row else point(ZERO)
                 values[head, j] = row, mixed, rounding
         for made in layer.made:
             if (made.head, made.value) in gains:
                 raise wrong_line(f"wire {made.wire}", "is made by a value that makes another one")
             gains[made.head, made.value] = made
-            self.make_mean(made, *values[made.head, made.value])
+            row, _, rounding = values[made.head, made.value]
+            self.make_mean(made, row, rounding)
         registers = []
         for register, form in enumerate(self.held(layer)):
             old, lost = self.registers[register]
@@ -483,7 +486,7 @@ class Meant:
                 w, made = o[head][register][j], gains.get((head, j))
                 if made:
                     # What is added is a multiple of what the head has; that the weight is a rounded one is lost.
-                    factor = form.plus(old, -ONE).of_wire(made.wire) / made.form.of_wire(made.wire)
+                    factor = form.plus(old, -ONE).of_wire(made.wire)
                     if (factor == 0) != (w == 0):
                         raise wrong_line(f"register {register}", f"the line and the weights differ on wire {made.wire}")
                     found, lost = found.plus(self.expand(made.form), factor), lost + abs(w - factor) * mixed.size
@@ -500,28 +503,34 @@ class Meant:
         wire = self.wires[made.wire]
         if wire.kind not in kinds or made.wire in self.profiles:
             raise wrong_line(f"wire {made.wire}", "is made twice, or by the wrong part of a block")
-        factor = made.form.of_wire(made.wire)
-        if not factor:
-            raise wrong_line(f"wire {made.wire}", "is not in what makes it")
-        return wire, factor
+        if made.form.of_wire(made.wire) != 1:
+            raise wrong_line(f"wire {made.wire}", "is not once in what makes it")
+        return wire
 
-    def make_mean(self, made, row, mixed, rounding):
-        wire, factor = self.new(made, "mean")
+    def make_mean(self, made, row, rounding):
+        wire = self.new(made, "mean")
         read, lost = self.reading(row)
         inside = wire.forms[0]
-        wanted = Form.of(made.form.offset, {}).plus(self.expand(inside), factor * wire.number)
+        wanted = Form.of(made.form.offset, {}).plus(self.expand(inside), wire.number)
         if len(made.form.terms) != 1 or wire.number == 0:
             raise wrong_line(f"wire {made.wire}", "is no mean of what the head reads")
         # Behind the errors of single tokens lies a concave function of their values, so the mean's is below it at the mean.
         lo, hi = self.form_range(inside)
-        more = up((lost + rounding + self.size(read.plus(wanted, -ONE))) / abs(factor))
+        gamma = self.arithmetic.gamma(self.most + 1)
+        more = lost + rounding + self.size(read.plus(wanted, -ONE))
+        more = up((1 + gamma) * more + 4 * self.most * self.arithmetic.tiny)
+        # What the weighted sum loses is a share of the mean size of the values: of a convex function, below its chord.
+        ends = [gamma * abs(made.form.offset / wire.number + x) for x in (lo, hi)]
         corners = self.profile_of(inside, lo, hi).concave()
         scale, pieces = wire.number, []
-        for (x, y), (z, w) in zip(corners, corners[1:]) if len(corners) > 1 else [(corners[0], corners[0])]:
-            for part in range(16):
-                p, r = x + (z - x) * part / 16, x + (z - x) * (part + 1) / 16
-                e = max(y + (w - y) * part / 16, y + (w - y) * (part + 1) / 16)
-                pieces.append((*sorted((scale * p, scale * r)), up(abs(scale) * e + more)))
+
+        def bound(x, y):
+            return (1 + gamma) * y + ends[0] + (ends[1] - ends[0]) * ((x - lo) / (hi - lo) if lo < hi else ONE)
+
+        for (x, y), (z, w) in pairwise(corners) if len(corners) > 1 else [(corners[0], corners[0])]:
+            cuts = [(x + (z - x) * part / 16, y + (w - y) * part / 16) for part in range(17)]
+            for (p, e), (q, f) in pairwise(cuts):
+                pieces.append((*sorted((scale * p, scale * q)), up(abs(scale) * max(bound(p, e), bound(q, f)) + more)))
         self.profiles[made.wire] = Profile(pieces)
 
     def profile_of(self, form, lo, hi):
@@ -535,7 +544,7 @@ class Meant:
             return Profile([(lo, hi, up(self.off(form, lo, hi)))])
         # At a place both sides count; between places nothing else does.
         return Profile([(x, y, up(self.off(form, (3 * x + y) / 4, (x + 3 * y) / 4) if len(form.terms) == 1 else self.off(form, x, y)))
-                        for x, y in zip(places, places[1:])])
+                        for x, y in pairwise(places)])
 
     def reading(self, row):
         """What a row of weights reads of the stream, as a form, and what it may miss by what registers have lost."""
@@ -548,19 +557,19 @@ class Meant:
     # Feed-forward layers.
 
     def feed_forward(self, run, first, b, layer):
-        a, registers = self.arithmetic, self.registers
+        a = self.arithmetic
         w1, b1, w2, b2 = (self.tensors[f"{first}.ff.{name}"][b] for name in ("w1", "b1", "w2", "b2"))
-        groups, unit_group, fixed = {}, {}, {}
+        groups, unit_group, fixed = {}, {}, set()
         for unit, (row, bias) in enumerate(zip(sparse(w1), b1, strict=True)):
             _, loss = a.total([a.times(point(w), self.computed(i)) for i, w in row] + [point(bias)])
             if not row:
-                fixed[unit] = max(bias, ZERO)
+                fixed.add(unit)
                 continue
             sign = 1 if row[0][1] > 0 else -1
             row = tuple((i, sign * w) for i, w in row)
             if row not in groups:
                 groups[row] = Group(row, *self.reading(row))
-            groups[row].units.append((unit, sign, bias, loss))
+            groups[row].units.append((unit, sign, bias, loss + a.tiny))  # what is below the normal range may be read as 0
             unit_group[unit] = groups[row], sign
         for group in groups.values():
             group.range = self.group_range(group)
@@ -600,8 +609,7 @@ class Meant:
     def squares(self, polynomial, forms):
         """κ for each form, with which polynomial - Σ κ form² is affine, and this rest."""
         squares = [product(self.polynomial(form), self.polynomial(form)) for form in forms]
-        degree = lambda monomial: sum(k for _, k in monomial)
-        places = [m for m in {m for p in [polynomial, *squares] for m in p} if degree(m) == 2]
+        places = [m for m in {m for p in [polynomial, *squares] for m in p} if sum(k for _, k in m) == 2]
         factors = None
         if len(squares) == 1:
             found = [polynomial.get(m, ZERO) / squares[0][m] for m in places if m in squares[0]]
@@ -618,7 +626,7 @@ class Meant:
         rest = polynomial
         for factor, square in zip(factors, squares, strict=True):
             rest = plus(rest, square, -factor)
-        if any(degree(m) > 1 for m in rest):
+        if any(sum(k for _, k in m) > 1 for m in rest):
             return None
         return factors, Form.of(rest.get((), ZERO), {m[0][0]: value for m, value in rest.items() if m})
 
@@ -627,13 +635,12 @@ class Meant:
         a, b = map(self.expand, wire.forms)
         forms, r = [self.expand(form) for form, _ in wire.teeth], wire.number
         found = self.squares(product(self.polynomial(a), self.polynomial(b)), forms)
-        if found is None:
-            raise wrong_line(f"wire {k}", "is not a sum of squares of its arguments")
+        if found is None or found[0] != [1, -1][: len(forms)]:
+            raise wrong_line(f"wire {k}", "is not the square of its argument, or of one less that of the other")
+        if r <= 0 or len({len(teeth) for _, teeth in wire.teeth} | {0}) != 2:
+            raise wrong_line(f"wire {k}", "has no reach, or chains of different lengths, or none")
         factors, total = found
         for factor, (form, teeth) in zip(factors, wire.teeth, strict=True):
-            lo, hi = self.form_range(form)
-            if r <= 0 or max(-lo, hi) > r:
-                raise Declined(f"wire {k}: an argument beyond its reach")
             wanted = form.times(1 / (2 * r)).plus(Form(Fraction(1, 2), ()))
             for level, tooth in enumerate(teeth, 1):
                 if not self.is_tooth(tooth, wanted):
@@ -641,26 +648,15 @@ class Meant:
                 wanted = Form(ZERO, ((tooth, ONE),))
                 total = total.plus(wanted, -4 * r * r * factor / 4**level)
             total = total.plus(Form(r * r * factor, ()))
+            lo, hi = self.form_range(form)
+            if max(-lo, hi) > r:
+                raise Declined(f"wire {k}: an argument beyond its reach")
         self.factors[k] = found
         return total
 
     def is_tooth(self, tooth, argument):
         wire = self.wires[tooth]
-        if wire.kind != "curve":
-            return False
-        atoms = self.atoms_of_forms()
-        return atoms.curve(wire.curve, self.polynomial_of(atoms, wire.forms[0])) == atoms.curve(TENT, self.polynomial_of(atoms, argument))
-
-    def atoms_of_forms(self):
-        if not hasattr(self, "_atoms"):
-            self._atoms = Atoms()
-        return self._atoms
-
-    def polynomial_of(self, atoms, form):
-        total = constant(form.offset)
-        for wire, factor in form.terms:
-            total = plus(total, atoms.atom(("wire", wire), ()), factor)
-        return total
+        return wire.kind == "curve" and wire.curve == TENT and self.expand(wire.forms[0]) == self.expand(argument)
 
     def teeth_profile(self, k):
         """The square that the teeth make is of what their first one reads; each doubles what the one before is off by, and adds its own."""
@@ -672,7 +668,7 @@ class Meant:
             for level, tooth in enumerate(teeth, 1):
                 self.profile(tooth)
                 off = 2 * off + self.own[tooth]
-                more += 4 * r * r * abs(factor) / 4**level * off
+                more += 4 * r * r / 4**level * off
                 if level == 1 and not all(0 <= end <= 1 for end in self.read[tooth]):
                     raise Declined(f"wire {k}: what is read may be beyond its reach")
         away = up(max(-least, most) + more)
@@ -716,7 +712,7 @@ class Meant:
         return total
 
 
-TENT = ("x", "relu", Fraction(2), "mul", "x", Fraction(1, 2), "sub", "relu", Fraction(4), "mul", "sub")
+TENT = (Fraction(2), "x", "relu", "mul", Fraction(4), "x", Fraction(1, 2), "sub", "relu", "mul", "sub")
 
 
 class Change:
@@ -726,24 +722,23 @@ class Change:
         self.meant, self.register, self.entries = meant, register, entries
         self.form = meant.expand(form)
         self.old, self.lost = meant.registers[register]
-        a = meant.arithmetic
         self.size = meant.computed(register).size
         self.terms = int(self.size != 0)
         self.groups = [group for group in groups if self.entries_of(group)]
-        if bias or any(unit in entries for unit in fixed):
+        if bias or fixed & set(entries):
             raise wrong_line(f"register {register}", "gets a number that no gate adds")
         found, read = self.old, {register: ONE}
-        self.factors, self.gates = {}, [gate for gate in gates if self.form.of_wire(gate.made.wire)]
+        self.factors, mine = {}, [gate for gate in gates if self.form.of_wire(gate.made.wire)]
         for gate in gates:
             factor = self.form.of_wire(gate.made.wire)
             if factor:
-                self.factors[gate.made.wire] = factor / gate.factor
-                found = found.plus(gate.form, factor / gate.factor)
+                self.factors[gate.made.wire] = factor
+                found = found.plus(gate.form, factor)
         self.linear, self.more = {}, ZERO  # of what is not a gate's: slopes; and what it loses by rounding
         self.counts = {id(group): self.broken(group).active(*group.range)[0] for group in self.groups}
-        owned = {id(group) for gate in self.gates for group in gate.groups}
+        owned = {id(group) for gate in mine for group in gate.groups}
         for group in sorted(self.groups, key=lambda group: id(group) in owned):
-            owners = [gate for gate in gates if gate.made.wire in self.factors and any(g is group for g in gate.groups)]
+            owners = [gate for gate in mine if any(g is group for g in gate.groups)]
             if len(owners) > 1:
                 raise Declined(f"register {register}: one functional of two gates")
             broken = self.broken(group)
@@ -773,9 +768,9 @@ class Change:
         units = [(self.entries[unit], Fraction(sign), o, loss) for unit, sign, o, loss in group.units if unit in self.entries]
         return Broken(units, ZERO, ZERO, *group.range)
 
-    def part(self, argument, factor, offset=ZERO, slope=ZERO, less=None, ratio=ZERO):
+    def part(self, argument, factor, offset=ZERO, less=None, ratio=ZERO):
         """What the units of an argument add, without what clears the register, as a function of the argument, times the factor;
-        less so much of what they add to another register; and an affine function."""
+        less so much of what they add to another register; and a number."""
         group = argument.group
         lead, beta = -argument.offset / argument.slope, 1 / argument.slope  # the functional is lead + beta times the argument
         cleared = -self.linear.get(id(group), ZERO)
@@ -785,7 +780,7 @@ class Change:
             theirs = less.entries_of(group)
             weights = {unit: weights.get(unit, ZERO) - ratio * theirs.get(unit, ZERO) for unit in {*weights, *theirs}}
         units = [(weights[unit] * factor, sign * beta, sign * lead + o, loss) for unit, sign, o, loss in group.units if weights.get(unit)]
-        return Broken(units, offset + factor * cleared * lead, slope + factor * cleared * beta, argument.lo, argument.hi)
+        return Broken(units, offset + factor * cleared * lead, factor * cleared * beta, argument.lo, argument.hi)
 
     def differ(self, first, gate):
         """The register gets not just its factor of what the first one gets, which is what the wire is."""
@@ -842,7 +837,7 @@ class Made:
 
     def __init__(self, meant, made, unit_group):
         self.meant, self.made = meant, made
-        self.wire, self.factor = meant.new(made, "curve", "product")
+        self.wire = meant.new(made, "curve", "product")
         self.form = meant.expand(made.form)
         self.arguments = []
         for unit, form in made.arguments:
@@ -852,7 +847,7 @@ class Made:
         self.groups = [argument.group for argument in self.arguments]
         if not 1 <= len(self.groups) <= (1 if self.wire.kind == "curve" else 2) or len({id(group) for group in self.groups}) < len(self.groups):
             raise wrong_line(f"wire {made.wire}", "is not of so many arguments, each different")
-        self.rest = self.form.plus(Form(ZERO, ((made.wire, ONE),)), -self.factor)
+        self.rest = self.form.plus(Form(ZERO, ((made.wire, ONE),)), -ONE)
 
     def prove(self, changes):
         if not changes:
@@ -862,57 +857,52 @@ class Made:
             change.differ(changes[0], self)
 
     def curve(self, changes):
-        """P(û)/φ is the curve at û, times a factor, and an affine function of û."""
-        meant, argument, s, first = self.meant, self.arguments[0], self.factor, changes[0]
+        """P(û)/φ is the curve at û, and a number."""
+        meant, argument, first = self.meant, self.arguments[0], changes[0]
         if self.wire.forms[0] != argument.form:
             raise wrong_line(f"wire {self.made.wire}", f"is a function of {meant.said(self.wire.forms[0])}, and reads {meant.said(argument.form)}")
-        inner = meant.expand(argument.form)
-        slope = self.rest.of_wire(inner.terms[0][0]) / inner.terms[0][1]
-        rest = self.rest.plus(inner, -slope)
-        if rest.terms:
-            raise wrong_line(f"wire {self.made.wire}", "what is added is not its own")
-        factor = 1 / (first.factors[self.made.wire] * s)
-        broken = first.part(argument, factor, -rest.offset / s, -slope / s)
+        if self.rest.terms:
+            raise wrong_line(f"wire {self.made.wire}", "is added with more than a number")
+        broken = first.part(argument, 1 / first.factors[self.made.wire], -self.rest.offset)
         others, gamma, pieces = first.others(argument.group), meant.arithmetic.gamma, []
-        for gap in gaps(broken, self.wire.curve, argument.low, argument.high, PIECES):
+        for gap in gaps(meant.budget, broken, self.wire.curve, argument.low, argument.high, PIECES):
             e = meant.off(argument.form, gap.lo, gap.hi)
             a, b = gap.lo - e - argument.lost, gap.hi + e + argument.lost
             active, charge = broken.active(a, b)
             steep = broken.steepest(a, b)
-            away = (steep + abs(slope / s)) * argument.lost + max(map(abs, gap.gap)) + charge + gamma(others + active) * (broken.size(a, b) + charge)
+            away = steep * argument.lost + max(map(abs, gap.gap)) + charge + gamma(others + active) * (broken.size(a, b) + charge)
             pieces.append((*gap.image, up(steep * e + away)))
         meant.profiles[self.made.wire] = Profile(pieces)
         lo, hi = argument.read
         active, charge = broken.active(lo, hi)
-        away = (broken.steepest(lo, hi) + abs(slope / s)) * argument.lost + charge + gamma(others + active) * (broken.size(lo, hi) + charge)
+        away = broken.steepest(lo, hi) * argument.lost + charge + gamma(others + active) * (broken.size(lo, hi) + charge)
         least, most = broken.extremes(lo, hi)
-        extra = away + abs(slope / s) * argument.lost
-        meant.hats[self.made.wire] = least - extra, most + extra
+        meant.hats[self.made.wire] = least - away, most + away
         if self.made.wire in meant.toothed:
-            meant.own[self.made.wire] = up(away + max(max(map(abs, gap.gap)) for gap in gaps(broken, self.wire.curve, lo, hi)))
+            meant.own[self.made.wire] = up(away + max(max(map(abs, gap.gap)) for gap in gaps(meant.budget, broken, self.wire.curve, lo, hi)))
             meant.read[self.made.wire] = lo, hi
 
     def product(self, changes):
-        """P(û)/φ of one argument, or two, is Σ κ û² up to a deviation; with the affine rest that is the product."""
-        meant, s, first = self.meant, self.factor, changes[0]
+        """P(û)/φ of one argument, or two, is û², or û² - v̂², and a number, up to a deviation; with the affine rest that is the product."""
+        meant, first = self.meant, changes[0]
         a, b = map(meant.expand, self.wire.forms)
-        whole = plus(meant.polynomial(self.rest), product(meant.polynomial(a), meant.polynomial(b)), s)
+        whole = plus(meant.polynomial(self.rest), product(meant.polynomial(a), meant.polynomial(b)))
         found = meant.squares(whole, [meant.expand(argument.form) for argument in self.arguments])
-        if found is None or found[1] != NOUGHT or not all(found[0]):
+        if found is None or found[1].terms or found[0] != [1, -1][: len(self.arguments)]:
             raise wrong_line(f"wire {self.made.wire}", "is not made of the squares of its arguments")
         least, most, more, others = ZERO, ZERO, ZERO, first.others(*self.groups)
         active = sum(first.counts[id(group)] for group in self.groups if id(group) in first.counts)
         for kappa, argument in zip(found[0], self.arguments, strict=True):
-            broken = first.part(argument, 1 / (first.factors[self.made.wire] * kappa))
+            broken = first.part(argument, kappa / first.factors[self.made.wire], -found[1].offset if kappa > 0 else ZERO)
             lo, hi = argument.lo, argument.hi
-            away = gaps(broken, SQUARE, lo, hi)
+            away = gaps(meant.budget, broken, SQUARE, lo, hi)
             ends = sorted((kappa * min(gap.gap[0] for gap in away), kappa * max(gap.gap[1] for gap in away)))
             least, most, size = least + ends[0], most + ends[1], max(abs(lo), abs(hi))
             # The square is of what is read, which is off by what is lost.
             charge = broken.active(lo, hi)[1]
-            more += abs(kappa) * (argument.lost * (2 * size + argument.lost) + charge
-                                  + meant.arithmetic.gamma(others + active) * (broken.size(lo, hi) + charge))
-        away = (max(-least, most, ZERO) + more) / abs(s)
+            more += (argument.lost * (2 * size + argument.lost) + charge
+                     + meant.arithmetic.gamma(others + active) * (broken.size(lo, hi) + charge))
+        away = max(-least, most) + more
         meant.profiles[self.made.wire] = product_profile(meant, self.wire.forms, meant.ranges[self.made.wire], away)
 
 

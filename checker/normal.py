@@ -6,7 +6,7 @@ A polynomial is a dict from monomials, sorted tuples of (atom, exponent), to fac
 
 from fractions import Fraction
 
-from checker import FUNCTIONS, OPERATIONS, Declined, Undefined, Unclear, divide, hull, kept, largest, multiply, power, smallest, text_number, within
+from checker import FUNCTIONS, OPERATIONS, Declined, kept, multiply, power, text_number, within
 from curves import BINARY, UNARY
 
 ZERO, ONE = Fraction(0), Fraction(1)

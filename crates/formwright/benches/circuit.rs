@@ -9,7 +9,10 @@ use formwright::network::FloatNetwork;
 
 fn circuit(name: &str, tokens: usize, tolerance: u32, trade: &str) -> Option<Model> {
     let asked = formwright::build(name).tokens(tokens).eps(format!("1/{tolerance}"));
-    let circuit = asked.construction("circuit").precision("f32").asked(|asked| asked.trade = Some(trade.to_owned()));
+    let circuit = asked
+        .construction("circuit")
+        .precision("f32")
+        .asked(|asked| drop(asked.own.insert("trade".to_owned(), trade.to_owned())));
     circuit.model().ok()
 }
 

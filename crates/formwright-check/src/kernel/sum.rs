@@ -4,7 +4,7 @@ use super::format::Format;
 use super::number::{Dyadic, Range};
 
 /// A computed number: it lies in `range` and is a multiple of `2^quantum`, whatever the execution.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Value {
     /// The interval in which it lies.
     pub range: Range,
@@ -70,7 +70,8 @@ pub fn snap(x: &Dyadic, format: Format) -> Option<Dyadic> {
     let half = Dyadic::power_of_two(last_place(format, grid.top()).saturating_sub(1));
     let (off, below) = ((x - &grid).abs(), x.abs() < grid.abs());
     let near = if below && inverse_power(&grid).is_some() { &off + &off <= half } else { off < half };
-    (near && grid.top() > format.least).then_some(grid)
+    // Below the normal range the product may be flushed, even if it rounds to the least normal number.
+    (near && x.top() > format.least).then_some(grid)
 }
 
 /// The result of one rounding of a range; below the normal range it may be 0.

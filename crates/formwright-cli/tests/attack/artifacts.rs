@@ -108,7 +108,7 @@ pub fn circuit(text: &str, tokens: usize, precision: &str) -> Wanted {
 
 /// By sums of codes.
 pub fn sums(text: &str, construction: &str, values: &str) -> Wanted {
-    wanted(text, 2, construction, F64).with(|asked| asked.values = Some(values.to_owned()))
+    wanted(text, 2, construction, F64).with(|asked| drop(asked.own.insert("values".to_owned(), values.to_owned())))
 }
 
 /// With tokens of so many coordinates.

@@ -20,8 +20,8 @@ pub mod value_order;
 use std::sync::Arc;
 
 use formwright::compile::{Construction, Model, Request, compile};
+use formwright::construct::normal_form::continuous::Basis;
 pub(crate) use formwright::construct::only;
-use formwright::construct::sumformer::continuous::Basis;
 pub(crate) use formwright::construct::yun::Options;
 use formwright::construct::yun::lattice::Lattice;
 use formwright::construct::yun::{AsPrinted, read_stage};

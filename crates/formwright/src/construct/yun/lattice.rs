@@ -17,6 +17,7 @@ use crate::bound::resolution::{Found, Tries, enough, smallest};
 use crate::bound::{Budget, Norm, resolution};
 use crate::error::{Error, Result};
 use crate::exact::{Int, Rat, Sequence};
+use crate::interval::Up;
 use crate::lattice::{Grid, has_distinct_columns};
 use crate::lower::{Format, Hidden, Margins, Temperature, to_float};
 use crate::model::{Arithmetic, Built, Certified, Model, Over, Request, Tolerance, first_that_serves};
@@ -92,7 +93,7 @@ fn no_supremum(request: &Request, options: &Options, target: &Arc<Target>, shape
     let way_out = if met {
         "--norm l2; or a circuit".to_owned()
     } else {
-        format!("--norm l2 --eps {reached}, about the smallest reachable there; or a circuit")
+        format!("--norm l2 --eps {reached}, the least that was found there; or a circuit")
     };
     Ok(refused.without("try").note("in l2", in_l2).note("try", way_out))
 }
@@ -158,7 +159,7 @@ pub(super) fn build(grid: &Grid, target: &Arc<Target>, options: &Options, format
     let mut lowering = Lowering::derive(grid, target, &options, format)?;
     let exact = lowering.exact(grid, target)?;
     let network;
-    (network, lowering.losses) = lowering.finish(&exact, grid)?;
+    (network, lowering.losses) = lowering.finish(&exact)?;
     Ok(Lattice { options, network: exact, lowered: Some(Lowered { lowering, network }) })
 }
 
@@ -211,12 +212,12 @@ pub(super) fn out_of_reach(
     let reachable = upward(budget.bound, 3);
     let way_out = match format {
         Some(Format { precision: Precision::F32, .. }) => {
-            format!("--eps {reachable}, about the smallest reachable in f32, or --precision f64")
+            format!("--eps {reachable}, the least that was found in f32, or --precision f64")
         }
-        Some(_) if target.range(shape.tokens()).is_err() => format!("--eps {reachable}, about the smallest reachable"),
-        Some(_) => format!("--eps {reachable}, about the smallest reachable in floats, or --precision exact"),
-        None if positional => format!("--eps {reachable}, about the smallest reachable"),
-        None => format!("--eps {reachable}, about the smallest reachable, or --positional (no duplicates)"),
+        Some(_) if target.range(shape.tokens()).is_err() => format!("--eps {reachable}, the least that was found"),
+        Some(_) => format!("--eps {reachable}, the least that was found in floats, or --precision exact"),
+        None if positional => format!("--eps {reachable}, the least that was found"),
+        None => format!("--eps {reachable}, the least that was found, or --positional (no duplicates)"),
     };
     not_met(eps, budget, resolution).note("try", way_out)
 }
@@ -247,7 +248,7 @@ pub(super) fn grid_for(
     };
     let by_cells = |grid: &Grid, number: f64| {
         let Ok(lowering) = lowering(grid) else { return false };
-        let unserved = Unserved { stray: 0.0, ..lowered::unserved(&lowering) };
+        let unserved = Unserved { stray: Up::ZERO, ..lowered::unserved(&lowering) };
         far_above(Question { grid, ..question }, unserved, norm, number)
     };
     let tries = Tries::new(question.grid, budget, by_cells).with_floats(by_floats);
