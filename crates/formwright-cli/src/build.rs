@@ -151,7 +151,7 @@ struct OwnOptions(BTreeMap<String, String>);
 /// The options of all constructions; several may own one.
 fn own_options() -> Vec<&'static Own> {
     let mut all: Vec<&'static Own> = Vec::new();
-    for own in families().into_iter().flat_map(|family| family.options()) {
+    for own in families().into_iter().flat_map(formwright::model::Family::options) {
         if all.iter().all(|known| known.name != own.name) {
             all.push(own);
         }

@@ -24,7 +24,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 pub type Sequence = Vec<Vec<Rat>>;
 
 /// The longest text of a number and the largest decimal exponent that are read: larger ones would only cost memory.
-pub const MAX_DIGITS: usize = 400_000;
+pub(crate) const MAX_DIGITS: usize = 400_000;
 
 /// An integer of any size.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]

@@ -65,7 +65,7 @@ fn quote_bare_words(text: &str) -> String {
 }
 
 /// An exact number; `place` describes its place.
-pub fn number(value: &Value, place: impl Fn() -> String) -> Result<Rat> {
+pub(crate) fn number(value: &Value, place: impl Fn() -> String) -> Result<Rat> {
     let text = match value {
         Value::Number(number) => number.to_string(),
         Value::String(text) => text.clone(),
@@ -82,7 +82,7 @@ pub fn number(value: &Value, place: impl Fn() -> String) -> Result<Rat> {
 }
 
 /// A sequence `[tokens][dims]`.
-pub fn sequence(value: &Value, tokens: usize, dims: usize, place: impl Fn() -> String) -> Result<Sequence> {
+pub(crate) fn sequence(value: &Value, tokens: usize, dims: usize, place: impl Fn() -> String) -> Result<Sequence> {
     let rows = array(value, &place)?;
     if rows.len() != tokens {
         return Err(Error::input(format!("{} has {} tokens, expected {tokens}", place(), rows.len())));
@@ -99,7 +99,7 @@ pub fn sequence(value: &Value, tokens: usize, dims: usize, place: impl Fn() -> S
 }
 
 /// A batch of at least one sequence, each with at least `tokens.0` tokens and at most `tokens.1`.
-pub fn batch(value: &Value, tokens: (usize, usize), dims: usize) -> Result<Vec<Sequence>> {
+pub(crate) fn batch(value: &Value, tokens: (usize, usize), dims: usize) -> Result<Vec<Sequence>> {
     let sequences = array(value, || "the input".to_owned())?;
     if sequences.is_empty() {
         return Err(Error::input("the input is an empty batch").note("expected", shape(tokens, dims)));
@@ -123,7 +123,7 @@ fn array(value: &Value, place: impl Fn() -> String) -> Result<&Vec<Value>> {
 }
 
 /// The kind of a JSON value, in words.
-pub fn kind_of(value: &Value) -> &'static str {
+pub(crate) fn kind_of(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
         Value::Bool(_) => "a boolean",

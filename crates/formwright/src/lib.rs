@@ -43,6 +43,9 @@
 //! Where to look next: [`construct`] has the constructions and their registry, [`model`] what they are asked,
 //! [`artifact`] the folder on disk, [`theorems`] the statements and what checks them. ARCHITECTURE.md has the map.
 
+// What is public has a public name.
+#![warn(unnameable_types)]
+
 pub mod artifact;
 pub mod bound;
 pub mod compile;
@@ -57,9 +60,9 @@ mod front;
 pub mod input;
 pub mod interval;
 pub mod lattice;
-pub mod lower;
+pub(crate) mod lower;
 pub mod markdown;
-pub mod meaning;
+pub(crate) mod meaning;
 pub mod model;
 pub mod network;
 pub mod pattern;
@@ -67,7 +70,7 @@ pub mod plan;
 pub mod questions;
 pub mod random;
 pub mod report;
-pub mod rounding;
+pub(crate) mod rounding;
 pub mod show;
 pub mod target;
 pub mod theorems;

@@ -12,7 +12,7 @@ use crate::show::rounded;
 
 /// What a register holds: `offset + Σ factor · atom`, to within the error.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Meaning {
+pub(crate) struct Meaning {
     /// What is added.
     pub offset: Rat,
     /// Names, each with its factor, in the order of their definitions; no factor is 0.
@@ -57,7 +57,7 @@ fn brief(value: &Rat) -> String {
 
 /// What a name stands for.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Definition {
+pub(crate) struct Definition {
     /// The name.
     pub name: String,
     /// What it is.
@@ -66,7 +66,7 @@ pub struct Definition {
 
 /// What a name is short for.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Formula {
+pub(crate) enum Formula {
     /// An expression of the target language, over the input and the names before.
     Expression(String),
     /// A number for each position.
@@ -85,7 +85,7 @@ impl Definition {
 
 /// A place of the residual stream at which a trace has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub(crate) struct Place {
     /// The name of the stage before it, or `embed`.
     pub stage: String,
     /// The block, counted from 0, and whether it is behind its attention; `None` behind the embedding.
@@ -104,7 +104,7 @@ impl fmt::Display for Place {
 
 /// What a register holds from some place on, until something else is said.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Held {
+pub(crate) struct Held {
     /// The place, as [`Meanings::places`] counts them.
     pub from: usize,
     /// What it holds.
@@ -115,19 +115,14 @@ pub struct Held {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Meanings {
     /// The names, each made of those before it.
-    pub definitions: Vec<Definition>,
+    pub(crate) definitions: Vec<Definition>,
     /// The embedding, then every stage: as a trace has them.
-    pub places: Vec<Place>,
+    pub(crate) places: Vec<Place>,
     /// Of every coordinate of the residual stream what it holds, from place 0 on.
-    pub registers: Vec<Vec<Held>>,
+    pub(crate) registers: Vec<Vec<Held>>,
 }
 
 impl Meanings {
-    /// What a register holds at a place.
-    pub fn at(&self, register: usize, place: usize) -> Option<&Meaning> {
-        self.registers.get(register)?.iter().rfind(|held| held.from <= place).map(|held| &held.meaning)
-    }
-
     /// What a register holds, from place to place, in words.
     pub fn in_words(&self, register: usize) -> String {
         let held = self.registers.get(register).into_iter().flatten();
@@ -156,7 +151,7 @@ impl Meanings {
 }
 
 /// Between what a register holds and what it holds then.
-pub const THEN: &str = ", then ";
+pub(crate) const THEN: &str = ", then ";
 
 /// Adds `scale · name` to a sum; `size` is how `|scale|` is written.
 pub(crate) fn term(sum: &mut String, scale: &Rat, size: &str, name: &str) {

@@ -122,17 +122,17 @@ impl fmt::Display for Precision {
 }
 
 /// `a ⊕ b`.
-pub fn compound(a: Up, b: Up) -> Up {
+pub(crate) fn compound(a: Up, b: Up) -> Up {
     a + b + a * b
 }
 
 /// `γ_k` in sums and products of intervals: a number from 0 to the bound.
-pub fn gamma(k: usize, precision: Precision) -> Interval {
+pub(crate) fn gamma(k: usize, precision: Precision) -> Interval {
     precision.gamma(k).into()
 }
 
 /// Terms of a sum: what is flushed on the way through a layer is counted as so many numbers.
-pub const TERMS: usize = 1 << 16;
+pub(crate) const TERMS: usize = 1 << 16;
 
 #[cfg(test)]
 mod tests {

@@ -52,7 +52,7 @@ pub fn shown_floats(x: &[Vec<f64>], precision: Precision) -> Vec<Vec<String>> {
 }
 
 /// A float in the fewest digits that give it back in its own format: of single precision 0.1, not 0.10000000149011612.
-pub fn float(x: f64, precision: Precision) -> String {
+pub(crate) fn float(x: f64, precision: Precision) -> String {
     let plain = x.abs() < 1e15;
     match (precision, plain) {
         (Precision::F32, true) => format!("{}", single(x)),
@@ -63,7 +63,7 @@ pub fn float(x: f64, precision: Precision) -> String {
 }
 
 /// The same as a JSON number.
-pub fn json_float(x: f64, precision: Precision) -> Value {
+pub(crate) fn json_float(x: f64, precision: Precision) -> Value {
     match precision {
         Precision::F32 => json!(single(x)),
         Precision::F64 => json!(x),
@@ -87,7 +87,7 @@ pub fn shown_rounded(x: &[Vec<f64>]) -> Vec<Vec<String>> {
 }
 
 /// A number in six digits.
-pub fn rounded(x: f64) -> String {
+pub(crate) fn rounded(x: f64) -> String {
     match format!("{x:.5e}").parse::<f64>() {
         Ok(rounded) if rounded == 0.0 || (1e-4..1e7).contains(&rounded.abs()) => format!("{rounded}"),
         _ => format!("{x:.5e}"),

@@ -3,10 +3,12 @@
 //!
 //! `formwright theorems` prints it, THEOREMS.md is generated from it, and tests assert that every test it names exists.
 
+#[cfg(test)]
 use std::fmt::Write as _;
 
 use serde::Serialize;
 
+#[cfg(test)]
 use crate::markdown::wrapped;
 
 /// The kind of a departure from the printed text.
@@ -729,8 +731,9 @@ pub fn find(id: &str) -> Option<&'static Statement> {
     STATEMENTS.iter().find(|statement| statement.id == id)
 }
 
+#[cfg(test)]
 /// The page THEOREMS.md.
-pub fn markdown() -> String {
+pub(crate) fn markdown() -> String {
     let mut page = String::from(
         "# Statements\n\n\
          The statements that are built, with the file that builds each, the tests that check it and our departures from \

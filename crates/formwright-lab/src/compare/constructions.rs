@@ -170,7 +170,8 @@ fn sumformers(run: &Run, ladder: &mut Ladder, doing: &impl Fn(&str)) {
     for basis in BASES {
         let behind = basis.map_or_else(String::new, |basis| format!(" --basis {basis}"));
         while let [eps, smaller @ ..] = rest {
-            let asked = Asked { basis: basis.map(str::to_owned), ..within(FAMILY, eps) };
+            let mut asked = within(FAMILY, eps);
+            asked.own.extend(basis.map(|basis| ("basis".to_owned(), basis.to_owned())));
             if let Err(error) = ladder.build(run, FAMILY, format!("within {eps}{behind}"), asked) {
                 ladder.leave_out(&format!("{FAMILY}{behind}"), format!("within {eps} and less"), error.headline());
                 break;

@@ -17,7 +17,7 @@
 //! lists its gates; they are for people, and compiled anew when something is claimed. A folder is written beside its
 //! place and renamed, so that nothing half-written is ever seen.
 
-pub mod certificate;
+pub(crate) mod certificate;
 mod contents;
 mod document;
 mod place;

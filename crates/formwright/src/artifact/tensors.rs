@@ -448,7 +448,7 @@ fn dtype(precision: Precision) -> Dtype {
 }
 
 /// A network's numbers as a safetensors file. The same network gives the same bytes.
-pub fn to_bytes(network: &FloatNetwork) -> Result<Vec<u8>> {
+pub(crate) fn to_bytes(network: &FloatNetwork) -> Result<Vec<u8>> {
     check(network)?;
     named_to_bytes(network.precision, &network.tensors())
 }

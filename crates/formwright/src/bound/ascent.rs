@@ -30,7 +30,7 @@ const BATCH: usize = 64;
 const CLIMBERS: usize = 8;
 
 /// The largest error of what `run` computes for a batch, `[batch][token][coordinate]`, that is found with about `points` points.
-pub fn ascend(
+pub(crate) fn ascend(
     target: &Target,
     grid: &Grid,
     points: usize,
@@ -74,7 +74,7 @@ pub fn ascend(
 }
 
 /// Points of the kinds that a search starts from: where a function of many tokens is likely to be extreme.
-pub fn starts(target: &Target, grid: &Grid, points: usize) -> Vec<Point> {
+pub(crate) fn starts(target: &Target, grid: &Grid, points: usize) -> Vec<Point> {
     let run = |_: &[Point]| Ok(Vec::new());
     let mut search = Search { target, run, place: Place::new(target, grid), seen: 0, state: SEED };
     (0..points).map(|kind| search.start(kind)).collect()

@@ -26,7 +26,7 @@ pub struct Baseline {
 
 /// The baseline of a target on the box of a grid; `None` where it cannot be had: for too many inputs, for values that no float
 /// holds, or where nothing is proved on a coarse grid.
-pub fn baseline(target: &Target, grid: &Grid, norm: &Norm) -> Option<Baseline> {
+pub(crate) fn baseline(target: &Target, grid: &Grid, norm: &Norm) -> Option<Baseline> {
     let Norm::Lp(p) = norm else { return in_sup(target, grid) };
     let inputs = u32::try_from(grid.tokens() * grid.dims()).ok()?;
     let affordable = |side: &u64| side.checked_pow(inputs).is_some_and(|cells| cells <= MOST_CELLS);

@@ -58,7 +58,7 @@ impl Measured {
 
 /// The `L^p` distance between what `run` computes for a batch, `[batch][token][coordinate]`, and what is wanted of it, the entries of each
 /// sequence, with about `points` points.
-pub fn measure(
+pub(crate) fn measure(
     wanted: impl Fn(&[Vec<Vec<f64>>]) -> Result<Vec<Vec<f64>>>,
     grid: &Grid,
     norm: &Norm,

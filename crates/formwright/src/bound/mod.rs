@@ -10,13 +10,13 @@
 //! | `baseline.rs` | the error of the best constant, beside which every bound is read |
 //! | `resolution.rs` | the smallest grid that meets a tolerance |
 
-pub mod ascent;
+pub(crate) mod ascent;
 pub mod baseline;
-pub mod measured;
+pub(crate) mod measured;
 pub mod norm;
-pub mod piecewise;
-pub mod resolution;
-pub mod supremum;
+pub(crate) mod piecewise;
+pub(crate) mod resolution;
+pub(crate) mod supremum;
 
 use std::borrow::Cow;
 
@@ -25,7 +25,8 @@ use serde::Serialize;
 use crate::exact::Rat;
 use crate::interval::Up;
 
-pub use baseline::Baseline;
+pub(crate) use baseline::Baseline;
+pub use measured::Measured;
 pub use norm::Norm;
 
 /// A named part of a bound.
@@ -61,7 +62,7 @@ pub struct Budget {
 
 impl Budget {
     /// Adds a part.
-    pub fn add(&mut self, term: Term) {
+    pub(crate) fn add(&mut self, term: Term) {
         self.bound = (Up::from(self.bound) + Up::from(term.bound)).get();
         self.terms.push(term);
     }
@@ -72,7 +73,7 @@ impl Budget {
     }
 
     /// The largest term.
-    pub fn dominant(&self) -> Option<&Term> {
+    pub(crate) fn dominant(&self) -> Option<&Term> {
         self.terms.iter().max_by(|a, b| a.bound.total_cmp(&b.bound))
     }
 }

@@ -60,7 +60,7 @@ impl FromStr for Norm {
 
 /// An exponent `p ≥ 1`.
 #[derive(Clone, Debug)]
-pub struct Exponent {
+pub(crate) struct Exponent {
     whole: Option<u32>,
     value: Interval,
 }
@@ -104,7 +104,7 @@ pub fn upward(x: f64, digits: usize) -> String {
 }
 
 /// The same, rounded down.
-pub fn downward(x: f64, digits: usize) -> String {
+pub(crate) fn downward(x: f64, digits: usize) -> String {
     directed(x, digits, -1.0)
 }
 

@@ -25,7 +25,7 @@ use crate::target::Target;
 use crate::target::modulus::Cube;
 
 /// The most cells that are looked at one by one.
-pub const MOST_CELLS: u64 = 1_000_000;
+pub(crate) const MOST_CELLS: u64 = 1_000_000;
 
 /// Cells that one thread takes at a time; the sum over a chunk does not depend on which thread took it.
 const CHUNK: u64 = 512;
@@ -40,7 +40,7 @@ fn splits(inputs: usize) -> u32 {
 
 /// What a bound is about.
 #[derive(Clone, Copy, Debug)]
-pub struct Question<'a> {
+pub(crate) struct Question<'a> {
     /// The function.
     pub target: &'a Target,
     /// The grid.
@@ -63,7 +63,7 @@ impl Question<'_> {
 
 /// What a network gives on cells that it does not serve.
 #[derive(Clone, Copy, Debug)]
-pub struct Unserved {
+pub(crate) struct Unserved {
     /// This number,
     pub value: Interval,
     /// up to this much.
@@ -76,12 +76,12 @@ impl Unserved {
 }
 
 /// The certified `L^p` distance between the target and the exact network.
-pub fn bound(question: Question<'_>, norm: &Norm) -> Result<Budget> {
+pub(crate) fn bound(question: Question<'_>, norm: &Norm) -> Result<Budget> {
     bound_around(question, Unserved::ZERO, norm)
 }
 
 /// The same, for a network that gives something else than 0 on the cells that it does not serve.
-pub fn bound_around(question: Question<'_>, unserved: Unserved, norm: &Norm) -> Result<Budget> {
+pub(crate) fn bound_around(question: Question<'_>, unserved: Unserved, norm: &Norm) -> Result<Budget> {
     if question.target.is_discrete() && *norm == Norm::Sup {
         return on_integers(question);
     }
@@ -137,7 +137,7 @@ pub fn bound_around(question: Question<'_>, unserved: Unserved, norm: &Norm) -> 
 
 /// Whether the bound of [`bound_around`] is above `eps`, as a few cells show where all have too much: a sum of what is not negative is at least each part
 /// of it. Cells are looked at in strides, so that all parts of the box are met early.
-pub fn exceeds(question: Question<'_>, unserved: Unserved, norm: &Norm, eps: &Rat) -> Result<bool> {
+pub(crate) fn exceeds(question: Question<'_>, unserved: Unserved, norm: &Norm, eps: &Rat) -> Result<bool> {
     match shown_above(question, unserved, norm, Interval::from(eps).hi(), 1)? {
         Some(exceeds) => Ok(exceeds),
         None => Ok(!bound_around(question, unserved, norm)?.meets(eps)),
@@ -148,7 +148,7 @@ pub fn exceeds(question: Question<'_>, unserved: Unserved, norm: &Norm, eps: &Ra
 const SHARE: u64 = 16;
 
 /// Whether the bound is above a number by so much that a sixteenth of the cells shows it. Not to be shown says nothing.
-pub fn far_above(question: Question<'_>, unserved: Unserved, norm: &Norm, number: f64) -> bool {
+pub(crate) fn far_above(question: Question<'_>, unserved: Unserved, norm: &Norm, number: f64) -> bool {
     shown_above(question, unserved, norm, number, SHARE).is_ok_and(|shown| shown == Some(true))
 }
 

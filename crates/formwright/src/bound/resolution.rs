@@ -30,7 +30,7 @@ const MOST_BY_DOUBLING: u64 = 1 << 18;
 
 /// What was found.
 #[derive(Clone, Debug)]
-pub enum Found {
+pub(crate) enum Found {
     /// This many cells a side are enough, with this bound.
     Enough(u64, Budget),
     /// No grid that was tried is enough; the cells a side and the bound of the best.
@@ -51,7 +51,7 @@ type Bound<'a> = Box<dyn Fn(&Grid) -> Result<Budget> + 'a>;
 type Above<'a> = Box<dyn Fn(&Grid, f64) -> bool + 'a>;
 
 /// The questions that a search asks of the grids of a shape. Each grid is asked once.
-pub struct Tries<'a> {
+pub(crate) struct Tries<'a> {
     shape: &'a Grid,
     budget: Bound<'a>,
     by_cells: Above<'a>,
@@ -126,14 +126,14 @@ impl<'a> Tries<'a> {
 }
 
 /// The smallest resolution, from that of the question's grid on, whose bound is at most `eps`.
-pub fn smallest(question: Question<'_>, norm: &Norm, eps: &Rat) -> Result<Found> {
+pub(crate) fn smallest(question: Question<'_>, norm: &Norm, eps: &Rat) -> Result<Found> {
     let budget = |grid: &Grid| bound(Question { grid, ..question }, norm);
     let far = |grid: &Grid, number: f64| far_above(Question { grid, ..question }, Unserved::ZERO, norm, number);
     search(&Tries::new(question.grid, budget, far), FINEST, eps)
 }
 
 /// The smallest resolution, from that of the shape to `finest`, whose budget is at most `eps`; else the best.
-pub fn search(tries: &Tries<'_>, finest: u64, eps: &Rat) -> Result<Found> {
+pub(crate) fn search(tries: &Tries<'_>, finest: u64, eps: &Rat) -> Result<Found> {
     match enough(tries, finest, eps)? {
         Some((resolution, budget)) => Ok(Found::Enough(resolution, budget)),
         None => best(tries, finest, eps),
@@ -142,7 +142,7 @@ pub fn search(tries: &Tries<'_>, finest: u64, eps: &Rat) -> Result<Found> {
 
 /// The smallest resolution, from that of the shape to `finest`, whose budget is at most `eps`; nothing if there is none. An error if nothing is proved on
 /// any grid.
-pub fn enough(tries: &Tries<'_>, finest: u64, eps: &Rat) -> Result<Option<(u64, Budget)>> {
+pub(crate) fn enough(tries: &Tries<'_>, finest: u64, eps: &Rat) -> Result<Option<(u64, Budget)>> {
     if tries.is_hopeless(finest, eps) {
         return Ok(None);
     }
@@ -232,7 +232,7 @@ fn best(tries: &Tries<'_>, finest: u64, eps: &Rat) -> Result<Found> {
 }
 
 /// The last of `from..=to` of which `holds` is true, if it is true of a first part of them and false of the rest.
-pub fn last(from: u64, to: u64, holds: impl Fn(u64) -> bool) -> Option<u64> {
+pub(crate) fn last(from: u64, to: u64, holds: impl Fn(u64) -> bool) -> Option<u64> {
     if !holds(from) {
         return None;
     }
@@ -245,7 +245,7 @@ pub fn last(from: u64, to: u64, holds: impl Fn(u64) -> bool) -> Option<u64> {
 }
 
 /// The resolution with the least bound, for budgets that first fall and then rise. Where none comes near `eps`, of grids that take little.
-pub fn least(tries: &Tries<'_>, finest: u64, eps: &Rat) -> Result<Found> {
+pub(crate) fn least(tries: &Tries<'_>, finest: u64, eps: &Rat) -> Result<Found> {
     if !tries.is_hopeless(finest, eps) {
         return by_thirds(tries, tries.shape.resolution()..=finest, eps);
     }
@@ -271,7 +271,7 @@ fn by_thirds(tries: &Tries<'_>, sides: RangeInclusive<u64>, eps: &Rat) -> Result
 }
 
 /// The resolution with the least bound, every one being tried.
-pub fn every(tries: &Tries<'_>, sides: RangeInclusive<u64>, eps: &Rat) -> Result<Found> {
+pub(crate) fn every(tries: &Tries<'_>, sides: RangeInclusive<u64>, eps: &Rat) -> Result<Found> {
     let tried = sides.map(|side| Ok((side, tries.budget(side)?)));
     let best = tried.min_by(|a: &Result<(u64, Budget)>, b| {
         let bound = |tried: &Result<(u64, Budget)>| tried.as_ref().map_or(f64::INFINITY, |(_, budget)| budget.bound);

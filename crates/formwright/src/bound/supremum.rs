@@ -9,7 +9,7 @@ use crate::lattice::Grid;
 use crate::target::Target;
 
 /// By how much a supremum is multiplied at most; 1 in the supremum norm.
-pub fn factor(norm: &Norm, grid: &Grid, target: &Target) -> Result<Up> {
+pub(crate) fn factor(norm: &Norm, grid: &Grid, target: &Target) -> Result<Up> {
     let Norm::Lp(p) = norm else { return Ok(Up::ONE) };
     if target.is_discrete() {
         return Err(Error::declined("on an integer domain there is nothing to integrate over")
@@ -21,7 +21,7 @@ pub fn factor(norm: &Norm, grid: &Grid, target: &Target) -> Result<Up> {
 }
 
 /// The error in the supremum norm that keeps `factor` times it below `eps`; never more than `eps`, however small the box.
-pub fn allowed(eps: &Rat, factor: Up) -> Result<Rat> {
+pub(crate) fn allowed(eps: &Rat, factor: Up) -> Result<Rat> {
     if factor <= 1.0 {
         return Ok(eps.clone());
     }
@@ -35,7 +35,7 @@ pub fn allowed(eps: &Rat, factor: Up) -> Result<Rat> {
 }
 
 /// A bound in the supremum norm, in another.
-pub fn in_norm(budget: &Budget, norm: &Norm, factor: Up) -> Budget {
+pub(crate) fn in_norm(budget: &Budget, norm: &Norm, factor: Up) -> Budget {
     let terms = budget.terms.iter().map(|term| Term::new(term.name.clone(), Up::from(term.bound) * factor)).collect();
     Budget { norm: norm.clone(), bound: (Up::from(budget.bound) * factor).get(), terms, ..budget.clone() }
 }

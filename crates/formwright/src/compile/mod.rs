@@ -3,10 +3,11 @@
 mod asked;
 
 use crate::error::{Error, Result};
-pub use crate::model::{
-    Arithmetic, Asked, Built, Certified, Check, Construction, Model, Over, Own, Request, StageSummary, Stated,
-    Tolerance,
-};
+pub(crate) use crate::model::Certified;
+pub use crate::model::Own;
+#[cfg(test)]
+pub(crate) use crate::model::{Arithmetic, Construction, Tolerance};
+pub use crate::model::{Asked, Check, Model, Over, Request, Stated};
 
 /// Compiles a target by the construction that the request names, or by the first if it leaves the choice open.
 pub fn compile(request: &Request) -> Result<Model> {

@@ -18,7 +18,7 @@ use crate::model::{Candidate, Scope, Sketch, Way};
 const MOST_INPUTS: usize = 4096;
 
 /// A network by cells, seen from afar.
-pub trait ByCells: Way {
+pub(crate) trait ByCells: Way {
     /// Whether it is wrong where two tokens share a cell.
     fn is_wrong_at_ties(&self) -> bool;
 
@@ -37,17 +37,17 @@ pub trait ByCells: Way {
 }
 
 /// A lower bound of a row's weight, on the grid that is fixed, or on the coarsest; 0 if it is not known.
-pub fn least(row: &impl ByCells, scope: &Scope<'_>) -> Int {
+pub(crate) fn least(row: &impl ByCells, scope: &Scope<'_>) -> Int {
     first(row, scope).map_or(Int::ZERO, |grid| row.least_on(scope, &grid))
 }
 
 /// Whether a lattice is declined at once: in the supremum norm there are those on integers, where equal tokens are served.
-pub fn is_declined(row: &impl ByCells, scope: &Scope<'_>) -> bool {
+pub(crate) fn is_declined(row: &impl ByCells, scope: &Scope<'_>) -> bool {
     *scope.norm == Norm::Sup && (row.is_wrong_at_ties() || !scope.target.is_discrete())
 }
 
 /// Whether a row may serve with at most this weight. If not, the cells a side that this leaves room for.
-pub fn may_serve(row: &impl ByCells, scope: &Scope<'_>, most: &Int) -> std::result::Result<(), u64> {
+pub(crate) fn may_serve(row: &impl ByCells, scope: &Scope<'_>, most: &Int) -> std::result::Result<(), u64> {
     let (Some(first), Some(eps), None) = (first(row, scope), scope.eps, scope.request.resolution()) else {
         return Ok(());
     };
@@ -75,7 +75,7 @@ pub fn may_serve(row: &impl ByCells, scope: &Scope<'_>, most: &Int) -> std::resu
 }
 
 /// Whether none of these rows can come before what serves already, by their least weights.
-pub fn none_wins(rows: &[impl ByCells], scope: &Scope<'_>, looked_at: &[Candidate]) -> bool {
+pub(crate) fn none_wins(rows: &[impl ByCells], scope: &Scope<'_>, looked_at: &[Candidate]) -> bool {
     let serving = looked_at.iter().filter(|candidate| candidate.serves());
     let Some(weight) = serving.filter_map(Candidate::bytes).min() else { return false };
     let floats = rows.iter().filter(|row| row.floats().is_some());
@@ -95,7 +95,7 @@ fn first(row: &impl ByCells, scope: &Scope<'_>) -> Option<Grid> {
 }
 
 /// Adds to the row of a plan in JSON what its cells are.
-pub fn describe(sketch: &Sketch, row: &mut Value) {
+pub(crate) fn describe(sketch: &Sketch, row: &mut Value) {
     let Some(cells) = sketch.cells() else { return };
     row["precision_needed"] = json!(cells.precision_needed());
     row["to_remember"] = json!(cells.to_remember);

@@ -13,15 +13,19 @@
 
 mod cells;
 pub mod circuit;
-pub mod normal_form;
-pub mod sumcode;
+pub(crate) mod normal_form;
+pub(crate) mod sumcode;
 pub mod sumformer;
-pub mod yun;
+pub(crate) mod yun;
 
-use std::sync::{Arc, PoisonError, RwLock};
+#[cfg(test)]
+use std::sync::Arc;
+use std::sync::{PoisonError, RwLock};
 
 use crate::error::{Error, Result};
-use crate::model::{Asked, Construction, Family};
+use crate::model::Family;
+#[cfg(test)]
+use crate::model::{Asked, Construction};
 
 /// The families of this crate. The first is taken where a grid is fixed and nothing else is said.
 static BUILT_IN: [&dyn Family; 6] = [
@@ -53,17 +57,19 @@ pub fn register(family: &'static dyn Family) -> Result<()> {
 }
 
 /// The names that an option may have.
-pub fn names() -> Vec<&'static str> {
+pub(crate) fn names() -> Vec<&'static str> {
     families().into_iter().filter(|family| family.is_offered()).map(Family::name).collect()
 }
 
+#[cfg(test)]
 /// This construction and no other, for a request.
-pub fn only(construction: impl Construction) -> Vec<Arc<dyn Construction>> {
+pub(crate) fn only(construction: impl Construction) -> Vec<Arc<dyn Construction>> {
     vec![Arc::new(construction)]
 }
 
+#[cfg(test)]
 /// Every construction that is offered, with its usual options: the plan decides.
-pub fn all() -> Result<Vec<Arc<dyn Construction>>> {
+pub(crate) fn all() -> Result<Vec<Arc<dyn Construction>>> {
     let offered = families().into_iter().filter(|family| family.is_offered());
     offered.map(|family| family.construction(&Asked::default(), None, false)).collect()
 }

@@ -42,7 +42,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
-pub use inquiry::{Answer, Draws, Inquiry, Pair};
+pub use inquiry::Inquiry;
+pub use inquiry::{Answer, Draws, Pair};
 pub use linear::Failure;
 pub use mixer::Mixer;
 pub use set::Set;
@@ -97,11 +98,11 @@ impl FromStr for Definition {
 }
 
 /// A token of a sequence of a set: the index of the sequence and of the token.
-pub type Place = (usize, usize);
+pub(crate) type Place = (usize, usize);
 
 /// Two tokens whose numbers must differ, the closest of all such pairs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Closest {
+pub(crate) struct Closest {
     /// The tokens.
     pub places: [Place; 2],
     /// The distance of their numbers.
@@ -119,7 +120,7 @@ impl Closest {
 ///
 /// In one sequence all pairs are compared. Two sequences are in one class if their numbers may coincide. By increasing
 /// numbers, the closest lower token of another class is the one before, or the last one that is not of its class.
-pub fn closest(definition: Definition, points: &[Point], values: &[Vec<Rat>]) -> Option<Closest> {
+pub(crate) fn closest(definition: Definition, points: &[Point], values: &[Vec<Rat>]) -> Option<Closest> {
     let mut best: Option<Closest> = None;
     let mut found = |places: [Place; 2]| {
         let [a, b] = places.map(|(sequence, token)| &values[sequence][token]);

@@ -18,7 +18,7 @@ use crate::network::Sequence;
 use crate::show::{plural, short_int};
 
 /// The most sequences of a set.
-pub const MOST_SEQUENCES: usize = 100_000;
+pub(crate) const MOST_SEQUENCES: usize = 100_000;
 
 /// The most tokens of a sequence.
 const MOST_TOKENS: usize = 1000;

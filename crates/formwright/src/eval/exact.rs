@@ -3,7 +3,9 @@
 use super::{Trace, check_shape};
 use crate::error::Result;
 use crate::exact::Rat;
-use crate::network::{Attention, Block, FeedForward, Head, Layer, Network, Normaliser, Sequence, add, dot};
+#[cfg(test)]
+use crate::network::Block;
+use crate::network::{Attention, FeedForward, Head, Layer, Network, Normaliser, Sequence, add, dot};
 
 /// The network's output.
 pub fn run(network: &Network, x: &[Vec<Rat>]) -> Result<Sequence> {
@@ -21,7 +23,7 @@ pub fn trace(network: &Network, x: &[Vec<Rat>]) -> Result<Trace> {
 }
 
 /// The states of many sequences after the embedding and after each stage; every layer is made once.
-pub fn trace_batch(network: &Network, batch: &[Sequence]) -> Result<Vec<(&'static str, Vec<Sequence>)>> {
+pub(crate) fn trace_batch(network: &Network, batch: &[Sequence]) -> Result<Vec<(&'static str, Vec<Sequence>)>> {
     batch.iter().try_for_each(|x| check_shape(network, x))?;
     let mut states: Vec<Sequence> = batch.iter().map(|x| network.embed(x)).collect();
     let mut trace = vec![("embed", states.clone())];
@@ -66,15 +68,16 @@ pub fn trace_without_skips(network: &Network, x: &[Vec<Rat>]) -> Result<Trace> {
 }
 
 /// Applies one layer.
-pub fn apply(layer: &Layer, state: &mut Sequence) {
+pub(crate) fn apply(layer: &Layer, state: &mut Sequence) {
     match layer {
         Layer::Attention(layer) => attend(layer, state),
         Layer::FeedForward(layer) => feed_forward(layer, state),
     }
 }
 
+#[cfg(test)]
 /// Applies one block.
-pub fn apply_block(block: &Block, state: &mut Sequence) {
+pub(crate) fn apply_block(block: &Block, state: &mut Sequence) {
     block.attention.iter().for_each(|layer| attend(layer, state));
     block.feed_forward.iter().for_each(|layer| feed_forward(layer, state));
 }

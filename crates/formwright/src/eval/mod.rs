@@ -19,10 +19,10 @@ use crate::exact::Rat;
 use crate::network::{AttentionRun, FeedForwardRun, FloatNetwork, Network, Sequence};
 
 /// The states of a run after the embedding and after each stage, by name.
-pub type Trace = Vec<(&'static str, Sequence)>;
+pub(crate) type Trace = Vec<(&'static str, Sequence)>;
 
 /// Refuses an input whose shape is not the network's.
-pub fn check_shape(network: &Network, x: &[Vec<Rat>]) -> Result<()> {
+pub(crate) fn check_shape(network: &Network, x: &[Vec<Rat>]) -> Result<()> {
     check_tokens((network.tokens, network.tokens), network.dims(), x, None)
 }
 
@@ -51,7 +51,7 @@ fn check_length((least, most): (usize, usize), tokens: usize, sequence: impl Fn(
 
 /// Refuses a float network whose tensors have other sizes than their shapes say, or entries that are not numbers of its
 /// format; whose lengths contradict each other; or in which some query of some sequence sees no key.
-pub fn check_network(network: &FloatNetwork) -> Result<()> {
+pub(crate) fn check_network(network: &FloatNetwork) -> Result<()> {
     let (width, precision) = (network.width(), network.precision);
     let ends = [("embed.weight", network.embed.outputs), ("read_out.weight", network.read_out.inputs)];
     if let Some((name, size)) = ends.into_iter().find(|(_, size)| *size != width) {

@@ -70,11 +70,12 @@ impl Bracket {
     }
 }
 
+#[cfg(test)]
 /// The largest [`distance`](Bracket::distance) of an entry of `y` from its enclosure.
 ///
 /// # Panics
 /// If the shapes differ.
-pub fn distance(enclosures: &[Vec<Bracket>], y: &[Vec<f64>]) -> f64 {
+pub(crate) fn distance(enclosures: &[Vec<Bracket>], y: &[Vec<f64>]) -> f64 {
     assert_eq!(enclosures.len(), y.len(), "as many tokens as enclosures");
     let token = |(enclosures, y): (&Vec<Bracket>, &Vec<f64>)| {
         assert_eq!(enclosures.len(), y.len(), "as many coordinates as enclosures");
@@ -83,13 +84,15 @@ pub fn distance(enclosures: &[Vec<Bracket>], y: &[Vec<f64>]) -> f64 {
     enclosures.iter().zip(y).map(token).fold(0.0, f64::max)
 }
 
+#[cfg(test)]
 /// The network's output on exactly this input.
-pub fn run(network: &FloatNetwork, x: &[Vec<Rat>]) -> Result<Vec<Vec<Bracket>>> {
+pub(crate) fn run(network: &FloatNetwork, x: &[Vec<Rat>]) -> Result<Vec<Vec<Bracket>>> {
     Reference::new(network)?.run(x)
 }
 
+#[cfg(test)]
 /// The state after the embedding and after each stage, by name.
-pub fn trace(network: &FloatNetwork, x: &[Vec<Rat>]) -> Result<Vec<(String, Vec<Vec<Bracket>>)>> {
+pub(crate) fn trace(network: &FloatNetwork, x: &[Vec<Rat>]) -> Result<Vec<(String, Vec<Vec<Bracket>>)>> {
     Reference::new(network)?.trace(x)
 }
 
@@ -126,8 +129,9 @@ impl Reference {
         Ok(narrow(|bits| vec![self.attempt(x, bits, |_| ())]).swap_remove(0))
     }
 
+    #[cfg(test)]
     /// The same with so many places after the binary point, however wide the enclosures become.
-    pub fn run_with(&self, x: &[Vec<Rat>], places: usize) -> Result<Vec<Vec<Bracket>>> {
+    pub(crate) fn run_with(&self, x: &[Vec<Rat>], places: usize) -> Result<Vec<Vec<Bracket>>> {
         check_tokens(self.lengths, self.embed.inputs, x, None)?;
         Ok(self.attempt(x, places, |_| ()))
     }
@@ -140,8 +144,9 @@ impl Reference {
         batch.par_iter().map(|x| self.run(x)).collect()
     }
 
+    #[cfg(test)]
     /// The state after the embedding and after each stage, by name.
-    pub fn trace(&self, x: &[Vec<Rat>]) -> Result<Vec<(String, Vec<Vec<Bracket>>)>> {
+    pub(crate) fn trace(&self, x: &[Vec<Rat>]) -> Result<Vec<(String, Vec<Vec<Bracket>>)>> {
         check_tokens(self.lengths, self.embed.inputs, x, None)?;
         let states = narrow(|bits| {
             let mut states = Vec::new();

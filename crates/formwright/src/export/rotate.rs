@@ -8,7 +8,7 @@
 use crate::network::{AttentionRun, FeedForwardRun, FloatAffine, FloatNetwork, Gaussians, Precision};
 
 /// The rows of an orthogonal matrix, up to rounding, from a seed.
-pub fn basis(seed: u64, width: usize) -> Vec<Vec<f64>> {
+pub(crate) fn basis(seed: u64, width: usize) -> Vec<Vec<f64>> {
     let mut draws = Gaussians::new(seed);
     let mut rows: Vec<Vec<f64>> = Vec::new();
     while rows.len() < width {
@@ -48,7 +48,7 @@ fn columns(r: &[Vec<f64>], matrices: &[f64], inner: usize) -> Vec<f64> {
 }
 
 /// The network with the residual stream `R z`, in double precision.
-pub fn rotated(network: &FloatNetwork, r: &[Vec<f64>]) -> FloatNetwork {
+pub(crate) fn rotated(network: &FloatNetwork, r: &[Vec<f64>]) -> FloatNetwork {
     let mut turned = network.clone();
     turned.precision = Precision::F64;
     for (i, coordinate) in turned.coordinates.iter_mut().enumerate() {

@@ -36,7 +36,7 @@ const MOST_TOKENS: usize = 1 << 16;
 const MOST_ENTRIES: usize = 1 << 27;
 
 /// A network that TransformerLens has a form for.
-pub struct TransformerLens<'m> {
+pub(crate) struct TransformerLens<'m> {
     model: &'m Model,
     /// The network with the coordinate `one`, in the basis of the constructions.
     plain: FloatNetwork,
@@ -459,7 +459,9 @@ fn magnitudes(network: &FloatNetwork, largest: Up) -> Vec<Up> {
                 change.iter_mut().zip(o.chunks(size)).for_each(|(change, row)| *change += affine(row, values, 0.0));
             }
             // The heads are added up.
-            change.iter_mut().for_each(|change| *change = rounded(*change, layer.masks.len()));
+            for change in &mut change {
+                *change = rounded(*change, layer.masks.len());
+            }
         } else {
             let hidden = tensor("w1").chunks(width).zip(tensor("b1"));
             let hidden: Vec<Up> = hidden.map(|(row, b)| affine(row, &z, *b)).collect();

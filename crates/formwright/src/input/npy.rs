@@ -16,13 +16,13 @@ use crate::exact::Sequence;
 use crate::network::Precision;
 
 /// The first bytes of a file.
-pub const MAGIC: &[u8] = b"\x93NUMPY";
+pub(crate) const MAGIC: &[u8] = b"\x93NUMPY";
 
 /// The bytes of a header as it is written here; the numbers begin at a multiple of 64.
 const HEADER: usize = 128;
 
 /// An array that is being read.
-pub struct Npy {
+pub(crate) struct Npy {
     precision: Precision,
     shape: [usize; 3],
 }

@@ -41,7 +41,7 @@ use super::{Interval, Refusal};
 
 /// The highest derivative that enclosures are computed for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
+pub(crate) enum Order {
     /// Values and gradients: `m` intervals each.
     First,
     /// Hessians as well: `m (m + 1) ÷ 2` more intervals.
@@ -50,7 +50,7 @@ pub enum Order {
 
 /// Enclosures of a function's values, slopes and second derivatives on a box; see the [module](self).
 #[derive(Clone, Debug, PartialEq)]
-pub struct Dual {
+pub(crate) struct Dual {
     value: Interval,
     gradient: Vec<Interval>,
     hessian: Option<Vec<Interval>>,
@@ -218,6 +218,7 @@ impl Dual {
         Ok(Self { value: q, gradient, hessian })
     }
 
+    #[cfg(test)]
     /// `1 ÷ f`, with derivatives `−f⁻²` and `2 f⁻³`; refused if the values may include 0.
     pub fn recip(&self) -> Result<Self, Refusal> {
         let r = self.value.recip()?;
@@ -308,11 +309,13 @@ impl Dual {
         self.max(&self.constant_like(Interval::ZERO))
     }
 
+    #[cfg(test)]
     /// `min(max(f, from), to)`.
     pub fn clamp(&self, from: &Self, to: &Self) -> Self {
         self.max(from).min(to)
     }
 
+    #[cfg(test)]
     /// `⌊f⌋` where it is the same for all values; refused otherwise, since it jumps.
     pub fn floor(&self) -> Result<Self, Refusal> {
         let floor = self.value.floor();

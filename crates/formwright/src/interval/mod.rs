@@ -31,7 +31,7 @@
 //! for `f64` outside 32-bit x87 targets. Undefined operations are refused ([`Refusal`]), never clipped. Zero endpoints
 //! are always `+0.0`.
 
-pub mod dual;
+pub(crate) mod dual;
 mod up;
 
 use std::fmt;

@@ -7,7 +7,7 @@
 use crate::exact::Int;
 
 /// All tuples of `length` entries, lexicographic in the order of `entries`.
-pub fn tuples<T: Clone>(entries: Vec<T>, length: usize) -> impl Iterator<Item = Vec<T>> {
+pub(crate) fn tuples<T: Clone>(entries: Vec<T>, length: usize) -> impl Iterator<Item = Vec<T>> {
     let mut digits = (!entries.is_empty() || length == 0).then(|| vec![0; length]);
     std::iter::from_fn(move || {
         let current = digits.as_mut()?;
@@ -24,7 +24,7 @@ pub fn tuples<T: Clone>(entries: Vec<T>, length: usize) -> impl Iterator<Item = 
 }
 
 /// All `low ≤ t_1 < … < t_length < end`, lexicographic.
-pub fn increasing_tuples(low: &Int, end: Int, length: usize) -> impl Iterator<Item = Vec<Int>> + use<> {
+pub(crate) fn increasing_tuples(low: &Int, end: Int, length: usize) -> impl Iterator<Item = Vec<Int>> + use<> {
     let mut next: Option<Vec<Int>> =
         (low + Int::from(length) <= end).then(|| (0..length).map(|k| low + Int::from(k)).collect());
     std::iter::from_fn(move || {
@@ -44,7 +44,7 @@ pub fn increasing_tuples(low: &Int, end: Int, length: usize) -> impl Iterator<It
 
 /// All sets of `n ≥ 2` ids below `columns`, ascending inside a set: larger spread `l_n - l_1` first, then smaller gaps
 /// `l_2 - l_1`, `l_3 - l_2`, … first, then larger `l_n` first.
-pub fn by_spread(columns: Int, n: usize) -> impl Iterator<Item = Vec<Int>> {
+pub(crate) fn by_spread(columns: Int, n: usize) -> impl Iterator<Item = Vec<Int>> {
     let spreads = std::iter::successors(Some(&columns - Int::ONE), |spread| Some(spread - Int::ONE));
     spreads.take_while(move |spread| *spread >= Int::from(n - 1)).flat_map(move |spread| {
         let columns = columns.clone();

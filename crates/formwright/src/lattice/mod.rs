@@ -7,7 +7,7 @@
 //!
 //! The *extended* grid adds a flag to every coordinate, for "outside of the box".
 
-pub mod codes;
+pub(crate) mod codes;
 mod contexts;
 
 use serde::{Deserialize, Serialize};
@@ -16,13 +16,13 @@ use crate::error::{Error, Result};
 use crate::exact::Sequence;
 use crate::exact::{Int, Rat};
 
-pub use contexts::{by_spread, increasing_tuples, tuples};
+pub(crate) use contexts::{by_spread, increasing_tuples, tuples};
 
 /// A grid point, `[token][coordinate]`.
-pub type Point = Vec<Vec<u64>>;
+pub(crate) type Point = Vec<Vec<u64>>;
 
 /// Whether no two columns of a grid point are equal.
-pub fn has_distinct_columns(point: &[Vec<u64>]) -> bool {
+pub(crate) fn has_distinct_columns(point: &[Vec<u64>]) -> bool {
     (1..point.len()).all(|j| !point[..j].contains(&point[j]))
 }
 

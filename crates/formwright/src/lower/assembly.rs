@@ -16,7 +16,7 @@ pub(crate) fn described(stage: &Stage) -> FloatStage {
 /// The same layers with the nearest numbers of a format: for networks of ReLUs whose scores are all equal, where softmax is hardmax.
 ///
 /// Nothing is said of what rounding adds.
-pub fn as_it_is(network: &Network, precision: Precision) -> Result<FloatNetwork> {
+pub(crate) fn as_it_is(network: &Network, precision: Precision) -> Result<FloatNetwork> {
     let mut assembly = Assembly::new(precision, network.width());
     for (index, stage) in network.stages.iter().enumerate() {
         for layer in stage.generator.layers() {

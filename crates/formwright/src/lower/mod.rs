@@ -9,10 +9,10 @@
 //!
 //! The lowering of a construction stands beside the construction.
 
-pub mod assembly;
-pub mod piecewise_to_relu;
-pub mod realise;
-pub mod to_float;
+pub(crate) mod assembly;
+pub(crate) mod piecewise_to_relu;
+pub(crate) mod realise;
+pub(crate) mod to_float;
 
 use crate::error::{Error, Result};
 use crate::exact::{Int, Rat};
@@ -20,7 +20,7 @@ use crate::interval::Interval;
 use crate::lattice::Grid;
 use crate::rounding::{Precision, gamma};
 
-pub use assembly::as_it_is;
+pub(crate) use assembly::as_it_is;
 
 /// The most layers that are made explicit.
 pub(crate) const MOST_LAYERS: u64 = 1_000_000;
@@ -34,9 +34,9 @@ pub struct Format {
     /// The floating-point format.
     pub precision: Precision,
     /// The temperature of its softmax.
-    pub temperature: Temperature,
+    pub(crate) temperature: Temperature,
     /// The width of its feed-forward layers.
-    pub hidden: Hidden,
+    pub(crate) hidden: Hidden,
 }
 
 impl Format {
@@ -48,7 +48,7 @@ impl Format {
 
 /// How hot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Temperature {
+pub(crate) enum Temperature {
     /// The smallest power of two for which the drift is absorbed by rounding.
     Derived,
     /// The smallest power of two for which softmax is hardmax, bit by bit, on the lattice.
@@ -59,7 +59,7 @@ pub enum Temperature {
 
 /// The width of feed-forward blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Hidden {
+pub(crate) enum Hidden {
     /// One layer of the paper a block, four ReLUs.
     Literal,
     /// At most this many hidden units, at least four.

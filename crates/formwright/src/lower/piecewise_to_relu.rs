@@ -22,7 +22,7 @@ use crate::network::{Activation, FeedForward, Piece, Piecewise};
 
 /// `coefficient · max(slope · t + offset, 0)`, `slope = ±1`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Hinge {
+pub(crate) struct Hinge {
     /// The weight of the unit.
     pub coefficient: Rat,
     /// Which way it faces: 1 to the right, -1 to the left.
@@ -33,7 +33,7 @@ pub struct Hinge {
 
 /// `rest + Σ hinges`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Hinges {
+pub(crate) struct Hinges {
     /// The constant.
     pub rest: Rat,
     /// At most four units.
@@ -41,6 +41,7 @@ pub struct Hinges {
 }
 
 impl Hinges {
+    #[cfg(test)]
     /// The value at `t`.
     pub fn apply(&self, t: &Rat) -> Rat {
         let unit = |h: &Hinge| &h.coefficient * (&h.slope * t + &h.offset).max(Rat::ZERO);
@@ -59,7 +60,7 @@ fn left(coefficient: Rat, at: Rat) -> Hinge {
 }
 
 /// `φ̃` for ramps of width `ramp`; the two breakpoints of `φ` must be at least that far apart.
-pub fn hinges(phi: &Piecewise, ramp: &Rat) -> Hinges {
+pub(crate) fn hinges(phi: &Piecewise, ramp: &Rat) -> Hinges {
     let at: Vec<&Rat> = phi.breaks().iter().map(|point| &point.at).collect();
     debug_assert!(at.windows(2).all(|pair| pair[1] - pair[0] >= *ramp), "ramps overlap");
     // A function of fewer pieces is one whose last piece is cut once more, outside of every ramp.
@@ -108,7 +109,7 @@ pub fn hinges(phi: &Piecewise, ramp: &Rat) -> Hinges {
 }
 
 /// The layer with ReLUs in the place of functions of Φ; ReLUs stay as they are. Equal units are not merged.
-pub fn piecewise_to_relu(layer: &FeedForward, ramp: &Rat) -> FeedForward {
+pub(crate) fn piecewise_to_relu(layer: &FeedForward, ramp: &Rat) -> FeedForward {
     let width = layer.b2.len();
     let mut lowered = FeedForward {
         w1: Vec::new(),

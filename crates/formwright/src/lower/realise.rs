@@ -5,10 +5,10 @@ use crate::error::{Error, Result};
 use crate::network::{AttentionRun, FloatNetwork, Realisation, Run};
 use crate::show::plural;
 
-pub use crate::network::attention::Loss;
+pub(crate) use crate::network::attention::Loss;
 
 /// The network with all its heads realised in another way; declined if one of them is not a uniform sum.
-pub fn realise(network: &FloatNetwork, realisation: &Realisation) -> Result<FloatNetwork> {
+pub(crate) fn realise(network: &FloatNetwork, realisation: &Realisation) -> Result<FloatNetwork> {
     if realisation.is_softmax() {
         return Ok(network.clone());
     }
@@ -22,7 +22,7 @@ pub fn realise(network: &FloatNetwork, realisation: &Realisation) -> Result<Floa
 const MOST_DRAWN: usize = 1 << 22;
 
 /// Declines mixtures or features of more numbers than are drawn, before they are.
-pub fn check_size(heads: usize, tokens: usize, realisation: &Realisation) -> Result<()> {
+pub(crate) fn check_size(heads: usize, tokens: usize, realisation: &Realisation) -> Result<()> {
     let Some((each, what)) = realisation.kind.drawn(tokens) else { return Ok(()) };
     let size = realisation.choice.size;
     let drawn = heads.saturating_mul(each).saturating_mul(size);

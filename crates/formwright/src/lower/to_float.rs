@@ -20,12 +20,12 @@ use crate::exact::{Int, Rat};
 use crate::network::{FeedForward, Precision};
 
 /// The nearest number of the format.
-pub fn nearest(x: &Rat, precision: Precision) -> f64 {
+pub(crate) fn nearest(x: &Rat, precision: Precision) -> f64 {
     precision.round(x.to_f64())
 }
 
 /// A number of the format that is not below `x ≥ 0`, and at most two steps above the nearest one.
-pub fn upward(x: &Rat, precision: Precision) -> f64 {
+pub(crate) fn upward(x: &Rat, precision: Precision) -> f64 {
     let near = nearest(x, precision);
     match Rat::from_f64(near) {
         // One step of the format above the nearest one, or two.
@@ -48,7 +48,7 @@ fn magnitudes(precision: Precision) -> (Rat, Rat) {
 }
 
 /// Declines numbers that a format does not hold with room for sums and products.
-pub fn check_magnitude(what: &str, x: &Rat, precision: Precision) -> Result<()> {
+pub(crate) fn check_magnitude(what: &str, x: &Rat, precision: Precision) -> Result<()> {
     let (small, large) = magnitudes(precision);
     let x = x.abs();
     if x.is_zero() || (x >= small && x <= large) {
@@ -61,13 +61,13 @@ pub fn check_magnitude(what: &str, x: &Rat, precision: Precision) -> Result<()> 
 }
 
 /// The ramp of the quantiser's steps: the narrowest power of two for which its layers are exact.
-pub fn step_ramp(steps: &Int, precision: Precision) -> Option<Rat> {
+pub(crate) fn step_ramp(steps: &Int, precision: Precision) -> Option<Rat> {
     let width = precision.digits().checked_sub(steps.bits() + 2).filter(|m| *m > 0)?;
     Some(Rat::ONE / Rat::from(2).pow(width))
 }
 
 /// The ramp of the windows and of the outside-indicator: with ¼, every lattice id is as far from a ramp as a ramp is wide.
-pub fn id_ramp() -> Rat {
+pub(crate) fn id_ramp() -> Rat {
     Rat::new(1, 4)
 }
 
@@ -75,7 +75,7 @@ pub fn id_ramp() -> Rat {
 ///
 /// `entries` bounds the state's entries, row by row; on the lattice none is negative. Hidden units are multiples of the ramp `¼`. The grid
 /// must not be coarser than the integers that the entries are, which is what bits that fit mean.
-pub fn on_grid(layer: &mut FeedForward, top: &Rat, entries: &[Rat], precision: Precision) {
+pub(crate) fn on_grid(layer: &mut FeedForward, top: &Rat, entries: &[Rat], precision: Precision) {
     let four = Rat::from(4);
     // At most this, at a lattice id up to `top`: w1 reads the id, the units open to the right.
     let heights: Vec<Rat> = layer.b1.iter().map(|bias| (top + bias).max(Rat::ZERO)).collect();
@@ -93,18 +93,18 @@ pub fn on_grid(layer: &mut FeedForward, top: &Rat, entries: &[Rat], precision: P
 }
 
 /// The binary digits that sums of this size need before they are rounded. What rounding adds to them is far less than 1.
-pub fn sum_bits(largest: &Rat) -> usize {
+pub(crate) fn sum_bits(largest: &Rat) -> usize {
     (largest + Rat::ONE).ceil().bits()
 }
 
 /// `2^{bits - μ}`.
-pub fn grid_step(bits: usize, precision: Precision) -> Rat {
+pub(crate) fn grid_step(bits: usize, precision: Precision) -> Rat {
     let (two, digits) = (Rat::from(2), precision.digits());
     if bits >= digits { two.pow(bits - digits) } else { Rat::ONE / two.pow(digits - bits) }
 }
 
 /// The nearest multiple, ties away from 0, so that `-x` is treated like `x`.
-pub fn to_multiple(x: &Rat, step: &Rat) -> Rat {
+pub(crate) fn to_multiple(x: &Rat, step: &Rat) -> Rat {
     let count = (x.abs() / step.clone() + Rat::new(1, 2)).floor();
     let rounded = Rat::from(count) * step;
     if x.is_negative() { -rounded } else { rounded }

@@ -380,7 +380,7 @@ pub struct Other {
 }
 
 /// The weight that is compared: bytes of floats. Exact numbers have no format; their networks are compared by parameters.
-pub fn weight(parameters: &Int, precision: Option<Precision>) -> Int {
+pub(crate) fn weight(parameters: &Int, precision: Option<Precision>) -> Int {
     parameters * Int::from(precision.map_or(1, Precision::bytes))
 }
 
@@ -403,7 +403,7 @@ pub struct Folder<'a> {
     /// Its target.
     pub target: &'a Arc<Target>,
     /// The tolerance that was asked for.
-    pub tolerance: &'a Tolerance,
+    pub(crate) tolerance: &'a Tolerance,
     /// Reads its float network.
     pub network: &'a dyn Fn() -> Result<FloatNetwork>,
 }

@@ -30,18 +30,23 @@ use crate::eval::float::Engine;
 use crate::eval::indexed;
 use crate::exact::{Int, Rat, Sequence};
 use crate::lattice::Grid;
-use crate::meaning::Meanings;
 use crate::network::{Coordinate, FloatNetwork, LayerKind, Network, Size};
 use crate::pattern::{Connections, Pattern};
 use crate::target::{Source, Target};
 
+pub use crate::lower::{Format, Margins};
+pub use crate::meaning::Meanings;
 pub use asked::{Asked, Own};
 pub(crate) use asked::{chosen, positive};
 pub use built::Built;
 pub use claim::{Check, Over, Stated};
 pub(crate) use construction::ANEW;
-pub use construction::{Candidate, Cells, Construction, Family, Folder, Other, Read, Scope, Sketch, Way, weight};
-pub use request::{Arithmetic, Request, Tolerance};
+pub use construction::Other;
+pub(crate) use construction::weight;
+pub use construction::{Candidate, Cells, Construction, Sketch};
+pub use construction::{Family, Folder, Read, Scope, Way};
+pub use request::Request;
+pub use request::{Arithmetic, Tolerance};
 pub(crate) use request::{first_that_serves, shape};
 
 /// A proved error, and what it is to be read beside.
@@ -65,7 +70,7 @@ pub struct Model {
     /// What was assumed and not proved, besides what a budget lists.
     pub assumptions: Vec<String>,
     /// What was asked of the error.
-    pub tolerance: Tolerance,
+    pub(crate) tolerance: Tolerance,
     /// The network, as its construction made it.
     pub built: Arc<dyn Built>,
     /// What the checker said of its certificate, if it was asked: its bytes are fixed, and so is the answer.
@@ -296,7 +301,7 @@ impl Model {
     }
 
     /// The `L^2` error of a trained Sumformer, which is measured beside the supremum: training sees the one, a user may meet the other.
-    pub fn measured_mean(&self) -> Result<Option<&Measured>> {
+    pub(crate) fn measured_mean(&self) -> Result<Option<&Measured>> {
         if !self.built.is_measured() || self.target.is_discrete() {
             return Ok(None);
         }

@@ -18,7 +18,7 @@ pub struct Request {
     /// The function.
     pub source: Source,
     /// The constructions that may be taken: one if it was named, otherwise all that there are, and the plan decides.
-    pub constructions: Vec<Arc<dyn Construction>>,
+    pub(crate) constructions: Vec<Arc<dyn Construction>>,
     /// The number of tokens; 3 unless the target fixes it.
     pub tokens: Option<usize>,
     /// The coordinates of a token; 1 unless the target fixes it.

@@ -10,7 +10,7 @@ use crate::network::{Affine, Coordinate, Matrix, Network, Stage};
 
 /// An exact network as it is written.
 #[derive(Deserialize)]
-pub struct WrittenExact {
+pub(crate) struct WrittenExact {
     coordinates: Vec<WrittenCoordinate>,
     embed: WrittenAffine,
     pos: Option<Matrix>,
@@ -46,7 +46,7 @@ impl WrittenExact {
 }
 
 /// The exact network of a file, whose stages are read by name and parameters.
-pub fn read_exact(
+pub(crate) fn read_exact(
     written: WrittenExact,
     folder: &Folder<'_>,
     read_stage: impl Fn(&str, Value) -> std::result::Result<Stage, String>,
@@ -76,7 +76,7 @@ pub fn read_exact(
 }
 
 /// Everything that a network computes with.
-pub fn describe(network: &Network) -> Value {
+pub(crate) fn describe(network: &Network) -> Value {
     let stages: Vec<Value> =
         network.stages.iter().map(|stage| json!([stage.name, stage.generator.parameters()])).collect();
     let affine = |map: &Affine| json!([map.weight, map.bias]);

@@ -10,7 +10,7 @@ use crate::exact::Rat;
 /// The activation of one hidden unit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Activation {
+pub(crate) enum Activation {
     /// `max(t, 0)`.
     Relu,
     /// A member of Φ.
@@ -29,7 +29,7 @@ impl Activation {
 
 /// `slope · t + intercept`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Piece {
+pub(crate) struct Piece {
     /// The slope.
     pub slope: Rat,
     /// The value at 0.
@@ -55,7 +55,7 @@ impl Piece {
 /// The piece that a breakpoint belongs to, of its two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Side {
+pub(crate) enum Side {
     /// The piece on its left.
     Left,
     /// The piece on its right.
@@ -64,7 +64,7 @@ pub enum Side {
 
 /// A point at which the piece changes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Break {
+pub(crate) struct Break {
     /// Its place.
     pub at: Rat,
     /// The piece that holds the point itself.
@@ -73,7 +73,7 @@ pub struct Break {
 
 /// A member of Φ.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Piecewise {
+pub(crate) struct Piecewise {
     pieces: Vec<Piece>,
     breaks: Vec<Break>,
 }

@@ -221,7 +221,7 @@ pub struct Run {
 }
 
 /// A tensor: its name, its shape, its entries.
-pub type Tensor<'a> = (&'static str, Vec<usize>, &'a [f64]);
+pub(crate) type Tensor<'a> = (&'static str, Vec<usize>, &'a [f64]);
 
 /// One layer, by itself.
 #[derive(Clone, Debug, PartialEq)]

@@ -34,7 +34,7 @@ pub enum Normaliser {
 
 /// One attention head of any size.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Head {
+pub(crate) struct Head {
     /// `W_Q`, `[head size][width]`.
     pub q: Matrix,
     /// `b_Q`, `[head size]`.
@@ -49,7 +49,7 @@ pub struct Head {
 
 /// An attention layer with any number of heads.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Attention {
+pub(crate) struct Attention {
     /// The map from scores to weights.
     pub normaliser: Normaliser,
     /// The heads; their contributions are added.
@@ -68,7 +68,7 @@ impl Attention {
 
 /// A feed-forward layer, the same for every token.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct FeedForward {
+pub(crate) struct FeedForward {
     /// `W_1`, `[hidden][width]`.
     pub w1: Matrix,
     /// `b_1`, `[hidden]`.
@@ -119,7 +119,7 @@ impl FeedForward {
 /// A layer of either kind.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
-pub enum Layer {
+pub(crate) enum Layer {
     /// An attention layer.
     Attention(Attention),
     /// A feed-forward layer.
@@ -145,9 +145,10 @@ impl LayerKind {
     }
 }
 
+#[cfg(test)]
 /// A Transformer block; an absent sub-layer is the identity.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Block {
+pub(crate) struct Block {
     /// The attention sub-layer, which comes first.
     pub attention: Option<Attention>,
     /// The feed-forward sub-layer after it.

@@ -14,7 +14,7 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 
 /// The least and the largest of an interval of integers; `None` means no limit.
-pub type Limits = (Option<i64>, Option<i64>);
+pub(crate) type Limits = (Option<i64>, Option<i64>);
 
 /// The keys that a head's query sees: those of an interval of positions, and the first one if it is a sink.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,7 +30,7 @@ pub struct Mask {
 
 /// The keys that one query sees, in the order of positions: position 0 if it stands apart, then an interval.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Keys {
+pub(crate) struct Keys {
     /// Whether position 0 is seen, and is not in the interval.
     pub first: bool,
     /// The interval.
@@ -70,7 +70,7 @@ impl Mask {
     }
 
     /// The keys that the query of token `i` sees in a sequence of `tokens` tokens.
-    pub fn keys(&self, i: usize, tokens: usize) -> Keys {
+    pub(crate) fn keys(&self, i: usize, tokens: usize) -> Keys {
         let (i, end) = (integer(i), integer(tokens));
         let from = |limit: Option<i64>| limit.map_or(0, |low| low.max(0));
         let to = |limit: Option<i64>| limit.map_or(end, |high| high.saturating_add(1).min(end));

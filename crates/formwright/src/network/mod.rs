@@ -29,17 +29,25 @@ pub use crate::exact::Sequence;
 use crate::exact::{Int, Rat};
 
 pub use crate::rounding::Precision;
-pub use activation::{Activation, Break, Piece, Piecewise, Side};
+pub(crate) use activation::{Activation, Break, Piece, Piecewise, Side};
 pub(crate) use attention::Gaussians;
 pub use attention::{AttentionKind, Realisation};
-pub use float::{AttentionRun, FeedForwardRun, FloatAffine, FloatLayer, FloatNetwork, FloatStage, Run, Tensor};
-pub use layer::{Attention, Block, FeedForward, Head, Layer, LayerKind, Normaliser};
-pub use mask::{Keys, Limits, Mask};
-pub use size::{Size, StageSize};
-pub use sumformer::{Sumformer, TokenNetwork, equivariant, semi_invariant};
+pub use float::{AttentionRun, FeedForwardRun, FloatAffine, FloatLayer, FloatNetwork, FloatStage, Run};
+#[cfg(test)]
+pub(crate) use layer::Block;
+pub use layer::LayerKind;
+pub use layer::Normaliser;
+pub(crate) use layer::{Attention, FeedForward, Head, Layer};
+pub use mask::Mask;
+pub(crate) use mask::{Keys, Limits};
+pub use size::Size;
+pub(crate) use size::StageSize;
+pub(crate) use sumformer::{Sumformer, TokenNetwork};
+#[cfg(test)]
+pub(crate) use sumformer::{equivariant, semi_invariant};
 
 /// A matrix, `[row][column]`.
-pub type Matrix = Vec<Vec<Rat>>;
+pub(crate) type Matrix = Vec<Vec<Rat>>;
 
 /// One coordinate of the residual stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,7 +60,7 @@ pub struct Coordinate {
 
 /// `z = weight · x + bias`, the same for every token.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Affine {
+pub(crate) struct Affine {
     /// `[out][in]`.
     pub weight: Matrix,
     /// `[out]`.
@@ -67,7 +75,7 @@ impl Affine {
 }
 
 /// A run of layers that does one thing, with its two executions.
-pub trait Generator: Any + fmt::Debug + Send + Sync {
+pub(crate) trait Generator: Any + fmt::Debug + Send + Sync {
     /// The width of the residual stream that the layers act on.
     fn width(&self) -> usize;
 
@@ -94,7 +102,7 @@ pub trait Generator: Any + fmt::Debug + Send + Sync {
 
 /// A named run of layers and the statement of the paper that it makes true.
 #[derive(Debug)]
-pub struct Stage {
+pub(crate) struct Stage {
     /// A short name, unique in the network.
     pub name: &'static str,
     /// The statement's id in the registry of statements.
@@ -113,13 +121,13 @@ pub struct Network {
     /// The residual stream, coordinate by coordinate.
     pub coordinates: Vec<Coordinate>,
     /// The map from an input token to the residual stream.
-    pub embed: Affine,
+    pub(crate) embed: Affine,
     /// The positional encoding `[token][coordinate]`, added after the embedding.
     pub positions: Option<Matrix>,
     /// The stages, in order.
-    pub stages: Vec<Stage>,
+    pub(crate) stages: Vec<Stage>,
     /// The map from the residual stream to an output token.
-    pub read_out: Affine,
+    pub(crate) read_out: Affine,
 }
 
 impl Network {
@@ -139,7 +147,7 @@ impl Network {
     }
 
     /// The state before the first stage.
-    pub fn embed(&self, x: &[Vec<Rat>]) -> Sequence {
+    pub(crate) fn embed(&self, x: &[Vec<Rat>]) -> Sequence {
         let mut state: Sequence = x.iter().map(|token| self.embed.apply(token)).collect();
         if let Some(positions) = &self.positions {
             for (token, position) in state.iter_mut().zip(positions) {
@@ -150,12 +158,12 @@ impl Network {
     }
 
     /// The output for the state after the last stage.
-    pub fn read_out(&self, state: &[Vec<Rat>]) -> Sequence {
+    pub(crate) fn read_out(&self, state: &[Vec<Rat>]) -> Sequence {
         state.iter().map(|token| self.read_out.apply(token)).collect()
     }
 
     /// Every layer, in order, with its stage.
-    pub fn layers(&self) -> impl Iterator<Item = (&Stage, Result<Layer>)> {
+    pub(crate) fn layers(&self) -> impl Iterator<Item = (&Stage, Result<Layer>)> {
         self.stages.iter().flat_map(|stage| stage.generator.layers().map(move |layer| (stage, layer)))
     }
 
@@ -167,8 +175,9 @@ impl Network {
         })
     }
 
+    #[cfg(test)]
     /// Every block, in order: an attention layer takes the feed-forward layer after it, if there is one.
-    pub fn blocks(&self) -> impl Iterator<Item = Result<Block>> {
+    pub(crate) fn blocks(&self) -> impl Iterator<Item = Result<Block>> {
         let mut layers = self.layers().map(|(_, layer)| layer).peekable();
         std::iter::from_fn(move || {
             let block = match layers.next()? {
@@ -188,7 +197,7 @@ impl Network {
     }
 
     /// Counts of layers and parameters, by formula: no layer is made.
-    pub fn size(&self) -> Size {
+    pub(crate) fn size(&self) -> Size {
         size::size(self)
     }
 
@@ -199,12 +208,12 @@ impl Network {
 }
 
 /// `Σ w_k x_k`; zero weights are skipped.
-pub fn dot(w: &[Rat], x: &[Rat]) -> Rat {
+pub(crate) fn dot(w: &[Rat], x: &[Rat]) -> Rat {
     w.iter().zip(x).filter(|(w, _)| !w.is_zero()).map(|(w, x)| w * x).sum()
 }
 
 /// `x ← x + y`.
-pub fn add(x: &mut [Rat], y: &[Rat]) {
+pub(crate) fn add(x: &mut [Rat], y: &[Rat]) {
     for (x, y) in x.iter_mut().zip(y) {
         *x += y;
     }

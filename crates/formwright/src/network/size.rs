@@ -7,7 +7,7 @@ use crate::exact::Int;
 
 /// The size of one stage.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StageSize {
+pub(crate) struct StageSize {
     /// The number of layers.
     pub layers: Int,
     /// Heads per layer; 0 in a feed-forward stage.

@@ -8,13 +8,15 @@
 //! different dimensions. Numbers are exact. [`construct::sumformer`](crate::construct::sumformer) turns it into a
 //! Transformer.
 
-use super::{Affine, Sequence, add};
+use super::Affine;
+#[cfg(test)]
+use super::{Sequence, add};
 use crate::error::{Error, Result};
 use crate::exact::{Int, Rat};
 
 /// A network that sees one token: affine maps with the ReLU between them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TokenNetwork {
+pub(crate) struct TokenNetwork {
     layers: Vec<Affine>,
 }
 
@@ -62,12 +64,6 @@ impl TokenNetwork {
         std::iter::once(self.inputs()).chain(self.layers.iter().map(|layer| shape(layer).0)).collect()
     }
 
-    /// The widest hidden layer.
-    pub fn hidden(&self) -> usize {
-        let inner = self.layers.split_last().map_or(&[][..], |(_, inner)| inner);
-        inner.iter().map(|layer| shape(layer).0).max().unwrap_or(0)
-    }
-
     /// Entries of all weights and biases, including zeros.
     pub fn parameters(&self) -> Int {
         let entries = |layer: &Affine| shape(layer).0 * (shape(layer).1 + 1);
@@ -94,7 +90,7 @@ fn shape(layer: &Affine) -> (usize, usize) {
 
 /// The pair of φ and ψ.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Sumformer {
+pub(crate) struct Sumformer {
     phi: TokenNetwork,
     psi: TokenNetwork,
 }
@@ -137,11 +133,13 @@ impl Sumformer {
         self.phi.outputs()
     }
 
+    #[cfg(test)]
     /// Entries of the weights and biases of φ and ψ.
     pub fn parameters(&self) -> Int {
         self.phi.parameters() + self.psi.parameters()
     }
 
+    #[cfg(test)]
     /// `S(X)`, for any number of tokens.
     pub fn run(&self, x: &[Vec<Rat>]) -> Sequence {
         let mut sum = vec![Rat::ZERO; self.latent()];
@@ -152,9 +150,10 @@ impl Sumformer {
     }
 }
 
+#[cfg(test)]
 /// Lemma 2.9, from right to left: `f(X)_i = g(x_i, {x_j}_{j≠i})`. It is equivariant if `g` does not depend on the order
 /// of the others.
-pub fn equivariant<G>(g: G) -> impl Fn(&[Vec<Rat>]) -> Sequence
+pub(crate) fn equivariant<G>(g: G) -> impl Fn(&[Vec<Rat>]) -> Sequence
 where
     G: Fn(&[Rat], &[Vec<Rat>]) -> Vec<Rat>,
 {
@@ -164,9 +163,10 @@ where
     }
 }
 
+#[cfg(test)]
 /// Lemma 2.9, from left to right: `g(x, others) = f(x, others)_1`. It does not depend on the order of the others (it is
 /// *semi-invariant*) if `f` is equivariant.
-pub fn semi_invariant<F>(f: F) -> impl Fn(&[Rat], &[Vec<Rat>]) -> Vec<Rat>
+pub(crate) fn semi_invariant<F>(f: F) -> impl Fn(&[Rat], &[Vec<Rat>]) -> Vec<Rat>
 where
     F: Fn(&[Vec<Rat>]) -> Sequence,
 {

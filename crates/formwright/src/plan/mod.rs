@@ -20,7 +20,8 @@ use crate::compile::compile;
 use crate::error::{Error, ErrorKind, Result};
 use crate::exact::{Int, Rat};
 use crate::model::{Arithmetic, Model, Request};
-pub use crate::model::{Candidate, Cells, Other, Scope, Sketch, Way};
+pub use crate::model::{Candidate, Cells, Sketch};
+pub(crate) use crate::model::{Other, Scope, Way};
 use crate::show::{kilobytes, short_int};
 
 /// A row that was not looked at.

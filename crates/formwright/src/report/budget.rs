@@ -11,7 +11,7 @@ use crate::exact::Rat;
 use crate::show::plural;
 
 /// A bound, rounded up for people; the whole of it is in its `value`.
-pub fn number(name: &str, value: f64, digits: usize) -> Markup {
+pub(crate) fn number(name: &str, value: f64, digits: usize) -> Markup {
     html! { data class=(name) value=(value) { (upward(value, digits)) } }
 }
 
@@ -19,7 +19,7 @@ pub fn number(name: &str, value: f64, digits: usize) -> Markup {
 const MOST_TERMS: usize = 12;
 
 /// The terms of the bound: as parts of one bar, and by themselves.
-pub fn terms(model: &Model) -> Result<Markup> {
+pub(crate) fn terms(model: &Model) -> Result<Markup> {
     let Some(Certified { budget, .. }) = model.certified()? else {
         if model.built.is_measured() {
             return Ok(
@@ -77,7 +77,7 @@ const RIGHT: f64 = 560.0;
 const ROW: f64 = 26.0;
 
 /// The bound, what was measured, the tolerance and the best constant on one logarithmic scale.
-pub fn compared(model: &Model) -> Result<Markup> {
+pub(crate) fn compared(model: &Model) -> Result<Markup> {
     let Some(Certified { budget, baseline }) = model.certified()? else { return Ok(html! {}) };
     let measured = model.measured()?.map(|measured| measured.value);
     let eps = model.tolerance.eps.as_ref().map(Rat::to_f64);

@@ -10,7 +10,7 @@ use crate::network::FloatNetwork;
 use crate::show::plural;
 
 /// What a gate's hidden units, or its head, have of the network's parameters.
-pub fn parameters(gate: &Gate, network: &FloatNetwork) -> usize {
+pub(crate) fn parameters(gate: &Gate, network: &FloatNetwork) -> usize {
     let width = network.width();
     let mut before = 0;
     let run = network.runs.iter().find(|run| {
@@ -25,7 +25,7 @@ pub fn parameters(gate: &Gate, network: &FloatNetwork) -> usize {
 }
 
 /// The names of the registers that it is added to.
-pub fn registers(gate: &Gate, network: &FloatNetwork) -> String {
+pub(crate) fn registers(gate: &Gate, network: &FloatNetwork) -> String {
     let names: Vec<&str> = gate.registers.iter().map(|register| network.coordinates[*register].name.as_str()).collect();
     names.join(", ")
 }
@@ -63,7 +63,7 @@ impl Node {
 }
 
 /// The drawing.
-pub fn drawing(gates: &[Gate], outputs: &[String], network: &FloatNetwork) -> Markup {
+pub(crate) fn drawing(gates: &[Gate], outputs: &[String], network: &FloatNetwork) -> Markup {
     if gates.len() > MOST_GATES {
         return html! { p { "There are " (gates.len()) " gates, too many to be drawn; the table has them all." } };
     }

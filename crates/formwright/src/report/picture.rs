@@ -20,7 +20,7 @@ const MAP: (u64, u64) = (64, 12);
 const SLICE: (u64, u64) = (384, 24);
 
 /// The pictures, or why there are none.
-pub fn pictures(model: &Model) -> Markup {
+pub(crate) fn pictures(model: &Model) -> Markup {
     let drawn = Sampler::new(model).and_then(|sampler| {
         if model.grid.tokens() * model.grid.dims() == 2 { maps(model, &sampler) } else { slices(model, &sampler) }
     });

@@ -3,14 +3,14 @@
 use std::fmt::Write as _;
 
 /// A length or a place in a picture.
-pub fn px(x: f64) -> String {
+pub(crate) fn px(x: f64) -> String {
     let text = format!("{x:.2}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 /// From numbers to places.
 #[derive(Clone, Copy)]
-pub struct Scale {
+pub(crate) struct Scale {
     from: (f64, f64),
     to: (f64, f64),
 }
@@ -50,11 +50,11 @@ impl Scale {
 }
 
 /// Steps of a ramp of colours.
-pub const STEPS: usize = 32;
+pub(crate) const STEPS: usize = 32;
 
 /// The step of a number between two ends.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss, reason = "0 to 31")]
-pub fn step(x: f64, (low, high): (f64, f64)) -> usize {
+pub(crate) fn step(x: f64, (low, high): (f64, f64)) -> usize {
     let part = if high > low { (x - low) / (high - low) } else { 0.5 };
     ((part * STEPS as f64) as usize).min(STEPS - 1)
 }
@@ -70,7 +70,7 @@ const ERRORS: [Colour; 3] = [[246.0, 243.0, 237.0], [226.0, 134.0, 84.0], [120.0
 const ERRORS_DARK: [Colour; 3] = [[32.0, 36.0, 42.0], [176.0, 74.0, 48.0], [255.0, 214.0, 150.0]];
 
 /// The classes of the ramps: `v0` to `v31` for values, `e0` to `e31` for errors.
-pub fn ramps() -> String {
+pub(crate) fn ramps() -> String {
     let mut css = String::new();
     let rules = |css: &mut String, class: char, stops: &[Colour]| {
         for step in 0..STEPS {

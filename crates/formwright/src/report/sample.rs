@@ -15,7 +15,7 @@ const OPERATIONS: usize = 400_000_000;
 const DIGITS: usize = 1_000_000;
 
 /// Both functions at one point, entry by entry, token by token.
-pub struct Sample {
+pub(crate) struct Sample {
     /// The point.
     pub x: Sequence,
     /// The target.
@@ -26,7 +26,7 @@ pub struct Sample {
 
 /// Why the network does not give the target's value at the centre of a cell there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Bad {
+pub(crate) enum Bad {
     /// Two tokens lie in one cell.
     Duplicates,
     /// The point lies between two cells, where floats go from one value to the next.
@@ -34,7 +34,7 @@ pub enum Bad {
 }
 
 /// A network that is ready to be looked at.
-pub struct Sampler<'a> {
+pub(crate) struct Sampler<'a> {
     model: &'a Model,
     engine: Option<Engine>,
     /// At how many points.

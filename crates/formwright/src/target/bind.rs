@@ -10,10 +10,10 @@ use super::token::Token;
 use crate::error::{Error, Result};
 
 /// The most bindings of one target.
-pub const MAX_BINDINGS: usize = 64;
+pub(crate) const MAX_BINDINGS: usize = 64;
 
 /// Turns the words that are bound into [`Token::Name`], and refuses a name that cannot be bound.
-pub fn bind<'t>(text: &str, tokens: &mut [(Token<'t>, Span)]) -> Result<()> {
+pub(crate) fn bind<'t>(text: &str, tokens: &mut [(Token<'t>, Span)]) -> Result<()> {
     let mut names: HashMap<&'t str, usize> = HashMap::new();
     // The name of the binding whose definition is being read; it holds from the semicolon that ends the definition.
     let mut pending: Option<&'t str> = None;

@@ -12,9 +12,9 @@ use super::token::Token;
 use crate::error::{Error, nearest};
 
 /// The start of an expression, as errors call it.
-pub const EXPRESSION: &str = "an expression";
+pub(crate) const EXPRESSION: &str = "an expression";
 /// Everything that can follow an operand, as errors call it.
-pub const OPERATOR: &str = "an operator";
+pub(crate) const OPERATOR: &str = "an operator";
 
 /// Words that can start an expression, other than functions and aggregates.
 const NAMES: [&str; 8] = ["x", "i", "j", "n", "sort", "table", "if", "not"];
@@ -29,11 +29,11 @@ fn names() -> impl Iterator<Item = &'static str> {
 }
 
 /// The parser's kind of error.
-pub type Failure<'t> = Rich<'t, Token<'t>, SimpleSpan, Complaint>;
+pub(crate) type Failure<'t> = Rich<'t, Token<'t>, SimpleSpan, Complaint>;
 
 /// An error in full: headline, label of the place, one suggestion.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Complaint {
+pub(crate) struct Complaint {
     headline: String,
     label: &'static str,
     attempt: Option<String>,
@@ -54,7 +54,7 @@ impl Complaint {
 }
 
 /// Turns the parser's first failure into an error that points into the text.
-pub fn explain(text: &str, tokens: &[(Token<'_>, Span)], failures: Vec<Failure<'_>>) -> Error {
+pub(crate) fn explain(text: &str, tokens: &[(Token<'_>, Span)], failures: Vec<Failure<'_>>) -> Error {
     let Some(failure) = failures.into_iter().next() else {
         return Error::input("the target cannot be read");
     };
@@ -237,7 +237,7 @@ fn meant(name: &str) -> Option<String> {
 }
 
 /// Whether the word has a meaning of its own, and so cannot be bound.
-pub fn is_of_the_language(word: &str) -> bool {
+pub(crate) fn is_of_the_language(word: &str) -> bool {
     names().any(|known| known == word)
 }
 

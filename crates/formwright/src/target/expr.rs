@@ -12,11 +12,11 @@ use serde::{Serialize, Serializer};
 use crate::exact::Rat;
 
 /// A place in the text, in bytes.
-pub type Span = Range<usize>;
+pub(crate) type Span = Range<usize>;
 
 /// A whole target: bindings, a body and the domain it lives on. Equality ignores the text it was read from.
 #[derive(Clone, Debug, Serialize)]
-pub struct Expression {
+pub(crate) struct Expression {
     /// `let b = e;`, each of which may use those before it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub lets: Vec<Binding>,
@@ -31,7 +31,7 @@ pub struct Expression {
 
 /// The text that an expression was read from; empty for one that was built by a program.
 #[derive(Clone, Debug, Default)]
-pub struct Source {
+pub(crate) struct Source {
     /// The whole text.
     pub text: Arc<str>,
     /// The place of the domain in it.
@@ -53,7 +53,7 @@ impl Expression {
 
 /// `let b = e;`: a sequence, computed from the input and the bindings before it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Binding {
+pub(crate) struct Binding {
     /// `b`.
     pub name: String,
     /// Token `i` of the sequence.
@@ -62,7 +62,7 @@ pub struct Binding {
 
 /// The use of a bound name.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Bound {
+pub(crate) struct Bound {
     /// The index of the binding in [`Expression::lets`].
     pub index: usize,
     /// Its name there, so that a part of an expression can be printed by itself.
@@ -79,7 +79,7 @@ impl Serialize for Bound {
 /// The output coordinates.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Body {
+pub(crate) enum Body {
     /// One expression, applied to each coordinate.
     Each(Expr),
     /// One scalar expression for each output coordinate.
@@ -99,7 +99,7 @@ impl Body {
 /// The set each input coordinate ranges over.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Domain {
+pub(crate) enum Domain {
     /// The interval `[a, b]`; `[0, 1]` unless the text says otherwise.
     Interval(Rat, Rat),
     /// The integers `from ≤ x < to`.
@@ -114,7 +114,7 @@ impl Default for Domain {
 
 /// An expression and its place in the text; equality ignores the place.
 #[derive(Clone, Debug)]
-pub struct Expr {
+pub(crate) struct Expr {
     /// The kind of expression, with its parts.
     pub node: Node,
     /// The place in the text.
@@ -218,7 +218,7 @@ impl Expr {
 /// The kinds of expression.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Node {
+pub(crate) enum Node {
     /// A number, exact.
     Number(Rat),
     /// `x`.
@@ -266,7 +266,7 @@ pub enum Node {
 /// Operators between numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum BinaryOp {
+pub(crate) enum BinaryOp {
     /// `+`
     Add,
     /// `-`
@@ -282,7 +282,7 @@ pub enum BinaryOp {
 /// Comparisons.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum CompareOp {
+pub(crate) enum CompareOp {
     /// `<`
     Less,
     /// `<=`
@@ -300,7 +300,7 @@ pub enum CompareOp {
 /// Functions of numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Function {
+pub(crate) enum Function {
     /// `exp(e)`
     Exp,
     /// `log(e)`, natural.
@@ -330,7 +330,7 @@ pub enum Function {
 /// Aggregates over tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Aggregate {
+pub(crate) enum Aggregate {
     /// `sum(e)`
     Sum,
     /// `mean(e)`

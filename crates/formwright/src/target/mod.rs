@@ -22,25 +22,25 @@
 mod bind;
 pub mod catalogue;
 mod enclosure;
-pub mod evaluate;
+pub(crate) mod evaluate;
 mod explain;
-pub mod expr;
-pub mod modulus;
+pub(crate) mod expr;
+pub(crate) mod modulus;
 pub(crate) mod number;
-pub mod parse;
+pub(crate) mod parse;
 mod place;
-pub mod print;
+pub(crate) mod print;
 #[cfg(test)]
 mod random;
-pub mod range;
+pub(crate) mod range;
 mod simplify;
 mod slope;
-pub mod symmetry;
-pub mod table;
+pub(crate) mod symmetry;
+pub(crate) mod table;
 mod token;
-pub mod typing;
+pub(crate) mod typing;
 pub(crate) mod univariate;
-pub mod witness;
+pub(crate) mod witness;
 mod work;
 
 use std::collections::BTreeMap;
@@ -57,10 +57,11 @@ use crate::lattice::Grid;
 
 use modulus::{Cube, oscillation};
 
-pub use expr::{Domain, Expression};
+pub(crate) use expr::{Domain, Expression};
 pub use table::Table;
 pub use typing::Checked;
-pub use witness::{Symmetry, Witness};
+pub use witness::Symmetry;
+pub use witness::Witness;
 
 /// A target as a user writes it.
 #[derive(Clone, Debug)]
@@ -90,7 +91,7 @@ pub struct Target {
 }
 
 /// For each output entry, its rate of change when all inputs change by 1 at most, and a bound on its absolute value.
-pub type Rates = Vec<(Up, Up)>;
+pub(crate) type Rates = Vec<(Up, Up)>;
 
 /// Two sums over the cells of a grid, by name.
 type Sums = BTreeMap<String, Result<(Up, Up)>>;

@@ -19,7 +19,7 @@ use crate::interval::dual::{Dual, Order};
 use crate::interval::{Interval, Up};
 
 /// A box of inputs, or of outputs, `[token][coordinate]`.
-pub type Cube = Vec<Vec<Interval>>;
+pub(crate) type Cube = Vec<Vec<Interval>>;
 
 impl Checked {
     /// Enclosures of every output entry on a box of inputs.
@@ -29,7 +29,7 @@ impl Checked {
 
     /// Enclosures of every output entry's values and slopes on a box of inputs; input `t·dims + c` is coordinate `c` of
     /// token `t`.
-    pub fn slopes(&self, cube: &Cube, order: Order) -> Result<Vec<Vec<Dual>>> {
+    pub(crate) fn slopes(&self, cube: &Cube, order: Order) -> Result<Vec<Vec<Dual>>> {
         let (dims, inputs) = (self.dims(), cube.len() * self.dims());
         let variable = |t: usize, c: usize| Slope::Varying(Dual::variable(cube[t][c], t * dims + c, inputs, order));
         let x: Vec<Vec<Slope>> = (0..cube.len()).map(|t| (0..dims).map(|c| variable(t, c)).collect()).collect();
@@ -84,7 +84,7 @@ impl Checked {
 /// from all others.
 ///
 /// `centre` encloses the values at that point, `slopes` the values and slopes on the box.
-pub fn oscillation(centre: Interval, slopes: &Dual, reach: &[f64]) -> f64 {
+pub(crate) fn oscillation(centre: Interval, slopes: &Dual, reach: &[f64]) -> f64 {
     let by_slope = slopes.gradient().iter().zip(reach).fold(Interval::ZERO, |sum, (g, reach)| {
         sum + Interval::point_or_entire(g.mag()) * Interval::point_or_entire(*reach)
     });
@@ -93,7 +93,7 @@ pub fn oscillation(centre: Interval, slopes: &Dual, reach: &[f64]) -> f64 {
 }
 
 /// The box cut in two, `splits` times, each time along its next input.
-pub fn subdivide(cube: &Cube, splits: u32) -> Vec<Cube> {
+pub(crate) fn subdivide(cube: &Cube, splits: u32) -> Vec<Cube> {
     let dims = cube.first().map_or(0, Vec::len);
     let inputs = cube.len() * dims;
     let mut parts = vec![cube.clone()];

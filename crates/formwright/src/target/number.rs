@@ -11,27 +11,27 @@ use crate::exact::{Int, Rat};
 /// Exact powers of more binary digits than this are refused.
 const MAX_BITS: usize = 1 << 20;
 /// Bound numbers of more binary digits than this are refused: each binding could double the digits of those before it.
-pub const MAX_BOUND_BITS: usize = 1 << 16;
+pub(crate) const MAX_BOUND_BITS: usize = 1 << 16;
 
 /// The reason why an operation has no result; the evaluator adds the place. It is boxed, because results are many and
 /// faults are few.
-pub type Fault = Box<Error>;
+pub(crate) type Fault = Box<Error>;
 
 /// The result of one operation.
-pub type Outcome<T> = Result<T, Fault>;
+pub(crate) type Outcome<T> = Result<T, Fault>;
 
 /// The fault that the target has no value at this input.
-pub fn undefined<T>(headline: impl Into<String>) -> Outcome<T> {
+pub(crate) fn undefined<T>(headline: impl Into<String>) -> Outcome<T> {
     Err(Box::new(Error::input(headline)))
 }
 
 /// The fault that this kind of number cannot hold the value.
-pub fn declined<T>(headline: impl Into<String>) -> Outcome<T> {
+pub(crate) fn declined<T>(headline: impl Into<String>) -> Outcome<T> {
     Err(Box::new(Error::declined(headline)))
 }
 
 /// A kind of number in which the language can be evaluated.
-pub trait Number: Clone {
+pub(crate) trait Number: Clone {
     /// The number that the text says.
     fn constant(value: &Rat) -> Self;
 
@@ -99,25 +99,25 @@ fn centred_variance<T: Number>(values: &[T]) -> Outcome<T> {
 }
 
 /// The sum; 0 for no values.
-pub fn sum<T: Number>(values: &[T]) -> T {
+pub(crate) fn sum<T: Number>(values: &[T]) -> T {
     let mut values = values.iter();
     let first = values.next().cloned().unwrap_or_else(|| T::constant(&Rat::ZERO));
     values.fold(first, |total, value| total.add(value))
 }
 
 /// The mean of at least one value.
-pub fn mean<T: Number>(values: &[T]) -> Outcome<T> {
+pub(crate) fn mean<T: Number>(values: &[T]) -> Outcome<T> {
     sum(values).div(&T::whole(values.len()))
 }
 
 /// A whole number as a position in `0..size`.
-pub fn position(value: &Rat, size: usize) -> Outcome<usize> {
+pub(crate) fn position(value: &Rat, size: usize) -> Outcome<usize> {
     let position = value.to_int().and_then(|value| value.to_usize()).filter(|position| *position < size);
     position.map_or_else(|| undefined(format!("index {value} is not among 0, …, {}", size.saturating_sub(1))), Ok)
 }
 
 /// `value ^ exponent`, unless it is too long to be worth it.
-pub fn exact_power(value: &Rat, exponent: u32) -> Outcome<Rat> {
+pub(crate) fn exact_power(value: &Rat, exponent: u32) -> Outcome<Rat> {
     let bits = value.numerator().bits() + value.denominator().bits();
     match usize::try_from(exponent) {
         Ok(exponent) if bits.saturating_mul(exponent) <= MAX_BITS => Ok(value.pow(exponent)),

@@ -6,7 +6,7 @@ use super::expr::{
 use crate::exact::Rat;
 
 /// A small generator of numbers (xorshift).
-pub struct Random(u64);
+pub(crate) struct Random(u64);
 
 impl Random {
     pub fn new(seed: u64) -> Self {
@@ -37,7 +37,7 @@ impl Random {
     }
 }
 
-pub fn expr(node: Node) -> Expr {
+pub(crate) fn expr(node: Node) -> Expr {
     Expr { node, span: 0..0 }
 }
 
@@ -62,7 +62,7 @@ fn lets(random: &mut Random, mut value: impl FnMut(&mut Random, usize) -> Expr) 
 }
 
 /// Any target that a text can say, whether it is meaningful or not.
-pub fn any_target(random: &mut Random, domain: Domain) -> Expression {
+pub(crate) fn any_target(random: &mut Random, domain: Domain) -> Expression {
     let depth = random.below(6);
     let lets = lets(random, |random, bound| syntax(random, depth.min(3), bound));
     let body = match random.below(3) {
@@ -73,7 +73,7 @@ pub fn any_target(random: &mut Random, domain: Domain) -> Expression {
 }
 
 /// Any syntax that a text can say after so many bindings, whether it is meaningful or not.
-pub fn syntax(random: &mut Random, depth: usize, bindings: usize) -> Expr {
+pub(crate) fn syntax(random: &mut Random, depth: usize, bindings: usize) -> Expr {
     let token = |random: &mut Random| match random.below(4) {
         0 => Node::Token,
         1 => Node::Gather(Box::new(syntax(random, depth.saturating_sub(1), bindings))),
@@ -128,7 +128,7 @@ pub fn syntax(random: &mut Random, depth: usize, bindings: usize) -> Expr {
 
 /// The features that a random target may use.
 #[derive(Clone, Copy)]
-pub struct Features {
+pub(crate) struct Features {
     /// The coordinates of a token.
     pub dims: usize,
     /// Whether the domain is one of integers.
@@ -138,7 +138,7 @@ pub struct Features {
 }
 
 /// A target that passes the check and whose values, where it has any, are rational.
-pub fn target(random: &mut Random, kind: Features) -> Expression {
+pub(crate) fn target(random: &mut Random, kind: Features) -> Expression {
     let depth = random.below(5);
     let mut writer = Writer { random, kind, vector: true, running: false, lets: Vec::new() };
     let lets = writer.lets(depth.min(2));
@@ -340,7 +340,7 @@ impl Writer<'_> {
 }
 
 /// A point of the domain of [`target`].
-pub fn input(random: &mut Random, tokens: usize, kind: Features) -> Vec<Vec<Rat>> {
+pub(crate) fn input(random: &mut Random, tokens: usize, kind: Features) -> Vec<Vec<Rat>> {
     let (step, steps) = if kind.integers { (Rat::ONE, 4) } else { (Rat::new(3, 16), 9) };
     let mut value = || Rat::from(random.below(steps)) * &step - Rat::ONE;
     (0..tokens).map(|_| (0..kind.dims).map(|_| value()).collect()).collect()

@@ -21,7 +21,7 @@ use crate::exact::Rat;
 
 /// A property of the target, as far as its syntax shows it.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Proof {
+pub(crate) enum Proof {
     /// It holds, for this reason.
     Proved(&'static str),
     /// It is not shown, because of this part. It may hold all the same.
@@ -37,7 +37,7 @@ impl Proof {
 
 impl Checked {
     /// Whether permuting the input tokens permutes the output tokens.
-    pub fn equivariance(&self) -> Proof {
+    pub(crate) fn equivariance(&self) -> Proof {
         let found = self.expression().exprs().find_map(positional);
         match found {
             None => Proof::Proved("neither `i`, `j`, `sort`, a filter, nor a gather other than `x[i]` occurs"),
@@ -46,7 +46,7 @@ impl Checked {
     }
 
     /// Whether the target is continuous on its domain, for sequences of `tokens` tokens.
-    pub fn continuity(&self, tokens: usize) -> Proof {
+    pub(crate) fn continuity(&self, tokens: usize) -> Proof {
         if matches!(self.expression().domain, Domain::Integers(..)) {
             return Proof::Proved("every function on an integer domain is continuous");
         }

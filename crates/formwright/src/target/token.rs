@@ -12,16 +12,16 @@ use crate::error::{Error, Result};
 use crate::exact::Rat;
 
 /// The longest text that is read, in bytes.
-pub const MAX_TEXT: usize = 64 * 1024;
+pub(crate) const MAX_TEXT: usize = 64 * 1024;
 /// The deepest nesting that is read, in operators around one place: as much as a stack of 2 MiB holds without
 /// optimisation.
-pub const MAX_DEPTH: usize = 192;
+pub(crate) const MAX_DEPTH: usize = 192;
 /// The number of operators that cost the parser as much stack as a bracket or an `if`.
 const BRACKET: usize = 4;
 
 /// The smallest piece of a text that has a meaning.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Token<'t> {
+pub(crate) enum Token<'t> {
     /// `12`, `0.5`, `1.5e-3`
     Number(Rat, &'t str),
     /// `x`, `mean`, `if`
@@ -63,7 +63,7 @@ const FOREIGN: [(char, &str); 13] = [
 ];
 
 /// Reads the tokens of a text, and refuses a text that is too long or too deep for the parser.
-pub fn tokens(text: &str) -> Result<Vec<(Token<'_>, Span)>> {
+pub(crate) fn tokens(text: &str) -> Result<Vec<(Token<'_>, Span)>> {
     if text.len() > MAX_TEXT {
         let headline = format!("the target is {} bytes long", text.len());
         return Err(Error::input(headline).note("limit", format!("{MAX_TEXT} bytes")));

@@ -25,7 +25,7 @@ pub struct Checked {
 
 impl Checked {
     /// The target.
-    pub fn expression(&self) -> &Expression {
+    pub(crate) fn expression(&self) -> &Expression {
         &self.expression
     }
 

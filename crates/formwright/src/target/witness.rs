@@ -41,7 +41,7 @@ impl Witness {
 }
 
 /// A sequence on one line: `[0, 1/2]`, with several coordinates a token `[(0, 1/2), (1, 0)]`.
-pub fn show(x: &[Vec<Rat>]) -> String {
+pub(crate) fn show(x: &[Vec<Rat>]) -> String {
     let token = |token: &Vec<Rat>| {
         let entries: Vec<String> = token.iter().map(ToString::to_string).collect();
         if entries.len() == 1 { entries.concat() } else { format!("({})", entries.join(", ")) }
@@ -60,7 +60,7 @@ const LEAST_VALUES: u128 = 16;
 ///
 /// A sequence at which `f` is not defined is passed over: it speaks neither for nor against. Where a value of `f` takes many steps, few
 /// are looked at: first swaps of tokens whose values differ.
-pub fn refute(grid: &Grid, steps: u128, f: impl Fn(&Sequence) -> Result<Sequence>) -> Option<Witness> {
+pub(crate) fn refute(grid: &Grid, steps: u128, f: impl Fn(&Sequence) -> Result<Sequence>) -> Option<Witness> {
     let (n, d, cells) = (grid.tokens(), grid.dims(), grid.resolution());
     let most = (MOST_STEPS / steps.max(1)).max(LEAST_VALUES);
     let mut looked_at = 0;

@@ -46,11 +46,11 @@ use crate::interval::{Interval, Up};
 use crate::network::{Precision, Realisation};
 use crate::rounding::TERMS;
 
-pub use product::quarter_squares;
+pub(crate) use product::quarter_squares;
 
 /// The choices that are left once everything has its place.
 #[derive(Clone, Debug)]
-pub struct Choice {
+pub(crate) struct Choice {
     /// For each wire that is a gate, its hinges; those of a product are made for the reach that the analysis finds.
     pub hinges: Vec<Option<Hinges>>,
     /// For each product, half the number of its segments.
@@ -63,7 +63,7 @@ pub struct Choice {
 
 /// The machine.
 #[derive(Clone, Copy, Debug)]
-pub struct Machine {
+pub(crate) struct Machine {
     /// The format.
     pub precision: Precision,
     /// The number of tokens.
@@ -97,8 +97,9 @@ impl Machine {
 
 /// What was found.
 #[derive(Clone, Debug)]
-pub struct Analysis {
+pub(crate) struct Analysis {
     /// The error of every wire.
+    #[cfg(test)]
     pub errors: Vec<Option<Profile>>,
     /// The constant that is added to an atom when it is read, exactly.
     pub bases: Vec<Rat>,
@@ -165,7 +166,7 @@ struct Analyst<'a> {
 }
 
 /// Bounds the error of a circuit.
-pub fn analyse(
+pub(crate) fn analyse(
     graph: &Graph,
     layout: &Layout,
     outputs: &[Form],
@@ -206,9 +207,27 @@ pub fn analyse(
         return Err(Error::declined(format!("numbers up to {largest:.1e} are out of the reach of {precision}"))
             .note("try", "another unit for the domain or for the values"));
     }
-    let Analyst { errors, bases, gates, own, lost, .. } = analyst;
+    let Analyst {
+        #[cfg(test)]
+        errors,
+        bases,
+        gates,
+        own,
+        lost,
+        ..
+    } = analyst;
     let output = outputs.iter().copied().fold(Up::ZERO, Up::max);
-    Ok(Analysis { errors, bases, gates, outputs, output, own, lost, tiny: machine.tiny() })
+    Ok(Analysis {
+        #[cfg(test)]
+        errors,
+        bases,
+        gates,
+        outputs,
+        output,
+        own,
+        lost,
+        tiny: machine.tiny(),
+    })
 }
 
 impl Analyst<'_> {
@@ -305,6 +324,6 @@ fn exact_constant(form: &Form, bases: &[Rat]) -> Rat {
 }
 
 /// The same, rounded once.
-pub fn constant(form: &Form, bases: &[Rat]) -> f64 {
+pub(crate) fn constant(form: &Form, bases: &[Rat]) -> f64 {
     exact_constant(form, bases).to_f64()
 }

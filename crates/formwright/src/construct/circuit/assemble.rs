@@ -45,7 +45,7 @@ struct Unit {
 }
 
 /// Of every atom, where its block computes it: which heads, or which hidden units.
-pub fn places(graph: &Graph, layout: &Layout, tuned: &Tuned, precision: Precision) -> Vec<Vec<usize>> {
+pub(crate) fn places(graph: &Graph, layout: &Layout, tuned: &Tuned, precision: Precision) -> Vec<Vec<usize>> {
     let width = layout.width.max(1);
     let assembler = Assembler { graph, layout, tuned, analysis: &tuned.analysis, precision, width };
     let mut places = vec![Vec::new(); layout.atoms.len()];
@@ -68,7 +68,7 @@ pub fn places(graph: &Graph, layout: &Layout, tuned: &Tuned, precision: Precisio
 }
 
 /// Of every atom, for each of its arguments a unit that reads it; of a head, its number and that of its value.
-pub fn sources(graph: &Graph, layout: &Layout, tuned: &Tuned, precision: Precision) -> Parts {
+pub(crate) fn sources(graph: &Graph, layout: &Layout, tuned: &Tuned, precision: Precision) -> Parts {
     let width = layout.width.max(1);
     let assembler = Assembler { graph, layout, tuned, analysis: &tuned.analysis, precision, width };
     let mut of: Vec<Vec<usize>> = vec![Vec::new(); layout.atoms.len()];
@@ -98,7 +98,7 @@ pub fn sources(graph: &Graph, layout: &Layout, tuned: &Tuned, precision: Precisi
 
 /// The network, before its sums are realised and its registers described; of every slot the block in which it will be then, and of
 /// every stage its slot.
-pub fn assemble(
+pub(crate) fn assemble(
     graph: &Graph,
     layout: &Layout,
     tuned: &Tuned,

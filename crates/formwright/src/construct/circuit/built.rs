@@ -24,11 +24,11 @@ use crate::target::{Checked, Target};
 #[derive(Clone, Debug)]
 pub struct Circuit {
     /// What was asked of the compiler.
-    pub wish: Wish,
+    pub(crate) wish: Wish,
     /// The network.
     pub network: FloatNetwork,
     /// Of a Sumformer: what `ψ` is made of.
-    pub basis: Option<Basis>,
+    pub(crate) basis: Option<Basis>,
     target: Arc<Target>,
     shape: Grid,
     norm: Norm,
@@ -38,7 +38,7 @@ pub struct Circuit {
 
 /// What is proved of a circuit.
 #[derive(Clone, Debug)]
-pub struct Proof {
+pub(crate) struct Proof {
     /// The bound in the supremum norm.
     pub sup: Budget,
     /// The bound in the norm that was asked for.
@@ -118,7 +118,7 @@ impl Circuit {
     }
 
     /// What is proved; `None` if the network is not the one that is compiled for its target: somebody edited its files.
-    pub fn proof(&self) -> Option<&Proof> {
+    pub(crate) fn proof(&self) -> Option<&Proof> {
         let anew = || {
             let form = self
                 .basis

@@ -25,12 +25,12 @@ fn tooth() -> Expr {
 }
 
 /// Whether a function is a tooth.
-pub fn is_tooth(function: &Expr) -> bool {
+pub(crate) fn is_tooth(function: &Expr) -> bool {
     *function == tooth()
 }
 
 /// Whether a wire is a square or a product that can be made deep.
-pub fn is_deep(graph: &Graph, wire: usize) -> bool {
+pub(crate) fn is_deep(graph: &Graph, wire: usize) -> bool {
     match &graph.wires[wire].kind {
         Kind::Curve { function, of } => {
             matches!(&function.node, Node::Power(base, 2) if base.node == Node::Token) && !graph.is_integer(of)
@@ -41,7 +41,7 @@ pub fn is_deep(graph: &Graph, wire: usize) -> bool {
 }
 
 /// The largest argument of the squares of a wire, with room for errors.
-pub fn reach(graph: &Graph, wire: usize) -> f64 {
+pub(crate) fn reach(graph: &Graph, wire: usize) -> f64 {
     let (forms, _) = arguments(graph, wire);
     // How much room is a choice: where errors need more, the better bound of the two that the analysis has is not taken.
     let reach = forms.iter().map(|form| graph.range(form).mag()).fold(0.0, f64::max) * (1.0 + 1.0 / 64.0);
@@ -54,7 +54,7 @@ pub fn reach(graph: &Graph, wire: usize) -> f64 {
 }
 
 /// The circuit with the wires of positive depth made deep.
-pub fn deepen(graph: &Graph, outputs: &[Form], depths: &[usize]) -> (Graph, Vec<Form>) {
+pub(crate) fn deepen(graph: &Graph, outputs: &[Form], depths: &[usize]) -> (Graph, Vec<Form>) {
     let mut deep = Graph { wires: Vec::new(), ..graph.clone() };
     let mut new: Vec<usize> = Vec::new();
     let moved = |form: &Form, new: &[usize]| Form {

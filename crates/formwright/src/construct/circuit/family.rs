@@ -24,7 +24,7 @@ use crate::show::{kilobytes, short_int};
 use crate::target::Target;
 
 /// A circuit of the target's own expression.
-pub struct Circuits;
+pub(crate) struct Circuits;
 
 /// The name of the family.
 pub(super) const NAME: &str = "circuit";
@@ -40,7 +40,7 @@ pub(in crate::construct) const TRADE: Own = Own {
 
 /// What is chosen of a circuit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Options {
+pub(crate) struct Options {
     /// What hidden units are traded for; `None` takes what is smaller.
     pub trade: Option<Trade>,
 }
@@ -124,7 +124,7 @@ pub(in crate::construct) fn rows(request: &Request, options: Options, form: Opti
 
 /// The normal form that a Sumformer is compiled from.
 #[derive(Clone, Debug)]
-pub struct Derived {
+pub(crate) struct Derived {
     /// What its ψ is made of; `None` if there is no normal form.
     pub basis: Option<Basis>,
     /// The form; `None` if there is none.
@@ -133,7 +133,7 @@ pub struct Derived {
 
 /// A circuit in a precision, of the target's expression or of its normal form.
 #[derive(Clone, Debug)]
-pub struct Row {
+pub(crate) struct Row {
     /// The format of its floats; `None` is exact, which no circuit is.
     pub precision: Option<Precision>,
     /// What hidden units are traded for; `None` if there is no circuit at all.

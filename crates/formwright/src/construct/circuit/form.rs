@@ -6,7 +6,7 @@ use crate::exact::Rat;
 
 /// `Σ terms[k] · v_k + constant`; no term is zero.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Form {
+pub(crate) struct Form {
     /// The coefficient of each value.
     pub terms: BTreeMap<usize, Rat>,
     /// What is added.

@@ -17,11 +17,11 @@ use crate::target::univariate::{affine, binary, call, compose, enclose, exact, n
 const PIECES: usize = 64;
 
 /// Integers of an argument for which a table is made, at most.
-pub const TABLE: usize = 1 << 13;
+pub(crate) const TABLE: usize = 1 << 13;
 
 /// What a wire is made of.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Kind {
+pub(crate) enum Kind {
     /// A coordinate of the input token.
     Input(usize),
     /// A number for each position.
@@ -97,7 +97,7 @@ pub enum Kind {
 
 /// A number that every token has.
 #[derive(Clone, Debug)]
-pub struct Wire {
+pub(crate) struct Wire {
     /// What it is made of.
     pub kind: Kind,
     /// All its values.
@@ -112,7 +112,7 @@ pub struct Wire {
 
 /// All wires; each is made of earlier ones.
 #[derive(Clone, Debug)]
-pub struct Graph {
+pub(crate) struct Graph {
     /// The number of tokens.
     pub tokens: usize,
     /// The text, for messages.
@@ -472,7 +472,7 @@ fn affinely(table: &[Rat], other: &[Rat]) -> Option<(Rat, Rat)> {
 }
 
 /// The values of a function at the integers from `lo` to `hi`, and how far they may be from what is meant.
-pub fn table_of(function: &Expr, lo: i64, hi: i64) -> Option<(Vec<Rat>, Up)> {
+pub(crate) fn table_of(function: &Expr, lo: i64, hi: i64) -> Option<(Vec<Rat>, Up)> {
     let mut off = Up::ZERO;
     let value = |k: i64| {
         exact(function, &Rat::from(k)).ok().or_else(|| {
@@ -487,7 +487,7 @@ pub fn table_of(function: &Expr, lo: i64, hi: i64) -> Option<(Vec<Rat>, Up)> {
 }
 
 /// Whether a product is one of integers, of which there are not too many.
-pub fn is_table_product(graph: &Graph, wire: usize) -> bool {
+pub(crate) fn is_table_product(graph: &Graph, wire: usize) -> bool {
     let Kind::Product(a, b) = &graph.wires[wire].kind else { return false };
     #[expect(clippy::cast_precision_loss, reason = "2^13")]
     let small = |form: &Form| graph.range(form).width() < TABLE as f64;
@@ -511,7 +511,7 @@ fn expr_power(base: Expr, exponent: u32) -> Expr {
 }
 
 /// An interval cut into equal pieces.
-pub fn pieces(range: Interval, count: usize) -> Vec<Interval> {
+pub(crate) fn pieces(range: Interval, count: usize) -> Vec<Interval> {
     let (lo, hi) = (range.lo(), range.hi());
     #[expect(clippy::cast_precision_loss, reason = "a few dozen")]
     let at = |k: usize| if k == count { hi } else { lo + (hi - lo) * (k as f64 / count as f64) };
@@ -522,7 +522,7 @@ pub fn pieces(range: Interval, count: usize) -> Vec<Interval> {
 }
 
 /// The ends of a range, exactly.
-pub fn of_rational(range: Interval) -> (Rat, Rat) {
+pub(crate) fn of_rational(range: Interval) -> (Rat, Rat) {
     let end = |x: f64| Rat::from_f64(x).unwrap_or_default();
     (end(range.lo()), end(range.hi()))
 }

@@ -25,7 +25,7 @@ use crate::target::univariate::{Fast, curvature, enclose};
 
 /// One ReLU: `slope · R(x - knot)`, or `slope · R(knot - x)` if it faces left.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Hinge {
+pub(crate) struct Hinge {
     /// Where it begins.
     pub knot: f64,
     /// Whether it is active above the knot.
@@ -36,7 +36,7 @@ pub struct Hinge {
 
 /// A piecewise-linear function.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Hinges {
+pub(crate) struct Hinges {
     /// The value at the anchor.
     pub base: f64,
     /// The ReLUs: those to the right by increasing, then those to the left by decreasing knot.
@@ -55,7 +55,7 @@ pub struct Hinges {
 
 /// What is active at some point, summed.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Active {
+pub(crate) struct Active {
     /// How many units.
     pub count: usize,
     /// `Σ |slope|`
@@ -96,10 +96,10 @@ impl Active {
 }
 
 /// Nodes with rational coordinates.
-pub type Nodes = Vec<(Rat, Rat)>;
+pub(crate) type Nodes = Vec<(Rat, Rat)>;
 
 /// The nodes of a function that is piecewise linear by its form, on a range.
-pub fn piecewise(function: &Expr, range: &(Rat, Rat)) -> Option<Nodes> {
+pub(crate) fn piecewise(function: &Expr, range: &(Rat, Rat)) -> Option<Nodes> {
     let (lo, hi) = range;
     let part = |e: &Expr| piecewise(e, range);
     let constant = |value: &Rat| vec![(lo.clone(), value.clone()), (hi.clone(), value.clone())];
@@ -176,7 +176,7 @@ fn smaller(a: Nodes, b: Nodes) -> Nodes {
 }
 
 /// Without nodes on a straight line.
-pub fn straightened(nodes: Nodes) -> Nodes {
+pub(crate) fn straightened(nodes: Nodes) -> Nodes {
     let mut kept: Nodes = Vec::new();
     for node in nodes {
         if let [.., (a, ya), (b, yb)] = &kept[..]
@@ -191,7 +191,7 @@ pub fn straightened(nodes: Nodes) -> Nodes {
 
 /// Where the hinges of a function face outward from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Anchor {
+pub(crate) enum Anchor {
     /// The node that keeps what is active small.
     Best,
     /// The first node: hinges of functions of the same argument are then the same.
@@ -376,7 +376,7 @@ const SAMPLES: [f64; 9] = [0.03, 0.12, 0.25, 0.38, 0.5, 0.62, 0.75, 0.88, 0.97];
 
 /// A tolerance that grows with the value: `eps · (1 + growth · share)`, where the share of the range goes from 0 at one end to 1 at the other.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Tolerance {
+pub(crate) struct Tolerance {
     /// The smallest.
     pub eps: f64,
     /// How much larger it is at the far end, times `eps`; negative if it is smallest at the largest value.
@@ -400,7 +400,7 @@ impl Tolerance {
 /// A piecewise-linear function about as near to a curve as the tolerance says; its deviations are proved, or else what is expected of them.
 ///
 /// How nodes are searched for, and the small numbers that are used then, decide how many there are and where. What is proved does not rest on it.
-pub fn fit(
+pub(crate) fn fit(
     function: &Expr,
     (range, values): (Interval, Interval),
     tolerance: Tolerance,
@@ -492,7 +492,7 @@ const MOST: usize = 1 << 12;
 const CLOSE: f64 = 1.01;
 
 /// How far a segment may be from the curve: proved, and not above `enough` if that is easily shown.
-pub fn deviation(function: &Expr, a: (f64, f64), b: (f64, f64), enough: f64) -> Result<f64> {
+pub(crate) fn deviation(function: &Expr, a: (f64, f64), b: (f64, f64), enough: f64) -> Result<f64> {
     if a.0 >= b.0 {
         let at = enclose(function, Interval::point(a.0))?;
         return Ok((Interval::point(a.1) - at).mag());

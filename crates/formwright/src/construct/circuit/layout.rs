@@ -21,7 +21,7 @@ use crate::network::{Mask, Precision};
 
 /// How the scores of a head come about.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Scores {
+pub(crate) enum Scores {
     /// All equal.
     Uniform,
     /// The first token weighs as many as are missing.
@@ -45,7 +45,7 @@ pub enum Scores {
 /// What an atom is.
 #[derive(Clone, Debug, PartialEq)]
 #[expect(clippy::large_enum_variant, reason = "a few dozen of them")]
-pub enum Source {
+pub(crate) enum Source {
     /// An input coordinate, minus the middle of the domain unless it is an integer.
     Input(usize, Rat),
     /// A number for each position.
@@ -82,7 +82,7 @@ impl Source {
 
 /// What one slot adds.
 #[derive(Clone, Debug)]
-pub struct Atom {
+pub(crate) struct Atom {
     /// The slot.
     pub slot: usize,
     /// The wire that it belongs to.
@@ -93,7 +93,7 @@ pub struct Atom {
 
 /// A register that is emptied.
 #[derive(Clone, Debug)]
-pub struct Clear {
+pub(crate) struct Clear {
     /// Which.
     pub register: usize,
     /// What it holds, over atoms.
@@ -102,7 +102,7 @@ pub struct Clear {
 
 /// Everything in its place.
 #[derive(Clone, Debug)]
-pub struct Layout {
+pub(crate) struct Layout {
     /// The atoms, by slot.
     pub atoms: Vec<Atom>,
     /// The wires as forms over atoms; empty for wires that nobody needs. Every atom counts with its base.
@@ -134,12 +134,12 @@ fn attention_after(slot: usize) -> usize {
 }
 
 /// About the middle of a range: a number of every format.
-pub fn middle(range: Interval) -> Rat {
+pub(crate) fn middle(range: Interval) -> Rat {
     Rat::from_f64(Precision::F32.round(range.mid())).unwrap_or_default()
 }
 
 /// The floor and the reach of a selection: `condition · value = R(value - floor + reach · (condition - 1)) + floor · condition`.
-pub fn selection(graph: &Graph, value: &Form) -> (Rat, Rat) {
+pub(crate) fn selection(graph: &Graph, value: &Form) -> (Rat, Rat) {
     let range = graph.range(value);
     let end = |x: f64| Rat::from_f64(x).unwrap_or_default();
     let (lo, hi) = (end(range.lo()), end(range.hi()));
@@ -154,7 +154,7 @@ pub fn selection(graph: &Graph, value: &Form) -> (Rat, Rat) {
 }
 
 /// `α ≈ √(r_y/r_x)`, to a few digits, so that both squares of a product have the same range.
-pub fn balance(x: Interval, y: Interval) -> Rat {
+pub(crate) fn balance(x: Interval, y: Interval) -> Rat {
     let ratio = (y.width() / x.width()).sqrt();
     if !ratio.is_finite() || ratio <= 0.0 {
         return Rat::ONE;
@@ -173,7 +173,7 @@ pub fn balance(x: Interval, y: Interval) -> Rat {
 /// of integers  a b = S(a + b) - S(a - b),                    S(t) = t²/4
 /// selection    c a = R(a - floor + reach (c - 1)) + floor c
 /// ```
-pub fn arguments(graph: &Graph, wire: usize) -> (Vec<Form>, Form) {
+pub(crate) fn arguments(graph: &Graph, wire: usize) -> (Vec<Form>, Form) {
     let minus = -Rat::ONE;
     match &graph.wires[wire].kind {
         Kind::Curve { of, .. } => (vec![of.clone()], Form::default()),
@@ -202,10 +202,10 @@ pub fn arguments(graph: &Graph, wire: usize) -> (Vec<Form>, Form) {
 }
 
 /// The most inputs and gates that are laid out.
-pub const MOST_GATES: usize = 1 << 11;
+pub(crate) const MOST_GATES: usize = 1 << 11;
 
 /// Declines a circuit of more inputs and gates than are laid out.
-pub fn check_gates(gates: usize) -> Result<()> {
+pub(crate) fn check_gates(gates: usize) -> Result<()> {
     if gates <= MOST_GATES {
         return Ok(());
     }
@@ -548,12 +548,12 @@ impl Echelon {
 }
 
 /// Whether a wire is a head.
-pub fn is_head(kind: &Kind) -> bool {
+pub(crate) fn is_head(kind: &Kind) -> bool {
     matches!(kind, Kind::Mean { .. } | Kind::Sink { .. } | Kind::Largest { .. } | Kind::Gather { .. })
 }
 
 /// What a wire is made of.
-pub fn inputs(kind: &Kind) -> Vec<&Form> {
+pub(crate) fn inputs(kind: &Kind) -> Vec<&Form> {
     match kind {
         Kind::Input(_) | Kind::Position(_) => vec![],
         Kind::Curve { of, .. }

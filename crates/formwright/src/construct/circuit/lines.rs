@@ -14,7 +14,7 @@ use crate::exact::Rat;
 use crate::target::expr::{BinaryOp, Expr, Function, Node};
 
 /// Where the parts of a gate or a head stand in its block.
-pub struct Parts {
+pub(crate) struct Parts {
     /// Of every atom and every argument of it a hidden unit; of a head its number and that of the value.
     pub of: Vec<Vec<usize>>,
 }
@@ -110,7 +110,7 @@ impl Circuit<'_> {
                 }
                 text
             }
-            _ => return None,
+            Kind::Cases(_) => return None,
         })
     }
 

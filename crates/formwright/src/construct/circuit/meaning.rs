@@ -32,7 +32,7 @@ use crate::network::FloatNetwork;
 use crate::rounding::TERMS;
 
 /// What is known of a circuit once its stages are made.
-pub struct Circuit<'a> {
+pub(crate) struct Circuit<'a> {
     /// What it computes.
     pub graph: &'a Graph,
     /// Where.

@@ -16,21 +16,21 @@
 //! | [`meaning`] | what each register holds, stage by stage, exactly |
 //! | [`built`], [`family`] | circuits as models, and as a construction |
 
-pub mod analysis;
-pub mod assemble;
+pub(crate) mod analysis;
+pub(crate) mod assemble;
 pub mod built;
-pub mod deepen;
-pub mod family;
-pub mod form;
-pub mod graph;
-pub mod hinges;
-pub mod layout;
-pub mod lines;
-pub mod meaning;
-pub mod names;
-pub mod profile;
-pub mod translate;
-pub mod tune;
+pub(crate) mod deepen;
+pub(crate) mod family;
+pub(crate) mod form;
+pub(crate) mod graph;
+pub(crate) mod hinges;
+pub(crate) mod layout;
+pub(crate) mod lines;
+pub(crate) mod meaning;
+pub(crate) mod names;
+pub(crate) mod profile;
+pub(crate) mod translate;
+pub(crate) mod tune;
 
 use std::borrow::Cow;
 
@@ -57,7 +57,7 @@ use crate::target::expr::Domain;
 
 /// What hidden units are traded for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Trade {
+pub(crate) enum Trade {
     /// Wide feed-forward blocks, as few as possible: squares and products by piecewise-linear functions.
     #[default]
     Width,
@@ -77,7 +77,7 @@ impl Trade {
 
 /// What is asked of a circuit.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wish {
+pub(crate) struct Wish {
     /// The number of tokens.
     pub tokens: usize,
     /// The largest error, in the supremum norm.
@@ -126,7 +126,7 @@ pub struct Gate {
 
 /// A compiled circuit.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Compiled {
+pub(crate) struct Compiled {
     /// The network.
     pub network: FloatNetwork,
     /// The proved error, in the supremum norm, with a term for each gate and one for rounding.
@@ -146,7 +146,7 @@ pub struct Compiled {
 }
 
 /// Compiles a target into a circuit, or says why not.
-pub fn compile(target: &Checked, wish: &Wish) -> Result<Compiled> {
+pub(crate) fn compile(target: &Checked, wish: &Wish) -> Result<Compiled> {
     let translated = translate(target, wish.tokens)?;
     match wish.trade {
         Trade::Width => wide(target, &translated, wish),
@@ -155,7 +155,7 @@ pub fn compile(target: &Checked, wish: &Wish) -> Result<Compiled> {
 }
 
 /// How many gates and heads a wide circuit has: known before anything is approximated.
-pub fn gate_count(target: &Checked, tokens: usize) -> Result<usize> {
+pub(crate) fn gate_count(target: &Checked, tokens: usize) -> Result<usize> {
     let Translated { graph, outputs, .. } = translate(target, tokens)?;
     let layout = Layout::new(&graph, &outputs, true)?;
     let free = |kind: &Kind| matches!(kind, Kind::Input(_) | Kind::Position(_) | Kind::Cases(_) | Kind::Alias { .. });
@@ -390,7 +390,7 @@ fn lengths(translated: &Translated, layout: &Layout) -> (usize, usize) {
 }
 
 /// A circuit of a normal form: of `ψ`, with the rest of the tolerance.
-pub fn of_form(form: &Continuous, wish: &Wish) -> Result<Compiled> {
+pub(crate) fn of_form(form: &Continuous, wish: &Wish) -> Result<Compiled> {
     let left = Rat::from_f64(form.distance).map(|distance| &wish.eps - &distance).filter(|left| *left > Rat::ZERO);
     let left = left.ok_or_else(|| {
         Error::rejected(format!("the tolerance {} is not met", wish.eps))

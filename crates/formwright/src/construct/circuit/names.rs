@@ -8,7 +8,7 @@ use crate::meaning::term;
 use crate::network::Mask;
 
 /// Names and definitions of all wires.
-pub struct Names {
+pub(crate) struct Names {
     names: Vec<String>,
     definitions: Vec<String>,
 }

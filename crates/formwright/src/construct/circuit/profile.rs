@@ -18,7 +18,7 @@ const HALVINGS: usize = 20;
 
 /// An error as a function of the value.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Profile {
+pub(crate) struct Profile {
     edges: Vec<f64>,
     /// How far an edge may be from where it belongs: those of [`Profile::scaled`] are rounded.
     blur: Up,
@@ -26,7 +26,7 @@ pub struct Profile {
 }
 
 /// The edges of the cells of a range.
-pub fn edges(range: Interval) -> Vec<f64> {
+pub(crate) fn edges(range: Interval) -> Vec<f64> {
     let (lo, hi) = (range.lo(), range.hi());
     if lo >= hi {
         return vec![lo, hi];

@@ -42,7 +42,7 @@ struct Scope {
 }
 
 /// The circuit of a target.
-pub struct Translated {
+pub(crate) struct Translated {
     /// The graph.
     pub graph: Graph,
     /// A form for each output coordinate.
@@ -52,7 +52,7 @@ pub struct Translated {
 }
 
 /// Translates a target for sequences of `tokens` tokens.
-pub fn translate(target: &Checked, tokens: usize) -> Result<Translated> {
+pub(crate) fn translate(target: &Checked, tokens: usize) -> Result<Translated> {
     let form = target.simplified();
     let graph =
         Graph { tokens, text: target.expression().source.text.clone(), wires: Vec::new(), live: vec![true; tokens] };

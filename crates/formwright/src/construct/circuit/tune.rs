@@ -42,7 +42,7 @@ const MAXIMA: f64 = 1.0 / 32.0;
 
 /// A circuit whose knots and temperatures are chosen.
 #[derive(Clone, Debug)]
-pub struct Tuned {
+pub(crate) struct Tuned {
     /// What was chosen.
     pub choice: Choice,
     /// What it gives.
@@ -64,7 +64,7 @@ struct Tunable {
 
 /// Where hinges face outward from; tests ask what happens if they do not.
 #[derive(Clone, Copy, Debug)]
-pub struct Style {
+pub(crate) struct Style {
     /// The anchor of curves.
     pub anchor: Anchor,
     /// Whether tolerances may grow with the values.
@@ -74,7 +74,7 @@ pub struct Style {
 }
 
 /// Chooses knots and temperatures for a tolerance.
-pub fn tune(
+pub(crate) fn tune(
     graph: &Graph,
     layout: &Layout,
     outputs: &[Form],

@@ -22,7 +22,7 @@ use crate::target::expr::Body;
 
 /// The functions that `ψ` is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Basis {
+pub(crate) enum Basis {
     /// Power sums, exactly: for targets that are polynomials.
     Polynomial,
     /// Hat functions: for two tokens of one coordinate.
@@ -63,7 +63,7 @@ impl FromStr for Basis {
 
 /// The normal form of a target, `ψ(x_i, Σ_k φ(x_k))`.
 #[derive(Clone, Debug)]
-pub struct Continuous {
+pub(crate) struct Continuous {
     /// The functions that it is made of.
     pub basis: Basis,
     /// `φ`, coordinate by coordinate, in the target language.

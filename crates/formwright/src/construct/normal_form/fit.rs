@@ -31,17 +31,17 @@ use crate::target::expr::Domain;
 use crate::target::modulus::Cube;
 
 /// The most boxes that the domain is cut into.
-pub const BOXES: usize = 1 << 13;
+pub(crate) const BOXES: usize = 1 << 13;
 
 /// The most elements of the basis.
-pub const MOST_ELEMENTS: usize = 400;
+pub(crate) const MOST_ELEMENTS: usize = 400;
 
 /// Rounds of weighting.
 const ROUNDS: usize = 24;
 
 /// A polynomial near a target.
 #[derive(Clone, Debug)]
-pub struct Fit {
+pub(crate) struct Fit {
     /// The polynomial.
     pub form: NormalForm,
     /// Its distance from the target: a bound if `proved`, else the largest distance found.
@@ -103,7 +103,7 @@ fn exponents(dims: usize, total: u32) -> Vec<Exponents> {
 }
 
 /// The elements `x^α Π E_β`, cheap ones first.
-pub fn basis(tokens: usize, dims: usize, degree: u32) -> Vec<Monomial<Letter>> {
+pub(crate) fn basis(tokens: usize, dims: usize, degree: u32) -> Vec<Monomial<Letter>> {
     let mut letters: Vec<(Letter, u32)> = (0..dims).map(|k| (Letter::Own(k), 1)).collect();
     for weight in 1..=degree.min(u32::try_from(tokens).unwrap_or(u32::MAX)) {
         letters.extend(exponents(dims, weight).into_iter().map(|beta| (Letter::Sum(beta), weight)));
@@ -276,7 +276,7 @@ impl Ord for Piece {
 
 /// A bound on `sup|f - ψ|`, the largest distance found at a centre, and the number of boxes. Both functions are
 /// equivariant, so that one output token stands for all.
-pub fn distance(target: &Checked, psi: &Checked, tokens: usize) -> Result<(f64, f64, usize)> {
+pub(crate) fn distance(target: &Checked, psi: &Checked, tokens: usize) -> Result<(f64, f64, usize)> {
     let whole = target.domain_box(tokens);
     let (most, mut found, _) = on_box(target, psi, &whole)?;
     let mut pieces = BinaryHeap::from([Piece { most, cube: whole }]);

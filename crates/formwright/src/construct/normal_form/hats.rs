@@ -43,11 +43,11 @@ use crate::target::modulus::Cube;
 use crate::target::univariate::{affine, binary, expr, number};
 
 /// The most cells per side, which is also the number of products.
-pub const MOST_CELLS: usize = 48;
+pub(crate) const MOST_CELLS: usize = 48;
 
 /// The interpolant of a target.
 #[derive(Clone, Debug)]
-pub struct Hats {
+pub(crate) struct Hats {
     /// Cells per side.
     pub cells: usize,
     /// The box.
@@ -140,6 +140,7 @@ impl Hats {
         Ok(self)
     }
 
+    #[cfg(test)]
     /// The value at a point, exactly, by the definition with hats.
     pub fn evaluate(&self, x: &Rat, y: &Rat) -> Vec<Rat> {
         let hat = |t: &Rat, v: usize| {

@@ -9,11 +9,11 @@
 //! | [`hats`] | the normal form of any continuous target of two tokens: hat functions |
 //! | [`fit`] | polynomials near any target |
 
-pub mod continuous;
-pub mod fit;
-pub mod hats;
-pub mod polynomial;
-pub mod power_sums;
+pub(crate) mod continuous;
+pub(crate) mod fit;
+pub(crate) mod hats;
+pub(crate) mod polynomial;
+pub(crate) mod power_sums;
 mod psi;
 
 /// The name of the family whose circuits are of normal forms.

@@ -20,11 +20,11 @@ use crate::target::expr::{Aggregate, BinaryOp, CompareOp, Expr, Function, Node};
 use crate::target::number::{Number, Outcome, declined};
 
 /// The most monomials that are multiplied out.
-pub const MONOMIALS: usize = 100_000;
+pub(crate) const MONOMIALS: usize = 100_000;
 
 /// A product of powers of variables, in their order; no exponent is 0.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Monomial<V>(Vec<(V, u32)>);
+pub(crate) struct Monomial<V>(Vec<(V, u32)>);
 
 impl<V: Ord + Clone> Monomial<V> {
     /// The empty product.
@@ -40,11 +40,6 @@ impl<V: Ord + Clone> Monomial<V> {
     /// The exponent of a variable.
     pub fn exponent(&self, variable: &V) -> u32 {
         self.0.binary_search_by(|(known, _)| known.cmp(variable)).map_or(0, |place| self.0[place].1)
-    }
-
-    /// The sum of the exponents.
-    pub fn degree(&self) -> u32 {
-        self.0.iter().map(|(_, exponent)| exponent).sum()
     }
 
     /// The product of some powers, in any order.
@@ -63,7 +58,7 @@ impl<V: Ord + Clone> Monomial<V> {
 
 /// `Σ c_m m` over monomials; no coefficient is 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Polynomial<V: Ord> {
+pub(crate) struct Polynomial<V: Ord> {
     terms: BTreeMap<Monomial<V>, Rat>,
 }
 
@@ -98,11 +93,6 @@ impl<V: Ord + Clone> Polynomial<V> {
     pub fn as_constant(&self) -> Option<Rat> {
         let is_one = |monomial: &Monomial<V>| monomial.0.is_empty();
         self.terms.keys().all(is_one).then(|| self.coefficient(&Monomial::one()))
-    }
-
-    /// The largest degree of a monomial.
-    pub fn degree(&self) -> u32 {
-        self.terms.keys().map(Monomial::degree).max().unwrap_or(0)
     }
 
     /// `self + scale · other`
@@ -174,7 +164,7 @@ impl<V: Ord + Clone> Polynomial<V> {
 }
 
 /// An entry of a sequence: the token, and its coordinate.
-pub type Entry = (usize, usize);
+pub(crate) type Entry = (usize, usize);
 
 /// The fault of a part of the text that is not a polynomial.
 fn not_polynomial<T>(what: &str) -> Outcome<T> {
@@ -247,7 +237,7 @@ impl Number for Polynomial<Entry> {
 }
 
 /// The degree of a target as its syntax shows it; a target that is not a polynomial is refused, with the place.
-pub fn degree(target: &Checked) -> Result<u32> {
+pub(crate) fn degree(target: &Checked) -> Result<u32> {
     let expression = target.expression();
     let refuse = |culprit: &Expr| {
         Error::declined("the target is not a polynomial")
@@ -289,12 +279,12 @@ fn part_degree<'e>(e: &'e Expr, lets: &[u32]) -> std::result::Result<u32, &'e Ex
 }
 
 /// `C(n, k)`, for numbers of any size.
-pub fn choose(n: u64, k: u64) -> Int {
+pub(crate) fn choose(n: u64, k: u64) -> Int {
     usize::try_from(k.min(n.saturating_sub(k))).map_or(Int::ZERO, |k| Int::from(n).choose(k))
 }
 
 /// The polynomials of all outputs, `[token][coordinate]`, multiplied out in the entries of the sequence.
-pub fn expand(target: &Checked, tokens: usize) -> Result<Vec<Vec<Polynomial<Entry>>>> {
+pub(crate) fn expand(target: &Checked, tokens: usize) -> Result<Vec<Vec<Polynomial<Entry>>>> {
     let (degree, dims) = (degree(target)?, target.dims());
     let entries = (tokens * dims) as u64;
     // C(a + b, a) ≥ 2^min(a, b): if that is large, nothing is counted.

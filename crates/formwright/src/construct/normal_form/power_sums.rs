@@ -34,11 +34,11 @@ use crate::target::expr::{Aggregate, BinaryOp, Expr, Node};
 use crate::target::univariate::{expr, number};
 
 /// The exponents `α` of a power sum.
-pub type Exponents = Vec<u32>;
+pub(crate) type Exponents = Vec<u32>;
 
 /// The variables of `ψ`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Letter {
+pub(crate) enum Letter {
     /// `x_i`, coordinate by coordinate.
     Own(usize),
     /// `E_α`.
@@ -49,7 +49,7 @@ pub enum Letter {
 
 /// `ψ`, for each output coordinate.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NormalForm {
+pub(crate) struct NormalForm {
     /// The number of tokens.
     pub tokens: usize,
     /// The coordinates of a token.
@@ -59,14 +59,14 @@ pub struct NormalForm {
 }
 
 /// `C(n+d, d) - 1`, the number of power sums that the theorem requires.
-pub fn latent_dimension(tokens: usize, dims: usize) -> Int {
+pub(crate) fn latent_dimension(tokens: usize, dims: usize) -> Int {
     choose((tokens + dims) as u64, dims as u64) - Int::ONE
 }
 
 /// The number of monomials `Π x^α Π E_β` of degree up to `D`, with `letters` coordinates: the coefficients of
 /// `(1-t)^{-letters} Π_α (1-t^{|α|})^{-1}`, added up. `None` if the number overflows, or if the degree alone shows that
 /// there are more than are ever multiplied out.
-pub fn basis_size(dims: usize, letters: usize, degree: u32) -> Option<u64> {
+pub(crate) fn basis_size(dims: usize, letters: usize, degree: u32) -> Option<u64> {
     // One letter has as many powers as the degree.
     let degree = usize::try_from(degree).ok().filter(|degree| *degree <= MONOMIALS)?;
     let mut counts = vec![0_u64; degree + 1];
@@ -120,6 +120,7 @@ impl NormalForm {
         sums.into_iter().map(|(_, alpha)| alpha.into_iter().rev().collect()).collect()
     }
 
+    #[cfg(test)]
     /// The degree in the entries: `|α|` counts for `E_α`.
     pub fn degree(&self) -> u32 {
         let weight = |letter: &Letter| match letter {
@@ -130,6 +131,7 @@ impl NormalForm {
         self.outputs.iter().flat_map(Polynomial::terms).map(|(monomial, _)| of(monomial)).max().unwrap_or(0)
     }
 
+    #[cfg(test)]
     /// The polynomials of one output token, multiplied out.
     pub fn multiplied_out(&self, token: usize) -> Vec<Polynomial<Entry>> {
         let power = |t: usize, alpha: &[u32]| {
@@ -147,7 +149,7 @@ impl NormalForm {
 }
 
 /// Refuses a target with too many power sums, or too many products of them, and says how many.
-pub fn check_size(tokens: usize, dims: usize, degree: u32) -> Result<()> {
+pub(crate) fn check_size(tokens: usize, dims: usize, degree: u32) -> Result<()> {
     // Bodies of aggregates have the running token's coordinates as well.
     let monomials = basis_size(dims, 2 * dims, degree);
     if monomials.is_some_and(|monomials| monomials <= MONOMIALS as u64) {

@@ -111,13 +111,13 @@ fn monomial(alpha: &[u32], dims: usize) -> Expr {
 }
 
 /// An expression of the language by itself, with places in its own text.
-pub fn checked(body: Body, domain: &Domain, dims: usize) -> Result<Checked> {
+pub(crate) fn checked(body: Body, domain: &Domain, dims: usize) -> Result<Checked> {
     let expression = Expression { lets: Vec::new(), body, domain: domain.clone(), source: Source::default() };
     Expression::parse(&expression.to_string())?.check(dims)
 }
 
 /// `x.k`, or `x` if it has one coordinate.
-pub fn coordinate(k: usize, dims: usize) -> Expr {
+pub(crate) fn coordinate(k: usize, dims: usize) -> Expr {
     let token = expr(Node::Token);
     if dims == 1 { token } else { expr(Node::Coordinate(Box::new(token), k)) }
 }

@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 use crate::interval::Up;
 
 /// The certified distance between the target and a network; exact if nothing is lost.
-pub fn bound(question: Question<'_>, losses: Option<&Losses>, norm: &Norm) -> Result<Budget> {
+pub(crate) fn bound(question: Question<'_>, losses: Option<&Losses>, norm: &Norm) -> Result<Budget> {
     if *norm == Norm::Sup && !question.target.is_discrete() {
         return Err(no_supremum());
     }
@@ -36,7 +36,7 @@ pub fn bound(question: Question<'_>, losses: Option<&Losses>, norm: &Norm) -> Re
 }
 
 /// Why there is nothing to claim in the supremum norm on a box.
-pub fn no_supremum() -> Error {
+pub(crate) fn no_supremum() -> Error {
     Error::declined("a sum of codes is certified in L^p, not in the supremum norm")
         .note(
             "reason",
@@ -48,7 +48,7 @@ pub fn no_supremum() -> Error {
 }
 
 /// What floats alone lose: these terms grow with the grid.
-pub fn terms(question: Question<'_>, losses: &Losses, norm: &Norm) -> Vec<Term> {
+pub(crate) fn terms(question: Question<'_>, losses: &Losses, norm: &Norm) -> Vec<Term> {
     let Norm::Lp(p) = norm else { return vec![Term::new("rounding", losses.rounding)] };
     let (exponent, grid) = (Exponent::new(p), question.grid);
     let volume = Up::from(&(grid.high() - grid.low()).pow(grid.tokens() * grid.dims()));

@@ -23,7 +23,7 @@ use crate::network::{Activation, FeedForward, Generator, Layer, LayerKind, Seque
 
 /// The code block's parameters.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Encode {
+pub(crate) struct Encode {
     /// The row that reads the id: `u` on the cells.
     pub read: Vec<Rat>,
     /// The register of the code.

@@ -25,7 +25,7 @@ use crate::target::Target;
 
 /// What a sum of codes is made of.
 #[derive(Debug)]
-pub struct SumCoded {
+pub(crate) struct SumCoded {
     /// Which construction, code and value map.
     pub options: Options,
     /// The exact network.
@@ -40,7 +40,7 @@ pub struct SumCoded {
 
 /// A float network, and how it came about.
 #[derive(Debug)]
-pub struct SumCodeFloats {
+pub(crate) struct SumCodeFloats {
     /// Ramps, grids and losses.
     pub lowering: SumCodeLowering,
     /// The network.
@@ -444,9 +444,4 @@ impl Built for SumCoded {
     }
 }
 
-impl Model {
-    /// The sum of codes, if it is one.
-    pub fn sum_code(&self) -> Option<&SumCoded> {
-        self.built.of()
-    }
-}
+impl Model {}

@@ -18,7 +18,7 @@ use crate::network::{Activation, FeedForward};
 
 /// The function.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Curve {
+pub(crate) struct Curve {
     /// The points where its slope changes, increasing; at least two knots.
     pub knots: Vec<Int>,
     /// Its value at the first knot and below, an entry for each output.
@@ -28,7 +28,7 @@ pub struct Curve {
 }
 
 /// A hinge: `weight · R(facing · (t - knot))`.
-pub struct Hinge<'a> {
+pub(crate) struct Hinge<'a> {
     /// The point where it opens.
     pub knot: &'a Int,
     /// 1 to the right, -1 to the left.

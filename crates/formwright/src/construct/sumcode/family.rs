@@ -24,7 +24,7 @@ use crate::network::{FloatNetwork, Precision, Realisation};
 use crate::pattern::Pattern;
 
 /// A family of sums of codes.
-pub struct Coded(pub(in crate::construct) &'static Scheme);
+pub(crate) struct Coded(pub(in crate::construct) &'static Scheme);
 
 /// The numbers that are added up.
 const CODE: Own = Own {
@@ -168,7 +168,7 @@ impl Options {
 
 /// A sum of codes in a format.
 #[derive(Clone, Debug)]
-pub struct Row {
+pub(crate) struct Row {
     /// The family, the code and the value map.
     pub options: Options,
     /// The format of its floats; `None` is exact.

@@ -12,7 +12,7 @@ use crate::network::{Activation, FeedForward, Generator, Layer, LayerKind, Seque
 
 /// `to ← to + R(readᵀZ)`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Identify {
+pub(crate) struct Identify {
     /// The row that is read.
     pub read: Vec<Rat>,
     /// The register that is written.

@@ -17,18 +17,18 @@
 //! centre of *every* cell, duplicates included, and is 0 outside of the box. With positions, place `j` has its own
 //! code, by `D(j-1)` that the encoding adds to the id.
 
-pub mod bound;
-pub mod code;
-pub mod coded;
-pub mod curve;
-pub mod family;
-pub mod identify;
-pub mod lower;
-pub mod nodes;
-pub mod quantise;
-pub mod rank;
-pub mod sum;
-pub mod values;
+pub(crate) mod bound;
+pub(crate) mod code;
+pub(crate) mod coded;
+pub(crate) mod curve;
+pub(crate) mod family;
+pub(crate) mod identify;
+pub(crate) mod lower;
+pub(crate) mod nodes;
+pub(crate) mod quantise;
+pub(crate) mod rank;
+pub(crate) mod sum;
+pub(crate) mod values;
 
 use std::fmt;
 use std::str::FromStr;
@@ -37,6 +37,7 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde_json::Value;
 
+#[cfg(test)]
 use crate::construct::yun::value_range;
 use crate::error::{Error, Result, nearest};
 use crate::exact::{Int, Rat};
@@ -56,7 +57,7 @@ use values::{ValueBlock, ValueLayers};
 
 /// A construction that adds up codes, by what tells it from others.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Scheme {
+pub(crate) struct Scheme {
     /// The name in options and files.
     pub name: &'static str,
     /// One sentence on what it does.
@@ -74,7 +75,7 @@ pub struct Scheme {
 }
 
 /// Ours.
-pub static SUM_CODE: Scheme = Scheme {
+pub(crate) static SUM_CODE: Scheme = Scheme {
     name: "sum-code",
     summary: "Ours: one attention layer adds up codes, duplicates included; any continuous function, cell by cell",
     code: Code::BoseChowla { field: None },
@@ -86,7 +87,7 @@ pub static SUM_CODE: Scheme = Scheme {
 
 /// The map from ids to values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Values {
+pub(crate) enum Values {
     /// All in one block, by interpolation.
     #[default]
     OneBlock,
@@ -133,7 +134,7 @@ impl FromStr for Values {
 
 /// The options of a construction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Options {
+pub(crate) struct Options {
     /// The construction.
     pub family: &'static Scheme,
     /// The code; `None` takes the construction's default.
@@ -167,7 +168,7 @@ impl Options {
 
 /// The registers of the residual stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Layout {
+pub(crate) struct Layout {
     /// Coordinates of a token: registers `0..dims` hold it, `dims..2·dims` its cells.
     pub dims: usize,
     /// The channel that is 1.
@@ -272,7 +273,7 @@ impl Layout {
 
 /// A construction for a target on a grid: all data that its stages share, exact or in floats.
 #[derive(Clone, Debug)]
-pub struct Parts {
+pub(crate) struct Parts {
     /// The options.
     pub options: Options,
     /// The registers.
@@ -458,8 +459,9 @@ impl Parts {
     }
 }
 
+#[cfg(test)]
 /// The exact network for a target on a grid.
-pub fn build(grid: &Grid, target: &Arc<Target>, options: &Options) -> Result<Network> {
+pub(crate) fn build(grid: &Grid, target: &Arc<Target>, options: &Options) -> Result<Network> {
     value_range(grid, target)?;
     Ok(Parts::new(grid, target, options, false)?.network())
 }

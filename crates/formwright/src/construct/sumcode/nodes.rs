@@ -22,14 +22,14 @@ use crate::lattice::{Grid, tuples};
 use crate::target::Target;
 
 /// The most ids that are listed.
-pub const MOST_NODES: u64 = 1_000_000;
+pub(crate) const MOST_NODES: u64 = 1_000_000;
 
 /// The most steps of the target in which the values are found.
 const MOST_STEPS: u128 = 1 << 26;
 
 /// An id and its value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Node {
+pub(crate) struct Node {
     /// The id.
     pub id: Int,
     /// The output of the token there.
@@ -38,7 +38,7 @@ pub struct Node {
 
 /// All ids of a grid under a code.
 #[derive(Clone, Debug)]
-pub struct Nodes {
+pub(crate) struct Nodes {
     /// The grid.
     pub grid: Grid,
     /// The function whose values they hold.

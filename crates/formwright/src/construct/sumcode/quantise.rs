@@ -19,7 +19,7 @@ use crate::network::{Activation, FeedForward, Generator, Layer, LayerKind, Piece
 
 /// The quantiser's parameters.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Quantise {
+pub(crate) struct Quantise {
     /// The width of the stream.
     pub width: usize,
     /// The coordinates: register `k` goes to register `rows + k`.

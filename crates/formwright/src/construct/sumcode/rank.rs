@@ -23,7 +23,7 @@ use crate::network::{Activation, FeedForward, Generator, Layer, LayerKind, Seque
 
 /// The rank block's parameters.
 #[derive(Clone, Debug)]
-pub struct Rank {
+pub(crate) struct Rank {
     /// The row that reads the sum.
     pub read: Vec<Rat>,
     /// The register of the rank.

@@ -22,7 +22,7 @@ use crate::network::{Attention, Generator, Head, Layer, LayerKind, Sequence, Sta
 
 /// The attention layer's parameters.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Sum {
+pub(crate) struct Sum {
     /// The width of the stream.
     pub width: usize,
     /// The register that is added up.

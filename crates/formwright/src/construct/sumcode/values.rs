@@ -31,7 +31,7 @@ use crate::network::{
 
 /// All values in one block.
 #[derive(Clone, Debug)]
-pub struct ValueBlock {
+pub(crate) struct ValueBlock {
     /// The ids.
     pub nodes: Arc<Nodes>,
     /// The row that reads an id.
@@ -43,7 +43,7 @@ pub struct ValueBlock {
 }
 
 /// The knots of a curve through all ids, and for each id the knot at which its rise begins: the one before it.
-pub fn knots(nodes: &Nodes, steep: bool) -> Result<(Vec<Int>, Vec<usize>)> {
+pub(crate) fn knots(nodes: &Nodes, steep: bool) -> Result<(Vec<Int>, Vec<usize>)> {
     let mut knots = vec![nodes.floor()];
     let mut rises = Vec::new();
     for node in nodes.listed()? {
@@ -59,7 +59,7 @@ pub fn knots(nodes: &Nodes, steep: bool) -> Result<(Vec<Int>, Vec<usize>)> {
 }
 
 /// The function through all values.
-pub fn interpolation(nodes: &Nodes, steep: bool) -> Result<Curve> {
+pub(crate) fn interpolation(nodes: &Nodes, steep: bool) -> Result<Curve> {
     let (knots, rises) = knots(nodes, steep)?;
     let start = vec![Rat::ZERO; nodes.target.output_dims()];
     let mut slopes = vec![start.clone(); knots.len() - 1];
@@ -140,7 +140,7 @@ impl Generator for ValueBlock {
 
 /// A layer for each value.
 #[derive(Clone, Debug)]
-pub struct ValueLayers {
+pub(crate) struct ValueLayers {
     /// The ids.
     pub nodes: Arc<Nodes>,
     /// The row that reads an id.

@@ -5,7 +5,7 @@ use crate::construct::sumcode::Scheme;
 use crate::lattice::codes::Code;
 
 /// A sum of codes that keeps its sum apart.
-pub static SUMFORMER_DISCRETE: Scheme = Scheme {
+pub(crate) static SUMFORMER_DISCRETE: Scheme = Scheme {
     name: "sumformer-discrete",
     summary: "Alberti et al. 2023, the discontinuous proof: a Sumformer of latent dimension 1",
     code: Code::Histogram,

@@ -18,7 +18,7 @@ use crate::pattern::Pattern;
 use crate::target::Target;
 
 /// A circuit of `ψ(x_i, Σ_k φ(x_k))`: one attention layer (Alberti et al. 2023).
-pub struct Sumformers;
+pub(crate) struct Sumformers;
 
 /// The name of the family.
 const NAME: &str = normal_form::FAMILY;
@@ -35,7 +35,7 @@ const BASIS: Own = Own {
 
 /// What is chosen of a Sumformer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Options {
+pub(crate) struct Options {
     /// What ψ is made of; `None` takes the first that serves.
     pub basis: Option<Basis>,
     /// What is chosen of its circuit.
@@ -116,7 +116,7 @@ impl Construction for Options {
 }
 
 /// A Sumformer that somebody trained. It is read from files, and made by [`learned`](super::learned::learned) alone.
-pub struct Trained;
+pub(crate) struct Trained;
 
 /// The name of the family.
 pub(super) const LEARNED: &str = "learned";

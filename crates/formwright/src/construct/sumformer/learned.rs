@@ -73,7 +73,7 @@ pub struct Dense {
 #[derive(Debug)]
 pub struct Learned {
     /// What was trained.
-    pub sumformer: Sumformer,
+    pub(crate) sumformer: Sumformer,
     /// Its Transformer over the rationals, with hardmax for equal scores.
     pub exact: Network,
     /// The network that is shipped.

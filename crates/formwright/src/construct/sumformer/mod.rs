@@ -10,8 +10,8 @@
 //!
 //! The continuous proof is a circuit of the target's [normal form](super::normal_form).
 
-pub mod discrete;
-pub mod family;
+pub(crate) mod discrete;
+pub(crate) mod family;
 pub mod learned;
-pub mod rounding;
-pub mod transformer;
+pub(crate) mod rounding;
+pub(crate) mod transformer;

@@ -80,7 +80,7 @@ struct Map {
 
 /// Executions of a Sumformer's Transformer, as far as rounding is concerned.
 #[derive(Clone, Debug)]
-pub struct Rounding {
+pub(crate) struct Rounding {
     phi: Vec<Map>,
     psi: Vec<Map>,
     tokens: usize,

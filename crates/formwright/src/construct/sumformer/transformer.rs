@@ -95,7 +95,7 @@ const PHI: usize = 0;
 const PSI: usize = 2;
 
 /// The Transformer of a Sumformer, for `tokens` tokens.
-pub fn transformer(sumformer: &Sumformer, tokens: usize) -> Result<Network> {
+pub(crate) fn transformer(sumformer: &Sumformer, tokens: usize) -> Result<Network> {
     if tokens == 0 {
         return Err(Error::input("a Transformer of no tokens").note("try", "--tokens 3"));
     }
@@ -137,7 +137,7 @@ pub fn transformer(sumformer: &Sumformer, tokens: usize) -> Result<Network> {
 /// The Sumformer whose φ and ψ, of these sizes, a float network holds: every weight is read where [`transformer`] puts
 /// it. `None` if the network has no such layers. The rest of the network is ignored; to check it, build the network
 /// anew and compare.
-pub fn recover(network: &FloatNetwork, phi: &[usize], psi: &[usize]) -> Option<Sumformer> {
+pub(crate) fn recover(network: &FloatNetwork, phi: &[usize], psi: &[usize]) -> Option<Sumformer> {
     let width = network.width();
     let plausible = |sizes: &[usize]| sizes.len() > 1 && sizes.iter().all(|size| (1..=width).contains(size));
     if !plausible(phi) || !plausible(psi) {

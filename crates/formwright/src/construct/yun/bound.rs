@@ -18,7 +18,7 @@ use crate::error::{Error, Result};
 use crate::interval::{Interval, Up};
 
 /// The certified `L^p` distance between the target and the float network, as it is executed.
-pub fn bound(question: Question<'_>, lowering: &Lowering, norm: &Norm) -> Result<Budget> {
+pub(crate) fn bound(question: Question<'_>, lowering: &Lowering, norm: &Norm) -> Result<Budget> {
     let mut budget = bound_around(question, unserved(lowering), norm)?;
     if budget.method == Method::Uniform && !question.target.is_rational() {
         return Err(Error::declined("values that are not rational are certified cell by cell only")
@@ -32,14 +32,14 @@ pub fn bound(question: Question<'_>, lowering: &Lowering, norm: &Norm) -> Result
 }
 
 /// What it gives on cells that it does not serve.
-pub fn unserved(lowering: &Lowering) -> Unserved {
+pub(crate) fn unserved(lowering: &Lowering) -> Unserved {
     let losses = &lowering.losses;
     let stray = if losses.ties_cleared { Up::ZERO } else { losses.height.into() };
     Unserved { value: Interval::from(&lowering.options.tuning.offset), stray }
 }
 
 /// What the lowering alone loses: these terms grow with the grid.
-pub fn losses(question: Question<'_>, lowering: &Lowering, norm: &Norm) -> Vec<Term> {
+pub(crate) fn losses(question: Question<'_>, lowering: &Lowering, norm: &Norm) -> Vec<Term> {
     let losses = &lowering.losses;
     let Norm::Lp(p) = norm else {
         // In the supremum norm there are bounds on integers only, where no point lies on a ramp.

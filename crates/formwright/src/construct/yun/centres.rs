@@ -13,13 +13,13 @@ use crate::network::Sequence;
 use crate::target::Target;
 
 /// `f(C_L)`, in the target's units: exactly, or for floats `near` it where it is irrational.
-pub fn value_at_centre(target: &Target, grid: &Grid, point: &[Vec<u64>], near: bool) -> Result<Sequence> {
+pub(crate) fn value_at_centre(target: &Target, grid: &Grid, point: &[Vec<u64>], near: bool) -> Result<Sequence> {
     let centre = grid.centre(point);
     if near { target.evaluate_near(&centre) } else { target.evaluate(&centre) }
 }
 
 /// `A_L = N · (f(C_L) - offset)`, divided by `2^exponent`.
-pub fn stored_value(
+pub(crate) fn stored_value(
     target: &Target,
     grid: &Grid,
     point: &[Vec<u64>],

@@ -27,7 +27,7 @@ use crate::network::{FloatNetwork, Precision};
 use crate::pattern::Pattern;
 
 /// Yun et al. 2020: any continuous function, cell by cell.
-pub struct Yun;
+pub(crate) struct Yun;
 
 /// The name of the family.
 pub(super) const NAME: &str = "yun";
@@ -124,7 +124,7 @@ impl Options {
 
 /// A network of Theorem 2 or 3 in a format.
 #[derive(Clone, Debug)]
-pub struct Row {
+pub(crate) struct Row {
     /// The theorem and its steps.
     pub options: Options,
     /// The format of its floats; `None` is exact.

@@ -50,7 +50,7 @@ use crate::target::Target;
 
 /// The parameters of a guard.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Guard {
+pub(crate) struct Guard {
     /// `κ`.
     pub clamp: Rat,
     /// `G`.
@@ -63,7 +63,7 @@ pub struct Guard {
 
 /// Clips every entry to `[-bound, bound]`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Clamp {
+pub(crate) struct Clamp {
     /// The width of the stream.
     pub width: usize,
     /// `κ`.
@@ -128,7 +128,7 @@ impl StageKind for Clamp {
 
 /// Adds `gain` times the smallest id to every token's first row.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct AddMinimum {
+pub(crate) struct AddMinimum {
     /// `u`, which reads a token's id.
     pub u: Vec<Rat>,
     /// `G`.
@@ -192,7 +192,7 @@ impl StageKind for AddMinimum {
 
 /// The steps of the first row once more.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Floor(pub Quantise);
+pub(crate) struct Floor(pub Quantise);
 
 impl Generator for Floor {
     fn width(&self) -> usize {

@@ -28,7 +28,7 @@ use crate::target::{Symmetry, Target};
 
 /// What a lattice construction makes.
 #[derive(Debug)]
-pub struct Lattice {
+pub(crate) struct Lattice {
     /// Which theorem, and which steps as printed.
     pub options: Options,
     /// The exact network.
@@ -39,7 +39,7 @@ pub struct Lattice {
 
 /// A float network, and how it came about.
 #[derive(Debug)]
-pub struct Lowered {
+pub(crate) struct Lowered {
     /// Temperature, ramps and losses.
     pub lowering: Lowering,
     /// The network.
@@ -650,13 +650,9 @@ impl Built for Lattice {
 }
 
 impl Model {
+    #[cfg(test)]
     /// The network of Yun et al., if it is one.
-    pub fn lattice(&self) -> Option<&Lattice> {
+    pub(crate) fn lattice(&self) -> Option<&Lattice> {
         self.built.of()
-    }
-
-    /// The pattern of sparse attention, with what the construction found of it.
-    pub fn sparse(&self) -> Option<&Sparse> {
-        self.lattice()?.options.sparse.as_deref()
     }
 }

@@ -16,19 +16,19 @@
 //! The network runs in integer units: the embedding multiplies by `N` (and moves the box to `[0, N)`), the read-out
 //! divides by `N`. In the paper's real units every weight of the residual stream's scale is multiplied by `δ = 1/N`.
 
-pub mod bound;
-pub mod centres;
-pub mod context;
-pub mod equivariant;
-pub mod family;
-pub mod guard;
-pub mod lattice;
-pub mod lower;
-pub mod positional;
-pub mod quantise;
-pub mod sparse;
+pub(crate) mod bound;
+pub(crate) mod centres;
+pub(crate) mod context;
+pub(crate) mod equivariant;
+pub(crate) mod family;
+pub(crate) mod guard;
+pub(crate) mod lattice;
+pub(crate) mod lower;
+pub(crate) mod positional;
+pub(crate) mod quantise;
+pub(crate) mod sparse;
 mod stages;
-pub mod value;
+pub(crate) mod value;
 
 use std::fmt;
 use std::str::FromStr;
@@ -48,10 +48,10 @@ use context::{Order, Positions};
 use guard::Guard;
 use sparse::Sparse;
 
-pub use stages::read_stage;
+pub(crate) use stages::read_stage;
 
 /// The longest id, in binary digits, that is supported: beyond it a single token would fill memory.
-pub const MAX_ID_BITS: usize = 1 << 20;
+pub(crate) const MAX_ID_BITS: usize = 1 << 20;
 
 /// The most bit operations of a run in closed form, which take some ten seconds.
 const MAX_WORK: u128 = 1 << 36;
@@ -61,7 +61,7 @@ const MAX_DIMS: usize = 1000;
 
 /// A step of a printed proof, taken as printed instead of repaired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum AsPrinted {
+pub(crate) enum AsPrinted {
     /// Lemma 7's windows in the order of their listing, values unscaled.
     Lemma7Order,
     /// Theorem 3's positions `E_j = j-1`.
@@ -107,7 +107,7 @@ impl FromStr for AsPrinted {
 
 /// The options of the construction.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Options {
+pub(crate) struct Options {
     /// Whether to build Theorem 3 instead of Theorem 2.
     pub positional: bool,
     /// The pattern of the sparse counterpart of Theorem 3, which has positions.
@@ -122,7 +122,7 @@ pub struct Options {
 
 /// Freedoms of the construction that do not matter in exact arithmetic and do in floats.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Tuning {
+pub(crate) struct Tuning {
     /// A number subtracted from the stored values and added again by the read-out: the output where the network would
     /// otherwise give 0.
     pub offset: Rat,
@@ -212,7 +212,7 @@ impl Options {
 }
 
 /// The network of Theorem 2, or with positions of Theorem 3, for a target on a grid.
-pub fn build(grid: &Grid, target: &Arc<Target>, options: &Options) -> Result<Network> {
+pub(crate) fn build(grid: &Grid, target: &Arc<Target>, options: &Options) -> Result<Network> {
     options.check()?;
     options.sparse.iter().try_for_each(|sparse| sparse.check(grid))?;
     check_size(grid)?;
@@ -288,7 +288,7 @@ pub(crate) fn value_exponent(grid: &Grid, target: &Target, options: &Options, lo
 }
 
 /// Whether the hypothesis that Lemma 7 needs holds without scaling the values down.
-pub fn values_stay_below_windows(grid: &Grid, target: &Target, options: &Options) -> Result<bool> {
+pub(crate) fn values_stay_below_windows(grid: &Grid, target: &Target, options: &Options) -> Result<bool> {
     let map = options.map(grid);
     Ok(value_exponent(grid, target, options, &map.lowest_id())? == 0)
 }
@@ -344,17 +344,17 @@ fn to_value(parameters: &impl Serialize) -> Value {
 }
 
 /// The contextual map of a construction.
-pub fn context_map(grid: &Grid, options: &Options) -> context::ContextMap {
+pub(crate) fn context_map(grid: &Grid, options: &Options) -> context::ContextMap {
     options.map(grid)
 }
 
 /// The steps of a row of the quantiser: `N`, with positions `nN`.
-pub fn quantiser_steps(grid: &Grid, options: &Options) -> Int {
+pub(crate) fn quantiser_steps(grid: &Grid, options: &Options) -> Int {
     let rows = if options.positional { grid.tokens() } else { 1 };
     Int::from(rows) * Int::from(grid.resolution())
 }
 
 /// The largest number of binary digits of an id of a context.
-pub fn id_bits(grid: &Grid, options: &Options) -> usize {
+pub(crate) fn id_bits(grid: &Grid, options: &Options) -> usize {
     options.map(grid).id_bits()
 }

@@ -34,7 +34,7 @@ use crate::target::Target;
 
 /// Sends a coordinate outside `low ≤ t < high` to `value`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Flag {
+pub(crate) struct Flag {
     /// The lower end of the interval that is left alone.
     pub low: Rat,
     /// Its upper end.
@@ -47,7 +47,7 @@ pub struct Flag {
 
 /// The quantiser's parameters.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Quantise {
+pub(crate) struct Quantise {
     /// The width of the stream, `d`.
     pub width: usize,
     /// The rows that are quantised: all `d`, the guard's `floor` only the first.

@@ -19,7 +19,7 @@ const MOST_TOKENS: usize = 4096;
 
 /// A pattern that satisfies Assumption 1, with the data that the construction needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Sparse {
+pub(crate) struct Sparse {
     pattern: Pattern,
     order: Vec<usize>,
     served: Vec<usize>,

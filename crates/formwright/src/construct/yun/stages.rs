@@ -73,7 +73,7 @@ const fn entry<T: StageKind>() -> Entry {
 }
 
 /// A stage from its name and parameters in `model.json`.
-pub fn read_stage(name: &str, parameters: Value, grid: &Grid, target: &Arc<Target>) -> Result<Stage, String> {
+pub(crate) fn read_stage(name: &str, parameters: Value, grid: &Grid, target: &Arc<Target>) -> Result<Stage, String> {
     let (_, read, _) = STAGES.iter().find(|(known, ..)| *known == name).ok_or(format!("there is no stage '{name}'"))?;
     read(parameters, grid, target)
 }

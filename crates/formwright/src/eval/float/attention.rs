@@ -23,7 +23,7 @@ use crate::network::{AttentionRun, Keys, Mask};
 
 /// The attention layers of a run.
 #[derive(Clone, Debug)]
-pub struct Attention<T> {
+pub(crate) struct Attention<T> {
     width: usize,
     kind: Kind<T>,
     masks: Vec<Mask>,
@@ -45,7 +45,7 @@ pub struct Attention<T> {
 
 /// What the queries of a layer meet: projections of all tokens.
 #[derive(Clone, Debug, Default)]
-pub struct Projections<T> {
+pub(crate) struct Projections<T> {
     /// `[groups][heads · head_size]`.
     queries: Vec<Lanes<T>>,
     /// `[groups][heads · head_size]`.
@@ -60,7 +60,7 @@ pub struct Projections<T> {
 
 /// Room for a tile of queries.
 #[derive(Clone, Debug, Default)]
-pub struct Room<T, const S: usize> {
+pub(crate) struct Room<T, const S: usize> {
     /// The exponentials, by key.
     exps: Vec<[T; S]>,
     /// The query of all heads, `[heads · head_size]`, and that of the tile before.
@@ -293,7 +293,7 @@ impl<T: Real> Attention<T> {
 }
 
 /// `[groups][rows]` of lanes that are tokens to `[tokens][rows]`.
-pub fn transpose<T: Real>(lanes: &[Lanes<T>], rows: usize, tokens: usize, into: &mut Vec<T>) {
+pub(crate) fn transpose<T: Real>(lanes: &[Lanes<T>], rows: usize, tokens: usize, into: &mut Vec<T>) {
     into.clear();
     for (group, lanes) in lanes.chunks_exact(rows).enumerate() {
         for lane in 0..LANES.min(tokens - group * LANES) {
@@ -385,7 +385,7 @@ fn scan<T: Real, const S: usize>(
 
 /// `x y`, lane by lane.
 #[inline]
-pub fn times<T: Real, const S: usize>(x: [T; S], y: &[T; S]) -> [T; S] {
+pub(crate) fn times<T: Real, const S: usize>(x: [T; S], y: &[T; S]) -> [T; S] {
     std::array::from_fn(|lane| x[lane] * y[lane])
 }
 
@@ -396,7 +396,7 @@ fn raise<T: Real, const S: usize>(x: &mut [T; S], y: &[T; S]) {
 }
 
 /// A function of tiles that is not computed again for the tile that came before: as in a mean, whose scores are all the same.
-pub struct Again<T, F, const S: usize> {
+pub(crate) struct Again<T, F, const S: usize> {
     function: F,
     last: Option<[T; S]>,
     result: [T; S],

@@ -14,7 +14,7 @@ use super::tile::{LANES, Lanes};
 
 /// Sequences of one length, side by side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Columns {
+pub(crate) struct Columns {
     /// Tokens of a sequence.
     pub tokens: usize,
     /// The number of sequences; one, if its tokens are the lanes.

@@ -12,7 +12,7 @@ use crate::network::FeedForwardRun;
 
 /// The feed-forward layers of a run.
 #[derive(Clone, Debug)]
-pub struct FeedForward<T> {
+pub(crate) struct FeedForward<T> {
     width: usize,
     hidden: usize,
     form: Form<T>,

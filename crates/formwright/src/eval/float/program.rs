@@ -22,7 +22,7 @@ const MANY_OPERATIONS: usize = 1 << 18;
 
 /// The network in one format, with tiles of `S` lanes.
 #[derive(Clone, Debug)]
-pub struct Program<T, const S: usize> {
+pub(crate) struct Program<T, const S: usize> {
     width: usize,
     embed: Affine<T>,
     positions: Option<Vec<T>>,

@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::{Add, AddAssign, Div, Mul, Sub};
 
 /// `f32` or `f64`.
-pub trait Real:
+pub(crate) trait Real:
     Copy
     + fmt::Debug
     + PartialOrd
@@ -60,7 +60,7 @@ impl Real for f64 {
 }
 
 /// The entries of a tensor in the format; they are numbers of it already.
-pub fn numbers<T: Real>(entries: &[f64]) -> Vec<T> {
+pub(crate) fn numbers<T: Real>(entries: &[f64]) -> Vec<T> {
     entries.iter().map(|entry| T::nearest(*entry)).collect()
 }
 

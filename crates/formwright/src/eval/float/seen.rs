@@ -8,11 +8,11 @@ use crate::network::Keys;
 use crate::pattern::Connections;
 
 /// Consecutive keys, and the lanes that they are shown to.
-pub type Interval = (Range<usize>, Shown);
+pub(crate) type Interval = (Range<usize>, Shown);
 
 /// The connections of a layer: for every token the intervals of keys that it sees.
 #[derive(Clone, Debug)]
-pub struct Lists(Vec<Vec<Interval>>);
+pub(crate) struct Lists(Vec<Vec<Interval>>);
 
 impl Lists {
     pub fn new(connections: &Connections) -> Self {
@@ -31,7 +31,7 @@ impl Lists {
 }
 
 /// The keys that the lanes of a tile see: a few intervals, one after the other.
-pub struct Seen<'l, const S: usize> {
+pub(crate) struct Seen<'l, const S: usize> {
     /// The list of a token; empty where there are no connections.
     listed: &'l [Interval],
     intervals: [Interval; 4],
@@ -43,7 +43,7 @@ pub struct Seen<'l, const S: usize> {
 
 /// The lanes that the keys of an interval are shown to.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Shown {
+pub(crate) enum Shown {
     /// All lanes.
     All,
     /// Those for which position 0 stands apart.

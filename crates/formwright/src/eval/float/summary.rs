@@ -20,7 +20,7 @@ use crate::network::attention::{Formula, KEYS, Look, Rows, Step, VALUES};
 
 /// The formula of a run's heads, with the tensors that only this kind has.
 #[derive(Clone, Debug)]
-pub struct Kind<T> {
+pub(crate) struct Kind<T> {
     pub formula: &'static Formula,
     pub size: usize,
     /// Whether queries look at the tokens themselves, and whether each token finds a row of its own.
@@ -48,7 +48,7 @@ impl<T: Real> Kind<T> {
 /// All that was put together of the sequences of a task, step by step. Where tokens are the lanes, all lanes of
 /// mixtures hold the same.
 #[derive(Clone, Debug, Default)]
-pub struct Summary<T>(Vec<Made<T>>);
+pub(crate) struct Summary<T>(Vec<Made<T>>);
 
 /// The result of a step.
 #[derive(Clone, Debug)]
@@ -62,7 +62,7 @@ struct Made<T> {
 
 /// A projection of all tokens: `[groups][side]`, and `[tokens][side]` where tokens are the lanes.
 #[derive(Clone, Copy)]
-pub struct Projected<'p, T> {
+pub(crate) struct Projected<'p, T> {
     pub lanes: &'p [Lanes<T>],
     pub rows: &'p [T],
     pub side: usize,
@@ -191,7 +191,7 @@ impl<T: Real> Made<T> {
 
 /// The finding of a tile's query by features: `mixed` gets `(Σ_a x_a(query) c_a) / k`, where `values` are the `c_a`
 /// of a head.
-pub fn by_features<T: Real, const S: usize>(
+pub(crate) fn by_features<T: Real, const S: usize>(
     w: &[T],
     values: &[Lanes<T>],
     t: usize,

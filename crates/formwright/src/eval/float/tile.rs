@@ -11,27 +11,27 @@
 use super::real::Real;
 
 /// The number of columns side by side.
-pub const LANES: usize = 32;
+pub(crate) const LANES: usize = 32;
 
 /// The same coordinate of [`LANES`] columns.
-pub type Lanes<T> = [T; LANES];
+pub(crate) type Lanes<T> = [T; LANES];
 
 /// The lanes of a tile.
 #[inline]
-pub fn tile<T, const S: usize>(lanes: &Lanes<T>, number: usize) -> &[T; S] {
+pub(crate) fn tile<T, const S: usize>(lanes: &Lanes<T>, number: usize) -> &[T; S] {
     &lanes.as_chunks().0[number]
 }
 
 /// The lanes of a tile, to be written.
 #[inline]
-pub fn tile_mut<T, const S: usize>(lanes: &mut Lanes<T>, number: usize) -> &mut [T; S] {
+pub(crate) fn tile_mut<T, const S: usize>(lanes: &mut Lanes<T>, number: usize) -> &mut [T; S] {
     &mut lanes.as_chunks_mut().0[number]
 }
 
 /// `bias + weight · x`, row by row: `weight` is `[rows][inputs]`, `x` gives the tile of an input, `y` takes the tile of
 /// a row.
 #[inline]
-pub fn product<T: Real, const S: usize>(
+pub(crate) fn product<T: Real, const S: usize>(
     weight: &[T],
     bias: &[T],
     inputs: usize,
@@ -72,12 +72,12 @@ fn sums<T: Real, const R: usize, const S: usize>(
 
 /// `sum += w · x`, lane by lane.
 #[inline]
-pub fn add_scaled<T: Real, const S: usize>(sum: &mut [T; S], w: T, x: &[T; S]) {
+pub(crate) fn add_scaled<T: Real, const S: usize>(sum: &mut [T; S], w: T, x: &[T; S]) {
     sum.iter_mut().zip(x).for_each(|(sum, x)| *sum += w * *x);
 }
 
 /// `x += y`, lane by lane.
 #[inline]
-pub fn add<T: Real, const S: usize>(x: &mut [T; S], y: &[T; S]) {
+pub(crate) fn add<T: Real, const S: usize>(x: &mut [T; S], y: &[T; S]) {
     x.iter_mut().zip(y).for_each(|(x, y)| *x += *y);
 }

@@ -6,7 +6,7 @@ use prost::{Message, Oneof};
 
 /// A model: one graph, and its metadata.
 #[derive(Clone, PartialEq, Message)]
-pub struct ModelProto {
+pub(crate) struct ModelProto {
     #[prost(int64, tag = "1")]
     pub ir_version: i64,
     #[prost(string, tag = "2")]
@@ -23,7 +23,7 @@ pub struct ModelProto {
 
 /// The version of the operators.
 #[derive(Clone, PartialEq, Message)]
-pub struct OperatorSetIdProto {
+pub(crate) struct OperatorSetIdProto {
     #[prost(string, optional, tag = "1")]
     pub domain: Option<String>,
     #[prost(int64, tag = "2")]
@@ -32,7 +32,7 @@ pub struct OperatorSetIdProto {
 
 /// A pair of strings.
 #[derive(Clone, PartialEq, Message)]
-pub struct StringStringEntryProto {
+pub(crate) struct StringStringEntryProto {
     #[prost(string, tag = "1")]
     pub key: String,
     #[prost(string, tag = "2")]
@@ -41,7 +41,7 @@ pub struct StringStringEntryProto {
 
 /// Nodes in the order of execution; inputs, outputs and constants by name.
 #[derive(Clone, PartialEq, Message)]
-pub struct GraphProto {
+pub(crate) struct GraphProto {
     #[prost(message, repeated, tag = "1")]
     pub node: Vec<NodeProto>,
     #[prost(string, tag = "2")]
@@ -56,7 +56,7 @@ pub struct GraphProto {
 
 /// One operation.
 #[derive(Clone, PartialEq, Message)]
-pub struct NodeProto {
+pub(crate) struct NodeProto {
     #[prost(string, repeated, tag = "1")]
     pub input: Vec<String>,
     #[prost(string, repeated, tag = "2")]
@@ -71,7 +71,7 @@ pub struct NodeProto {
 
 /// A parameter of an operation, besides its inputs.
 #[derive(Clone, PartialEq, Message)]
-pub struct AttributeProto {
+pub(crate) struct AttributeProto {
     #[prost(string, tag = "1")]
     pub name: String,
     #[prost(int64, optional, tag = "3")]
@@ -89,7 +89,7 @@ pub struct AttributeProto {
 
 /// A constant.
 #[derive(Clone, PartialEq, Message)]
-pub struct TensorProto {
+pub(crate) struct TensorProto {
     #[prost(int64, repeated, packed = "false", tag = "1")]
     pub dims: Vec<i64>,
     #[prost(int32, tag = "2")]
@@ -103,7 +103,7 @@ pub struct TensorProto {
 
 /// A name with its type.
 #[derive(Clone, PartialEq, Message)]
-pub struct ValueInfoProto {
+pub(crate) struct ValueInfoProto {
     #[prost(string, tag = "1")]
     pub name: String,
     #[prost(message, optional, tag = "2")]
@@ -112,14 +112,14 @@ pub struct ValueInfoProto {
 
 /// A type; only tensors are written.
 #[derive(Clone, PartialEq, Message)]
-pub struct TypeProto {
+pub(crate) struct TypeProto {
     #[prost(message, optional, tag = "1")]
     pub tensor_type: Option<TensorTypeProto>,
 }
 
 /// The type of a tensor.
 #[derive(Clone, PartialEq, Message)]
-pub struct TensorTypeProto {
+pub(crate) struct TensorTypeProto {
     #[prost(int32, tag = "1")]
     pub elem_type: i32,
     #[prost(message, optional, tag = "2")]
@@ -128,21 +128,21 @@ pub struct TensorTypeProto {
 
 /// A shape.
 #[derive(Clone, PartialEq, Message)]
-pub struct TensorShapeProto {
+pub(crate) struct TensorShapeProto {
     #[prost(message, repeated, tag = "1")]
     pub dim: Vec<DimensionProto>,
 }
 
 /// One side of a shape.
 #[derive(Clone, PartialEq, Message)]
-pub struct DimensionProto {
+pub(crate) struct DimensionProto {
     #[prost(oneof = "Dimension", tags = "1, 2")]
     pub value: Option<Dimension>,
 }
 
 /// A number, or a name for one that is known only when the network runs.
 #[derive(Clone, PartialEq, Oneof)]
-pub enum Dimension {
+pub(crate) enum Dimension {
     #[prost(int64, tag = "1")]
     Value(i64),
     #[prost(string, tag = "2")]

@@ -29,7 +29,7 @@ const MOST_CODES: u64 = 1 << 16;
 
 /// A kind of code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Code {
+pub(crate) enum Code {
     /// `(n+1)^a`.
     Histogram,
     /// Discrete logarithms, in the named field, or else in the smallest that has room.
@@ -135,7 +135,7 @@ impl FromStr for Code {
 
 /// The codes of all ids.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Codes {
+pub(crate) struct Codes {
     /// Their kind, as requested.
     pub code: Code,
     /// `n`.
@@ -150,11 +150,6 @@ impl Codes {
     /// The largest code.
     pub fn largest(&self) -> Int {
         self.values.last().cloned().unwrap_or_default()
-    }
-
-    /// The binary digits of the largest code.
-    pub fn bits(&self) -> usize {
-        self.largest().bits()
     }
 
     /// The named field and the one used, if they differ.

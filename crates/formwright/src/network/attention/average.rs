@@ -8,12 +8,12 @@
 use super::{Choice, Formula, Integers, Kind, Look, Loss, Roundings, Rows, Step, VALUES};
 
 /// The mean of all values. There are no queries and no keys: the head size is 0.
-pub const FORMULA: Formula =
+pub(crate) const FORMULA: Formula =
     Formula { name: "average", steps: &[Step::Mean { of: VALUES }], look: Look::Row { of: Rows(2) } };
 
 /// The average of the values.
 #[derive(Clone, Copy, Debug)]
-pub struct Average;
+pub(crate) struct Average;
 
 impl Kind for Average {
     fn name(&self) -> &'static str {

@@ -24,7 +24,7 @@
 pub struct Rows(pub usize);
 
 /// The keys of all tokens.
-pub const KEYS: Rows = Rows(0);
+pub(crate) const KEYS: Rows = Rows(0);
 /// The values of all tokens.
 pub const VALUES: Rows = Rows(1);
 
@@ -107,7 +107,7 @@ pub struct Formula {
 
 /// The last side of a tensor, which is `[blocks, heads, k, side]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Side {
+pub(crate) enum Side {
     /// As many as there are tokens.
     Tokens,
     /// The rows of `q` and `k`.
@@ -116,7 +116,7 @@ pub enum Side {
 
 /// How many rows there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Count {
+pub(crate) enum Count {
     /// One for each token.
     Tokens,
     /// One for each mixture or feature.
@@ -127,7 +127,7 @@ pub enum Count {
 
 /// The content of rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Held {
+pub(crate) enum Held {
     /// As many numbers as `k` has rows.
     Keys,
     /// As many numbers as `v` has rows.
@@ -138,7 +138,7 @@ pub enum Held {
 
 impl Formula {
     /// The tensors that only this kind has, in the order in which they are used.
-    pub fn tensors(&self) -> Vec<(&'static str, Side)> {
+    pub(crate) fn tensors(&self) -> Vec<(&'static str, Side)> {
         let of_step = |step: &Step| match step {
             Step::Mixed { by, .. } => Some((*by, Side::Tokens)),
             Step::Features { by, .. } => Some((*by, Side::HeadSize)),
@@ -184,7 +184,7 @@ impl Formula {
     }
 
     /// How many rows of what there are, in the order of their numbers; or what is wrong with the formula.
-    pub fn rows(&self) -> Result<Vec<(Count, Held)>, String> {
+    pub(crate) fn rows(&self) -> Result<Vec<(Count, Held)>, String> {
         let mut rows = vec![(Count::Tokens, Held::Keys), (Count::Tokens, Held::Values)];
         for (number, step) in self.steps.iter().enumerate() {
             let of = |of: Rows| rows.get(of.0).copied();

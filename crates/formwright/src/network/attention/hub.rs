@@ -18,7 +18,7 @@ use crate::pattern::Connections;
 
 /// One token, the hub, sees all and adds up; then all see the hub.
 #[derive(Clone, Copy, Debug)]
-pub struct Hub;
+pub(crate) struct Hub;
 
 impl Kind for Hub {
     fn name(&self) -> &'static str {

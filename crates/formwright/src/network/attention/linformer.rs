@@ -8,15 +8,15 @@
 //! integers    weights are 1/k, exact for a power of two k
 //! ```
 
-use super::{
-    Choice, Formula, Gaussians, Integers, KEYS, Kind, Look, Loss, Realisation, Roundings, Rows, Sizes, Step, VALUES,
-};
+#[cfg(test)]
+use super::Realisation;
+use super::{Choice, Formula, Gaussians, Integers, KEYS, Kind, Look, Loss, Roundings, Rows, Sizes, Step, VALUES};
 use crate::error::Error;
 use crate::exact::Rat;
 use crate::interval::Up;
 
 /// Softmax over mixtures: `e` mixes keys, `f` values.
-pub const FORMULA: Formula = Formula {
+pub(crate) const FORMULA: Formula = Formula {
     name: "linformer",
     steps: &[Step::Mixed { of: KEYS, by: "e" }, Step::Mixed { of: VALUES, by: "f" }],
     look: Look::Softmax { keys: Rows(2), values: Rows(3) },
@@ -25,14 +25,16 @@ pub const FORMULA: Formula = Formula {
 /// Keys and values are mixed over the tokens first. The variant draws `f`: it does not give the sum, and is there to
 /// show that.
 #[derive(Clone, Copy, Debug)]
-pub struct Linformer;
+pub(crate) struct Linformer;
 
 impl Linformer {
+    #[cfg(test)]
     /// With `f = 1`.
     pub fn of(size: usize, seed: u64) -> Realisation {
         Realisation { kind: &Self, choice: Choice { size, variant: false, at: seed } }
     }
 
+    #[cfg(test)]
     /// With `f` drawn.
     pub fn gaussian(size: usize, seed: u64) -> Realisation {
         Realisation { kind: &Self, choice: Choice { size, variant: true, at: seed } }

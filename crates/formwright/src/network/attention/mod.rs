@@ -16,17 +16,17 @@
 //!
 //! Kinds from elsewhere are made known by [`register`].
 
-pub mod average;
+pub(crate) mod average;
 mod draws;
 mod formula;
-pub mod hub;
-pub mod linformer;
+pub(crate) mod hub;
+pub(crate) mod linformer;
 mod loss;
-pub mod performer;
+pub(crate) mod performer;
 mod realisation;
-pub mod softmax;
+pub(crate) mod softmax;
 mod uniform;
-pub mod widen;
+pub(crate) mod widen;
 
 use std::fmt;
 use std::sync::{PoisonError, RwLock};
@@ -36,7 +36,8 @@ use crate::error::{Error, Result};
 use crate::exact::Rat;
 
 pub use draws::Gaussians;
-pub use formula::{AttentionKind, Count, Formula, Held, KEYS, Look, Rows, Side, Step, VALUES};
+pub use formula::{AttentionKind, Formula, Look, Rows, Step, VALUES};
+pub(crate) use formula::{KEYS, Side};
 pub use loss::{Loss, Roundings};
 pub use realisation::{Choice, Realisation};
 pub use uniform::Sizes;
@@ -164,13 +165,13 @@ static BUILT_IN: [&dyn Kind; 5] =
 static REGISTERED: RwLock<Vec<&'static dyn Kind>> = RwLock::new(Vec::new());
 
 /// Every kind: those of this crate, then those that were registered, by name.
-pub fn kinds() -> Vec<&'static dyn Kind> {
+pub(crate) fn kinds() -> Vec<&'static dyn Kind> {
     let registered = REGISTERED.read().unwrap_or_else(PoisonError::into_inner);
     BUILT_IN.iter().chain(registered.iter()).copied().collect()
 }
 
 /// The kind of that name.
-pub fn named(name: &str) -> Option<&'static dyn Kind> {
+pub(crate) fn named(name: &str) -> Option<&'static dyn Kind> {
     kinds().into_iter().find(|kind| kind.name() == name)
 }
 

@@ -13,17 +13,19 @@
 //! integers    divided by k, or twice by √k: exact for a power of four k
 //! ```
 
+#[cfg(test)]
+use super::Realisation;
 use super::widen::{add_coordinate, most_sums, wide_layer, widen_ends, widened};
 use super::{
-    AttentionKind, Choice, Formula, Gaussians, Integers, KEYS, Kind, Look, Loss, Realisation, Roundings, Rows, Sizes,
-    Step, VALUES, uniform,
+    AttentionKind, Choice, Formula, Gaussians, Integers, KEYS, Kind, Look, Loss, Roundings, Rows, Sizes, Step, VALUES,
+    uniform,
 };
 use crate::error::Result;
 use crate::exact::{Int, Rat};
 use crate::network::{AttentionRun, FeedForwardRun, FloatNetwork, Normaliser, Precision, Run};
 
 /// Features instead of scores; `w` are their directions.
-pub const FORMULA: Formula = Formula {
+pub(crate) const FORMULA: Formula = Formula {
     name: "performer",
     steps: &[Step::Features { of: KEYS, by: "w" }, Step::Products { features: Rows(2), of: VALUES }],
     look: Look::Features { by: "w", values: Rows(3) },
@@ -32,14 +34,16 @@ pub const FORMULA: Formula = Formula {
 /// Positive random features of queries and keys. They are 0; in the variant, a constant channel of the residual
 /// stream, as in the paper.
 #[derive(Clone, Copy, Debug)]
-pub struct Performer;
+pub(crate) struct Performer;
 
 impl Performer {
+    #[cfg(test)]
     /// Whose queries and keys are 0.
     pub fn of(size: usize, seed: u64) -> Realisation {
         Realisation { kind: &Self, choice: Choice { size, variant: false, at: seed } }
     }
 
+    #[cfg(test)]
     /// Whose queries and keys are a constant channel.
     pub fn constant(size: usize, seed: u64) -> Realisation {
         Realisation { kind: &Self, choice: Choice { size, variant: true, at: seed } }

@@ -12,12 +12,12 @@ use crate::error::Result;
 use crate::network::FloatNetwork;
 
 /// Softmax over the keys that are seen.
-pub const FORMULA: Formula =
+pub(crate) const FORMULA: Formula =
     Formula { name: "softmax", steps: &[], look: Look::Softmax { keys: KEYS, values: VALUES } };
 
 /// Softmax attention.
 #[derive(Clone, Copy, Debug)]
-pub struct Softmax;
+pub(crate) struct Softmax;
 
 impl Kind for Softmax {
     fn name(&self) -> &'static str {

@@ -5,13 +5,13 @@ use std::ops::Range;
 use crate::network::{Coordinate, FeedForwardRun, FloatNetwork};
 
 /// The most values that the heads of a layer find.
-pub fn most_sums(network: &FloatNetwork) -> usize {
+pub(crate) fn most_sums(network: &FloatNetwork) -> usize {
     let attention = network.runs.iter().filter_map(|run| run.attention.as_ref());
     attention.map(|attention| attention.heads * attention.value_size).max().unwrap_or(0)
 }
 
 /// Embedding, positions and read-out in a wider stream, which begins with zeros there.
-pub fn widen_ends(network: &mut FloatNetwork, width: usize, wide: usize) {
+pub(crate) fn widen_ends(network: &mut FloatNetwork, width: usize, wide: usize) {
     let embed = &mut network.embed;
     embed.outputs = wide;
     embed.weight.resize(wide * embed.inputs, 0.0);
@@ -22,7 +22,7 @@ pub fn widen_ends(network: &mut FloatNetwork, width: usize, wide: usize) {
 }
 
 /// One more coordinate, whose name is made unique.
-pub fn add_coordinate(network: &mut FloatNetwork, mut name: String, meaning: &str) {
+pub(crate) fn add_coordinate(network: &mut FloatNetwork, mut name: String, meaning: &str) {
     while network.coordinates.iter().any(|known| known.name == name) {
         name.push('\'');
     }
@@ -30,12 +30,12 @@ pub fn add_coordinate(network: &mut FloatNetwork, mut name: String, meaning: &st
 }
 
 /// Rows of one length, filled up with zeros.
-pub fn widened(rows: &[f64], width: usize, wide: usize) -> Vec<f64> {
+pub(crate) fn widened(rows: &[f64], width: usize, wide: usize) -> Vec<f64> {
     rows.chunks_exact(width).flat_map(|row| row.iter().copied().chain(std::iter::repeat_n(0.0, wide - width))).collect()
 }
 
 /// The feed-forward layers of all blocks in the wider stream.
-pub fn wide_layers(layer: &FeedForwardRun, blocks: usize, width: usize, wide: usize) -> FeedForwardRun {
+pub(crate) fn wide_layers(layer: &FeedForwardRun, blocks: usize, width: usize, wide: usize) -> FeedForwardRun {
     let parts: Vec<FeedForwardRun> = (0..blocks).map(|block| wide_layer(layer, block, width, wide)).collect();
     let all = |tensor: fn(&FeedForwardRun) -> &Vec<f64>| parts.iter().flat_map(tensor).copied().collect();
     let (w1, b1) = (all(|part| &part.w1), all(|part| &part.b1));
@@ -43,7 +43,7 @@ pub fn wide_layers(layer: &FeedForwardRun, blocks: usize, width: usize, wide: us
 }
 
 /// A feed-forward layer of one block in the wider stream.
-pub fn wide_layer(layer: &FeedForwardRun, block: usize, width: usize, wide: usize) -> FeedForwardRun {
+pub(crate) fn wide_layer(layer: &FeedForwardRun, block: usize, width: usize, wide: usize) -> FeedForwardRun {
     let hidden = layer.hidden;
     let part = |tensor: &[f64], size: usize| tensor[block * size..][..size].to_vec();
     let mut w2 = part(&layer.w2, width * hidden);
@@ -56,7 +56,7 @@ pub fn wide_layer(layer: &FeedForwardRun, block: usize, width: usize, wide: usiz
 
 /// The layer that empties some registers: `t - R(t) + R(-t) = 0`, in any order; of what is below the normal range
 /// something may stay, where it is kept in one place and flushed in another, but never more than that.
-pub fn emptied(stage: usize, registers: Range<usize>, wide: usize) -> FeedForwardRun {
+pub(crate) fn emptied(stage: usize, registers: Range<usize>, wide: usize) -> FeedForwardRun {
     let hidden = 2 * registers.len();
     let (mut w1, mut w2) = (vec![0.0; hidden * wide], vec![0.0; wide * hidden]);
     for (place, register) in registers.enumerate() {

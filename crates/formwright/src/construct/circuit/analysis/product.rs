@@ -227,7 +227,7 @@ fn front(profile: &Profile) -> Vec<(Up, Up)> {
 }
 
 /// `t²/4` at the integers of a range.
-pub fn quarter_squares(range: Interval) -> Hinges {
+pub(crate) fn quarter_squares(range: Interval) -> Hinges {
     let mut nodes = Vec::new();
     let mut t = range.lo().floor();
     while t <= range.hi().ceil() {

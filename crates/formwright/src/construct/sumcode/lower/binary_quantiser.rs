@@ -29,7 +29,7 @@ use crate::network::{Activation, FeedForward, Precision};
 
 /// The quantiser's numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BinaryQuantiser {
+pub(crate) struct BinaryQuantiser {
     /// `N`.
     pub cells: u64,
     /// `J`.

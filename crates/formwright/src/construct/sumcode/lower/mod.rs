@@ -27,8 +27,8 @@
 //!
 //! keeps every product and every sum of the two stages finite, in any order; all others are smaller. The code of such a column is `-G`, exactly, since all units rest, and from there on nothing depends on how far it was.
 
-pub mod binary_quantiser;
-pub mod values_on_grid;
+pub(crate) mod binary_quantiser;
+pub(crate) mod values_on_grid;
 
 use std::sync::Arc;
 
@@ -52,7 +52,7 @@ use crate::target::Target;
 
 /// What a float network loses against the target's values at cell centres.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Losses {
+pub(crate) struct Losses {
     /// At the lattice points.
     pub rounding: f64,
     /// The share of the box on which a coordinate lies on a ramp.
@@ -65,7 +65,7 @@ pub struct Losses {
 
 /// Where the output is known to be exactly 0: a coordinate is outside of the box by `ramp` or more, and none is larger than `farthest`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Outside {
+pub(crate) struct Outside {
     /// The ramp around the box, and what the embedding rounds, in the units of the input.
     pub ramp: Rat,
     /// The largest magnitude of an input for which no flag overflows.
@@ -74,7 +74,7 @@ pub struct Outside {
 
 /// Everything that the float network is made from, derived and not chosen.
 #[derive(Clone, Debug)]
-pub struct SumCodeLowering {
+pub(crate) struct SumCodeLowering {
     /// The format.
     pub precision: Precision,
     /// The construction.
@@ -92,7 +92,7 @@ pub struct SumCodeLowering {
 }
 
 /// Declines what does not fit a format, before anything is listed.
-pub fn check_fit(parts: &Parts, precision: Precision) -> Result<BinaryQuantiser> {
+pub(crate) fn check_fit(parts: &Parts, precision: Precision) -> Result<BinaryQuantiser> {
     let (grid, nodes) = (&parts.nodes.grid, &parts.nodes);
     let room = Rat::from(2).pow(precision.digits());
     let spare = if parts.options.values == Values::Layered { 4 } else { 0 };
@@ -133,7 +133,7 @@ pub fn check_fit(parts: &Parts, precision: Precision) -> Result<BinaryQuantiser>
 /// The parts whose ids fit a format; declined as soon as a code is too large, before the others are looked for.
 ///
 /// Ids are below `S·n·max Φ + S` with `S = max Φ + 1`, or ranks, where the sums have to fit.
-pub fn fitting(grid: &Grid, target: &Arc<Target>, options: &Options, precision: Precision) -> Result<Parts> {
+pub(crate) fn fitting(grid: &Grid, target: &Arc<Target>, options: &Options, precision: Precision) -> Result<Parts> {
     let (n, room) = (Int::from(grid.tokens()), Int::ONE << precision.digits());
     let fits = |code: u64| {
         let code = Int::from(code);

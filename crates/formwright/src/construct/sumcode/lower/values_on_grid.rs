@@ -23,7 +23,7 @@ use crate::network::Precision;
 
 /// A curve whose sums are exact.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Gridded {
+pub(crate) struct Gridded {
     /// The curve.
     pub curve: Curve,
     /// How far it is from a value, at most.
@@ -34,7 +34,7 @@ pub struct Gridded {
 const MOST_TRIES: usize = 64;
 
 /// The curve through the values of all ids, on the finest grid that makes its sums exact.
-pub fn on_grid(nodes: &Nodes, steep: bool, precision: Precision) -> Result<Gridded> {
+pub(crate) fn on_grid(nodes: &Nodes, steep: bool, precision: Precision) -> Result<Gridded> {
     gridded(nodes, precision, steep)?.ok_or_else(|| {
         Error::declined(format!("the values of this network do not add up exactly in {precision}"))
             .note("try", "--values layered, a coarser --resolution, or --precision exact")

@@ -89,7 +89,7 @@ impl Arrangement for Sets {
 }
 
 /// `[t_l, t_r)`, which holds the ids of the sequences with distinct columns and no others.
-pub fn interval(grid: &Grid) -> (Int, Int) {
+pub(crate) fn interval(grid: &Grid) -> (Int, Int) {
     let (n, columns) = (grid.tokens(), grid.columns());
     let below = &columns - Int::ONE;
     (columns.pow(2 * n) * &below, columns.pow(2 * n + 1) * below)

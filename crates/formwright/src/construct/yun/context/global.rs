@@ -28,7 +28,7 @@ use crate::target::Target;
 
 /// The parameters of the global shift.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct GlobalShift {
+pub(crate) struct GlobalShift {
     /// `u`, which reads a token's id.
     pub u: Vec<Rat>,
     /// The threshold, 0.

@@ -49,15 +49,14 @@ use as_printed::Printed;
 use equivariant::Sets;
 use positional::FirstHighest;
 
-pub use equivariant::interval;
-pub use global::GlobalShift;
-pub use shifts::{Order, SelectiveShifts, Windows, selective_shift};
-pub use sparse::{Hops, SparseSweep};
+pub(crate) use equivariant::interval;
+pub(crate) use global::GlobalShift;
+pub(crate) use shifts::{Order, SelectiveShifts, Windows, selective_shift};
 
 /// How the tokens of a sequence are told apart.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Positions {
+pub(crate) enum Positions {
     /// Not at all (Theorem 2): a context is a set of distinct columns.
     None,
     /// Token 1 highest and never shifted, the others below it in order (Theorem 3, repaired).
@@ -81,7 +80,7 @@ impl Positions {
 
 /// The contextual map as a whole: the contexts, their ids, and the way back from an id.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ContextMap {
+pub(crate) struct ContextMap {
     /// The lattice.
     pub grid: Grid,
     /// How tokens are told apart.
@@ -94,7 +93,7 @@ pub struct ContextMap {
 
 /// A context with the ids that the map gives to its tokens.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Context {
+pub(crate) struct Context {
     /// The column of each token, as an id in `0..D`, without its position.
     pub columns: Vec<Int>,
     /// The id of each token before the map, position included.

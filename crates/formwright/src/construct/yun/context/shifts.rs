@@ -37,7 +37,7 @@ use crate::target::Target;
 
 /// A run of consecutive windows `start, start+1, …`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Windows {
+pub(crate) struct Windows {
     /// The first window's centre.
     pub start: Int,
     /// How many there are.
@@ -53,7 +53,7 @@ impl Windows {
 /// The order in which a sweep visits its windows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Order {
+pub(crate) enum Order {
     /// As in the lemma.
     Increasing,
     /// The other way: not a contextual map, and a test of the two executions.
@@ -62,7 +62,7 @@ pub enum Order {
 
 /// The parameters of the sweep.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SelectiveShifts {
+pub(crate) struct SelectiveShifts {
     /// `u`, which reads a token's id.
     pub u: Vec<Rat>,
     /// The windows, ascending, without overlap.
@@ -84,7 +84,7 @@ fn heads(u: &[Rat], ends: &[Rat; 2], scale: Rat) -> Vec<Head> {
 }
 
 /// The layer that shifts the ids between the two ends by `scale` times (largest - smallest id).
-pub fn selective_shift(u: &[Rat], ends: &[Rat; 2], scale: Rat) -> Layer {
+pub(crate) fn selective_shift(u: &[Rat], ends: &[Rat; 2], scale: Rat) -> Layer {
     Layer::Attention(Attention::hardmax(heads(u, ends, scale), None))
 }
 

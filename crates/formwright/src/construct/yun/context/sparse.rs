@@ -45,7 +45,7 @@ use crate::pattern::{Connections, Pattern};
 
 /// The connections of a sweep. A window takes a whole cycle of layers, of which one acts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SparseSweep {
+pub(crate) struct SparseSweep {
     /// The keys that tokens see, layer after layer.
     pub pattern: Pattern,
     /// For each run of windows, the layer of the cycle that acts.
@@ -54,7 +54,7 @@ pub struct SparseSweep {
 
 /// The connections of the max shifts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Hops {
+pub(crate) struct Hops {
     /// The keys that tokens see, layer after layer.
     pub pattern: Pattern,
     /// How many layers there are, `s`.

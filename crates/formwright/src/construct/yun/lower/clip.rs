@@ -36,7 +36,13 @@ use crate::rounding::gamma;
 
 /// A bound on every entry of the stream behind the contextual map, for any input of the box; `flag` is the flag's magnitude. Infinite if
 /// rounding in attention is not small.
-pub fn reach(map: &ContextMap, precision: Precision, exponent: u32, steps: &Int, flag: Option<&Rat>) -> Interval {
+pub(crate) fn reach(
+    map: &ContextMap,
+    precision: Precision,
+    exponent: u32,
+    steps: &Int,
+    flag: Option<&Rat>,
+) -> Interval {
     let exact = |value: Rat| Interval::from(&value);
     let (n, grid, two) = (map.grid.tokens(), &map.grid, Interval::point(2.0));
     let lambda = Rat::from(2).pow(exponent as usize);
@@ -70,7 +76,7 @@ const MOST_CONTEXTS: u64 = 100_000;
 ///
 /// `values` bounds the stored values, which are multiplied by `2^rescaled` behind the windows; `drop` is Lemma 7's `M + 1` where there is an
 /// outside-indicator.
-pub fn stays_finite(
+pub(crate) fn stays_finite(
     map: &ContextMap,
     format: Format,
     exponent: u32,

@@ -27,7 +27,7 @@ fn power_above(x: &Rat) -> Rat {
 }
 
 /// The guard of a map in a format.
-pub fn derive(map: &ContextMap, format: Format, exponent: u32, options: &Options) -> Result<Guard> {
+pub(crate) fn derive(map: &ContextMap, format: Format, exponent: u32, options: &Options) -> Result<Guard> {
     let grid = &map.grid;
     options.check()?;
     if format.hidden != Hidden::Literal {
@@ -56,7 +56,7 @@ pub fn derive(map: &ContextMap, format: Format, exponent: u32, options: &Options
 }
 
 /// The narrowest ramp with which a flag still comes out below `-¾F`.
-pub fn least_ramp(guard: &Guard, precision: Precision) -> Rat {
+pub(crate) fn least_ramp(guard: &Guard, precision: Precision) -> Rat {
     let clamp = guard.clamp.ceil().bits() - 1;
     Rat::from(2).pow(clamp + 7) / Rat::from(2).pow(precision.digits())
 }

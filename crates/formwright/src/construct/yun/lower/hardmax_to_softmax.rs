@@ -48,7 +48,7 @@ const MOST_WINDOWS: usize = 1_000_000;
 const MOST: u32 = 16;
 
 /// `λ = 2^exponent` for a map in a format.
-pub fn temperature(map: &ContextMap, precision: Precision, wish: Temperature) -> Result<u32> {
+pub(crate) fn temperature(map: &ContextMap, precision: Precision, wish: Temperature) -> Result<u32> {
     let saturated = |exponent: u32| {
         // Below this, exp is 0 even where subnormal numbers are kept.
         let vanishes = match precision {
@@ -74,7 +74,7 @@ pub fn temperature(map: &ContextMap, precision: Precision, wish: Temperature) ->
 }
 
 /// What attention may lose of an id: a quarter of the last digit of the largest one.
-pub fn share(map: &ContextMap, precision: Precision) -> f64 {
+pub(crate) fn share(map: &ContextMap, precision: Precision) -> f64 {
     power_of_two(map.id_bits()) * power_of_two(precision.digits() + 2).recip()
 }
 
@@ -89,7 +89,7 @@ fn least_gap(map: &ContextMap) -> Rat {
 }
 
 /// `η`: how far softmax at `2^exponent` moves an id of a context, in exact arithmetic; infinite if that is not known.
-pub fn drift(map: &ContextMap, exponent: u32) -> f64 {
+pub(crate) fn drift(map: &ContextMap, exponent: u32) -> f64 {
     let lambda = Interval::point(2.0_f64.powi(exponent.cast_signed()));
     let (n, scale) = (map.grid.tokens(), Interval::from(&Rat::from(&map.sweep.scale)));
     let others = Interval::from(&Rat::from(map.most_others()));
@@ -125,7 +125,7 @@ pub fn drift(map: &ContextMap, exponent: u32) -> f64 {
 
 /// The relative error of what a loser adds to a head, times one: the error of its exponential, and the roundings of ids,
 /// weights, products and sums, at most `2n + d + 6`.
-pub fn rounded_share(map: &ContextMap, precision: Precision) -> Interval {
+pub(crate) fn rounded_share(map: &ContextMap, precision: Precision) -> Interval {
     let roundings = 2 * map.grid.tokens() + map.grid.dims() + 6;
     (Interval::ONE + Interval::point(precision.exp_error())) * (Interval::ONE + gamma(roundings, precision))
 }
@@ -137,7 +137,7 @@ pub fn rounded_share(map: &ContextMap, precision: Precision) -> Interval {
 /// the winner's, 1, as is its reciprocal: the winner's weight is exactly 1, and a loser's its exponential, divided or multiplied. What the losers add to the winner's value `ν ≥ 1` (at most `2e^{-λ/2}ν` each: if the winner is
 /// the largest, they are smaller; if it is the smallest, `x e^{-λqx}` falls with the gap `x ≥ 1`) is less than a quarter of its last digit.
 /// A smallest id of 0 is attended to by its own token only, in the window 0, where `D` times the largest id absorbs it.
-pub fn absorbs(map: &ContextMap, precision: Precision, exponent: u32) -> bool {
+pub(crate) fn absorbs(map: &ContextMap, precision: Precision, exponent: u32) -> bool {
     let digits = precision.digits();
     let largest = Rat::from(map.largest_id()) / Rat::from(&map.global.scale) + Rat::ONE;
     let loss = largest * Rat::from(4) / Rat::from(2).pow(digits);
@@ -148,7 +148,7 @@ pub fn absorbs(map: &ContextMap, precision: Precision, exponent: u32) -> bool {
 }
 
 /// The layer with queries multiplied by `2^exponent`, to be executed with softmax; heads that are missing to `heads` do nothing.
-pub fn hardmax_to_softmax(layer: &Attention, exponent: u32, heads: usize) -> Attention {
+pub(crate) fn hardmax_to_softmax(layer: &Attention, exponent: u32, heads: usize) -> Attention {
     let lambda = Rat::from(2).pow(exponent as usize);
     let mut lowered = layer.clone();
     for head in &mut lowered.heads {
@@ -177,7 +177,7 @@ pub fn hardmax_to_softmax(layer: &Attention, exponent: u32, heads: usize) -> Att
 /// and a layer moves tied tokens apart by `2Dh`, whether it shifts them or not. A token that is not shifted collects `E_0 = Σ Dh`; as for
 /// the drift, `r_0 = E_0` and `r_j = (1+D) E_0 + D r_{j-1} + 2D(leak + g + σ(δ + 2θ)/2)`, at most `n - 1` times, must stay below `P`.
 /// The indicator clears if its own rounding, `16 γ_{d+6} t_l`, is at most ½; the guard's distance always does.
-pub fn ties_stay_low(map: &ContextMap, precision: Precision, exponent: u32, by_distance: bool) -> bool {
+pub(crate) fn ties_stay_low(map: &ContextMap, precision: Precision, exponent: u32, by_distance: bool) -> bool {
     let (n, dims, columns) = (map.grid.tokens(), map.grid.dims(), Rat::from(map.grid.columns()));
     let Some(layers) = map.sweep.count().to_usize().filter(|layers| *layers <= MOST_WINDOWS) else { return false };
     // Lemma 6, category 2.

@@ -8,7 +8,12 @@ use crate::lower::to_float::{grid_step, sum_bits};
 use crate::network::Precision;
 
 /// Whether ids, in quarters, fit a format; else what would. A grid that the target fixes cannot be made coarser.
-pub fn check_bits(map: &ContextMap, precision: Precision, fixed: bool, fits_at: impl Fn(u64) -> bool) -> Result<()> {
+pub(crate) fn check_bits(
+    map: &ContextMap,
+    precision: Precision,
+    fixed: bool,
+    fits_at: impl Fn(u64) -> bool,
+) -> Result<()> {
     let bits = map.id_bits() + 2;
     if bits <= precision.digits() {
         return Ok(());
@@ -33,7 +38,7 @@ pub fn check_bits(map: &ContextMap, precision: Precision, fixed: bool, fits_at: 
 }
 
 /// A bound on what a value loses in windows of one block each: `g/2`.
-pub fn value_loss(map: &ContextMap, values: &Rat, precision: Precision) -> Rat {
+pub(crate) fn value_loss(map: &ContextMap, values: &Rat, precision: Precision) -> Rat {
     let largest = Rat::from(3) * (Rat::from(map.largest_id()) + values);
     grid_step(sum_bits(&largest), precision) / Rat::from(2)
 }

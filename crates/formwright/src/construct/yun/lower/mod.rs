@@ -13,12 +13,12 @@
 //! layer four ReLUs. [`Lowering::derive`] computes temperature, ramps and losses from the construction, without a layer being made;
 //! [`Lowering::lower`] makes the layers.
 
-pub mod clip;
-pub mod guard;
-pub mod hardmax_to_softmax;
-pub mod ids;
-pub mod pack;
-pub mod units;
+pub(crate) mod clip;
+pub(crate) mod guard;
+pub(crate) mod hardmax_to_softmax;
+pub(crate) mod ids;
+pub(crate) mod pack;
+pub(crate) mod units;
 
 use std::sync::Arc;
 
@@ -55,7 +55,7 @@ const HEADS: usize = 2;
 
 /// What a float network loses against the exact one, in the target's units, entry by entry.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Losses {
+pub(crate) struct Losses {
     /// Softmax instead of hardmax, in exact arithmetic.
     pub softmax: f64,
     /// The execution in floats against the exact network, on the good set: values as they are stored, sums, read-out, and the drift once more,
@@ -73,7 +73,7 @@ pub struct Losses {
 
 /// Everything that the passes need to know, derived and not chosen.
 #[derive(Clone, Debug)]
-pub struct Lowering {
+pub(crate) struct Lowering {
     /// What was asked for.
     pub format: Format,
     /// The construction, tuned for floats.
@@ -197,6 +197,7 @@ impl Lowering {
         yun::build(grid, target, &self.options)
     }
 
+    #[cfg(test)]
     /// The float network, layer by layer.
     pub fn lower(&self, network: &Network) -> Result<FloatNetwork> {
         Ok(self.finish(network)?.0)
@@ -258,7 +259,7 @@ pub(super) fn relus(ramp: &Rat, layers: &[FeedForward]) -> Vec<FeedForward> {
 
 /// The size of the literal float network, by formula: every feed-forward layer has four units, and each stage says how
 /// many of its weights are not 0. A row of the clip takes two units, twice.
-pub fn literal_size(exact: &Network) -> Result<Size> {
+pub(crate) fn literal_size(exact: &Network) -> Result<Size> {
     let (d, outputs) = (exact.width(), exact.output_dims());
     let clips = Int::from(2 * outputs.div_ceil(2));
     let mut size = exact.size();
@@ -279,7 +280,7 @@ pub fn literal_size(exact: &Network) -> Result<Size> {
 }
 
 /// The finest grid of a shape, up to where bits or layers do not fit a format any more.
-pub fn finest(shape: &Grid, options: &Options, precision: Precision) -> Result<u64> {
+pub(crate) fn finest(shape: &Grid, options: &Options, precision: Precision) -> Result<u64> {
     let fits = |side: u64| -> Result<bool> {
         let map = yun::context_map(&shape.with_resolution(side)?, options);
         let windows = Int::from(shape.tokens()) * map.count();

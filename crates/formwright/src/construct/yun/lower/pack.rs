@@ -20,13 +20,13 @@ use crate::lower::{Hidden, LITERAL, to_float};
 use crate::network::{Activation, FeedForward, Precision};
 
 /// Ramps of `2^-m` for a packed quantiser: as narrow as the sum stays exact, `q = m`.
-pub fn ramp_digits(steps: &Int, together: &Int, precision: Precision) -> Option<usize> {
+pub(crate) fn ramp_digits(steps: &Int, together: &Int, precision: Precision) -> Option<usize> {
     let log = |count: &Int| (count - Int::ONE).bits();
     precision.digits().checked_sub(1 + log(together) + log(steps)).map(|both| both / 2).filter(|m| *m > 0)
 }
 
 /// The blocks of layers that may be made in any order, and at once: as many as fit.
-pub fn pack(layers: Vec<FeedForward>, hidden: Hidden) -> Vec<FeedForward> {
+pub(crate) fn pack(layers: Vec<FeedForward>, hidden: Hidden) -> Vec<FeedForward> {
     let mut blocks: Vec<FeedForward> = Vec::new();
     for layer in layers {
         match blocks.last_mut() {
@@ -45,7 +45,7 @@ pub fn pack(layers: Vec<FeedForward>, hidden: Hidden) -> Vec<FeedForward> {
 }
 
 /// The quantiser: flags, then the two layers that snap, then the steps of each row in blocks.
-pub fn pack_quantiser(
+pub(crate) fn pack_quantiser(
     flags: Vec<FeedForward>,
     rows: Vec<Vec<FeedForward>>,
     hidden: Hidden,
@@ -118,7 +118,7 @@ fn pad(block: &mut FeedForward, units: usize) {
 
 /// An id, and what is added to a token that has it.
 #[derive(Clone, Debug)]
-pub struct Window {
+pub(crate) struct Window {
     /// The id.
     pub centre: Rat,
     /// What is added, row by row.
@@ -134,7 +134,7 @@ impl Window {
 }
 
 /// The value map in wide blocks; `windows` by decreasing id. Returns the blocks, and the largest loss of a value.
-pub fn pack_values(
+pub(crate) fn pack_values(
     windows: &[Window],
     u: &[Rat],
     hidden: Hidden,
@@ -262,7 +262,7 @@ fn interpolate(windows: &[Window], u: &[Rat], entries: &[Rat], precision: Precis
 }
 
 /// Rounds a literal window so that it adds up exactly.
-pub fn round_window(block: &mut FeedForward, centre: &Rat, entries: &[Rat], precision: Precision) {
+pub(crate) fn round_window(block: &mut FeedForward, centre: &Rat, entries: &[Rat], precision: Precision) {
     let mut entries = entries.to_vec();
     entries[0] = centre.clone();
     to_float::on_grid(block, centre, &entries, precision);

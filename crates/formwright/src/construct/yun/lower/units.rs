@@ -39,7 +39,7 @@ fn two(exponent: usize) -> Rat {
 }
 
 /// The least `k` with which no finite input overflows on its way to the clamp at `bound`; `clip` is the bound of the last clip.
-pub fn derive(embed: &Affine, bound: &Rat, clip: &Rat, precision: Precision) -> Result<usize> {
+pub(crate) fn derive(embed: &Affine, bound: &Rat, clip: &Rat, precision: Precision) -> Result<usize> {
     let exact = |x: f64| Rat::from_f64(x).unwrap_or_default();
     let (largest, least) = (exact(precision.largest()), exact(precision.least_normal()));
     let float = |x: &Rat| exact(to_float::nearest(x, precision)).abs();
@@ -72,7 +72,7 @@ fn vanishes(exponent: usize, precision: Precision) -> Error {
 }
 
 /// The same network with its stream times `2^-exponent`.
-pub fn carry(network: &mut FloatNetwork, exponent: usize) -> Result<()> {
+pub(crate) fn carry(network: &mut FloatNetwork, exponent: usize) -> Result<()> {
     if exponent == 0 {
         return Ok(());
     }

@@ -40,6 +40,6 @@ mod outside;
 mod rescale;
 mod windows;
 
-pub use outside::{Outside, ZeroOutside, largest_entry};
-pub use rescale::Rescale;
-pub use windows::{ValueWindows, WindowOrder};
+pub(crate) use outside::{Outside, ZeroOutside, largest_entry};
+pub(crate) use rescale::Rescale;
+pub(crate) use windows::{ValueWindows, WindowOrder};

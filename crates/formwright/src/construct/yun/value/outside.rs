@@ -19,7 +19,7 @@ use crate::target::Target;
 
 /// Sends a token whose id is outside `[low, high]` to 0.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ZeroOutside {
+pub(crate) struct ZeroOutside {
     /// `u`, which reads a token's id.
     pub u: Vec<Rat>,
     /// `t_l`.
@@ -35,7 +35,7 @@ pub struct ZeroOutside {
 /// The function that the first layer of the value map subtracts, times `drop`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Outside {
+pub(crate) enum Outside {
     /// 1 outside of the interval, as in the lemma.
     Indicator,
     /// The distance to the interval, widened by ½, as the guard uses it.
@@ -151,7 +151,7 @@ impl StageKind for ZeroOutside {
 ///
 /// A flagged coordinate is `-F`; a column of flags has the id `-F(D-1)/(N-1)`. Each shift multiplies the distance to it
 /// by `D`.
-pub fn largest_entry(grid: &Grid, flag: &Rat) -> Rat {
+pub(crate) fn largest_entry(grid: &Grid, flag: &Rat) -> Rat {
     let (n, columns) = (grid.tokens(), Rat::from(grid.columns()));
     let below = &columns - Rat::ONE;
     let depth = flag * &below / Rat::from(grid.resolution() - 1);

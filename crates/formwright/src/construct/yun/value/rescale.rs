@@ -16,7 +16,7 @@ use crate::target::Target;
 
 /// Multiplies the first rows back by `2^exponent`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Rescale {
+pub(crate) struct Rescale {
     /// The width of the residual stream.
     pub width: usize,
     /// The number of rows that carry a value.

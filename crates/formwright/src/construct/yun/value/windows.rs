@@ -22,7 +22,7 @@ use crate::target::Target;
 /// The order of the windows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum WindowOrder {
+pub(crate) enum WindowOrder {
     /// By decreasing centre.
     DecreasingCentres,
     /// Context by context, lexicographic, and in it token by token: the order in which the lemma lists them.
@@ -31,7 +31,7 @@ pub enum WindowOrder {
 
 /// The windows' parameters, and the target whose values they hold.
 #[derive(Clone, Debug)]
-pub struct ValueWindows {
+pub(crate) struct ValueWindows {
     /// The lattice, the contexts and their ids.
     pub map: ContextMap,
     /// Half of a window's width: ½.
