@@ -155,7 +155,9 @@ def read_wire(line, k, c):
                 form = line.form(k)
                 teeth.append((form, tuple(line.count(k, "a wire") for _ in range(line.count()))))
             return Wire(kind, forms, number=reach, teeth=tuple(teeth))
-    raise line.wrong("input, curve, product, mean or teeth")
+        case "position" | "seen" | "gather" | "select":
+            raise Declined(f"wire {k}: there is no rule here for {kind}")
+    raise line.wrong("input, curve, product, mean, teeth, position, seen, gather or select")
 
 
 def read_meanings(lines, c):

@@ -122,3 +122,28 @@ Proof.
   assert (B3 : / (3 / 2 * 1 * exp 1) <= / (3 / 2 * (263 / 100))) by (apply Rinv_le; lra).
   unfold Rdiv in *. lra.
 Qed.
+
+(** If tokens may fall they land again and again, each time higher up. *)
+Theorem sweep_needs_tokens_that_do_not_fall :
+  exists (t : nat -> nat -> R) (i : nat), let tokens := [0%nat; 1%nat] in
+    (forall i, In i tokens -> - (1) <= t 0%nat i <= 0) /\
+    (forall k i, (k < 3)%nat -> In i tokens -> 0 <= t k i -> t (S k) i <= t k i + 0 + 0) /\
+    (forall k i, (k < 3)%nat -> In i tokens ->
+      exists j l, In j tokens /\ In l tokens /\ t (S k) i <= t k i + 2 * (t k j - t k l) + 0) /\
+    In i tokens /\ most 3 0 2 0 0 1 0 (length tokens) < t 3%nat i.
+Proof.
+  exists (fun k i => match k, i with
+                     | O, O => 0 | O, _ => -1 | S O, O => -1 | S O, _ => 1
+                     | S (S O), O => 3 | S (S O), _ => -1 | _, O => -1 | _, _ => 7
+                     end), 1%nat.
+  cbv zeta. repeat split.
+  - destruct H as [<-|[<-|[]]]; lra.
+  - destruct H as [<-|[<-|[]]]; lra.
+  - intros k i K [<-|[<-|[]]]; destruct k as [|[|[|k]]]; try lia; lra.
+  - intros k i K I. assert (C : (k = 0 \/ k = 1 \/ k = 2)%nat) by lia. destruct C as [->|[->| ->]].
+    + exists 0%nat, 1%nat. simpl. destruct I as [<-|[<-|[]]]; repeat split; auto; lra.
+    + exists 1%nat, 0%nat. simpl. destruct I as [<-|[<-|[]]]; repeat split; auto; lra.
+    + exists 0%nat, 1%nat. simpl. destruct I as [<-|[<-|[]]]; repeat split; auto; lra.
+  - simpl. auto.
+  - simpl. unfold Rmax. repeat destruct (Rle_dec _ _); lra.
+Qed.

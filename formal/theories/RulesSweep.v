@@ -187,3 +187,162 @@ Proof.
   { apply Rmult_le_compat_l; [apply pos_INR|]. apply Rinv_le; nra. }
   unfold Rdiv in *. rewrite Rmult_assoc. apply Rmult_le_compat_l; lra.
 Qed.
+
+(** * Sweep: all of it *)
+
+Section Whole.
+
+(** [t k i] is the number of token [i] before block [k]. Roundings move a token by at most [rho] a block. *)
+Variables (tokens : list nat) (t : nat -> nat -> R) (blocks : nat).
+Variables (level s gain rho low high : R).
+
+Let fall := INR blocks * rho.
+Let rise := INR blocks * (gain + rho).
+
+Hypothesis rho_pos : 0 <= rho.
+Hypothesis gain_pos : 0 <= gain.
+Hypothesis s_pos : 0 <= s.
+
+(** All begin in [-low, high]. *)
+Hypothesis begins : forall i, In i tokens -> - low <= t 0 i <= high.
+
+(** No token falls, but for roundings. *)
+Hypothesis no_fall : forall k i, (k < blocks)%nat -> In i tokens -> t k i - rho <= t (S k) i.
+
+(** Above [level] it gains little. *)
+Hypothesis little : forall k i, (k < blocks)%nat -> In i tokens -> level <= t k i -> t (S k) i <= t k i + gain + rho.
+
+(** Anywhere it gains at most [s] times the distance of some two tokens. *)
+Hypothesis spread : forall k i, (k < blocks)%nat -> In i tokens ->
+  exists j l, In j tokens /\ In l tokens /\ t (S k) i <= t k i + s * (t k j - t k l) + rho.
+
+(** The bound after [n] tokens have landed. *)
+Fixpoint most (n : nat) : R :=
+  match n with
+  | O => Rmax high (level + fall) + rise
+  | S n => Rmax (most n) (level + s * (most n + low + fall) + rho + rise)
+  end.
+
+Lemma fall_pos : 0 <= fall.
+Proof. apply Rmult_le_pos; auto. apply pos_INR. Qed.
+
+Lemma rise_pos : 0 <= rise.
+Proof. apply Rmult_le_pos; [apply pos_INR | lra]. Qed.
+
+Lemma most_grows n m : (n <= m)%nat -> most n <= most m.
+Proof. induction 1; [lra|]. eapply Rle_trans; [apply IHle|]. apply Rmax_l. Qed.
+
+Lemma falls_little k m i : (k <= m)%nat -> (m <= blocks)%nat -> In i tokens -> t k i - INR (m - k) * rho <= t m i.
+Proof.
+  intros K M I. induction K as [|m K IH]; [rewrite Nat.sub_diag; simpl; lra|].
+  specialize (IH ltac:(lia)). assert (F := no_fall m i ltac:(lia) I).
+  replace (S m - k)%nat with (S (m - k)) by lia. rewrite S_INR. lra.
+Qed.
+
+Lemma share_of_blocks n r : (n <= blocks)%nat -> 0 <= r -> INR n * r <= INR blocks * r.
+Proof. intros H R. apply Rmult_le_compat_r; auto. now apply le_INR. Qed.
+
+Lemma stays_above_low k i : (k <= blocks)%nat -> In i tokens -> - (low + fall) <= t k i.
+Proof.
+  intros K I. assert (F := falls_little 0 k i ltac:(lia) K I). assert (B := begins i I).
+  assert (S := share_of_blocks (k - 0) rho ltac:(lia) rho_pos). unfold fall. lra.
+Qed.
+
+(** While a token stays above the level it gains little in all. *)
+Lemma rises_little k m i : (k <= m)%nat -> (m <= blocks)%nat -> In i tokens ->
+  (forall b, (k <= b < m)%nat -> level <= t b i) -> t m i <= t k i + INR (m - k) * (gain + rho).
+Proof.
+  intros K M I. induction K as [|m K IH]; intros A; [rewrite Nat.sub_diag; simpl; lra|].
+  specialize (IH ltac:(lia) ltac:(intros; apply A; lia)).
+  assert (L := little m i ltac:(lia) I (A m ltac:(lia))).
+  replace (S m - k)%nat with (S (m - k)) by lia. rewrite S_INR. lra.
+Qed.
+
+(** The last block before [k] at which a token is below the level, if there is one. *)
+Lemma last_below i : forall k,
+  (forall b, (b < k)%nat -> level <= t b i) \/
+  exists b, (b < k)%nat /\ t b i < level /\ forall c, (b < c < k)%nat -> level <= t c i.
+Proof.
+  induction k as [|k [A|(b & B & L & A)]].
+  - left. intros. lia.
+  - destruct (Rle_lt_dec level (t k i)) as [H|H].
+    + left. intros b Hb. destruct (Nat.eq_dec b k) as [->|]; auto. apply A. lia.
+    + right. exists k. repeat split; auto. intros. lia.
+  - right. destruct (Rle_lt_dec level (t k i)) as [H|H].
+    + exists b. repeat split; auto. intros c Hc. destruct (Nat.eq_dec c k) as [->|]; auto. apply A. lia.
+    + exists k. repeat split; auto. intros. lia.
+Qed.
+
+(** The tokens that have landed before block [k]: from [k] on they stay above the level. *)
+Definition landed (k i : nat) : Prop := forall b, (k <= b <= blocks)%nat -> level <= t b i.
+
+Lemma landed_dec k i : {landed k i} + {~ landed k i}.
+Proof.
+  assert (D : forall n, {forall b, (k <= b < n)%nat -> level <= t b i} + {~ forall b, (k <= b < n)%nat -> level <= t b i}).
+  { induction n as [|n [A|A]]; [left; intros; lia | |].
+    - destruct (le_lt_dec k n) as [K|K]; [|left; intros; lia]. destruct (Rle_lt_dec level (t n i)) as [H|H].
+      + left. intros b B. destruct (Nat.eq_dec b n) as [->|]; auto. apply A. lia.
+      + right. intros X. specialize (X n ltac:(lia)). lra.
+    - right. intros X. apply A. intros. apply X. lia. }
+  destruct (D (S blocks)) as [A|A]; [left | right]; intros X.
+  - intros B. apply A. lia.
+  - apply A. intros. apply X. lia.
+Qed.
+
+Definition count (k : nat) : nat := length (filter (fun i => if landed_dec k i then true else false) tokens).
+
+Lemma count_most k : (count k <= length tokens)%nat.
+Proof.
+  unfold count. clear begins no_fall little spread. induction tokens as [|i l IH]; simpl; auto. destruct (landed_dec k i); simpl; lia.
+Qed.
+
+(** Who has landed stays so; a token that lands is one more. *)
+Lemma count_more k m i : (k < m)%nat -> In i tokens -> ~ landed k i -> landed m i -> (count k < count m)%nat.
+Proof.
+  intros K I N L. unfold count. clear begins no_fall little spread.
+  assert (Mono : forall l, (length (filter (fun i => if landed_dec k i then true else false) l)
+    <= length (filter (fun i => if landed_dec m i then true else false) l))%nat).
+  { induction l as [|j l IH]; simpl; auto. destruct (landed_dec k j) as [A|A], (landed_dec m j) as [B|B]; simpl; try lia.
+    exfalso. apply B. intros b Hb. apply A. lia. }
+  induction tokens as [|j l IH]; [destruct I|]. assert (Ml := Mono l). simpl. destruct I as [->|I].
+  - destruct (landed_dec k i); [contradiction|]. destruct (landed_dec m i); [simpl; lia | contradiction].
+  - specialize (IH I). destruct (landed_dec k j) as [A|A], (landed_dec m j) as [B|B]; simpl; try lia.
+    exfalso. apply B. intros b Hb. apply A. lia.
+Qed.
+
+(** No token ever exceeds the bound after all have landed. *)
+Lemma sweep_by_count k : (k <= blocks)%nat -> forall i, In i tokens -> t k i <= most (count k).
+Proof.
+  induction k as [k IH] using lt_wf_ind. intros K i I. assert (F := fall_pos). assert (G := rise_pos).
+  destruct (landed_dec k i) as [L|L].
+  - destruct (last_below i k) as [A|(b & B & Lb & A)].
+    + (* Never below the level. *)
+      assert (H := rises_little 0 k i ltac:(lia) K I ltac:(intros; apply A; lia)). assert (H0 := begins i I).
+      assert (S := share_of_blocks (k - 0) (gain + rho) ltac:(lia) ltac:(lra)).
+      eapply Rle_trans; [|apply (most_grows 0); lia]. simpl. assert (M := Rmax_l high (level + fall)). unfold rise. lra.
+    + (* It landed after block [b]. *)
+      destruct (spread b i ltac:(lia) I) as (j & l & Ij & Il & S).
+      assert (Nb : ~ landed b i) by (intros X; specialize (X b ltac:(lia)); lra).
+      assert (C := count_more b k i B I Nb L).
+      assert (J := IH b B ltac:(lia) j Ij). assert (W := stays_above_low b l ltac:(lia) Il).
+      assert (H := rises_little (Datatypes.S b) k i ltac:(lia) K I ltac:(intros; apply A; lia)).
+      assert (Q := share_of_blocks (k - Datatypes.S b) (gain + rho) ltac:(lia) ltac:(lra)).
+      eapply Rle_trans; [|apply (most_grows (Datatypes.S (count b))); lia]. simpl.
+      eapply Rle_trans; [|apply Rmax_r].
+      assert (s * (t b j - t b l) <= s * (most (count b) + low + fall)) by (apply Rmult_le_compat_l; lra).
+      unfold rise. lra.
+  - (* It is to fall below the level yet, so it is not far above. *)
+    assert (H : t k i <= level + fall).
+    { destruct (Rle_lt_dec (t k i) (level + fall)) as [|H]; auto. exfalso. apply L. intros b [B1 B2].
+      assert (X := falls_little k b i B1 B2 I). assert (S := share_of_blocks (b - k) rho ltac:(lia) rho_pos).
+      unfold fall in *. lra. }
+    eapply Rle_trans; [|apply (most_grows 0); lia]. simpl. assert (M := Rmax_r high (level + fall)). lra.
+Qed.
+
+Theorem sweep_stays_below k i : (k <= blocks)%nat -> In i tokens -> - (low + fall) <= t k i <= most (length tokens).
+Proof.
+  intros K I. split; [now apply stays_above_low|].
+  eapply Rle_trans; [now apply sweep_by_count|]. apply most_grows, count_most.
+Qed.
+
+End Whole.

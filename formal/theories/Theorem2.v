@@ -78,6 +78,13 @@ Qed.
 Lemma map_constant {A B} (c : B) (l : list A) : map (fun _ => c) l = repeat c (length l).
 Proof. induction l; simpl; auto. now rewrite IHl. Qed.
 
+Lemma floor_bounds N t : 0 <= t -> t < inj N -> (0 <= floor t < N)%Z.
+Proof.
+  intros P Q. pose proof (floor_low t). pose proof (floor_high t).
+  assert (inj 0 < inj (floor t + 1)) by (rewrite inj_0; qlra). assert (inj (floor t) < inj N) by qlra.
+  rewrite inj_lt in *. lia.
+Qed.
+
 Section Theorem2.
 Variables (n d : nat) (N : Z) (table : list (list Z) -> sequence) (B : Qc).
 Hypothesis n2 : (2 <= n)%nat.
@@ -160,13 +167,6 @@ Proof.
   intros H. unfold cells. apply map_ext_in. intros x I. apply map_ext_in. intros t T. unfold in_box in H.
   rewrite Forall_forall in H. specialize (H x I). rewrite Forall_forall in H. destruct (H t T) as [P Q]. unfold cell.
   destruct (leb_spec 0 t); [|easy]. now destruct (ltb_spec t (inj N)).
-Qed.
-
-Lemma floor_bounds t : 0 <= t -> t < inj N -> (0 <= floor t < N)%Z.
-Proof.
-  intros P Q. pose proof (floor_low t). pose proof (floor_high t).
-  assert (inj 0 < inj (floor t + 1)) by (rewrite inj_0; qlra). assert (inj (floor t) < inj N) by qlra.
-  rewrite inj_lt in *. lia.
 Qed.
 
 Lemma cell_extended t : (0 <= cell N F t < N \/ cell N F t = - F)%Z.

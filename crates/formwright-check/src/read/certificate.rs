@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use crate::kernel::number::{Range, Ratio, is_canonical};
 
-pub use meanings::{Layer, Made, Meanings, Source, Wire};
+pub use meanings::{Layer, Made, Meanings, Pooled, Source, Wire};
 
 /// The inputs that a claim ranges over.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -229,6 +229,11 @@ impl<'t> Lines<'t> {
         limit.map(Some).ok_or_else(|| self.fault(word, "an integer or *"))
     }
 
+    fn mask(&mut self) -> Result<Mask, String> {
+        let limits = [self.limit()?, self.limit()?, self.limit()?, self.limit()?];
+        Ok(Mask { limits, first: self.one_of(&["yes", "no"])? == "yes", connections: None })
+    }
+
     fn of(&mut self, name: &str) -> Result<usize, String> {
         self.line(name)?;
         self.count()
@@ -278,8 +283,7 @@ impl<'t> Lines<'t> {
         }
         for _ in 0..heads {
             self.line("mask")?;
-            let limits = [self.limit()?, self.limit()?, self.limit()?, self.limit()?];
-            let mask = Mask { limits, first: self.one_of(&["yes", "no"])? == "yes", connections: None };
+            let mask = self.mask()?;
             run.attention.iter_mut().for_each(|attention| attention.masks.push(mask.clone()));
         }
         let follow = self.left.clone().next().is_some_and(|line| line.starts_with("connections "));

@@ -9,21 +9,29 @@
 //! |---|---|
 //! | `layer.rs` | hidden units that read one form are a piecewise linear function of it |
 //! | `curve.rs`, `product.rs`, `clearing.rs` | which is a curve, part of a product, or takes a register away |
-//! | `head.rs` | a head without scores is a mean |
+//! | `select.rs` | or is a value where a condition on the position holds |
+//! | `head.rs` | a head without scores is a mean of what it sees |
+//! | `placed.rs` | scores by position: gathers, and sums with a sink |
+//! | `largest.rs` | scores that are a number times the value: the largest |
 //! | `teeth.rs` | squares and products that are sums of teeth |
-//! | `normal.rs` | the outputs' forms are the target's expression |
+//! | `normal.rs`, `unrolled.rs` | the outputs' forms are the target's expression; token by token |
 //! | `profile.rs` | errors by value |
 
 mod clearing;
 mod curve;
 mod head;
+mod largest;
 mod layer;
 mod normal;
+mod placed;
 mod product;
 mod profile;
+mod select;
 mod teeth;
+mod unrolled;
 
 use profile::{Profile, up};
+use unrolled::Unrolled;
 
 use crate::kernel::format::Format;
 use crate::kernel::number::{Dyadic, Range, Ratio};
@@ -85,6 +93,8 @@ struct Prover<'c> {
     domain: Range,
     /// The largest number of tokens.
     tokens: usize,
+    /// The normal forms of wires, token by token, where positions or masks tell tokens apart.
+    unrolled: Unrolled,
     wires: Vec<Option<Known>>,
     registers: Vec<Register>,
     /// The largest number that turns up.
@@ -104,9 +114,6 @@ pub fn prove(
     domain: Range,
     [least, most]: [usize; 2],
 ) -> Result<Dyadic, Stop> {
-    if !network.positions.is_empty() {
-        return Err(declined("a claim in the supremum norm over a box, of a network with positions"));
-    }
     if hints.layers.len() != network.layers.len().saturating_add(1) {
         return Err(line(format!(
             "meanings for {} layers, and there are {} behind the embedding",
@@ -114,7 +121,17 @@ pub fn prove(
             network.layers.len()
         )));
     }
-    same_function(hints, target, least, most)?;
+    let unrolled = if hints.wires.iter().any(unrolled::is_placed) {
+        unrolled::same_by_token(hints, target, least, most)?
+    } else {
+        // What has no normal form for any number of tokens may have one for each.
+        let known = same_function(hints, target, least, most);
+        let by_token = |stop| match stop {
+            Stop::Declined(_) => unrolled::same_by_token(hints, target, least, most).map_err(|_| stop),
+            Stop::Rejected(_) => Err(stop),
+        };
+        known.map(|()| Vec::new()).or_else(by_token)?
+    };
     let width = network.embed.len();
     let mut prover = Prover {
         hints,
@@ -122,6 +139,7 @@ pub fn prove(
         format: network.format,
         domain,
         tokens: most,
+        unrolled,
         wires: vec![None; hints.wires.len()],
         registers: vec![Register { form: Form::zero(), lost: Dyadic::ZERO, sign: None, empty: true }; width],
         largest: Dyadic::ZERO,
@@ -205,11 +223,19 @@ impl Prover<'_> {
 
     /// All values of a form, as it is meant.
     fn range(&self, form: &Form) -> Result<Range, Stop> {
-        let mut sum = form.offset.range();
+        let (mut sum, mut placed) = (form.offset.range(), Form::zero());
         for (wire, factor) in &form.terms {
-            sum = (&sum + &(&factor.range() * &self.known(*wire)?.range)).tidy();
+            let known = self.known(*wire)?;
+            if matches!(self.hints.wires.get(*wire), Some(Wire::Position(_))) {
+                placed.terms.insert(*wire, factor.clone());
+            } else {
+                sum = (&sum + &(&factor.range() * &known.range)).tidy();
+            }
         }
-        Ok(sum)
+        // Numbers of one position belong together.
+        let together = self.by_position(&placed).filter(|_| !placed.terms.is_empty());
+        let together = together.and_then(|values| values.iter().map(Ratio::range).reduce(|a, b| a.hull(&b)));
+        Ok(together.map_or(sum.clone(), |together| (&sum + &together).tidy()))
     }
 
     /// How far a form over computed wires may be from what is meant.
@@ -283,11 +309,17 @@ impl Prover<'_> {
         let u = self.unit();
         self.note(&self.domain.size());
         for (number, wire) in self.hints.wires.iter().enumerate() {
-            if !matches!(wire, Wire::Input(_)) {
-                continue;
-            }
-            let most = up(&(&(&u * &self.domain.size()) + &self.tiny(1)));
-            let range = self.domain.clone();
+            let (range, most) = match wire {
+                Wire::Input(_) => (self.domain.clone(), up(&(&(&u * &self.domain.size()) + &self.tiny(1)))),
+                Wire::Position(values) => {
+                    if values.len() != self.network.positions.len() {
+                        return Err(line(format!("wire {number}: not as many positions as the network has")));
+                    }
+                    let hull = values.iter().map(Ratio::range).reduce(|a, b| a.hull(&b));
+                    (hull.ok_or_else(|| line("no positions"))?, Dyadic::ZERO)
+                }
+                _ => continue,
+            };
             self.make(number, Known { range, error: Profile::Constant(most.clone()), most, tooth: Dyadic::ZERO })?;
         }
         let rows: &[Row] = &self.network.embed;
@@ -299,24 +331,55 @@ impl Prover<'_> {
                 form = form.plus(&Ratio::of(weight), &Form::of(wire));
             }
             let wanted = self.line_of(hint, place)?.unwrap_or_else(Form::zero);
-            let (shift, rest) = self.apart(&form, &wanted)?;
-            let terms = row.weights.len().saturating_add(usize::from(!row.bias.is_zero()));
-            let plain = matches!(row.weights.as_slice(), [(_, weight)] if is_power_of_two(weight));
+            let (rest, position) = self.placed_apart(&form, &wanted, place)?;
+            let terms = [!row.bias.is_zero(), !position.is_zero()].into_iter().filter(|there| *there).count();
+            let terms = row.weights.len().saturating_add(terms);
+            let plain = row.weights.is_empty() || matches!(row.weights.as_slice(), [(_, w)] if is_power_of_two(w));
             let sizes = row.weights.iter().map(|(_, weight)| &weight.abs() * &self.domain.size());
-            let sizes = sizes.fold(row.bias.abs(), |sum, size| &sum + &size);
+            let sizes = sizes.fold(&row.bias.abs() + &position, |sum, size| &sum + &size);
             self.note(&(&sizes + &sizes));
             let rounded = match (terms, plain) {
                 (0, _) | (1, true) => Dyadic::ZERO,
-                (2, true) => &u * &self.size(&form)?,
+                (2, true) if position.is_zero() => &u * &self.size(&form)?,
                 // Inputs are rounded before they are multiplied.
                 _ => &self.gamma(terms.saturating_add(1)) * &sizes,
             };
-            let tiny = if terms == 0 { Dyadic::ZERO } else { self.tiny(terms) };
-            let lost = &(&rounded + &tiny) + &(&rest + &shift.abs());
+            // A bias or a position alone is a number of the format.
+            let tiny =
+                if terms == 0 || (terms == 1 && row.weights.is_empty()) { Dyadic::ZERO } else { self.tiny(terms) };
+            let lost = &(&rounded + &tiny) + &rest;
             let empty = terms == 0 && wanted == Form::zero();
             self.hold(place, Register { form: wanted, lost, sign: None, empty })?;
         }
         Ok(())
+    }
+
+    /// How far what is embedded in a register may be from a form of inputs and positions, rounding apart; and the
+    /// largest size of what positions add there.
+    fn placed_apart(&self, form: &Form, wanted: &Form, place: usize) -> Result<(Dyadic, Dyadic), Stop> {
+        let (mut inputs, mut placed) = (wanted.clone(), Form::zero());
+        for (wire, factor) in &wanted.terms {
+            if matches!(self.hints.wires.get(*wire), Some(Wire::Position(_))) {
+                inputs.terms.remove(wire);
+                placed.terms.insert(*wire, factor.clone());
+            }
+        }
+        let rest = form.minus(&inputs);
+        let linear = self.size(&Form { offset: Ratio::ZERO, terms: rest.terms.clone() })?;
+        if self.network.positions.is_empty() {
+            return Ok((&linear + &rest.offset.range().size(), Dyadic::ZERO));
+        }
+        let values = self.by_position(&placed).ok_or_else(|| line("positions of another number"))?;
+        let (mut odd, mut largest) = (Dyadic::ZERO, Dyadic::ZERO);
+        if values.len() != self.network.positions.len() {
+            return Err(line("positions of another number"));
+        }
+        for (value, row) in values.iter().zip(&self.network.positions) {
+            let added = row.get(place).ok_or_else(|| line("positions of another width"))?;
+            largest = largest.max(added.abs());
+            odd = odd.max(rest.offset.plus(&Ratio::of(added)).minus(value).range().size());
+        }
+        Ok((&linear + &odd, largest))
     }
 
     /// The form that the hints give a register behind a layer, if it changes.

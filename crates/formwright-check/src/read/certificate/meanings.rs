@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::Lines;
+use super::{Lines, Mask};
 use crate::kernel::form::Form;
 use crate::kernel::function::{BINARIES, CALLS, Word};
 use crate::kernel::number::Ratio;
@@ -29,6 +29,33 @@ pub enum Wire {
         /// The form.
         of: Form,
     },
+    /// A number for each position.
+    Position(Vec<Ratio>),
+    /// A number times what becomes of a form over the tokens that a mask shows.
+    Seen {
+        /// The mask.
+        mask: Mask,
+        /// Their mean, their sum, or the largest of them.
+        pooled: Pooled,
+        /// The factor.
+        scale: Ratio,
+        /// The form.
+        of: Form,
+    },
+    /// The value of a form at another position.
+    Gather {
+        /// The position, a number for each.
+        index: Form,
+        /// The form.
+        of: Form,
+    },
+    /// A form where a condition holds, and 0 elsewhere.
+    Select {
+        /// 0 or 1, by position.
+        condition: Form,
+        /// The form.
+        value: Form,
+    },
     /// A square, or a product of two forms, that stands in no register: teeth add up to it.
     Teeth {
         /// The factors.
@@ -40,6 +67,17 @@ pub enum Wire {
         /// Of every argument, its teeth, the first one first.
         teeth: Vec<Vec<usize>>,
     },
+}
+
+/// What becomes of the numbers of several tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pooled {
+    /// Their mean.
+    Mean,
+    /// Their sum.
+    Sum,
+    /// The largest.
+    Largest,
 }
 
 /// How a layer makes a wire.
@@ -145,11 +183,30 @@ impl Lines<'_> {
 
     fn wire(&mut self, known: usize) -> Result<Wire, String> {
         self.line("wire")?;
-        Ok(match self.one_of(&["input", "curve", "product", "mean", "teeth"])? {
+        let kinds = ["input", "curve", "product", "mean", "teeth", "position", "seen", "gather", "select"];
+        Ok(match self.one_of(&kinds)? {
             "input" => Wire::Input(self.count()?),
             "curve" => Wire::Curve { of: self.form(known)?, function: self.function()? },
             "product" => Wire::Product(self.form(known)?, self.form(known)?),
             "mean" => Wire::Mean { scale: self.ratio()?, of: self.form(known)? },
+            "position" => {
+                let mut values = vec![self.ratio()?];
+                while !self.words.is_empty() {
+                    values.push(self.ratio()?);
+                }
+                Wire::Position(values)
+            }
+            "seen" => {
+                let mask = self.mask()?;
+                let pooled = match self.one_of(&["mean", "sum", "max"])? {
+                    "mean" => Pooled::Mean,
+                    "sum" => Pooled::Sum,
+                    _ => Pooled::Largest,
+                };
+                Wire::Seen { mask, pooled, scale: self.ratio()?, of: self.form(known)? }
+            }
+            "gather" => Wire::Gather { index: self.form(known)?, of: self.form(known)? },
+            "select" => Wire::Select { condition: self.form(known)?, value: self.form(known)? },
             _ => {
                 let factors = [self.form(known)?, self.form(known)?];
                 let reach = self.ratio()?;

@@ -42,7 +42,7 @@ impl Target {
 }
 
 /// Ranges of expressions, for tokens of a box.
-struct Ranges<'t> {
+pub(super) struct Ranges<'t> {
     domain: Range,
     tokens: Range,
     lets: &'t [Expr],
@@ -79,7 +79,7 @@ impl Ranges<'_> {
             Expr::Aggregate(f, e, None) => {
                 let of = self.of(e)?;
                 match f.as_str() {
-                    "mean" => Some(of),
+                    "mean" | "max" | "min" => Some(of),
                     "sum" => Some(&of * &self.tokens),
                     // Not negative; at most a quarter of the square of the width.
                     "var" => Range { lo: Dyadic::ZERO, hi: &of.hi - &of.lo }.power(2),
@@ -104,7 +104,8 @@ impl Ranges<'_> {
         Ok(range)
     }
 
-    fn apply(name: &str, parts: &[Range]) -> Option<Range> {
+    /// An operator or a function of ranges.
+    pub(super) fn apply(name: &str, parts: &[Range]) -> Option<Range> {
         let call = CALLS.iter().find(|(known, _)| *known == name).map(|(_, call)| *call);
         let binary = BINARIES.iter().find(|(known, _)| *known == name).map(|(_, binary)| *binary);
         match (parts, name, call, binary) {
@@ -186,6 +187,11 @@ impl Reader<'_> {
                 let (mean, square) = (self.things.mean(of)?, Things::times(of, of)?);
                 let squares = self.things.mean(&square)?;
                 Things::plus(&squares, &Ratio::ONE.negative(), &Things::times(&mean, &mean)?)
+            }
+            "max" => self.things.largest_of_all(of),
+            "min" => {
+                let minus = |p: &Polynomial| Things::plus(&Polynomial::new(), &Ratio::ONE.negative(), p);
+                minus(&self.things.largest_of_all(&minus(of)?)?)
             }
             _ => Err(format!("there is no rule for {f} over the tokens")),
         }

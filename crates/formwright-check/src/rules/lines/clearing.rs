@@ -34,3 +34,29 @@ pub(super) fn is_clearing(group: &Group, place: usize, before: &Register, units:
     };
     reads_alone(group, place) && clears(true) && clears(false)
 }
+
+/// The units that take a register away beside a gate's own: on each side that the register may be on, one without bias
+/// that writes exactly what was read.
+pub(super) fn clearing_units(
+    group: &Group,
+    place: usize,
+    before: &Register,
+    units: &[Row],
+    row: &Row,
+) -> Option<Vec<usize>> {
+    let upright = group.weights.iter().all(|(_, weight)| !weight.is_negative());
+    let mut found = Vec::new();
+    for positive in [true, false] {
+        if before.sign.as_ref().is_some_and(|(sign, _)| *sign != positive) {
+            continue;
+        }
+        let wanted = if positive { -&Dyadic::ONE } else { Dyadic::ONE };
+        let clears = |(number, sign): &(usize, bool)| {
+            let writes = row.weights.iter().any(|(unit, weight)| unit == number && *weight == wanted);
+            let plain = units.get(*number).is_some_and(|unit| unit.bias.is_zero());
+            ((*sign == upright) == positive && plain && writes).then_some(*number)
+        };
+        found.push(group.units.iter().find_map(clears)?);
+    }
+    reads_alone(group, place).then_some(found)
+}

@@ -1,14 +1,16 @@
-//! Heads without scores: means over all tokens.
+//! Heads. What they write into registers, and the rule *mean*: a head without scores.
 //!
-//! All scores are 0, so all weights are `fl(1/n)`, and `H = Σ_k fl(1/n) fl(v z_k)` is the mean of what is read up to
+//! All scores are 0, so all weights are `fl(1/n)`, where `n` tokens are seen, and `H = Σ_k fl(1/n) fl(v z_k)` is the mean of what is read up to
 //! `γ_{n+1}` of the mean size. Errors of what is averaged are averaged as well: with a concave `ê ≥ e`, their mean is at
 //! most `ê(mean)` (Jensen), which is a function of the value of the mean itself.
 
+use super::placed::Shares;
 use super::profile::{Mean, Profile, up};
 use super::{Known, Prover, Register, Stop, declined, is_power_of_two, line};
 use crate::kernel::number::{Dyadic, Range, Ratio};
+use crate::kernel::softmax::excess;
 use crate::kernel::sum::Row;
-use crate::read::certificate::{Layer, Made, Source, Wire};
+use crate::read::certificate::{Layer, Made, Mask, Pooled, Source, Wire};
 use crate::read::weights::Head;
 
 impl Prover<'_> {
@@ -24,8 +26,13 @@ impl Prover<'_> {
             }
             owners.push(((head, value), made));
         }
+        let mut kinds = Vec::new();
         for (number, head) in heads.iter().enumerate() {
-            is_uniform(head)?;
+            kinds.push(if is_uniform(head) {
+                Kind::Uniform
+            } else {
+                self.shares(head)?.map_or(Kind::Scored, Kind::Placed)
+            });
             // Queries, keys and values are computed, whether they are used or not: 0 times infinity is no number.
             for row in head.q.iter().chain(&head.k).chain(&head.v) {
                 let reading = self.read(&row.weights)?;
@@ -39,6 +46,12 @@ impl Prover<'_> {
                         "value {value} of head {number} is written, and no line says what it is"
                     )));
                 }
+            }
+        }
+        // Scores that no rule looks at might overflow.
+        for (number, kind) in kinds.iter().enumerate() {
+            if matches!(kind, Kind::Scored) && !owners.iter().any(|((head, _), _)| *head == number) {
+                return Err(declined(format!("head {number} has scores that have no rule")));
             }
         }
         // What is written into each register: wires, with the factor that the line says and the one of the weights.
@@ -73,8 +86,13 @@ impl Prover<'_> {
             }
         }
         for ((number, value), made) in owners {
-            let head = heads.get(number).ok_or_else(|| line(format!("there is no head {number}")))?;
-            let more = self.mean(head, value, made, hint, &terms)?;
+            let missing = || line(format!("there is no head {number}"));
+            let head = Scored {
+                head: heads.get(number).ok_or_else(missing)?,
+                kind: kinds.get(number).ok_or_else(missing)?,
+                value,
+            };
+            let more = self.pooled(&head, made, hint, &terms)?;
             for (place, more) in more {
                 if let Some((_, lost)) = lost.get_mut(place).and_then(Option::as_mut) {
                     *lost = &*lost + &more;
@@ -102,28 +120,22 @@ impl Prover<'_> {
         Ok(())
     }
 
-    /// Makes a wire that is a mean; what each register but the first loses for it.
-    fn mean(
+    /// Makes a wire that a head writes; what each register but the first loses for it.
+    fn pooled(
         &mut self,
-        head: &Head,
-        value: usize,
+        head: &Scored<'_>,
         made: &Made,
         hint: &Layer,
         terms: &[usize],
     ) -> Result<Vec<(usize, Dyadic)>, Stop> {
-        let wire = made.wire;
-        let Some(Wire::Mean { scale, of }) = self.hints.wires.get(wire) else {
-            return Err(line(format!("wire {wire} is made by a head, and is no mean")));
-        };
+        let (wire, value) = (made.wire, head.value);
+        let Some(known) = self.hints.wires.get(wire) else { return Err(line(format!("there is no wire {wire}"))) };
         let shift = made.adds.minus(&super::Form::of(wire));
-        if !shift.terms.is_empty() || scale.is_zero() {
-            return Err(line(format!("wire {wire}: a head adds the mean and a number, no more")));
+        if !shift.terms.is_empty() {
+            return Err(line(format!("wire {wire}: a head adds the wire and a number, no more")));
         }
-        let row = head.v.get(value).ok_or_else(|| line(format!("there is no value {value}")))?;
+        let row = head.head.v.get(value).ok_or_else(|| line(format!("there is no value {value}")))?;
         let reading = self.read(&row.weights)?;
-        // What is averaged is scale · of + shift.
-        let wanted = of.scaled(scale).plus(&Ratio::ONE, &super::Form::number(shift.offset.clone()));
-        let (off, rest) = self.apart(&reading.form, &self.lowered(&wanted)?)?;
         let read = if reading.single {
             self.tiny(1)
         } else {
@@ -131,9 +143,13 @@ impl Prover<'_> {
         };
         // Every product of a weight and a value may be flushed.
         let flushed = self.tiny(self.tokens.saturating_add(reading.count));
-        let fixed = &(&(&(&reading.lost + &rest) + &off.abs()) + &read) + &flushed;
         // Weights and sum; then the product with o and the sum of the register; and o itself, beside the line's factor.
-        let (mut theta, mut more, mut first) = (Dyadic::ZERO, Vec::new(), true);
+        let (mut theta, mut model, mut more, mut first) = (Dyadic::ZERO, Dyadic::ZERO, Vec::new(), true);
+        // Beside the one that is gathered, terms are absorbed: each rounds by no more than it is.
+        let roundings = match (head.kind, known) {
+            (Kind::Placed(_), Wire::Gather { .. }) => 2,
+            _ => self.tokens.saturating_add(1),
+        };
         let mut factors: Vec<(usize, Ratio)> = Vec::new();
         for (place, form) in &hint.holds {
             let factor = self.lowered(form)?.factor(wire);
@@ -141,7 +157,7 @@ impl Prover<'_> {
                 factors.push((*place, factor));
             }
         }
-        for (place, output) in head.o.iter().enumerate() {
+        for (place, output) in head.head.o.iter().enumerate() {
             let written = output.weights.iter().find(|(at, _)| *at == value).map(|(_, weight)| weight.clone());
             let factor = factors.iter().find(|(at, _)| *at == place).map(|(_, factor)| factor.clone());
             let (written, factor) = match (written, factor) {
@@ -156,37 +172,119 @@ impl Prover<'_> {
             let tokens = self.tokens.saturating_add(1).saturating_add(sums);
             let exact = Ratio::of(&written).over(&factor).unwrap_or(Ratio::ZERO).minus(&Ratio::ONE);
             let odd = exact.range().size();
-            let here = &self.gamma(tokens) + &(&odd * &(&Dyadic::ONE + &self.gamma(tokens)));
+            let lost = |roundings: usize| {
+                let gamma = self.gamma(roundings);
+                &gamma + &(&odd * &(&Dyadic::ONE + &gamma))
+            };
+            let here = lost(tokens);
             if first {
-                theta = here;
+                theta = lost(roundings.saturating_add(sums));
+                model = here;
                 first = false;
             } else {
                 let size = &(&reading.size + &read) + &flushed;
+                // Weights that are computed add up to less than 2.
+                let size = if matches!(head.kind, Kind::Uniform) { size } else { &size + &size };
                 let flushed = &written.abs() * &(&flushed + &flushed);
-                more.push((place, up(&(&(&(&(&here + &theta) * &size) * &factor.range().size()) + &flushed))));
+                more.push((place, up(&(&(&(&(&here + &model) * &size) * &factor.range().size()) + &flushed))));
             }
         }
         let size = reading.size.clone();
         self.note(&(&size * &Range::whole(self.tokens).hi));
-        let known = self.averaged(of, scale, &shift.offset, &fixed, &theta, &size)?;
+        let known = match (head.kind, known) {
+            (Kind::Uniform, Wire::Mean { scale, of }) => {
+                let plain = Mask { limits: [None; 4], first: head.head.mask.first, connections: None };
+                self.average(head.head, &plain, (of, scale), &shift.offset, (&reading, &read, &flushed, &theta))?
+            }
+            (Kind::Uniform, Wire::Seen { mask, pooled: Pooled::Mean, scale, of }) => {
+                self.average(head.head, mask, (of, scale), &shift.offset, (&reading, &read, &flushed, &theta))?
+            }
+            (Kind::Placed(shares), known) => {
+                let Some((meant, scale, of)) = self.meant_shares(known)? else {
+                    return Err(declined(format!("wire {wire}: weights by position, and no rule for what it means")));
+                };
+                let (off, rest) = self.apart(&reading.form, &self.lowered(&of.scaled(&scale))?)?;
+                let values = (&(&scale.range() * &self.range(of)?) + &Range::point(off.clone())).tidy();
+                let error = &(&scale.range().size() * &self.error(of)?) + &(&(&reading.lost + &rest) + &read);
+                let apart = self.apart_by(shares, &meant, &values, &error);
+                let apart = apart.ok_or_else(|| line(format!("wire {wire}: weights of different tokens")))?;
+                let range = match known {
+                    Wire::Seen { scale, .. } => {
+                        let all = &Range::ZERO.hull(&Range::whole(self.tokens)) * &scale.range();
+                        (&all * &self.range(of)?).tidy()
+                    }
+                    _ => self.range(of)?,
+                };
+                let missed = (&Range::point(off) - &shift.offset.range()).size();
+                let absorbed = &(&apart.weights + &apart.weights) * &(&reading.size + &read);
+                let apart = &apart.value + &absorbed;
+                self.near(range, &(&(&apart + &missed) + &flushed), (&reading.size, &read, &theta))
+            }
+            (Kind::Scored, Wire::Seen { mask, pooled: Pooled::Largest, scale, of }) => {
+                if *mask != head.head.mask || scale.is_negative() || scale.is_zero() {
+                    return Err(line(format!("wire {wire}: another mask, or no positive factor")));
+                }
+                let (off, rest) = self.apart(&reading.form, &self.lowered(&of.scaled(scale))?)?;
+                let behind = self.behind(head.head, row)?;
+                let error = &(&scale.range().size() * &self.error(of)?) + &(&reading.lost + &rest);
+                // From below by the average, from above by nothing: and what is added may be half of it.
+                let missed = &Range::point(off) - &shift.offset.range();
+                let apart = &Range { lo: -&behind.below, hi: Dyadic::ZERO } + &missed;
+                let apart = &(&apart.size() + &behind.off) + &(&error + &flushed);
+                let range = (&scale.range() * &self.range(of)?).tidy();
+                self.near(range, &apart, (&reading.size, &read, &theta))
+            }
+            _ => return Err(declined(format!("wire {wire}: a head with scores that have no rule"))),
+        };
         self.make(wire, known)?;
         Ok(more)
+    }
+
+    /// A wire that is off by this, and by what is lost where it is written.
+    fn near(&self, range: Range, apart: &Dyadic, (size, read, theta): (&Dyadic, &Dyadic, &Dyadic)) -> Known {
+        let sum = &Dyadic::ONE + &excess(self.tokens, self.format);
+        let all = &(size + read) * &sum;
+        let most = up(&(&(apart * &(&Dyadic::ONE + theta)) + &(theta * &all)));
+        Known { range, error: Profile::Constant(most.clone()), most, tooth: Dyadic::ZERO }
+    }
+
+    /// A wire that is the mean of what a mask shows.
+    fn average(
+        &mut self,
+        head: &Head,
+        mask: &Mask,
+        (of, scale): (&super::Form, &Ratio),
+        shift: &Ratio,
+        (reading, read, flushed, theta): (&super::Reading, &Dyadic, &Dyadic, &Dyadic),
+    ) -> Result<Known, Stop> {
+        if *mask != head.mask {
+            return Err(line("a mean over other tokens than the head sees"));
+        }
+        if scale.is_zero() {
+            return Err(line("a mean times 0"));
+        }
+        // What is averaged is scale · of + shift.
+        let wanted = of.scaled(scale).plus(&Ratio::ONE, &super::Form::number(shift.clone()));
+        let (off, rest) = self.apart(&reading.form, &self.lowered(&wanted)?)?;
+        let fixed = &(&(&(&reading.lost + &rest) + &off.abs()) + read) + flushed;
+        let spread = if mask.hides() { None } else { self.variance(of) };
+        self.averaged((of, scale), shift, &fixed, theta, &reading.size, spread)
     }
 
     /// What is known of `scale · mean(of)`, with errors of `fixed` and, relative to the mean size of what is averaged,
     /// `theta`.
     fn averaged(
         &self,
-        of: &super::Form,
-        scale: &Ratio,
+        (of, scale): (&super::Form, &Ratio),
         shift: &Ratio,
         fixed: &Dyadic,
         theta: &Dyadic,
         size: &Dyadic,
+        spread: Option<Range>,
     ) -> Result<Known, Stop> {
         let (factor, inner) = (scale.range(), self.range(of)?);
         let mut range = (&factor * &inner).tidy();
-        if let Some(spread) = self.variance(of) {
+        if let Some(spread) = spread {
             range = range.meet(&(&factor * &spread));
         }
         let grown = &Dyadic::ONE + theta;
@@ -247,14 +345,25 @@ impl Prover<'_> {
     }
 }
 
-/// Proves that all scores of a head are 0, and that it sees all tokens.
-fn is_uniform(head: &Head) -> Result<(), Stop> {
+/// How a head weighs.
+enum Kind {
+    /// Everything that it sees alike.
+    Uniform,
+    /// By position.
+    Placed(Shares),
+    /// By what tokens hold.
+    Scored,
+}
+
+/// A value of a head.
+struct Scored<'h> {
+    head: &'h Head,
+    kind: &'h Kind,
+    value: usize,
+}
+
+/// Whether all scores of a head are 0.
+fn is_uniform(head: &Head) -> bool {
     let zero = |rows: &[Row]| rows.iter().all(Row::is_zero);
-    if !zero(&head.q) && !zero(&head.k) {
-        return Err(declined("a head with scores, in the supremum norm over a box"));
-    }
-    if head.mask.hides() {
-        return Err(declined("a head with a mask, in the supremum norm over a box"));
-    }
-    Ok(())
+    zero(&head.q) || zero(&head.k)
 }

@@ -6,7 +6,7 @@
 //! register away (`clearing.rs`). A sum of `m` terms is off by `γ_m Σ|terms|`: what units add to a wire is its own loss,
 //! what was there before the register's.
 
-use super::clearing::{is_clearing, reads_alone};
+use super::clearing::{clearing_units, is_clearing, reads_alone};
 use super::profile::up;
 use super::{Form, Known, Prover, Reading, Register, Stop, declined, line};
 use crate::kernel::function::Word;
@@ -333,8 +333,7 @@ impl Prover<'_> {
         Ok(owners)
     }
 
-    /// The sign that a register has in every execution, if it has one: it was empty, or is cleared by units of no gate, and all that is
-    /// added is of one sign. (Rounding is monotone: a sum of `z`, `-z` and numbers of one sign, in any order, is of that sign.)
+    /// The sign that a register has in every execution, if it has one: it was empty, or is cleared, and all that is added is of one sign. (Rounding is monotone: a sum of `z`, `-z` and numbers of one sign, in any order, is of that sign.)
     fn sign_behind(
         &self,
         groups: &[Group],
@@ -349,10 +348,15 @@ impl Prover<'_> {
         let form = self.line_of(hint, place)?.unwrap_or_else(|| before.form.clone());
         let mut clearing: Vec<usize> = Vec::new();
         for (at, group) in groups.iter().enumerate().filter(|(_, group)| cleared && reads_alone(group, place)) {
-            if Self::owners(groups, hint, &form, at)? > 0 || !is_clearing(group, place, before, units, Some(row)) {
+            if Self::owners(groups, hint, &form, at)? > 0 {
+                // Beside a gate's units, of which each that writes counts as added.
+                let Some(units) = clearing_units(group, place, before, units, row) else { return Ok(None) };
+                clearing.extend(units);
+            } else if is_clearing(group, place, before, units, Some(row)) {
+                clearing.extend(group.units.iter().map(|(number, _)| *number));
+            } else {
                 return Ok(None);
             }
-            clearing.extend(group.units.iter().map(|(number, _)| *number));
         }
         let mut added = row.weights.iter().filter(|(unit, _)| !clearing.contains(unit)).map(|(_, weight)| weight);
         let Some(first) = added.next().map(Dyadic::is_negative) else { return Ok(None) };
@@ -435,7 +439,8 @@ impl Prover<'_> {
                 self.curve(groups, gate, function, &rest.offset)
             }
             Some(Wire::Product(a, b)) => self.product(groups, gate, [a, b]),
-            _ => Err(line(format!("wire {wire} is made by units, and is no curve and no product"))),
+            Some(Wire::Select { condition, value }) => self.select(groups, gate, condition, value),
+            _ => Err(line(format!("wire {wire} is made by units, and is no curve, no product and no selection"))),
         }
     }
 

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, HashMap};
 use super::Form;
 use crate::kernel::function::{Binary, CALLS, Call, Word};
 use crate::kernel::number::Ratio;
-use crate::read::certificate::Wire;
+use crate::read::certificate::{Pooled, Wire};
 
 /// The most terms of a polynomial.
 const MOST_TERMS: usize = 1 << 12;
@@ -34,6 +34,10 @@ enum Thing {
     Mean(Monomial),
     /// What belongs to the output token, inside of a mean.
     Outer(usize),
+    /// A coordinate of one token of a sequence.
+    Token(usize, usize),
+    /// The largest value of a polynomial over all tokens, or of one of these polynomials.
+    Largest(Vec<Vec<(Monomial, String)>>),
     /// A function of polynomials, by name.
     Function(&'static str, Vec<Vec<(Monomial, String)>>),
 }
@@ -44,6 +48,8 @@ pub struct Things {
     numbers: HashMap<Thing, usize>,
     /// Of each thing, whether it is the same for all tokens; and of what belongs to the output token, what it is.
     known: Vec<(bool, Option<usize>)>,
+    /// Of each logarithm, what it is the logarithm of.
+    logarithms: HashMap<usize, Polynomial>,
 }
 
 /// The sum of two exponents. One that is cut off would make different powers equal.
@@ -92,6 +98,11 @@ impl Things {
         Self::single(self.number(Thing::Input(c), false, None))
     }
 
+    /// A coordinate of one token of a sequence.
+    pub fn token(&mut self, t: usize, c: usize) -> Polynomial {
+        Self::single(self.number(Thing::Token(t, c), true, None))
+    }
+
     /// The number of tokens.
     pub fn length(&mut self) -> Polynomial {
         Self::single(self.number(Thing::Length, true, None))
@@ -103,6 +114,18 @@ impl Things {
         for (monomial, factor) in b {
             let before = sum.remove(monomial).unwrap_or(Ratio::ZERO);
             let after = before.plus(&scale.times(factor));
+            if !after.is_zero() {
+                sum.insert(monomial.clone(), after);
+            }
+        }
+        Self::small(sum)
+    }
+
+    /// The sum of some.
+    pub fn sum(all: &[&Polynomial]) -> Outcome<Polynomial> {
+        let mut sum = Polynomial::new();
+        for (monomial, factor) in all.iter().flat_map(|p| p.iter()) {
+            let after = sum.remove(monomial).unwrap_or(Ratio::ZERO).plus(factor);
             if !after.is_zero() {
                 sum.insert(monomial.clone(), after);
             }
@@ -246,10 +269,74 @@ impl Things {
         stack.pop().ok_or_else(missing)
     }
 
-    /// A function of one polynomial.
+    /// A function of one polynomial. `e^(k log p + q) = p^k e^q` for a whole `k`.
     pub fn call(&mut self, f: Call, a: &Polynomial) -> Outcome<Polynomial> {
         let name = CALLS.iter().find(|(_, call)| *call == f).map_or("", |(name, _)| *name);
-        self.function(name, &[a])
+        let (mut rest, mut powers) = (a.clone(), Self::constant(Ratio::ONE));
+        for (monomial, factor) in a.iter().filter(|_| f == Call::Exp) {
+            let [(thing, 1)] = monomial.as_slice() else { continue };
+            let Some(p) = self.logarithms.get(thing).cloned() else { continue };
+            let Some(k) = factor.absolute().place().and_then(|k| u32::try_from(k).ok()) else { continue };
+            let power = Self::power(&p, k)?;
+            let power = if factor.is_negative() { self.reciprocal(&power)? } else { power };
+            powers = Self::times(&powers, &power)?;
+            rest.remove(monomial);
+        }
+        if rest.is_empty() && rest != *a {
+            return Ok(powers);
+        }
+        let called = self.function(name, &[&rest])?;
+        if let (Call::Log, Some([(thing, 1)])) = (f, called.keys().next().map(Vec::as_slice)) {
+            self.logarithms.insert(*thing, a.clone());
+        }
+        Self::times(&powers, &called)
+    }
+
+    /// What is added to `scale · p` with the first factor of `p` 1 or -1 and nothing added: `p`'s constant, and the scale.
+    fn normalised(p: &Polynomial) -> (Ratio, Ratio) {
+        let shift = p.get(&Vec::new()).cloned().unwrap_or(Ratio::ZERO);
+        let scale = p.iter().find(|(monomial, _)| !monomial.is_empty()).map_or(Ratio::ONE, |(_, c)| c.absolute());
+        (shift, scale)
+    }
+
+    /// `(p - shift)/scale`.
+    fn reduced(p: &Polynomial, shift: &Ratio, scale: &Ratio) -> Outcome<Polynomial> {
+        let inverse = Ratio::ONE.over(scale).ok_or_else(|| "a factor of 0".to_owned())?;
+        let less = Self::plus(p, &Ratio::ONE.negative(), &Self::constant(shift.clone()))?;
+        Self::plus(&Polynomial::new(), &inverse, &less)
+    }
+
+    /// The largest of some: `max(shift + scale · p) = shift + scale · max p` for a positive scale.
+    pub fn largest(&mut self, all: &[&Polynomial]) -> Outcome<Polynomial> {
+        let first = all.first().ok_or_else(|| "the largest of nothing".to_owned())?;
+        let (shift, scale) = Self::normalised(first);
+        let mut keys = Vec::new();
+        for p in all {
+            keys.push(Self::key(&Self::reduced(p, &shift, &scale)?));
+        }
+        keys.sort();
+        keys.dedup();
+        if keys.len() == 1 {
+            return Ok((*first).clone());
+        }
+        let largest = Self::single(self.number(Thing::Largest(keys), true, None));
+        Self::plus(&Self::constant(shift), &scale, &largest)
+    }
+
+    /// The largest value over all tokens, of what has one token.
+    pub fn largest_of_all(&mut self, p: &Polynomial) -> Outcome<Polynomial> {
+        let known = |thing: &usize| self.known.get(*thing).copied().unwrap_or((false, Some(0)));
+        let things = || p.keys().flatten().map(|(thing, _)| thing);
+        if things().any(|thing| known(thing).1.is_some()) {
+            return Err("there is no rule for the largest of what has two tokens".to_owned());
+        }
+        if things().all(|thing| known(thing).0) {
+            return Ok(p.clone());
+        }
+        let (shift, scale) = Self::normalised(p);
+        let key = Self::key(&Self::reduced(p, &shift, &scale)?);
+        let largest = Self::single(self.number(Thing::Largest(vec![key]), true, None));
+        Self::plus(&Self::constant(shift), &scale, &largest)
     }
 
     /// An operator.
@@ -262,8 +349,12 @@ impl Things {
                 let inverse = self.reciprocal(b)?;
                 Self::times(a, &inverse)
             }
-            Binary::Max => self.function("max", &[a, b]),
-            Binary::Min => self.function("min", &[a, b]),
+            // max(a, b) = b + R(a - b), min(a, b) = a - R(a - b).
+            Binary::Max | Binary::Min => {
+                let above = self.call(Call::Relu, &Self::plus(a, &Ratio::ONE.negative(), b)?)?;
+                let (from, sign) = if op == Binary::Max { (b, Ratio::ONE) } else { (a, Ratio::ONE.negative()) };
+                Self::plus(from, &sign, &above)
+            }
         }
     }
 
@@ -292,6 +383,21 @@ impl Things {
                 let mean = self.mean(&Self::form(of, earlier)?)?;
                 Self::plus(&Polynomial::new(), scale, &mean)
             }
+            Wire::Seen { mask, pooled, scale, of } if !mask.hides() => {
+                let of = Self::form(of, earlier)?;
+                let pooled = match pooled {
+                    Pooled::Largest => self.largest_of_all(&of)?,
+                    Pooled::Mean => self.mean(&of)?,
+                    Pooled::Sum => return Err("a sum over any number of tokens".to_owned()),
+                };
+                Self::plus(&Polynomial::new(), scale, &pooled)
+            }
+            Wire::Seen { .. } | Wire::Position(_) | Wire::Gather { .. } | Wire::Select { .. } => {
+                Err("positions, for any number of tokens".to_owned())
+            }
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
