@@ -26,10 +26,12 @@ Definition selective_shift (d : nat) (N : Z) (v : Z) : layer :=
 Definition selective_shifts (d : nat) (N : Z) : list layer :=
   map (selective_shift d N) (range (Z.to_nat (N ^ Z.of_nat d))).
 
-(** The last layer, one head with [S = D^{n+1}]. *)
-Definition global_shift (n d : nat) (N : Z) : layer := Attention [psi d N 0 (inj ((N ^ Z.of_nat d) ^ Z.of_nat (S n)))].
+(** The last layer, one head: [S ψ(·; 0)]. *)
+Definition global_shift (d : nat) (N S : Z) : layer := Attention [psi d N 0 (inj S)].
 
-Definition contextual_map (n d : nat) (N : Z) : list layer := selective_shifts d N ++ [global_shift n d N].
+(** With [S = D^{n+1}]. *)
+Definition contextual_map (n d : nat) (N : Z) : list layer :=
+  selective_shifts d N ++ [global_shift d N ((N ^ Z.of_nat d) ^ Z.of_nat (S n))].
 
 (** * Hardmax *)
 
@@ -196,13 +198,12 @@ Qed.
 Lemma length_sweep D vs : forall ls, length (fold_left (step D) vs ls) = length ls.
 Proof. induction vs; intros; simpl; auto. rewrite IHvs. unfold step. apply map_length. Qed.
 
-(** The layers of all windows are the sweep of the ids; the other rows stay. *)
-Theorem shifts_are_the_sweep P : Forall fits P ->
-  run (selective_shifts d N) (map (token d N) P) =
-  map (token d N) (shift_pairs P (sweep (N ^ Z.of_nat d) (map fst P))).
+(** The layers of some windows, one after another. *)
+Theorem windows_are_steps vs : forall P, Forall fits P ->
+  run (map (selective_shift d N) vs) (map (token d N) P) =
+  map (token d N) (shift_pairs P (fold_left (step (N ^ Z.of_nat d)) vs (map fst P))).
 Proof.
-  unfold selective_shifts, sweep. set (D := (N ^ Z.of_nat d)%Z). generalize (range (Z.to_nat D)). intros vs. revert P.
-  induction vs as [|v vs IH]; intros P F.
+  set (D := (N ^ Z.of_nat d)%Z). induction vs as [|v vs IH]; intros P F.
   - simpl. unfold run. simpl. f_equal. unfold shift_pairs. clear. induction P as [|[l r] P IH]; simpl; auto. now rewrite <- IH.
   - unfold run in *. cbn [map fold_left]. rewrite window_is_step by auto. fold D. rewrite IH.
     + f_equal. rewrite fst_shift by (unfold step; now rewrite !map_length). unfold shift_pairs at 1.
@@ -212,13 +213,18 @@ Proof.
       apply in_map_iff in Q. destruct Q as (r & E & R). unfold fits. rewrite <- E. now apply F.
 Qed.
 
-(** The last layer adds [D^{n+1}] times the largest id, where all ids are positive. *)
-Theorem global_adds_the_largest n P : Forall fits P -> (forall l, In l (map fst P) -> 0 < l)%Z ->
-  let S := ((N ^ Z.of_nat d) ^ Z.of_nat (S n))%Z in
-  run_layer (global_shift n d N) (map (token d N) P) =
+(** The layers of all windows are the sweep of the ids; the other rows stay. *)
+Theorem shifts_are_the_sweep P : Forall fits P ->
+  run (selective_shifts d N) (map (token d N) P) =
+  map (token d N) (shift_pairs P (sweep (N ^ Z.of_nat d) (map fst P))).
+Proof. apply windows_are_steps. Qed.
+
+(** The last layer adds [S] times the largest id where all ids are positive. *)
+Theorem global_adds_the_largest S P : Forall fits P -> (forall l, In l (map fst P) -> 0 < l)%Z ->
+  run_layer (global_shift d N S) (map (token d N) P) =
   map (fun p => token d N (fst p + S * zmax (map fst P), snd p)%Z) P.
 Proof.
-  intros F Pos S. unfold run_layer, global_shift, attention. fold S. rewrite map_map. apply map_ext_in.
+  intros F Pos. unfold run_layer, global_shift, attention. rewrite map_map. apply map_ext_in.
   intros p I. cbn [map fold_left]. rewrite Forall_forall in F. specialize (F p I).
   rewrite psi_above; auto.
   - destruct p as [l rest]. now rewrite shift_token.

@@ -171,7 +171,7 @@ fn a_mean_is_a_mean() {
     declined(&mean(on(TOKEN, "-1", "1"), "1 8", averaging(), 1.0, PLAIN));
     declined(&mean(target(), "1 8", Head { v: vec![0.5, 0.0], ..averaging() }, 1.0, PLAIN));
     declined(&mean(target(), "1 8", Head { q: vec![1.0, 0.0], k: vec![1.0, 0.0], ..averaging() }, 1.0, PLAIN));
-    declined(&mean(target(), "1 8", Head { mask: "0 0 * * no", ..averaging() }, 1.0, PLAIN));
+    rejected(&mean(target(), "1 8", Head { mask: "0 0 * * no", ..averaging() }, 1.0, PLAIN), "line");
 }
 
 #[test]

@@ -1692,8 +1692,8 @@ fn what_is_built_is_checked() {
         ["build", "x * mean(x)", "--tokens", "2", "--resolution", "3", "--construction", "yun", "--precision", "f64"];
     let skipped = scratch.json(&[&skipped[..], &["--no-check", "-o", "model", "--force", "--json"]].concat());
     assert_eq!((&skipped["error"]["checked"], &skipped["error"]["checked_reason"]), (&"not-run".into(), &Value::Null));
-    // Maxima over a box have no rule yet; a document says why, and so does the folder.
-    let declined = scratch.json(&["build", "max-broadcast", "-o", "model", "--force", "--json"]);
+    // Variances over a mask have no rule yet; a document says why, and so does the folder.
+    let declined = scratch.json(&["build", "var(x, j <= i)", "-o", "model", "--force", "--json"]);
     let reason = "scope: a claim in the supremum norm over a box, without meanings";
     for told in [declined, scratch.json(&["inspect", "model", "--json"])] {
         assert_eq!((&told["error"]["checked"], &told["error"]["checked_reason"]), (&"declined".into(), &reason.into()));

@@ -81,7 +81,23 @@ fn meant() -> Vec<Case> {
         Artifact { certificate: format!("{head}end\n").into_bytes(), ..double.clone() }
     };
     let heavier = with_weights(&double, Weights::of(&double).with("0.ff.w2", 0, 0.5).bytes());
-    let accepted = [("meanings-mean", single.clone()), ("meanings-product", double.clone())];
+    let built = |text: &str, precision| Artifact::new("", &circuit(text, 3, precision));
+    let largest = built("max(x)", F32);
+    let prefix = built("mean(x, j <= i)", F32);
+    let gathered = built("x[n - 1 - i]", F32);
+    let summed = built("sum(x, j <= i)", F64);
+    let weight = |of: &Artifact, name: &str, value| with_weights(of, Weights::of(of).with(name, 0, value).bytes());
+    let accepted = [
+        ("meanings-mean", single.clone()),
+        ("meanings-product", double.clone()),
+        ("meanings-larger", built("max(x, mean(x))", F32)),
+        ("meanings-largest", largest.clone()),
+        ("meanings-prefix", prefix.clone()),
+        ("meanings-gather", gathered.clone()),
+        ("meanings-shift", built("if i < 1 then 0 else x[i - 1]", F32)),
+        ("meanings-sum", summed.clone()),
+        ("meanings-softmax", built("exp(x) / sum(exp(x))", F32)),
+    ];
     let rejected = [
         ("meanings-count", "format", "a wire more than there is", line(&single, "meanings 2", "meanings 3")),
         ("meanings-layers", "format", "a layer less than blocks ask for", line(&single, "layers 2", "layers 1")),
@@ -100,8 +116,18 @@ fn meant() -> Vec<Case> {
             "half of what a head adds",
             line(&single, "holds 0 0 2 0 1 1 -1", "holds 0 0 2 0 1 1 -1/2"),
         ),
+        (
+            "meanings-mask",
+            "line",
+            "a head that sees more than the lines say",
+            line(&prefix, "mask * 0 * * no", "mask * * * * no"),
+        ),
+        ("meanings-places", "line", "a position less", line(&gathered, "wire position 2 1 0", "wire position 2 1")),
     ];
     let declined = [
+        ("meanings-temperature", "a head that is too warm", weight(&largest, "0.attn.q_bias", 16.0)),
+        ("meanings-keys", "keys that read the token", weight(&gathered, "0.attn.k", 0.5)),
+        ("meanings-sink", "another weight of the sink", weight(&summed, "pos", 0.5)),
         ("meanings-none", "nothing is said of registers", silent),
         ("meanings-bound", "a bound below what is shown", double.with_line("bound", "1/1000000000000000000")),
         ("meanings-weight", "one weight of the product is another", heavier),
@@ -614,7 +640,7 @@ fn declined(of: &impl Fn(&str) -> Artifact) -> Vec<Spoilt> {
         ("average", "attention by averages", kind("average")),
         ("linformer", "attention by a Linformer", kind("linformer:2")),
         ("performer", "attention by a Performer", kind("performer:2")),
-        ("box-sup", "a supremum over a box that no rule shows", Artifact::new("", &circuit("max(x, mean(x))", 3, F32))),
+        ("box-sup", "a supremum over a box that no rule shows", Artifact::new("", &circuit("var(x, j <= i)", 3, F32))),
         ("space", "all of space", Artifact::new("", &everywhere(fits))),
         ("norm-fraction", "a norm whose power is no integer", Artifact::new("", &on_box(4, "lp:3/2", wide))),
         ("norm-65", "a power beyond the checker's limit", boxed.with_line("norm", "lp 65")),

@@ -8,7 +8,7 @@ use crate::bound::Norm;
 use crate::exact::Rat;
 use crate::lower::Margins;
 use crate::model::{Model, Over, Stated};
-use crate::network::{AttentionRun, FloatNetwork, Mask};
+use crate::network::{AttentionRun, FloatNetwork};
 
 /// The kinds of attention that the format has words for.
 const KINDS: [&str; 4] = ["softmax", "average", "linformer", "performer"];
@@ -68,7 +68,7 @@ pub(super) fn text(
         }
         lines.push(line);
         if let Some(AttentionRun { masks, connections, .. }) = &run.attention {
-            lines.extend(masks.iter().map(mask));
+            lines.extend(masks.iter().map(|mask| format!("mask {}", mask.limits())));
             lines.extend((!connections.is_empty()).then(|| format!("connections {}", connections.len())));
             lines.extend(connections.iter().flat_map(|layer| (0..layer.tokens()).map(|token| sees(layer.keys(token)))));
         }
@@ -95,13 +95,6 @@ fn over(over: &Over) -> Option<String> {
 /// Words that every reader sees alike.
 fn ascii(words: &str) -> String {
     words.replace('ψ', "psi").replace(|c: char| !c.is_ascii_graphic() && c != ' ', "?")
-}
-
-fn mask(mask: &Mask) -> String {
-    let limit = |limit: Option<i64>| limit.map_or("*".to_owned(), |limit| limit.to_string());
-    let [low, high] = [mask.relative.0, mask.relative.1].map(limit);
-    let [from, to] = [mask.absolute.0, mask.absolute.1].map(limit);
-    format!("mask {low} {high} {from} {to} {}", if mask.first { "yes" } else { "no" })
 }
 
 fn sees(keys: &[usize]) -> String {

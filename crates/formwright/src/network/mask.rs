@@ -51,6 +51,14 @@ impl Mask {
     /// Every query sees its own key and those before it.
     pub const CAUSAL: Self = Self { relative: (None, Some(0)), ..Self::ALL };
 
+    /// Its limits as a certificate has them: `low high from to first`.
+    pub fn limits(&self) -> String {
+        let limit = |limit: Option<i64>| limit.map_or("*".to_owned(), |limit| limit.to_string());
+        let [low, high] = [self.relative.0, self.relative.1].map(limit);
+        let [from, to] = [self.absolute.0, self.absolute.1].map(limit);
+        format!("{low} {high} {from} {to} {}", if self.first { "yes" } else { "no" })
+    }
+
     /// Whether nothing is hidden.
     pub fn is_all(&self) -> bool {
         (self.relative, self.absolute) == (Self::ALL.relative, Self::ALL.absolute)

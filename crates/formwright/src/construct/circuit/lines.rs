@@ -83,6 +83,16 @@ impl Circuit<'_> {
             Kind::Curve { function, of } => format!("curve {} {}", numbers.form(of)?, words(function)?),
             Kind::Product(a, b) => format!("product {} {}", numbers.form(a)?, numbers.form(b)?),
             Kind::Mean { of, mask, scale } if mask.is_all() => format!("mean {scale} {}", numbers.form(of)?),
+            Kind::Mean { of, mask, scale } => format!("seen {} mean {scale} {}", mask.limits(), numbers.form(of)?),
+            Kind::Sink { of, mask, .. } => format!("seen {} sum 1 {}", mask.limits(), numbers.form(of)?),
+            Kind::Largest { of, mask } => format!("seen {} max 1 {}", mask.limits(), numbers.form(of)?),
+            Kind::Gather { index, of, .. } => format!("gather {} {}", numbers.form(index)?, numbers.form(of)?),
+            Kind::Select { condition, value } => {
+                format!("select {} {}", numbers.form(condition)?, numbers.form(value)?)
+            }
+            Kind::Position(values) => {
+                values.iter().fold("position".to_owned(), |text, value| format!("{text} {value}"))
+            }
             Kind::Alias { form, meaning, arguments, reach, .. } => {
                 let [a, b] = match &**meaning {
                     Kind::Curve { of, .. } => [of, of],

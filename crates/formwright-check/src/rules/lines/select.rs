@@ -1,0 +1,72 @@
+//! Rule *selection*: `condition · value`, where the condition is 0 or 1 by position.
+//!
+//! The gate reads `u = value + d(t)`, and adds `condition · value + q(t)`, where `d` and `q` are numbers of the position.
+//! So at a token where the condition is 1 its units stand for `u - d(t) + q(t)`, and elsewhere for `q(t)`, on the range of
+//! the value plus `d(t)`: as in the rule *curve*.
+
+use super::curve::PARTS;
+use super::layer::{Fit, Gate, Group, shared, widened};
+use super::profile::{Profile, up};
+use super::{Form, Known, Prover, Stop, declined, line};
+use crate::kernel::function::Word;
+use crate::kernel::number::{Dyadic, Range, Ratio};
+
+impl Prover<'_> {
+    /// A wire that is a selection.
+    pub(super) fn select(
+        &mut self,
+        groups: &[Group],
+        gate: &Gate<'_>,
+        condition: &Form,
+        value: &Form,
+    ) -> Result<Known, Stop> {
+        let wire = gate.made.wire;
+        let [part] = gate.parts.as_slice() else { return Err(line("a selection reads one number")) };
+        let group = groups.get(part.group).ok_or_else(|| line("a group that does not exist"))?;
+        let argument = group.argument.clone().ok_or_else(|| line("a selection without an argument"))?;
+        let by_position = |form: &Form| {
+            self.by_position(form).ok_or_else(|| declined(format!("wire {wire}: a selection by more than positions")))
+        };
+        let holds = by_position(condition)?;
+        let read = by_position(&argument.form.minus(value))?;
+        let added = by_position(&gate.made.adds.minus(&Form::of(wire)))?;
+        if holds.len() != read.len() || holds.len() != added.len() {
+            return Err(line("positions of different numbers"));
+        }
+        let mut cases: Vec<(bool, Ratio, Ratio)> = Vec::new();
+        for ((holds, read), added) in holds.into_iter().zip(read).zip(added) {
+            if holds != Ratio::ZERO && holds != Ratio::ONE {
+                return Err(line(format!("wire {wire}: a condition that is neither 0 nor 1")));
+            }
+            let case = (holds == Ratio::ONE, read, added);
+            if !cases.contains(&case) {
+                cases.push(case);
+            }
+        }
+        let range = self.range(value)?;
+        let factor = gate.factor.range();
+        let (mut most, mut all) = (Dyadic::ZERO, None::<Range>);
+        for (holds, read, added) in cases {
+            let (function, kappa) = if holds {
+                (vec![Word::Variable], added.minus(&read))
+            } else {
+                (vec![Word::Number(Ratio::ZERO)], added)
+            };
+            let fit = Fit { part, factor: factor.clone(), kappa: kappa.range(), function: &function };
+            let over = (&range + &read.range()).tidy();
+            for piece in self.pieces(&fit, &over, PARTS)? {
+                let error = &self.error(&argument.form)? + &argument.off;
+                let reached = widened(&piece.argument, &error);
+                let active = part.function.active(&widened(&reached, &group.slack));
+                let inside = self.inside(group, &active, gate.company);
+                let moved = &part.gate.steepest(&reached) * &error;
+                most = most.max(&(&moved + &piece.apart.size()) + &inside);
+            }
+            let values = if holds { range.clone() } else { Range::ZERO };
+            all = Some(all.map_or(values.clone(), |all| all.hull(&values)));
+        }
+        let most = up(&shared(&most, &factor.absolute().lo)?);
+        let range = all.ok_or_else(|| line("a selection of no positions"))?;
+        Ok(Known { range, error: Profile::Constant(most.clone()), most, tooth: Dyadic::ZERO })
+    }
+}

@@ -1,0 +1,147 @@
+//! Rule *read-out, token by token*: with positions or masks, the normal forms of the outputs and of the target are
+//! compared for every number of tokens and every token. A wire at a token is a polynomial over the inputs of all
+//! tokens: a mean over a mask is the sum over what the token sees, a gather the form at the place that is named.
+
+use super::normal::{Polynomial, Things};
+use super::{Form, Outcome, Stop, declined, line};
+use crate::kernel::number::Ratio;
+use crate::read::certificate::{Mask, Meanings, Pooled, Wire};
+use crate::read::target::Target;
+
+/// The most pairs of tokens, of all numbers of tokens together.
+const MOST_PAIRS: usize = 1 << 21;
+
+/// The most terms of all wires at all tokens.
+const MOST_TERMS: usize = 1 << 22;
+
+/// The normal forms of wires, token by token.
+pub type Unrolled = Vec<Vec<Polynomial>>;
+
+/// Whether a wire means something else at other positions.
+pub fn is_placed(wire: &Wire) -> bool {
+    match wire {
+        Wire::Position(_) | Wire::Gather { .. } | Wire::Select { .. } => true,
+        Wire::Seen { mask, pooled, .. } => mask.hides() || *pooled == Pooled::Sum,
+        _ => false,
+    }
+}
+
+/// Proves that the outputs' forms are the target's expression for so many tokens; the normal forms of the wires for the
+/// largest number.
+pub fn same_by_token(hints: &Meanings, target: &Target, least: usize, most: usize) -> Result<Unrolled, Stop> {
+    let pairs = (least..=most).map(|n| n.saturating_mul(n)).fold(0, usize::saturating_add);
+    if pairs > MOST_PAIRS {
+        return Err(declined(format!("{pairs} pairs of tokens, the limit is {MOST_PAIRS}")));
+    }
+    let mut last = Vec::new();
+    for tokens in least..=most {
+        let mut things = Things::default();
+        let wanted = target.unrolled(&mut things, tokens).map_err(declined)?;
+        let wires = unroll(hints, &mut things, tokens)?;
+        if wanted.len() != wires.len() {
+            return Err(line("not as many tokens as the target has"));
+        }
+        for (t, (wires, wanted)) in wires.iter().zip(&wanted).enumerate() {
+            if hints.outputs.len() != wanted.len() {
+                return Err(line(format!("{} outputs, the target has {}", hints.outputs.len(), wanted.len())));
+            }
+            for (c, (form, wanted)) in hints.outputs.iter().zip(wanted).enumerate() {
+                if Things::form(form, wires).map_err(declined)? != *wanted {
+                    let what = format!("output {c} of token {t} of {tokens} is not shown to be the target");
+                    return Err(declined(format!("{what}: their normal forms differ")));
+                }
+            }
+        }
+        last = wires;
+    }
+    Ok(last)
+}
+
+fn unroll(hints: &Meanings, things: &mut Things, tokens: usize) -> Result<Unrolled, Stop> {
+    let mut at: Unrolled = vec![Vec::new(); tokens];
+    let mut terms = 0_usize;
+    for (number, wire) in hints.wires.iter().enumerate() {
+        let found = match wire {
+            Wire::Input(c) => (0..tokens).map(|t| things.token(t, *c)).collect(),
+            Wire::Position(values) => {
+                if values.len() != tokens {
+                    return Err(line(format!("wire {number}: {} positions of {tokens} tokens", values.len())));
+                }
+                values.iter().cloned().map(Things::constant).collect()
+            }
+            Wire::Mean { scale, of } => seen(things, &at, &everything(), (Pooled::Mean, scale, of))?,
+            Wire::Seen { mask, pooled, scale, of } => seen(things, &at, mask, (*pooled, scale, of))?,
+            Wire::Gather { index, of } => {
+                let mut found = Vec::new();
+                for wires in &at {
+                    let place = Things::as_number(&Things::form(index, wires).map_err(declined)?);
+                    let there = place.and_then(|place| at.get(place.place()?));
+                    let there = there.ok_or_else(|| declined(format!("wire {number}: an index that is no place")))?;
+                    found.push(Things::form(of, there).map_err(declined)?);
+                }
+                found
+            }
+            Wire::Select { condition, value } => {
+                let mut found = Vec::new();
+                for wires in &at {
+                    let holds = Things::as_number(&Things::form(condition, wires).map_err(declined)?);
+                    let holds =
+                        holds.ok_or_else(|| declined(format!("wire {number}: a condition that is no number")))?;
+                    found.push(Things::times(&Things::constant(holds), &Things::form(value, wires).map_err(declined)?));
+                }
+                found.into_iter().collect::<Outcome<Vec<_>>>().map_err(declined)?
+            }
+            Wire::Curve { .. } | Wire::Product(..) | Wire::Teeth { .. } => {
+                let found: Outcome<Vec<_>> = at.iter().map(|wires| things.wire(wire, wires)).collect();
+                found.map_err(declined)?
+            }
+        };
+        terms = found.iter().map(Polynomial::len).fold(terms, usize::saturating_add);
+        if terms > MOST_TERMS {
+            return Err(declined(format!("more than {MOST_TERMS} terms of normal forms")));
+        }
+        for (wires, normal) in at.iter_mut().zip(found) {
+            wires.push(normal);
+        }
+    }
+    Ok(at)
+}
+
+fn everything() -> Mask {
+    Mask { limits: [None; 4], first: false, connections: None }
+}
+
+/// What becomes of a form over what each token sees.
+fn seen(
+    things: &mut Things,
+    at: &Unrolled,
+    mask: &Mask,
+    (pooled, scale, of): (Pooled, &Ratio, &Form),
+) -> Result<Vec<Polynomial>, Stop> {
+    let forms: Outcome<Vec<Polynomial>> = at.iter().map(|wires| Things::form(of, wires)).collect();
+    let forms = forms.map_err(declined)?;
+    let mut before: Option<(Vec<usize>, Polynomial)> = None;
+    let mut found = Vec::new();
+    for t in 0..at.len() {
+        let visible: Vec<usize> = (0..at.len()).filter(|k| mask.sees(t, *k)).collect();
+        if let Some((places, normal)) = &before
+            && *places == visible
+        {
+            found.push(normal.clone());
+            continue;
+        }
+        let all: Vec<&Polynomial> = visible.iter().filter_map(|k| forms.get(*k)).collect();
+        let count = Ratio::whole(all.len());
+        let of_all = match pooled {
+            Pooled::Largest => things.largest(&all),
+            Pooled::Sum | Pooled::Mean => Things::sum(&all),
+        };
+        let share = if pooled == Pooled::Mean { Ratio::ONE.over(&count) } else { Some(Ratio::ONE) };
+        let share = share.ok_or_else(|| declined(format!("token {t} sees nothing")))?;
+        let normal = of_all.and_then(|p| Things::plus(&Polynomial::new(), &scale.times(&share), &p));
+        let normal = normal.map_err(declined)?;
+        before = Some((visible, normal.clone()));
+        found.push(normal);
+    }
+    Ok(found)
+}
