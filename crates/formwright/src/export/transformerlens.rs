@@ -459,7 +459,9 @@ fn magnitudes(network: &FloatNetwork, largest: Up) -> Vec<Up> {
                 change.iter_mut().zip(o.chunks(size)).for_each(|(change, row)| *change += affine(row, values, 0.0));
             }
             // The heads are added up.
-            change.iter_mut().for_each(|change| *change = rounded(*change, layer.masks.len()));
+            for change in &mut change {
+                *change = rounded(*change, layer.masks.len());
+            }
         } else {
             let hidden = tensor("w1").chunks(width).zip(tensor("b1"));
             let hidden: Vec<Up> = hidden.map(|(row, b)| affine(row, &z, *b)).collect();
