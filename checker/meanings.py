@@ -656,16 +656,7 @@ class Meant:
 
     def is_tooth(self, tooth, argument):
         wire = self.wires[tooth]
-        if wire.kind != "curve":
-            return False
-        atoms = Atoms()
-        return atoms.curve(wire.curve, self.polynomial_of(atoms, wire.forms[0])) == atoms.curve(TENT, self.polynomial_of(atoms, argument))
-
-    def polynomial_of(self, atoms, form):
-        total = constant(form.offset)
-        for wire, factor in form.terms:
-            total = plus(total, atoms.atom(("wire", wire), ()), factor)
-        return total
+        return wire.kind == "curve" and wire.curve == TENT and self.expand(wire.forms[0]) == self.expand(argument)
 
     def teeth_profile(self, k):
         """The square that the teeth make is of what their first one reads; each doubles what the one before is off by, and adds its own."""
@@ -721,7 +712,7 @@ class Meant:
         return total
 
 
-TENT = ("x", "relu", Fraction(2), "mul", "x", Fraction(1, 2), "sub", "relu", Fraction(4), "mul", "sub")
+TENT = (Fraction(2), "x", "relu", "mul", Fraction(4), "x", Fraction(1, 2), "sub", "relu", "mul", "sub")
 
 
 class Change:

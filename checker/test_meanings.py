@@ -13,7 +13,7 @@ import curves
 import meanings
 from curves import Broken, Budget, Profile, gaps, image_over, read_curve
 from normal import Atoms, Target
-from test_checker import CORPUS, Case, expression, rehashed, tensors
+from test_checker import CORPUS, Case, certificate, expression, rehashed, tensors
 
 NAMES = "certificate.fwc", "target.json", "model.safetensors"
 
@@ -72,6 +72,56 @@ CENTRED = of("sub", "token", mean("token"))
 def nothing(e):
     """The target of MEAN, and 0 times another expression."""
     return ast(of("add", CENTRED, of("mul", {"number": "0"}, e)))
+
+
+TENT = "2 x relu mul 4 x 1/2 sub relu mul sub"
+
+
+def teeth_network():
+    """x² on [-9/10, 9/10] as 1 - T_1 - T_2 / 4, up to 1/16."""
+    target = ast({"power": ["token", 2]}, low="-9/10", high="9/10")
+    weights = tensors({
+        "embed.weight": ([2, 1], [1, 0]), "embed.bias": ([2], [0, 0]), "read_out.weight": ([1, 2], [1, 0]), "read_out.bias": ([1], [1]),
+        "0.ff.w1": ([2, 4, 2], [0.5, 0, 0.5, 0, 1, 0, -1, 0, 0, 1, 0, 1, 0, 1, 0, -1]), "0.ff.b1": ([2, 4], [0.5, 0, 0, 0, 0, -0.5, 0, 0]),
+        "0.ff.w2": ([2, 2, 4], [-2, 4, -1, 1, 2, -4, 0, 0, -0.5, 1, 0, 0, 2, -4, -1, 1]), "0.ff.b2": ([2, 2], [0, 0, 0, 0]),
+    })
+    lines = [
+        "over box", "norm sup", "bound 1000001/16000000", "assumptions 0", "tokens 1 2", "dims 1", "output-dims 1", "execution ieee-any-order f64", "width 2", "positions 0",
+        "runs 1", "run 2 ff 4", "cells 0", "margins 0 0", "meanings 4", "wire input 0", f"wire curve 1/2 1 0 1/2 {TENT}", f"wire curve 0 1 1 1 {TENT}",
+        "wire teeth 0 1 0 1 0 1 0 1 1 1 0 1 0 1 2 1 2", "layers 3", "layer 0 1", "holds 0 0 1 0 1", "layer 1 2", "gate 1 0 1 1 1 1 0 1/2 1 0 1/2", "holds 0 0 1 1 -1",
+        "holds 1 0 1 1 1", "layer 1 2", "gate 2 0 1 2 1 1 0 0 1 1 1", "holds 0 0 2 1 -1 2 -1/4", "holds 1 0 1 2 1", "outputs 1", "output 0 1 3 1",
+    ]
+    return certificate(target, weights, lines), target, weights
+
+
+class Teeth(Case):
+    def test_a_square_of_teeth(self):
+        files = teeth_network()
+        self.accepted(files)
+        self.declined(changed(files, bound="bound 1/17"), "is shown of the bound")
+        self.declined(changed(files, weights=[("0.ff.b1", 0, 0.625)]), "is shown of the bound")
+        self.declined(changed(files, [("0 1 0 1 1 1 0", "0 1 0 1 3/4 1 0"), (f"1/2 1 0 1/2 {TENT}", f"1/2 1 0 2/3 {TENT}"), ("1/2 1 0 1/2\n", "1/2 1 0 2/3\n")],
+                              bound=ROOM), "beyond its reach")
+
+    def test_what_are_no_teeth(self):
+        teeth = "wire teeth 0 1 0 1 0 1 0 1 1 1 0 1 0 1 2 1 2"
+        for old, new in (
+            (teeth, teeth.replace(" 2 1 2", " 2 1 1")), (teeth, teeth.replace(" 2 1 2", " 2 2 1")), (teeth, teeth[:-5] + "0"), (teeth, teeth.replace("1 1 1 0", "1 2 1 0")),
+            (teeth, teeth.replace("0 1 0 1 0 1 0 1 1 1", "0 1 0 1 0 1 0 1 -1 1")), (teeth, teeth.replace("teeth 0 1 0 1", "teeth 0 1 0 2")),
+            (teeth, "wire teeth 0 1 0 1 0 1 0 1 1 0"), (f"0 1 1 1 {TENT}", f"0 1 1 1 {TENT} 2 mul"), ("gate 1", "gate 3"), ("output 0 1 3 1", "output 0 1 2 1"),
+        ):
+            verdict = checker.check(*changed(teeth_network(), [(old, new)], bound=ROOM))
+            self.assertNotEqual(verdict.verdict, "accepted", (old, new))
+            self.assertIn(verdict.obligation, ("line",) if "teeth" in new else ("line", ""), (new, verdict))
+
+    def test_what_makes_a_wire_has_it_once(self):
+        files = teeth_network()
+        for old, new in (("gate 2 0 1 2 1", "gate 2 0 1 2 2"), ("gate 2 0 1 2 1", "gate 2 0 2 1 1/8 2 1"), ("gate 2 0 1 2 1 1 0 0 1 1 1", "gate 2 0 1 2 1 1 0 0 1 1 -1"),
+                         ("gate 2 0 1 2 1", "gate 1 0 1 1 1"), ("holds 1 0 1 2 1", "holds 1 1/8 1 2 1")):
+            self.rejected(changed(files, [(old, new)], bound=ROOM), "line")
+        # What a register gets instead of its multiple of the wire, it has lost; this one is read no more.
+        self.accepted(changed(files, [("holds 1 0 1 2 1", "holds 1 0 2 1 1 2 1")]))
+        self.accepted(changed(files, [("gate 2 0 1 2 1 1 0 0", "gate 2 0 1 2 1 1 1 0")]))  # any unit with that row tells what is read
 
 
 class Corpus(Case):

@@ -171,6 +171,72 @@ Proof.
   rewrite Rabs_Ropp in A, B. now apply Rmin_glb.
 Qed.
 
+(** * Terms that are 0 *)
+
+(** A result below the normal range may as well be 0. *)
+Lemma sum_flushed s x : sum s x -> Rabs x < least_normal -> sum s 0.
+Proof.
+  assert (Once : forall v z, rounded v z -> Rabs z < least_normal -> rounded v 0).
+  { intros v z [|F] H; [|now apply Flushed]. apply Flushed. destruct (Rlt_le_dec (Rabs v) least_normal) as [L|L]; auto.
+    exfalso. assert (G : least_normal <= Rabs (fl v)); [|lra].
+    apply abs_round_ge_generic; auto with typeclass_instances.
+    apply generic_format_bpow. unfold FLT_exp. unfold Prec_gt_0 in prec_pos. lia. }
+  induction 1 as [t x H|s r x y z Hx IHx Hy IHy H|t r y z Hy IHy H|s r x P H IH]; intros F.
+  - constructor. now apply (Once t x).
+  - apply (Sum_add _ _ s r x y); auto. now apply (Once (x + y) z).
+  - apply (Sum_fused _ _ t r y); auto. now apply (Once (t + y) z).
+  - apply (Sum_order _ _ s); auto.
+Qed.
+
+(** Adding 0 to a result gives a result. *)
+Lemma sum_plus_0 s y z : sum s y -> rounded y z -> sum s z.
+Proof.
+  intros H [|F].
+  - rewrite fl_id; auto. now apply sum_number with s.
+  - now apply sum_flushed with y.
+Qed.
+
+Theorem zeros_do_not_count r x : r <> [] -> sum (0 :: r) x -> sum r x.
+Proof.
+  intros E H. assert (P := Permutation_refl (0 :: r)). remember (0 :: r) as s eqn:Es in H, P at 1. clear Es.
+  revert r E P.
+  induction H as [t x H|s1 s2 x y z Hx IHx Hy IHy H|t s y z Hy IHy H|s1 s2 x P H IH]; intros r E Q.
+  - apply Permutation_length_1_inv in Q. injection Q as _ ->. now contradiction E.
+  - assert (I : In 0 (s1 ++ s2)) by (apply Permutation_in with (0 :: r); [now symmetry | now left]).
+    apply in_app_or in I as [I|I]; apply in_split in I as (a & b & ->).
+    + assert (P1 : Permutation (a ++ 0 :: b) (0 :: (a ++ b))) by (symmetry; apply Permutation_middle).
+      assert (P2 : Permutation r ((a ++ b) ++ s2)).
+      { apply (Permutation_cons_inv (a := 0)). rewrite <- Q. rewrite P1. reflexivity. }
+      apply Sum_order with ((a ++ b) ++ s2); [now symmetry|].
+      destruct (a ++ b) as [|w l] eqn:El.
+      * assert (Z : sum [0] x) by (now apply Sum_order with (a ++ 0 :: b)). apply sum_single in Z.
+        apply rounded_exact in Z; [|apply number_0 | now left]. subst x. rewrite Rplus_0_l in H. simpl.
+        now apply sum_plus_0 with y.
+      * apply Sum_add with x y; auto. apply IHx; auto. discriminate.
+    + assert (P1 : Permutation (a ++ 0 :: b) (0 :: (a ++ b))) by (symmetry; apply Permutation_middle).
+      assert (P2 : Permutation r (s1 ++ (a ++ b))).
+      { apply (Permutation_cons_inv (a := 0)). rewrite <- Q. rewrite P1. symmetry. apply Permutation_middle. }
+      apply Sum_order with (s1 ++ (a ++ b)); [now symmetry|].
+      destruct (a ++ b) as [|w l] eqn:El.
+      * assert (Z : sum [0] y) by (now apply Sum_order with (a ++ 0 :: b)). apply sum_single in Z.
+        apply rounded_exact in Z; [|apply number_0 | now left]. subst y. rewrite Rplus_0_r in H. rewrite app_nil_r.
+        now apply sum_plus_0 with x.
+      * apply Sum_add with x y; auto. apply IHy; auto. discriminate.
+  - assert (I : In 0 (t :: s)) by (apply Permutation_in with (0 :: r); [now symmetry | now left]).
+    destruct I as [->|I].
+    + apply Permutation_cons_inv in Q. rewrite Rplus_0_l in H. apply Sum_order with s; auto. now apply sum_plus_0 with y.
+    + apply in_split in I as (a & b & ->).
+      assert (P1 : Permutation (a ++ 0 :: b) (0 :: (a ++ b))) by (symmetry; apply Permutation_middle).
+      assert (P2 : Permutation r (t :: (a ++ b))).
+      { apply (Permutation_cons_inv (a := 0)). rewrite <- Q. rewrite P1. apply perm_swap. }
+      apply Sum_order with (t :: (a ++ b)); [now symmetry|].
+      destruct (a ++ b) as [|w l] eqn:El.
+      * assert (Z : sum [0] y) by (now apply Sum_order with (a ++ 0 :: b)). apply sum_single in Z.
+        apply rounded_exact in Z; [|apply number_0 | now left]. subst y. rewrite Rplus_0_r in H. now constructor.
+      * apply Sum_fused with y; auto. apply IHy; auto. discriminate.
+  - apply IH; auto. now apply Permutation_trans with s2.
+Qed.
+
 (** * Any sum *)
 
 Let c := 1 + u.

@@ -10,7 +10,8 @@ exact-on-grid: equal to the target at the centres of the 12 cells with pairwise 
 
 `build` compiles a target, `plan` compares the constructions, `load` reads a folder, `check` runs the checker, `export`
 writes other formats, `contextual` decides whether a token mixer tells contexts apart; `formwright.torch` runs a folder
-in PyTorch. Long work can be interrupted (Ctrl-C): it is abandoned, and nothing is written.
+in PyTorch, `formwright.distributed` checks one on a Ray cluster. Long work can be interrupted (Ctrl-C): it is
+abandoned, and nothing is written.
 """
 
 from __future__ import annotations
@@ -44,16 +45,22 @@ __all__ = [
     "build", "check", "contextual", "export", "load", "plan",
 ]  # fmt: skip
 
+# Modules that need a package more: its name, and what it is called.
+_EXTRAS = {"torch": ("torch", "PyTorch"), "distributed": ("ray", "Ray")}
+
+
 def __getattr__(name: str) -> ModuleType:
-    """Imports `formwright.torch`, which needs PyTorch, on first use."""
-    if name != "torch":
+    """Imports `formwright.torch` and `formwright.distributed`, which need a package more, on first use."""
+    if name not in _EXTRAS:
         raise AttributeError(f"module 'formwright' has no attribute {name!r}")
+    package, called = _EXTRAS[name]
     try:
-        return import_module("formwright.torch")
+        return import_module(f"formwright.{name}")
     except ModuleNotFoundError as error:
-        if error.name != "torch":
+        if error.name != package:
             raise
-        raise ImportError("formwright.torch needs PyTorch, which is not installed: pip install torch") from error
+        needed = f"formwright.{name} needs {called}, which is not installed: pip install {package}"
+        raise ImportError(needed) from error
 
 
 Array = numpy.typing.NDArray[Any]

@@ -1,3 +1,4 @@
 //! Accelerations: they change how long a proof takes, and never what is proved.
 
+pub mod shortcuts;
 pub mod skip;

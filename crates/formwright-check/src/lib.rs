@@ -10,20 +10,27 @@
 //! | `read/` | the strict readers |
 //! | `fast/` | what only saves time |
 //! | `prove.rs` | the obligations, and how much work is done |
+//! | `sequences.rs`, `effort.rs` | the sequences of a claim; how the work is done: on all cores, in shards |
+//! | `part.rs` | parts of a check, and what they prove together |
 
+mod effort;
 mod fast;
 mod kernel;
+mod part;
 mod prove;
 mod read;
 mod rules;
+mod sequences;
 
 use std::fmt;
 
 use sha2::{Digest as _, Sha256};
 
-pub use prove::{Accepted, check};
+pub use effort::{Effort, Shard};
+pub use part::{Part, VERSION, merge};
+pub use prove::{Accepted, check, check_with};
 pub use read::certificate::Certificate;
-pub use read::folder::check_folder;
+pub use read::folder::{Folder, check_folder, read_part};
 
 /// The bytes of the files that are checked.
 #[derive(Clone, Copy, Debug)]

@@ -3,14 +3,17 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
+use crate::effort::{Effort, Shard};
+use crate::fast::shortcuts::{Alike, Boxes, Common, Seen};
 use crate::kernel::number::{Dyadic, Range, Ratio};
 use crate::kernel::sum::{Overflow, Row, Value, rounded};
-use crate::read::certificate::{Certificate, Mask, Over};
+use crate::read::certificate::{Certificate, Mask, Over, Rational};
 use crate::read::target::{Domain, Fault, Number, Target};
 use crate::read::weights::{Layer, Network};
 use crate::rules::lines;
 use crate::rules::points::Program;
 use crate::rules::sweep::sweep;
+use crate::sequences::Sequences;
 use crate::{Files, Reason, Verdict, sha256};
 
 /// The longest `target.json`, and the longest header of the tensors.
@@ -44,15 +47,16 @@ const MOST_STEPS: usize = 1 << 27;
 /// The most numbers that are kept at a time: for tokens before the first attention, for outputs, for lets.
 const MOST_KEPT: usize = 1 << 22;
 
-/// A claim that is proved. Only [`check`] makes one: it takes the facts established by reading the files, and a proof.
+/// A claim that is proved: by [`check_with`] from files, or by parts that together are all of it.
 #[derive(Clone, Debug)]
 pub struct Accepted {
     claim: String,
 }
 
 impl Accepted {
-    fn new(subject: &Subject, proof: &Proof) -> Self {
-        Self { claim: format!("{}; {}", subject.claim(), proof.summary) }
+    /// What parts prove together.
+    pub(crate) fn together(claim: &str, summary: &str) -> Self {
+        Self { claim: format!("{claim}; {summary}") }
     }
 }
 
@@ -112,12 +116,43 @@ const VERSION_1: &str = "the certificate is of version 1, of executions whose so
 
 /// Checks the claim of a certificate.
 pub fn check(files: &Files<'_>) -> Verdict {
-    let proved = Subject::read(files).and_then(|subject| Ok(Accepted::new(&subject, &subject.prove()?)));
+    check_with(files, &Effort::default())
+}
+
+/// Checks the claim of a certificate.
+pub fn check_with(files: &Files<'_>, effort: &Effort<'_>) -> Verdict {
+    let effort = Effort { shard: Shard::WHOLE, ..*effort };
+    let proved = Subject::read(files).and_then(|subject| {
+        let proof = subject.prove(&effort)?;
+        Ok(Accepted::together(&subject.claim(), &proof.summary))
+    });
+    verdict(proved)
+}
+
+fn verdict(proved: Result<Accepted, Stop>) -> Verdict {
     match proved {
         Ok(accepted) => Verdict::Accepted(accepted),
         Err(Stop::Rejected(reason)) => Verdict::Rejected(reason),
         Err(Stop::Declined(reason)) => Verdict::Declined(reason),
     }
+}
+
+/// Checks a shard of a claim over integers: what of the sequences was examined, of how many, and the verdict on those.
+pub fn check_shard(files: &Files<'_>, effort: &Effort<'_>) -> (std::ops::Range<usize>, usize, Verdict) {
+    let subject = match Subject::read(files) {
+        Ok(subject) => subject,
+        Err(stop) => return (0..0, 0, verdict(Err(stop))),
+    };
+    let none = |stop| (0..0, 0, verdict(Err(stop)));
+    if subject.certificate.over == Over::Box {
+        return none(declined("only claims over integers are cut into shards"));
+    }
+    let total = match subject.sequences() {
+        Ok(sequences) => sequences.iter().map(|sequences| sequences.count).fold(0, usize::saturating_add),
+        Err(stop) => return none(stop),
+    };
+    let proved = subject.prove(effort).map(|_| Accepted { claim: subject.claim() });
+    (effort.shard.of(total), total, verdict(proved))
 }
 
 /// The content of the files. It exists only if `format`, `hash`, `weights`, `target` and `claim` are discharged.
@@ -210,14 +245,14 @@ impl Subject {
         format!("{norm} error at most {bound} over {over}, {tokens} of {dims} coordinate{s}, ieee-any-order {format}")
     }
 
-    fn prove(&self) -> Result<Proof, Stop> {
+    fn prove(&self, effort: &Effort<'_>) -> Result<Proof, Stop> {
         match (&self.certificate.over, &self.certificate.norm) {
             (Over::Box, Some(p)) => {
                 let whole = (1..=64).find(|k| p.range == Range::whole(*k)).and_then(|k| u32::try_from(k).ok());
-                self.integral(whole.ok_or_else(|| declined(format!("p = {p} is no integer up to 64")))?)
+                self.integral(effort, whole.ok_or_else(|| declined(format!("p = {p} is no integer up to 64")))?)
             }
             (Over::Box, None) => self.supremum(),
-            (Over::Integers | Over::DistinctIntegers(_), None) => self.points(),
+            (Over::Integers | Over::DistinctIntegers(_), None) => self.points(effort),
             _ => Err(declined("claims of this kind in this norm are not decided")),
         }
     }
@@ -238,8 +273,8 @@ impl Subject {
         Ok(Proof { summary: format!("{lines} lines of {} wires, line by line", meanings.wires.len()) })
     }
 
-    /// Proves `finite` and `point`.
-    fn points(&self) -> Result<Proof, Stop> {
+    /// The tokens of a claim over integers.
+    fn alphabet(&self) -> Result<Vec<Vec<Range>>, Stop> {
         let Domain::Integers(from, to) = self.target.domain else { return Err(declined("no integers")) };
         let side = usize::try_from(to.saturating_sub(from)).unwrap_or(usize::MAX);
         let whole = |k: usize| {
@@ -248,58 +283,102 @@ impl Subject {
             if from < 0 { &k - &offset } else { &k + &offset }
         };
         let lattice = Lattice::new(side, self.certificate.dims)?;
-        let [least, most] = self.certificate.tokens;
-        self.within_limits(lattice.symbols, most)?;
-        let program = Program::new(&self.network);
-        let starts = self.starts(&program, &lattice, whole)?;
-        let bound = &self.certificate.bound;
-        let mut sequences = 0_usize;
-        for tokens in least..=most {
-            let classes = self.classes(lattice.symbols, tokens);
-            sequences = sequences.saturating_add(classes.len());
-            in_parallel(&classes, |class| {
-                let distinct = class.iter().collect::<BTreeSet<_>>().len() == class.len();
-                for case in self.cases(&program, &starts, class)? {
-                    let otherwise = match &self.certificate.over {
-                        Over::DistinctIntegers(value) if !distinct => Some(Number::Exact(value.exact.clone())),
-                        _ => None,
-                    };
-                    let inputs: Vec<Vec<Range>> =
-                        case.sequence.iter().map(|symbol| lattice.digits(*symbol).map(whole).collect()).collect();
-                    let wanted = match otherwise {
-                        Some(value) => vec![value; self.certificate.output_dims],
-                        None => self.target.output(&inputs, case.token).map_err(|fault| {
-                            valueless(fault, &format!("at {}, token {}", shown(&inputs), case.token))
-                        })?,
-                    };
-                    for (c, (got, wanted)) in case.output.iter().zip(&wanted).enumerate() {
-                        let off = distance(got, &wanted.range());
-                        if off <= bound.range.lo || is_within(got, wanted, &bound.exact) {
-                            continue;
-                        }
-                        let (inputs, token) = (shown(&inputs), case.token);
-                        let known = matches!(wanted, Number::Exact(_));
-                        let wanted = wanted.range();
-                        let told = format!(
-                            "at {inputs}, token {token}, coordinate {c} the network gives {got} and the target {wanted}: off by up to {off}, claimed at most {}",
-                            bound.range.lo
-                        );
-                        // The claim cannot change how well the target is enclosed.
-                        return Err(if known || apart(got, &wanted).lo > bound.range.hi {
-                            rejected("point", told)
-                        } else {
-                            declined(format!("the target is not enclosed well enough: {told}"))
-                        });
-                    }
+        Ok((0..lattice.symbols).map(|symbol| lattice.digits(symbol).map(whole).collect()).collect())
+    }
+
+    /// The sequences of a claim over integers, length by length.
+    fn sequences(&self) -> Result<Vec<Sequences>, Stop> {
+        let (symbols, [least, most]) = (self.alphabet()?.len(), self.certificate.tokens);
+        Ok((least..=most).map(|tokens| Sequences::new(symbols, tokens, self.order_free)).collect())
+    }
+
+    /// Proves `finite` and `point`.
+    fn points(&self, effort: &Effort<'_>) -> Result<Proof, Stop> {
+        let (alphabet, lengths, [_, most]) = (self.alphabet()?, self.sequences()?, self.certificate.tokens);
+        self.can_start(alphabet.len(), most)?;
+        let total = lengths.iter().map(|sequences| sequences.count).fold(0, usize::saturating_add);
+        let shard = effort.shard.of(total);
+        let program =
+            if effort.plain { Program::plain(&self.network) } else { Program::new(&self.network).remembering() };
+        let starts = self.starts(effort, &program, alphabet.len(), |symbol| alphabet.get(symbol).cloned())?;
+        let (target, bound, first) = (&self.target, &self.certificate.bound, program.forward_end(0));
+        let common = Common { program: &program, target, bound, alphabet: &alphabet, starts: &starts, first };
+        let alike = (self.order_free && !effort.plain).then(|| Alike::new(&common));
+        self.within_limits(alphabet.len(), most, shard.len(), alike.as_ref().map(Alike::followed))?;
+        let mut before = 0_usize;
+        for sequences in &lengths {
+            let (from, to) = (before, before.saturating_add(sequences.count));
+            let here = shard.start.clamp(from, to).saturating_sub(from)..shard.end.clamp(from, to).saturating_sub(from);
+            before = to;
+            let target_alone = self.certificate.over == Over::Integers;
+            let boxed = !self.order_free && !effort.plain && target_alone && !here.is_empty();
+            let boxes = if boxed { Boxes::new(&common, sequences.tokens) } else { None };
+            effort.of_all(here, || {
+                let (mut walk, mut seen, program, starts) = (sequences.walk(), Seen::default(), &program, &starts);
+                let (alphabet, alike, boxes) = (&alphabet, &alike, &boxes);
+                move |at| {
+                    let class = walk.to(at);
+                    let otherwise = self.otherwise(class);
+                    let shown = alike.as_ref().is_some_and(|alike| alike.shows(class, otherwise.as_ref()))
+                        || boxes.as_ref().is_some_and(|boxes| boxes.shows(class, &mut seen));
+                    if shown { Ok(()) } else { self.point(program, starts, alphabet, class) }
                 }
-                Ok(())
             })?;
         }
-        Ok(Proof { summary: format!("{sequences} sequences up to symmetry, point by point") })
+        Ok(Proof { summary: points_summary(total) })
+    }
+
+    /// What is wanted of a sequence in place of the target, if something is.
+    fn otherwise(&self, class: &[usize]) -> Option<Number> {
+        let Over::DistinctIntegers(value) = &self.certificate.over else { return None };
+        let distinct = class.iter().collect::<BTreeSet<_>>().len() == class.len();
+        (!distinct).then(|| Number::Exact(value.exact.clone()))
+    }
+
+    /// Proves `finite` and `point` at a sequence.
+    fn point(
+        &self,
+        program: &Program<'_>,
+        starts: &[Vec<Vec<Value>>],
+        alphabet: &[Vec<Range>],
+        class: &[usize],
+    ) -> Result<(), Stop> {
+        let bound = &self.certificate.bound;
+        for case in self.cases(program, starts, class)? {
+            let inputs: Vec<Vec<Range>> =
+                case.sequence.iter().map(|symbol| alphabet.get(*symbol).cloned().unwrap_or_default()).collect();
+            let wanted = match self.otherwise(class) {
+                Some(value) => vec![value; self.certificate.output_dims],
+                None => self
+                    .target
+                    .output(&inputs, case.token)
+                    .map_err(|fault| valueless(fault, &format!("at {}, token {}", shown(&inputs), case.token)))?,
+            };
+            for (c, (got, wanted)) in case.output.iter().zip(&wanted).enumerate() {
+                if is_close(got, wanted, bound) {
+                    continue;
+                }
+                let off = distance(got, &wanted.range());
+                let (inputs, token) = (shown(&inputs), case.token);
+                let known = matches!(wanted, Number::Exact(_));
+                let wanted = wanted.range();
+                let told = format!(
+                    "at {inputs}, token {token}, coordinate {c} the network gives {got} and the target {wanted}: off by up to {off}, claimed at most {}",
+                    bound.range.lo
+                );
+                // The claim cannot change how well the target is enclosed.
+                return Err(if known || apart(got, &wanted).lo > bound.range.hi {
+                    rejected("point", told)
+                } else {
+                    declined(format!("the target is not enclosed well enough: {told}"))
+                });
+            }
+        }
+        Ok(())
     }
 
     /// Proves `finite` and `integral`.
-    fn integral(&self, p: u32) -> Result<Proof, Stop> {
+    fn integral(&self, effort: &Effort<'_>, p: u32) -> Result<Proof, Stop> {
         let Domain::Interval(low, high) = &self.target.domain else { return Err(declined("no box")) };
         let Certificate { cells, dims, tokens: [tokens, most], margins: [below, above], .. } = &self.certificate;
         if tokens != most {
@@ -312,33 +391,43 @@ impl Subject {
             return Err(declined("a table on another grid than the certificate's"));
         }
         let lattice = Lattice::new(*cells, *dims)?;
-        self.within_limits(lattice.symbols, *tokens)?;
+        let classes = Sequences::new(lattice.symbols, *tokens, self.order_free);
+        self.can_start(lattice.symbols, *tokens)?;
+        self.within_limits(lattice.symbols, *tokens, classes.count, None)?;
         let (low, high) = (&low.range(), &high.range());
         self.defined_at_corners([low, high], *tokens)?;
         let unbounded =
             || declined("the box, the bound or an error, to the power p, is not between 2^-16384 and 2^16384");
         let side = (high - low).over(&Range::whole(*cells)).and_then(Range::kept).ok_or_else(unbounded)?;
         let at = |k: &Range| low + &(&side * k);
-        let program = Program::new(&self.network);
+        let program = if effort.plain { Program::plain(&self.network) } else { Program::new(&self.network) };
         let one = Range::whole(1);
         // The reader has made sure that margins are not negative and add up to at most 1.
-        let good = (&(&one - &below.range) - &above.range).max(&Range::ZERO);
-        let starts = self.starts(&program, &lattice, |k| {
+        let share_of_good = (&(&one - &below.range) - &above.range).max(&Range::ZERO);
+        let good = |k: usize| {
             let k = Range::whole(k);
             at(&(&k + &below.range)).hull(&at(&(&(&k + &one) - &above.range)))
+        };
+        let starts =
+            self.starts(effort, &program, lattice.symbols, |symbol| Some(lattice.digits(symbol).map(good).collect()))?;
+        let cases: Vec<Vec<Case>> = effort.of_all(0..classes.count, || {
+            let (mut walk, program, starts) = (classes.walk(), &program, &starts);
+            move |class| self.cases(program, starts, walk.to(class))
         })?;
-        let classes = self.classes(lattice.symbols, *tokens);
-        let cases: Vec<Vec<Case>> = in_parallel(&classes, |class| self.cases(&program, &starts, class))?;
         let anywhere = self.anywhere(&program, &low.hull(high)).map_err(finite)?;
         let sides = tokens.saturating_mul(*dims);
         let power = |x: &Range, k: usize| x.power(u32::try_from(k).unwrap_or(u32::MAX)).ok_or_else(unbounded);
-        let (share, volume) = (&one - &power(&good, sides)?, power(&side, sides)?);
+        let (share, volume) = (&one - &power(&share_of_good, sides)?, power(&side, sides)?);
         let all_cells = power(&Range::whole(lattice.symbols), *tokens)?;
         let claimed = self.certificate.bound.range.power(p).ok_or_else(unbounded)?;
         let (mut pieces, mut least, mut in_vain): (usize, Option<Dyadic>, u8) = (1, None, 0);
         loop {
             in_vain = in_vain.saturating_add(1);
-            let failed = match in_parallel(&cases, |cases| self.cell(cases, &lattice, pieces, p, &at)) {
+            let sums = effort.of_all(0..cases.len(), || {
+                let (cases, lattice, at) = (&cases, &lattice, &at);
+                move |class| self.cell(cases.get(class).map_or(&[], Vec::as_slice), lattice, pieces, p, at)
+            });
+            let failed = match sums {
                 Ok(sums) => {
                     let (mut total, mut seen): (Range, Vec<Range>) = (Range::ZERO, Vec::new());
                     for (sum, ranges) in sums {
@@ -353,7 +442,7 @@ impl Subject {
                     let rest = &(&(&rest * &Range::whole(*tokens)) * &all_cells) * &share;
                     let proved = (&(&total + &rest) * &volume).tidy();
                     if proved.hi <= claimed.lo {
-                        let (cells, parts) = (classes.len(), pieces);
+                        let (cells, parts) = (classes.count, pieces);
                         return Ok(Proof {
                             summary: format!("{cells} cells up to symmetry, in {parts} pieces a side"),
                         });
@@ -377,7 +466,7 @@ impl Subject {
                 Err(stop) => return Err(stop),
             };
             let next = pieces.saturating_mul(2);
-            let all = next.saturating_pow(u32::try_from(sides).unwrap_or(u32::MAX)).saturating_mul(classes.len());
+            let all = next.saturating_pow(u32::try_from(sides).unwrap_or(u32::MAX)).saturating_mul(classes.count);
             let steps = all.saturating_mul(self.target.work(*tokens));
             if self.target.resolution().is_some() {
                 return Err(declined(failed));
@@ -385,11 +474,10 @@ impl Subject {
             if in_vain > IN_VAIN {
                 return Err(declined(format!("{failed}; smaller pieces of cells, {pieces} a side, did not help")));
             }
-            let limits = [(all, MOST_PIECES, "pieces of cells"), (steps, MOST_STEPS, "steps of the target")];
-            for (found, most, of) in limits {
-                if let Err(Stop::Declined(Reason { what, .. })) = at_most(found, most, of) {
-                    return Err(declined(format!("{failed}; to enclose the target more narrowly takes {what}")));
-                }
+            let narrower = at_most(all, MOST_PIECES, "pieces of cells")
+                .and_then(|()| at_most(steps, MOST_STEPS, "steps of the target"));
+            if let Err(Stop::Declined(Reason { what, .. })) = narrower {
+                return Err(declined(format!("{failed}; to enclose the target more narrowly takes {what}")));
             }
             pieces = next;
         }
@@ -498,74 +586,70 @@ impl Subject {
     /// The stream of every symbol at every position before the first attention.
     fn starts(
         &self,
+        effort: &Effort<'_>,
         program: &Program<'_>,
-        lattice: &Lattice,
-        coordinate: impl Fn(usize) -> Range + Sync,
+        symbols: usize,
+        inputs: impl Fn(usize) -> Option<Vec<Range>> + Sync,
     ) -> Result<Vec<Vec<Vec<Value>>>, Stop> {
-        let symbols: Vec<usize> = (0..lattice.symbols).collect();
-        in_parallel(&symbols, |symbol| {
-            let inputs: Vec<Value> =
-                lattice.digits(*symbol).map(|k| rounded(&coordinate(k), self.network.format)).collect();
-            let start = |position: usize| {
+        let start = |symbol: usize| {
+            let inputs = inputs(symbol).unwrap_or_default();
+            let inputs: Vec<Value> = inputs.iter().map(|input| rounded(input, self.network.format)).collect();
+            let at = |position: usize| {
                 let mut token = [program.embed(&inputs, position)?];
                 program.run(&mut token, &[], 0, program.forward_end(0))?;
                 let [token] = token;
                 Ok(token)
             };
-            (0..self.network.positions.len().max(1)).map(start).collect::<Result<_, Overflow>>().map_err(finite)
-        })
+            (0..self.network.positions.len().max(1)).map(at).collect::<Result<_, Overflow>>().map_err(finite)
+        };
+        let start = &start;
+        effort.of_all(0..symbols, || move |symbol| start(symbol))
     }
 
-    /// The sequences of so many tokens: all of them, or one of each multiset if order does not matter.
-    fn classes(&self, symbols: usize, tokens: usize) -> Vec<Vec<usize>> {
-        let mut classes: Vec<Vec<usize>> = vec![Vec::new()];
-        for _ in 0..tokens {
-            let least = |class: &[usize]| if self.order_free { class.last().copied().unwrap_or(0) } else { 0 };
-            let longer = |class: &Vec<usize>| {
-                let class = class.clone();
-                (least(&class)..symbols).map(move |symbol| [class.as_slice(), &[symbol]].concat())
-            };
-            classes = classes.iter().flat_map(longer).collect();
-        }
-        classes
+    /// The multiplications before the first attention, for all tokens at all positions.
+    fn start_work(&self, symbols: usize, tokens: usize) -> usize {
+        let Network { layers, positions, embed, read_out, .. } = &self.network;
+        let first = layers.get(..self.forward_end()).unwrap_or(layers);
+        let each = work(first, tokens).saturating_add(ends(embed, read_out));
+        each.saturating_mul(symbols.saturating_mul(positions.len().max(1)))
     }
 
-    /// Checks that sequences of so many tokens, and thus of fewer, are within the limits of work.
-    fn within_limits(&self, symbols: usize, tokens: usize) -> Result<(), Stop> {
+    /// Checks that the streams of all tokens before the first attention are within the limits.
+    fn can_start(&self, symbols: usize, tokens: usize) -> Result<(), Stop> {
+        let work = self.start_work(symbols, tokens);
+        at_most(work, MOST_WORK, &format!("multiplications of the network for {symbols} tokens"))?;
+        let positions = self.network.positions.len().max(1);
+        let kept = symbols.saturating_mul(positions).saturating_mul(self.network.embed.len());
+        at_most(kept, MOST_KEPT, &format!("numbers of {symbols} tokens at {positions} positions"))?;
+        at_most(self.target.kept(tokens), MOST_KEPT, &format!("values of lets at {tokens} tokens"))
+    }
+
+    /// Checks that so many sequences of at most so many tokens are within the limits of work, if so many streams are
+    /// followed at a time.
+    fn within_limits(&self, symbols: usize, tokens: usize, classes: usize, streams: Option<usize>) -> Result<(), Stop> {
         let alike = if self.order_free { " up to their order" } else { "" };
-        let mut classes = 1_usize;
-        for k in 0..tokens {
-            // There are C(s+k, k+1) multisets of k + 1 of s symbols. A count that overflows stays at the maximum.
-            let symbols = if self.order_free { symbols.saturating_add(k) } else { symbols };
-            let more = classes.checked_mul(symbols).filter(|_| classes < usize::MAX);
-            let each = if self.order_free { k.saturating_add(1) } else { 1 };
-            classes = more.and_then(|more| more.checked_div(each)).unwrap_or(usize::MAX);
-        }
         let of = format!("sequences of {tokens} of {symbols} tokens{alike}");
         at_most(classes, MOST_CLASSES, &of)?;
         at_most(classes.saturating_mul(tokens), MOST_PLACES, &format!("tokens of all {of}"))?;
         let Network { layers, positions, embed, read_out, .. } = &self.network;
-        let positions = positions.len().max(1);
         // If order does not matter, only the different tokens of a sequence are followed, at every position.
-        let followed = if self.order_free { symbols.min(tokens).saturating_mul(positions) } else { tokens };
-        let sum = |layers: &[Layer]| layers.iter().map(|layer| layer.work(tokens)).fold(1, usize::saturating_add);
-        let ends = [embed, read_out].into_iter().flatten().map(|row| row.weights.len()).fold(0, usize::saturating_add);
-        let (first, behind) = layers.split_at_checked(self.forward_end()).unwrap_or((layers, &[]));
-        let starts = symbols.saturating_mul(positions);
-        let work = sum(first).saturating_add(ends).saturating_mul(starts);
-        let work =
-            work.saturating_add(sum(behind).saturating_add(ends).saturating_mul(followed).saturating_mul(classes));
-        at_most(work, MOST_WORK, &format!("multiplications of the network at {classes} {of}"))?;
-        let cases =
-            symbols.min(tokens).saturating_mul(if self.by_place() { tokens } else { 1 }).saturating_mul(classes);
-        let steps = self.target.work(tokens).saturating_mul(cases);
+        let different = symbols.min(tokens).saturating_mul(positions.len().max(1));
+        let followed = if self.order_free { streams.unwrap_or(different).min(different) } else { tokens };
+        let behind = layers.get(self.forward_end()..).unwrap_or(&[]);
+        let each = work(behind, tokens).saturating_add(ends(embed, read_out)).saturating_mul(followed);
+        let all = self.start_work(symbols, tokens).saturating_add(each.saturating_mul(classes));
+        at_most(all, MOST_WORK, &format!("multiplications of the network at {classes} {of}"))?;
+        let places = if self.by_place() { tokens } else { 1 };
+        let cases = symbols.min(tokens).saturating_mul(places).saturating_mul(classes);
+        // What outputs have in common is worked out once a sequence.
+        let steps = if streams.is_some() {
+            let ([once, each], [own, placed]) = (self.target.shared_work(tokens), self.target.sees());
+            let outputs = if own { symbols.min(tokens) } else { 1 }.saturating_mul(if placed { tokens } else { 1 });
+            each.saturating_mul(outputs).saturating_add(once).saturating_mul(classes)
+        } else {
+            self.target.work(tokens).saturating_mul(cases)
+        };
         at_most(steps, MOST_STEPS, &format!("steps of the target at {classes} {of}"))?;
-        at_most(
-            starts.saturating_mul(embed.len()),
-            MOST_KEPT,
-            &format!("numbers of {symbols} tokens at {positions} positions"),
-        )?;
-        at_most(self.target.kept(tokens), MOST_KEPT, &format!("values of lets at {tokens} tokens"))?;
         if self.certificate.over == Over::Box {
             let kept = self.certificate.output_dims.saturating_add(tokens).saturating_mul(cases);
             at_most(kept, MOST_KEPT, &format!("inputs and outputs of {classes} {of}"))?;
@@ -696,6 +780,26 @@ fn is_within(got: &Range, wanted: &Number, bound: &Ratio) -> bool {
     Ratio::of(&got.hi).minus(&low) <= *bound && high.minus(&Ratio::of(&got.lo)) <= *bound
 }
 
+/// The same, decided at a glance where the distance between enclosures decides it.
+pub(crate) fn is_close(got: &Range, wanted: &Number, bound: &Rational) -> bool {
+    distance(got, &wanted.range()) <= bound.range.lo || is_within(got, wanted, &bound.exact)
+}
+
+/// The multiplications of layers at a token.
+fn work(layers: &[Layer], tokens: usize) -> usize {
+    layers.iter().map(|layer| layer.work(tokens)).fold(1, usize::saturating_add)
+}
+
+/// The multiplications of the embedding and the read-out.
+fn ends(embed: &[Row], read_out: &[Row]) -> usize {
+    [embed, read_out].into_iter().flatten().map(|row| row.weights.len()).fold(0, usize::saturating_add)
+}
+
+/// What a proof point by point says of itself.
+pub(crate) fn points_summary(sequences: usize) -> String {
+    format!("{sequences} sequences up to symmetry, point by point")
+}
+
 /// The largest distance between numbers of these ranges.
 fn distance(a: &Range, b: &Range) -> Dyadic {
     (&a.hi - &b.lo).max(&b.hi - &a.lo)
@@ -814,39 +918,6 @@ fn keys_ignore_positions(network: &Network) -> bool {
         }
     }
     true
-}
-
-/// Applies `f` to all items on all cores, and keeps their order; or returns the first failure in that order.
-fn in_parallel<T: Sync, R: Send>(items: &[T], f: impl Fn(&T) -> Result<R, Stop> + Sync) -> Result<Vec<R>, Stop> {
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let chunk = items.len().div_ceil(threads.saturating_mul(8).max(1)).max(1);
-    let next = std::sync::atomic::AtomicUsize::new(0);
-    let chunks: Vec<&[T]> = items.chunks(chunk).collect();
-    let work = || {
-        let mut done = Vec::new();
-        loop {
-            let at = next.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-            let Some(chunk) = chunks.get(at) else { return done };
-            done.push((at, chunk.iter().map(&f).collect::<Result<Vec<R>, Stop>>()));
-        }
-    };
-    let mut parts: Vec<(usize, Result<Vec<R>, Stop>)> = std::thread::scope(|scope| {
-        let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
-        let mut parts = work();
-        for other in others {
-            parts.extend(other.join().unwrap_or_default());
-        }
-        parts
-    });
-    parts.sort_by_key(|(at, _)| *at);
-    if parts.len() != chunks.len() {
-        return Err(rejected("format", "the check was interrupted"));
-    }
-    let mut all = Vec::new();
-    for (_, part) in parts {
-        all.extend(part?);
-    }
-    Ok(all)
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use super::support::{self, Artifact, Head, Random, on_box, on_integers, safetensors};
+use super::support::{self, Artifact, Head, Random, on_box, on_integers, safetensors, seeing_all};
 use formwright_check::{Certificate, Files, Verdict, check};
 
 /// The hash of another file.
@@ -178,10 +178,6 @@ const NUMBERS: [f64; 16] = [
     f64::NAN,
     9_007_199_254_740_993.0,
 ];
-
-fn seeing_all(q: &[f64], k: &[f64], v: &[f64], o: &[f64]) -> Head {
-    Head { mask: "* * * * no", q: q.into(), q_bias: 0.5, k: k.into(), v: v.into(), o: o.into() }
-}
 
 /// Artifacts that are accepted, of every kind that is decided.
 fn artifacts() -> Vec<Artifact> {

@@ -8,6 +8,8 @@ mod fuzz;
 mod heads;
 mod independence;
 mod meanings;
+mod parts;
 mod readers;
 mod rules;
+mod shortcuts;
 mod support;

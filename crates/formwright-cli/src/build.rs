@@ -1,13 +1,14 @@
 //! `formwright build`.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::builder::{PossibleValue, PossibleValuesParser};
-use clap::{Args, ValueEnum};
+use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, ValueEnum};
 use formwright::artifact::{self, Contents};
-use formwright::compile::{Asked, Model, Request, compile};
+use formwright::compile::{Asked, Model, Own, Request, compile};
 use formwright::construct::families;
 use formwright::error::{Error, Result};
 use formwright::eval::float::Engine;
@@ -59,19 +60,8 @@ pub struct Wish {
     /// The construction. Without it the first row of `plan` is taken; with a grid and no tolerance, or with a table, it is yun.
     #[arg(long, value_parser = constructions())]
     construction: Option<String>,
-    /// What a circuit's hidden units are traded for; without it, what is smaller.
-    #[arg(long, value_enum)]
-    trade: Option<Trade>,
-    /// The code of a sum of codes: histogram, bose-chowla, bose-chowla:q with a prime q, or mian-chowla.
-    #[arg(long, value_name = "CODE")]
-    code: Option<String>,
-    /// How a sum of codes looks its values up: one-block, staircase, layered or rank.
-    #[arg(long, value_name = "MAP")]
-    values: Option<String>,
-    /// What a Sumformer's ψ is made of: polynomial (targets that are polynomials), hats (two tokens of one coordinate)
-    /// or fit:DEGREE. Without it, the first of polynomial and hats that serves.
-    #[arg(long, value_name = "BASIS")]
-    basis: Option<String>,
+    #[command(flatten)]
+    own: OwnOptions,
     /// The number of tokens; 3 unless the target fixes it.
     #[arg(long, value_name = "T", value_parser = whole::<usize>, allow_negative_numbers = true)]
     tokens: Option<usize>,
@@ -127,10 +117,7 @@ impl Wish {
     fn asked(&self, resolution: Option<u64>) -> Asked {
         Asked {
             construction: self.construction.clone(),
-            trade: self.trade.as_ref().map(name),
-            code: self.code.clone(),
-            values: self.values.clone(),
-            basis: self.basis.clone(),
+            own: self.own.0.clone(),
             tokens: self.tokens,
             dims: self.dims,
             resolution,
@@ -158,6 +145,46 @@ impl Wish {
     }
 }
 
+/// The options that constructions own, by name, as far as they were given.
+struct OwnOptions(BTreeMap<String, String>);
+
+/// The options of all constructions; several may own one.
+fn own_options() -> Vec<&'static Own> {
+    let mut all: Vec<&'static Own> = Vec::new();
+    for own in families().into_iter().flat_map(|family| family.options()) {
+        if all.iter().all(|known| known.name != own.name) {
+            all.push(own);
+        }
+    }
+    all
+}
+
+impl Args for OwnOptions {
+    fn augment_args(command: Command) -> Command {
+        own_options().into_iter().fold(command, |command, own| {
+            let arg = Arg::new(own.name).long(own.name).value_name(own.value).help(own.help);
+            let known = own.known.iter().map(|(name, help)| PossibleValue::new(*name).help(*help));
+            command.arg(if own.known.is_empty() { arg } else { arg.value_parser(PossibleValuesParser::new(known)) })
+        })
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl FromArgMatches for OwnOptions {
+    fn from_arg_matches(matches: &ArgMatches) -> std::result::Result<Self, clap::Error> {
+        let given = |own: &Own| Some((own.name.to_owned(), matches.get_one::<String>(own.name)?.clone()));
+        Ok(Self(own_options().into_iter().filter_map(given).collect()))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> std::result::Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
 /// A count.
 pub fn whole<T: FromStr>(text: &str) -> std::result::Result<T, String> {
     let huge = !text.is_empty() && text.bytes().all(|digit| digit.is_ascii_digit());
@@ -173,14 +200,6 @@ fn name(value: &impl ValueEnum) -> String {
 fn constructions() -> PossibleValuesParser {
     let offered = families().into_iter().filter(|family| family.is_offered());
     PossibleValuesParser::new(offered.map(|family| PossibleValue::new(family.name()).help(family.summary())))
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum Trade {
-    /// Wide feed-forward blocks, as few as possible.
-    Width,
-    /// Narrow blocks, many of them.
-    Depth,
 }
 
 #[derive(Clone, Copy, ValueEnum)]

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use clap::Args;
 use formwright::bound::norm::upward;
-use formwright::contextual::{Answer as Found, Asked, Definition, Draws, Failure, Pair};
+use formwright::contextual::{Answer as Found, Definition, Draws, Failure, Inquiry, Pair};
 use formwright::error::Result;
 use formwright::exact::Rat;
 use formwright::show::short;
@@ -49,7 +49,7 @@ pub struct Contextual {
 
 impl Contextual {
     pub fn execute(&self) -> Result<Answer> {
-        let asked = Asked {
+        let asked = Inquiry {
             mixer: self.mixer.clone(),
             definition: Some(self.definition.clone()),
             set: self.set.clone(),

@@ -23,8 +23,8 @@ pub struct Export {
     /// The folder that `build` wrote, with a float model.
     dir: PathBuf,
     /// The format.
-    #[arg(long, value_enum, default_value_t = Format::Onnx)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = FileKind::Onnx)]
+    format: FileKind,
     /// The file or folder to write, which must not be there yet; NAME.onnx, NAME.transformerlens or NAME.vnnlib in the
     /// current folder for a model in the folder NAME.
     #[arg(short, long, value_name = "PATH")]
@@ -42,7 +42,7 @@ pub struct Export {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
+enum FileKind {
     /// One file, ONNX with operators of version 21; the claim stands in the properties of the model.
     Onnx,
     /// A folder: config, state dict and ground-truth circuit for TransformerLens' `boot_native`; for targets on
@@ -63,18 +63,18 @@ impl Export {
         artifact::check_new(&path)?;
         let _working = working("computing the bound anew");
         match self.format {
-            Format::Onnx => self.onnx(&model, &path),
-            Format::Transformerlens => self.transformerlens(&model, &path),
-            Format::Vnnlib => self.vnnlib(&model, &path),
+            FileKind::Onnx => self.onnx(&model, &path),
+            FileKind::Transformerlens => self.transformerlens(&model, &path),
+            FileKind::Vnnlib => self.vnnlib(&model, &path),
         }
     }
 
     /// Refuses an option of another format, which would be ignored otherwise.
     fn check_options(&self) -> Result<()> {
         let options = [
-            ("--stages", self.stages, Format::Onnx, "onnx"),
-            ("--rotate", self.rotate.is_some(), Format::Transformerlens, "transformerlens"),
-            ("--cells", self.cells.is_some(), Format::Vnnlib, "vnnlib"),
+            ("--stages", self.stages, FileKind::Onnx, "onnx"),
+            ("--rotate", self.rotate.is_some(), FileKind::Transformerlens, "transformerlens"),
+            ("--cells", self.cells.is_some(), FileKind::Vnnlib, "vnnlib"),
         ];
         match options.into_iter().find(|(_, given, format, _)| *given && *format != self.format) {
             Some((option, _, _, format)) => Err(Error::input(format!("{option} is an option of --format {format}"))

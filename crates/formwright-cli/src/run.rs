@@ -10,7 +10,7 @@ use formwright::artifact;
 use formwright::compile::Model;
 use formwright::error::{Error, Result};
 use formwright::eval::float::Engine as FloatEngine;
-use formwright::eval::reference::{self, Enclosure};
+use formwright::eval::reference::{self, Bracket};
 use formwright::eval::{exact, indexed};
 use formwright::exact::{Int, Rat};
 use formwright::input::{Sequences, npy};
@@ -216,12 +216,12 @@ impl Run {
             return Err(no_trace());
         }
         let network = reference::Reference::new(network)?;
-        let middle = |y: &Enclosure| ((y.lo() + y.hi()) / Rat::from(2)).to_f64();
+        let middle = |y: &Bracket| ((y.lo() + y.hi()) / Rat::from(2)).to_f64();
         let run = move |batch: &[Sequence]| {
             let outputs = network.run_batch(batch)?;
             let widest = outputs.iter().flatten().flatten().map(|y| y.width().to_f64()).fold(width.get(), f64::max);
             width.set(widest);
-            let floats = |y: &Vec<Vec<Enclosure>>| y.iter().map(|token| token.iter().map(middle).collect()).collect();
+            let floats = |y: &Vec<Vec<Bracket>>| y.iter().map(|token| token.iter().map(middle).collect()).collect();
             Ok(Outputs::Floats(outputs.iter().map(floats).collect(), Precision::F64))
         };
         let trace = |_: &Sequence| Err(no_trace());

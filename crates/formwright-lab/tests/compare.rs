@@ -114,7 +114,7 @@ fn a_comparison_is_what_one_computes_by_other_ways() {
     };
     let gates = Asked {
         construction: Some("circuit".to_owned()),
-        trade: Some("depth".to_owned()),
+        own: [("trade".to_owned(), "depth".to_owned())].into(),
         eps: Some("1/64".to_owned()),
         ..Asked::default()
     };

@@ -342,7 +342,7 @@ fn plan_of(py: Python<'_>, name: String, table: Option<Tabled>, options: String,
 #[pyfunction]
 fn contextual_of(py: Python<'_>, options: String) -> PyResult<(String, String)> {
     detached(py, move || {
-        let asked: contextual::Asked = serde_json::from_value(parse_json(&options, "the request")?)
+        let asked: contextual::Inquiry = serde_json::from_value(parse_json(&options, "the request")?)
             .map_err(|error| Error::input(format!("the options: {error}")))?;
         let answer = asked.answer()?;
         Ok((answer.to_json().to_string(), answer.in_words()))

@@ -40,7 +40,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     for side in SIDES {
         let grid = Grid::unit(2, 1, side)?;
         let lowering = Lowering::derive(&grid, &target, &Options::default(), Format::literal(Precision::F64))?;
-        let network = lowering.lower(&lowering.exact(&grid, &target)?, &grid)?;
+        let network = lowering.lower(&lowering.exact(&grid, &target)?)?;
         let size = network.size();
         let blocks: f64 = size.blocks.to_string().parse()?;
         let start = Instant::now();

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use formwright::bound::resolution::last;
 use formwright::construct::sumcode::lower::{SumCodeLowering, check_fit};
-use formwright::construct::sumcode::{Family, Options, Parts, Values};
+use formwright::construct::sumcode::{Options, Parts, SUM_CODE, Values};
 use formwright::eval::float::Engine;
 use formwright::exact::{Int, Rat};
 use formwright::lattice::Grid;
@@ -25,7 +25,7 @@ const MOST_IDS: u64 = 20_000;
 const ROUNDING: f64 = 1e-3;
 
 fn options(values: Values) -> Options {
-    Options { values, ..Options::of(Family::SumCode) }
+    Options { values, ..Options::of(&SUM_CODE) }
 }
 
 fn grid(n: usize, side: u64) -> Grid {

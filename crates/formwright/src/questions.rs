@@ -264,7 +264,7 @@ pub fn width() -> Result<Width> {
     let row = |(option, hidden): (String, Hidden)| {
         let format = Format { precision, temperature: Temperature::Derived, hidden };
         let lowering = Lowering::derive(&grid, &target, &options, format)?;
-        let (network, losses) = lowering.finish(&lowering.exact(&grid, &target)?, &grid)?;
+        let (network, losses) = lowering.finish(&lowering.exact(&grid, &target)?)?;
         let size = network.size();
         Ok(Row {
             option,

@@ -71,6 +71,15 @@ impl Precision {
         }
     }
 
+    /// The next number of the format above one of it.
+    #[expect(clippy::cast_possible_truncation, reason = "it is a number of the format")]
+    pub fn next_up(self, x: f64) -> f64 {
+        match self {
+            Self::F32 => f64::from((x as f32).next_up()),
+            Self::F64 => x.next_up(),
+        }
+    }
+
     /// `u`, the unit roundoff.
     pub fn unit(self) -> f64 {
         match self {

@@ -180,7 +180,7 @@ pub const STATEMENTS: &[Statement] = &[
         source: YUN,
         statement: "1 + d + n·C(D,n) feed-forward layers with one hidden unit send the ids of a sequence with distinct columns to the \
                     target's values and every other token to 0.",
-        module: "crates/formwright/src/construct/yun/value.rs",
+        module: "crates/formwright/src/construct/yun/value/mod.rs",
         checked: &[
             "end_to_end::outputs_equal_the_target_at_the_centre_of_every_cell",
             "end_to_end::outputs_are_zero_on_duplicates_and_outside",
@@ -444,7 +444,7 @@ pub const STATEMENTS: &[Statement] = &[
         source: ALBERTI,
         statement: "Every continuous equivariant function on a box is uniformly near to Sumformers, ψ(x_i, Σ_k φ(x_k)), with \
                     φ(x) = (x^α) for 1 ≤ |α| ≤ n, of latent dimension C(n+d, d) - 1, and ψ a polynomial (the continuous route).",
-        module: "crates/formwright/src/construct/sumformer/continuous.rs",
+        module: "crates/formwright/src/construct/normal_form/continuous.rs",
         checked: &[
             "normal_form::multiplied_out_the_normal_form_is_the_target",
             "normal_form::random_polynomials_keep_their_values",

@@ -4,8 +4,13 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The line of ARCHITECTURE.md behind which the folders stand, lowest first.
-const BEGIN: &str = "<!-- layers -->";
+/// The line of ARCHITECTURE.md behind which the folders stand, lowest first,
+const FOLDERS: &str = "<!-- layers -->";
+
+/// that behind which those of the constructions stand,
+const CONSTRUCTIONS: &str = "<!-- layers of construct -->";
+
+/// and the line behind each of the two.
 const END: &str = "<!-- end of layers -->";
 
 fn sources(folder: &Path) -> Vec<PathBuf> {
@@ -22,55 +27,61 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// The modules of the crate that a source mentions outside of its comments and its tests.
-fn mentioned(source: &str) -> BTreeSet<String> {
+/// The modules behind this path that a source mentions outside of its comments and its tests.
+fn mentioned(source: &str, path: &str) -> BTreeSet<String> {
     let code = source.split("#[cfg(test)]").next().unwrap_or_default();
     let mut modules = BTreeSet::new();
     for line in code.lines().filter(|line| !line.trim_start().starts_with("//")) {
-        for rest in line.split("crate::").skip(1) {
+        for rest in line.split(path).skip(1) {
             modules.insert(rest.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect());
         }
         // `use crate::{a, b}` would hide names from this test.
-        assert!(!line.contains("use crate::{"), "one import a folder: {line}");
+        assert!(!line.contains(&format!("use {path}{{")), "one import a folder: {line}");
     }
     modules
 }
 
-/// The folders of the page, one behind the other, and all modules of the crate.
-fn layers() -> Vec<String> {
+/// The folders of a table of the page, one behind the other.
+fn layers(begin: &str) -> Vec<String> {
     let page = include_str!("../../../ARCHITECTURE.md");
-    let (_, rest) = page.split_once(BEGIN).expect("the layers begin");
+    let (_, rest) = page.split_once(begin).expect("the layers begin");
     let (table, _) = rest.split_once(END).expect("the layers end");
     let rows = table.lines().filter_map(|line| line.strip_prefix("| `")?.split_once("` |"));
     rows.map(|(name, _)| name.to_owned()).collect()
 }
 
-#[test]
-fn folders_import_only_what_stands_before_them() {
-    let layers = layers();
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+/// Holds the folders below `root`, which are modules of `path`, to a table of the page; `free` may import all of them.
+fn hold(root: &Path, path: &str, begin: &str, free: &str) {
+    let layers = layers(begin);
     let place = |module: &str| layers.iter().position(|layer| layer == module);
     let mut wrong = Vec::new();
     let mut seen = BTreeSet::new();
-    for file in sources(&root) {
-        let path = file.strip_prefix(&root).expect("a source of ours");
-        let first = path.iter().next().expect("a name").to_string_lossy();
+    for file in sources(root) {
+        let inside = file.strip_prefix(root).expect("a source of ours");
+        let first = inside.iter().next().expect("a name").to_string_lossy();
         let module = first.trim_end_matches(".rs").to_owned();
-        if module == "lib" {
+        if module == free {
             continue;
         }
         let own = place(&module).unwrap_or_else(|| panic!("{module} is not in ARCHITECTURE.md"));
-        for other in mentioned(&fs::read_to_string(&file).expect("a source")) {
+        for other in mentioned(&fs::read_to_string(&file).expect("a source"), path) {
             match place(&other) {
                 Some(other) if other <= own => {}
-                found => wrong.push(format!("{} imports {other} ({found:?} behind {own})", path.display())),
+                found => wrong.push(format!("{} imports {other} ({found:?} behind {own})", inside.display())),
             }
         }
         seen.insert(module);
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     let named: BTreeSet<String> = layers.into_iter().collect();
-    assert_eq!(seen, named, "the page names the modules of the crate and no others");
+    assert_eq!(seen, named, "the page names the modules of {path} and no others");
+}
+
+#[test]
+fn folders_import_only_what_stands_before_them() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    hold(&root, "crate::", FOLDERS, "lib");
+    hold(&root.join("construct"), "crate::construct::", CONSTRUCTIONS, "mod");
 }
 
 /// The reader of imports sees what it is to see.
@@ -78,5 +89,6 @@ fn folders_import_only_what_stands_before_them() {
 fn imports_are_seen_in_paths_and_not_in_comments_or_tests() {
     let source =
         "use crate::exact::Int;\n// crate::plan\nfn f() { crate::show::short(); }\n#[cfg(test)]\nuse crate::words;";
-    assert_eq!(mentioned(source), ["exact".to_owned(), "show".to_owned()].into());
+    assert_eq!(mentioned(source, "crate::"), ["exact".to_owned(), "show".to_owned()].into());
+    assert_eq!(mentioned("use crate::construct::yun::build;", "crate::construct::"), ["yun".to_owned()].into());
 }

@@ -6,8 +6,9 @@ use super::support::{Options, as_printed, cells_of, circuits, expression, only, 
 use formwright::artifact::{self, Contents, sha256};
 use formwright::bound::Norm;
 use formwright::compile::{Arithmetic, Model, Request, Tolerance, compile};
-use formwright::construct::sumcode::{self, Family, Values};
-use formwright::construct::sumformer::continuous::Basis;
+use formwright::construct::normal_form::continuous::Basis;
+use formwright::construct::sumcode::{self, SUM_CODE, Scheme, Values};
+use formwright::construct::sumformer::discrete::SUMFORMER_DISCRETE;
 use formwright::construct::yun::AsPrinted;
 use formwright::exact::Rat;
 use formwright::lower::{Format, Hidden};
@@ -22,7 +23,7 @@ fn lattice(text: &str, options: Options, precision: Precision) -> Request {
     Request { arithmetic: Arithmetic::Float(Format::literal(precision)), ..request }
 }
 
-fn sums(text: &str, family: Family, values: Values) -> Request {
+fn sums(text: &str, family: &'static Scheme, values: Values) -> Request {
     let options = sumcode::Options { values, ..sumcode::Options::of(family) };
     let request = lattice(text, Options::default(), Precision::F64);
     Request { constructions: only(options), ..request }
@@ -69,10 +70,10 @@ fn families() -> Vec<(Request, &'static str, &'static str)> {
         (sumformer("x * mean(x)", None), "box", "sup"),
     ];
     for values in [Values::OneBlock, Values::Staircase, Values::Layered, Values::Rank] {
-        families.push((sums(BOX, Family::SumCode, values), "box", "lp 2"));
-        families.push((sums(INTEGERS, Family::SumCode, values), "integers", "sup"));
+        families.push((sums(BOX, &SUM_CODE, values), "box", "lp 2"));
+        families.push((sums(INTEGERS, &SUM_CODE, values), "integers", "sup"));
     }
-    families.push((sums(BOX, Family::Sumformer, Values::OneBlock), "box", "lp 2"));
+    families.push((sums(BOX, &SUMFORMER_DISCRETE, Values::OneBlock), "box", "lp 2"));
     families
 }
 

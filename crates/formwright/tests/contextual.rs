@@ -1,7 +1,7 @@
 //! Contextual mappings: verdicts against a comparison of all pairs, maps against layers and closed forms, the counterexamples in numbers.
 
 use formwright::construct::yun::context::{ContextMap, Positions, selective_shift};
-use formwright::contextual::{Answer, Asked, Definition, Mixer, Pair, Set};
+use formwright::contextual::{Answer, Definition, Inquiry, Mixer, Pair, Set};
 use formwright::error::ErrorKind;
 use formwright::eval::exact;
 use formwright::exact::{Int, Rat};
@@ -12,15 +12,15 @@ use formwright::pattern::{Assumptions, Family, Pattern};
 /// Tokens, coordinates, cells a side.
 type Shape = (usize, usize, u64);
 
-fn asked(mixer: &str, (tokens, dims, resolution): Shape, set: &str, positional: bool) -> Asked {
-    Asked {
+fn asked(mixer: &str, (tokens, dims, resolution): Shape, set: &str, positional: bool) -> Inquiry {
+    Inquiry {
         mixer: mixer.to_owned(),
         set: Some(set.to_owned()),
         tokens: Some(tokens),
         dims: Some(dims),
         resolution: Some(resolution),
         positional,
-        ..Asked::default()
+        ..Inquiry::default()
     }
 }
 
@@ -246,7 +246,8 @@ fn sums_name_a_token_and_the_sums_and_codes_name_the_multiset() {
 #[test]
 fn plain_averages_fail_where_the_mean_and_a_token_agree() {
     let sequences = serde_json::json!([[[0], [1], [5]], [[0], [2], [4]]]);
-    let asked = |mixer: &str| Asked { mixer: mixer.to_owned(), sequences: Some(sequences.clone()), ..Asked::default() };
+    let asked =
+        |mixer: &str| Inquiry { mixer: mixer.to_owned(), sequences: Some(sequences.clone()), ..Inquiry::default() };
     let found = asked("average").answer().expect("an answer");
     let pair = found.counterexample().expect("a counterexample");
     assert_eq!((&pair.sequences, pair.tokens), (&[whole(&[0, 1, 5]), whole(&[0, 2, 4])], [0, 0]));
@@ -340,7 +341,8 @@ fn projections_fail_no_more_often_than_is_proved() {
     for (shape, set, positional) in
         [((3, 1, 4), "distinct", false), ((3, 1, 4), "grid", true), ((2, 2, 3), "grid", true)]
     {
-        let found = Asked { seeds: Some(200), ..asked("bproj:1", shape, set, positional) }.answer().expect("an answer");
+        let found =
+            Inquiry { seeds: Some(200), ..asked("bproj:1", shape, set, positional) }.answer().expect("an answer");
         let (draws, failure) = (found.draws.as_ref().expect("draws"), found.failure.as_ref().expect("a bound"));
         assert_eq!(draws.margins.len(), 200);
         let entries = found.set.points.len() * shape.0;
@@ -355,7 +357,7 @@ fn projections_fail_no_more_often_than_is_proved() {
         assert!(draws.margins.contains(&draws.range()[0]) && draws.range()[0] <= draws.range()[1]);
     }
     // The zeros stay zeros.
-    let zero = Asked { seeds: Some(20), ..asked("bproj", (3, 1, 4), "grid", false) }.answer().expect("an answer");
+    let zero = Inquiry { seeds: Some(20), ..asked("bproj", (3, 1, 4), "grid", false) }.answer().expect("an answer");
     assert!(zero.failure.is_none() && !zero.holds(Definition::Permutation));
     assert!(zero.draws.expect("draws").margins.iter().all(Rat::is_zero));
 }

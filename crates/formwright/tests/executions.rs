@@ -9,7 +9,8 @@ use super::support::{GENERIC, GENERIC_POSITIONAL, Options, Random, expression, o
 use formwright::bound::ascent::starts;
 use formwright::compile::{Arithmetic, Model, Request, compile};
 use formwright::construct::circuit::{Compiled, Trade};
-use formwright::construct::sumcode::{self, Family};
+use formwright::construct::sumcode::{self, SUM_CODE, Scheme};
+use formwright::construct::sumformer::discrete::SUMFORMER_DISCRETE;
 use formwright::eval::enclosure::{Enclosure, Executions};
 use formwright::exact::Rat;
 use formwright::lattice::has_distinct_columns;
@@ -124,7 +125,7 @@ fn on_a_lattice_all_executions_are_one() {
     for precision in BOTH {
         let fine = if precision == Precision::F64 { 8 } else { 4 };
         let of = |text: &str, triple, options| request(expression(text), triple, options);
-        let coded = |family: Family| Request {
+        let coded = |family: &'static Scheme| Request {
             constructions: only(sumcode::Options::of(family)),
             ..of("x * mean(x)", (2, 1, fine), Options::default())
         };
@@ -133,8 +134,8 @@ fn on_a_lattice_all_executions_are_one() {
             of("x * mean(x)", (3, 1, 4), Options::default()),
             of("x - mean(x)", (2, 2, 2), Options::default()),
             of(GENERIC_POSITIONAL, (2, 1, fine), positional()),
-            coded(Family::SumCode),
-            coded(Family::Sumformer),
+            coded(&SUM_CODE),
+            coded(&SUMFORMER_DISCRETE),
         ];
         for asked in asked {
             let model = in_floats(precision, asked);

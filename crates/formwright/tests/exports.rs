@@ -16,7 +16,8 @@ use super::support::{
 };
 use formwright::artifact::{Contents, sha256};
 use formwright::compile::{Arithmetic, Model, Request, compile};
-use formwright::construct::sumcode::{self, Family};
+use formwright::construct::sumcode::{self, SUM_CODE};
+use formwright::construct::sumformer::discrete::SUMFORMER_DISCRETE;
 use formwright::construct::sumformer::learned::learned;
 use formwright::eval::enclosure::Executions;
 use formwright::exact::Rat;
@@ -103,7 +104,7 @@ fn examples(precision: Precision) -> Vec<Example> {
         let attention: Realisation = kind.parse().expect("a kind");
         asked.push(circuit("x * mean(x)", 4, circuits(), attention));
         asked.push(circuit("var(x) * x", 3, sumformers(None), attention));
-        for family in [Family::SumCode, Family::Sumformer] {
+        for family in [&SUM_CODE, &SUMFORMER_DISCRETE] {
             let options = sumcode::Options { attention, ..sumcode::Options::of(family) };
             let fits = if wide { 8 } else { 4 };
             let triple = (2, 1, fits);

@@ -3,7 +3,8 @@
 use super::support::shuffled::{self, Shuffle};
 use super::support::{expression, only};
 use formwright::compile::{Arithmetic, Model, Request, Tolerance, compile};
-use formwright::construct::sumcode::{Family, Options as SumCode};
+use formwright::construct::sumcode::{Options as SumCode, SUM_CODE};
+use formwright::construct::sumformer::discrete::SUMFORMER_DISCRETE;
 use formwright::construct::yun::Options;
 use formwright::construct::yun::family::Row;
 use formwright::error::{Error, ErrorKind};
@@ -187,7 +188,7 @@ fn exact_networks_are_zero_outside_by_any_distance() {
     let inside = [Rat::ZERO, Rat::new(1, 3), Rat::ONE - tiny.clone()];
     let outside = [-tiny.clone(), Rat::ONE, Rat::ONE + tiny, huge.clone(), -huge, Rat::new(-1, 2)];
     for constructions in
-        [only(Options::default()), only(SumCode::of(Family::SumCode)), only(SumCode::of(Family::Sumformer))]
+        [only(Options::default()), only(SumCode::of(&SUM_CODE)), only(SumCode::of(&SUMFORMER_DISCRETE))]
     {
         let construction = constructions[0].name();
         let request = request("x * mean(x) + 1", 3, Precision::F32, Hidden::Literal, Options::default());

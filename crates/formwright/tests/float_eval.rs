@@ -7,7 +7,7 @@
 use super::support::Random;
 use formwright::error::ErrorKind;
 use formwright::eval::float::{Engine, Sequence};
-use formwright::eval::reference::{self, Enclosure, Reference};
+use formwright::eval::reference::{self, Bracket, Reference};
 use formwright::exact::{Int, Rat};
 use formwright::network::{
     AttentionKind, AttentionRun, Coordinate, FeedForwardRun, FloatAffine, FloatNetwork, FloatStage, Mask, Precision,
@@ -498,7 +498,7 @@ fn two_keys(k: f64) -> FloatNetwork {
     }
 }
 
-fn sigmoid_outputs(k: f64, low: i32) -> Vec<Enclosure> {
+fn sigmoid_outputs(k: f64, low: i32) -> Vec<Bracket> {
     let x = vec![vec![Rat::ONE], vec![Rat::from(low)]];
     reference::run(&two_keys(k), &x).expect("a run").into_iter().flatten().collect()
 }

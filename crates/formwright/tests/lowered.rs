@@ -205,7 +205,7 @@ fn inside_of_a_cell_the_output_is_that_of_its_centre() {
 #[test]
 fn sizes_are_formulas() {
     for built in all() {
-        let (formula, counted) = (literal_size(&built.exact), built.network.size());
+        let (formula, counted) = (literal_size(&built.exact).expect("a size"), built.network.size());
         // Some weight may be zero by accident.
         assert!(counted.nonzeros <= formula.nonzeros, "{}: {counted:?}, not {formula:?}", built.name());
         let mut same = formula.clone();

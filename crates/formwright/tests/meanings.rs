@@ -7,7 +7,8 @@ use super::support::{Options, circuits, expression, only, request};
 use formwright::artifact;
 use formwright::compile::{Arithmetic, Request, compile};
 use formwright::construct::circuit::{Compiled, Trade};
-use formwright::construct::sumcode::{self, Family};
+use formwright::construct::sumcode::{self, SUM_CODE};
+use formwright::construct::sumformer::discrete::SUMFORMER_DISCRETE;
 use formwright::eval::float::Engine;
 use formwright::exact::Rat;
 use formwright::export::transformerlens::TransformerLens;
@@ -218,7 +219,7 @@ fn the_words_of_lattices_have_the_right_numbers() {
     for (low, high) in [("0", "1"), ("-1", "1"), ("-1/3", "5/3")] {
         let text = format!("{body} on [{low}, {high}]");
         let sums = |family| only(sumcode::Options::of(family));
-        for constructions in [only(Options::default()), sums(Family::SumCode), sums(Family::Sumformer)] {
+        for constructions in [only(Options::default()), sums(&SUM_CODE), sums(&SUMFORMER_DISCRETE)] {
             let construction = constructions[0].name();
             let asked = Request { constructions, ..request(expression(&text), (2, 1, 3), Options::default()) };
             let model = compile(&asked).unwrap_or_else(|error| panic!("{construction}, {text}: {error}"));

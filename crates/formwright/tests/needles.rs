@@ -126,13 +126,13 @@ fn oscillation_rates_and_bounds_see_a_needle() {
                 target.oscillations(&cube(sides(x), sides(y)), &centre, reach).expect("an oscillation")[0];
             let at_centre = target.evaluate_f64(&[vec![middle(x)], vec![middle(y)]]);
             let true_one = NEARLY * needle.height - at_centre.expect("a value")[0];
-            assert!(oscillation >= true_one, "{} within {reach}: {oscillation}", needle.text);
+            assert!(oscillation >= true_one, "{} within {reach}: {oscillation:?}", needle.text);
             let supremum = target.suprema(&cube(sides(x), sides(y)), Interval::ZERO).expect("a supremum")[0];
-            assert!(supremum >= NEARLY * needle.height, "{} within {reach}: {supremum}", needle.text);
+            assert!(supremum >= NEARLY * needle.height, "{} within {reach}: {supremum:?}", needle.text);
         }
         for splits in [0, 4, 9] {
             for (rate, supremum) in target.rates(2, splits).expect("rates") {
-                assert!(rate >= needle.steepness && supremum >= NEARLY * needle.height, "{}: {rate}", needle.text);
+                assert!(rate >= needle.steepness && supremum >= NEARLY * needle.height, "{}: {rate:?}", needle.text);
             }
         }
         match target.range(2).map(|(low, high)| low.abs().max(high.abs())) {

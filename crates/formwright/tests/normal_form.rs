@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use formwright::construct::sumformer::continuous::{Basis, Continuous};
-use formwright::construct::sumformer::fit::basis;
-use formwright::construct::sumformer::polynomial::{Entry, Polynomial, degree, expand};
-use formwright::construct::sumformer::power_sums::{NormalForm, basis_size, latent_dimension};
+use formwright::construct::normal_form::continuous::{Basis, Continuous};
+use formwright::construct::normal_form::fit::basis;
+use formwright::construct::normal_form::polynomial::{Entry, Polynomial, degree, expand};
+use formwright::construct::normal_form::power_sums::{NormalForm, basis_size, latent_dimension};
 use formwright::error::ErrorKind;
 use formwright::exact::{Int, Rat};
 use formwright::target::{Checked, Domain, Expression};

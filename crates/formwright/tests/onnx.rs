@@ -284,7 +284,7 @@ fn compiled(
     let format = Format { precision, temperature: Temperature::Derived, hidden };
     let lowering = Lowering::derive(&grid, &target, &options, format).expect("it fits");
     let exact = lowering.exact(&grid, &target).expect("a network");
-    let (network, losses) = match lowering.finish(&exact, &grid) {
+    let (network, losses) = match lowering.finish(&exact) {
         Ok(made) => made,
         Err(error) => {
             assert!(hidden != Hidden::Literal, "{error}");

@@ -27,7 +27,7 @@ fn check(
     let format = Format { precision, temperature: Temperature::Derived, hidden };
     let lowering = Lowering::derive(&grid, &target, &options, format).expect("it fits");
     let exact = lowering.exact(&grid, &target).expect("a network");
-    let (network, losses) = lowering.finish(&exact, &grid).expect("floats");
+    let (network, losses) = lowering.finish(&exact).expect("floats");
     assert!(losses.rounding.is_finite() && losses.height.is_finite(), "{losses:?}");
     let mut worst: f64 = 0.0;
     for (index, point) in grid.all_points().enumerate() {

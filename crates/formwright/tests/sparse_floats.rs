@@ -72,7 +72,7 @@ fn floats_are_exact_on_the_lattice_in_any_order() {
 fn sizes_and_connections_are_those_of_the_formulas() {
     for (name, built) in all() {
         let Built { network, exact, lowering, .. } = &built;
-        assert_eq!(network.size(), literal_size(exact), "{name}");
+        assert_eq!(network.size(), literal_size(exact).expect("a size"), "{name}");
         let pattern = lowering.options.sparse.as_ref().expect("sparse").pattern();
         let mut layer = 0;
         for run in &network.runs {

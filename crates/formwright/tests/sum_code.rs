@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use super::support::{GENERIC, GENERIC_POSITIONAL, Random, Triple, expression, extended_corners, grid, triples};
-use formwright::construct::sumcode::{Family, Options, Values, build};
+use formwright::construct::sumcode::{Options, SUM_CODE, Scheme, Values, build};
+use formwright::construct::sumformer::discrete::SUMFORMER_DISCRETE;
 use formwright::eval::{exact, indexed};
 use formwright::exact::{Int, Rat};
 use formwright::lattice::Grid;
@@ -11,20 +12,20 @@ use formwright::lattice::codes::Code;
 use formwright::network::{Layer, Network, Realisation, Sequence};
 use formwright::target::{Source, Target};
 
-fn options(family: Family, values: Values, code: Option<Code>, positional: bool) -> Options {
+fn options(family: &'static Scheme, values: Values, code: Option<Code>, positional: bool) -> Options {
     Options { family, code, values, positional, attention: Realisation::SOFTMAX }
 }
 
 /// Every construction that is tried on every small grid.
 fn equivariant() -> Vec<Options> {
     let mut all = Vec::new();
-    for family in [Family::SumCode, Family::Sumformer] {
+    for family in [&SUM_CODE, &SUMFORMER_DISCRETE] {
         for values in Values::ALL {
             all.push(options(family, values, None, false));
         }
     }
     for code in [Code::Histogram, Code::MianChowla, Code::BoseChowla { field: Some(11) }] {
-        all.push(options(Family::SumCode, Values::OneBlock, Some(code), false));
+        all.push(options(&SUM_CODE, Values::OneBlock, Some(code), false));
     }
     all
 }
@@ -89,7 +90,7 @@ fn outputs_equal_the_target_at_every_grid_point_duplicates_included() {
 #[test]
 fn with_positions_every_target_is_met_at_every_grid_point() {
     for triple in triples(70) {
-        for family in [Family::SumCode, Family::Sumformer] {
+        for family in [&SUM_CODE, &SUMFORMER_DISCRETE] {
             for values in Values::ALL {
                 check(&expression(GENERIC_POSITIONAL), triple, &options(family, values, None, true));
             }
@@ -104,8 +105,8 @@ fn random_tables_are_met_at_every_grid_point() {
         let table = Source::table("random", random.equivariant_table(&grid(triple)));
         let any = Source::table("random", random.table(&grid(triple)));
         for values in Values::ALL {
-            check(&table, triple, &options(Family::SumCode, values, None, false));
-            check(&any, triple, &options(Family::SumCode, values, None, true));
+            check(&table, triple, &options(&SUM_CODE, values, None, false));
+            check(&any, triple, &options(&SUM_CODE, values, None, true));
         }
     }
 }
@@ -124,7 +125,7 @@ fn outside_of_the_box_the_output_is_zero_however_far() {
             }
         }
         let mut all = equivariant();
-        all.extend(Values::ALL.map(|values| options(Family::SumCode, values, None, true)));
+        all.extend(Values::ALL.map(|values| options(&SUM_CODE, values, None, true)));
         for options in all {
             let text = if options.positional { GENERIC_POSITIONAL } else { GENERIC };
             let target = target(&expression(text), &grid);
@@ -144,8 +145,7 @@ fn outside_of_the_box_the_output_is_zero_however_far() {
 fn sizes_are_formulas_and_blocks_are_three() {
     for triple in triples(130) {
         let grid = grid(triple);
-        for options in equivariant().into_iter().take(8).chain([options(Family::SumCode, Values::OneBlock, None, true)])
-        {
+        for options in equivariant().into_iter().take(8).chain([options(&SUM_CODE, Values::OneBlock, None, true)]) {
             let text = if options.positional { GENERIC_POSITIONAL } else { GENERIC };
             let network = build(&grid, &target(&expression(text), &grid), &options).expect("a network");
             for stage in &network.stages {
@@ -178,7 +178,7 @@ fn sizes_are_formulas_and_blocks_are_three() {
             let size = network.size();
             assert_eq!(size.blocks, Int::from(network.blocks().count()));
             assert_eq!(size.attention_layers, Int::ONE);
-            if options.family == Family::SumCode && options.values == Values::OneBlock {
+            if options.family == &SUM_CODE && options.values == Values::OneBlock {
                 assert_eq!(size.blocks, Int::from(3));
                 let (n, d) = (grid.tokens(), grid.columns());
                 if !options.positional {
@@ -197,7 +197,7 @@ fn a_network_of_four_million_ids_runs_in_closed_form() {
     let grid = grid((3, 1, 200));
     let target = target(&expression(GENERIC), &grid);
     // 211^3 steps.
-    let network = build(&grid, &target, &options(Family::SumCode, Values::Layered, None, false)).expect("a network");
+    let network = build(&grid, &target, &options(&SUM_CODE, Values::Layered, None, false)).expect("a network");
     assert_eq!(network.layer_count(), Int::from(4_020_000 + 3));
     let x = [Rat::new(1, 10), Rat::new(1, 10), Rat::new(17, 20)].map(|x| vec![x]).to_vec();
     let centre = grid.centre(&grid.cell(&x).expect("a cell"));

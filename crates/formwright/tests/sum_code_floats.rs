@@ -6,7 +6,8 @@ use std::sync::Arc;
 use super::support::shuffled::{Shuffle, trace};
 use super::support::{GENERIC, GENERIC_POSITIONAL, Random, Triple, expression, grid};
 use formwright::construct::sumcode::lower::{Outside, SumCodeLowering};
-use formwright::construct::sumcode::{Family, Options, Values};
+use formwright::construct::sumcode::{Options, SUM_CODE, Scheme, Values};
+use formwright::construct::sumformer::discrete::SUMFORMER_DISCRETE;
 use formwright::eval::float::Engine;
 use formwright::exact::Rat;
 use formwright::lattice::Grid;
@@ -20,7 +21,7 @@ struct Case {
     network: FloatNetwork,
 }
 
-fn options(family: Family, values: Values, positional: bool) -> Options {
+fn options(family: &'static Scheme, values: Values, positional: bool) -> Options {
     Options { family, code: None, values, positional, attention: Realisation::SOFTMAX }
 }
 
@@ -93,7 +94,7 @@ fn other_kinds_of_attention_give_the_same_bits() {
         ((4, 1, 3), &["average", "linformer:2", "performer:16"]),
         ((3, 1, 4), &["linformer:8", "performer:1"]),
     ] {
-        for family in [Family::SumCode, Family::Sumformer] {
+        for family in [&SUM_CODE, &SUMFORMER_DISCRETE] {
             let softmax = options(family, Values::OneBlock, false);
             let usual = case(&expression(GENERIC), triple, &softmax, Precision::F64);
             let points: Vec<Vec<Vec<f64>>> =
@@ -110,7 +111,7 @@ fn other_kinds_of_attention_give_the_same_bits() {
     }
     let target = Arc::new(expression(GENERIC).target(1).expect("a target"));
     for (n, name) in [(3, "average"), (2, "linformer:3"), (2, "performer:2"), (2, "performer:4:constant")] {
-        let asked = Options { attention: kind(name), ..Options::of(Family::SumCode) };
+        let asked = Options { attention: kind(name), ..Options::of(&SUM_CODE) };
         let refused = SumCodeLowering::derive(&grid((n, 1, 4)), &target, &asked, Precision::F64);
         let error = refused.expect_err(name).to_string();
         assert!(error.contains("does not add codes up exactly"), "{error}");
@@ -121,10 +122,10 @@ fn other_kinds_of_attention_give_the_same_bits() {
 fn every_grid_point_is_within_the_certified_rounding_in_any_order() {
     let mut points = 0;
     for triple in F64 {
-        for family in [Family::SumCode, Family::Sumformer] {
+        for family in [&SUM_CODE, &SUMFORMER_DISCRETE] {
             for values in Values::ALL {
                 // A histogram's sums have D log2(n+1) bits.
-                if family == Family::Sumformer && triple.2.pow(u32::try_from(triple.1).expect("few")) > 8 {
+                if family == &SUMFORMER_DISCRETE && triple.2.pow(u32::try_from(triple.1).expect("few")) > 8 {
                     continue;
                 }
                 let case = case(&expression(GENERIC), triple, &options(family, values, false), Precision::F64);
@@ -140,12 +141,12 @@ fn every_grid_point_is_within_the_certified_rounding_in_any_order() {
 fn single_precision_and_positions_are_within_their_rounding_too() {
     for triple in [(2, 1, 3), (2, 1, 8), (3, 1, 3), (2, 2, 2), (3, 1, 4)] {
         for values in Values::ALL {
-            case(&expression(GENERIC), triple, &options(Family::SumCode, values, false), Precision::F32).check(3);
+            case(&expression(GENERIC), triple, &options(&SUM_CODE, values, false), Precision::F32).check(3);
         }
     }
     for triple in [(2, 1, 6), (3, 1, 4), (2, 2, 2), (4, 1, 2)] {
         for values in Values::ALL {
-            let positional = options(Family::SumCode, values, true);
+            let positional = options(&SUM_CODE, values, true);
             case(&expression(GENERIC_POSITIONAL), triple, &positional, Precision::F64).check(3);
         }
     }
@@ -157,7 +158,7 @@ fn random_tables_on_a_large_grid_are_within_the_rounding() {
     for triple in [(2, 1, 60), (3, 1, 16), (4, 1, 8)] {
         let table = Source::table("random", random.equivariant_table(&grid(triple)));
         for values in [Values::OneBlock, Values::Staircase, Values::Rank] {
-            let case = case(&table, triple, &options(Family::SumCode, values, false), Precision::F64);
+            let case = case(&table, triple, &options(&SUM_CODE, values, false), Precision::F64);
             // Interpolation is at its end there, a staircase is not.
             let enough = if values == Values::Staircase { 1e-3 } else { 1.0 };
             assert!(case.lowering.losses.rounding < enough, "{triple:?}: {}", case.lowering.losses.rounding);
@@ -171,11 +172,10 @@ fn outside_of_the_box_the_output_is_exactly_zero() {
     let mut zeros = 0;
     for precision in [Precision::F32, Precision::F64] {
         for triple in [(2, 1, 3), (2, 1, 8), (3, 1, 3), (2, 2, 2)] {
-            for (family, positional) in [(Family::SumCode, false), (Family::Sumformer, false), (Family::SumCode, true)]
-            {
+            for (family, positional) in [(&SUM_CODE, false), (&SUMFORMER_DISCRETE, false), (&SUM_CODE, true)] {
                 for values in Values::ALL {
                     let options = options(family, values, positional);
-                    if family == Family::Sumformer && precision == Precision::F32 && triple.2 == 8 {
+                    if family == &SUMFORMER_DISCRETE && precision == Precision::F32 && triple.2 == 8 {
                         continue;
                     }
                     let text = if positional { GENERIC_POSITIONAL } else { GENERIC };
@@ -216,8 +216,7 @@ fn how_far_outside_the_output_is_zero_is_what_is_said() {
     let mut zeros = 0;
     for precision in [Precision::F32, Precision::F64] {
         for triple in [(2, 1, 4), (3, 1, 3), (2, 2, 2)] {
-            for (family, positional) in [(Family::SumCode, false), (Family::Sumformer, false), (Family::SumCode, true)]
-            {
+            for (family, positional) in [(&SUM_CODE, false), (&SUMFORMER_DISCRETE, false), (&SUM_CODE, true)] {
                 for values in Values::ALL {
                     let options = options(family, values, positional);
                     let text = if positional { GENERIC_POSITIONAL } else { GENERIC };
@@ -257,7 +256,7 @@ fn how_far_outside_the_output_is_zero_is_what_is_said() {
     }
     assert!(zeros > 10_000, "{zeros}");
     // Both ends are near the truth: on the ramp the output is not 0, and a little farther there is none.
-    let plain = options(Family::SumCode, Values::OneBlock, false);
+    let plain = options(&SUM_CODE, Values::OneBlock, false);
     let case = case(&expression("x * mean(x)"), (2, 1, 4), &plain, Precision::F32);
     let run = |x: f64| {
         let output = Engine::new(&case.network).and_then(|engine| engine.run(&[vec![vec![x], vec![0.6]]]));
@@ -274,7 +273,7 @@ fn on_the_ramps_outputs_stay_below_the_height() {
     let mut random = Random::new(5);
     for triple in [(2, 1, 5), (2, 1, 16), (3, 1, 6), (2, 2, 3)] {
         for values in Values::ALL {
-            let case = case(&expression(GENERIC), triple, &options(Family::SumCode, values, false), Precision::F64);
+            let case = case(&expression(GENERIC), triple, &options(&SUM_CODE, values, false), Precision::F64);
             let engine = Engine::new(&case.network).expect("an engine");
             let ramp = case.lowering.quantiser.width().to_f64();
             let height = case.lowering.losses.height;
@@ -307,8 +306,8 @@ fn what_does_not_fit_a_format_is_declined() {
         assert!(refused.is_err(), "{triple:?} {options:?} {precision}");
     };
     for values in Values::ALL {
-        refuse((2, 1, 100), options(Family::SumCode, values, false), Precision::F32);
-        refuse((3, 1, 300), options(Family::SumCode, values, false), Precision::F64);
-        refuse((3, 1, 40), options(Family::Sumformer, values, false), Precision::F64);
+        refuse((2, 1, 100), options(&SUM_CODE, values, false), Precision::F32);
+        refuse((3, 1, 300), options(&SUM_CODE, values, false), Precision::F64);
+        refuse((3, 1, 40), options(&SUMFORMER_DISCRETE, values, false), Precision::F64);
     }
 }

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use super::support::onnxruntime::{self, Batch};
 use super::support::{GENERIC, Triple, expression, grid};
 use formwright::construct::sumcode::lower::SumCodeLowering;
-use formwright::construct::sumcode::{Family, Options, Values};
+use formwright::construct::sumcode::{Options, SUM_CODE, Scheme, Values};
+use formwright::construct::sumformer::discrete::SUMFORMER_DISCRETE;
 use formwright::eval::float::Engine;
 use formwright::exact::Rat;
 use formwright::export::onnx;
@@ -15,13 +16,13 @@ use formwright::network::Precision;
 fn onnxruntime_gives_the_same_numbers_at_every_grid_point() {
     let mut cases: Vec<(String, Vec<u8>, Batch)> = Vec::new();
     let mut expected: Vec<(Batch, usize)> = Vec::new();
-    let shapes: [(Triple, Family, Precision); 6] = [
-        ((2, 1, 16), Family::SumCode, Precision::F64),
-        ((3, 1, 7), Family::SumCode, Precision::F64),
-        ((2, 2, 3), Family::SumCode, Precision::F64),
-        ((5, 1, 3), Family::SumCode, Precision::F64),
-        ((2, 1, 8), Family::SumCode, Precision::F32),
-        ((3, 1, 4), Family::Sumformer, Precision::F64),
+    let shapes: [(Triple, &'static Scheme, Precision); 6] = [
+        ((2, 1, 16), &SUM_CODE, Precision::F64),
+        ((3, 1, 7), &SUM_CODE, Precision::F64),
+        ((2, 2, 3), &SUM_CODE, Precision::F64),
+        ((5, 1, 3), &SUM_CODE, Precision::F64),
+        ((2, 1, 8), &SUM_CODE, Precision::F32),
+        ((3, 1, 4), &SUMFORMER_DISCRETE, Precision::F64),
     ];
     for (triple, family, precision) in shapes {
         for values in Values::ALL {

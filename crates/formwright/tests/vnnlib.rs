@@ -7,7 +7,7 @@ use super::support::onnxruntime;
 use super::support::{Constructions, Options, Triple, circuits, expression, only, positional, request};
 use formwright::artifact;
 use formwright::compile::{Arithmetic, Model, Request, compile};
-use formwright::construct::sumcode::{self, Family};
+use formwright::construct::sumcode::{self, SUM_CODE};
 use formwright::export::{metadata, onnx, vnnlib};
 use formwright::lower::{Format, Hidden, Temperature};
 use formwright::network::Precision;
@@ -27,7 +27,7 @@ fn model(text: &str, triple: Triple, constructions: Constructions, precision: Pr
 #[test]
 fn points_of_every_box_answer_as_expected_and_a_wrong_network_does_not() {
     use Precision::{F32, F64};
-    let codes = only(sumcode::Options::of(Family::SumCode));
+    let codes = only(sumcode::Options::of(&SUM_CODE));
     let models = [
         model("x * mean(x)", (2, 1, 8), only(Options::default()), F32),
         model("x * mean(x) - x[n - 1 - i] / 3", (2, 1, 5), only(positional()), F64),

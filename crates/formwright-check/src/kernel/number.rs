@@ -167,6 +167,9 @@ impl PartialOrd for Dyadic {
 
 impl Ord for Dyadic {
     fn cmp(&self, other: &Self) -> Ordering {
+        if self.e == other.e {
+            return self.m.cmp(&other.m);
+        }
         let by_size = || match (self.top().cmp(&other.top()), self.is_negative()) {
             (Ordering::Equal, _) => (self - other).m.cmp(&IBig::ZERO),
             (order, false) => order,
@@ -224,7 +227,7 @@ impl From<u64> for Dyadic {
 }
 
 /// All numbers from `lo` to `hi`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Range {
     /// The lower end.
     pub lo: Dyadic,
@@ -292,12 +295,15 @@ impl Range {
 
     /// The quotient, where the divisor is not 0.
     pub fn over(&self, other: &Self) -> Option<Self> {
-        if !other.lo.is_negative() && !other.lo.is_zero() || other.hi.is_negative() {
-            let pairs = [(&self.lo, &other.lo), (&self.lo, &other.hi), (&self.hi, &other.lo), (&self.hi, &other.hi)];
-            let quotient = |(a, b): &(&Dyadic, &Dyadic)| Self { lo: a.quotient_down(b), hi: -&(-*a).quotient_down(b) };
-            return pairs.iter().map(quotient).reduce(|a, b| a.hull(&b));
+        if other.hi.is_negative() {
+            return (-self).over(&-other);
         }
-        None
+        (other.lo > Dyadic::ZERO).then(|| {
+            // A quotient is least for the least dividend, by the largest divisor if that is not negative.
+            let below = self.lo.quotient_down(if self.lo.is_negative() { &other.lo } else { &other.hi });
+            let above = (-&self.hi).quotient_down(if self.hi.is_negative() { &other.hi } else { &other.lo });
+            Self { lo: below, hi: -&above }
+        })
     }
 
     /// `x^k`: an even power grows with `|x|`, an odd one with `x`.
@@ -503,8 +509,13 @@ impl Sub for &Range {
 impl Mul for &Range {
     type Output = Range;
     fn mul(self, other: &Range) -> Range {
-        if self.is_point() && other.is_point() {
-            return Range::point(&self.lo * &other.lo);
+        match (self.is_point(), other.is_point()) {
+            (true, true) => return Range::point(&self.lo * &other.lo),
+            (false, true) => return other * self,
+            (true, false) if !self.lo.is_negative() => {
+                return Range { lo: &self.lo * &other.lo, hi: &self.lo * &other.hi };
+            }
+            _ => {}
         }
         let products = [&self.lo * &other.lo, &self.lo * &other.hi, &self.hi * &other.lo, &self.hi * &other.hi];
         let (lo, hi) = (products.iter().min(), products.iter().max());

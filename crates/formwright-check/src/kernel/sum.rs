@@ -4,7 +4,7 @@ use super::format::Format;
 use super::number::{Dyadic, Range};
 
 /// A computed number: it lies in `range` and is a multiple of `2^quantum`, whatever the execution.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Value {
     /// The interval in which it lies.
     pub range: Range,

@@ -2,12 +2,13 @@
 
 #![allow(clippy::unwrap_used, clippy::arithmetic_side_effects, clippy::panic, clippy::indexing_slicing)]
 
-use super::{Lattice, Stop, Subject, apart, arrangements, check, in_parallel, keys_ignore_positions};
+use super::{Lattice, Stop, Subject, apart, arrangements, check, keys_ignore_positions};
 use crate::kernel::format::Format;
 use crate::kernel::number::{Dyadic, Range};
 use crate::kernel::sum::Row;
 use crate::read::certificate::Mask;
 use crate::read::weights::{Head, Layer, Network};
+use crate::sequences::Sequences;
 use crate::{Files, Verdict, sha256};
 
 /// A claim in double precision, with the lines in which its certificate differs.
@@ -242,9 +243,14 @@ fn sized(target: String, hidden: usize) -> Claim<'static> {
     }
 }
 
+fn limits(subject: &Subject, symbols: usize, tokens: usize) -> Result<(), Stop> {
+    let classes = Sequences::new(symbols, tokens, subject.order_free).count;
+    subject.within_limits(symbols, tokens, classes, None).and_then(|()| subject.can_start(symbols, tokens))
+}
+
 /// Whether so many symbols and tokens are within the limits.
 fn within(subject: &Subject, symbols: usize, tokens: usize) -> bool {
-    match subject.within_limits(symbols, tokens) {
+    match limits(subject, symbols, tokens) {
         Ok(()) => true,
         Err(Stop::Declined(_)) => false,
         Err(Stop::Rejected(_)) => panic!("a size is no fault"),
@@ -337,17 +343,6 @@ fn distances_of_ranges() {
     assert_eq!(apart(&range(5, 6), &range(0, 4)), range(2, 6));
     assert_eq!(apart(&range(3, 3), &range(0, 4)), range(0, 3));
     assert_eq!(apart(&range(3, 3), &range(1, 1)), range(2, 2));
-}
-
-#[test]
-fn parallel_work_keeps_its_order() {
-    let items: Vec<usize> = (0..1000).collect();
-    let squares = in_parallel(&items, |x| Ok(x * x)).map_err(|_| "stopped").unwrap();
-    assert_eq!(squares, items.iter().map(|x| x * x).collect::<Vec<_>>());
-    let first = in_parallel(&items, |x| if x % 300 == 299 { Err(super::declined(x.to_string())) } else { Ok(()) });
-    assert!(matches!(first, Err(Stop::Declined(reason)) if reason.what == "299"));
-    let none: [usize; 0] = [];
-    assert!(in_parallel(&none, |x| Ok(*x)).is_ok_and(|none| none.is_empty()));
 }
 
 /// A row that reads one coordinate.
@@ -449,7 +444,7 @@ fn width_counts() {
 /// A message about a limit names it, the amount found, and the amount allowed.
 #[test]
 fn limits_say_which_and_how_much() {
-    let said = |subject: &Subject, symbols: usize, tokens: usize| match subject.within_limits(symbols, tokens) {
+    let said = |subject: &Subject, symbols: usize, tokens: usize| match limits(subject, symbols, tokens) {
         Err(Stop::Declined(reason)) => reason.what,
         _ => "nothing".to_owned(),
     };

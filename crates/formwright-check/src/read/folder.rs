@@ -4,9 +4,10 @@ use std::fs::{self, File};
 use std::io::Read as _;
 use std::path::Path;
 
+use crate::part::LONGEST_PART;
 use crate::prove::{MOST_TEXT, MOST_WEIGHTS};
 use crate::read::certificate::LONGEST;
-use crate::{Files, Reason, Verdict, check};
+use crate::{Files, Part, Reason, Verdict, check};
 
 /// The longest file of weights that is read: doubles, with the longest header.
 const MOST_BYTES: usize = MOST_TEXT.saturating_add(MOST_WEIGHTS.saturating_mul(8)).saturating_add(8);
@@ -15,20 +16,46 @@ const MOST_BYTES: usize = MOST_TEXT.saturating_add(MOST_WEIGHTS.saturating_mul(8
 const FILES: [(&str, usize); 3] =
     [("certificate.fwc", LONGEST), ("target.json", MOST_TEXT), ("model.safetensors", MOST_BYTES)];
 
-/// Checks the claim of a folder, or says why a file cannot be read. Only regular files are read: others may never end.
-pub fn check_folder(folder: &Path) -> Result<Verdict, String> {
-    let mut all = Vec::new();
-    for (name, most) in FILES {
-        let bytes = read(&folder.join(name), most)?;
-        // A certificate that is too long is at fault, and the checker says so.
-        if bytes.len() > most && name != "certificate.fwc" {
-            let what = format!("{name} is longer than the limit of {most} bytes");
-            return Ok(Verdict::Declined(Reason { obligation: "scope", what }));
+/// The files of a folder.
+pub struct Folder {
+    files: [Vec<u8>; 3],
+    /// The first one that is longer than is read, and is no certificate.
+    long: Option<Reason>,
+}
+
+impl Folder {
+    /// Reads the files, or says why one cannot be read. Only regular files are read: others may never end.
+    pub fn read(folder: &Path) -> Result<Self, String> {
+        let (mut files, mut long) = ([const { Vec::new() }; 3], None);
+        for ((name, most), file) in FILES.into_iter().zip(&mut files) {
+            *file = read(&folder.join(name), most)?;
+            // A certificate that is too long is at fault, and the checker says so.
+            if file.len() > most && name != "certificate.fwc" && long.is_none() {
+                let what = format!("{name} is longer than the limit of {most} bytes");
+                long = Some(Reason { obligation: "scope", what });
+            }
         }
-        all.push(bytes);
+        Ok(Self { files, long })
     }
-    let [certificate, target, weights] = all.as_slice() else { return Err("not three files".to_owned()) };
-    Ok(check(&Files { certificate, target, weights }))
+
+    /// The bytes of the files; or the verdict, where there are more than are read.
+    pub fn files(&self) -> Result<Files<'_>, Verdict> {
+        let [certificate, target, weights] = &self.files;
+        self.long
+            .as_ref()
+            .map_or(Ok(Files { certificate, target, weights }), |long| Err(Verdict::Declined(long.clone())))
+    }
+}
+
+/// Checks the claim of a folder, or says why a file cannot be read.
+pub fn check_folder(folder: &Path) -> Result<Verdict, String> {
+    let folder = Folder::read(folder)?;
+    Ok(folder.files().map_or_else(|verdict| verdict, |files| check(&files)))
+}
+
+/// Reads a part of a check, or says why it is none.
+pub fn read_part(path: &Path) -> Result<Result<Part, String>, String> {
+    Ok(Part::read(&read(path, LONGEST_PART)?))
 }
 
 /// Reads a file. If it is longer than the limit, reads one byte more than the limit.

@@ -3,6 +3,7 @@
 mod normal;
 mod unrolled;
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use crate::kernel::number::{Dyadic, Range, Ratio};
@@ -83,7 +84,8 @@ fn unclear<T>(what: impl Into<String>) -> Outcome<T> {
 }
 
 impl Number {
-    fn of(range: Range) -> Self {
+    /// Some number of a range.
+    pub fn of(range: Range) -> Self {
         if range.is_point() { Self::Exact(Ratio::of(&range.lo)) } else { Self::Within(range) }
     }
 
@@ -391,6 +393,47 @@ impl Expr {
         }
     }
 
+    /// The number of operations for all outputs of a sequence together, and for each output, where what is the same at
+    /// every output is worked out once.
+    fn shared_work(&self, tokens: usize) -> [usize; 2] {
+        if self.is_shared() {
+            return [self.work(tokens), 1];
+        }
+        let each = |f: &Self| f.shared_work(tokens);
+        let add = |[a, b]: [usize; 2], [c, d]: [usize; 2]| [a.saturating_add(c), b.saturating_add(d)];
+        let [once, inner] = self.parts().into_iter().map(each).fold([0, 1], add);
+        match self {
+            Self::Aggregate(..) => [once, inner.saturating_mul(tokens)],
+            Self::Gather(..) => [once, inner.saturating_add(tokens)],
+            Self::Table(_, entries) => [once, inner.saturating_add(entries.len())],
+            _ => [once, inner],
+        }
+    }
+
+    /// Whether all that depends on the output token is the choice of an entry of a list: then the list is made once.
+    fn is_shared(&self) -> bool {
+        match self {
+            Self::Sort(_) => true,
+            // Inside, the output token is seen through its index, and what is gathered there.
+            Self::Aggregate(_, of, filter) => {
+                let sees = |e: &Self| e.any(&|e| e.is_index() || matches!(e, Self::Gather(..) | Self::Sort(_)));
+                !sees(of) && !filter.as_ref().is_some_and(|filter| sees(filter))
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether its value may depend on the output token itself, and not only on its place.
+    fn sees_own(&self) -> bool {
+        match self {
+            Self::Word(word) => word == "token",
+            Self::Bound(_) | Self::Gather(..) => true,
+            Self::Sort(_) => false,
+            Self::Aggregate(..) => self.any(&|e| matches!(e, Self::Gather(..))),
+            _ => self.parts().into_iter().any(Self::sees_own),
+        }
+    }
+
     /// Whether its value may depend on the place of its token.
     fn sees_place(&self) -> bool {
         match self {
@@ -543,43 +586,70 @@ impl Target {
         values.get(from..from.checked_add(self.output_dims)?).map(<[Range]>::to_vec)
     }
 
+    /// The number of operations for all outputs of a sequence together, and for each output.
+    pub fn shared_work(&self, tokens: usize) -> [usize; 2] {
+        let Definition::Expression { lets, body, each, .. } = &self.definition else { return [0, self.output_dims] };
+        let add = |[a, b]: [usize; 2], [c, d]: [usize; 2]| [a.saturating_add(c), b.saturating_add(d)];
+        let bodies = body.iter().map(|e| e.shared_work(tokens)).fold([1, 1], add);
+        let [once, every] = bodies.map(|work| work.saturating_mul(if *each { self.dims } else { 1 }));
+        let lets = lets.iter().map(|e| e.work(tokens)).fold(tokens, usize::saturating_add);
+        [once.saturating_add(lets.saturating_mul(tokens).saturating_mul(self.dims)), every]
+    }
+
+    /// Whether an output may depend on its own token, and on its place.
+    pub fn sees(&self) -> [bool; 2] {
+        match &self.definition {
+            Definition::Table { .. } => [true; 2],
+            Definition::Expression { body, .. } => [body.iter().any(Expr::sees_own), !self.is_equivariant()],
+        }
+    }
+
     /// The output token for inputs in a box, or the reason why it may have no value.
     pub fn output(&self, inputs: &[Vec<Range>], token: usize) -> Outcome<Vec<Number>> {
-        let Definition::Expression { lets, whole, each, body } = &self.definition else { return unclear("a table") };
         let inputs: Vec<Vec<Number>> =
             inputs.iter().map(|token| token.iter().cloned().map(Number::of).collect()).collect();
-        let mut evaluation = Evaluation { inputs: &inputs, whole, bound: Vec::new() };
+        self.on(&inputs)?.output(token, token)
+    }
+
+    /// The target on a sequence: what all outputs have in common.
+    pub fn on<'x>(&'x self, inputs: &'x [Vec<Number>]) -> Outcome<Evaluation<'x>> {
+        let Definition::Expression { lets, whole, .. } = &self.definition else { return unclear("a table") };
+        let mut evaluation =
+            Evaluation { target: self, inputs, whole, bound: Vec::new(), known: RefCell::new(BTreeMap::new()) };
         for value in lets {
             let mut sequence = Vec::new();
             for t in 0..inputs.len() {
-                let at = |c| At { i: t, j: None, c };
+                let at = |c| At { i: t, own: t, j: None, c };
                 sequence.push((0..self.dims).map(|c| evaluation.number(value, at(c))).collect::<Outcome<Vec<_>>>()?);
             }
             evaluation.bound.push(sequence);
         }
-        let coordinate = |c: usize| {
-            let (e, c) = if *each { (body.first(), c) } else { (body.get(c), 0) };
-            let Some(e) = e else { return undefined("a body without expressions") };
-            evaluation.number(e, At { i: token, j: None, c })
-        };
-        (0..self.output_dims).map(coordinate).collect()
+        Ok(evaluation)
     }
 }
 
-/// The point of evaluation of an expression: output token, running token, coordinate.
+/// The point of evaluation of an expression: place of the output token, the token itself, running token, coordinate.
 #[derive(Clone, Copy)]
 struct At {
     i: usize,
+    own: usize,
     j: Option<usize>,
     c: usize,
 }
 
-struct Evaluation<'x> {
+/// A target on a sequence.
+pub struct Evaluation<'x> {
+    target: &'x Target,
     inputs: &'x [Vec<Number>],
     /// For each let, whether it is a whole number.
     whole: &'x [bool],
     bound: Vec<Vec<Vec<Number>>>,
+    /// What is the same at every output, by expression and coordinate: aggregates, and sorted lists.
+    known: RefCell<Known>,
 }
+
+/// Values by expression and coordinate. Expressions are told apart by where they are: they stay there.
+type Known = BTreeMap<(*const Expr, usize), Vec<Number>>;
 
 /// A result that is not too large.
 fn kept(number: Option<Number>, what: &str) -> Outcome<Number> {
@@ -588,6 +658,29 @@ fn kept(number: Option<Number>, what: &str) -> Outcome<Number> {
 }
 
 impl Evaluation<'_> {
+    /// The output of a token, as if it stood at a place. If the target depends on the order of the tokens, that has to
+    /// be its own place.
+    pub fn output(&self, token: usize, place: usize) -> Outcome<Vec<Number>> {
+        let Definition::Expression { each, body, .. } = &self.target.definition else { return unclear("a table") };
+        let coordinate = |c: usize| {
+            let (e, c) = if *each { (body.first(), c) } else { (body.get(c), 0) };
+            let Some(e) = e else { return undefined("a body without expressions") };
+            self.number(e, At { i: place, own: token, j: None, c })
+        };
+        (0..self.target.output_dims).map(coordinate).collect()
+    }
+
+    /// An entry of a list that is made once for an expression and a coordinate.
+    fn once(&self, e: &Expr, at: At, entry: usize, make: impl Fn() -> Outcome<Vec<Number>>) -> Outcome<Number> {
+        let key = (std::ptr::from_ref(e), at.c);
+        if !self.known.borrow().contains_key(&key) {
+            let made = make()?;
+            self.known.borrow_mut().insert(key, made);
+        }
+        let found = self.known.borrow().get(&key).and_then(|list| list.get(entry).cloned());
+        found.map_or_else(|| undefined("a token beyond the sequence"), Ok)
+    }
+
     /// Coordinate `c` of token `t` of the input, or of a let.
     fn token(&self, of: Option<usize>, t: usize, c: usize) -> Outcome<Number> {
         let sequence = of.map_or(Some(self.inputs), |of| self.bound.get(of).map(Vec::as_slice));
@@ -625,7 +718,7 @@ impl Evaluation<'_> {
     }
 
     fn number(&self, e: &Expr, at: At) -> Outcome<Number> {
-        let t = at.j.unwrap_or(at.i);
+        let t = at.j.unwrap_or(at.own);
         match e {
             Expr::Number(number) => Ok(number.clone()),
             Expr::Word(word) => match word.as_str() {
@@ -635,6 +728,7 @@ impl Evaluation<'_> {
                 _ => Ok(Number::whole(t)),
             },
             Expr::Bound(of) => self.token(Some(*of), t, at.c),
+            Expr::Gather(of, index) if index.is_index() => self.token(*of, at.own, at.c),
             Expr::Gather(of, index) => {
                 let places = self.places(index, at, self.inputs.len())?;
                 Self::one_of(places.map(|place| self.token(*of, place, at.c)))
@@ -645,27 +739,30 @@ impl Evaluation<'_> {
                 let places = self.places(index, at, entries.len())?;
                 Self::one_of(places.filter_map(|place| entries.get(place).cloned().map(Ok)))
             }
-            Expr::Sort(of) => {
-                let values = (0..self.inputs.len()).map(|t| self.number(of, At { i: t, j: None, c: at.c }));
-                let values = values.collect::<Outcome<Vec<_>>>()?;
-                let ranges = || values.iter().map(Number::range);
-                let exact: Option<Vec<&Ratio>> = values.iter().map(Number::exact).collect();
-                let found = if let Some(mut exact) = exact {
-                    exact.sort();
-                    exact.get(t).map(|ratio| Number::Exact((*ratio).clone()))
-                } else {
-                    // The i-th smallest lies between the i-th smallest of the lower and of the upper ends.
-                    let (mut lows, mut highs): (Vec<_>, Vec<_>) = ranges().map(|range| (range.lo, range.hi)).unzip();
-                    lows.sort();
-                    highs.sort();
-                    let ends = lows.get(t).cloned().zip(highs.get(t).cloned());
-                    ends.map(|(lo, hi)| Number::of(Range { lo, hi }))
-                };
-                found.map_or_else(|| undefined("a token beyond the sequence"), Ok)
+            Expr::Sort(of) => self.once(e, at, at.j.unwrap_or(at.i), || self.sorted(of, at.c)),
+            Expr::Aggregate(f, of, filter) => {
+                let value = || self.aggregate(f, of, filter.as_deref(), at);
+                if e.is_shared() { self.once(e, at, 0, || Ok(vec![value()?])) } else { value() }
             }
-            Expr::Aggregate(f, of, filter) => self.aggregate(f, of, filter.as_deref(), at),
             Expr::Apply(name, parts) => self.apply(name, parts, at),
         }
+    }
+
+    /// The values of an expression at all tokens, in order. The i-th smallest lies between the i-th smallest of the lower
+    /// and of the upper ends.
+    fn sorted(&self, of: &Expr, c: usize) -> Outcome<Vec<Number>> {
+        let values = (0..self.inputs.len()).map(|t| self.number(of, At { i: t, own: t, j: None, c }));
+        let mut values = values.collect::<Outcome<Vec<_>>>()?;
+        let exact = values.iter().all(|value| value.exact().is_some());
+        if exact {
+            values.sort_by(|a, b| a.exact().cmp(&b.exact()));
+            return Ok(values);
+        }
+        let (mut lows, mut highs): (Vec<_>, Vec<_>) =
+            values.iter().map(Number::range).map(|range| (range.lo, range.hi)).unzip();
+        lows.sort();
+        highs.sort();
+        Ok(lows.into_iter().zip(highs).map(|(lo, hi)| Number::of(Range { lo, hi })).collect())
     }
 
     fn condition(&self, e: &Expr, at: At) -> Outcome<Option<bool>> {

@@ -9,7 +9,8 @@ use crate::fast::skip::Index;
 use crate::kernel::number::Range;
 use crate::kernel::sum::{Outcome, Overflow, Value, affine};
 use crate::read::weights::{Layer, Network};
-use attention::{all_rows, attention};
+pub use attention::Read;
+use attention::{Known, all_rows, attend, attention, read};
 use forward::feed_forward;
 
 /// A network, ready to be executed. Runs of feed-forward layers have an index of where they do nothing.
@@ -17,10 +18,16 @@ pub struct Program<'n> {
     /// The network.
     pub network: &'n Network,
     indices: BTreeMap<usize, Index<'n>>,
+    shares: Option<Known>,
 }
 
 impl<'n> Program<'n> {
-    /// The program of a network.
+    /// The program of a network, layer by layer.
+    pub fn plain(network: &'n Network) -> Self {
+        Self { network, indices: BTreeMap::new(), shares: None }
+    }
+
+    /// The program of a network that passes over layers that rest.
     pub fn new(network: &'n Network) -> Self {
         let mut indices = BTreeMap::new();
         let mut before = None;
@@ -34,7 +41,12 @@ impl<'n> Program<'n> {
             }
             before = Some(forward);
         }
-        Self { network, indices }
+        Self { network, indices, shares: None }
+    }
+
+    /// The same program, which remembers weights of keys.
+    pub fn remembering(self) -> Self {
+        Self { shares: Some(Known::default()), ..self }
     }
 
     /// The stream of a token with these inputs, at a position.
@@ -51,7 +63,7 @@ impl<'n> Program<'n> {
         while at < to {
             match self.network.layers.get(at) {
                 Some(Layer::Attention(heads)) => {
-                    attention(heads, tokens, keys, format)
+                    attention(heads, tokens, keys, self.shares.as_ref(), format)
                         .map_err(|Overflow(what)| Overflow(format!("layer {at}: {what}")))?;
                     at = at.saturating_add(1);
                 }
@@ -66,6 +78,24 @@ impl<'n> Program<'n> {
             }
         }
         Ok(())
+    }
+
+    /// What the heads of a layer read at a token.
+    pub fn read(&self, at: usize, z: &[Value]) -> Outcome<Read> {
+        match self.network.layers.get(at) {
+            Some(Layer::Attention(heads)) => read(heads, z, self.network.format),
+            _ => Err(Overflow(format!("layer {at} has no heads"))),
+        }
+    }
+
+    /// Lets tokens, the first of which stands at a place, attend in a layer to what was read at keys, each with its name.
+    pub fn attend(&self, at: usize, tokens: &mut [Vec<Value>], first: usize, keys: &[(usize, &Read)]) -> Outcome<()> {
+        match self.network.layers.get(at) {
+            Some(Layer::Attention(heads)) => {
+                attend(heads, tokens, first, keys, self.shares.as_ref(), self.network.format)
+            }
+            _ => Err(Overflow(format!("layer {at} has no heads"))),
+        }
     }
 
     /// The end of the feed-forward layers that begin at a layer.

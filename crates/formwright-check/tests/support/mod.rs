@@ -43,6 +43,11 @@ pub struct Head {
     pub o: Vec<f64>,
 }
 
+/// A head that hides nothing, with these rows.
+pub fn seeing_all(q: &[f64], k: &[f64], v: &[f64], o: &[f64]) -> Head {
+    Head { mask: "* * * * no", q: q.into(), q_bias: 0.5, k: k.into(), v: v.into(), o: o.into() }
+}
+
 /// A hidden unit: what it reads, its bias, what it writes.
 pub type Unit<'u> = (&'u [f64], f64, &'u [f64]);
 

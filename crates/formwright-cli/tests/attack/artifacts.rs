@@ -6,7 +6,8 @@ use formwright::artifact::{Contents, read_target, sha256};
 use formwright::compile::{Arithmetic, Construction, Request, Tolerance, compile};
 use formwright::construct::circuit::family::Options as Gates;
 use formwright::construct::only;
-use formwright::construct::sumcode::{self, Family, Values};
+use formwright::construct::sumcode::{self, SUM_CODE, Scheme, Values};
+use formwright::construct::sumformer::discrete::SUMFORMER_DISCRETE;
 use formwright::construct::yun::Options;
 use formwright::lattice::Grid;
 use formwright::lower::{Format, Hidden};
@@ -109,7 +110,7 @@ pub fn circuit(text: &str, tokens: usize, precision: Precision) -> Request {
 }
 
 /// By sums of codes.
-pub fn sums(text: &str, family: Family, values: Values) -> Request {
+pub fn sums(text: &str, family: &'static Scheme, values: Values) -> Request {
     let options = sumcode::Options { values, ..sumcode::Options::of(family) };
     request(expression(text), 2, options, Format::literal(F64))
 }
@@ -193,13 +194,13 @@ pub fn families() -> Vec<Artifact> {
     add("yun-box-packed-8", packed(on_box(3, "l2", yun("x - mean(x)", 2, F64)), Hidden::Units(8)));
     add("yun-table-positional", tabled(3, positional(yun("x", 2, F64)), false));
     for (name, values) in VALUES {
-        let sum_code = |text: &str| sums(text, Family::SumCode, values);
+        let sum_code = |text: &str| sums(text, &SUM_CODE, values);
         add(&format!("sum-code-{name}"), sum_code("sum(x) + x on integers 0..4"));
         add(&format!("sum-code-{name}-box"), on_box(4, "l2", sum_code("x - mean(x)")));
         add(&format!("sum-code-{name}-table"), tabled(4, sum_code("x"), true));
     }
-    add("sumformer-discrete", sums("x * max(x) on integers 0..4", Family::Sumformer, Values::OneBlock));
-    add("sumformer-discrete-box", on_box(3, "l1", sums("x * mean(x)", Family::Sumformer, Values::OneBlock)));
+    add("sumformer-discrete", sums("x * max(x) on integers 0..4", &SUMFORMER_DISCRETE, Values::OneBlock));
+    add("sumformer-discrete-box", on_box(3, "l1", sums("x * mean(x)", &SUMFORMER_DISCRETE, Values::OneBlock)));
     for (name, text, tokens, precision) in [
         ("sort", "sort(x) on integers 0..4", 3, F32),
         ("count", "count(x < x[i]) on integers 0..4", 3, F32),
@@ -214,7 +215,7 @@ pub fn families() -> Vec<Artifact> {
         add(&format!("circuit-{name}"), circuit(text, tokens, precision));
     }
     add("yun-dims", of_dims(2, yun("x.0 - x + sum(x) on integers 0..2", 2, F64)));
-    add("sum-code-dims", of_dims(2, sums("[x.1 * max(x.0)] on integers 0..2", Family::SumCode, Values::Layered)));
+    add("sum-code-dims", of_dims(2, sums("[x.1 * max(x.0)] on integers 0..2", &SUM_CODE, Values::Layered)));
     add("circuit-dims", of_dims(2, circuit("[x.0 + 2 * x.1, sum(x.1) - i, x.0] on integers 0..2", 3, F32)));
     all.iter().map(|(name, request)| Artifact::new(name, request)).collect()
 }

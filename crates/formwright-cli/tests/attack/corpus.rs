@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use formwright::compile::{Request, Tolerance};
-use formwright::construct::sumcode::{Family, Values};
+use formwright::construct::sumcode::{SUM_CODE, Values};
 use formwright::exact::Rat;
 use formwright::network::Precision::{F32, F64};
 use serde_json::{Value, json};
@@ -620,7 +620,7 @@ fn declined(of: &impl Fn(&str) -> Artifact) -> Vec<Spoilt> {
     };
     let assumed = plain.text().replace("assumptions 0\n", "assumptions 1\nassume the weights are as they should be\n");
     let fits = yun("x - mean(x)", 2, F64);
-    let wide = sums("x", Family::SumCode, Values::OneBlock);
+    let wide = sums("x", &SUM_CODE, Values::OneBlock);
     let released = Artifact {
         name: String::new(),
         certificate: include_bytes!("../version-1/certificate.fwc").to_vec(),

@@ -144,7 +144,8 @@ pub fn constructions(run: &Run, doing: &impl Fn(&str)) -> Result<Ladder> {
         let family = format!("circuit --trade {trade}");
         doing(&family);
         for eps in TOLERANCES {
-            let asked = Asked { trade: Some(trade.to_owned()), ..within("circuit", eps) };
+            let own = [("trade".to_owned(), trade.to_owned())].into();
+            let asked = Asked { own, ..within("circuit", eps) };
             ladder.build_or_leave_out(run, &family, format!("within {eps}"), asked);
         }
     }

@@ -473,7 +473,7 @@ pub(crate) fn named_to_bytes<E: AsRef<[f64]>>(
 
 /// The network that a skeleton describes, with its numbers from the bytes of `file`.
 pub fn from_bytes(bytes: &[u8], file: &str, skeleton: &Skeleton) -> Result<FloatNetwork> {
-    let remedy = |error: Error| error.note("try", super::ANEW);
+    let remedy = |error: Error| error.note("try", crate::model::ANEW);
     skeleton.check().map_err(|what| {
         let error = Error::input(format!("what {file} should hold is no network: {what}"));
         remedy(error.note("where", "the shapes in model.json"))

@@ -23,6 +23,7 @@ use std::borrow::Cow;
 use serde::Serialize;
 
 use crate::exact::Rat;
+use crate::interval::Up;
 
 pub use baseline::Baseline;
 pub use norm::Norm;
@@ -38,8 +39,8 @@ pub struct Term {
 
 impl Term {
     /// A part with this name.
-    pub fn new(name: impl Into<Cow<'static, str>>, bound: f64) -> Self {
-        Self { name: name.into(), bound }
+    pub fn new(name: impl Into<Cow<'static, str>>, bound: impl Into<Up>) -> Self {
+        Self { name: name.into(), bound: bound.into().get() }
     }
 }
 
@@ -59,6 +60,12 @@ pub struct Budget {
 }
 
 impl Budget {
+    /// Adds a part.
+    pub fn add(&mut self, term: Term) {
+        self.bound = (Up::from(self.bound) + Up::from(term.bound)).get();
+        self.terms.push(term);
+    }
+
     /// Whether the bound is at most `eps`.
     pub fn meets(&self, eps: &Rat) -> bool {
         Rat::from_f64(self.bound).is_some_and(|bound| bound <= *eps)

@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use crate::error::Error;
 use crate::exact::Rat;
-use crate::interval::Interval;
+use crate::interval::{Interval, Up};
 
 /// A norm of functions.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,29 +73,28 @@ impl Exponent {
     }
 
     /// A bound above `x^p` for `x ≥ 0`.
-    pub fn power(&self, x: f64) -> f64 {
-        if x == 0.0 || x.is_infinite() {
+    pub fn power(&self, x: Up) -> Up {
+        if x == 0.0 || !x.is_finite() || self.whole == Some(1) {
             return x;
         }
-        let x = Interval::point(x);
+        let x = Interval::point(x.get());
         match self.whole {
-            Some(1) => x.hi(),
-            Some(p) => x.powi(p).hi(),
-            None => x.log().map_or(f64::INFINITY, |log| (log * self.value).exp().hi()),
+            Some(p) => x.powi(p).into(),
+            None => x.log().map_or(Up::INFINITY, |log| (log * self.value).exp().into()),
         }
     }
 
     /// A bound above `x^{1/p}` for `x ≥ 0`.
-    pub fn root(&self, x: f64) -> f64 {
-        if x == 0.0 || x.is_infinite() || self.whole == Some(1) {
+    pub fn root(&self, x: Up) -> Up {
+        if x == 0.0 || !x.is_finite() || self.whole == Some(1) {
             return x;
         }
-        let x = Interval::point(x);
+        let x = Interval::point(x.get());
         let root = match self.whole {
             Some(2) => x.sqrt(),
             _ => x.log().and_then(|log| log.checked_div(self.value)).map(Interval::exp),
         };
-        root.map_or(f64::INFINITY, Interval::hi)
+        root.map_or(Up::INFINITY, Up::from)
     }
 }
 
@@ -156,13 +155,14 @@ mod tests {
     fn powers_and_roots_are_rounded_up_and_tight() {
         for p in [Rat::ONE, Rat::from(2), Rat::from(3), Rat::new(3, 2)] {
             let exponent = Exponent::new(&p);
-            for x in [1e-9, 0.1, 0.7, 1.0, 3.0, 1e6] {
-                let power = exponent.power(x);
-                assert!(power >= x.powf(p.to_f64()) * (1.0 - 1e-15) && power <= x.powf(p.to_f64()) * (1.0 + 1e-12));
+            for x in [1e-9, 0.1, 0.7, 1.0, 3.0, 1e6_f64] {
+                let power = exponent.power(x.into());
+                let wanted = x.powf(p.to_f64());
+                assert!(power >= wanted * (1.0 - 1e-15) && power <= wanted * (1.0 + 1e-12));
                 let back = exponent.root(power);
-                assert!(back >= x * (1.0 - 1e-15) && back <= x * (1.0 + 1e-12), "{p}: {x} {back}");
+                assert!(back >= x * (1.0 - 1e-15) && back <= x * (1.0 + 1e-12), "{p}: {x} {back:?}");
             }
-            assert_eq!((exponent.power(0.0), exponent.root(0.0)), (0.0, 0.0));
+            assert_eq!((exponent.power(Up::ZERO), exponent.root(Up::ZERO)), (Up::ZERO, Up::ZERO));
         }
     }
 }

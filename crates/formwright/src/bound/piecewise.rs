@@ -19,7 +19,7 @@ use super::norm::Exponent;
 use super::{Budget, Method, Norm, Term};
 use crate::error::{Error, Result};
 use crate::exact::{Int, Rat};
-use crate::interval::{Interval, add_up, mul_up};
+use crate::interval::{Interval, Up};
 use crate::lattice::{Grid, has_distinct_columns};
 use crate::target::Target;
 use crate::target::modulus::Cube;
@@ -55,9 +55,9 @@ pub struct Question<'a> {
 impl Question<'_> {
     /// How far a function of which a table holds samples may be from them, in a cell that reaches so far: a table needs no constant for itself, so
     /// whoever states one means the function. Samples may be taken at the doubles next to the centres, which are less than 1.
-    fn off_samples(&self, reach: f64) -> Option<f64> {
+    fn off_samples(&self, reach: Up) -> Option<Up> {
         let stated = self.lipschitz.filter(|_| self.target.expression().is_none())?;
-        Some(mul_up(Interval::from(stated).mag(), add_up(reach, f64::EPSILON)))
+        Some(Up::from(stated) * (reach + Up::from(f64::EPSILON)))
     }
 }
 
@@ -67,12 +67,12 @@ pub struct Unserved {
     /// This number,
     pub value: Interval,
     /// up to this much.
-    pub stray: f64,
+    pub stray: Up,
 }
 
 impl Unserved {
     /// An exact network gives 0.
-    pub const ZERO: Self = Self { value: Interval::ZERO, stray: 0.0 };
+    pub const ZERO: Self = Self { value: Interval::ZERO, stray: Up::ZERO };
 }
 
 /// The certified `L^p` distance between the target and the exact network.
@@ -119,7 +119,7 @@ pub fn bound_around(question: Question<'_>, unserved: Unserved, norm: &Norm) -> 
     if !question.positional {
         terms.push(Term::new("duplicates", exponent.root(other)));
     }
-    let of = if question.off_samples(0.0).is_some() {
+    let of = if question.off_samples(Up::ZERO).is_some() {
         "the table holds the values, at the centres of its cells, of the function that is meant, of which "
     } else {
         ""
@@ -128,7 +128,7 @@ pub fn bound_around(question: Question<'_>, unserved: Unserved, norm: &Norm) -> 
     let assumptions = question.lipschitz.map(changes);
     Ok(Budget {
         norm: norm.clone(),
-        bound: exponent.root(add_up(served, other)),
+        bound: exponent.root(served + other).get(),
         terms,
         method,
         assumptions: assumptions.into_iter().collect(),
@@ -164,18 +164,18 @@ fn shown_above(
     let cells = question.grid.points().to_u64().filter(|cells| *cells <= MOST_CELLS && inputs <= MOST_INPUTS);
     let (Norm::Lp(p), Some(cells), false) = (norm, cells, question.target.is_discrete()) else { return Ok(None) };
     let (exponent, cutter) = (Exponent::new(p), Cutter::new(question));
-    let allowed = exponent.power(number);
+    let allowed = exponent.power(Up::from(number)).get();
     let stride = (cells * 5 / 8 + 1..=cells + 1).find(|stride| gcd(*stride, cells) == 1).unwrap_or(1);
     let mut sum = Interval::ZERO;
     for step in 0..cells.div_ceil(share) {
         let Some((served, other)) = share_of(question, unserved, &exponent, &cutter, step * stride % cells)? else {
             continue;
         };
-        if served.is_infinite() || other.is_infinite() {
+        if !served.is_finite() || !other.is_finite() {
             return Ok(Some(true));
         }
-        sum = sum + Interval::point(served) + Interval::point(other);
-        if (sum * Interval::point(cutter.volume)).lo() > allowed {
+        sum = sum + Interval::point(served.get()) + Interval::point(other.get());
+        if (sum * Interval::point(cutter.volume.get())).lo() > allowed {
             return Ok(Some(true));
         }
     }
@@ -204,27 +204,27 @@ fn on_integers(question: Question<'_>) -> Result<Budget> {
 }
 
 /// The two sums of the module comment, without their roots.
-fn cell_by_cell(question: Question<'_>, unserved: Unserved, exponent: &Exponent, cells: u64) -> Result<(f64, f64)> {
+fn cell_by_cell(question: Question<'_>, unserved: Unserved, exponent: &Exponent, cells: u64) -> Result<(Up, Up)> {
     let cutter = Cutter::new(question);
     let chunks = cells.div_ceil(CHUNK);
-    let partial: Vec<Result<(f64, f64)>> = (0..chunks)
+    let partial: Vec<Result<(Up, Up)>> = (0..chunks)
         .into_par_iter()
         .map(|chunk| {
-            let mut sums = (0.0, 0.0);
+            let mut sums = (Up::ZERO, Up::ZERO);
             for rank in chunk * CHUNK..cells.min((chunk + 1) * CHUNK) {
                 if let Some((served, other)) = share_of(question, unserved, exponent, &cutter, rank)? {
-                    sums = (add_up(sums.0, served), add_up(sums.1, other));
+                    sums = (sums.0 + served, sums.1 + other);
                 }
             }
             Ok(sums)
         })
         .collect();
-    let mut sums = (0.0, 0.0);
+    let mut sums = (Up::ZERO, Up::ZERO);
     for part in partial {
         let (served, other) = part?;
-        sums = (add_up(sums.0, served), add_up(sums.1, other));
+        sums = (sums.0 + served, sums.1 + other);
     }
-    Ok((mul_up(sums.0, cutter.volume), mul_up(sums.1, cutter.volume)))
+    Ok((sums.0 * cutter.volume, sums.1 * cutter.volume))
 }
 
 /// The share of a cell and of all that it stands for, without the volume; nothing for one for which another stands.
@@ -234,7 +234,7 @@ fn share_of(
     exponent: &Exponent,
     cutter: &Cutter,
     rank: u64,
-) -> Result<Option<(f64, f64)>> {
+) -> Result<Option<(Up, Up)>> {
     let point = cutter.point(rank);
     if !cutter.equivariant {
         return one_cell(question, unserved, exponent, cutter, &point).map(Some);
@@ -244,11 +244,11 @@ fn share_of(
     }
     let (served, other) = one_cell(question, unserved, exponent, cutter, &point)?;
     let orders = orders(&point);
-    Ok(Some((mul_up(orders, served), mul_up(orders, other))))
+    Ok(Some((orders * served, orders * other)))
 }
 
 /// The number of different orders of sorted columns: at most that of the cells, which a float holds exactly.
-fn orders(point: &[Vec<u64>]) -> f64 {
+fn orders(point: &[Vec<u64>]) -> Up {
     let (mut orders, mut equal) = (1.0, 0.0);
     let mut columns = 0.0;
     for (k, column) in point.iter().enumerate() {
@@ -256,7 +256,7 @@ fn orders(point: &[Vec<u64>]) -> f64 {
         columns += 1.0;
         orders = orders * columns / equal;
     }
-    orders
+    Up::from(orders)
 }
 
 /// One cell's share.
@@ -266,22 +266,22 @@ fn one_cell(
     exponent: &Exponent,
     cutter: &Cutter,
     point: &[Vec<u64>],
-) -> Result<(f64, f64)> {
+) -> Result<(Up, Up)> {
     let served = question.positional || has_distinct_columns(point);
     let (cube, centre) = (cutter.cube(point), cutter.centre(point));
-    let sum = |values: Vec<f64>| values.into_iter().fold(0.0, |sum, value| add_up(sum, exponent.power(value)));
+    let sum = |values: Vec<Up>| values.into_iter().map(|value| exponent.power(value)).sum();
     if served {
-        Ok((sum(oscillations(question, cutter, &cube, &centre)?), 0.0))
+        Ok((sum(oscillations(question, cutter, &cube, &centre)?), Up::ZERO))
     } else {
         let far = question.target.suprema(&cube, unserved.value)?;
-        let stray = add_up(unserved.stray, cutter.off_samples.unwrap_or(0.0));
-        Ok((0.0, sum(far.into_iter().map(|value| add_up(value, stray)).collect())))
+        let stray = unserved.stray + cutter.off_samples.unwrap_or_default();
+        Ok((Up::ZERO, sum(far.into_iter().map(|value| value + stray).collect())))
     }
 }
 
 /// What is proved of the oscillations on a cell, or stated: the smaller of the two, and what is stated where nothing is proved.
-fn oscillations(question: Question<'_>, cutter: &Cutter, cube: &Cube, centre: &Cube) -> Result<Vec<f64>> {
-    let proved = question.target.oscillations(cube, centre, cutter.reach);
+fn oscillations(question: Question<'_>, cutter: &Cutter, cube: &Cube, centre: &Cube) -> Result<Vec<Up>> {
+    let proved = question.target.oscillations(cube, centre, cutter.reach.get());
     let Some(stated) = cutter.stated else { return proved };
     let entries = question.grid.tokens() * question.target.output_dims();
     if let Some(off) = cutter.off_samples {
@@ -295,39 +295,39 @@ fn oscillations(question: Question<'_>, cutter: &Cutter, cube: &Cube, centre: &C
 }
 
 /// The same sums from constants that hold on the whole domain.
-fn uniform(question: Question<'_>, unserved: Unserved, exponent: &Exponent) -> Result<(f64, f64)> {
+fn uniform(question: Question<'_>, unserved: Unserved, exponent: &Exponent) -> Result<(Up, Up)> {
     let grid = question.grid;
     let cutter = Cutter::new(question);
     let (n, columns) = (grid.tokens(), grid.columns());
     let span = Interval::from(&(grid.high() - grid.low()));
-    let volume = span.powi(u32::try_from(n * grid.dims()).unwrap_or(u32::MAX)).hi();
-    let stated = question.lipschitz.map(|l| Interval::from(l).mag());
+    let volume = Up::from(span.powi(u32::try_from(n * grid.dims()).unwrap_or(u32::MAX)));
+    let stated = question.lipschitz.map(Up::from);
     let rates = match (question.target.rates(n, splits(n * grid.dims())), stated) {
         (Err(_), Some(stated)) if question.positional => {
-            vec![(stated, f64::INFINITY); n * question.target.output_dims()]
+            vec![(stated, Up::INFINITY); n * question.target.output_dims()]
         }
         (rates, _) => rates?,
     };
     let share = if question.positional {
-        0.0
+        Up::ZERO
     } else {
         // Long numbers: with positions there are none.
         let apart = |i: usize| Rat::ONE - Rat::new(Int::from(i), columns.clone());
         let distinct = (1..n).fold(Rat::ONE, |product, i| product * apart(i));
-        Interval::from(&(Rat::ONE - distinct.max(Rat::ZERO))).hi()
+        Up::from(&(Rat::ONE - distinct.max(Rat::ZERO)))
     };
-    let (mut served, mut other) = (0.0, 0.0);
+    let (mut served, mut other) = (Up::ZERO, Up::ZERO);
     for (rate, supremum) in rates {
         // Two values differ by at most twice the supremum, also where the target jumps.
-        let proved = |rate| mul_up(rate, cutter.reach).min(mul_up(2.0, supremum));
+        let proved = |rate: Up| (rate * cutter.reach).min(2.0 * supremum);
         let off = cutter.off_samples;
         let oscillation = off.unwrap_or_else(|| proved(stated.map_or(rate, |stated| rate.min(stated))));
-        let supremum = add_up(supremum, off.unwrap_or(0.0));
-        served = add_up(served, exponent.power(oscillation));
-        let far = add_up(add_up(supremum, unserved.value.mag()), unserved.stray);
-        other = add_up(other, mul_up(share, exponent.power(far)));
+        let supremum = supremum + off.unwrap_or_default();
+        served += exponent.power(oscillation);
+        let far = supremum + unserved.value.into() + unserved.stray;
+        other += share * exponent.power(far);
     }
-    Ok((mul_up(served, volume), mul_up(other, volume)))
+    Ok((served * volume, other * volume))
 }
 
 /// The cells of a grid as boxes of floats.
@@ -338,13 +338,13 @@ struct Cutter {
     /// The box side's cells, and their centres; only if they are few enough to be looked at.
     sides: Vec<(Interval, Interval)>,
     /// Half a side, rounded up.
-    reach: f64,
+    reach: Up,
     /// A cell's volume, rounded up.
-    volume: f64,
+    volume: Up,
     /// What the constant that is stated says of a cell: long numbers are read once, not once a cell.
-    stated: Option<f64>,
+    stated: Option<Up>,
     /// [`Question::off_samples`] of a cell.
-    off_samples: Option<f64>,
+    off_samples: Option<Up>,
     /// Whether the order of a cell's columns makes no difference.
     equivariant: bool,
 }
@@ -355,7 +355,7 @@ impl Cutter {
         let side = (grid.high() - grid.low()) / Rat::from(grid.resolution());
         let edge = |k: u64| Interval::from(&(grid.low() + &side * Rat::from(k)));
         let middle = |k: u64| Interval::from(&(grid.low() + &side * (Rat::from(k) + Rat::new(1, 2))));
-        let reach = Interval::from(&(&side / &Rat::from(2))).hi();
+        let reach = Up::from(&(&side / &Rat::from(2)));
         let few = if grid.points() <= Int::from(MOST_CELLS) { grid.resolution() } else { 0 };
         Self {
             tokens: grid.tokens(),
@@ -363,8 +363,8 @@ impl Cutter {
             cells: grid.resolution(),
             sides: (0..few).map(|k| (edge(k).hull(edge(k + 1)), middle(k))).collect(),
             reach,
-            volume: Interval::from(&side.pow(grid.tokens() * grid.dims())).hi(),
-            stated: question.lipschitz.map(|stated| mul_up(Interval::from(stated).mag(), reach)),
+            volume: Up::from(&side.pow(grid.tokens() * grid.dims())),
+            stated: question.lipschitz.map(|stated| Up::from(stated) * reach),
             off_samples: question.off_samples(reach),
             equivariant: question.target.is_equivariant(),
         }

@@ -4,29 +4,28 @@ use super::norm::Exponent;
 use super::{Budget, Norm, Term};
 use crate::error::{Error, Result};
 use crate::exact::Rat;
-use crate::interval::{Interval, mul_up};
+use crate::interval::Up;
 use crate::lattice::Grid;
 use crate::target::Target;
 
 /// By how much a supremum is multiplied at most; 1 in the supremum norm.
-pub fn factor(norm: &Norm, grid: &Grid, target: &Target) -> Result<f64> {
-    let Norm::Lp(p) = norm else { return Ok(1.0) };
+pub fn factor(norm: &Norm, grid: &Grid, target: &Target) -> Result<Up> {
+    let Norm::Lp(p) = norm else { return Ok(Up::ONE) };
     if target.is_discrete() {
         return Err(Error::declined("on an integer domain there is nothing to integrate over")
             .note("reason", "an L^p error is taken over a box; on integers every point counts")
             .note("try", "--norm sup, or leave out --norm"));
     }
-    let volume = Interval::from(&(grid.high() - grid.low()).pow(grid.tokens() * grid.dims()));
-    let entries = Interval::from(&Rat::from(grid.tokens() * target.output_dims()));
-    Ok(Exponent::new(p).root(mul_up(volume.hi(), entries.hi())))
+    let volume = Up::from(&(grid.high() - grid.low()).pow(grid.tokens() * grid.dims()));
+    Ok(Exponent::new(p).root(volume * Up::from(grid.tokens() * target.output_dims())))
 }
 
 /// The error in the supremum norm that keeps `factor` times it below `eps`; never more than `eps`, however small the box.
-pub fn allowed(eps: &Rat, factor: f64) -> Result<Rat> {
+pub fn allowed(eps: &Rat, factor: Up) -> Result<Rat> {
     if factor <= 1.0 {
         return Ok(eps.clone());
     }
-    let factor = Rat::from_f64(factor).ok_or_else(|| {
+    let factor = Rat::from_f64(factor.get()).ok_or_else(|| {
         Error::declined("the volume of the box is beyond every float")
             .note("reason", "an error in the supremum norm is multiplied by a power of the volume")
             .note("try", "--norm sup")
@@ -36,15 +35,16 @@ pub fn allowed(eps: &Rat, factor: f64) -> Result<Rat> {
 }
 
 /// A bound in the supremum norm, in another.
-pub fn in_norm(budget: &Budget, norm: &Norm, factor: f64) -> Budget {
-    let terms = budget.terms.iter().map(|term| Term::new(term.name.clone(), mul_up(term.bound, factor))).collect();
-    Budget { norm: norm.clone(), bound: mul_up(budget.bound, factor), terms, ..budget.clone() }
+pub fn in_norm(budget: &Budget, norm: &Norm, factor: Up) -> Budget {
+    let terms = budget.terms.iter().map(|term| Term::new(term.name.clone(), Up::from(term.bound) * factor)).collect();
+    Budget { norm: norm.clone(), bound: (Up::from(budget.bound) * factor).get(), terms, ..budget.clone() }
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::Method;
     use super::*;
+    use crate::interval::Interval;
     use crate::target::Source;
 
     #[test]
@@ -56,7 +56,8 @@ mod tests {
         {
             let norm: Norm = name.parse().expect("a norm");
             let factor = factor(&norm, &grid, &target).expect("a factor");
-            assert!(factor >= expected * (1.0 - 1e-15) && factor <= expected * (1.0 + 1e-12), "{name}: {factor}");
+            let close = (expected * (1.0 - 1e-15)..=expected * (1.0 + 1e-12)).contains(&factor.get());
+            assert!(close, "{name}: {factor:?}");
             for eps in [Rat::new(1, 100), Rat::new(1, 3), Rat::from(7)] {
                 let sup = Interval::from(&allowed(&eps, factor).expect("a number")).lo();
                 let budget = Budget {
@@ -79,7 +80,7 @@ mod tests {
         let target = |text: &str| Source::expression(text, text).and_then(|source| source.target(1)).expect("a target");
         let vast = Grid::new(600, 1, 2, Rat::ZERO, Rat::from(4)).expect("a grid");
         let factor = factor(&norm, &vast, &target("x on [0, 4]")).expect("a factor");
-        assert!(allowed(&Rat::ONE, factor).is_err(), "{factor}");
+        assert!(allowed(&Rat::ONE, factor).is_err(), "{factor:?}");
         let integers = Grid::new(2, 1, 4, Rat::new(-1, 2), Rat::new(7, 2)).expect("a grid");
         assert!(super::factor(&norm, &integers, &target("x on integers 0..4")).is_err());
     }

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use crate::construct::{families, names};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, nearest};
 use crate::lower::{Format, Hidden, Temperature};
-use crate::model::{Arithmetic, Asked, Construction, Family, Request, Tolerance, chosen, positive};
+use crate::model::{Arithmetic, Asked, Construction, Family, Own, Request, Tolerance, chosen, positive};
 use crate::network::{Precision, Realisation};
 use crate::pattern::{Pattern, read_pattern};
 use crate::target::Source;
@@ -22,47 +22,24 @@ enum Attention {
     Sparse,
 }
 
-/// An option that only some constructions take.
-struct Own {
-    /// Its name, without the dashes.
-    option: &'static str,
-    is_given: fn(&Asked) -> bool,
-    /// Whether it is refused as well where no construction is named.
-    is_bound: bool,
-    refusal: &'static str,
-    way_out: &'static str,
+/// The option of this name that a family owns.
+fn takes(family: &dyn Family, name: &str) -> Option<&'static Own> {
+    family.options().iter().copied().find(|own| own.name == name)
 }
 
-const OWN: [Own; 4] = [
-    Own {
-        option: "code",
-        is_given: |asked| asked.code.is_some(),
-        is_bound: true,
-        refusal: "--code and --values are for sum-code and sumformer-discrete",
-        way_out: "add --construction sum-code, or leave them out",
-    },
-    Own {
-        option: "values",
-        is_given: |asked| asked.values.is_some(),
-        is_bound: true,
-        refusal: "--code and --values are for sum-code and sumformer-discrete",
-        way_out: "add --construction sum-code, or leave them out",
-    },
-    Own {
-        option: "basis",
-        is_given: |asked| asked.basis.is_some(),
-        is_bound: true,
-        refusal: "--basis is for Sumformers",
-        way_out: "add --construction sumformer",
-    },
-    Own {
-        option: "trade",
-        is_given: |asked| asked.trade.is_some(),
-        is_bound: false,
-        refusal: "--trade is for circuits: a lattice network has the paper's blocks",
-        way_out: "leave out --trade, or --construction circuit",
-    },
-];
+/// The families that own an option.
+fn owners(name: &str) -> Result<Vec<&'static dyn Family>> {
+    let owners: Vec<_> = families().into_iter().filter(|family| takes(*family, name).is_some()).collect();
+    if !owners.is_empty() {
+        return Ok(owners);
+    }
+    let error = Error::input(format!("there is no option '{name}'"));
+    let known = families().into_iter().flat_map(|family| family.options().iter().map(|own| own.name));
+    Err(match nearest(name, known) {
+        Some(near) => error.note("try", near),
+        None => error,
+    })
+}
 
 impl Asked {
     /// The request, for this target.
@@ -169,11 +146,25 @@ impl Asked {
 
     /// Refuses what does not go with the construction.
     fn check(&self, named: Option<&dyn Family>) -> Result<()> {
-        for Own { option, is_given, is_bound, refusal, way_out } in &OWN {
-            let fits = named.map_or(!is_bound, |family| family.options().contains(option));
-            if is_given(self) && !fits {
-                return Err(Error::input(*refusal).note("try", *way_out));
+        for name in self.own.keys() {
+            let owners = owners(name)?;
+            let fits = match named {
+                Some(family) => takes(family, name).is_some(),
+                None => owners.iter().all(|family| takes(*family, name).is_some_and(|own| own.is_shared)),
+            };
+            if !fits {
+                let names: Vec<&str> = owners.iter().map(|family| family.name()).collect();
+                let way_out = match named {
+                    Some(_) => format!("leave out --{name}, or --construction {}", names[0]),
+                    None => format!("add --construction {}, or leave out --{name}", names[0]),
+                };
+                return Err(Error::input(format!("--{name} is for {}", names.join(" and "))).note("try", way_out));
             }
+        }
+        if let Some(family) = named.filter(|family| !family.is_printed() && !self.as_printed.is_empty()) {
+            return Err(Error::declined(format!("{} has no steps --as-printed", family.name()))
+                .note("reason", "the steps that are printed are those of Yun et al. 2020")
+                .note("try", "--construction yun"));
         }
         match named.and_then(Family::no_positions).filter(|_| self.positional) {
             Some(reason) => Err(Error::input(format!("--positional is for yun: {reason}"))

@@ -4,7 +4,8 @@ mod asked;
 
 use crate::error::{Error, Result};
 pub use crate::model::{
-    Arithmetic, Asked, Built, Certified, Check, Construction, Model, Over, Request, StageSummary, Stated, Tolerance,
+    Arithmetic, Asked, Built, Certified, Check, Construction, Model, Over, Own, Request, StageSummary, Stated,
+    Tolerance,
 };
 
 /// Compiles a target by the construction that the request names, or by the first if it leaves the choice open.

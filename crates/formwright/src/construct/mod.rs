@@ -7,10 +7,13 @@
 //! | `sumcode` | ours | `sum-code` |
 //! | `sumformer` | Alberti et al. 2023 | `sumformer-discrete`, `sumformer`, `learned` |
 //!
+//! `normal_form` has the targets that circuits of Sumformers are made of, and no network.
+//!
 //! Whoever adds a family from outside of this crate calls [`register`] before anything else.
 
 mod cells;
 pub mod circuit;
+pub mod normal_form;
 pub mod sumcode;
 pub mod sumformer;
 pub mod yun;
@@ -24,8 +27,8 @@ use crate::model::{Asked, Construction, Family};
 static BUILT_IN: [&dyn Family; 6] = [
     &yun::family::Yun,
     &circuit::family::Circuits,
-    &sumcode::family::SUM_CODE,
-    &sumcode::family::SUMFORMER_DISCRETE,
+    &sumcode::family::Coded(&sumcode::SUM_CODE),
+    &sumcode::family::Coded(&sumformer::discrete::SUMFORMER_DISCRETE),
     &sumformer::family::Sumformers,
     &sumformer::family::Trained,
 ];

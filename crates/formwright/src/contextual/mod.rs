@@ -22,7 +22,7 @@
 //!
 //! | file | content |
 //! |---|---|
-//! | `asked.rs` | a question in the words of the command line, and its answer |
+//! | `inquiry.rs` | a question in the words of the command line, and its answer |
 //! | `set.rs` | the finite sets |
 //! | `mixer.rs` | the mixers by name |
 //! | `attention.rs` | the paper's stack, with any number of windows per layer |
@@ -30,8 +30,8 @@
 //! | `linear.rs` | bilinear projections and separable convolutions, and the probability that a projection fails |
 //! | `sparse.rs` | Yun et al. 2020b under a pattern |
 
-mod asked;
 mod attention;
+mod inquiry;
 mod linear;
 mod mixer;
 mod set;
@@ -42,7 +42,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
-pub use asked::{Answer, Asked, Draws, Pair};
+pub use inquiry::{Answer, Draws, Inquiry, Pair};
 pub use linear::Failure;
 pub use mixer::Mixer;
 pub use set::Set;

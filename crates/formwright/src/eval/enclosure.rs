@@ -26,7 +26,7 @@ use super::{Part, check_network, check_tokens, stages};
 use crate::error::{Error, Result};
 use crate::interval::Interval;
 use crate::network::{FeedForwardRun, FloatAffine, FloatNetwork};
-use sum::{Format, Sum};
+use sum::{Rounding, Sum};
 
 /// Intervals around the numbers of a sequence, `[tokens][coordinates]`.
 pub type State = Vec<Vec<Interval>>;
@@ -45,14 +45,14 @@ pub struct Enclosure {
 pub struct Executions<'a> {
     network: &'a FloatNetwork,
     stages: Vec<(&'a str, Vec<Part<'a>>)>,
-    format: Format,
+    format: Rounding,
 }
 
 impl<'a> Executions<'a> {
     /// The executions of a network; refused where the engine refuses it.
     pub fn new(network: &'a FloatNetwork) -> Result<Self> {
         check_network(network)?;
-        Ok(Self { network, stages: stages(network)?, format: Format::of(network.precision) })
+        Ok(Self { network, stages: stages(network)?, format: Rounding::of(network.precision) })
     }
 
     /// Encloses the executions on each of many inputs, which are first rounded to the format.

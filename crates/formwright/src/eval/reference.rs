@@ -36,12 +36,12 @@ const NARROW: usize = 128;
 
 /// Two rationals and everything between them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Enclosure {
+pub struct Bracket {
     lo: Rat,
     hi: Rat,
 }
 
-impl Enclosure {
+impl Bracket {
     /// The lower end.
     pub fn lo(&self) -> &Rat {
         &self.lo
@@ -70,13 +70,13 @@ impl Enclosure {
     }
 }
 
-/// The largest [`distance`](Enclosure::distance) of an entry of `y` from its enclosure.
+/// The largest [`distance`](Bracket::distance) of an entry of `y` from its enclosure.
 ///
 /// # Panics
 /// If the shapes differ.
-pub fn distance(enclosures: &[Vec<Enclosure>], y: &[Vec<f64>]) -> f64 {
+pub fn distance(enclosures: &[Vec<Bracket>], y: &[Vec<f64>]) -> f64 {
     assert_eq!(enclosures.len(), y.len(), "as many tokens as enclosures");
-    let token = |(enclosures, y): (&Vec<Enclosure>, &Vec<f64>)| {
+    let token = |(enclosures, y): (&Vec<Bracket>, &Vec<f64>)| {
         assert_eq!(enclosures.len(), y.len(), "as many coordinates as enclosures");
         enclosures.iter().zip(y).map(|(enclosure, y)| enclosure.distance(*y)).fold(0.0, f64::max)
     };
@@ -84,12 +84,12 @@ pub fn distance(enclosures: &[Vec<Enclosure>], y: &[Vec<f64>]) -> f64 {
 }
 
 /// The network's output on exactly this input.
-pub fn run(network: &FloatNetwork, x: &[Vec<Rat>]) -> Result<Vec<Vec<Enclosure>>> {
+pub fn run(network: &FloatNetwork, x: &[Vec<Rat>]) -> Result<Vec<Vec<Bracket>>> {
     Reference::new(network)?.run(x)
 }
 
 /// The state after the embedding and after each stage, by name.
-pub fn trace(network: &FloatNetwork, x: &[Vec<Rat>]) -> Result<Vec<(String, Vec<Vec<Enclosure>>)>> {
+pub fn trace(network: &FloatNetwork, x: &[Vec<Rat>]) -> Result<Vec<(String, Vec<Vec<Bracket>>)>> {
     Reference::new(network)?.trace(x)
 }
 
@@ -121,19 +121,19 @@ impl Reference {
     }
 
     /// The network's output on exactly this input.
-    pub fn run(&self, x: &[Vec<Rat>]) -> Result<Vec<Vec<Enclosure>>> {
+    pub fn run(&self, x: &[Vec<Rat>]) -> Result<Vec<Vec<Bracket>>> {
         check_tokens(self.lengths, self.embed.inputs, x, None)?;
         Ok(narrow(|bits| vec![self.attempt(x, bits, |_| ())]).swap_remove(0))
     }
 
     /// The same with so many places after the binary point, however wide the enclosures become.
-    pub fn run_with(&self, x: &[Vec<Rat>], places: usize) -> Result<Vec<Vec<Enclosure>>> {
+    pub fn run_with(&self, x: &[Vec<Rat>], places: usize) -> Result<Vec<Vec<Bracket>>> {
         check_tokens(self.lengths, self.embed.inputs, x, None)?;
         Ok(self.attempt(x, places, |_| ()))
     }
 
     /// The outputs of many inputs, in their order.
-    pub fn run_batch(&self, batch: &[Sequence]) -> Result<Vec<Vec<Vec<Enclosure>>>> {
+    pub fn run_batch(&self, batch: &[Sequence]) -> Result<Vec<Vec<Vec<Bracket>>>> {
         for (i, x) in batch.iter().enumerate() {
             check_tokens(self.lengths, self.embed.inputs, x, Some(i))?;
         }
@@ -141,7 +141,7 @@ impl Reference {
     }
 
     /// The state after the embedding and after each stage, by name.
-    pub fn trace(&self, x: &[Vec<Rat>]) -> Result<Vec<(String, Vec<Vec<Enclosure>>)>> {
+    pub fn trace(&self, x: &[Vec<Rat>]) -> Result<Vec<(String, Vec<Vec<Bracket>>)>> {
         check_tokens(self.lengths, self.embed.inputs, x, None)?;
         let states = narrow(|bits| {
             let mut states = Vec::new();
@@ -153,7 +153,7 @@ impl Reference {
     }
 
     /// The output with `bits` places after the binary point; `see` is shown the state after the embedding and after each stage.
-    fn attempt(&self, x: &[Vec<Rat>], bits: usize, mut see: impl FnMut(&State)) -> Vec<Vec<Enclosure>> {
+    fn attempt(&self, x: &[Vec<Rat>], bits: usize, mut see: impl FnMut(&State)) -> Vec<Vec<Bracket>> {
         let embedded = |token: &Vec<Rat>| {
             let token: Vec<Ball> = token.iter().map(|entry| Ball::around(entry, bits)).collect();
             self.embed.apply(&token, bits)
@@ -179,7 +179,7 @@ impl Reference {
 }
 
 /// The first attempt whose widths are all small.
-fn narrow(attempt: impl Fn(usize) -> Vec<Vec<Vec<Enclosure>>>) -> Vec<Vec<Vec<Enclosure>>> {
+fn narrow(attempt: impl Fn(usize) -> Vec<Vec<Vec<Bracket>>>) -> Vec<Vec<Vec<Bracket>>> {
     let mut bits = PLACES.0;
     let narrow = Rat::new(1, Int::ONE << NARROW);
     loop {
@@ -262,9 +262,9 @@ fn rounded(balls: &[Ball], places: usize) -> Vec<Ball> {
 }
 
 /// Balls in units of `2^-places` as enclosures.
-fn enclosures(state: &State, places: usize) -> Vec<Vec<Enclosure>> {
+fn enclosures(state: &State, places: usize) -> Vec<Vec<Bracket>> {
     let unit = Int::ONE << places;
-    let enclosure = |ball: &Ball| Enclosure {
+    let enclosure = |ball: &Ball| Bracket {
         lo: Rat::new(&ball.mid - &ball.rad, unit.clone()),
         hi: Rat::new(&ball.mid + &ball.rad, unit.clone()),
     };

@@ -23,6 +23,7 @@ use crate::bound::Norm;
 use crate::construct::circuit::built::Proof;
 use crate::error::{Error, Result};
 use crate::exact::Rat;
+use crate::interval::Up;
 use crate::meaning::{Held, Meaning, Meanings};
 use crate::model::{Model, Stated};
 use crate::network::{Coordinate, FloatNetwork, Mask, Precision};
@@ -403,59 +404,69 @@ impl<'m> TransformerLens<'m> {
     /// Whether the largest logit is that of the target's value, in whatever order logits are added up.
     ///
     /// With `|y − f| ≤ bound`, the logit of `f` is ahead of any other by at least `1 − 2 bound`. A logit of `k` terms
-    /// is off by at most `γ_k Σ |w_c| |z_c|`, and its weights by a few units of rounding.
+    /// is off by at most `γ_k Σ |w_c| |z_c|`, its weights by a few roundings more, and its products by what is flushed.
     fn argmax_is_proved(&self, bound: f64) -> bool {
         let width = self.network.width();
         if self.values.is_none() {
             return false;
         }
-        let sizes =
-            magnitudes(&self.network, self.vocabulary.iter().flatten().map(|x| whole(x.abs())).fold(0.0, f64::max));
+        let precision = self.network.precision;
+        let largest = self.vocabulary.iter().flatten().map(|x| whole(x.abs())).fold(0.0, f64::max);
+        let sizes = magnitudes(&self.network, Up::from(largest));
         let off = |row: &[f64]| {
             let terms = row.iter().filter(|w| **w != 0.0).count();
-            let unit = 0.5_f64.powi(i32::try_from(self.network.precision.digits()).unwrap_or(i32::MAX));
-            let size: f64 = row.iter().zip(&sizes).map(|(w, z)| w.abs() * z).sum();
-            whole(i64::try_from(terms + 8).unwrap_or(i64::MAX)) * unit * size * SLACK
+            precision.gamma(terms + 8) * dot(row, &sizes) + precision.flushed(terms)
         };
-        let worst = self.head().chunks(width).map(off).fold(0.0, f64::max);
-        2.0 * worst + 2.0 * bound * SLACK < 1.0
+        let worst = self.head().chunks(width).map(off).fold(Up::ZERO, Up::max);
+        2.0 * (worst + Up::from(bound)) < 1.0
     }
 }
 
-/// More than rounding can add to a sum of magnitudes, in any format and of any length that is exported.
-const SLACK: f64 = 1.05;
+/// `Σ |w| z`.
+fn dot(row: &[f64], z: &[Up]) -> Up {
+    row.iter().zip(z).map(|(w, z)| *w * *z).sum()
+}
 
-/// A bound on every coordinate of the residual stream at any time, in any execution: magnitudes added up, generously.
-fn magnitudes(network: &FloatNetwork, largest: f64) -> Vec<f64> {
-    let width = network.width();
-    let dot = |row: &[f64], z: &[f64]| row.iter().zip(z).map(|(w, z)| w.abs() * z).sum::<f64>();
+/// A bound on every coordinate of the residual stream at any time, in any execution: magnitudes added up, with what
+/// rounding and flushing may add to each sum.
+///
+/// A sum of `k` products and a bias has `k + 1` roundings at most. The weights of a softmax over `n` keys are quotients
+/// of sums of `n` numbers, so that they add up to at most `1 + γ_{n+1}`, and an average of values has `n + 1` roundings.
+fn magnitudes(network: &FloatNetwork, largest: Up) -> Vec<Up> {
+    let (width, precision) = (network.width(), network.precision);
+    let rounded = |size: Up, terms: usize| (Up::ONE + precision.gamma(terms + 1)) * size + precision.flushed(terms + 1);
+    let affine = |row: &[f64], z: &[Up], b: f64| rounded(dot(row, z) + Up::from(b), row.len());
     let embed = &network.embed;
     let token = embed.weight.chunks(embed.inputs).zip(&embed.bias);
-    let mut z: Vec<f64> = token.map(|(row, b)| SLACK * (dot(row, &vec![largest; row.len()]) + b.abs())).collect();
-    for position in network.positions.iter().flat_map(|positions| positions.chunks(width)) {
-        // All positions at once bound each of them.
-        z.iter_mut().zip(position).for_each(|(z, p)| *z += SLACK * p.abs());
+    let mut z: Vec<Up> = token.map(|(row, b)| affine(row, &vec![largest; row.len()], *b)).collect();
+    for (z, row) in z.iter_mut().zip(0..width) {
+        let positions = network.positions.iter().flat_map(|positions| positions.chunks(width));
+        let position = positions.map(|position| Up::from(position[row])).fold(Up::ZERO, Up::max);
+        *z = rounded(*z + position, 1);
     }
     for layer in network.layers() {
         let tensor = |wanted: &str| {
             layer.tensors.iter().find(|(name, ..)| *name == wanted).map_or(&[][..], |(_, _, entries)| *entries)
         };
-        let mut change = vec![0.0; width];
+        let mut change = vec![Up::ZERO; width];
         if layer.attention.is_some() {
-            let values: Vec<f64> = tensor("v").chunks(width).map(|row| SLACK * dot(row, &z)).collect();
+            let average = |row: &[f64]| rounded(rounded(affine(row, &z, 0.0), network.tokens), network.tokens);
+            let values: Vec<Up> = tensor("v").chunks(width).map(average).collect();
             let o = tensor("o");
             let size = values.len() / layer.masks.len();
             for (head, values) in values.chunks(size).enumerate() {
                 let o = &o[head * width * size..][..width * size];
-                change.iter_mut().zip(o.chunks(size)).for_each(|(change, row)| *change += SLACK * dot(row, values));
+                change.iter_mut().zip(o.chunks(size)).for_each(|(change, row)| *change += affine(row, values, 0.0));
             }
+            // The heads are added up.
+            change.iter_mut().for_each(|change| *change = rounded(*change, layer.masks.len()));
         } else {
             let hidden = tensor("w1").chunks(width).zip(tensor("b1"));
-            let hidden: Vec<f64> = hidden.map(|(row, b)| SLACK * (dot(row, &z) + b.abs())).collect();
+            let hidden: Vec<Up> = hidden.map(|(row, b)| affine(row, &z, *b)).collect();
             let rows = tensor("w2").chunks(hidden.len()).zip(tensor("b2"));
-            change.iter_mut().zip(rows).for_each(|(change, (row, b))| *change = SLACK * (dot(row, &hidden) + b.abs()));
+            change.iter_mut().zip(rows).for_each(|(change, (row, b))| *change = affine(row, &hidden, *b));
         }
-        z.iter_mut().zip(&change).for_each(|(z, change)| *z = SLACK * (*z + change));
+        z.iter_mut().zip(&change).for_each(|(z, change)| *z = rounded(*z + *change, 1));
     }
     z
 }

@@ -165,19 +165,9 @@ fn inward(x: &Rat, precision: Precision, up: bool) -> f64 {
     let mut near = precision.round(x.to_f64());
     let outside = |near: f64| Rat::from_f64(near).is_some_and(|near| if up { near < *x } else { near > *x });
     while outside(near) {
-        near = step(near, precision, up);
+        near = if up { precision.next_up(near) } else { -precision.next_up(-near) };
     }
     near
-}
-
-#[expect(clippy::cast_possible_truncation, reason = "a number of single precision")]
-fn step(x: f64, precision: Precision, up: bool) -> f64 {
-    match (precision, up) {
-        (Precision::F64, true) => x.next_up(),
-        (Precision::F64, false) => x.next_down(),
-        (Precision::F32, true) => f64::from((x as f32).next_up()),
-        (Precision::F32, false) => f64::from((x as f32).next_down()),
-    }
 }
 
 /// All digits of a number.
@@ -220,7 +210,7 @@ mod tests {
         for precision in [Precision::F32, Precision::F64] {
             let (above, below) = (inward(&third, precision, true), inward(&third, precision, false));
             assert!(Rat::from_f64(above).expect("finite") > third && Rat::from_f64(below).expect("finite") < third);
-            assert_eq!(step(below, precision, true).to_bits(), above.to_bits());
+            assert_eq!(precision.next_up(below).to_bits(), above.to_bits());
         }
     }
 }

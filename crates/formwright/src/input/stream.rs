@@ -25,12 +25,12 @@ pub struct Sequences<R> {
     dims: usize,
     /// The number of sequences read.
     count: usize,
-    format: Format,
+    format: Shape,
     /// The position of the next byte of a text: lines before it, bytes before it in its line.
     at: (usize, usize),
 }
 
-enum Format {
+enum Shape {
     /// JSON, before its first byte.
     Json,
     /// Inside of the outer array.
@@ -53,9 +53,9 @@ impl<R: BufRead> Sequences<R> {
     pub fn new(mut reader: R, name: &str, tokens: (usize, usize), dims: usize) -> Result<Self> {
         let first = reader.fill_buf().map_err(|error| unreadable(name, &error))?.first().copied();
         let format = if first == npy::MAGIC.first().copied() {
-            Format::Npy(Npy::read(&mut reader, name, tokens, dims)?)
+            Shape::Npy(Npy::read(&mut reader, name, tokens, dims)?)
         } else {
-            Format::Json
+            Shape::Json
         };
         Ok(Self { reader, name: name.to_owned(), tokens, dims, count: 0, format, at: (0, 0) })
     }
@@ -74,18 +74,18 @@ impl<R: BufRead> Sequences<R> {
     /// The next sequence; `None` if there are no more.
     pub fn one(&mut self) -> Result<Option<Sequence>> {
         let one = match &mut self.format {
-            Format::Ended => None,
-            Format::Npy(array) => array.one(&mut self.reader, &self.name, self.count)?,
-            Format::Json => {
+            Shape::Ended => None,
+            Shape::Npy(array) => array.one(&mut self.reader, &self.name, self.count)?,
+            Shape::Json => {
                 self.begin()?;
                 Some(self.element()?)
             }
-            Format::Array => Some(self.element()?),
+            Shape::Array => Some(self.element()?),
         };
         if one.is_some() {
             self.count += 1;
         } else {
-            self.format = Format::Ended;
+            self.format = Shape::Ended;
         }
         Ok(one)
     }
@@ -96,7 +96,7 @@ impl<R: BufRead> Sequences<R> {
             return Err(self.no_array()?);
         }
         self.take(1);
-        self.format = Format::Array;
+        self.format = Shape::Array;
         if self.skip_space()? != Some(b']') {
             return Ok(());
         }
@@ -187,7 +187,7 @@ impl<R: BufRead> Sequences<R> {
         if self.skip_space()?.is_some() {
             return Err(self.malformed("trailing characters"));
         }
-        self.format = Format::Ended;
+        self.format = Shape::Ended;
         Ok(())
     }
 

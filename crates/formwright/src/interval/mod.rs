@@ -304,22 +304,6 @@ impl From<&Rat> for Interval {
     }
 }
 
-/// `a + b`, rounded up.
-pub fn add_up(a: f64, b: f64) -> f64 {
-    if a.is_infinite() || b.is_infinite() { f64::INFINITY } else { (Interval::point(a) + Interval::point(b)).hi() }
-}
-
-/// `a · b` for `a, b ≥ 0`, rounded up; 0 times anything is 0.
-pub fn mul_up(a: f64, b: f64) -> f64 {
-    if a == 0.0 || b == 0.0 {
-        0.0
-    } else if a.is_infinite() || b.is_infinite() {
-        f64::INFINITY
-    } else {
-        (Interval::point(a) * Interval::point(b)).hi()
-    }
-}
-
 // ---- Arithmetic, tightest ----
 
 /// Exact: `x ↦ −x` swaps the endpoints.

@@ -24,11 +24,11 @@ pub fn nearest(x: &Rat, precision: Precision) -> f64 {
     precision.round(x.to_f64())
 }
 
-/// The least number of the format that is not below `x ≥ 0`.
+/// A number of the format that is not below `x ≥ 0`, and at most two steps above the nearest one.
 pub fn upward(x: &Rat, precision: Precision) -> f64 {
     let near = nearest(x, precision);
     match Rat::from_f64(near) {
-        // A step of the format above the nearest one.
+        // One step of the format above the nearest one, or two.
         Some(found) if found < *x => match precision {
             Precision::F32 => precision.round(near * (1.0 + f64::from(f32::EPSILON))),
             Precision::F64 => near.next_up(),

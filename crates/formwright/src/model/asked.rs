@@ -1,24 +1,33 @@
 //! The options of a front end, in words.
 
+use std::collections::BTreeMap;
+
 use serde::Deserialize;
 
 use crate::error::{Error, Result, nearest};
 use crate::exact::Rat;
 
+/// An option that a construction owns. Constructions that do not list it refuse it.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Own {
+    /// Its name.
+    pub name: &'static str,
+    /// The word for its value.
+    pub value: &'static str,
+    /// Every value that it may have, and what that is; none if there are too many to list.
+    pub known: &'static [(&'static str, &'static str)],
+    /// One sentence on what it does.
+    pub help: &'static str,
+    /// Whether it may be given where no construction is named: then it is about those that take it.
+    pub is_shared: bool,
+}
+
 /// The options of `build` and `plan` as they are written; every field has the name of its option.
 #[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default)]
 pub struct Asked {
     /// The name of a construction.
     pub construction: Option<String>,
-    /// `width` or `depth`.
-    pub trade: Option<String>,
-    /// The code of a sum of codes.
-    pub code: Option<String>,
-    /// The value map of a sum of codes.
-    pub values: Option<String>,
-    /// The basis of a Sumformer.
-    pub basis: Option<String>,
     /// The number of tokens.
     pub tokens: Option<usize>,
     /// The coordinates of a token.
@@ -49,6 +58,16 @@ pub struct Asked {
     pub positional: bool,
     /// Steps of the proof as printed.
     pub as_printed: Vec<String>,
+    /// Those that a construction owns ([`Family::options`](super::Family::options)), by name.
+    #[serde(flatten)]
+    pub own: BTreeMap<String, String>,
+}
+
+impl Asked {
+    /// The value of an option that a construction owns.
+    pub fn own(&self, option: &Own) -> Option<&str> {
+        self.own.get(option.name).map(String::as_str)
+    }
 }
 
 /// What has the name that was given to an option.

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{Asked, Built, Model, Request, Tolerance};
+use super::{Asked, Built, Model, Own, Request, Tolerance};
 use crate::bound::{Budget, Norm};
 use crate::error::{Error, ErrorKind, Result};
 use crate::exact::{Int, Rat};
@@ -28,8 +28,8 @@ pub trait Family: Sync {
     /// What it does, in one sentence: for a list of constructions.
     fn summary(&self) -> &'static str;
 
-    /// The options that it takes, of those that not every construction takes.
-    fn options(&self) -> &'static [&'static str] {
+    /// The options that it owns, alone or with others.
+    fn options(&self) -> &'static [&'static Own] {
         &[]
     }
 
@@ -50,6 +50,16 @@ pub trait Family: Sync {
 
     /// Why positions cannot be asked for, if they cannot.
     fn no_positions(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// Whether it is built from a printed proof, whose steps can be taken as they are printed.
+    fn is_printed(&self) -> bool {
+        false
+    }
+
+    /// Why a folder of it has no certificate, if none of them has.
+    fn no_certificate(&self, _dir: &Path) -> Option<Error> {
         None
     }
 

@@ -35,7 +35,7 @@ use crate::network::{Coordinate, FloatNetwork, LayerKind, Network, Size};
 use crate::pattern::{Connections, Pattern};
 use crate::target::{Source, Target};
 
-pub use asked::Asked;
+pub use asked::{Asked, Own};
 pub(crate) use asked::{chosen, positive};
 pub use built::Built;
 pub use claim::{Check, Over, Stated};

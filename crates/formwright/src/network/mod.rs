@@ -19,6 +19,7 @@ pub(crate) mod mask;
 mod size;
 mod sumformer;
 
+use std::any::Any;
 use std::fmt;
 
 use serde_json::Value;
@@ -66,7 +67,7 @@ impl Affine {
 }
 
 /// A run of layers that does one thing, with its two executions.
-pub trait Generator: fmt::Debug + Send + Sync {
+pub trait Generator: Any + fmt::Debug + Send + Sync {
     /// The width of the residual stream that the layers act on.
     fn width(&self) -> usize;
 

@@ -94,14 +94,14 @@ pub(super) struct At {
 type Slot = (*const Expr, usize);
 
 /// The values of a bound name, `[token][coordinate]`; or the reason why there are none.
-type Values<T> = Result<Vec<Vec<T>>>;
+type OfToken<T> = Result<Vec<Vec<T>>>;
 
 /// The evaluator of one sequence.
 pub(super) struct Evaluator<'e, T> {
     text: &'e str,
     x: &'e [Vec<T>],
     /// The bindings, as far as they are computed.
-    bound: Vec<Values<T>>,
+    bound: Vec<OfToken<T>>,
     /// The name whose definition is being computed; none in the body.
     defining: Option<&'e str>,
     /// Aggregates that are the same for every output token.

@@ -52,7 +52,7 @@ use crate::error::{Error, Result};
 use crate::exact::Rat;
 use crate::exact::Sequence;
 use crate::interval::dual::Order;
-use crate::interval::{Interval, add_up};
+use crate::interval::{Interval, Up};
 use crate::lattice::Grid;
 
 use modulus::{Cube, oscillation};
@@ -90,10 +90,10 @@ pub struct Target {
 }
 
 /// For each output entry, its rate of change when all inputs change by 1 at most, and a bound on its absolute value.
-pub type Rates = Vec<(f64, f64)>;
+pub type Rates = Vec<(Up, Up)>;
 
 /// Two sums over the cells of a grid, by name.
-type Sums = BTreeMap<String, Result<(f64, f64)>>;
+type Sums = BTreeMap<String, Result<(Up, Up)>>;
 
 #[derive(Clone, Debug)]
 enum Function {
@@ -324,25 +324,25 @@ impl Target {
 
     /// For each output entry, the largest distance of its values on a box from its value at the centre, where `reach`
     /// is the distance from the centre in every input.
-    pub fn oscillations(&self, cube: &Cube, centre: &Cube, reach: f64) -> Result<Vec<f64>> {
+    pub fn oscillations(&self, cube: &Cube, centre: &Cube, reach: f64) -> Result<Vec<Up>> {
         match &self.function {
             Function::Expression(checked) => {
                 let slopes = checked.slopes(cube, Order::First)?.concat();
                 let middle = checked.enclose(centre)?.concat();
                 let reach = vec![reach; cube.len() * checked.dims()];
                 // For an irrational value, some number of its enclosure is stored.
-                let stored = |middle: Interval| if checked.is_rational() { 0.0 } else { middle.width() };
-                let off = |middle: Interval, slope| add_up(oscillation(middle, slope, &reach), stored(middle));
+                let stored = |middle: Interval| if checked.is_rational() { Up::ZERO } else { middle.width().into() };
+                let off = |middle: Interval, slope| Up::from(oscillation(middle, slope, &reach)) + stored(middle);
                 Ok(middle.into_iter().zip(&slopes).map(|(middle, slope)| off(middle, slope)).collect())
             }
             // A table is constant on its own cells, and it is only asked about those.
-            Function::Table(table) => Ok(vec![0.0; table.grid().tokens() * table.output_dims()]),
+            Function::Table(table) => Ok(vec![Up::ZERO; table.grid().tokens() * table.output_dims()]),
         }
     }
 
     /// For each output entry, a bound on its distance from `offset` on a box.
-    pub fn suprema(&self, cube: &Cube, offset: Interval) -> Result<Vec<f64>> {
-        let distance = |value: Interval| (value - offset).mag();
+    pub fn suprema(&self, cube: &Cube, offset: Interval) -> Result<Vec<Up>> {
+        let distance = |value: Interval| Up::from(value - offset);
         match &self.function {
             Function::Expression(checked) => Ok(checked.enclose(cube)?.concat().into_iter().map(distance).collect()),
             Function::Table(table) => {
@@ -361,8 +361,8 @@ impl Target {
             Function::Table(table) => {
                 // Inside its cells a table does not change at all.
                 let (low, high) = table.range();
-                let bound = Interval::from(&low).hull(Interval::from(&high)).mag();
-                Ok(vec![(0.0, bound); tokens * table.output_dims()])
+                let bound = Up::from(Interval::from(&low).hull(Interval::from(&high)));
+                Ok(vec![(Up::ZERO, bound); tokens * table.output_dims()])
             }
         };
         let (asked, known) = self.rates.get_or_init(|| ((tokens, splits), compute()));
@@ -370,7 +370,7 @@ impl Target {
     }
 
     /// Sums over the cells of a grid, worked out once for each name; the name says all that they depend on besides the target.
-    pub(crate) fn sums_once(&self, name: String, work_out: impl FnOnce() -> Result<(f64, f64)>) -> Result<(f64, f64)> {
+    pub(crate) fn sums_once(&self, name: String, work_out: impl FnOnce() -> Result<(Up, Up)>) -> Result<(Up, Up)> {
         // Not held while they are worked out: that takes threads, which may ask as well.
         let known = || self.sums.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(sums) = known().get(&name) {

@@ -16,17 +16,14 @@ use super::typing::Checked;
 use crate::error::Result;
 use crate::exact::Rat;
 use crate::interval::dual::{Dual, Order};
-use crate::interval::{Interval, add_up};
+use crate::interval::{Interval, Up};
 
-/// A box of inputs, `[token][coordinate]`.
+/// A box of inputs, or of outputs, `[token][coordinate]`.
 pub type Cube = Vec<Vec<Interval>>;
-
-/// Enclosures of the output entries, `[token][coordinate]`.
-pub type Values = Vec<Vec<Interval>>;
 
 impl Checked {
     /// Enclosures of every output entry on a box of inputs.
-    pub fn enclose(&self, cube: &Cube) -> Result<Values> {
+    pub fn enclose(&self, cube: &Cube) -> Result<Cube> {
         evaluate(self, self.simplified(), cube)
     }
 
@@ -60,10 +57,10 @@ impl Checked {
 
     /// For each output entry a bound on `Σ_k |∂f/∂x_k|` and one on `|f|`, over the whole domain, from at most
     /// `2^splits` boxes.
-    pub fn rates(&self, tokens: usize, splits: u32) -> Result<Vec<(f64, f64)>> {
-        let rate = |entry: &Dual| entry.gradient().iter().fold(0.0, |sum, g| add_up(sum, g.mag()));
-        let rows = self.largest(tokens, splits, |entry| vec![rate(entry), entry.value().mag()])?;
-        Ok(rows.into_iter().map(|row| (row[0], row[1])).collect())
+    pub fn rates(&self, tokens: usize, splits: u32) -> Result<Vec<(Up, Up)>> {
+        let rate = |entry: &Dual| entry.gradient().iter().map(|g| Up::from(*g)).sum::<Up>();
+        let rows = self.largest(tokens, splits, |entry| vec![rate(entry).get(), entry.value().mag()])?;
+        Ok(rows.into_iter().map(|row| (row[0].into(), row[1].into())).collect())
     }
 
     /// For each output entry the largest of the numbers `of` gives over the boxes of a subdivision of the domain.

@@ -29,7 +29,7 @@ impl Built {
         let target = Arc::new(source.target(d)?);
         let lowering = Lowering::derive(&grid, &target, options, format)?;
         let exact = lowering.exact(&grid, &target)?;
-        let network = lowering.lower(&exact, &grid)?;
+        let network = lowering.lower(&exact)?;
         Ok(Self { grid, target, lowering, exact, network })
     }
 

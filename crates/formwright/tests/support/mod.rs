@@ -19,8 +19,8 @@ pub mod value_order;
 use std::sync::Arc;
 
 use formwright::compile::{Construction, Model, Request, compile};
+use formwright::construct::normal_form::continuous::Basis;
 pub use formwright::construct::only;
-use formwright::construct::sumformer::continuous::Basis;
 pub use formwright::construct::yun::Options;
 use formwright::construct::yun::lattice::Lattice;
 use formwright::construct::yun::{AsPrinted, read_stage};

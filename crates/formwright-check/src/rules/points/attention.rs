@@ -1,6 +1,7 @@
 //! Attention: rules *softmax* (with `kernel/softmax.rs`) and *pairs* of CERTIFICATE.md, section 6.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::RwLock;
 
 use crate::kernel::format::Format;
 use crate::kernel::number::{Dyadic, Range};
@@ -23,81 +24,161 @@ pub(super) fn all_rows(rows: &[Row], z: &[Value], format: Format) -> Outcome<Vec
     rows.iter().map(|row| Ok(affine(row, z, None, format)?.0)).collect()
 }
 
+/// What the heads of a layer read at a token: for each head its keys and its values.
+pub struct Read(Vec<(Vec<Total>, Vec<Total>)>);
+
+/// Heads that are not without weights. A head that writes nothing may still overflow.
+fn busy(heads: &[Head]) -> impl Iterator<Item = &Head> {
+    heads.iter().filter(|head| !head.is_zero())
+}
+
+/// What heads read at a token.
+pub(super) fn read(heads: &[Head], z: &[Value], format: Format) -> Outcome<Read> {
+    let of = |head: &Head| Ok((all_rows(&head.k, z, format)?, all_rows(&head.v, z, format)?));
+    Ok(Read(busy(heads).map(of).collect::<Outcome<_>>()?))
+}
+
+/// Weights that are known already, by query and keys: where those are places, they are the same again and again.
+#[derive(Default)]
+pub struct Known(RwLock<HashMap<Vec<Value>, Vec<Value>>>);
+
+/// The most weights that are remembered.
+const REMEMBERED: usize = 1 << 12;
+
+impl Known {
+    /// The weights of keys for a query: remembered, or worked out.
+    fn shares(&self, query: &[Value], keys: &[&Vec<Total>], format: Format) -> Outcome<Vec<Value>> {
+        let all = || keys.iter().flat_map(|key| key.iter().map(|total| &total.value));
+        let asked: Vec<Value> = query.iter().chain(all()).cloned().collect();
+        if let Some(known) = self.0.read().ok().and_then(|known| known.get(&asked).cloned()) {
+            return Ok(known);
+        }
+        let shares = weigh(query, keys, format)?;
+        if let Ok(mut known) = self.0.write()
+            && known.len() < REMEMBERED
+        {
+            known.insert(asked, shares.clone());
+        }
+        Ok(shares)
+    }
+}
+
+/// The weights of keys for a query.
+fn weigh(query: &[Value], keys: &[&Vec<Total>], format: Format) -> Outcome<Vec<Value>> {
+    let score = |key: &&Vec<Total>| {
+        let mut score = Sum::new(format);
+        query.iter().zip(*key).for_each(|(q, k)| score.term(q, &k.value));
+        Ok(score.total(None)?.value)
+    };
+    softmax(&keys.iter().map(score).collect::<Outcome<Vec<_>>>()?, format)
+}
+
 /// The values that a head gives to a query, from the keys and values of the tokens that it sees.
 fn give<'k>(
     query: &[Value],
-    seen: &[usize],
-    read: &'k BTreeMap<usize, (Vec<Total>, Vec<Total>)>,
+    seen: &[(&'k Read, usize)],
     size: usize,
+    known: Option<&Known>,
     format: Format,
 ) -> Outcome<Given<'k>> {
-    let (mut scores, mut values) = (Vec::new(), Vec::new());
-    for (key, value) in seen.iter().filter_map(|key| read.get(key)) {
-        let mut score = Sum::new(format);
-        query.iter().zip(key).for_each(|(q, k)| score.term(q, &k.value));
-        scores.push(score.total(None)?.value);
-        values.push(value);
-    }
-    let shares = softmax(&scores, format)?;
+    let read = || seen.iter().filter_map(|(read, head)| read.0.get(*head));
+    let keys: Vec<&Vec<Total>> = read().map(|(key, _)| key).collect();
+    let values: Vec<&Vec<Total>> = read().map(|(_, value)| value).collect();
+    let shares = match known {
+        Some(known) => known.shares(query, &keys, format)?,
+        None => weigh(query, &keys, format)?,
+    };
     let totals = (0..size).map(|row| average(&shares, &values, row, format)).collect::<Outcome<_>>()?;
     Ok(Given { shares, values, totals })
 }
 
 /// Lets tokens attend to keys. Keys are tokens too: `keys` lists them, as often as they occur.
-pub(super) fn attention(heads: &[Head], tokens: &mut [Vec<Value>], keys: &[usize], format: Format) -> Outcome<()> {
-    // A head that writes nothing may still overflow.
-    let heads: Vec<&Head> = heads.iter().filter(|head| !head.is_zero()).collect();
-    let mut read = Vec::new();
-    for head in &heads {
-        let mut known = BTreeMap::new();
-        for key in keys {
-            if let (false, Some(z)) = (known.contains_key(key), tokens.get(*key)) {
-                known.insert(*key, (all_rows(&head.k, z, format)?, all_rows(&head.v, z, format)?));
-            }
+pub(super) fn attention(
+    heads: &[Head],
+    tokens: &mut [Vec<Value>],
+    keys: &[usize],
+    shares: Option<&Known>,
+    format: Format,
+) -> Outcome<()> {
+    let mut known = BTreeMap::new();
+    for key in keys {
+        if let (false, Some(z)) = (known.contains_key(key), tokens.get(*key)) {
+            known.insert(*key, read(heads, z, format)?);
         }
-        read.push(known);
     }
+    let reads: Vec<(usize, &Read)> = keys.iter().filter_map(|key| Some((*key, known.get(key)?))).collect();
+    attend(heads, tokens, 0, &reads, shares, format)
+}
+
+/// Lets tokens, the first of which stands at a place, attend to what was read at keys, each of which has a name: what
+/// is read at keys of one name is the same.
+pub(super) fn attend(
+    heads: &[Head],
+    tokens: &mut [Vec<Value>],
+    first: usize,
+    keys: &[(usize, &Read)],
+    shares: Option<&Known>,
+    format: Format,
+) -> Outcome<()> {
+    let heads: Vec<&Head> = busy(heads).collect();
     let mut new = Vec::new();
     // Equal queries that see the same keys get the same values.
     let mut known: Vec<Vec<Answered<'_>>> = heads.iter().map(|_| Vec::new()).collect();
+    // So do equal coordinates to which the same is added.
+    let mut sums: BTreeMap<usize, Vec<(Vec<usize>, Value, Value)>> = BTreeMap::new();
     for (t, z) in tokens.iter().enumerate() {
+        let t = first.saturating_add(t);
         let mut found = Vec::new();
-        for ((head, read), known) in heads.iter().zip(&read).zip(&mut known) {
+        for ((at, head), known) in heads.iter().enumerate().zip(&mut known) {
             let query: Vec<Value> = all_rows(&head.q, z, format)?.into_iter().map(|total| total.value).collect();
+            let sees = |k: usize| head.mask.sees(t, k);
             let seen: Vec<usize> =
-                keys.iter().enumerate().filter(|(k, _)| head.mask.sees(t, *k)).map(|(_, key)| *key).collect();
+                keys.iter().enumerate().filter(|(k, _)| sees(*k)).map(|(_, (name, _))| *name).collect();
             let place = known.iter().position(|(q, s, _)| *q == query && *s == seen);
             found.push(place.unwrap_or(known.len()));
             if place.is_none() {
-                let given = give(&query, &seen, read, head.v.len(), format)?;
+                let reads: Vec<(&Read, usize)> =
+                    keys.iter().enumerate().filter(|(k, _)| sees(*k)).map(|(_, (_, read))| (*read, at)).collect();
+                let given = give(&query, &reads, head.v.len(), shares, format)?;
                 known.push((query, seen, given));
             }
         }
         let given: Vec<&Given<'_>> =
-            known.iter().zip(found).filter_map(|(known, at)| Some(&known.get(at)?.2)).collect();
+            known.iter().zip(&found).filter_map(|(known, at)| Some(&known.get(*at)?.2)).collect();
         let mut z = z.clone();
         for (r, own) in z.iter_mut().enumerate() {
             let rows: Vec<&Row> = heads.iter().filter_map(|head| head.o.get(r)).collect();
             if rows.iter().all(|row| row.is_zero()) {
                 continue;
             }
-            let mut sum = Sum::new(format);
-            sum.weighted(&Dyadic::ONE, own);
-            for (row, head) in rows.iter().zip(&given) {
-                let written = row.weights.iter().filter_map(|(place, weight)| Some((weight, head.totals.get(*place)?)));
-                written.for_each(|(weight, total)| sum.weighted(weight, &total.value));
+            let sums = sums.entry(r).or_default();
+            if let Some((.., sum)) = sums.iter().find(|(from, before, _)| *from == found && before == own) {
+                own.clone_from(sum);
+                continue;
             }
-            let total = sum.total(None)?.value;
-            let pair = if total.range.is_point() { None } else { paired(&heads, &rows, &given, own, format) };
-            *own = match pair {
-                Some(pair) => sum.total(Some(pair))?.value,
-                None => total,
-            };
+            let sum = added(&heads, &rows, &given, own, format)?;
+            sums.push((found.clone(), std::mem::replace(own, sum.clone()), sum));
         }
         new.push(z);
     }
     tokens.iter_mut().zip(new).for_each(|(place, z)| *place = z);
     Ok(())
+}
+
+/// A coordinate, and what heads add to it.
+fn added(heads: &[&Head], rows: &[&Row], given: &[&Given<'_>], own: &Value, format: Format) -> Outcome<Value> {
+    let mut sum = Sum::new(format);
+    sum.weighted(&Dyadic::ONE, own);
+    for (row, head) in rows.iter().zip(given) {
+        let written = row.weights.iter().filter_map(|(place, weight)| Some((weight, head.totals.get(*place)?)));
+        written.for_each(|(weight, total)| sum.weighted(weight, &total.value));
+    }
+    let total = sum.total(None)?.value;
+    let pair = if total.range.is_point() { None } else { paired(heads, rows, given, own, format) };
+    Ok(match pair {
+        Some(pair) => sum.total(Some(pair))?.value,
+        None => total,
+    })
 }
 
 /// Groups of keys whose values lie apart from all others, each with a number in its middle. Tokens that are equal up to

@@ -891,7 +891,7 @@ fn pairs_hold_what_values_can_differ_by_and_no_more() {
     for format in [Format::SINGLE, Format::DOUBLE] {
         let made = |second: i64| {
             let mut tokens = [token(1, 0), token(-1, 1)];
-            attention(&[head(1000, 1), head(second, -1)], &mut tokens, &[0, 1], format).unwrap();
+            attention(&[head(1000, 1), head(second, -1)], &mut tokens, &[0, 1], None, format).unwrap();
             tokens.map(|z| z[2].clone())
         };
         for z in made(-1000) {
@@ -951,7 +951,7 @@ fn averages_of_equal_values_are_near_them() {
         for value in [1, -1] {
             let token = |key: i64| [key, value].map(|x| Value::point(dyadic(x, 0))).to_vec();
             let mut tokens = [token(0), token(1)];
-            attention(std::slice::from_ref(&head), &mut tokens, &[0, 1], format).unwrap();
+            attention(std::slice::from_ref(&head), &mut tokens, &[0, 1], None, format).unwrap();
             let Range { lo, hi } = &tokens[0][1].range;
             let (unit, sum) = (Dyadic::power_of_two(-format.digits), dyadic(2 * value, 0));
             let off = [lo - &sum, hi - &sum].map(|off| off.abs());

@@ -8,12 +8,12 @@ use super::{Compiled, Gate, Trade, Wish};
 use crate::bound::norm::upward;
 use crate::bound::supremum;
 use crate::bound::{Budget, Norm};
-use crate::construct::sumformer::continuous::{Basis, Continuous};
-use crate::construct::sumformer::family as sumformer;
+use crate::construct::normal_form;
+use crate::construct::normal_form::continuous::{Basis, Continuous};
 use crate::error::{Error, Result};
 use crate::eval::float::Engine;
 use crate::exact::{Int, Rat};
-use crate::interval::Interval;
+use crate::interval::{Interval, Up};
 use crate::lattice::Grid;
 use crate::meaning::Meanings;
 use crate::model::{Built, Model, Request};
@@ -76,7 +76,7 @@ impl Circuit {
     pub(super) fn build(
         (target, shape): (&Arc<Target>, &Grid),
         norm: &Norm,
-        asked: Asked,
+        asked: How,
         form: Option<&Continuous>,
     ) -> Result<Self> {
         let wish = asked.wish(target, shape, norm)?;
@@ -96,7 +96,7 @@ impl Circuit {
         norm: &Norm,
         (trade, attention, basis): (Trade, Realisation, Option<Basis>),
     ) -> Result<Self> {
-        let asked = Asked { eps: eps.clone(), precision: network.precision, trade, attention };
+        let asked = How { eps: eps.clone(), precision: network.precision, trade, attention };
         let wish = asked.wish(target, shape, norm)?;
         Ok(Self::shipped(network, wish, (target, shape), norm, basis))
     }
@@ -128,7 +128,7 @@ impl Circuit {
     fn proof_of(&self, compiled: Compiled, form: Option<Continuous>) -> Proof {
         let Compiled { budget: sup, gates, meanings, lines, outputs, lengths, margin, .. } = compiled;
         // What has no factor was not compiled.
-        let factor = supremum::factor(&self.norm, &self.shape, &self.target).unwrap_or(f64::INFINITY);
+        let factor = supremum::factor(&self.norm, &self.shape, &self.target).unwrap_or(Up::INFINITY);
         let budget = supremum::in_norm(&sup, &self.norm, factor);
         Proof { sup, budget, gates, meanings, lines, outputs, lengths, margin, form }
     }
@@ -255,7 +255,7 @@ impl Circuit {
 
 impl Built for Circuit {
     fn family(&self) -> &'static str {
-        if self.basis.is_some() { sumformer::NAME } else { super::family::NAME }
+        if self.basis.is_some() { normal_form::FAMILY } else { super::family::NAME }
     }
 
     fn float(&self) -> Option<&FloatNetwork> {
@@ -376,14 +376,14 @@ impl Model {
 }
 
 /// What is asked of a circuit, in the norm of the request.
-pub(super) struct Asked {
+pub(super) struct How {
     pub eps: Rat,
     pub precision: Precision,
     pub trade: Trade,
     pub attention: Realisation,
 }
 
-impl Asked {
+impl How {
     /// What that is in the supremum norm.
     fn wish(self, target: &Target, shape: &Grid, norm: &Norm) -> Result<Wish> {
         let Self { eps, precision, trade, attention } = self;
@@ -394,7 +394,7 @@ impl Asked {
 
 fn compiled(target: &Target, wish: &Wish, form: Option<&Continuous>) -> Result<Compiled> {
     match form {
-        Some(form) => form.compile(wish),
+        Some(form) => super::of_form(form, wish),
         None => super::compile(expression(target)?, wish),
     }
 }
@@ -423,7 +423,7 @@ fn downward(x: f64) -> String {
 mod tests {
     use std::sync::Arc;
 
-    use super::{Asked, Circuit};
+    use super::{Circuit, How};
     use crate::bound::Norm;
     use crate::construct::circuit::Trade;
     use crate::eval::float::Engine;
@@ -438,7 +438,7 @@ mod tests {
         let target =
             Arc::new(Source::expression("t", "x - mean(x)").and_then(|source| source.target(1)).expect("a target"));
         let shape = Grid::new(2, 1, 2, Rat::ZERO, Rat::ONE).expect("a grid");
-        let asked = Asked {
+        let asked = How {
             eps: Rat::new(1, 100),
             precision: Precision::F32,
             trade: Trade::Width,

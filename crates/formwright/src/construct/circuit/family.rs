@@ -6,16 +6,18 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::built::{Asked as How, Circuit, expression};
+use super::built::{Circuit, How, expression};
 use super::{Trade, gate_count};
 use crate::bound::{Norm, supremum};
-use crate::construct::sumformer::continuous::{Basis, Continuous};
-use crate::construct::sumformer::family as sumformer;
+use crate::construct::normal_form;
+use crate::construct::normal_form::continuous::{Basis, Continuous};
 use crate::error::{Error, ErrorKind, Result};
 use crate::exact::Rat;
 use crate::lattice::Grid;
 use crate::lower::{Hidden, Temperature};
-use crate::model::{Asked, Candidate, Construction, Family, Folder, Model, Read, Request, Scope, Sketch, Way, chosen};
+use crate::model::{
+    Asked, Candidate, Construction, Family, Folder, Model, Own, Read, Request, Scope, Sketch, Way, chosen,
+};
 use crate::network::{Precision, Realisation};
 use crate::pattern::Pattern;
 use crate::show::{kilobytes, short_int};
@@ -27,6 +29,15 @@ pub struct Circuits;
 /// The name of the family.
 pub(super) const NAME: &str = "circuit";
 
+/// Wide blocks or many of them.
+pub(in crate::construct) const TRADE: Own = Own {
+    name: "trade",
+    value: "TRADE",
+    known: &[("width", "Wide feed-forward blocks, as few as possible"), ("depth", "Narrow blocks, many of them")],
+    help: "What a circuit's hidden units are traded for; without it, what is smaller",
+    is_shared: true,
+};
+
 /// What is chosen of a circuit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
@@ -35,16 +46,10 @@ pub struct Options {
 }
 
 impl Options {
-    /// The options that a front end was told; the steps of printed proofs are not among them.
-    pub(in crate::construct) fn asked(asked: &Asked, named: Option<&str>) -> Result<Self> {
+    /// The options that a front end was told.
+    pub(in crate::construct) fn asked(asked: &Asked) -> Result<Self> {
         let trades = [Trade::Width, Trade::Depth].map(|trade| (trade.name(), trade));
-        let trade = chosen("--trade", asked.trade.as_deref(), &trades)?;
-        match named.filter(|_| !asked.as_printed.is_empty()) {
-            Some(name) => Err(Error::declined(format!("{name} has no steps --as-printed"))
-                .note("reason", "the steps that are printed are those of Yun et al. 2020")
-                .note("try", "--construction yun")),
-            None => Ok(Self { trade }),
-        }
+        Ok(Self { trade: chosen("--trade", asked.own(&TRADE), &trades)? })
     }
 
     /// The trades that are tried.
@@ -62,16 +67,16 @@ impl Family for Circuits {
         "The target's own expression, gate by gate, certified in the supremum norm"
     }
 
-    fn options(&self) -> &'static [&'static str] {
-        &["trade"]
+    fn options(&self) -> &'static [&'static Own] {
+        &[&TRADE]
     }
 
     fn no_positions(&self) -> Option<&'static str> {
         Some("a circuit has positions where its target needs them")
     }
 
-    fn construction(&self, asked: &Asked, _pattern: Option<&Pattern>, named: bool) -> Result<Arc<dyn Construction>> {
-        Ok(Arc::new(Options::asked(asked, named.then_some("a circuit"))?))
+    fn construction(&self, asked: &Asked, _pattern: Option<&Pattern>, _named: bool) -> Result<Arc<dyn Construction>> {
+        Ok(Arc::new(Options::asked(asked)?))
     }
 
     fn read(&self, folder: &Folder<'_>) -> Result<Read> {
@@ -102,7 +107,7 @@ impl Construction for Options {
 
 /// Every row in the order of precisions, single before double. If the request excludes circuits there is one a precision, to
 /// say so. Where floats are asked for and exact numbers too, the latter are for lattice networks.
-pub(in crate::construct) fn rows(request: &Request, options: Options, form: Option<&NormalForm>) -> Vec<Arc<dyn Way>> {
+pub(in crate::construct) fn rows(request: &Request, options: Options, form: Option<&Derived>) -> Vec<Arc<dyn Way>> {
     let excluded = refusal(request, form.is_some()).is_some() || form.is_some_and(|form| form.form.is_none());
     let mut rows: Vec<Arc<dyn Way>> = Vec::new();
     for precision in request.arithmetic.choices().into_iter().map(|format| format.map(|format| format.precision)) {
@@ -119,7 +124,7 @@ pub(in crate::construct) fn rows(request: &Request, options: Options, form: Opti
 
 /// The normal form that a Sumformer is compiled from.
 #[derive(Clone, Debug)]
-pub struct NormalForm {
+pub struct Derived {
     /// What its ψ is made of; `None` if there is no normal form.
     pub basis: Option<Basis>,
     /// The form; `None` if there is none.
@@ -136,7 +141,7 @@ pub struct Row {
     /// How its sums are realised.
     pub attention: Realisation,
     /// The normal form of a Sumformer.
-    pub form: Option<NormalForm>,
+    pub form: Option<Derived>,
 }
 
 impl Row {
@@ -177,7 +182,7 @@ impl Row {
 
 impl Way for Row {
     fn family(&self) -> &'static str {
-        if self.form.is_some() { sumformer::NAME } else { NAME }
+        if self.form.is_some() { normal_form::FAMILY } else { NAME }
     }
 
     fn construction(&self) -> String {
@@ -242,8 +247,8 @@ impl Way for Row {
         }
         let form = match &self.form {
             None => None,
-            Some(NormalForm { form: Some(form), .. }) => Some(form.as_ref()),
-            Some(NormalForm { basis, form: None }) => {
+            Some(Derived { form: Some(form), .. }) => Some(form.as_ref()),
+            Some(Derived { basis, form: None }) => {
                 let refused = normal_form(request, target, shape, *basis).err();
                 return Err(refused.unwrap_or_else(|| Error::declined("a Sumformer was not made")));
             }

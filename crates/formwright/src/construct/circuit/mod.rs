@@ -45,8 +45,9 @@ use translate::{Translated, translate};
 use tune::{Style, Tuned, tune};
 
 use crate::bound::{Budget, Method, Norm, Term};
+use crate::construct::normal_form::continuous::{Basis, Continuous};
 use crate::error::{Error, Result};
-use crate::exact::Rat;
+use crate::exact::{Int, Rat};
 use crate::interval::Up;
 use crate::lower::realise::{check_size, realise};
 use crate::meaning::Meanings;
@@ -386,6 +387,32 @@ fn lengths(translated: &Translated, layout: &Layout) -> (usize, usize) {
     }
     // What is lost grows with the number of tokens: shorter sequences are no worse.
     (1, tokens)
+}
+
+/// A circuit of a normal form: of `ψ`, with the rest of the tolerance.
+pub fn of_form(form: &Continuous, wish: &Wish) -> Result<Compiled> {
+    let left = Rat::from_f64(form.distance).map(|distance| &wish.eps - &distance).filter(|left| *left > Rat::ZERO);
+    let left = left.ok_or_else(|| {
+        Error::rejected(format!("the tolerance {} is not met", wish.eps))
+            .note("distance", format!("ψ itself is within {:.3e} of the target, and no nearer", form.distance))
+            .note("try", "a larger --eps, or another --basis")
+    })?;
+    let mut compiled = compile(&form.psi, &Wish { eps: left, ..wish.clone() })?;
+    let layers = compiled.network.size().attention_layers;
+    // A hub takes two layers for one sum.
+    if layers > Int::from(1 + wish.attention.more_blocks().0) {
+        return Err(Error::declined(format!("{layers} attention layers, and a Sumformer has one")));
+    }
+    // The coefficients hold for one number of tokens.
+    compiled.network.lengths = (wish.tokens, wish.tokens);
+    compiled.lengths = (wish.tokens, wish.tokens);
+    if form.distance > 0.0 {
+        let name = if form.basis == Basis::Hats { "interpolation" } else { "polynomial" };
+        compiled.budget.add(Term::new(name, form.distance));
+        compiled.budget.assumptions.extend(form.measured.clone());
+        compiled.margin = None;
+    }
+    Ok(compiled)
 }
 
 #[cfg(test)]

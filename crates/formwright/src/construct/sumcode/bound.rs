@@ -13,8 +13,7 @@ use crate::bound::norm::Exponent;
 use crate::bound::piecewise::{MOST_CELLS, Question, Unserved, bound_around};
 use crate::bound::{Budget, Method, Norm, Term};
 use crate::error::{Error, Result};
-use crate::exact::Rat;
-use crate::interval::{Interval, add_up, mul_up};
+use crate::interval::Up;
 
 /// The certified distance between the target and a network; exact if nothing is lost.
 pub fn bound(question: Question<'_>, losses: Option<&Losses>, norm: &Norm) -> Result<Budget> {
@@ -31,8 +30,7 @@ pub fn bound(question: Question<'_>, losses: Option<&Losses>, norm: &Norm) -> Re
         term.name = "cells".into();
     }
     for term in losses.map(|losses| terms(question, losses, norm)).unwrap_or_default() {
-        budget.bound = add_up(budget.bound, term.bound);
-        budget.terms.push(term);
+        budget.add(term);
     }
     Ok(budget)
 }
@@ -53,11 +51,11 @@ pub fn no_supremum() -> Error {
 pub fn terms(question: Question<'_>, losses: &Losses, norm: &Norm) -> Vec<Term> {
     let Norm::Lp(p) = norm else { return vec![Term::new("rounding", losses.rounding)] };
     let (exponent, grid) = (Exponent::new(p), question.grid);
-    let volume = Interval::from(&(grid.high() - grid.low()).pow(grid.tokens() * grid.dims())).hi();
-    let entries = Interval::from(&Rat::from(grid.tokens() * question.target.output_dims())).hi();
-    let all = mul_up(volume, entries);
+    let volume = Up::from(&(grid.high() - grid.low()).pow(grid.tokens() * grid.dims()));
+    let all = volume * Up::from(grid.tokens() * question.target.output_dims());
+    let off = Up::from(losses.spread) + Up::from(losses.height);
     vec![
-        Term::new("ramps", mul_up(exponent.root(mul_up(all, losses.bad_share)), add_up(losses.spread, losses.height))),
-        Term::new("rounding", mul_up(exponent.root(all), losses.rounding)),
+        Term::new("ramps", exponent.root(losses.bad_share * all) * off),
+        Term::new("rounding", losses.rounding * exponent.root(all)),
     ]
 }

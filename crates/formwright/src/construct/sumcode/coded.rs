@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::lower::{Outside, SumCodeLowering, check_fit, fitting};
-use super::{Family, Options, Parts, Values, bound};
+use super::{Options, Parts, Scheme, Values, bound};
 use crate::bound::norm::{downward, upward};
 use crate::bound::piecewise::{Question, Unserved, far_above};
 use crate::bound::resolution::{self, Found, Tries, enough, search};
@@ -72,7 +72,7 @@ pub(super) fn compile(request: &Request, asked: Options) -> Result<Model> {
 
 /// What a sum of codes has nothing to do with.
 pub(super) fn refusal(request: &Request, options: &Options) -> Option<Error> {
-    let name = options.family.name();
+    let name = options.family.name;
     let out = |what: String, reason: &str, way_out: &str| {
         Some(Error::declined(what).note("reason", reason).note("try", way_out))
     };
@@ -102,14 +102,8 @@ pub(super) fn refusal(request: &Request, options: &Options) -> Option<Error> {
 
 /// What has to be assumed; declined if it is not allowed to be, or known to be false.
 pub(super) fn assumptions(grid: &Grid, target: &Target, options: &Options, allowed: bool) -> Result<Vec<String>> {
-    let (theorem, way_out) = match options.family {
-        Family::SumCode => ("sum-code without positions needs f(XP) = f(X)P for every permutation P", "--positional"),
-        Family::Sumformer => (
-            "a Sumformer is equivariant: f(XP) = f(X)P for every permutation P (Alberti et al. 2023)",
-            "--positional, which gives every place codes of its own",
-        ),
-    };
-    assumptions_of(grid, target, options.positional, allowed, theorem, way_out)
+    let Scheme { needs, way_out, .. } = options.family;
+    assumptions_of(grid, target, options.positional, allowed, needs, way_out)
 }
 
 fn compile_in(
@@ -337,7 +331,7 @@ impl SumCoded {
 
 impl Built for SumCoded {
     fn family(&self) -> &'static str {
-        self.options.family.name()
+        self.options.family.name
     }
 
     fn construction(&self) -> String {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::coded::{self, SumCodeFloats, SumCoded, assumptions, build, grid_for, out_of_reach, refusal};
-use super::{Family as Kind, Options, Values, bound};
+use super::{Options, Scheme, Values, bound};
 use crate::bound::Norm;
 use crate::bound::piecewise::{Question, Unserved, exceeds};
 use crate::bound::resolution::Found;
@@ -17,37 +17,44 @@ use crate::lattice::Grid;
 use crate::lower::Format;
 use crate::model::written::{WrittenExact, describe};
 use crate::model::{
-    Arithmetic, Asked, Built, Candidate, Cells, Construction, Family, Folder, Model, Read, Request, Scope, Sketch, Way,
-    weight,
+    Arithmetic, Asked, Built, Candidate, Cells, Construction, Family, Folder, Model, Own, Read, Request, Scope, Sketch,
+    Way, weight,
 };
 use crate::network::{FloatNetwork, Precision, Realisation};
 use crate::pattern::Pattern;
 
 /// A family of sums of codes.
-pub struct Coded(pub(in crate::construct) Kind);
+pub struct Coded(pub(in crate::construct) &'static Scheme);
 
-/// Ours.
-pub static SUM_CODE: Coded = Coded(Kind::SumCode);
+/// The numbers that are added up.
+const CODE: Own = Own {
+    name: "code",
+    value: "CODE",
+    known: &[],
+    help: "The code of a sum of codes: histogram, bose-chowla, bose-chowla:q with a prime q, or mian-chowla",
+    is_shared: false,
+};
 
-/// The discontinuous proof of Alberti et al. 2023.
-pub static SUMFORMER_DISCRETE: Coded = Coded(Kind::Sumformer);
+/// The way from a sum to a value.
+const VALUES: Own = Own {
+    name: "values",
+    value: "MAP",
+    known: &[],
+    help: "How a sum of codes looks its values up: one-block, staircase, layered or rank",
+    is_shared: false,
+};
 
 impl Family for Coded {
     fn name(&self) -> &'static str {
-        self.0.name()
+        self.0.name
     }
 
     fn summary(&self) -> &'static str {
-        match self.0 {
-            Kind::SumCode => {
-                "Ours: one attention layer adds up codes, duplicates included; any continuous function, cell by cell"
-            }
-            Kind::Sumformer => "Alberti et al. 2023, the discontinuous proof: a Sumformer of latent dimension 1",
-        }
+        self.0.summary
     }
 
-    fn options(&self) -> &'static [&'static str] {
-        &["code", "values", "positional"]
+    fn options(&self) -> &'static [&'static Own] {
+        &[&CODE, &VALUES]
     }
 
     fn has_cells(&self) -> bool {
@@ -59,14 +66,9 @@ impl Family for Coded {
         if !named {
             return Ok(Arc::new(options));
         }
-        if !asked.as_printed.is_empty() {
-            return Err(Error::declined(format!("{} has no steps --as-printed", self.name()))
-                .note("reason", "the steps that are printed are those of Yun et al. 2020")
-                .note("try", "--construction yun"));
-        }
         Ok(Arc::new(Options {
-            code: asked.code.as_deref().map(str::parse).transpose()?,
-            values: asked.values.as_deref().map_or_else(|| Ok(Values::default()), str::parse)?,
+            code: asked.own(&CODE).map(str::parse).transpose()?,
+            values: asked.own(&VALUES).map_or_else(|| Ok(Values::default()), str::parse)?,
             ..options
         }))
     }
@@ -112,7 +114,7 @@ impl Coded {
 
 impl Construction for Options {
     fn name(&self) -> &'static str {
-        self.family.name()
+        self.family.name
     }
 
     fn has_cells(&self) -> bool {
@@ -142,10 +144,10 @@ impl Construction for Options {
             return Vec::new();
         }
         let equivariant = scope.target.is_equivariant() || request.assume_equivariant;
-        match (equivariant, self.family) {
+        match (equivariant, self.family.is_planned_with_positions) {
             (true, _) => rows(options),
-            (false, Kind::SumCode) => rows(Options { positional: true, ..options }),
-            (false, Kind::Sumformer) => Vec::new(),
+            (false, true) => rows(Options { positional: true, ..options }),
+            (false, false) => Vec::new(),
         }
     }
 
@@ -175,7 +177,7 @@ pub struct Row {
 
 impl Way for Row {
     fn family(&self) -> &'static str {
-        self.options.family.name()
+        self.options.family.name
     }
 
     fn construction(&self) -> String {
@@ -276,8 +278,8 @@ impl ByCells for Row {
 
     fn least_on(&self, scope: &Scope<'_>, grid: &Grid) -> Int {
         let options = &self.options;
-        // The registers, at least: inputs, cells, the code, a Sumformer's constant and sum, outputs.
-        let own = if options.family == Kind::Sumformer { 2 } else { 0 };
+        // The registers, at least: inputs, cells, the code, a 1 and the sum where it stands apart, outputs.
+        let own = if options.family.is_apart { 2 } else { 0 };
         let width = 2 * grid.dims() + 1 + own + scope.target.output_dims();
         let units = if options.values == Values::Staircase { 2 } else { 1 };
         weight(&(ids(options, grid) * Int::from((2 * width + 1) * units)), self.floats())

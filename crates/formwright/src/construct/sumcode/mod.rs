@@ -1,16 +1,15 @@
 //! Sums of codes: one attention layer is enough.
 //!
-//! Two constructions of one kind. **`sum-code`** (ours): quantise, give every column a code whose sums are distinct for
-//! distinct multisets, add the codes up by one attention layer, look the value up. **`sumformer-discrete`**: the
-//! discontinuous proof of Alberti et al. 2023, literally, a token being `[1, x, φ(x), 0]` with `φ = Φ∘q` of latent
-//! dimension 1, `Σ = Σ_k φ(x_k)` in a register of its own and `ψ(x, Σ)` token-wise.
+//! Quantise, give every column a code whose sums are distinct for distinct multisets, add the codes up by one attention
+//! layer, look the value up. A [`Scheme`] is a construction of this kind: **`sum-code`** is ours; the discontinuous proof
+//! of Alberti et al. 2023 is another, in `sumformer/discrete.rs`.
 //!
 //! | file | stage | content |
 //! |---|---|---|
 //! | `quantise.rs` | quantise | every coordinate to its cell, one block |
 //! | `code.rs` | code | `Φ`, one block (`lattice/codes/`) |
 //! | `sum.rs` | sum | one attention layer with equal weights |
-//! | `identify.rs` | id | for a Sumformer: `S·Σ + φ(x)` |
+//! | `identify.rs` | id | where the sum stands apart: `S·Σ + φ(x)` |
 //! | `rank.rs` | rank | the named pass that replaces sums by their ranks |
 //! | `nodes.rs`, `curve.rs`, `values.rs` | values | ids and values; one block, or layers |
 //!
@@ -55,24 +54,35 @@ use rank::Rank;
 use sum::Sum;
 use values::{ValueBlock, ValueLayers};
 
-/// The two constructions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Family {
-    /// Ours.
-    SumCode,
-    /// The one of Alberti et al. 2023.
-    Sumformer,
+/// A construction that adds up codes, by what tells it from others.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Scheme {
+    /// The name in options and files.
+    pub name: &'static str,
+    /// One sentence on what it does.
+    pub summary: &'static str,
+    /// The code that is taken where none is named.
+    pub code: Code,
+    /// Whether the code, the sum and the id have registers of their own, and queries and keys read a 1.
+    pub is_apart: bool,
+    /// Whether a plan looks at it with positions where the target needs them: of one construction that is enough.
+    pub is_planned_with_positions: bool,
+    /// The hypothesis without positions.
+    pub needs: &'static str,
+    /// The way out for a target that does not satisfy it.
+    pub way_out: &'static str,
 }
 
-impl Family {
-    /// The name on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::SumCode => "sum-code",
-            Self::Sumformer => "sumformer-discrete",
-        }
-    }
-}
+/// Ours.
+pub static SUM_CODE: Scheme = Scheme {
+    name: "sum-code",
+    summary: "Ours: one attention layer adds up codes, duplicates included; any continuous function, cell by cell",
+    code: Code::BoseChowla { field: None },
+    is_apart: false,
+    is_planned_with_positions: true,
+    needs: "sum-code without positions needs f(XP) = f(X)P for every permutation P",
+    way_out: "--positional",
+};
 
 /// The map from ids to values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -125,8 +135,8 @@ impl FromStr for Values {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
     /// The construction.
-    pub family: Family,
-    /// The code; `None` takes the construction's default, a histogram for a Sumformer and Bose–Chowla otherwise.
+    pub family: &'static Scheme,
+    /// The code; `None` takes the construction's default.
     pub code: Option<Code>,
     /// The value map.
     pub values: Values,
@@ -138,21 +148,19 @@ pub struct Options {
 
 impl Options {
     /// A construction with its defaults.
-    pub fn of(family: Family) -> Self {
+    pub fn of(family: &'static Scheme) -> Self {
         Self { family, code: None, values: Values::default(), positional: false, attention: Realisation::SOFTMAX }
     }
 
     /// The code that is used.
     pub fn code(&self) -> Result<Code> {
-        match (self.positional, self.code, self.family) {
-            (true, Some(code), _) if code != Code::Positional => Err(Error::input(format!(
+        match (self.positional, self.code) {
+            (true, Some(code)) if code != Code::Positional => Err(Error::input(format!(
                 "--code {code} names multisets, and --positional needs a code that names places"
             ))
             .note("try", "leave out --code, or --positional")),
             (true, ..) => Ok(Code::Positional),
-            (false, Some(code), _) => Ok(code),
-            (false, None, Family::SumCode) => Ok(Code::BoseChowla { field: None }),
-            (false, None, Family::Sumformer) => Ok(Code::Histogram),
+            (false, code) => Ok(code.unwrap_or(self.family.code)),
         }
     }
 }
@@ -181,17 +189,17 @@ pub struct Layout {
 impl Layout {
     fn new(grid: &Grid, target: &Target, options: &Options) -> Self {
         let dims = grid.dims();
-        let (literal, ranked) = (options.family == Family::Sumformer, options.values == Values::Rank);
+        let (apart, ranked) = (options.family.is_apart, options.values == Values::Rank);
         let mut next = 2 * dims;
         let mut take = |taken: bool| {
             let register = next;
             next += usize::from(taken);
             taken.then_some(register)
         };
-        let constant = take(literal);
+        let constant = take(apart);
         let code = take(true).unwrap_or(2 * dims);
-        let sum = take(literal || ranked);
-        let id = take(literal && !ranked);
+        let sum = take(apart || ranked);
+        let id = take(apart && !ranked);
         let ranked = take(ranked).zip(take(ranked));
         Self { dims, constant, code, sum, id, ranked, outputs: next, width: next + target.output_dims() }
     }
@@ -275,7 +283,7 @@ pub struct Parts {
     pub encode: Encode,
     /// The attention layer.
     pub sum: Sum,
-    /// The id of a Sumformer.
+    /// The id, where the sum stands apart.
     pub identify: Option<Identify>,
     /// The rank block.
     pub rank: Option<Rank>,
@@ -357,7 +365,7 @@ impl Parts {
             stage("sum", "sum-code", added, self.sum.clone()),
         ];
         stages.extend(self.identify.clone().map(|identify| {
-            stage("id", "sumformer-discrete", format!("the id of a token: {}·Σ + φ(x)", self.nodes.scale), identify)
+            stage("id", self.options.family.name, format!("the id of a token: {}·Σ + φ(x)", self.nodes.scale), identify)
         }));
         stages.extend(self.rank.clone().map(|rank| {
             let meaning = format!(

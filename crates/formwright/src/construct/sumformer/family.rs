@@ -1,17 +1,19 @@
 //! `sumformer` and `learned` as constructions: their options, their rows in a plan, and how their folders are read.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::continuous::Basis;
 use super::learned::Learned;
 use crate::construct::circuit::built::Circuit;
-use crate::construct::circuit::family::{NormalForm, Options as Gates, compile, normal_form, read, refusal, rows};
+use crate::construct::circuit::family::{Derived, Options as Gates, TRADE, compile, normal_form, read, refusal, rows};
+use crate::construct::normal_form;
+use crate::construct::normal_form::continuous::Basis;
 use crate::error::{Error, Result};
 use crate::lattice::Grid;
-use crate::model::{Asked, Candidate, Construction, Family, Folder, Model, Read, Request, Scope, Way};
+use crate::model::{Asked, Candidate, Construction, Family, Folder, Model, Own, Read, Request, Scope, Way};
 use crate::pattern::Pattern;
 use crate::target::Target;
 
@@ -19,7 +21,17 @@ use crate::target::Target;
 pub struct Sumformers;
 
 /// The name of the family.
-pub(in crate::construct) const NAME: &str = "sumformer";
+const NAME: &str = normal_form::FAMILY;
+
+/// The functions that ψ is a sum of.
+const BASIS: Own = Own {
+    name: "basis",
+    value: "BASIS",
+    known: &[],
+    help: "What a Sumformer's ψ is made of: polynomial (targets that are polynomials), hats (two tokens of one coordinate) \
+           or fit:DEGREE. Without it, the first of polynomial and hats that serves",
+    is_shared: false,
+};
 
 /// What is chosen of a Sumformer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -39,17 +51,17 @@ impl Family for Sumformers {
         "Alberti et al. 2023: ψ of a token and a sum over all tokens, one attention layer, certified in the supremum norm"
     }
 
-    fn options(&self) -> &'static [&'static str] {
-        &["basis", "trade"]
+    fn options(&self) -> &'static [&'static Own] {
+        &[&BASIS, &TRADE]
     }
 
     fn no_positions(&self) -> Option<&'static str> {
         Some("a Sumformer is equivariant")
     }
 
-    fn construction(&self, asked: &Asked, _pattern: Option<&Pattern>, named: bool) -> Result<Arc<dyn Construction>> {
-        let basis = asked.basis.as_deref().map(str::parse).transpose()?;
-        Ok(Arc::new(Options { basis, gates: Gates::asked(asked, named.then_some("a Sumformer"))? }))
+    fn construction(&self, asked: &Asked, _pattern: Option<&Pattern>, _named: bool) -> Result<Arc<dyn Construction>> {
+        let basis = asked.own(&BASIS).map(str::parse).transpose()?;
+        Ok(Arc::new(Options { basis, gates: Gates::asked(asked)? }))
     }
 
     fn read(&self, folder: &Folder<'_>) -> Result<Read> {
@@ -92,7 +104,7 @@ impl Construction for Options {
             Some(form)
         };
         let basis = form.as_ref().map_or(self.basis, |form| Some(form.basis));
-        rows(request, self.gates, Some(&NormalForm { basis, form: form.map(Arc::new) }))
+        rows(request, self.gates, Some(&Derived { basis, form: form.map(Arc::new) }))
     }
 
     /// Fewer gates than one there are not; but a circuit that looks at places may be a sum as well, which has no need of them.
@@ -129,6 +141,12 @@ impl Family for Trained {
 
     fn summary(&self) -> &'static str {
         "A Sumformer that somebody trained"
+    }
+
+    fn no_certificate(&self, dir: &Path) -> Option<Error> {
+        let reason = "the network was trained: how far it is from its target was measured, and no bound is stated";
+        let way_out = format!("formwright inspect {}, which measures it again", dir.display());
+        Some(Error::declined("a measured error is nothing to certify").note("reason", reason).note("try", way_out))
     }
 
     fn is_offered(&self) -> bool {

@@ -4,22 +4,14 @@
 //! |---|---|
 //! | [`transformer`] | Theorem 4.3: a Sumformer as a Transformer |
 //! | [`rounding`] | the distance of its executions in floats from it |
-//! | [`continuous`] | Theorem 4.1, the continuous route: a target's normal form, compiled as a circuit |
-//! | [`polynomial`] | polynomials, and targets that are polynomials |
-//! | [`power_sums`] | the normal form of an equivariant polynomial: `φ(x) = (x^α)`, `ψ` a polynomial |
-//! | `psi` | `ψ` as an expression |
-//! | [`hats`] | the normal form of any continuous target of two tokens: hat functions |
-//! | [`fit`] | polynomials near any target |
+//! | [`discrete`] | the discontinuous proof, as a sum of codes |
 //! | [`learned`](mod@learned) | a Sumformer that somebody trained |
 //! | [`family`] | all of them as constructions |
+//!
+//! The continuous proof is a circuit of the target's [normal form](super::normal_form).
 
-pub mod continuous;
+pub mod discrete;
 pub mod family;
-pub mod fit;
-pub mod hats;
 pub mod learned;
-pub mod polynomial;
-pub mod power_sums;
-mod psi;
 pub mod rounding;
 pub mod transformer;

@@ -85,7 +85,7 @@ pub struct Rounding {
     psi: Vec<Map>,
     tokens: usize,
     loss: Loss,
-    format: Format,
+    format: Units,
 }
 
 impl Rounding {
@@ -98,7 +98,7 @@ impl Rounding {
         let maps = |network: &TokenNetwork| network.layers().iter().map(map).collect();
         let loss = Loss::of(attention, tokens, precision);
         let (phi, psi) = (maps(sumformer.phi()), maps(sumformer.psi()));
-        Self { phi, psi, tokens, loss, format: Format::of(precision) }
+        Self { phi, psi, tokens, loss, format: Units::of(precision) }
     }
 
     /// The bound at every point of a box of this side; infinite where nothing is known.
@@ -130,7 +130,7 @@ impl Rounding {
 
 /// The arithmetic of a format.
 #[derive(Clone, Copy, Debug)]
-struct Format {
+struct Units {
     precision: Precision,
     /// `u`.
     unit: Up,
@@ -140,7 +140,7 @@ struct Format {
     largest: f64,
 }
 
-impl Format {
+impl Units {
     fn of(precision: Precision) -> Self {
         let [unit, tiny] = [precision.unit(), precision.least_normal()].map(Up::from);
         Self { precision, unit, tiny, largest: precision.largest() / 16.0 }

@@ -90,6 +90,10 @@ impl Places {
     }
 }
 
+/// The places of φ and ψ among the stages; the sum stands between them.
+const PHI: usize = 0;
+const PSI: usize = 2;
+
 /// The Transformer of a Sumformer, for `tokens` tokens.
 pub fn transformer(sumformer: &Sumformer, tokens: usize) -> Result<Network> {
     if tokens == 0 {
@@ -140,8 +144,8 @@ pub fn recover(network: &FloatNetwork, phi: &[usize], psi: &[usize]) -> Option<S
         return None;
     }
     let places = Places::of(phi, psi);
-    let token_network = |stage: &str, sizes: &[usize], read: &[usize], write: usize| {
-        let layers = network.layers().filter(|layer| network.stages[layer.stage].name == stage);
+    let token_network = |stage: usize, sizes: &[usize], read: &[usize], write: usize| {
+        let layers = network.layers().filter(|layer| layer.stage == stage);
         let layers: Vec<Vec<&[f64]>> =
             layers.map(|layer| layer.tensors.iter().map(|(_, _, entries)| *entries).collect()).collect();
         if layers.len() != sizes.len() - 1 || read.len() != sizes[0] {
@@ -166,8 +170,8 @@ pub fn recover(network: &FloatNetwork, phi: &[usize], psi: &[usize]) -> Option<S
         };
         TokenNetwork::new(layers.iter().enumerate().map(affine).collect::<Option<_>>()?).ok()
     };
-    let phi = token_network("phi", phi, &places.token(), places.phi())?;
-    Sumformer::new(phi, token_network("psi", psi, &places.token_and_sum(), places.out())?).ok()
+    let phi = token_network(PHI, phi, &places.token(), places.phi())?;
+    Sumformer::new(phi, token_network(PSI, psi, &places.token_and_sum(), places.out())?).ok()
 }
 
 /// A hidden unit: the weights that it reads with, its bias, and its outputs.

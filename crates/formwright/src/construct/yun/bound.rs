@@ -15,8 +15,7 @@ use crate::bound::norm::Exponent;
 use crate::bound::piecewise::{MOST_CELLS, Question, Unserved, bound_around};
 use crate::bound::{Budget, Method, Norm, Term};
 use crate::error::{Error, Result};
-use crate::exact::Rat;
-use crate::interval::{Interval, add_up, mul_up};
+use crate::interval::{Interval, Up};
 
 /// The certified `L^p` distance between the target and the float network, as it is executed.
 pub fn bound(question: Question<'_>, lowering: &Lowering, norm: &Norm) -> Result<Budget> {
@@ -27,8 +26,7 @@ pub fn bound(question: Question<'_>, lowering: &Lowering, norm: &Norm) -> Result
             .note("try", "a larger --eps, or a coarser --resolution"));
     }
     for term in losses(question, lowering, norm) {
-        budget.bound = add_up(budget.bound, term.bound);
-        budget.terms.push(term);
+        budget.add(term);
     }
     Ok(budget)
 }
@@ -36,7 +34,7 @@ pub fn bound(question: Question<'_>, lowering: &Lowering, norm: &Norm) -> Result
 /// What it gives on cells that it does not serve.
 pub fn unserved(lowering: &Lowering) -> Unserved {
     let losses = &lowering.losses;
-    let stray = if losses.ties_cleared { 0.0 } else { losses.height };
+    let stray = if losses.ties_cleared { Up::ZERO } else { losses.height.into() };
     Unserved { value: Interval::from(&lowering.options.tuning.offset), stray }
 }
 
@@ -49,13 +47,13 @@ pub fn losses(question: Question<'_>, lowering: &Lowering, norm: &Norm) -> Vec<T
     };
     let exponent = Exponent::new(p);
     let grid = question.grid;
-    let volume = Interval::from(&(grid.high() - grid.low()).pow(grid.tokens() * grid.dims())).hi();
-    let entries = |count: usize| mul_up(volume, Interval::from(&Rat::from(count)).hi());
+    let volume = Up::from(&(grid.high() - grid.low()).pow(grid.tokens() * grid.dims()));
+    let entries = |count: usize| volume * Up::from(count);
     let all = entries(grid.tokens() * question.target.output_dims());
     [
-        ("softmax", mul_up(exponent.root(entries(grid.tokens())), losses.softmax)),
-        ("bad set", mul_up(exponent.root(mul_up(all, losses.bad_share)), add_up(losses.spread, losses.height))),
-        ("rounding", mul_up(exponent.root(all), losses.rounding)),
+        ("softmax", losses.softmax * exponent.root(entries(grid.tokens()))),
+        ("bad set", exponent.root(losses.bad_share * all) * (Up::from(losses.spread) + Up::from(losses.height))),
+        ("rounding", losses.rounding * exponent.root(all)),
     ]
     .map(|(name, bound)| Term::new(name, bound))
     .to_vec()

@@ -41,8 +41,8 @@ impl Family for Yun {
         "Yun et al. 2020, Theorem 2, and with --positional Theorem 3: any continuous function, cell by cell"
     }
 
-    fn options(&self) -> &'static [&'static str] {
-        &["positional", "as-printed", "domain", "pack", "hidden", "temperature"]
+    fn is_printed(&self) -> bool {
+        true
     }
 
     fn has_cells(&self) -> bool {
@@ -290,7 +290,7 @@ fn sketch(scope: &Scope<'_>, options: &Options, format: Option<Format>) -> Resul
         }
         Some(format) => {
             let lowering = Lowering::derive(&grid, target, options, format)?;
-            (literal_size(&lowering.exact(&grid, target)?), budget)
+            (literal_size(&lowering.exact(&grid, target)?)?, budget)
         }
     };
     if budget.bound.is_infinite() {

@@ -38,11 +38,12 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::lower::{Lowering, Lowers};
 use super::quantise::Quantise;
 use super::stages::{Short, StageKind, checked};
 use super::{basis, to_value};
 use crate::error::Result;
-use crate::exact::Rat;
+use crate::exact::{Int, Rat};
 use crate::lattice::Grid;
 use crate::network::{Attention, FeedForward, Generator, Head, Layer, LayerKind, Sequence, StageSize, dot};
 use crate::target::Target;
@@ -107,6 +108,8 @@ impl Generator for Clamp {
     }
 }
 
+impl Lowers for Clamp {}
+
 impl StageKind for Clamp {
     const NAME: &'static str = "clamp";
 
@@ -169,6 +172,8 @@ impl Generator for AddMinimum {
     }
 }
 
+impl Lowers for AddMinimum {}
+
 impl StageKind for AddMinimum {
     const NAME: &'static str = "guard";
 
@@ -212,6 +217,16 @@ impl Generator for Floor {
 
     fn parameters(&self) -> Value {
         self.0.parameters()
+    }
+}
+
+impl Lowers for Floor {
+    fn literal_nonzeros(&self) -> Int {
+        self.0.literal_nonzeros()
+    }
+
+    fn blocks(&self, layers: &[FeedForward], lowering: &Lowering) -> Result<(Vec<FeedForward>, Rat)> {
+        self.0.blocks(layers, lowering)
     }
 }
 

@@ -17,6 +17,7 @@ use crate::bound::resolution::{Found, Tries, enough, smallest};
 use crate::bound::{Budget, Norm, resolution};
 use crate::error::{Error, Result};
 use crate::exact::{Int, Rat, Sequence};
+use crate::interval::Up;
 use crate::lattice::{Grid, has_distinct_columns};
 use crate::lower::{Format, Hidden, Margins, Temperature, to_float};
 use crate::model::{Arithmetic, Built, Certified, Model, Over, Request, Tolerance, first_that_serves};
@@ -158,7 +159,7 @@ pub(super) fn build(grid: &Grid, target: &Arc<Target>, options: &Options, format
     let mut lowering = Lowering::derive(grid, target, &options, format)?;
     let exact = lowering.exact(grid, target)?;
     let network;
-    (network, lowering.losses) = lowering.finish(&exact, grid)?;
+    (network, lowering.losses) = lowering.finish(&exact)?;
     Ok(Lattice { options, network: exact, lowered: Some(Lowered { lowering, network }) })
 }
 
@@ -247,7 +248,7 @@ pub(super) fn grid_for(
     };
     let by_cells = |grid: &Grid, number: f64| {
         let Ok(lowering) = lowering(grid) else { return false };
-        let unserved = Unserved { stray: 0.0, ..lowered::unserved(&lowering) };
+        let unserved = Unserved { stray: Up::ZERO, ..lowered::unserved(&lowering) };
         far_above(Question { grid, ..question }, unserved, norm, number)
     };
     let tries = Tries::new(question.grid, budget, by_cells).with_floats(by_floats);

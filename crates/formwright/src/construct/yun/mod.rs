@@ -6,7 +6,7 @@
 //! | `centres.rs` | Lemma 8 | the piecewise constant function that the network computes |
 //! | `quantise.rs` | Lemma 5 | every coordinate to its cell, or to a flag |
 //! | `context/` | Lemma 6 | an id for every token that names the whole sequence |
-//! | `value.rs` | Lemma 7 | from the id to the value |
+//! | `value/` | Lemma 7 | from the id to the value |
 //! | `guard.rs` | ours | 0 everywhere outside of the box, also in floats, off the ramp around it |
 //! | `equivariant.rs` | Theorem 2 | the network for equivariant functions |
 //! | `positional.rs` | Theorem 3 | the network with positions, for all functions |

@@ -22,11 +22,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::context::Order;
+use super::lower::{Lowering, Lowers, pack, relus};
 use super::stages::{Short, StageKind, checked};
 use super::{basis, to_value};
 use crate::error::Result;
 use crate::exact::{Int, Rat};
 use crate::lattice::Grid;
+use crate::lower::{Format, Hidden};
 use crate::network::{Activation, FeedForward, Generator, Layer, LayerKind, Piece, Piecewise, Sequence, StageSize};
 use crate::target::Target;
 
@@ -138,6 +140,29 @@ impl Generator for Quantise {
 
     fn parameters(&self) -> Value {
         to_value(self)
+    }
+}
+
+impl Lowers for Quantise {
+    /// A step has three units with a weight, a bias and an output each, of which one bias of the first is 0; a flag has
+    /// four.
+    fn literal_nonzeros(&self) -> Int {
+        let flag = self.flag.as_ref().map_or(0, |flag| if flag.shift.is_zero() { 11 } else { 13 });
+        Int::from(self.rows) * (Int::from(9) * &self.steps - Int::ONE + Int::from(flag))
+    }
+
+    fn blocks(&self, layers: &[FeedForward], lowering: &Lowering) -> Result<(Vec<FeedForward>, Rat)> {
+        let Format { precision, hidden, .. } = lowering.format;
+        let layers = relus(&lowering.step_ramp, layers);
+        if !lowering.snaps {
+            return Ok((pack::pack(layers, Hidden::Literal), Rat::ZERO));
+        }
+        let flags = usize::from(self.flag.is_some());
+        let rows = layers.chunks(layers.len() / self.rows);
+        let (first, steps): (Vec<_>, Vec<_>) = rows.map(|row| row.split_at(flags)).unzip();
+        let steps = steps.into_iter().map(<[FeedForward]>::to_vec).collect();
+        let digits = lowering.step_ramp.denominator().bits() - 1;
+        Ok((pack::pack_quantiser(first.concat(), steps, hidden, digits, precision), Rat::ZERO))
     }
 }
 

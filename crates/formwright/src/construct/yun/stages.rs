@@ -1,9 +1,10 @@
 //! The stages of a network, by name: [`STAGES`] is the one list of them.
 //!
-//! A stage knows itself: its name in `model.json`, the statement that it makes true, its sentence, and the way back
-//! from its parameters. Whoever adds a stage implements [`StageKind`] beside its [`Generator`] and adds a line to the
-//! list.
+//! A stage knows itself: its name in `model.json`, the statement that it makes true, its sentence, the way back from
+//! its parameters, and its lowering. Whoever adds a stage implements [`StageKind`] and [`Lowers`] beside its
+//! [`Generator`] and adds a line to the list.
 
+use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
@@ -12,15 +13,17 @@ use serde_json::Value;
 
 use super::context::{GlobalShift, SelectiveShifts};
 use super::guard::{AddMinimum, Clamp, Floor};
+use super::lower::Lowers;
 use super::quantise::Quantise;
 use super::value::{Rescale, ValueWindows, ZeroOutside};
+use crate::error::Error;
 use crate::exact::Int;
 use crate::lattice::Grid;
 use crate::network::{Generator, Stage};
 use crate::target::Target;
 
 /// A generator that is a stage of its own.
-pub(super) trait StageKind: Generator + Sized + 'static {
+pub(super) trait StageKind: Lowers + Sized {
     /// Its name, unique in a network and in [`STAGES`].
     const NAME: &'static str;
 
@@ -42,8 +45,14 @@ pub(super) trait StageKind: Generator + Sized + 'static {
 /// From parameters to a stage.
 type Reader = fn(Value, &Grid, &Arc<Target>) -> Result<Stage, String>;
 
+/// A generator as this construction's own, if it is one.
+type Own = fn(&dyn Generator) -> Option<&dyn Lowers>;
+
+/// A stage's name, the way back from its parameters, and its lowering.
+type Entry = (&'static str, Reader, Own);
+
 /// All stages, in the order in which a network may have them.
-const STAGES: [(&str, Reader); 9] = [
+const STAGES: [Entry; 9] = [
     entry::<Clamp>(),
     entry::<Quantise>(),
     entry::<AddMinimum>(),
@@ -55,14 +64,24 @@ const STAGES: [(&str, Reader); 9] = [
     entry::<Rescale>(),
 ];
 
-const fn entry<T: StageKind>() -> (&'static str, Reader) {
-    (T::NAME, |parameters, grid, target| Ok(T::read(parameters, grid, target)?.stage()))
+const fn entry<T: StageKind>() -> Entry {
+    (
+        T::NAME,
+        |parameters, grid, target| Ok(T::read(parameters, grid, target)?.stage()),
+        |generator| (generator as &dyn Any).downcast_ref::<T>().map(|own| own as &dyn Lowers),
+    )
 }
 
 /// A stage from its name and parameters in `model.json`.
 pub fn read_stage(name: &str, parameters: Value, grid: &Grid, target: &Arc<Target>) -> Result<Stage, String> {
-    let (_, read) = STAGES.iter().find(|(known, _)| *known == name).ok_or(format!("there is no stage '{name}'"))?;
+    let (_, read, _) = STAGES.iter().find(|(known, ..)| *known == name).ok_or(format!("there is no stage '{name}'"))?;
     read(parameters, grid, target)
+}
+
+/// A stage of a network, as one that lowers itself.
+pub(super) fn of(stage: &Stage) -> Result<&dyn Lowers, Error> {
+    let found = STAGES.iter().find_map(|(_, _, own)| own(&*stage.generator));
+    found.ok_or_else(|| Error::declined(format!("the stage '{}' is of another construction", stage.name)))
 }
 
 /// Parameters that are plain data, and hold what `check` asks of them.

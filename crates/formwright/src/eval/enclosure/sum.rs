@@ -22,7 +22,7 @@ use crate::rounding::gamma;
 
 /// The properties of a format's arithmetic.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Format {
+pub(super) struct Rounding {
     precision: Precision,
     /// `u`.
     pub unit: f64,
@@ -35,7 +35,7 @@ pub(super) struct Format {
     pub depth: f64,
 }
 
-impl Format {
+impl Rounding {
     pub fn of(precision: Precision) -> Self {
         let (least, depth) = match precision {
             Precision::F32 => (f32::MIN_EXP - 1, 88.0),
@@ -96,7 +96,7 @@ impl Terms {
 /// A sum that is being added up.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sum {
-    format: Format,
+    format: Rounding,
     /// The terms that are points, and the power of two that they are multiples of.
     known: Terms,
     quantum: i32,
@@ -109,7 +109,7 @@ pub(super) struct Sum {
 }
 
 impl Sum {
-    pub fn new(format: Format) -> Self {
+    pub fn new(format: Rounding) -> Self {
         Self { format, known: Terms::NONE, quantum: i32::MAX, rest: Terms::NONE, rounded: false, unknown: false }
     }
 
@@ -243,7 +243,7 @@ mod tests {
             (fuse, flush) in (any::<bool>(), any::<bool>()),
             wide in any::<[bool; 7]>(),
         ) {
-            let mut sum = Sum::new(Format::of(Precision::F32));
+            let mut sum = Sum::new(Rounding::of(Precision::F32));
             for ((x, w), wide) in terms.iter().zip(wide) {
                 // A number that may be anything from 0 to itself must be enclosed as well.
                 let z = Interval::point(f64::from(*x));
@@ -262,7 +262,7 @@ mod tests {
     #[test]
     fn few_digits_are_not_rounded_and_small_terms_are_absorbed() {
         let total = |terms: &[f64], rest: Interval| {
-            let mut sum = terms.iter().fold(Sum::new(Format::of(Precision::F32)), |sum, x| sum.plus(*x));
+            let mut sum = terms.iter().fold(Sum::new(Rounding::of(Precision::F32)), |sum, x| sum.plus(*x));
             sum.term(rest);
             sum.total()
         };
@@ -286,7 +286,7 @@ mod tests {
         assert_eq!(total(&[large, large, -large], Interval::ZERO), Interval::ENTIRE);
         assert_eq!(total(&[large], Interval::ZERO), Interval::point(large));
         let weighted = |w: f64, z: Interval| {
-            let mut sum = Sum::new(Format::of(Precision::F32));
+            let mut sum = Sum::new(Rounding::of(Precision::F32));
             sum.weighted(w, z);
             sum.total()
         };

@@ -36,7 +36,7 @@ use binary_quantiser::BinaryQuantiser;
 use values_on_grid::{Gridded, on_grid};
 
 use crate::bound::resolution;
-use crate::construct::sumcode::{Family, Options, Parts, Values};
+use crate::construct::sumcode::{Options, Parts, Values};
 use crate::error::{Error, Result};
 use crate::exact::{Int, Rat};
 use crate::interval::Interval;
@@ -303,9 +303,7 @@ impl SumCodeLowering {
         for Stage { name, statement, meaning, generator } in parts.middle() {
             push(name, statement, meaning, generator.layers().collect::<Result<_>>()?);
         }
-        if parts.options.family == Family::SumCode
-            && matches!(parts.options.values, Values::OneBlock | Values::Staircase)
-        {
+        if !parts.options.family.is_apart && matches!(parts.options.values, Values::OneBlock | Values::Staircase) {
             let mut read = vec![Rat::ZERO; layout.width];
             read[layout.code] = -Rat::ONE;
             let direction = read.iter().map(|entry| -entry).collect();
@@ -421,6 +419,7 @@ fn height(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::construct::sumcode::SUM_CODE;
     use crate::target::Source;
 
     /// What is declined while codes are looked for has ids that do not fit, and nothing else is.
@@ -432,7 +431,7 @@ mod tests {
             for (tokens, most) in [(2, 70), (3, 20), (4, 8), (5, 6), (6, 4)] {
                 for resolution in 2..=most {
                     let grid = Grid::unit(tokens, 1, resolution).expect("a grid");
-                    let options = Options { values, ..Options::of(Family::SumCode) };
+                    let options = Options { values, ..Options::of(&SUM_CODE) };
                     let parts = Parts::new(&grid, &target, &options, true).expect("a code");
                     let largest =
                         if values == Values::Rank { parts.nodes.largest_sum() } else { parts.nodes.largest() };

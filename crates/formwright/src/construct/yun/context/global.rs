@@ -16,6 +16,7 @@ use serde_json::Value;
 
 use super::head::{Extremes, head, seen, shift_first_row};
 use super::sparse::Hops;
+use crate::construct::yun::lower::Lowers;
 use crate::construct::yun::stages::{Short, StageKind, checked};
 use crate::construct::yun::to_value;
 use crate::error::Result;
@@ -121,6 +122,8 @@ impl Generator for GlobalShift {
         to_value(self)
     }
 }
+
+impl Lowers for GlobalShift {}
 
 impl StageKind for GlobalShift {
     const NAME: &'static str = "global";

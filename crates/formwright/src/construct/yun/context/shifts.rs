@@ -25,6 +25,7 @@ use serde_json::Value;
 
 use super::head::{Extremes, head, seen, shift_first_row};
 use super::sparse::SparseSweep;
+use crate::construct::yun::lower::Lowers;
 use crate::construct::yun::stages::{Short, StageKind, checked};
 use crate::construct::yun::to_value;
 use crate::error::Result;
@@ -235,6 +236,8 @@ impl Generator for SelectiveShifts {
         to_value(self)
     }
 }
+
+impl Lowers for SelectiveShifts {}
 
 impl StageKind for SelectiveShifts {
     const NAME: &'static str = "shifts";

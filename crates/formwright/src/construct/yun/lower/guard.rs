@@ -5,15 +5,16 @@
 //! the guard, to at most `D - 1 - G(¾F - D)`. That is below `-(T + 2)`, `T` being what a sweep can add to a token below its windows,
 //!
 //! ```text
-//! F ≥ 8D(D + T + 4),     G = 2^-(1+⌈log2 D⌉),     T = 1.01 L D (n-1) / (1¼ e λ),     180 (n-1) D³ 2^-μ ≤ ½
+//! F ≥ 8D(D + T + 4),     G = 2^-(1+⌈log2 D⌉),     T = ρ L D (n-1) / (1¼ e λ),     180 (n-1) D³ 2^-μ ≤ ½
 //! ```
 //!
-//! so all ids stay negative through sweep and last layer, and `W ≥ 2t_r` times the distance to the interval clears every row: the output is exactly 0.
+//! with `ρ` for the rounding of a head (`hardmax_to_softmax.rs`); so all ids stay negative through sweep and last layer, and `W ≥ 2t_r` times the distance to the interval clears every row: the output is exactly 0.
 //!
 //! *Loss*: the shell around the box in which a coordinate is on its ramp.
 
 use crate::construct::yun::context::{ContextMap, interval};
 use crate::construct::yun::guard::Guard;
+use crate::construct::yun::lower::hardmax_to_softmax;
 use crate::construct::yun::{Options, equivariant};
 use crate::error::{Error, Result};
 use crate::exact::{Int, Rat};
@@ -41,8 +42,10 @@ pub fn derive(map: &ContextMap, format: Format, exponent: u32, options: &Options
     }
     let clamp = power_above(&(Rat::from(grid.resolution()) + Rat::from(2)));
     // 1/e < 3/8
-    let added = Rat::new(101, 100) * Rat::new(3, 8) * Rat::from(map.sweep.count()) * &columns * &others
-        / (Rat::new(5, 4) * Rat::from(2).pow(exponent as usize));
+    let rounded = hardmax_to_softmax::rounded_share(map, format.precision).hi();
+    let added =
+        Rat::from_f64(rounded).unwrap_or_default() * Rat::new(3, 8) * Rat::from(map.sweep.count()) * &columns * &others
+            / (Rat::new(5, 4) * Rat::from(2).pow(exponent as usize));
     let least = power_above(&(Rat::from(8) * &columns * (&columns + added + Rat::from(4))));
     Ok(Guard {
         clamp,

@@ -117,13 +117,21 @@ pub fn drift(map: &ContextMap, exponent: u32) -> f64 {
         if last.hi() <= rho {
             return (last + global * (last + leak)).hi();
         }
-        rho = last.hi() * 1.0625;
+        // Whatever is tried next is proved or not; a sixteenth more than was reached converges soon.
+        rho = last.hi() * (1.0 + 1.0 / 16.0);
     }
     f64::INFINITY
 }
 
-/// Whether rounding absorbs what a softmax gives to losers: `2.02 (n-1) x_0 e^{-(λ/2)(x_0 - 2^{2-μ} K)} ≤ 2^{-(μ+2)}`, `K` the largest id that is
-/// attended to.
+/// The relative error of what a loser adds to a head, times one: the error of its exponential, and the roundings of ids,
+/// weights, products and sums, at most `2n + d + 6`.
+pub fn rounded_share(map: &ContextMap, precision: Precision) -> Interval {
+    let roundings = 2 * map.grid.tokens() + map.grid.dims() + 6;
+    (Interval::ONE + Interval::point(precision.exp_error())) * (Interval::ONE + gamma(roundings, precision))
+}
+
+/// Whether rounding absorbs what a softmax gives to losers: `2ρ (n-1) x_0 e^{-(λ/2)(x_0 - 2^{2-μ} K)} ≤ 2^{-(μ+2)}`, `K` the largest id that is
+/// attended to, `ρ` what rounding may make of 1 ([`rounded_share`]).
 ///
 /// The computed exponent of a loser is below `-(λ/2)(x_0 - 2^{2-μ}K)`, its score's rounding included. The sum of exponentials then rounds to
 /// the winner's, 1, as is its reciprocal: the winner's weight is exactly 1, and a loser's its exponential, divided or multiplied. What the losers add to the winner's value `ν ≥ 1` (at most `2e^{-λ/2}ν` each: if the winner is
@@ -134,7 +142,7 @@ pub fn absorbs(map: &ContextMap, precision: Precision, exponent: u32) -> bool {
     let largest = Rat::from(map.largest_id()) / Rat::from(&map.global.scale) + Rat::ONE;
     let loss = largest * Rat::from(4) / Rat::from(2).pow(digits);
     let gap = least_gap(map);
-    let others = Interval::from(&(Rat::from(map.most_others()) * Rat::new(101, 50) * &gap));
+    let others = Interval::from(&(Rat::from(2 * map.most_others()) * &gap)) * rounded_share(map, precision);
     let fall = Interval::from(&((gap - loss) * Rat::from(2).pow(exponent as usize) / Rat::from(2)));
     (others * (-fall).exp()).hi() <= 2.0_f64.powi(-i32::try_from(digits + 2).unwrap_or(i32::MAX))
 }

@@ -23,21 +23,32 @@ pub mod units;
 use std::sync::Arc;
 
 use crate::construct::yun::context::{ContextMap, Order};
-use crate::construct::yun::{self, Options, Tuning};
+use crate::construct::yun::{self, Options, Tuning, stages};
 use crate::error::{Error, Result};
 use crate::exact::{Int, Rat};
-use crate::interval::{Interval, add_up};
+use crate::interval::{Interval, Up};
 use crate::lattice::Grid;
 use crate::lower::assembly::{Assembly, described};
 use crate::lower::piecewise_to_relu::piecewise_to_relu;
 use crate::lower::{
     CLIP, Format, Hidden, LITERAL, MOST_LAYERS, Margins, check_box, coordinates, embedding_shift, to_float,
 };
-use crate::network::{FeedForward, FloatNetwork, FloatStage, Layer, Network, Precision, Size};
+use crate::network::{FeedForward, FloatNetwork, FloatStage, Generator, Layer, Network, Precision, Size};
 use crate::rounding::gamma;
 use crate::target::Target;
 
-use pack::Window;
+/// What a stage of the construction says of its own lowering.
+pub(super) trait Lowers: Generator {
+    /// How many weights of its literal float layers are not 0, by formula.
+    fn literal_nonzeros(&self) -> Int {
+        self.size().nonzeros
+    }
+
+    /// The float blocks of its feed-forward layers, and how much a value loses in them.
+    fn blocks(&self, layers: &[FeedForward], lowering: &Lowering) -> Result<(Vec<FeedForward>, Rat)> {
+        Ok((pack::pack(relus(&to_float::id_ramp(), layers), lowering.format.hidden), Rat::ZERO))
+    }
+}
 
 /// Heads of every attention layer.
 const HEADS: usize = 2;
@@ -78,7 +89,7 @@ pub struct Lowering {
     /// What is lost.
     pub losses: Losses,
     /// Whether coordinates are snapped to a grid before they are quantised: where several steps share a block.
-    snaps: bool,
+    pub(super) snaps: bool,
     /// What the losses were computed from.
     facts: Facts,
 }
@@ -186,60 +197,13 @@ impl Lowering {
         yun::build(grid, target, &self.options)
     }
 
-    /// The blocks of a stage's feed-forward layers, and what a value loses in them.
-    fn blocks(
-        &self,
-        name: &str,
-        layers: &[FeedForward],
-        network: &Network,
-        grid: &Grid,
-    ) -> Result<(Vec<FeedForward>, Rat)> {
-        let Format { precision, hidden, .. } = self.format;
-        let relu = |ramp: &Rat, layers: &[FeedForward]| -> Vec<FeedForward> {
-            layers.iter().map(|layer| piecewise_to_relu(layer, ramp)).collect()
-        };
-        let of_ids = to_float::id_ramp();
-        let blocks = match name {
-            "quantise" if self.snaps => {
-                let flags = usize::from(!self.options.positional);
-                let rows: Vec<Vec<FeedForward>> =
-                    layers.chunks(layers.len() / network.width()).map(|row| relu(&self.step_ramp, row)).collect();
-                let first = rows.iter().flat_map(|row| row[..flags].to_vec()).collect();
-                let steps = rows.iter().map(|row| row[flags..].to_vec()).collect();
-                let digits = self.step_ramp.denominator().bits() - 1;
-                pack::pack_quantiser(first, steps, hidden, digits, precision)
-            }
-            "quantise" | "floor" => pack::pack(relu(&self.step_ramp, layers), Hidden::Literal),
-            "values" => {
-                let entries = entries(network, grid);
-                let windows: Vec<Window> = layers.iter().filter_map(Window::of).collect();
-                if hidden != Hidden::Literal {
-                    let u = layers.first().map_or_else(Vec::new, |layer| layer.w1[0].clone());
-                    return pack::pack_values(&windows, &u, hidden, &entries, precision);
-                }
-                let mut blocks = relu(&of_ids, layers);
-                for (block, window) in blocks.iter_mut().zip(&windows) {
-                    pack::round_window(block, &window.centre, &entries, precision);
-                }
-                pack::pack(blocks, hidden)
-            }
-            // The indicator comes before what it makes negative is cleared.
-            "zero" => {
-                let (outside, clear) = layers.split_at(1);
-                [pack::pack(relu(&of_ids, outside), hidden), pack::pack(relu(&of_ids, clear), hidden)].concat()
-            }
-            _ => pack::pack(relu(&of_ids, layers), hidden),
-        };
-        Ok((blocks, Rat::ZERO))
-    }
-
     /// The float network, layer by layer.
-    pub fn lower(&self, network: &Network, grid: &Grid) -> Result<FloatNetwork> {
-        Ok(self.finish(network, grid)?.0)
+    pub fn lower(&self, network: &Network) -> Result<FloatNetwork> {
+        Ok(self.finish(network)?.0)
     }
 
     /// The float network, and its losses: where it is packed, what its values lose is known only now.
-    pub fn finish(&self, network: &Network, grid: &Grid) -> Result<(FloatNetwork, Losses)> {
+    pub fn finish(&self, network: &Network) -> Result<(FloatNetwork, Losses)> {
         let layers = network.layer_count();
         if layers > Int::from(MOST_LAYERS) {
             return Err(Error::declined(format!("the network has {layers} layers, too many to write down"))
@@ -264,7 +228,7 @@ impl Lowering {
                     Layer::FeedForward(layer) => layers.push(layer),
                 }
             }
-            let (blocks, lost) = self.blocks(stage.name, &layers, network, grid)?;
+            let (blocks, lost) = stages::of(stage)?.blocks(&layers, self)?;
             for block in &blocks {
                 assembly.feed_forward(index, block);
             }
@@ -287,35 +251,21 @@ impl Lowering {
     }
 }
 
-/// The size of the literal float network, by formula.
-///
-/// Every feed-forward layer has four units: a step of the quantiser uses three, flag, indicator and window four, `clear` one, `rescale` and the
-/// clip two for each row. The indicator and the windows read and write all `d` rows.
-pub fn literal_size(exact: &Network) -> Size {
+/// Piecewise linear functions by ReLUs, with ramps of this width.
+pub(super) fn relus(ramp: &Rat, layers: &[FeedForward]) -> Vec<FeedForward> {
+    layers.iter().map(|layer| piecewise_to_relu(layer, ramp)).collect()
+}
+
+/// The size of the literal float network, by formula: every feed-forward layer has four units, and each stage says how
+/// many of its weights are not 0. A row of the clip takes two units, twice.
+pub fn literal_size(exact: &Network) -> Result<Size> {
     let (d, outputs) = (exact.width(), exact.output_dims());
     let clips = Int::from(2 * outputs.div_ceil(2));
     let mut size = exact.size();
-    let stage = |name: &str| exact.stages.iter().find(|stage| stage.name == name).map(|stage| stage.generator.size());
-    let guarded = stage("guard").is_some();
-    let indicator = if guarded { 4 * d + 2 } else { 8 * d + 4 };
-    let fixed: usize = if stage("zero").is_some() { indicator + 2 * d } else { 0 };
-    let fixed = fixed + if guarded { 6 * d } else { 0 };
-    let windows = stage("values").map_or(Int::ZERO, |values| values.layers);
-    let flags = if stage("zero").is_some() { d } else { 0 };
-    let steps = stage("quantise").map_or(Int::ZERO, |quantise| quantise.layers) - Int::from(flags);
-    let floor = stage("floor").map_or(Int::ZERO, |floor| Int::from(9) * floor.layers - Int::ONE);
-    let heads: Int =
-        ["guard", "shifts", "global"].into_iter().filter_map(stage).fold(Int::ZERO, |sum, part| sum + part.nonzeros);
-    let ends: Int = exact.size().nonzeros.clone()
-        - exact.stages.iter().fold(Int::ZERO, |sum, stage| sum + stage.generator.size().nonzeros);
-    size.nonzeros = ends
-        + heads
-        + Int::from(9) * steps
-        + Int::from(if guarded { 13 } else { 11 } * flags)
-        + floor
-        + Int::from(fixed + 4 * stage("rescale").map_or(0, |_| outputs) + 12 * outputs)
-        + windows * Int::from(8 * d + 4)
-        - Int::from(d);
+    for stage in &exact.stages {
+        size.nonzeros = size.nonzeros - stage.generator.size().nonzeros + stages::of(stage)?.literal_nonzeros();
+    }
+    size.nonzeros += &Int::from(12 * outputs);
     size.blocks += &clips;
     size.feed_forward_layers += &clips;
     (size.heads, size.head_size, size.hidden) = (HEADS, 1, LITERAL);
@@ -325,7 +275,7 @@ pub fn literal_size(exact: &Network) -> Size {
     let affine = Int::from(d * exact.dims() + d + positions + outputs * d + outputs);
     size.parameters = &size.attention_layers * &attention + &size.feed_forward_layers * &feed_forward + &affine;
     size.parameters_uniform = &size.blocks * &(attention + feed_forward) + affine;
-    size
+    Ok(size)
 }
 
 /// The finest grid of a shape, up to where bits or layers do not fit a format any more.
@@ -354,13 +304,6 @@ fn drop_above(reach: Interval) -> Result<Rat> {
             .note("try", "a coarser --resolution, or --precision f64")
     })?;
     Ok(Rat::from(2).pow(reach.ceil().bits() + 1))
-}
-
-/// The largest entries of the stream behind the contextual map, on the lattice, row by row; the first is the id itself and is bounded where
-/// it is used.
-fn entries(network: &Network, grid: &Grid) -> Vec<Rat> {
-    let highest = network.positions.iter().flatten().flatten().cloned().max().unwrap_or_default();
-    vec![highest + Rat::from(grid.resolution()); network.width()]
 }
 
 /// What the losses depend on.
@@ -394,11 +337,11 @@ fn losses(facts: &Facts) -> Losses {
     }
     let read_out = gamma(grid.dims() + 3) * (exact(bound + &offset.abs()) + value_loss);
     let rounding = value_loss + read_out + softmax;
-    let mut bad_share = facts.margins.share(grid);
+    let mut bad_share = Up::from(facts.margins.share(grid));
     if facts.everywhere {
         // A shell around the box, as wide as a ramp and what rounding adds.
         let shell = exact((&facts.margins.low + &facts.margins.high) / side);
-        bad_share = add_up(bad_share, ((Interval::ONE + shell).powi(coordinates(grid)) - Interval::ONE).hi());
+        bad_share += ((Interval::ONE + shell).powi(coordinates(grid)) - Interval::ONE).into();
     }
     // What the clips leave, read out.
     let clipped = exact(bound.clone()) * (Interval::ONE + gamma(1));
@@ -412,7 +355,7 @@ fn losses(facts: &Facts) -> Losses {
     Losses {
         softmax: softmax.hi(),
         rounding: rounding.hi(),
-        bad_share,
+        bad_share: bad_share.get(),
         height,
         spread: exact(bound.clone()).hi(),
         ties_cleared,

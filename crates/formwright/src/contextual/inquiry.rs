@@ -29,7 +29,7 @@ const MOST_WEIGHTS: u128 = 1 << 20;
 /// The options of `contextual` as they are written; every field has the name of its option.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Asked {
+pub struct Inquiry {
     /// The mixer.
     pub mixer: String,
     /// `paper`, `permutation` or `columns`.
@@ -133,7 +133,7 @@ pub struct Answer {
     pub failure: Option<Failure>,
 }
 
-impl Asked {
+impl Inquiry {
     /// Answers the question. Sets and patterns may be read from files.
     pub fn answer(&self) -> Result<Answer> {
         let mixer: Mixer = self.mixer.parse()?;

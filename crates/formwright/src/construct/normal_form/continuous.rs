@@ -7,7 +7,6 @@
 //! A normal form has one level of sums, and is an expression of the target language. The circuit compiler turns it into
 //! a network, gate by gate, with its budget. So one attention layer is enough, and no part is given by existence alone.
 
-use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
@@ -16,11 +15,8 @@ use super::hats::Hats;
 use super::polynomial::degree;
 use super::power_sums::{NormalForm, latent_dimension};
 
-use crate::bound::Term;
-use crate::construct::circuit::{self, Compiled, Wish};
 use crate::error::{Error, Result};
 use crate::exact::{Int, Rat};
-use crate::interval::add_up;
 use crate::target::Checked;
 use crate::target::expr::Body;
 
@@ -133,32 +129,5 @@ impl Continuous {
             }
             Body::Each(expr) => expr.to_string(),
         }
-    }
-
-    /// The network: a circuit of `ψ`, with the rest of the tolerance.
-    pub fn compile(&self, wish: &Wish) -> Result<Compiled> {
-        let left = Rat::from_f64(self.distance).map(|distance| &wish.eps - &distance).filter(|left| *left > Rat::ZERO);
-        let left = left.ok_or_else(|| {
-            Error::rejected(format!("the tolerance {} is not met", wish.eps))
-                .note("distance", format!("ψ itself is within {:.3e} of the target, and no nearer", self.distance))
-                .note("try", "a larger --eps, or another --basis")
-        })?;
-        let mut compiled = circuit::compile(&self.psi, &Wish { eps: left, ..wish.clone() })?;
-        let layers = compiled.network.size().attention_layers;
-        // A hub takes two layers for one sum.
-        if layers > Int::from(1 + wish.attention.more_blocks().0) {
-            return Err(Error::declined(format!("{layers} attention layers, and a Sumformer has one")));
-        }
-        // The coefficients hold for one number of tokens.
-        compiled.network.lengths = (wish.tokens, wish.tokens);
-        compiled.lengths = (wish.tokens, wish.tokens);
-        if self.distance > 0.0 {
-            compiled.budget.bound = add_up(compiled.budget.bound, self.distance);
-            let name = if self.basis == Basis::Hats { "interpolation" } else { "polynomial" };
-            compiled.budget.terms.push(Term { name: Cow::Borrowed(name), bound: self.distance });
-            compiled.budget.assumptions.extend(self.measured.clone());
-            compiled.margin = None;
-        }
-        Ok(compiled)
     }
 }

@@ -36,7 +36,7 @@ use super::psi::coordinate;
 use crate::error::{Error, Result};
 use crate::exact::Rat;
 use crate::interval::dual::{Dual, Order};
-use crate::interval::{Interval, add_up, mul_up};
+use crate::interval::{Interval, Up};
 use crate::target::Checked;
 use crate::target::expr::{Aggregate, BinaryOp, Body, Domain, Expr, Expression, Function, Node, Source};
 use crate::target::modulus::Cube;
@@ -99,17 +99,17 @@ impl Hats {
     /// A bound on the distance from the target, cell by cell.
     fn distance(&self, target: &Checked) -> Result<f64> {
         let side = |v: usize| Interval::from(&self.point(v)).hull(Interval::from(&self.point(v + 1)));
-        let mut worst = 0.0_f64;
+        let mut worst = Up::ZERO;
         for v in 0..self.cells {
             for w in 0..self.cells {
                 let cell: Cube = vec![vec![side(v)], vec![side(w)]];
                 let slopes = target.slopes(&cell, Order::Second)?;
                 for entry in slopes.first().into_iter().flatten() {
-                    worst = worst.max(on_cell(entry, side(v).width().max(side(w).width())));
+                    worst = worst.max(on_cell(entry, side(v).width().max(side(w).width()).into()));
                 }
             }
         }
-        Ok(worst)
+        Ok(worst.get())
     }
 
     /// The interpolant with the target's values at the points; an irrational value is replaced by some number of its
@@ -136,7 +136,7 @@ impl Hats {
                 }
             }
         }
-        self.distance = add_up(self.distance, stored);
+        self.distance = (Up::from(self.distance) + Up::from(stored)).get();
         Ok(self)
     }
 
@@ -204,13 +204,13 @@ fn total(mut terms: Vec<Expr>) -> Option<Expr> {
 }
 
 /// The bound on a cell whose sides are at most `delta`.
-fn on_cell(entry: &Dual, delta: f64) -> f64 {
-    let slopes = entry.gradient().iter().fold(0.0, |sum, slope| add_up(sum, slope.mag()));
-    let first = mul_up(slopes, delta) / 2.0;
+fn on_cell(entry: &Dual, delta: Up) -> Up {
+    let slopes: Up = entry.gradient().iter().map(|slope| Up::from(*slope)).sum();
+    let first = slopes * delta / 2.0;
     let inputs = 0..entry.gradient().len();
-    let second = inputs.map(|k| Some(entry.second(k, k)?.mag())).try_fold(0.0, |sum, next| Some(add_up(sum, next?)));
-    let second = second.map(|second: f64| mul_up(mul_up(second, delta), delta) / 8.0);
+    let bends = inputs.map(|k| entry.second(k, k).map(Up::from)).try_fold(Up::ZERO, |sum, next| Some(sum + next?));
+    let second = bends.map(|bends| bends * delta * delta / 8.0);
     // The oscillation on the cell bounds it as well: an interpolated value is an average of values of the target.
-    let all = entry.value().width();
-    second.unwrap_or(f64::INFINITY).min(first).min(all)
+    let all = entry.value().width().into();
+    second.unwrap_or(Up::INFINITY).min(first).min(all)
 }

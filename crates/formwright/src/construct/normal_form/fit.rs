@@ -25,7 +25,7 @@ use super::power_sums::{Exponents, Letter, NormalForm, check_size};
 use crate::error::{Error, Result};
 use crate::exact::Rat;
 use crate::interval::dual::{Dual, Order};
-use crate::interval::{Interval, add_up, mul_up};
+use crate::interval::{Interval, Up};
 use crate::target::Checked;
 use crate::target::expr::Domain;
 use crate::target::modulus::Cube;
@@ -245,9 +245,12 @@ fn rounded(basis: &[Monomial<Letter>], rows: &[Vec<f64>], coefficients: &[f64]) 
     polynomial
 }
 
+/// A bound is looked for until it is within this factor of a distance that was found.
+const ENOUGH: f64 = 1.0 + 1.0 / 16.0;
+
 /// A box with a bound on `|g|` there.
 struct Piece {
-    most: f64,
+    most: Up,
     cube: Cube,
 }
 
@@ -267,7 +270,7 @@ impl PartialOrd for Piece {
 
 impl Ord for Piece {
     fn cmp(&self, other: &Self) -> Ordering {
-        self.most.total_cmp(&other.most)
+        self.most.get().total_cmp(&other.most.get())
     }
 }
 
@@ -280,8 +283,8 @@ pub fn distance(target: &Checked, psi: &Checked, tokens: usize) -> Result<(f64, 
     let mut boxes = 1;
     loop {
         let Some(worst) = pieces.pop() else { return Ok((found, found, boxes)) };
-        if boxes >= BOXES || worst.most <= found * (1.0 + 1.0 / 16.0) {
-            return Ok((worst.most, found, boxes));
+        if boxes >= BOXES || worst.most <= found * ENOUGH {
+            return Ok((worst.most.get(), found, boxes));
         }
         let (_, _, across) = on_box(target, psi, &worst.cube)?;
         let (t, c) = (across / target.dims(), across % target.dims());
@@ -298,43 +301,42 @@ pub fn distance(target: &Checked, psi: &Checked, tokens: usize) -> Result<(f64, 
 }
 
 /// A bound on a box, the value at its centre, and the input that costs most.
-fn on_box(target: &Checked, psi: &Checked, cube: &Cube) -> Result<(f64, f64, usize)> {
+fn on_box(target: &Checked, psi: &Checked, cube: &Cube) -> Result<(Up, f64, usize)> {
     let centre: Cube =
         cube.iter().map(|token| token.iter().map(|side| Interval::point(side.mid())).collect()).collect();
-    let radii: Vec<f64> = cube.iter().flatten().map(|side| (*side - Interval::point(side.mid())).mag()).collect();
+    let radii: Vec<Up> = cube.iter().flatten().map(|side| (*side - Interval::point(side.mid())).into()).collect();
     let slopes = |of: &Checked, cube: &Cube, order| -> Result<Vec<Dual>> { Ok(of.slopes(cube, order)?.swap_remove(0)) };
     let (f, p) = (slopes(target, cube, Order::Second)?, slopes(psi, cube, Order::Second)?);
     let (f_c, p_c) = (slopes(target, &centre, Order::First)?, slopes(psi, &centre, Order::First)?);
-    let (mut most, mut found) = (0.0_f64, 0.0_f64);
-    let mut costs = vec![0.0_f64; radii.len()];
+    let (mut most, mut found) = (Up::ZERO, 0.0_f64);
+    let mut costs = vec![Up::ZERO; radii.len()];
     for k in 0..f.len() {
         let at = f_c[k].value() - p_c[k].value();
         found = found.max(at.mig());
-        let slope = |a: &Dual, b: &Dual, i: usize| (a.gradient()[i] - b.gradient()[i]).mag();
-        let mut first = at.mag();
+        let slope = |a: &Dual, b: &Dual, i: usize| Up::from(a.gradient()[i] - b.gradient()[i]);
+        let mut first = Up::from(at);
         for (i, radius) in radii.iter().enumerate() {
-            let cost = mul_up(slope(&f[k], &p[k], i), *radius);
+            let cost = slope(&f[k], &p[k], i) * *radius;
             costs[i] = costs[i].max(cost);
-            first = add_up(first, cost);
+            first += cost;
         }
         let second = second_order(&f[k], &p[k], &radii).map(|curved| {
-            let slopes = radii.iter().enumerate().map(|(i, radius)| mul_up(slope(&f_c[k], &p_c[k], i), *radius));
-            slopes.fold(add_up(at.mag(), curved), add_up)
+            let slopes = radii.iter().enumerate().map(|(i, radius)| slope(&f_c[k], &p_c[k], i) * *radius);
+            slopes.fold(Up::from(at) + curved, |sum, slope| sum + slope)
         });
-        let all = (f[k].value() - p[k].value()).mag();
-        most = most.max(second.unwrap_or(f64::INFINITY).min(first).min(all));
+        let all = (f[k].value() - p[k].value()).into();
+        most = most.max(second.unwrap_or(Up::INFINITY).min(first).min(all));
     }
-    let across = (0..costs.len()).max_by(|a, b| costs[*a].total_cmp(&costs[*b])).unwrap_or(0);
+    let across = (0..costs.len()).max_by(|a, b| costs[*a].get().total_cmp(&costs[*b].get())).unwrap_or(0);
     Ok((most, found, across))
 }
 
 /// `½ Σ_{k,l} |∂_kl g| r_k r_l`
-fn second_order(f: &Dual, p: &Dual, radii: &[f64]) -> Option<f64> {
-    let mut sum = 0.0;
+fn second_order(f: &Dual, p: &Dual, radii: &[Up]) -> Option<Up> {
+    let mut sum = Up::ZERO;
     for (i, a) in radii.iter().enumerate() {
         for (j, b) in radii.iter().enumerate() {
-            let bend = (f.second(i, j)? - p.second(i, j)?).mag();
-            sum = add_up(sum, mul_up(mul_up(bend, *a), *b));
+            sum += Up::from(f.second(i, j)? - p.second(i, j)?) * *a * *b;
         }
     }
     Some(sum / 2.0)
