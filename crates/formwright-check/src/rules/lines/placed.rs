@@ -146,8 +146,9 @@ impl Prover<'_> {
         meant: &[Vec<Ratio>],
         values: &Range,
         error: &Dyadic,
+        sink: Option<&Dyadic>,
     ) -> Option<Apart> {
-        let mut most = Dyadic::ZERO;
+        let (mut most, mut beside) = (Dyadic::ZERO, Dyadic::ZERO);
         if shares.len() != meant.len() {
             return None;
         }
@@ -155,13 +156,20 @@ impl Prover<'_> {
             if shares.len() != meant.len() {
                 return None;
             }
-            let apart = shares.iter().zip(meant).map(|(p, a)| (p - &a.range()).size());
-            most = most.max(apart.fold(Dyadic::ZERO, |sum, apart| &sum + &apart));
+            let apart: Vec<Dyadic> = shares.iter().zip(meant).map(|(p, a)| (p - &a.range()).size()).collect();
+            let (first, rest) = apart.split_first()?;
+            let rest = rest.iter().fold(Dyadic::ZERO, |sum, apart| &sum + apart);
+            most = most.max(&rest + first);
+            if let Some(sink) = sink {
+                beside = beside.max(&(&rest * &values.size()) + &(first * sink));
+            }
         }
         let half = Dyadic::power_of_two(-1);
         let (reach, middle) = (&(&values.hi - &values.lo) * &half, &(&values.hi + &values.lo) * &half);
         let excess = excess(self.tokens, self.format);
-        let all = &(&(&most * &reach) + &(&middle.abs() * &excess)) + &(&(&Dyadic::ONE + &excess) * error);
+        let spread = &(&most * &reach) + &(&middle.abs() * &excess);
+        let spread = if sink.is_some() { spread.min(beside) } else { spread };
+        let all = &spread + &(&(&Dyadic::ONE + &excess) * error);
         Some(Apart { value: super::up(&all), weights: super::up(&most) })
     }
 }
