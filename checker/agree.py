@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 """Runs both checkers on folders: agree.py FWCHECK [--mutants N] DIR…, where a DIR is a folder with a certificate, or holds some.
 
-With `--mutants` each folder is looked at N times more, every time with one number, bit or line changed (by a seed that is the
-same each time), and hashed anew.
+With `--mutants` each folder is looked at N times more, every time with one number, bit or line changed, or with a narrow tent
+of three hidden units more (by a seed that is the same each time), and hashed anew. Bounds that are proved by meanings are
+doubled in every second of them: they leave so little room that hardly a changed weight would be accepted otherwise.
 
 Prints how often each pair of verdicts came, and what both said where one accepts and the other rejects; exit 1 if that
 happens, or if a checker gives no verdict. One that declines decides less than the other; that is counted, and no fault.
 """
 
 import hashlib
+import json
 import random
 import re
 import struct
@@ -16,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
+from fractions import Fraction
 from pathlib import Path
 
 SECONDS = 60  # for a folder; a checker that takes longer has declined
@@ -37,7 +40,8 @@ def mutant(folder, chance, to):
     """Writes the files of a folder with one change, hashed anew."""
     text = (folder / "certificate.fwc").read_text()
     target, weights = (folder / "target.json").read_bytes(), bytearray((folder / "model.safetensors").read_bytes())
-    kind = chance.choice(["weight", "weight", "bit", "target", "line"])
+    layers = re.findall(r"^run (\d+) (?:.* )?ff (\d+)$", text, re.MULTILINE) if "\nmeanings " in text else []
+    kind = chance.choice(["weight", "weight", "bit", "target", "line", *["line", "needle"] * bool(layers)])
     start = 8 + struct.unpack("<Q", weights[:8])[0]
     size, code = (8, "<d") if "ieee-any-order f64" in text else (4, "<f")
     at = start + size * chance.randrange((len(weights) - start) // size)
@@ -51,15 +55,60 @@ def mutant(folder, chance, to):
         if digits:
             found = chance.choice(digits)
             target = target[:found.start()] + str(int(found[0]) + chance.choice([-1, 1])).encode() + target[found.end():]
-    else:
+    elif kind == "line":
         lines = text.split("\n")
         place = chance.randrange(3, len(lines) - 1)
-        lines[place] = re.sub(r"\d+$", lambda found: str(int(found[0]) + chance.choice([-1, 1])), lines[place])
+        numbers = list(re.finditer(r"(?<= )-?\d+(/\d+)?(?= |$)", lines[place]))
+        if numbers:
+            found = chance.choice(numbers)
+            lines[place] = lines[place][:found.start()] + str(other(Fraction(found[0]), chance)) + lines[place][found.end():]
         text = "\n".join(lines)
+    else:
+        text, weights = needle(text, weights, chance)
+    if layers and chance.random() < 0.5:
+        text = re.sub(r"(?<=\nbound )\S+", lambda found: str(2 * Fraction(found[0])), text)
     for name, data in ("target.json", target), ("model.safetensors", bytes(weights)):
         text = re.sub(f"sha256 {name} \\w+", f"sha256 {name} {hashlib.sha256(data).hexdigest()}", text)
         (to / name).write_bytes(data)
     (to / "certificate.fwc").write_text(text)
+
+
+def other(number, chance):
+    """A number in place of this one."""
+    if number.denominator == 1 and chance.random() < 0.5:
+        return number + chance.choice([-1, 1])
+    return chance.choice([-number, 2 * number, number * (1 + Fraction(1, 10**6)), number + Fraction(1, 10**9), number - 1])
+
+
+def needle(text, weights, chance):
+    """Three units more in one feed-forward layer: a narrow tent of what a unit reads, in one register."""
+    length = struct.unpack("<Q", weights[:8])[0]
+    header, body = json.loads(weights[8 : 8 + length]), weights[8 + length :]
+    code = "d" if "ieee-any-order f64" in text else "f"
+    tensors = {name: [entry["shape"], [x for (x,) in struct.iter_unpack(f"<{code}", body[slice(*entry["data_offsets"])])], entry["dtype"]]
+               for name, entry in header.items()}
+    block = chance.choice([name[: -len("ff.w1")] for name in tensors if name.endswith("ff.w1") and tensors[name][0][0] == 1])
+    (_, hidden, width), w1 = tensors[f"{block}ff.w1"][:2]
+    b1, w2 = tensors[f"{block}ff.b1"][1], tensors[f"{block}ff.w2"][1]
+    unit, register = chance.randrange(hidden), chance.randrange(width)
+    where, narrow, high = chance.uniform(-1, 1), chance.choice([1e-6, 1e-4, 1e-2]), chance.choice([1e-4, 1e-2, 1.0])
+    steep = [high / narrow * factor for factor in (1, -2, 1)]
+    tensors[f"{block}ff.w1"][:2] = [1, hidden + 3, width], w1 + 3 * w1[unit * width : (unit + 1) * width]
+    tensors[f"{block}ff.b1"][:2] = [1, hidden + 3], [*b1, where + narrow, where, where - narrow]
+    rows = [w2[row * hidden : (row + 1) * hidden] + (steep if row == register else [0.0] * 3) for row in range(width)]
+    tensors[f"{block}ff.w2"][:2] = [1, width, hidden + 3], [x for row in rows for x in row]
+    data = b""
+    for name, (shape, numbers, kind) in tensors.items():
+        packed = struct.pack(f"<{len(numbers)}{code}", *numbers)
+        header[name] = {"dtype": kind, "shape": shape, "data_offsets": [len(data), len(data) + len(packed)]}
+        data += packed
+    head, lines, first = json.dumps(header).encode(), text.split("\n"), 0
+    for place, line in enumerate(lines):
+        if line.startswith("run "):
+            if f"{first}." == block:
+                lines[place] = re.sub(r"ff \d+$", f"ff {hidden + 3}", line)
+            first += int(line.split(" ")[1])
+    return "\n".join(lines), bytearray(struct.pack("<Q", len(head)) + head + data)
 
 
 def cases(places, mutants):

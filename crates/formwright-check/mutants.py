@@ -25,12 +25,17 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-FILES = ["prove", "execute", "execute/sum", "execute/forward", "execute/attention", "sweep", "certificate", "weights", "target", "number", "number/ratio", "json", "folder", "lib"]
+FILES = [
+    "prove", "lib", "fast/skip",
+    *[f"kernel/{name}" for name in ["sum", "softmax", "number", "number/ratio"]],
+    *[f"rules/{name}" for name in ["points", "points/forward", "points/attention", "sweep"]],
+    *[f"read/{name}" for name in ["certificate", "weights", "target", "json", "folder"]],
+]
 # What says something to people, and decides nothing.
-MESSAGES = {("number.rs", "fmt"), ("prove.rs", "shown"), ("prove.rs", "claim"), ("prove.rs", "fmt"), ("lib.rs", "fmt"), ("lib.rs", "name"), ("json.rs", "fault")}
+MESSAGES = {("kernel/number.rs", "fmt"), ("prove.rs", "shown"), ("prove.rs", "claim"), ("prove.rs", "fmt"), ("lib.rs", "fmt"), ("lib.rs", "name"), ("read/json.rs", "fault")}
 # Comparisons with many random executions.
 LONG = [
-    f"execute::tests::{name}"
+    f"rules::points::tests::{name}"
     for name in [
         "networks_do_what_they_are_said_to",
         "shares_are_what_they_are_said_to_be",

@@ -3,34 +3,27 @@
 //! CERTIFICATE.md specifies the files, their meaning, and what is to be proved. The checker reads three files,
 //! recomputes every number in exact arithmetic, and answers with a [`Verdict`]. It shares no code with the compiler.
 //!
-//! | file | what |
+//! | room | what |
 //! |---|---|
-//! | `number.rs` | dyadic numbers, intervals, functions |
-//! | `json.rs`, `certificate.rs`, `weights.rs`, `target.rs` | the strict readers |
-//! | `execute.rs` | all executions of a network at once |
-//! | `meanings.rs` | what registers mean, line by line |
-//! | `sweep.rs` | how far a sweep of shifts can carry tokens |
+//! | `kernel/` | numbers, sums in any order, softmax, piecewise linear functions: what everything stands on |
+//! | `rules/` | the rules, a file a rule, each with its theorem |
+//! | `read/` | the strict readers |
+//! | `fast/` | what only saves time |
 //! | `prove.rs` | the obligations, and how much work is done |
-//! | `folder.rs` | the files of a folder |
 
-mod certificate;
-mod execute;
-mod folder;
-mod json;
-mod meanings;
-mod number;
+mod fast;
+mod kernel;
 mod prove;
-mod sweep;
-mod target;
-mod weights;
+mod read;
+mod rules;
 
 use std::fmt;
 
 use sha2::{Digest as _, Sha256};
 
-pub use certificate::Certificate;
-pub use folder::check_folder;
 pub use prove::{Accepted, check};
+pub use read::certificate::Certificate;
+pub use read::folder::check_folder;
 
 /// The bytes of the files that are checked.
 #[derive(Clone, Copy, Debug)]

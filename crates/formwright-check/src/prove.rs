@@ -3,13 +3,14 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use crate::certificate::{Certificate, Mask, Over};
-use crate::execute::{Overflow, Program, Value, rounded};
-use crate::meanings;
-use crate::number::{Dyadic, Range, Ratio};
-use crate::sweep::sweep;
-use crate::target::{Domain, Fault, Number, Target};
-use crate::weights::{Layer, Network, Row};
+use crate::kernel::number::{Dyadic, Range, Ratio};
+use crate::kernel::sum::{Overflow, Row, Value, rounded};
+use crate::read::certificate::{Certificate, Mask, Over};
+use crate::read::target::{Domain, Fault, Number, Target};
+use crate::read::weights::{Layer, Network};
+use crate::rules::lines;
+use crate::rules::points::Program;
+use crate::rules::sweep::sweep;
 use crate::{Files, Reason, Verdict, sha256};
 
 /// The longest `target.json`, and the longest header of the tensors.
@@ -226,7 +227,7 @@ impl Subject {
         let meanings = self.certificate.meanings.as_ref().ok_or_else(|| declined("there are no meanings"))?;
         let Domain::Interval(low, high) = &self.target.domain else { return Err(declined("no box")) };
         let domain = low.range().hull(&high.range());
-        let proved = meanings::prove(meanings, &self.network, &self.target, domain, self.certificate.tokens)?;
+        let proved = lines::prove(meanings, &self.network, &self.target, domain, self.certificate.tokens)?;
         let claimed = &self.certificate.bound.range;
         if proved > claimed.lo {
             let told = format!("outputs are shown to be within {proved} of the target, claimed {}", claimed.lo);

@@ -3,9 +3,11 @@
 #![allow(clippy::unwrap_used, clippy::arithmetic_side_effects, clippy::panic, clippy::indexing_slicing)]
 
 use super::{Lattice, Stop, Subject, apart, arrangements, check, in_parallel, keys_ignore_positions};
-use crate::certificate::Mask;
-use crate::number::{Dyadic, Range};
-use crate::weights::{Format, Head, Layer, Network, Row};
+use crate::kernel::format::Format;
+use crate::kernel::number::{Dyadic, Range};
+use crate::kernel::sum::Row;
+use crate::read::certificate::Mask;
+use crate::read::weights::{Head, Layer, Network};
 use crate::{Files, Verdict, sha256};
 
 /// A claim in double precision, with the lines in which its certificate differs.

@@ -204,6 +204,16 @@ pub fn arguments(graph: &Graph, wire: usize) -> (Vec<Form>, Form) {
 /// The most inputs and gates that are laid out.
 pub const MOST_GATES: usize = 1 << 11;
 
+/// Declines a circuit of more inputs and gates than are laid out.
+pub fn check_gates(gates: usize) -> Result<()> {
+    if gates <= MOST_GATES {
+        return Ok(());
+    }
+    Err(Error::declined(format!("the circuit would have {gates} inputs and gates"))
+        .note("limit", format!("{MOST_GATES} are laid out in registers"))
+        .note("try", "fewer --dims, a smaller domain of integers, or a shorter expression"))
+}
+
 impl Layout {
     /// The registers that an atom is added to.
     pub fn registers(&self, atom: usize) -> Vec<usize> {
@@ -213,13 +223,7 @@ impl Layout {
 
     /// Declines a circuit of more gates than are laid out, in which every gate is held against every register.
     fn check_size(&self) -> Result<()> {
-        let gates = self.atoms.len();
-        if gates <= MOST_GATES {
-            return Ok(());
-        }
-        Err(Error::declined(format!("the circuit would have {gates} inputs and gates"))
-            .note("limit", format!("{MOST_GATES} are laid out in registers"))
-            .note("try", "fewer --dims, a smaller domain of integers, or a shorter expression"))
+        check_gates(self.atoms.len())
     }
 
     /// Puts a circuit into slots and registers; with `clear`, registers are emptied and used again.

@@ -192,11 +192,11 @@ fn smallest_grid(
 pub(super) fn out_of_reach(eps: &Rat, budget: &Budget, resolution: u64, precision: Option<Precision>) -> Error {
     let reachable = upward(budget.bound, 3);
     let way_out = match precision {
-        Some(Precision::F32) => format!("--eps {reachable}, about the smallest reachable in f32, or --precision f64"),
+        Some(Precision::F32) => format!("--eps {reachable}, the least that was found in f32, or --precision f64"),
         Some(Precision::F64) => {
-            format!("--eps {reachable}, about the smallest reachable in floats, or --precision exact")
+            format!("--eps {reachable}, the least that was found in floats, or --precision exact")
         }
-        None => format!("--eps {reachable}, about the smallest reachable"),
+        None => format!("--eps {reachable}, the least that was found"),
     };
     not_met(eps, budget, resolution).note("try", way_out)
 }

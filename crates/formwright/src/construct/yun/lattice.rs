@@ -92,7 +92,7 @@ fn no_supremum(request: &Request, options: &Options, target: &Arc<Target>, shape
     let way_out = if met {
         "--norm l2; or a circuit".to_owned()
     } else {
-        format!("--norm l2 --eps {reached}, about the smallest reachable there; or a circuit")
+        format!("--norm l2 --eps {reached}, the least that was found there; or a circuit")
     };
     Ok(refused.without("try").note("in l2", in_l2).note("try", way_out))
 }
@@ -211,12 +211,12 @@ pub(super) fn out_of_reach(
     let reachable = upward(budget.bound, 3);
     let way_out = match format {
         Some(Format { precision: Precision::F32, .. }) => {
-            format!("--eps {reachable}, about the smallest reachable in f32, or --precision f64")
+            format!("--eps {reachable}, the least that was found in f32, or --precision f64")
         }
-        Some(_) if target.range(shape.tokens()).is_err() => format!("--eps {reachable}, about the smallest reachable"),
-        Some(_) => format!("--eps {reachable}, about the smallest reachable in floats, or --precision exact"),
-        None if positional => format!("--eps {reachable}, about the smallest reachable"),
-        None => format!("--eps {reachable}, about the smallest reachable, or --positional (no duplicates)"),
+        Some(_) if target.range(shape.tokens()).is_err() => format!("--eps {reachable}, the least that was found"),
+        Some(_) => format!("--eps {reachable}, the least that was found in floats, or --precision exact"),
+        None if positional => format!("--eps {reachable}, the least that was found"),
+        None => format!("--eps {reachable}, the least that was found, or --positional (no duplicates)"),
     };
     not_met(eps, budget, resolution).note("try", way_out)
 }

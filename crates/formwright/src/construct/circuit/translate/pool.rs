@@ -4,6 +4,7 @@
 use super::{Scope, Translator};
 use crate::construct::circuit::form::Form;
 use crate::construct::circuit::graph::Kind;
+use crate::construct::circuit::layout::check_gates;
 use crate::error::Result;
 use crate::exact::Rat;
 use crate::interval::{Interval, Up};
@@ -139,6 +140,9 @@ impl Translator<'_> {
                 .decline("sorting real numbers is not a circuit of moderate size", e, "this sort")
                 .note("try", "`on integers 0..8`; or --norm l2 (lattice constructions)"));
         };
+        // Two comparisons and a sum for each step, besides what there is.
+        let steps = usize::try_from(hi.saturating_sub(lo)).unwrap_or(usize::MAX);
+        check_gates(steps.saturating_mul(3).saturating_add(self.graph.wires.len()))?;
         let index = self.position(&expr(Node::Index), &Scope { running: false, ..scope.clone() })?;
         let mut sorted = Form::constant(Rat::from(lo));
         for k in lo..hi {

@@ -21,7 +21,7 @@
 use std::borrow::Cow;
 
 use super::{Context, ContextMap};
-use crate::exact::Int;
+use crate::exact::{Int, Rat};
 use crate::lattice::{Grid, tuples};
 
 /// A way to tell the tokens of a sequence apart. By default every sequence of the grid is a context.
@@ -42,6 +42,17 @@ pub(super) trait Arrangement {
 
     /// Bounds of `max_j l̃_j` over all contexts, both inclusive.
     fn bounds(&self, map: &ContextMap) -> (Int, Int);
+
+    /// The largest `max_j l̃_j` of all contexts, if there is a formula.
+    fn highest(&self, map: &ContextMap) -> Option<Int> {
+        Some(self.bounds(map).1)
+    }
+
+    /// The mean of each token's digit over all contexts, if all of them follow the recurrence.
+    fn mean_digits(&self, grid: &Grid) -> Option<Vec<Rat>> {
+        let mean = Rat::from(grid.columns() - Int::ONE) / Rat::from(2);
+        Some(vec![mean; grid.tokens()])
+    }
 
     /// The digits of all tokens, if there is a first digit for which the recurrence begins with `l̃_1 = shifted`.
     fn close(&self, recurrence: &Recurrence, shifted: &Int, digits: Vec<Int>) -> Option<Vec<Int>>;
@@ -80,6 +91,16 @@ pub(super) trait Arrangement {
         let (unit, _) = (&resolution * (grid.columns() - Int::ONE)).div_rem(&(&resolution - Int::ONE));
         (0..n).map(|token| Int::from(self.position(n, token)) * &unit).collect()
     }
+}
+
+/// The recurrence, forwards on rational ids: `l̃_j` for the tokens in their order. It is affine, so that means go to means.
+pub(super) fn shifted(ids: &[Rat], scale: &Rat, shifts_first: bool) -> Vec<Rat> {
+    let mut before = if shifts_first { ids[ids.len() - 1].clone() } else { ids[0].clone() };
+    let shift = |id: &Rat| {
+        before = id + scale * &(&before - id);
+        before.clone()
+    };
+    ids.iter().map(shift).collect()
 }
 
 /// The recurrence, to be read backwards.

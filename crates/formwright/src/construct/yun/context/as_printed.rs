@@ -28,7 +28,7 @@
 
 use super::ContextMap;
 use super::arrangement::{Arrangement, Recurrence};
-use crate::exact::Int;
+use crate::exact::{Int, Rat};
 use crate::lattice::Grid;
 
 /// Token `j` at `j-1`.
@@ -52,6 +52,14 @@ impl Arrangement for Printed {
     fn bounds(&self, map: &ContextMap) -> (Int, Int) {
         let last = map.grid.tokens() - 1;
         (map.grid.columns(), map.top_where(|token| token == last))
+    }
+
+    fn highest(&self, _: &ContextMap) -> Option<Int> {
+        None
+    }
+
+    fn mean_digits(&self, _: &Grid) -> Option<Vec<Rat>> {
+        None
     }
 
     fn close(&self, recurrence: &Recurrence, shifted: &Int, digits: Vec<Int>) -> Option<Vec<Int>> {

@@ -32,7 +32,7 @@
 
 use super::arrangement::{Arrangement, Recurrence};
 use super::{Context, ContextMap};
-use crate::exact::Int;
+use crate::exact::{Int, Rat};
 use crate::lattice::{Grid, by_spread, increasing_tuples};
 
 /// Tokens without positions.
@@ -57,6 +57,17 @@ impl Arrangement for Sets {
         let (n, columns) = (map.grid.tokens(), map.grid.columns());
         let below = &columns - Int::ONE;
         (columns.pow(n - 1) * &below, columns.pow(n) * &below - &below * &below)
+    }
+
+    /// Lemma 10 is not met by all grids.
+    fn highest(&self, _: &ContextMap) -> Option<Int> {
+        None
+    }
+
+    /// The `k`-th smallest of `n` out of `0, …, D-1`.
+    fn mean_digits(&self, grid: &Grid) -> Option<Vec<Rat>> {
+        let (n, after) = (grid.tokens(), Rat::from(grid.columns() + Int::ONE));
+        Some((1..=n).map(|k| &after * &Rat::new(k, n + 1) - Rat::ONE).collect())
     }
 
     fn close(&self, recurrence: &Recurrence, shifted: &Int, digits: Vec<Int>) -> Option<Vec<Int>> {

@@ -44,7 +44,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::exact::{Int, Rat};
 use crate::lattice::Grid;
-use arrangement::{Arrangement, Recurrence};
+use arrangement::{Arrangement, Recurrence, shifted};
 use as_printed::Printed;
 use equivariant::Sets;
 use positional::FirstHighest;
@@ -174,6 +174,27 @@ impl ContextMap {
         Box::new(self.arrangement().lexicographic(&self.grid).map(|columns| self.context(columns)))
     }
 
+    /// The sum of the ids of all contexts: a formula where all of them follow the recurrence and one layer shifts globally.
+    pub fn sum_of_ids(&self) -> Rat {
+        let (arrangement, grid) = (self.arrangement(), &self.grid);
+        let digits = arrangement.mean_digits(grid).filter(|_| self.global.sparse.is_none());
+        let Some(digits) = digits else {
+            return self.lexicographic().flat_map(|context| context.ids).fold(Rat::ZERO, |sum, id| sum + id);
+        };
+        let shifted = self.shifted(&digits);
+        let highest = shifted.last().cloned().unwrap_or_default();
+        let global = highest * Rat::from(&self.global.scale) * Rat::from(grid.tokens());
+        Rat::from(self.count()) * shifted.into_iter().fold(global, |sum, id| sum + id)
+    }
+
+    /// `l̃_1, …, l̃_n` by the recurrence, for the digits of each token.
+    fn shifted(&self, digits: &[Rat]) -> Vec<Rat> {
+        let (arrangement, tokens) = (self.arrangement(), self.grid.tokens());
+        let (starts, order) = (arrangement.starts(&self.grid), arrangement.order(tokens));
+        let before: Vec<Rat> = order.iter().map(|token| &digits[*token] + &Rat::from(&starts[*token])).collect();
+        shifted(&before, &Rat::from(&self.sweep.scale), arrangement.swept(&order).contains(&order[0]))
+    }
+
     /// The part of an id that names the context: `max_j l̃_j`.
     fn top(&self, id: &Rat) -> Int {
         id.floor().div_rem(&self.global.unit()).0
@@ -181,9 +202,10 @@ impl ContextMap {
 
     /// This part of the ids of the sequence in which some tokens have the last column, and the others the first.
     fn top_where(&self, is_last: impl Fn(usize) -> bool) -> Int {
-        let column = |token| if is_last(token) { self.grid.columns() - Int::ONE } else { Int::ZERO };
-        let context = self.context((0..self.grid.tokens()).map(column).collect());
-        context.ids.iter().map(|id| self.top(id)).max().unwrap_or_default()
+        let last = Rat::from(self.grid.columns() - Int::ONE);
+        let digit = |token| if is_last(token) { last.clone() } else { Rat::ZERO };
+        let digits: Vec<Rat> = (0..self.grid.tokens()).map(digit).collect();
+        self.shifted(&digits).last().map_or(Int::ZERO, Rat::floor)
     }
 
     /// The smallest id of any context, or a bound below it.
@@ -214,6 +236,10 @@ impl ContextMap {
 
     /// The largest id of any context.
     pub fn largest_id(&self) -> Int {
+        // Without hops the last token of the highest context has it; no other context is looked at.
+        if let (Some(top), None) = (self.arrangement().highest(self), &self.global.sparse) {
+            return top * (&self.global.scale + Int::ONE);
+        }
         let first = self.descending().next();
         first.and_then(|context| context.ids.iter().map(Rat::ceil).max()).unwrap_or_default()
     }
@@ -255,5 +281,26 @@ impl ContextMap {
             return Err(format!("the scales {sweep} and {global} are too small for D = {columns}"));
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn formulas_of_ids_are_those_of_all_contexts() {
+        for (tokens, dims, resolution) in [(2, 1, 2), (2, 1, 5), (3, 1, 3), (3, 1, 6), (4, 1, 5), (2, 2, 2), (3, 2, 2)]
+        {
+            let grid = Grid::unit(tokens, dims, resolution).expect("a grid");
+            let chain: Vec<usize> = (0..tokens).rev().collect();
+            for positions in [Positions::None, Positions::Repaired, Positions::Printed, Positions::Chain(chain)] {
+                let map = ContextMap::new(&grid, positions);
+                let all = map.lexicographic().flat_map(|context| context.ids).fold(Rat::ZERO, |sum, id| sum + id);
+                assert_eq!(map.sum_of_ids(), all, "{grid:?}, {:?}", map.positions);
+                let largest = map.lexicographic().flat_map(|context| context.ids).max().expect("a context");
+                assert_eq!(Rat::from(map.largest_id()), largest, "{grid:?}, {:?}", map.positions);
+            }
+        }
     }
 }

@@ -123,6 +123,5 @@ pub fn stays_finite(
     }
     // Most windows add far less than the largest one. The ids need not be listed where even the smallest are too much.
     let ids_of = |sum: Rat| exact(sum) + windows * side;
-    fits(ids_of(map.lowest_id() * Rat::from(&count)))
-        && fits(ids_of(map.descending().flat_map(|context| context.ids).fold(Rat::ZERO, |sum, id| sum + id)))
+    fits(ids_of(map.lowest_id() * Rat::from(&count))) && fits(ids_of(map.sum_of_ids()))
 }

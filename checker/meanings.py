@@ -1,0 +1,1019 @@
+"""Section 7 of CERTIFICATE.md: a claim in the supremum norm over a box, proved from what registers mean.
+
+A *wire* is a number that every token has, meant exactly. The network computes another one in its place; `profile` bounds how
+far it is off, by the value. A register holds an affine form over the numbers that are computed, up to what it has *lost*.
+"""
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import combinations, pairwise
+from math import isqrt
+from typing import NamedTuple
+
+from checker import FORMATS, Arithmetic, Declined, Num, Rejected, Undefined, Unclear, count, is_power_of_two, point, power_of_two
+from checker import rational, show, sparse, valuation
+from curves import Broken, Budget, Profile, at, coarse, gaps, image_over, read_curve
+from normal import Atoms, Target, constant, plus, product
+
+ZERO, ONE = Fraction(0), Fraction(1)
+PIECES = 128  # of a curve, at least, by which errors are told apart
+SQUARE = ("x", ("power", 2))
+
+
+# ---------------------------------------------------------------------------------------------- The lines
+
+
+class Form(NamedTuple):
+    """offset + Σ factor · wire; wires ascending, factors not 0."""
+
+    offset: Fraction
+    terms: tuple
+
+    @classmethod
+    def of(cls, offset, terms):
+        return cls(Fraction(offset), tuple(sorted((wire, factor) for wire, factor in terms.items() if factor)))
+
+    def plus(self, other, factor=ONE):
+        terms = dict(self.terms)
+        for wire, value in other.terms:
+            terms[wire] = terms.get(wire, ZERO) + factor * value
+        return Form.of(self.offset + factor * other.offset, terms)
+
+    def times(self, factor):
+        return Form.of(self.offset * factor, {wire: value * factor for wire, value in self.terms})
+
+    def of_wire(self, wire):
+        return dict(self.terms).get(wire, ZERO)
+
+
+NOUGHT = Form(ZERO, ())
+
+
+class Wire(NamedTuple):
+    kind: str
+    forms: tuple = ()
+    coordinate: int = 0
+    curve: tuple = ()
+    number: Fraction = ZERO  # the factor of a mean, the reach of teeth
+    teeth: tuple = ()  # for each argument its form and the wires of its teeth
+
+
+class Gate(NamedTuple):
+    wire: int
+    form: Form
+    arguments: tuple  # of (unit, form)
+
+
+class Value(NamedTuple):
+    wire: int
+    form: Form
+    head: int
+    value: int
+
+
+class Layer(NamedTuple):
+    made: tuple
+    holds: tuple  # of (register, form)
+
+
+class Meanings(NamedTuple):
+    wires: tuple
+    layers: tuple
+    outputs: tuple
+
+
+class Words:
+    """The words of one line, from left to right."""
+
+    def __init__(self, lines, keyword):
+        lines.number += 1
+        self.lines, self.keyword = lines, keyword
+        line = lines.lines[lines.number - 1] if lines.number <= len(lines.lines) else ""
+        first, *self.words = line.split(" ")
+        self.at = 0
+        if first != keyword:
+            raise lines.wrong(f"`{keyword} …`")
+
+    def wrong(self, what):
+        return self.lines.wrong(f"`{self.keyword} …` with {what}")
+
+    def word(self):
+        self.at += 1
+        if self.at > len(self.words):
+            raise self.wrong("more words")
+        return self.words[self.at - 1]
+
+    def count(self, below=None, what="a count"):
+        word = self.word()
+        value = count(word)
+        if value is None or str(value) != word or below is not None and value >= below:
+            raise self.wrong(what if below is None else f"{what} below {below}")
+        return value
+
+    def rational(self):
+        value = rational(self.word())
+        if value is None:
+            raise self.wrong("a rational number")
+        return value
+
+    def form(self, wires):
+        """A form over so many wires."""
+        offset, terms, last = self.rational(), [], -1
+        for _ in range(self.count()):
+            wire, factor = self.count(wires, "a wire"), self.rational()
+            if wire <= last or not factor:
+                raise self.wrong("a form whose wires ascend, and whose factors are not 0")
+            last = wire
+            terms.append((wire, factor))
+        return Form(offset, tuple(terms))
+
+    def rest(self):
+        rest, self.at = self.words[self.at :], len(self.words)
+        return rest
+
+    def end(self):
+        if self.at != len(self.words):
+            raise self.wrong("nothing behind its end")
+
+
+def read_wire(line, k, c):
+    """A wire, of the k before it."""
+    kind = line.word()
+    match kind:
+        case "input":
+            return Wire(kind, coordinate=line.count(c.dims, "a coordinate"))
+        case "curve":
+            return Wire(kind, (line.form(k),), curve=read_curve(line.rest(), line.wrong))
+        case "product":
+            return Wire(kind, (line.form(k), line.form(k)))
+        case "mean":
+            number = line.rational()
+            return Wire(kind, (line.form(k),), number=number)
+        case "teeth":
+            forms, reach, teeth = (line.form(k), line.form(k)), line.rational(), []
+            for _ in range(line.count()):
+                form = line.form(k)
+                teeth.append((form, tuple(line.count(k, "a wire") for _ in range(line.count()))))
+            return Wire(kind, forms, number=reach, teeth=tuple(teeth))
+    raise line.wrong("input, curve, product, mean or teeth")
+
+
+def read_meanings(lines, c):
+    """The lines of section 7, if the next one begins them: those of the sub-layers that the runs ask for."""
+    following = lines.lines[lines.number] if lines.number < len(lines.lines) else ""
+    if following.split(" ")[0] != "meanings":
+        return None
+
+    def number(keyword):
+        line = Words(lines, keyword)
+        found = line.count()
+        line.end()
+        return found
+
+    def asked(keyword, wanted):
+        if number(keyword) != wanted:
+            raise lines.wrong(f"`{keyword} {wanted}`")
+
+    wires = []
+    for k in range(number("meanings")):
+        line = Words(lines, "wire")
+        wires.append(read_wire(line, k, c))
+        line.end()
+    kinds = [(None, None)]
+    for run in c.runs:
+        parts = [("head", run)] * bool(run.kind) + [("gate", run)] * (run.hidden is not None)
+        kinds += parts * run.blocks
+    asked("layers", len(kinds))
+    layers = []
+    for keyword, run in kinds:
+        line = Words(lines, "layer")
+        made, held = line.count(), line.count()
+        line.end()
+        if made and keyword is None:
+            raise lines.wrong("an embedding, which makes no wire")
+        layers.append(Layer(tuple(read_made(lines, keyword, run, len(wires)) for _ in range(made)), read_holds(lines, held, c, len(wires))))
+    asked("outputs", c.output_dims)
+    outputs = []
+    for _ in range(c.output_dims):
+        line = Words(lines, "output")
+        outputs.append(line.form(len(wires)))
+        line.end()
+    return Meanings(tuple(wires), tuple(layers), tuple(outputs))
+
+
+def read_made(lines, keyword, run, wires):
+    line = Words(lines, keyword)
+    wire, form = line.count(wires, "a wire"), line.form(wires)
+    if keyword == "head":
+        made = Value(wire, form, line.count(run.heads, "a head"), line.count(run.value_size, "a value"))
+    else:
+        made = Gate(wire, form, tuple((line.count(run.hidden, "a unit"), line.form(wires)) for _ in range(line.count())))
+    line.end()
+    return made
+
+
+def read_holds(lines, held, c, wires):
+    holds, last = [], -1
+    for _ in range(held):
+        line = Words(lines, "holds")
+        register, form = line.count(c.width, "a register"), line.form(wires)
+        line.end()
+        if register <= last:
+            raise lines.wrong("registers that ascend")
+        last = register
+        holds.append((register, form))
+    return tuple(holds)
+
+
+# ---------------------------------------------------------------------------------------------- What is proved
+
+
+def wrong_line(place, reason):
+    return Rejected("line", place, reason)
+
+
+def root_above(x):
+    """At least the square root of x >= 0."""
+    scaled = -(-x.numerator * (1 << 256) // x.denominator)
+    root = isqrt(scaled)
+    return Fraction(root + (root * root < scaled), 1 << 128)
+
+
+def up(x):
+    """x, or a little more, with short digits; x is not negative."""
+    return coarse(ZERO, x, 256)[1]
+
+
+@dataclass
+class Group:
+    """Hidden units that read the same functional of the stream, up to sign."""
+
+    row: tuple
+    form: Form
+    lost: Fraction  # what the registers that are read have lost, as the functional reads it
+    units: list = field(default_factory=list)  # of (unit, sign, bias, what it loses by rounding)
+
+
+class Meant:
+    def __init__(self, c, tensors, meanings, domain):
+        self.c, self.tensors, self.meanings, self.domain = c, tensors, meanings, domain
+        self.arithmetic, self.most = Arithmetic(*FORMATS[c.format]), c.most
+        self.wires, self.budget = meanings.wires, Budget()
+        self.ranges, self.profiles, self.expanded, self.factors = [], {}, {}, {}
+        # What a tooth adds to what it is off by, and where what it reads may lie.
+        self.own, self.read, self.hats = {}, {}, {}
+        self.toothed = {tooth for wire in self.wires for _, teeth in wire.teeth for tooth in teeth}
+        for k, wire in enumerate(self.wires):
+            self.ranges.append(self.range_of(wire))
+            if wire.kind == "input":
+                self.profiles[k] = self.rounded_input()
+            if wire.kind == "teeth":
+                self.expanded[k] = self.teeth(k, wire)
+        self.registers = [(NOUGHT, ZERO)] * c.width
+
+    # Forms: where they lie, and how far off they are.
+
+    def expand(self, form):
+        """A form over wires that registers hold: products that stand in no register are written by their teeth."""
+        total = Form(form.offset, tuple(term for term in form.terms if term[0] not in self.expanded))
+        for wire, factor in form.terms:
+            if wire in self.expanded:
+                total = total.plus(self.expanded[wire], factor)
+        return total
+
+    def form_range(self, form):
+        ends = [tuple(sorted((factor * lo, factor * hi))) for wire, factor in form.terms for lo, hi in [self.ranges[wire]]]
+        lo, hi = form.offset + sum(a for a, _ in ends), form.offset + sum(b for _, b in ends)
+        centred = self.centred(form)
+        if centred:
+            offset, inner = centred
+            a, b = self.form_range(inner)
+            spread = (b - a) * (self.most - 1) / self.most
+            lo, hi = max(lo, offset - spread), min(hi, offset + spread)
+        return lo, hi
+
+    def centred(self, form):
+        """offset and N, if the form is offset + N - mean N."""
+        for wire, factor in form.terms:
+            mean = self.wires[wire] if wire < len(self.wires) else None
+            if mean.kind == "mean":
+                inner = Form(ZERO, tuple(term for term in form.terms if term[0] != wire))
+                away = inner.plus(mean.forms[0], factor * mean.number)
+                if inner.terms and not away.terms:
+                    return form.offset + away.offset, inner
+        return None
+
+    def off(self, form, lo=None, hi=None):
+        """How far the form may be off over what is computed, where its value is from lo to hi."""
+        total, whole = ZERO, None
+        for wire, factor in form.terms:
+            profile = self.profile(wire)
+            if lo is None:
+                total += abs(factor) * profile.greatest
+                continue
+            if whole is None:
+                whole = [tuple(sorted((f * a, f * b))) for w, f in form.terms for a, b in [self.ranges[w]]]
+            others = [ends for (other, _), ends in zip(form.terms, whole, strict=True) if other != wire]
+            rest = form.offset + sum(a for a, _ in others), form.offset + sum(b for _, b in others)
+            a, b = sorted(((lo - rest[1]) / factor, (hi - rest[0]) / factor))
+            total += abs(factor) * profile.most(a, b)
+        return total
+
+    def hat(self, wire):
+        """Where the number that is computed in place of a wire may lie."""
+        (lo, hi), off = self.ranges[wire], self.profile(wire).greatest
+        low, high = self.hats.get(wire, (lo - off, hi + off))
+        return max(low, lo - off), min(high, hi + off)
+
+    def form_hat(self, form):
+        """The same of a form."""
+        ends = [tuple(sorted((factor * lo, factor * hi))) for wire, factor in form.terms for lo, hi in [self.hat(wire)]]
+        lo, hi = form.offset + sum(a for a, _ in ends), form.offset + sum(b for _, b in ends)
+        low, high = self.form_range(form)
+        off = self.off(form)
+        return max(lo, low - off), min(hi, high + off)
+
+    def computed(self, register):
+        """Where what a register holds may lie, in any execution."""
+        form, lost = self.registers[register]
+        if form == NOUGHT and not lost:
+            return point(ZERO)
+        lo, hi = self.form_hat(form)
+        if lo == hi and not lost:
+            return Num(lo, hi, valuation(lo))
+        return Num(lo - lost, hi + lost, -(1 << 12), False)
+
+    # Wires.
+
+    def range_of(self, wire):
+        match wire.kind:
+            case "input":
+                return self.domain
+            case "curve":
+                return image_over(wire.curve, *self.form_range(wire.forms[0]))
+            case "mean":
+                form = wire.forms[0]
+                lo, hi = self.form_range(form)
+                if len(form.terms) == 1:
+                    ((square, factor),) = form.terms
+                    squared = self.squared(square)
+                    centred = squared and self.centred(squared)
+                    if centred and not centred[0]:
+                        a, b = self.form_range(centred[1])
+                        most = form.offset + factor * (b - a) ** 2 / 4
+                        lo, hi = (lo, min(hi, most)) if factor > 0 else (max(lo, most), hi)
+                return tuple(sorted((wire.number * lo, wire.number * hi)))
+            case _:
+                a, b = wire.forms
+                return max(pair[0] for pair in self.product_ranges(a, b)), min(pair[1] for pair in self.product_ranges(a, b))
+
+    def squared(self, wire):
+        """The form whose square the wire is."""
+        wire = self.wires[wire]
+        if wire.kind == "curve":
+            return wire.forms[0] if wire.curve in (SQUARE, ("x", "x", "mul")) else None
+        return wire.forms[0] if wire.kind in ("product", "teeth") and wire.forms[0] == wire.forms[1] else None
+
+    def product_ranges(self, a, b):
+        (p, q), (r, s) = self.form_range(a), self.form_range(b)
+        ends = p * r, p * s, q * r, q * s
+        yield min(ends), max(ends)
+        if a == b:
+            yield ZERO if p <= 0 <= q else min(p * p, q * q), max(p * p, q * q)
+
+    def rounded_input(self):
+        """A rounded number is off by half a unit of its last place."""
+        a, (low, high) = self.arithmetic, self.domain
+        size = max(abs(low), abs(high))
+        if a.nearest(size) >= a.limit:
+            raise Rejected("finite", "inputs", f"an input of {show(size)} may overflow")
+        pieces, end, floor = [], size, size / 2**12
+        while end > floor:
+            start = end / 2 if is_power_of_two(end) else power_of_two(a.grid(end) + a.digits - 1)
+            start = max(start, floor)
+            pieces.append((start, end, power_of_two(a.grid(start)) / 2 + a.tiny))
+            end = start
+        pieces.append((ZERO, end, max(power_of_two(a.grid(end)) / 2, a.tiny) + a.tiny))
+        return Profile([*pieces, *((-hi, -lo, e) for lo, hi, e in pieces)])
+
+    # Layers.
+
+    def prove(self):
+        layers = iter(self.meanings.layers)
+        self.embedding(next(layers))
+        first = 0
+        for run in self.c.runs:
+            for b in range(run.blocks):
+                for part, prove in (run.kind, self.attention), (run.hidden, self.feed_forward):
+                    if part is not None:
+                        self.place = f"block {first + b}, {'attention' if prove == self.attention else 'feed-forward layer'}"
+                        try:
+                            prove(run, first, b, next(layers))
+                        except Rejected as error:
+                            error.place = ", ".join(filter(None, (self.place, error.place)))
+                            raise
+            first += run.blocks
+
+    def held(self, layer):
+        """Every register's form behind the layer."""
+        forms = [form for form, _ in self.registers]
+        for register, form in layer.holds:
+            forms[register] = form
+        return forms
+
+    def size(self, form):
+        """The largest size of a form over what is computed."""
+        return max(map(abs, self.form_hat(form)))
+
+    def said(self, form):
+        return " + ".join([show(form.offset), *(f"{show(factor)}·wire {wire}" for wire, factor in form.terms)])[:200]
+
+    def embedding(self, layer):
+        self.place, a = "embedding", self.arithmetic
+        inputs = {}
+        for k, wire in enumerate(self.wires):
+            if wire.kind == "input":
+                inputs.setdefault(wire.coordinate, k)
+        low, high = self.domain
+        away = self.rounded_input().greatest
+        read = Num(low - away, high + away, -(1 << 12), False)
+        registers = []
+        for register, form in enumerate(self.held(layer)):
+            row, bias = self.tensors["embed.weight"][register], self.tensors["embed.bias"][register]
+            _, lost = a.total([a.times(point(w), read) for w in row] + [point(bias)])
+            terms = {inputs[k]: w for k, w in enumerate(row) if w and k in inputs}
+            if len(terms) != sum(w != 0 for w in row):
+                raise wrong_line(f"register {register}", "reads a coordinate that is no wire")
+            form = self.expand(form)
+            registers.append((form, up(lost + self.size(Form.of(bias, terms).plus(form, -ONE)))))
+        self.registers = registers
+
+    def attention(self, run, first, b, layer):
+        a, n = self.arithmetic, self.most
+        q, q_bias, k, v, o = (self.tensors[f"{first}.attn.{name}"][b] for name in ("q", "q_bias", "k", "v", "o"))
+        for head in range(run.heads):
+            queries = [a.total([a.times(point(w), self.computed(i)) for i, w in row] + [point(bias)])[0]
+                       for row, bias in zip(sparse(q[head]), q_bias[head], strict=True)]
+            keys = [a.total([a.times(point(w), self.computed(i)) for i, w in row])[0] for row in sparse(k[head])]
+            if any((x.lo or x.hi) and (y.lo or y.hi) for x, y in zip(queries, keys, strict=True)):
+                raise Declined(f"{self.place}, head {head}: scores that are not all 0")
+            if any(not hides_nothing(mask, n) for mask in run.masks[head : head + 1]):
+                raise Declined(f"{self.place}, head {head}: a mask")
+        loss = a.gamma(n + 1)
+        values, gains = {}, {}
+        for head in range(run.heads):
+            for j, row in enumerate(sparse(v[head])):
+                value, rounding = a.total([a.times(point(w), self.computed(i)) for i, w in row])
+                away = loss * value.size + 4 * n * a.tiny
+                if value.size + away >= a.limit:
+                    raise Rejected("finite", f"head {head}", "a weighted sum may overflow")
+                mixed = Num(value.lo - away, value.hi + away, -(1 << 12), False) if row else point(ZERO)
+                values[head, j] = row, mixed, rounding
+        for made in layer.made:
+            if (made.head, made.value) in gains:
+                raise wrong_line(f"wire {made.wire}", "is made by a value that makes another one")
+            gains[made.head, made.value] = made
+            row, _, rounding = values[made.head, made.value]
+            self.make_mean(made, row, rounding)
+        registers = []
+        for register, form in enumerate(self.held(layer)):
+            old, lost = self.registers[register]
+            form = self.expand(form)
+            terms, found = [self.computed(register)], old
+            for (head, j), (row, mixed, _) in values.items():
+                w, made = o[head][register][j], gains.get((head, j))
+                if made:
+                    # What is added is a multiple of what the head has; that the weight is a rounded one is lost.
+                    factor = form.plus(old, -ONE).of_wire(made.wire)
+                    if (factor == 0) != (w == 0):
+                        raise wrong_line(f"register {register}", f"the line and the weights differ on wire {made.wire}")
+                    found, lost = found.plus(self.expand(made.form), factor), lost + abs(w - factor) * mixed.size
+                elif w and row:
+                    raise wrong_line(f"register {register}", f"gets value {j} of head {head}, which makes no wire")
+                terms.append(a.times(point(w), mixed))
+            if form != found:
+                raise wrong_line(f"register {register}", f"is said to hold {self.said(form)}, which is not {self.said(found)}")
+            more = a.total(terms)[1] if len(terms) > 1 else ZERO
+            registers.append((form, up(lost + more)))
+        self.registers = registers
+
+    def new(self, made, *kinds):
+        wire = self.wires[made.wire]
+        if wire.kind not in kinds or made.wire in self.profiles:
+            raise wrong_line(f"wire {made.wire}", "is made twice, or by the wrong part of a block")
+        if made.form.of_wire(made.wire) != 1:
+            raise wrong_line(f"wire {made.wire}", "is not once in what makes it")
+        return wire
+
+    def make_mean(self, made, row, rounding):
+        wire = self.new(made, "mean")
+        read, lost = self.reading(row)
+        inside = wire.forms[0]
+        wanted = Form.of(made.form.offset, {}).plus(self.expand(inside), wire.number)
+        if len(made.form.terms) != 1 or wire.number == 0:
+            raise wrong_line(f"wire {made.wire}", "is no mean of what the head reads")
+        # Behind the errors of single tokens lies a concave function of their values, so the mean's is below it at the mean.
+        lo, hi = self.form_range(inside)
+        gamma = self.arithmetic.gamma(self.most + 1)
+        more = lost + rounding + self.size(read.plus(wanted, -ONE))
+        more = up((1 + gamma) * more + 4 * self.most * self.arithmetic.tiny)
+        # What the weighted sum loses is a share of the mean size of the values: of a convex function, below its chord.
+        ends = [gamma * abs(made.form.offset / wire.number + x) for x in (lo, hi)]
+        corners = self.profile_of(inside, lo, hi).concave()
+        scale, pieces = wire.number, []
+
+        def bound(x, y):
+            return (1 + gamma) * y + ends[0] + (ends[1] - ends[0]) * ((x - lo) / (hi - lo) if lo < hi else ONE)
+
+        for (x, y), (z, w) in pairwise(corners) if len(corners) > 1 else [(corners[0], corners[0])]:
+            cuts = [(x + (z - x) * part / 16, y + (w - y) * part / 16) for part in range(17)]
+            for (p, e), (q, f) in pairwise(cuts):
+                pieces.append((*sorted((scale * p, scale * q)), up(abs(scale) * max(bound(p, e), bound(q, f)) + more)))
+        self.profiles[made.wire] = Profile(pieces)
+
+    def profile_of(self, form, lo, hi):
+        """How far off a form is, by its value from lo to hi."""
+        places = {lo, hi}
+        for wire, factor in form.terms:
+            if len(form.terms) == 1:
+                places |= {form.offset + factor * x for x in self.profile(wire).places}
+        places = sorted(x for x in places if lo <= x <= hi)
+        if len(places) < 2:
+            return Profile([(lo, hi, up(self.off(form, lo, hi)))])
+        # At a place both sides count; between places nothing else does.
+        return Profile([(x, y, up(self.off(form, (3 * x + y) / 4, (x + 3 * y) / 4) if len(form.terms) == 1 else self.off(form, x, y)))
+                        for x, y in pairwise(places)])
+
+    def reading(self, row):
+        """What a row of weights reads of the stream, as a form, and what it may miss by what registers have lost."""
+        form, lost = NOUGHT, ZERO
+        for register, w in row:
+            held, away = self.registers[register]
+            form, lost = form.plus(held, w), lost + abs(w) * away
+        return form, lost
+
+    # Feed-forward layers.
+
+    def feed_forward(self, run, first, b, layer):
+        a = self.arithmetic
+        w1, b1, w2, b2 = (self.tensors[f"{first}.ff.{name}"][b] for name in ("w1", "b1", "w2", "b2"))
+        groups, unit_group, fixed = {}, {}, set()
+        for unit, (row, bias) in enumerate(zip(sparse(w1), b1, strict=True)):
+            _, loss = a.total([a.times(point(w), self.computed(i)) for i, w in row] + [point(bias)])
+            if not row:
+                fixed.add(unit)
+                continue
+            sign = 1 if row[0][1] > 0 else -1
+            row = tuple((i, sign * w) for i, w in row)
+            if row not in groups:
+                groups[row] = Group(row, *self.reading(row))
+            groups[row].units.append((unit, sign, bias, loss + a.tiny))  # what is below the normal range may be read as 0
+            unit_group[unit] = groups[row], sign
+        for group in groups.values():
+            group.range = self.group_range(group)
+        gates = [Made(self, gate, unit_group) for gate in layer.made]
+        made = [gate.wire for gate in layer.made]
+        if len(set(made)) < len(made):
+            raise wrong_line("gates", "two that make one wire")
+        entries = [dict(row) for row in sparse(w2)]
+        changes = [Change(self, r, form, entries[r], b2[r], list(groups.values()), fixed, gates)
+                   for r, form in enumerate(self.held(layer))]
+        for gate in gates:
+            gate.prove([change for change in changes if gate.made.wire in change.factors])
+        self.registers = [change.settle() for change in changes]
+
+    def group_range(self, group):
+        """Where the functional may lie, in any execution."""
+        ends = [(w * x.lo, w * x.hi) for i, w in group.row for x in [self.computed(i)]]
+        lo, hi = sum(min(pair) for pair in ends), sum(max(pair) for pair in ends)
+        low, high = self.form_hat(group.form)
+        return max(lo, low - group.lost), min(hi, high + group.lost)
+
+    # Products that stand in no register.
+
+    def profile(self, wire):
+        if wire not in self.profiles:
+            if self.wires[wire].kind != "teeth":
+                raise wrong_line(f"wire {wire}", "is used before a layer makes it")
+            self.profiles[wire] = self.teeth_profile(wire)
+        return self.profiles[wire]
+
+    def polynomial(self, form):
+        total = constant(form.offset)
+        for wire, factor in form.terms:
+            total = plus(total, {((wire, 1),): factor})
+        return total
+
+    def squares(self, polynomial, forms):
+        """κ for each form, with which polynomial - Σ κ form² is affine, and this rest."""
+        squares = [product(self.polynomial(form), self.polynomial(form)) for form in forms]
+        places = [m for m in {m for p in [polynomial, *squares] for m in p} if sum(k for _, k in m) == 2]
+        factors = None
+        if len(squares) == 1:
+            found = [polynomial.get(m, ZERO) / squares[0][m] for m in places if m in squares[0]]
+            factors = found[:1]
+        elif len(squares) == 2:
+            for m, n in combinations(sorted(places), 2):
+                (p, q), (r, t) = ([square.get(x, ZERO) for square in squares] for x in (m, n))
+                if p * t != q * r:
+                    x, y = polynomial.get(m, ZERO), polynomial.get(n, ZERO)
+                    factors = [(x * t - q * y) / (p * t - q * r), (p * y - x * r) / (p * t - q * r)]
+                    break
+        if not factors:
+            return None
+        rest = polynomial
+        for factor, square in zip(factors, squares, strict=True):
+            rest = plus(rest, square, -factor)
+        if any(sum(k for _, k in m) > 1 for m in rest):
+            return None
+        return factors, Form.of(rest.get((), ZERO), {m[0][0]: value for m, value in rest.items() if m})
+
+    def teeth(self, k, wire):
+        """The square of u is r² - 4r² Σ T_k 4^-k, up to r² 4^-m below: the wire as a form over its teeth."""
+        a, b = map(self.expand, wire.forms)
+        forms, r = [self.expand(form) for form, _ in wire.teeth], wire.number
+        found = self.squares(product(self.polynomial(a), self.polynomial(b)), forms)
+        if found is None or found[0] != [1, -1][: len(forms)]:
+            raise wrong_line(f"wire {k}", "is not the square of its argument, or of one less that of the other")
+        if r <= 0 or len({len(teeth) for _, teeth in wire.teeth} | {0}) != 2:
+            raise wrong_line(f"wire {k}", "has no reach, or chains of different lengths, or none")
+        factors, total = found
+        for factor, (form, teeth) in zip(factors, wire.teeth, strict=True):
+            wanted = form.times(1 / (2 * r)).plus(Form(Fraction(1, 2), ()))
+            for level, tooth in enumerate(teeth, 1):
+                if not self.is_tooth(tooth, wanted):
+                    raise wrong_line(f"wire {k}", f"wire {tooth} is not its tooth {level}")
+                wanted = Form(ZERO, ((tooth, ONE),))
+                total = total.plus(wanted, -4 * r * r * factor / 4**level)
+            total = total.plus(Form(r * r * factor, ()))
+            lo, hi = self.form_range(form)
+            if max(-lo, hi) > r:
+                raise Declined(f"wire {k}: an argument beyond its reach")
+        self.factors[k] = found
+        return total
+
+    def is_tooth(self, tooth, argument):
+        wire = self.wires[tooth]
+        if wire.kind != "curve":
+            return False
+        atoms = Atoms()
+        return atoms.curve(wire.curve, self.polynomial_of(atoms, wire.forms[0])) == atoms.curve(TENT, self.polynomial_of(atoms, argument))
+
+    def polynomial_of(self, atoms, form):
+        total = constant(form.offset)
+        for wire, factor in form.terms:
+            total = plus(total, atoms.atom(("wire", wire), ()), factor)
+        return total
+
+    def teeth_profile(self, k):
+        """The square that the teeth make is of what their first one reads; each doubles what the one before is off by, and adds its own."""
+        wire, (factors, _) = self.wires[k], self.factors[k]
+        r, least, most, more = wire.number, ZERO, ZERO, ZERO
+        for factor, (_, teeth) in zip(factors, wire.teeth, strict=True):
+            far, off = factor * r * r / 4 ** len(teeth), ZERO
+            least, most = least + min(far, ZERO), most + max(far, ZERO)
+            for level, tooth in enumerate(teeth, 1):
+                self.profile(tooth)
+                off = 2 * off + self.own[tooth]
+                more += 4 * r * r / 4**level * off
+                if level == 1 and not all(0 <= end <= 1 for end in self.read[tooth]):
+                    raise Declined(f"wire {k}: what is read may be beyond its reach")
+        away = up(max(-least, most) + more)
+        return product_profile(self, wire.forms, self.ranges[k], away)
+
+    # The outputs.
+
+    def outputs(self, target):
+        a, c = self.arithmetic, self.c
+        atoms = Atoms()
+        normal = []
+        for wire in self.wires:
+            polynomials = [self.normal_of(normal, form) for form in wire.forms]
+            match wire.kind:
+                case "input":
+                    normal.append(atoms.input(wire.coordinate, "i"))
+                case "curve":
+                    normal.append(atoms.curve(wire.curve, polynomials[0]))
+                case "mean":
+                    normal.append(product(constant(wire.number), atoms.mean(atoms.run(polynomials[0]))))
+                case _:
+                    normal.append(product(*polynomials))
+        wanted = Target(target, c, self.domain, atoms).outputs
+        for k, form in enumerate(self.meanings.outputs):
+            row = sparse([self.tensors["read_out.weight"][k]])[0]
+            bias = self.tensors["read_out.bias"][k]
+            read, lost = self.reading(row)
+            away = self.size(read.plus(Form(bias, ())).plus(self.expand(form), -ONE))
+            _, rounding = a.total([a.times(point(w), self.computed(i)) for i, w in row] + [point(bias)])
+            if self.normal_of(normal, form) != wanted[k]:
+                raise Declined(f"output {k}: what is computed and the target have different normal forms")
+            error = self.off(form) + away + lost + rounding
+            self.error = error
+            if error > c.bound:
+                raise Declined(f"output {k}: {show(error)} is shown of the bound {show(c.bound)}")
+
+    def normal_of(self, normal, form):
+        total = constant(form.offset)
+        for wire, factor in form.terms:
+            total = plus(total, normal[wire], factor)
+        return total
+
+
+TENT = ("x", "relu", Fraction(2), "mul", "x", Fraction(1, 2), "sub", "relu", Fraction(4), "mul", "sub")
+
+
+class Change:
+    """What one register gets from a feed-forward layer."""
+
+    def __init__(self, meant, register, form, entries, bias, groups, fixed, gates):
+        self.meant, self.register, self.entries = meant, register, entries
+        self.form = meant.expand(form)
+        self.old, self.lost = meant.registers[register]
+        self.size = meant.computed(register).size
+        self.terms = int(self.size != 0)
+        self.groups = [group for group in groups if self.entries_of(group)]
+        if bias or fixed & set(entries):
+            raise wrong_line(f"register {register}", "gets a number that no gate adds")
+        found, read = self.old, {register: ONE}
+        self.factors, mine = {}, [gate for gate in gates if self.form.of_wire(gate.made.wire)]
+        for gate in gates:
+            factor = self.form.of_wire(gate.made.wire)
+            if factor:
+                self.factors[gate.made.wire] = factor
+                found = found.plus(gate.form, factor)
+        self.linear, self.more = {}, ZERO  # of what is not a gate's: slopes; and what it loses by rounding
+        self.counts = {id(group): self.broken(group).active(*group.range)[0] for group in self.groups}
+        owned = {id(group) for gate in mine for group in gate.groups}
+        for group in sorted(self.groups, key=lambda group: id(group) in owned):
+            owners = [gate for gate in mine if any(g is group for g in gate.groups)]
+            if len(owners) > 1:
+                raise Declined(f"register {register}: one functional of two gates")
+            broken = self.broken(group)
+            clears = group.row[0][0] == register and len(group.row) == 1 and self.form.plus(found, -ONE).terms == self.old.times(-ONE).terms != ()
+            if not clears:
+                if not owners:
+                    raise wrong_line(f"register {register}", "gets what no gate adds")
+                continue
+            slope = -1 / group.row[0][1]
+            found = found.plus(group.form, slope)
+            self.more += broken.active(broken.lo, broken.hi)[1]
+            self.size += broken.sum(broken.lo, broken.hi)
+            if not owners:  # what is left of it
+                self.more += max(abs(value - slope * knot) for knot, value in zip(broken.knots, broken.values, strict=True))
+            self.linear[id(group)] = slope
+            for i, w in group.row:
+                read[i] = read.get(i, ZERO) + slope * w
+        if found != self.form:
+            raise wrong_line(f"register {register}", f"is said to hold {meant.said(self.form)}, which is not {meant.said(found)}")
+        self.lost = sum((abs(w) * meant.registers[i][1] for i, w in read.items()), ZERO)
+
+    def entries_of(self, group):
+        return {unit: self.entries[unit] for unit, *_ in group.units if unit in self.entries}
+
+    def broken(self, group):
+        """What the units add, as a function of the functional."""
+        units = [(self.entries[unit], Fraction(sign), o, loss) for unit, sign, o, loss in group.units if unit in self.entries]
+        return Broken(units, ZERO, ZERO, *group.range)
+
+    def part(self, argument, factor, offset=ZERO, less=None, ratio=ZERO):
+        """What the units of an argument add, without what clears the register, as a function of the argument, times the factor;
+        less so much of what they add to another register; and a number."""
+        group = argument.group
+        lead, beta = -argument.offset / argument.slope, 1 / argument.slope  # the functional is lead + beta times the argument
+        cleared = -self.linear.get(id(group), ZERO)
+        weights = self.entries_of(group)
+        if less is not None:
+            cleared += ratio * less.linear.get(id(group), ZERO)
+            theirs = less.entries_of(group)
+            weights = {unit: weights.get(unit, ZERO) - ratio * theirs.get(unit, ZERO) for unit in {*weights, *theirs}}
+        units = [(weights[unit] * factor, sign * beta, sign * lead + o, loss) for unit, sign, o, loss in group.units if weights.get(unit)]
+        return Broken(units, offset + factor * cleared * lead, factor * cleared * beta, argument.lo, argument.hi)
+
+    def differ(self, first, gate):
+        """The register gets not just its factor of what the first one gets, which is what the wire is."""
+        ratio, gamma = self.factors[gate.made.wire] / first.factors[gate.made.wire], self.meant.arithmetic.gamma
+        for argument in gate.arguments:
+            difference = self.part(argument, ONE, less=first, ratio=ratio)
+            lo, hi = argument.lo, argument.hi
+            self.more += max(map(abs, difference.extremes(lo, hi))) + difference.active(lo, hi)[1]
+            for change, factor in (self, ONE), (first, abs(ratio)):
+                self.more += gamma(change.others()) * factor * change.part(argument, ONE).sum(lo, hi)
+
+    def others(self, *groups):
+        """How many terms the sum has besides those of the groups."""
+        return self.terms + sum(count for group, count in self.counts.items() if group not in map(id, groups))
+
+    def settle(self):
+        """The register's form behind the layer, and what it has lost."""
+        a = self.meant.arithmetic
+        count = self.others()
+        if count <= 1 and not self.groups:
+            return self.form, up(self.lost)
+        lost = self.lost + self.more + a.gamma(count) * self.size + 4 * count * a.tiny
+        sizes = self.size + sum(self.broken(group).sum(*group.range) for group in self.groups)
+        if 2 * sizes >= a.limit:
+            raise Rejected("finite", f"register {self.register}", f"a sum whose terms may be {show(sizes)} in size may overflow")
+        return self.form, up(lost)
+
+
+class Argument:
+    """What a gate's units read, as α + β times the functional of a group, and how far that is from what it should be."""
+
+    def __init__(self, meant, form, group):
+        self.form, self.group = form, group
+        inner = meant.expand(form)
+        shared = [wire for wire, _ in inner.terms if group.form.of_wire(wire)]
+        if not shared:
+            raise wrong_line("", f"a unit reads {meant.said(group.form)} for {meant.said(form)}")
+        lead = max(shared, key=lambda wire: abs(inner.of_wire(wire)))
+        self.slope = inner.of_wire(lead) / group.form.of_wire(lead)
+        away = inner.plus(group.form, -self.slope)
+        self.offset = away.offset
+        away = Form(ZERO, away.terms)  # what the weights' rounding leaves
+        self.lost = abs(self.slope) * group.lost + max(map(abs, meant.form_range(away))) + meant.off(away)
+        self.low, self.high = meant.form_range(form)
+        lo, hi = meant.form_hat(form)
+        ends = sorted(self.offset + self.slope * x for x in group.range)
+        # Where the form over what is computed lies, and what is read in its place; and the values that are meant, too.
+        self.read = max(lo, ends[0]) - self.lost, min(hi, ends[1]) + self.lost
+        self.lo, self.hi = min(self.low, self.read[0]), max(self.high, self.read[1])
+
+
+class Made:
+    """A gate: what makes a curve or a product."""
+
+    def __init__(self, meant, made, unit_group):
+        self.meant, self.made = meant, made
+        self.wire = meant.new(made, "curve", "product")
+        self.form = meant.expand(made.form)
+        self.arguments = []
+        for unit, form in made.arguments:
+            if unit not in unit_group:
+                raise wrong_line(f"wire {made.wire}", f"unit {unit} reads nothing")
+            self.arguments.append(Argument(meant, form, unit_group[unit][0]))
+        self.groups = [argument.group for argument in self.arguments]
+        if not 1 <= len(self.groups) <= (1 if self.wire.kind == "curve" else 2) or len({id(group) for group in self.groups}) < len(self.groups):
+            raise wrong_line(f"wire {made.wire}", "is not of so many arguments, each different")
+        self.rest = self.form.plus(Form(ZERO, ((made.wire, ONE),)), -ONE)
+
+    def prove(self, changes):
+        if not changes:
+            raise wrong_line(f"wire {self.made.wire}", "stands in no register")
+        (self.curve if self.wire.kind == "curve" else self.product)(changes)
+        for change in changes[1:]:
+            change.differ(changes[0], self)
+
+    def curve(self, changes):
+        """P(û)/φ is the curve at û, and a number."""
+        meant, argument, first = self.meant, self.arguments[0], changes[0]
+        if self.wire.forms[0] != argument.form:
+            raise wrong_line(f"wire {self.made.wire}", f"is a function of {meant.said(self.wire.forms[0])}, and reads {meant.said(argument.form)}")
+        if self.rest.terms:
+            raise wrong_line(f"wire {self.made.wire}", "is added with more than a number")
+        broken = first.part(argument, 1 / first.factors[self.made.wire], -self.rest.offset)
+        others, gamma, pieces = first.others(argument.group), meant.arithmetic.gamma, []
+        for gap in gaps(meant.budget, broken, self.wire.curve, argument.low, argument.high, PIECES):
+            e = meant.off(argument.form, gap.lo, gap.hi)
+            a, b = gap.lo - e - argument.lost, gap.hi + e + argument.lost
+            active, charge = broken.active(a, b)
+            steep = broken.steepest(a, b)
+            away = steep * argument.lost + max(map(abs, gap.gap)) + charge + gamma(others + active) * (broken.size(a, b) + charge)
+            pieces.append((*gap.image, up(steep * e + away)))
+        meant.profiles[self.made.wire] = Profile(pieces)
+        lo, hi = argument.read
+        active, charge = broken.active(lo, hi)
+        away = broken.steepest(lo, hi) * argument.lost + charge + gamma(others + active) * (broken.size(lo, hi) + charge)
+        least, most = broken.extremes(lo, hi)
+        meant.hats[self.made.wire] = least - away, most + away
+        if self.made.wire in meant.toothed:
+            meant.own[self.made.wire] = up(away + max(max(map(abs, gap.gap)) for gap in gaps(meant.budget, broken, self.wire.curve, lo, hi)))
+            meant.read[self.made.wire] = lo, hi
+
+    def product(self, changes):
+        """P(û)/φ of one argument, or two, is û², or û² - v̂², and a number, up to a deviation; with the affine rest that is the product."""
+        meant, first = self.meant, changes[0]
+        a, b = map(meant.expand, self.wire.forms)
+        whole = plus(meant.polynomial(self.rest), product(meant.polynomial(a), meant.polynomial(b)))
+        found = meant.squares(whole, [meant.expand(argument.form) for argument in self.arguments])
+        if found is None or found[1].terms or found[0] != [1, -1][: len(self.arguments)]:
+            raise wrong_line(f"wire {self.made.wire}", "is not made of the squares of its arguments")
+        least, most, more, others = ZERO, ZERO, ZERO, first.others(*self.groups)
+        active = sum(first.counts[id(group)] for group in self.groups if id(group) in first.counts)
+        for kappa, argument in zip(found[0], self.arguments, strict=True):
+            broken = first.part(argument, kappa / first.factors[self.made.wire], -found[1].offset if kappa > 0 else ZERO)
+            lo, hi = argument.lo, argument.hi
+            away = gaps(meant.budget, broken, SQUARE, lo, hi)
+            ends = sorted((kappa * min(gap.gap[0] for gap in away), kappa * max(gap.gap[1] for gap in away)))
+            least, most, size = least + ends[0], most + ends[1], max(abs(lo), abs(hi))
+            # The square is of what is read, which is off by what is lost.
+            charge = broken.active(lo, hi)[1]
+            more += (argument.lost * (2 * size + argument.lost) + charge
+                     + meant.arithmetic.gamma(others + active) * (broken.size(lo, hi) + charge))
+        away = max(-least, most) + more
+        meant.profiles[self.made.wire] = product_profile(meant, self.wire.forms, meant.ranges[self.made.wire], away)
+
+
+def product_profile(meant, forms, place, away):
+    lo, hi = place
+    return Profile([(max(p, lo), min(q, hi), up(e + away)) for p, q, e in product_errors(meant, *forms) if p <= hi and q >= lo])
+
+
+def product_errors(meant, a, b):
+    """Bounds of |âb̂ - ab| by the value of ab."""
+    if a == b:
+        lo, hi = meant.form_range(a)
+        for k in range(256):
+            p, q = lo + (hi - lo) * k / 256, lo + (hi - lo) * (k + 1) / 256
+            e, size = meant.off(a, p, q), max(abs(p), abs(q))
+            low = ZERO if p <= 0 <= q else min(p * p, q * q)
+            yield low, size * size, e * (2 * size + e)
+        return
+    for (p, q), (r, t) in factor_pieces(meant, a, b):
+        one, other = meant.off(a, p, q), meant.off(b, r, t)
+        ends = p * r, p * t, q * r, q * t
+        size, far = max(abs(p), abs(q)), max(abs(r), abs(t))
+        yield min(ends), max(ends), size * other + far * one + one * other
+
+
+def factor_pieces(meant, a, b):
+    """Where two factors may lie together."""
+    for x, y, swapped in ((a, b, False), (b, a, True)):
+        coupled = list(coupling(meant, x, y))
+        if coupled:
+            return [(q, p) if swapped else (p, q) for p, q in coupled]
+    parts = 32
+
+    def cut(form):
+        lo, hi = meant.form_range(form)
+        return [(lo + (hi - lo) * k / parts, lo + (hi - lo) * (k + 1) / parts) for k in range(parts)]
+
+    return [(p, q) for p in cut(a) for q in cut(b)]
+
+
+def coupling(meant, a, b):
+    """Pieces for a multiple of d and a function of mean(d²): d² <= n mean(d²), and <= (n - 1) mean(d²) if the mean of d is 0."""
+    if len(b.terms) != 1:
+        return
+    curve = meant.wires[b.terms[0][0]]
+    if curve.kind != "curve" or len(curve.forms[0].terms) != 1:
+        return
+    mean, outer = curve.forms[0].terms[0]
+    wire = meant.wires[mean]
+    if wire.kind != "mean" or len(wire.forms[0].terms) != 1:
+        return
+    square, inner = wire.forms[0].terms[0]
+    squared = meant.squared(square)
+    centred = squared and meant.centred(squared)
+    if centred and not centred[0]:
+        other, share = meant.centred(a), meant.most - 1
+        if not other or other[0]:
+            return
+        a_terms, d_terms = other[1], centred[1]
+    elif squared:
+        share, a_terms, d_terms = meant.most, a, squared
+    else:
+        return
+    if not d_terms.terms:
+        return
+    wire_of_d, factor_of_d = d_terms.terms[0]
+    ratio = a_terms.of_wire(wire_of_d) / factor_of_d
+    if not ratio or a_terms != d_terms.times(ratio):
+        return
+    scale, offset = wire.number * inner, wire.number * wire.forms[0].offset
+    if not scale:
+        return
+    values = sorted((x - offset) / scale for x in meant.ranges[mean])  # of mean(d²)
+    lo, hi = max(values[0], ZERO), values[1]
+    low, high = meant.form_range(a)
+    parts = 256
+    for k in range(parts):
+        p, q = lo + (hi - lo) * k**2 / parts**2, lo + (hi - lo) * (k + 1) ** 2 / parts**2
+        size = abs(ratio) * root_above(share * q)
+        ends = sorted(curve.forms[0].offset + outer * (offset + scale * x) for x in (p, q))
+        image = image_over(curve.curve, *ends, parts=1)
+        place = sorted(b.offset + b.terms[0][1] * x for x in image)
+        yield (max(low, -size), min(high, size)), tuple(place)
+
+
+def hides_nothing(mask, n):
+    """Whether a mask shows all of up to n tokens to each."""
+    low, high, start, end, _ = mask
+    return (low == "*" or low <= 1 - n) and (high == "*" or high >= n - 1) and (start == "*" or start <= 0) and (end == "*" or end >= n - 1)
+
+
+def prove_meanings(c, tensors, target):
+    """`line`, `finite` and the bound, for all sequences of any of the lengths."""
+    meanings = c.meanings
+    if meanings is None or not hasattr(target, "ast"):
+        raise Declined("a supremum over a box, and nothing is said of what registers mean")
+    if c.positions or any(run.connections for run in c.runs):
+        raise Declined("meanings with positions or connections")
+    if 4 * c.most >= 1 << FORMATS[c.format][0]:
+        raise Declined(f"{c.most} tokens in {c.format}")
+    try:
+        meant = Meant(c, tensors, meanings, target.domain)
+        meant.prove()
+        meant.outputs(target.ast)
+    except (Undefined, Unclear) as error:
+        raise Declined(f"what is meant is not shown to have a value everywhere: {error}") from None
+    return meant

@@ -1,0 +1,427 @@
+//! Reads `certificate.fwc`: the claim, and the meaning of the tensors. There is one reading only: what has been read is
+//! printed again and must be the same bytes.
+
+mod meanings;
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::Arc;
+
+use crate::kernel::number::{Range, Ratio, is_canonical};
+
+pub use meanings::{Layer, Made, Meanings, Source, Wire};
+
+/// The inputs that a claim ranges over.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Over {
+    /// All sequences of a box.
+    Box,
+    /// All sequences of integers.
+    Integers,
+    /// The sequences of integers with pairwise distinct tokens; on the others the network gives this number.
+    DistinctIntegers(Rational),
+    /// All of space.
+    Space,
+}
+
+/// A rational number as it is written, and an interval around it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rational {
+    text: String,
+    /// The number.
+    pub exact: Ratio,
+    /// An interval around it; a point if it is dyadic.
+    pub range: Range,
+}
+
+impl fmt::Display for Rational {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+/// The attention of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Attention {
+    /// `softmax`, `average`, `linformer` or `performer`.
+    pub kind: String,
+    /// Heads of a block.
+    pub heads: usize,
+    /// Rows of `q` and `k`.
+    pub head_size: usize,
+    /// Rows of `v`.
+    pub value_size: usize,
+    /// Mixtures or features, of the kinds that have them.
+    pub size: usize,
+    /// The mask of each head.
+    pub masks: Vec<Mask>,
+    /// The cycle of connections, if there is one: block `b` uses layer `b` modulo its length.
+    pub cycle: Vec<Arc<Connections>>,
+}
+
+impl Attention {
+    /// The mask of a head of a block.
+    pub fn mask(&self, block: usize, head: usize) -> Option<Mask> {
+        let layer = block.checked_rem(self.cycle.len()).and_then(|layer| self.cycle.get(layer));
+        Some(Mask { connections: layer.cloned(), ..self.masks.get(head)?.clone() })
+    }
+}
+
+/// The pairs of a query and a key that the query sees.
+pub type Connections = BTreeSet<(usize, usize)>;
+
+/// The keys that a query sees.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mask {
+    /// `low ≤ k - t ≤ high` and `from ≤ k ≤ to`.
+    pub limits: [Option<i64>; 4],
+    /// Whether token 0 is always seen.
+    pub first: bool,
+    /// The pairs of a query and a key that it sees, if the layer has connections.
+    pub connections: Option<Arc<Connections>>,
+}
+
+impl Mask {
+    /// Whether the query of token `t` sees the key of token `k`.
+    pub fn sees(&self, t: usize, k: usize) -> bool {
+        let connected = self.connections.as_ref().is_none_or(|pairs| pairs.contains(&(t, k)));
+        let whole = |x: usize| i64::try_from(x).unwrap_or(i64::MAX);
+        let (t, k) = (whole(t), whole(k));
+        let apart = k.saturating_sub(t);
+        let [low, high, from, to] = self.limits;
+        let within = low.is_none_or(|low| low <= apart)
+            && high.is_none_or(|high| apart <= high)
+            && from.is_none_or(|from| from <= k)
+            && to.is_none_or(|to| k <= to);
+        connected && (within || (self.first && k == 0))
+    }
+
+    /// Whether the query of token `t`, of `tokens` in all, sees any key.
+    pub fn sees_some(&self, t: usize, tokens: usize) -> bool {
+        if self.connections.is_some() {
+            return (0..tokens).any(|k| self.sees(t, k));
+        }
+        let whole = |x: usize| i64::try_from(x).unwrap_or(i64::MAX);
+        let [low, high, from, to] = self.limits;
+        let shifted = |limit: Option<i64>| limit.map(|limit| limit.saturating_add(whole(t)));
+        let first = shifted(low).into_iter().chain(from).fold(0, i64::max);
+        let last = shifted(high).into_iter().chain(to).fold(whole(tokens).saturating_sub(1), i64::min);
+        first <= last || (self.first && tokens > 0)
+    }
+
+    /// Whether something is hidden.
+    pub fn hides(&self) -> bool {
+        self.limits != [None; 4] || self.connections.is_some()
+    }
+}
+
+/// Consecutive blocks of one shape.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Run {
+    /// The number of blocks.
+    pub blocks: usize,
+    /// Their attention, if they have it.
+    pub attention: Option<Attention>,
+    /// The hidden units of their feed-forward layer, if they have it.
+    pub hidden: Option<usize>,
+}
+
+/// A certificate.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Certificate {
+    /// The hashes of `target.json` and `model.safetensors`.
+    pub sha256: [String; 2],
+    /// `certified`, `measured` or `exact-on-grid`.
+    pub badge: String,
+    /// The inputs on which the claim holds.
+    pub over: Over,
+    /// `p` of `L^p`; none for the supremum.
+    pub norm: Option<Rational>,
+    /// The largest distance of the network from the target.
+    pub bound: Rational,
+    /// The assumptions of the claim.
+    pub assumptions: Vec<String>,
+    /// The least and the largest number of tokens.
+    pub tokens: [usize; 2],
+    /// Coordinates of an input token.
+    pub dims: usize,
+    /// Coordinates of an output token.
+    pub output_dims: usize,
+    /// Whether the format is double precision.
+    pub double: bool,
+    /// The width of the residual stream.
+    pub width: usize,
+    /// The number of tokens that have a position; 0 if none has.
+    pub positions: usize,
+    /// The blocks.
+    pub runs: Vec<Run>,
+    /// Hint: cells per side.
+    pub cells: usize,
+    /// Hint: the parts cut off a cell below and above.
+    pub margins: [Rational; 2],
+    /// Hint: what registers mean.
+    pub meanings: Option<Meanings>,
+}
+
+/// The longest certificate.
+pub const LONGEST: usize = 1 << 24;
+
+/// The beginning of a text that may be long.
+fn cut(text: &str) -> String {
+    text.chars().take(80).collect()
+}
+
+/// The words of the lines, one line after the other.
+struct Lines<'t> {
+    left: std::str::Split<'t, char>,
+    number: usize,
+    words: Vec<&'t str>,
+}
+
+impl<'t> Lines<'t> {
+    /// Goes to the next line, which begins with this word.
+    fn line(&mut self, first: &str) -> Result<(), String> {
+        let line = self.left.next().unwrap_or("");
+        self.number = self.number.saturating_add(1);
+        let mut words = line.split(' ');
+        if words.next() != Some(first) {
+            return Err(format!("line {} is {:?}, expected `{first} …`", self.number, cut(line)));
+        }
+        self.words = words.collect();
+        self.words.reverse();
+        Ok(())
+    }
+
+    /// The next word of the line.
+    fn word(&mut self) -> Result<&'t str, String> {
+        self.words.pop().ok_or_else(|| format!("line {} ends too early", self.number))
+    }
+
+    /// The next word, which must be one of these.
+    fn one_of(&mut self, known: &[&str]) -> Result<&'t str, String> {
+        let word = self.word()?;
+        if known.contains(&word) { Ok(word) } else { Err(self.fault(word, &format!("one of {known:?}"))) }
+    }
+
+    fn fault(&self, word: &str, expected: &str) -> String {
+        format!("line {} has {:?}, expected {expected}", self.number, cut(word))
+    }
+
+    fn count(&mut self) -> Result<usize, String> {
+        let word = self.word()?;
+        let plain = is_canonical(word) && word.bytes().all(|b| b.is_ascii_digit());
+        let count = word.parse().ok().filter(|count: &usize| plain && *count < 1 << 31);
+        count.ok_or_else(|| self.fault(word, "a count below 2^31"))
+    }
+
+    fn rational(&mut self) -> Result<Rational, String> {
+        let word = self.word()?;
+        let exact = Ratio::rational(word).ok_or_else(|| self.fault(word, "a rational in lowest terms"))?;
+        Ok(Rational { text: word.to_owned(), range: exact.range(), exact })
+    }
+
+    fn limit(&mut self) -> Result<Option<i64>, String> {
+        let word = self.word()?;
+        if word == "*" {
+            return Ok(None);
+        }
+        let limit = word.parse().ok().filter(|limit: &i64| is_canonical(word) && limit.unsigned_abs() < 1 << 31);
+        limit.map(Some).ok_or_else(|| self.fault(word, "an integer or *"))
+    }
+
+    fn of(&mut self, name: &str) -> Result<usize, String> {
+        self.line(name)?;
+        self.count()
+    }
+
+    /// One layer of connections.
+    fn connections(&mut self, tokens: usize) -> Result<Connections, String> {
+        let mut pairs = BTreeSet::new();
+        if tokens == 0 {
+            return Err(format!("line {}: connections of no tokens", self.number));
+        }
+        for t in 0..tokens {
+            self.line("sees")?;
+            pairs.insert((t, self.count()?));
+            while !self.words.is_empty() {
+                pairs.insert((t, self.count()?));
+            }
+        }
+        let beyond = pairs.iter().find(|(_, k)| *k >= tokens);
+        beyond.map_or(Ok(()), |(t, k)| Err(format!("token {t} sees {k}, and there are {tokens} tokens")))?;
+        Ok(pairs)
+    }
+
+    fn run(&mut self, tokens: usize) -> Result<Run, String> {
+        self.line("run")?;
+        let mut run = Run { blocks: self.count()?, attention: None, hidden: None };
+        while !self.words.is_empty() {
+            if run.hidden.is_none() && self.one_of(&["attention", "ff"])? == "ff" {
+                run.hidden = Some(self.count()?);
+            } else if run.hidden.is_none() && run.attention.is_none() {
+                run.attention = Some(Attention {
+                    kind: self.one_of(&["softmax", "average", "linformer", "performer"])?.to_owned(),
+                    heads: self.count()?,
+                    head_size: self.count()?,
+                    value_size: self.count()?,
+                    size: self.count()?,
+                    masks: Vec::new(),
+                    cycle: Vec::new(),
+                });
+            } else {
+                return Err(format!("line {} has more than a run has", self.number));
+            }
+        }
+        let heads = run.attention.as_ref().map_or(0, |attention| attention.heads);
+        if run.blocks == 0 || (run.attention.is_none() && run.hidden.is_none()) || run.hidden == Some(0) {
+            return Err(format!("line {}: a run without blocks, or blocks without layers", self.number));
+        }
+        for _ in 0..heads {
+            self.line("mask")?;
+            let limits = [self.limit()?, self.limit()?, self.limit()?, self.limit()?];
+            let mask = Mask { limits, first: self.one_of(&["yes", "no"])? == "yes", connections: None };
+            run.attention.iter_mut().for_each(|attention| attention.masks.push(mask.clone()));
+        }
+        let follow = self.left.clone().next().is_some_and(|line| line.starts_with("connections "));
+        if let (Some(Attention { cycle, .. }), true) = (&mut run.attention, follow) {
+            for _ in 0..self.of("connections")? {
+                cycle.push(Arc::new(self.connections(tokens)?));
+            }
+        }
+        Ok(run)
+    }
+}
+
+impl Certificate {
+    /// Whether these are the bytes of a certificate of version 1. Well-formed or not, it claims something other than
+    /// what is decided here.
+    pub fn is_of_version_1(bytes: &[u8]) -> bool {
+        bytes.starts_with(b"formwright-certificate 1\n")
+    }
+
+    /// Reads a certificate, or says what is wrong with it.
+    pub fn read(bytes: &[u8]) -> Result<Self, String> {
+        let text = std::str::from_utf8(bytes).map_err(|error| format!("it is no ASCII text: {error}"))?;
+        if !text.is_ascii() || text.len() > LONGEST {
+            return Err(format!("it is no ASCII text of at most {LONGEST} bytes"));
+        }
+        let mut lines = Lines { left: text.split('\n'), number: 0, words: Vec::new() };
+        lines.line("formwright-certificate")?;
+        lines.one_of(&["2"])?;
+        let mut hash = |file: &str| {
+            lines.line("sha256")?;
+            lines.one_of(&[file])?;
+            let word = lines.word()?;
+            let digits = word.len() == 64 && word.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
+            if digits { Ok(word.to_owned()) } else { Err(lines.fault(word, "64 hexadecimal digits")) }
+        };
+        let sha256 = [hash("target.json")?, hash("model.safetensors")?];
+        lines.line("badge")?;
+        let badge = lines.one_of(&["certified", "measured", "exact-on-grid"])?.to_owned();
+        lines.line("over")?;
+        let over = match lines.one_of(&["box", "integers", "distinct-integers", "space"])? {
+            "box" => Over::Box,
+            "integers" => Over::Integers,
+            "space" => Over::Space,
+            _ => Over::DistinctIntegers(lines.rational()?),
+        };
+        lines.line("norm")?;
+        let norm = if lines.one_of(&["lp", "sup"])? == "lp" { Some(lines.rational()?) } else { None };
+        lines.line("bound")?;
+        let bound = lines.rational()?;
+        let mut assumptions = Vec::new();
+        for _ in 0..lines.of("assumptions")? {
+            lines.line("assume")?;
+            lines.words.reverse();
+            assumptions.push(std::mem::take(&mut lines.words).join(" "));
+        }
+        let tokens = [lines.of("tokens")?, lines.count()?];
+        let (dims, output_dims) = (lines.of("dims")?, lines.of("output-dims")?);
+        lines.line("execution")?;
+        lines.one_of(&["ieee-any-order"])?;
+        let double = lines.one_of(&["f32", "f64"])? == "f64";
+        let (width, positions) = (lines.of("width")?, lines.of("positions")?);
+        let mut runs = Vec::new();
+        for _ in 0..lines.of("runs")? {
+            runs.push(lines.run(tokens[1])?);
+        }
+        let cells = lines.of("cells")?;
+        lines.line("margins")?;
+        let margins = [lines.rational()?, lines.rational()?];
+        let meanings = lines.meanings()?;
+        lines.line("end")?;
+        let certificate = Self {
+            sha256,
+            badge,
+            over,
+            norm,
+            bound,
+            assumptions,
+            tokens,
+            dims,
+            output_dims,
+            double,
+            width,
+            positions,
+            runs,
+            cells,
+            margins,
+            meanings,
+        };
+        let printed = certificate.to_string();
+        if printed == text {
+            return Ok(certificate);
+        }
+        let at = printed.bytes().zip(text.bytes()).take_while(|(a, b)| a == b).count();
+        Err(format!("it is not in the one form that it has, from byte {at} on"))
+    }
+}
+
+impl fmt::Display for Certificate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [target, weights] = &self.sha256;
+        writeln!(f, "formwright-certificate 2\nsha256 target.json {target}\nsha256 model.safetensors {weights}")?;
+        writeln!(f, "badge {}", self.badge)?;
+        match &self.over {
+            Over::Box => writeln!(f, "over box")?,
+            Over::Integers => writeln!(f, "over integers")?,
+            Over::DistinctIntegers(otherwise) => writeln!(f, "over distinct-integers {otherwise}")?,
+            Over::Space => writeln!(f, "over space")?,
+        }
+        match &self.norm {
+            Some(p) => writeln!(f, "norm lp {p}")?,
+            None => writeln!(f, "norm sup")?,
+        }
+        writeln!(f, "bound {}\nassumptions {}", self.bound, self.assumptions.len())?;
+        self.assumptions.iter().try_for_each(|words| writeln!(f, "assume {words}"))?;
+        let [least, most] = self.tokens;
+        writeln!(f, "tokens {least} {most}\ndims {}\noutput-dims {}", self.dims, self.output_dims)?;
+        writeln!(f, "execution ieee-any-order {}", if self.double { "f64" } else { "f32" })?;
+        writeln!(f, "width {}\npositions {}\nruns {}", self.width, self.positions, self.runs.len())?;
+        for run in &self.runs {
+            write!(f, "run {}", run.blocks)?;
+            if let Some(Attention { kind, heads, head_size, value_size, size, .. }) = &run.attention {
+                write!(f, " attention {kind} {heads} {head_size} {value_size} {size}")?;
+            }
+            run.hidden.iter().try_for_each(|hidden| write!(f, " ff {hidden}"))?;
+            writeln!(f)?;
+            let Some(Attention { masks, cycle, .. }) = &run.attention else { continue };
+            for Mask { limits, first, .. } in masks {
+                let limit = |limit: &Option<i64>| limit.map_or("*".to_owned(), |limit| limit.to_string());
+                let limits = limits.iter().map(limit).collect::<Vec<_>>().join(" ");
+                writeln!(f, "mask {limits} {}", if *first { "yes" } else { "no" })?;
+            }
+            if !cycle.is_empty() {
+                writeln!(f, "connections {}", cycle.len())?;
+            }
+            for (layer, t) in cycle.iter().flat_map(|layer| (0..most).map(move |t| (layer, t))) {
+                let keys = layer.range((t, 0)..=(t, usize::MAX)).map(|(_, k)| format!(" {k}"));
+                writeln!(f, "sees{}", keys.collect::<String>())?;
+            }
+        }
+        let [low, high] = &self.margins;
+        writeln!(f, "cells {}\nmargins {low} {high}", self.cells)?;
+        self.meanings.iter().flat_map(|meanings| &meanings.text).try_for_each(|line| writeln!(f, "{line}"))?;
+        writeln!(f, "end")
+    }
+}

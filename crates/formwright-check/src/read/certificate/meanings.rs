@@ -1,0 +1,233 @@
+//! Reads the lines of a certificate that say what registers mean (CERTIFICATE.md, section 7). They are hints: nothing
+//! of them is believed.
+
+use std::collections::BTreeMap;
+
+use super::Lines;
+use crate::kernel::form::Form;
+use crate::kernel::function::{BINARIES, CALLS, Word};
+use crate::kernel::number::Ratio;
+
+/// A number that every token has, made of earlier ones.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Wire {
+    /// A coordinate of the input.
+    Input(usize),
+    /// A function of a form.
+    Curve {
+        /// The argument.
+        of: Form,
+        /// The function.
+        function: Vec<Word>,
+    },
+    /// A product of two forms.
+    Product(Form, Form),
+    /// A number times the mean of a form over all tokens.
+    Mean {
+        /// The factor.
+        scale: Ratio,
+        /// The form.
+        of: Form,
+    },
+    /// A square, or a product of two forms, that stands in no register: teeth add up to it.
+    Teeth {
+        /// The factors.
+        factors: [Form; 2],
+        /// The arguments whose squares add up to it, with signs `+` and `-`: one for a square, two for a product.
+        arguments: Vec<Form>,
+        /// The largest size of an argument.
+        reach: Ratio,
+        /// Of every argument, its teeth, the first one first.
+        teeth: Vec<Vec<usize>>,
+    },
+}
+
+/// How a layer makes a wire.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Made {
+    /// The wire.
+    pub wire: usize,
+    /// What is added to registers for it, times a factor for each of them: the wire, and what is read with it.
+    pub adds: Form,
+    /// Of a gate, for each argument a unit that reads it, and the argument; of a head, its number and that of the
+    /// value.
+    pub source: Source,
+}
+
+/// Where a wire comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// Hidden units.
+    Units(Vec<(usize, Form)>),
+    /// A value of a head.
+    Head(usize, usize),
+}
+
+/// A layer: what it makes, and what registers hold behind it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Layer {
+    /// The wires that it makes.
+    pub made: Vec<Made>,
+    /// The registers that hold something else than before, ascending.
+    pub holds: Vec<(usize, Form)>,
+}
+
+/// What registers mean.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Meanings {
+    /// The lines as they were read.
+    pub text: Vec<String>,
+    /// The wires.
+    pub wires: Vec<Wire>,
+    /// The embedding, and each sub-layer.
+    pub layers: Vec<Layer>,
+    /// The outputs.
+    pub outputs: Vec<Form>,
+}
+
+impl Lines<'_> {
+    /// The ratio of a word.
+    fn ratio(&mut self) -> Result<Ratio, String> {
+        Ok(self.rational()?.exact)
+    }
+
+    /// A count below a limit.
+    fn below(&mut self, limit: usize, what: &str) -> Result<usize, String> {
+        let count = self.count()?;
+        if count < limit { Ok(count) } else { Err(self.fault(&count.to_string(), what)) }
+    }
+
+    /// A form over the first so many wires: what is added, the number of terms, and the terms, ascending.
+    fn form(&mut self, wires: usize) -> Result<Form, String> {
+        let offset = self.ratio()?;
+        let mut terms = BTreeMap::new();
+        let mut least = 0;
+        for _ in 0..self.count()? {
+            let wire = self.below(wires, "an earlier wire")?;
+            let factor = self.ratio()?;
+            if wire < least || factor.is_zero() {
+                return Err(format!("line {}: terms are not in order, or 0", self.number));
+            }
+            least = wire.saturating_add(1);
+            terms.insert(wire, factor);
+        }
+        Ok(Form { offset, terms })
+    }
+
+    /// A function in postfix notation, to the end of the line.
+    fn function(&mut self) -> Result<Vec<Word>, String> {
+        let mut words = Vec::new();
+        let mut depth = 0_usize;
+        while !self.words.is_empty() {
+            let word = self.word()?;
+            let binary = BINARIES.iter().find(|(name, _)| *name == word).map(|(_, binary)| *binary);
+            let call = CALLS.iter().find(|(name, _)| *name == word).map(|(_, call)| *call);
+            let (takes, read) = match (word, binary, call) {
+                ("x", ..) => (0, Word::Variable),
+                ("negate", ..) => (1, Word::Negate),
+                ("power", ..) => {
+                    let k = u32::try_from(self.below(1001, "an exponent up to 1000")?).unwrap_or(0);
+                    (1, Word::Power(k))
+                }
+                (_, Some(binary), _) => (2, Word::Binary(binary)),
+                (_, _, Some(call)) => (1, Word::Call(call)),
+                _ => {
+                    let number = Ratio::rational(word).filter(Ratio::is_short);
+                    (0, Word::Number(number.ok_or_else(|| self.fault(word, "a word of a function"))?))
+                }
+            };
+            depth = depth.checked_sub(takes).ok_or_else(|| self.fault(word, "arguments before it"))?;
+            depth = depth.saturating_add(1);
+            words.push(read);
+        }
+        if depth == 1 { Ok(words) } else { Err(format!("line {}: a function is one number", self.number)) }
+    }
+
+    fn wire(&mut self, known: usize) -> Result<Wire, String> {
+        self.line("wire")?;
+        Ok(match self.one_of(&["input", "curve", "product", "mean", "teeth"])? {
+            "input" => Wire::Input(self.count()?),
+            "curve" => Wire::Curve { of: self.form(known)?, function: self.function()? },
+            "product" => Wire::Product(self.form(known)?, self.form(known)?),
+            "mean" => Wire::Mean { scale: self.ratio()?, of: self.form(known)? },
+            _ => {
+                let factors = [self.form(known)?, self.form(known)?];
+                let reach = self.ratio()?;
+                let (mut arguments, mut teeth) = (Vec::new(), Vec::new());
+                for _ in 0..self.below(3, "one argument or two")? {
+                    arguments.push(self.form(known)?);
+                    let mut chain = Vec::new();
+                    for _ in 0..self.below(64, "less than 64 teeth")? {
+                        chain.push(self.below(known, "an earlier wire")?);
+                    }
+                    teeth.push(chain);
+                }
+                Wire::Teeth { factors, arguments, reach, teeth }
+            }
+        })
+    }
+
+    fn made(&mut self, wires: usize) -> Result<Made, String> {
+        let line = self.left.clone().next().unwrap_or("");
+        let head = line.starts_with("head ");
+        self.line(if head { "head" } else { "gate" })?;
+        let (wire, adds) = (self.below(wires, "a wire")?, self.form(wires)?);
+        let source = if head {
+            Source::Head(self.count()?, self.count()?)
+        } else {
+            let mut units = Vec::new();
+            for _ in 0..self.below(3, "up to two arguments")? {
+                units.push((self.count()?, self.form(wires)?));
+            }
+            Source::Units(units)
+        };
+        Ok(Made { wire, adds, source })
+    }
+
+    /// Goes on to the end of a line, which must have been reached.
+    fn ended(&self) -> Result<(), String> {
+        if self.words.is_empty() { Ok(()) } else { Err(format!("line {} has more words than it should", self.number)) }
+    }
+
+    /// The lines of meanings; none if the certificate has none.
+    pub(super) fn meanings(&mut self) -> Result<Option<Meanings>, String> {
+        let before = self.left.clone();
+        let first = self.number;
+        if !before.clone().next().is_some_and(|line| line.starts_with("meanings ")) {
+            return Ok(None);
+        }
+        let (mut wires, mut layers, mut outputs) = (Vec::new(), Vec::new(), Vec::new());
+        for _ in 0..self.of("meanings")? {
+            wires.push(self.wire(wires.len())?);
+            self.ended()?;
+        }
+        let count = wires.len();
+        for _ in 0..self.of("layers")? {
+            let (makes, changes) = (self.of("layer")?, self.count()?);
+            self.ended()?;
+            let mut layer = Layer { made: Vec::new(), holds: Vec::new() };
+            for _ in 0..makes {
+                layer.made.push(self.made(count)?);
+                self.ended()?;
+            }
+            for _ in 0..changes {
+                self.line("holds")?;
+                let held = (self.count()?, self.form(count)?);
+                if layer.holds.last().is_some_and(|(last, _)| *last >= held.0) {
+                    return Err(format!("line {}: registers are not in order", self.number));
+                }
+                layer.holds.push(held);
+                self.ended()?;
+            }
+            layers.push(layer);
+        }
+        for _ in 0..self.of("outputs")? {
+            self.line("output")?;
+            outputs.push(self.form(count)?);
+            self.ended()?;
+        }
+        let lines = self.number.saturating_sub(first);
+        let text = before.take(lines).map(str::to_owned).collect();
+        Ok(Some(Meanings { text, wires, layers, outputs }))
+    }
+}

@@ -1,0 +1,209 @@
+//! The normal form of a target: what an expression is, whatever it is written like; and a proof that it has a value
+//! for every input of a box and every number of tokens.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+
+use super::{Definition, Domain, Expr, Target};
+use crate::kernel::function::{BINARIES, Binary, CALLS, Call};
+use crate::kernel::number::{Dyadic, Range, Ratio};
+use crate::rules::lines::{Outcome, Polynomial, Things};
+
+/// The point of a normal form: its coordinate, and whether it stands inside of an aggregate.
+#[derive(Clone, Copy)]
+struct At {
+    c: usize,
+    inside: bool,
+}
+
+struct Reader<'t> {
+    things: &'t mut Things,
+    lets: &'t [Expr],
+    /// The number of tokens, if it is fixed.
+    tokens: Option<usize>,
+    /// Lets that have been read, by coordinate: one that is named twice is read once.
+    read: HashMap<(usize, usize), Polynomial>,
+}
+
+impl Target {
+    /// The normal forms of the outputs, for so many tokens, or any number; nothing but a reason if some word has none.
+    pub fn normal(&self, things: &mut Things, tokens: Option<usize>) -> Outcome<Vec<Polynomial>> {
+        let Definition::Expression { lets, each, body, .. } = &self.definition else {
+            return Err("a table has no formula".to_owned());
+        };
+        let mut reader = Reader { things, lets, tokens, read: HashMap::new() };
+        (0..self.output_dims)
+            .map(|c| {
+                let (e, c) = if *each { (body.first(), c) } else { (body.get(c), 0) };
+                reader.number(e.ok_or_else(|| "a body without expressions".to_owned())?, At { c, inside: false })
+            })
+            .collect()
+    }
+}
+
+/// Ranges of expressions, for tokens of a box.
+struct Ranges<'t> {
+    domain: Range,
+    tokens: Range,
+    lets: &'t [Expr],
+    /// Ranges of lets that have been read.
+    read: RefCell<HashMap<usize, Range>>,
+}
+
+impl Target {
+    /// Shows that every let and every output has a value for all inputs and all numbers of tokens between two.
+    ///
+    /// Equal normal forms are equal functions only where both have a value: `0/x` is 0 nowhere but for `x` other than 0.
+    pub fn defined(&self, [least, most]: [usize; 2]) -> Outcome<()> {
+        let (Definition::Expression { lets, body, .. }, Domain::Interval(low, high)) = (&self.definition, &self.domain)
+        else {
+            return Err("a table, or integers".to_owned());
+        };
+        let tokens = Range::whole(least).hull(&Range::whole(most));
+        let ranges = Ranges { domain: low.range().hull(&high.range()), tokens, lets, read: RefCell::default() };
+        lets.iter().chain(body).try_for_each(|e| ranges.of(e).map(|_| ()))
+    }
+}
+
+impl Ranges<'_> {
+    fn of(&self, e: &Expr) -> Outcome<Range> {
+        let range = match e {
+            Expr::Number(number) => Some(number.range()),
+            Expr::Word(word) if word == "token" => Some(self.domain.clone()),
+            Expr::Word(word) if word == "length" => Some(self.tokens.clone()),
+            Expr::Gather(None, index) if index.is_index() => Some(self.domain.clone()),
+            Expr::Bound(b) => Some(self.bound(*b)?),
+            Expr::Gather(Some(b), index) if index.is_index() => Some(self.bound(*b)?),
+            Expr::Coordinate(e, _) => Some(self.of(e)?),
+            Expr::Power(e, k) => self.of(e)?.power(*k),
+            Expr::Aggregate(f, e, None) => {
+                let of = self.of(e)?;
+                match f.as_str() {
+                    "mean" => Some(of),
+                    "sum" => Some(&of * &self.tokens),
+                    // Not negative; at most a quarter of the square of the width.
+                    "var" => Range { lo: Dyadic::ZERO, hi: &of.hi - &of.lo }.power(2),
+                    _ => None,
+                }
+            }
+            Expr::Apply(name, parts) => {
+                let parts = parts.iter().map(|part| self.of(part)).collect::<Outcome<Vec<_>>>()?;
+                Self::apply(name, &parts)
+            }
+            _ => None,
+        };
+        range.and_then(Range::kept).ok_or_else(|| "the target is not shown to have a value everywhere".to_owned())
+    }
+
+    fn bound(&self, b: usize) -> Outcome<Range> {
+        if let Some(read) = self.read.borrow().get(&b) {
+            return Ok(read.clone());
+        }
+        let range = self.of(self.lets.get(b).ok_or_else(|| "a let that is not known".to_owned())?)?;
+        self.read.borrow_mut().insert(b, range.clone());
+        Ok(range)
+    }
+
+    fn apply(name: &str, parts: &[Range]) -> Option<Range> {
+        let call = CALLS.iter().find(|(known, _)| *known == name).map(|(_, call)| *call);
+        let binary = BINARIES.iter().find(|(known, _)| *known == name).map(|(_, binary)| *binary);
+        match (parts, name, call, binary) {
+            ([a], "negate", ..) => Some(-a),
+            ([a], _, Some(call), _) => match call {
+                Call::Exp => a.exp(),
+                Call::Log => a.log(),
+                Call::Sqrt => a.sqrt(),
+                Call::Tanh => a.tanh(),
+                Call::Sin => a.wave(0),
+                Call::Cos => a.wave(1),
+                Call::Abs => Some(a.absolute()),
+                Call::Relu => Some(a.max(&Range::ZERO)),
+            },
+            ([a, b], _, _, Some(binary)) => match binary {
+                Binary::Add => Some(a + b),
+                Binary::Sub => Some(a - b),
+                Binary::Mul => Some(a * b),
+                Binary::Div => a.over(b),
+                Binary::Max => Some(a.max(b)),
+                Binary::Min => Some(a.min(b)),
+            },
+            ([a, low, high], "clamp", ..) => Some(a.max(low).min(high)),
+            _ => None,
+        }
+    }
+}
+
+impl Reader<'_> {
+    fn number(&mut self, e: &Expr, at: At) -> Outcome<Polynomial> {
+        match e {
+            Expr::Number(number) => {
+                Ok(Things::constant(number.exact().cloned().ok_or_else(|| "a number of many digits".to_owned())?))
+            }
+            Expr::Word(word) if word == "token" => Ok(self.things.input(at.c)),
+            Expr::Word(word) if word == "length" => {
+                Ok(self.tokens.map_or_else(|| self.things.length(), |n| Things::constant(Ratio::whole(n))))
+            }
+            Expr::Bound(b) => self.bound(*b, at.c),
+            Expr::Gather(of, index) if index.is_index() => {
+                let own = match of {
+                    None => self.things.input(at.c),
+                    Some(b) => self.bound(*b, at.c)?,
+                };
+                if at.inside { self.things.outer(&own) } else { Ok(own) }
+            }
+            Expr::Coordinate(e, c) => self.number(e, At { c: *c, ..at }),
+            Expr::Power(e, k) => Things::power(&self.number(e, at)?, *k),
+            Expr::Apply(name, parts) => self.apply(name, parts, at),
+            Expr::Aggregate(f, e, None) if !at.inside => {
+                let of = self.number(e, At { inside: true, ..at })?;
+                self.aggregate(f, &of)
+            }
+            _ => Err("the target has positions, comparisons, sorts or filters, for which there is no rule".to_owned()),
+        }
+    }
+
+    /// A let, at a token: what stands in it has no running token.
+    fn bound(&mut self, b: usize, c: usize) -> Outcome<Polynomial> {
+        if let Some(read) = self.read.get(&(b, c)) {
+            return Ok(read.clone());
+        }
+        let lets = self.lets;
+        let e = lets.get(b).ok_or_else(|| "a let that is not known".to_owned())?;
+        let read = self.number(e, At { c, inside: false })?;
+        self.read.insert((b, c), read.clone());
+        Ok(read)
+    }
+
+    fn aggregate(&mut self, f: &str, of: &Polynomial) -> Outcome<Polynomial> {
+        match f {
+            "mean" => self.things.mean(of),
+            "sum" => {
+                let mean = self.things.mean(of)?;
+                let n = self.tokens.map_or_else(|| self.things.length(), |n| Things::constant(Ratio::whole(n)));
+                Things::times(&n, &mean)
+            }
+            "var" => {
+                let (mean, square) = (self.things.mean(of)?, Things::times(of, of)?);
+                let squares = self.things.mean(&square)?;
+                Things::plus(&squares, &Ratio::ONE.negative(), &Things::times(&mean, &mean)?)
+            }
+            _ => Err(format!("there is no rule for {f} over the tokens")),
+        }
+    }
+
+    fn apply(&mut self, name: &str, parts: &[Expr], at: At) -> Outcome<Polynomial> {
+        let values = parts.iter().map(|part| self.number(part, at)).collect::<Outcome<Vec<_>>>();
+        let call = CALLS.iter().find(|(known, _)| *known == name).map(|(_, call)| *call);
+        let binary = BINARIES.iter().find(|(known, _)| *known == name).map(|(_, binary)| *binary);
+        match (values?.as_slice(), name, call, binary) {
+            ([a], "negate", ..) => Things::plus(&Polynomial::new(), &Ratio::ONE.negative(), a),
+            ([a], _, Some(call), _) => self.things.call(call, a),
+            ([a, b], _, _, Some(binary)) => self.things.binary(binary, a, b),
+            ([a, low, high], "clamp", ..) => {
+                let above = self.things.binary(Binary::Max, a, low)?;
+                self.things.binary(Binary::Min, &above, high)
+            }
+            _ => Err(format!("there is no rule for {name}")),
+        }
+    }
+}

@@ -1,0 +1,11 @@
+//! The rules by which obligations are proved, a file a rule, each with its theorem: CERTIFICATE.md, sections 6 and 7.
+//!
+//! | folder | what |
+//! |---|---|
+//! | `points.rs`, `points/` | all executions at once, from sets of inputs |
+//! | `sweep.rs` | how far a sweep of shifts can carry tokens |
+//! | `lines.rs`, `lines/` | what registers mean, line by line |
+
+pub mod lines;
+pub mod points;
+pub mod sweep;

@@ -1,0 +1,379 @@
+//! What registers mean, line by line: claims in the supremum norm over a box (CERTIFICATE.md, section 7).
+//!
+//! A **wire** `g` is a number that every token has, meant exactly: an input, a function of a form, a product, a mean. A
+//! network computes `ĝ` instead, a number that depends on the execution; `|ĝ - g| ≤ E_g`, by the value of `g`. A
+//! **line** says of a register that it holds `offset + Σ factor · ĝ`, and has *lost* at most so much to rounding. Every
+//! line is proved from the weights and the lines before it:
+//!
+//! | file | rule |
+//! |---|---|
+//! | `layer.rs` | hidden units that read one form are a piecewise linear function of it |
+//! | `curve.rs`, `product.rs`, `clearing.rs` | which is a curve, part of a product, or takes a register away |
+//! | `head.rs` | a head without scores is a mean |
+//! | `teeth.rs` | squares and products that are sums of teeth |
+//! | `normal.rs` | the outputs' forms are the target's expression |
+//! | `profile.rs` | errors by value |
+
+mod clearing;
+mod curve;
+mod head;
+mod layer;
+mod normal;
+mod product;
+mod profile;
+mod teeth;
+
+use profile::{Profile, up};
+
+use crate::kernel::format::Format;
+use crate::kernel::number::{Dyadic, Range, Ratio};
+use crate::kernel::sum::Row;
+use crate::prove::{Stop, declined, rejected};
+use crate::read::certificate::{Meanings, Wire};
+use crate::read::target::Target;
+use crate::read::weights::{Layer, Network};
+
+pub use crate::kernel::form::Form;
+pub use normal::{Outcome, Polynomial, Things};
+
+/// The most work: cells of curves, times the words of their functions.
+const MOST_WORK: usize = 1 << 22;
+
+/// What is known of a wire that has been made.
+#[derive(Clone, Debug)]
+struct Known {
+    /// What is meant lies in here.
+    range: Range,
+    /// How far the computed number may be from it.
+    error: Profile,
+    /// The largest of these errors.
+    most: Dyadic,
+    /// Of a tooth: how far it may be from what it would be without rounding, given what the first of its chain reads.
+    tooth: Dyadic,
+}
+
+/// A line: what a register holds.
+#[derive(Clone, Debug)]
+struct Register {
+    form: Form,
+    /// What was lost to rounding.
+    lost: Dyadic,
+    /// The side of 0 on which it lies in every execution, `true` above, and how far it may be on the other one.
+    sign: Option<(bool, Dyadic)>,
+    /// Whether it is 0 but for what flushing has left. To add such a number `r` is no rounding of its own: the sum is within `2|r|`
+    /// of the other term, which is a number of the format.
+    empty: bool,
+}
+
+/// A number that is read from registers: `Σ w z`.
+struct Reading {
+    form: Form,
+    /// What the registers have lost.
+    lost: Dyadic,
+    /// `Σ |w| |z|`.
+    size: Dyadic,
+    /// The number of registers.
+    count: usize,
+    /// Whether it is one register, times a power of two.
+    single: bool,
+}
+
+struct Prover<'c> {
+    hints: &'c Meanings,
+    network: &'c Network,
+    format: Format,
+    domain: Range,
+    /// The largest number of tokens.
+    tokens: usize,
+    wires: Vec<Option<Known>>,
+    registers: Vec<Register>,
+    /// The largest number that turns up.
+    largest: Dyadic,
+    work: usize,
+}
+
+fn line(what: impl Into<String>) -> Stop {
+    rejected("line", what)
+}
+
+/// An upper bound for how far outputs are from the target, in every execution, for every input of the box.
+pub fn prove(
+    hints: &Meanings,
+    network: &Network,
+    target: &Target,
+    domain: Range,
+    [least, most]: [usize; 2],
+) -> Result<Dyadic, Stop> {
+    if !network.positions.is_empty() {
+        return Err(declined("a claim in the supremum norm over a box, of a network with positions"));
+    }
+    if hints.layers.len() != network.layers.len().saturating_add(1) {
+        return Err(line(format!(
+            "meanings for {} layers, and there are {} behind the embedding",
+            hints.layers.len(),
+            network.layers.len()
+        )));
+    }
+    same_function(hints, target, least, most)?;
+    let width = network.embed.len();
+    let mut prover = Prover {
+        hints,
+        network,
+        format: network.format,
+        domain,
+        tokens: most,
+        wires: vec![None; hints.wires.len()],
+        registers: vec![Register { form: Form::zero(), lost: Dyadic::ZERO, sign: None, empty: true }; width],
+        largest: Dyadic::ZERO,
+        work: 0,
+    };
+    let mut layers = hints.layers.iter();
+    let first = layers.next().ok_or_else(|| line("no meanings of the embedding"))?;
+    prover.embedding(first)?;
+    for (layer, hint) in network.layers.iter().zip(layers) {
+        match layer {
+            Layer::Attention(heads) => prover.heads(heads, hint)?,
+            Layer::FeedForward { units, gains } => prover.feed_forward(units, gains, hint)?,
+        }
+        prover.teeth()?;
+    }
+    prover.read_out()
+}
+
+/// Proves that the outputs' forms are the target's expression, and that it has a value everywhere.
+fn same_function(hints: &Meanings, target: &Target, least: usize, most: usize) -> Result<(), Stop> {
+    target.defined([least, most]).map_err(declined)?;
+    let mut things = Things::default();
+    let wanted = target.normal(&mut things, (least == most).then_some(least)).map_err(declined)?;
+    let mut wires: Vec<Polynomial> = Vec::new();
+    for wire in &hints.wires {
+        let normal = things.wire(wire, &wires).map_err(declined)?;
+        wires.push(normal);
+    }
+    if hints.outputs.len() != wanted.len() {
+        return Err(line(format!("{} outputs, the target has {}", hints.outputs.len(), wanted.len())));
+    }
+    for (c, (form, wanted)) in hints.outputs.iter().zip(&wanted).enumerate() {
+        if Things::form(form, &wires).map_err(declined)? != *wanted {
+            // Equal functions may have different normal forms.
+            return Err(declined(format!("output {c} is not shown to be the target: their normal forms differ")));
+        }
+    }
+    Ok(())
+}
+
+impl Prover<'_> {
+    /// `γ_k = ku/(1 - ku)`.
+    fn gamma(&self, k: usize) -> Dyadic {
+        let sum = &Range::whole(k) * &Range::point(Dyadic::power_of_two(self.format.digits.saturating_neg()));
+        if sum.hi > Dyadic::power_of_two(-1) {
+            // No layer has so many weights; and if one had, nothing would be proved.
+            return Dyadic::power_of_two(self.format.most);
+        }
+        sum.over(&(&Range::whole(1) - &sum)).map_or_else(|| Dyadic::power_of_two(self.format.most), |gamma| gamma.hi)
+    }
+
+    fn unit(&self) -> Dyadic {
+        Dyadic::power_of_two(self.format.digits.saturating_neg())
+    }
+
+    /// What flushing may lose in a sum of `k` terms.
+    fn tiny(&self, k: usize) -> Dyadic {
+        let terms = Range::whole(k.saturating_mul(4).saturating_add(8)).hi;
+        &terms * &Dyadic::power_of_two(self.format.least)
+    }
+
+    /// Remembers how large numbers get.
+    fn note(&mut self, size: &Dyadic) {
+        if *size > self.largest {
+            self.largest = up(size);
+        }
+    }
+
+    fn spend(&mut self, work: usize) -> Result<(), Stop> {
+        self.work = self.work.saturating_add(work);
+        if self.work <= MOST_WORK {
+            return Ok(());
+        }
+        Err(declined(format!("more than {MOST_WORK} steps in curves")))
+    }
+
+    fn known(&self, wire: usize) -> Result<&Known, Stop> {
+        let known = self.wires.get(wire).and_then(Option::as_ref);
+        known.ok_or_else(|| line(format!("wire {wire} is used before it is made")))
+    }
+
+    /// All values of a form, as it is meant.
+    fn range(&self, form: &Form) -> Result<Range, Stop> {
+        let mut sum = form.offset.range();
+        for (wire, factor) in &form.terms {
+            sum = (&sum + &(&factor.range() * &self.known(*wire)?.range)).tidy();
+        }
+        Ok(sum)
+    }
+
+    /// How far a form over computed wires may be from what is meant.
+    fn error(&self, form: &Form) -> Result<Dyadic, Stop> {
+        let mut sum = Dyadic::ZERO;
+        for (wire, factor) in &form.terms {
+            sum = up(&(&sum + &(&factor.range().size() * &self.known(*wire)?.most)));
+        }
+        Ok(sum)
+    }
+
+    /// The same, where what is meant is one of these values.
+    fn error_over(&self, form: &Form, values: &Range) -> Result<Dyadic, Stop> {
+        let Some((wire, factor)) = form.single() else { return self.error(form) };
+        let known = self.known(wire)?;
+        let own = (values - &form.offset.range()).over(&factor.range());
+        let own = own.map_or_else(|| known.range.clone(), |own| own.tidy().meet(&known.range));
+        Ok(up(&(&factor.range().size() * &known.error.over(&own))))
+    }
+
+    /// The largest size of a form over computed wires.
+    fn size(&self, form: &Form) -> Result<Dyadic, Stop> {
+        Ok(up(&(&self.range(form)?.size() + &self.error(form)?)))
+    }
+
+    /// The largest size of a register.
+    fn held(&self, register: &Register) -> Result<Dyadic, Stop> {
+        Ok(&self.size(&register.form)? + &register.lost)
+    }
+
+    /// What is read by some weights.
+    fn read(&mut self, weights: &[(usize, Dyadic)]) -> Result<Reading, Stop> {
+        let (mut form, mut lost, mut size) = (Form::zero(), Dyadic::ZERO, Dyadic::ZERO);
+        for (place, weight) in weights {
+            let register = self.registers.get(*place).ok_or_else(|| line("a register that does not exist"))?;
+            form = form.plus(&Ratio::of(weight), &register.form);
+            lost = &lost + &(&weight.abs() * &register.lost);
+            size = up(&(&size + &(&weight.abs() * &self.held(register)?)));
+        }
+        self.note(&size);
+        let single = matches!(weights, [(_, weight)] if is_power_of_two(weight));
+        Ok(Reading { form, lost: up(&lost), size, count: weights.len(), single })
+    }
+
+    /// The parts of a form that is nearly another: a dyadic number that is added, and the size of the rest.
+    fn apart(&self, form: &Form, wanted: &Form) -> Result<(Dyadic, Dyadic), Stop> {
+        let rest = form.minus(wanted);
+        let offset = rest.offset.range();
+        let shift = if offset.is_point() { offset.lo.clone() } else { offset.tidy().lo };
+        let linear = Form { offset: Ratio::ZERO, terms: rest.terms.clone() };
+        let odd = rest.offset.minus(&Ratio::of(&shift)).range().size();
+        Ok((shift, up(&(&self.size(&linear)? + &odd))))
+    }
+
+    fn make(&mut self, wire: usize, known: Known) -> Result<(), Stop> {
+        self.note(&(&known.range.size() + &known.most));
+        match self.wires.get_mut(wire) {
+            Some(place @ None) => {
+                *place = Some(known);
+                Ok(())
+            }
+            _ => Err(line(format!("wire {wire} is made twice"))),
+        }
+    }
+
+    /// The embedding: what is computed of an input is the input, rounded; a register holds a form of inputs.
+    fn embedding(&mut self, hint: &crate::read::certificate::Layer) -> Result<(), Stop> {
+        if !hint.made.is_empty() {
+            return Err(line("the embedding makes gates"));
+        }
+        let u = self.unit();
+        self.note(&self.domain.size());
+        for (number, wire) in self.hints.wires.iter().enumerate() {
+            if !matches!(wire, Wire::Input(_)) {
+                continue;
+            }
+            let most = up(&(&(&u * &self.domain.size()) + &self.tiny(1)));
+            let range = self.domain.clone();
+            self.make(number, Known { range, error: Profile::Constant(most.clone()), most, tooth: Dyadic::ZERO })?;
+        }
+        let rows: &[Row] = &self.network.embed;
+        for (place, row) in rows.iter().enumerate() {
+            let mut form = Form::number(Ratio::of(&row.bias));
+            for (c, weight) in &row.weights {
+                let wire = self.hints.wires.iter().position(|wire| *wire == Wire::Input(*c));
+                let wire = wire.ok_or_else(|| line(format!("no wire is input {c}")))?;
+                form = form.plus(&Ratio::of(weight), &Form::of(wire));
+            }
+            let wanted = self.line_of(hint, place)?.unwrap_or_else(Form::zero);
+            let (shift, rest) = self.apart(&form, &wanted)?;
+            let terms = row.weights.len().saturating_add(usize::from(!row.bias.is_zero()));
+            let plain = matches!(row.weights.as_slice(), [(_, weight)] if is_power_of_two(weight));
+            let sizes = row.weights.iter().map(|(_, weight)| &weight.abs() * &self.domain.size());
+            let sizes = sizes.fold(row.bias.abs(), |sum, size| &sum + &size);
+            self.note(&(&sizes + &sizes));
+            let rounded = match (terms, plain) {
+                (0, _) | (1, true) => Dyadic::ZERO,
+                (2, true) => &u * &self.size(&form)?,
+                // Inputs are rounded before they are multiplied.
+                _ => &self.gamma(terms.saturating_add(1)) * &sizes,
+            };
+            let tiny = if terms == 0 { Dyadic::ZERO } else { self.tiny(terms) };
+            let lost = &(&rounded + &tiny) + &(&rest + &shift.abs());
+            let empty = terms == 0 && wanted == Form::zero();
+            self.hold(place, Register { form: wanted, lost, sign: None, empty })?;
+        }
+        Ok(())
+    }
+
+    /// The form that the hints give a register behind a layer, if it changes.
+    fn line_of(&self, hint: &crate::read::certificate::Layer, place: usize) -> Result<Option<Form>, Stop> {
+        let found = hint.holds.iter().find(|(register, _)| *register == place);
+        found.map(|(_, form)| self.lowered(form)).transpose()
+    }
+
+    fn hold(&mut self, place: usize, mut register: Register) -> Result<(), Stop> {
+        register.lost = up(&register.lost);
+        let size = self.held(&register)?;
+        self.note(&size);
+        let slot = self.registers.get_mut(place).ok_or_else(|| line(format!("there is no register {place}")))?;
+        *slot = register;
+        Ok(())
+    }
+
+    /// Refuses lines of registers that do not exist.
+    fn registers_exist(&self, hint: &crate::read::certificate::Layer) -> Result<(), Stop> {
+        match hint.holds.iter().find(|(place, _)| *place >= self.registers.len()) {
+            Some((place, _)) => Err(line(format!("there is no register {place}"))),
+            None => Ok(()),
+        }
+    }
+
+    /// The outputs.
+    fn read_out(&mut self) -> Result<Dyadic, Stop> {
+        let mut worst = Dyadic::ZERO;
+        let rows: &[Row] = &self.network.read_out;
+        if rows.len() != self.hints.outputs.len() {
+            return Err(line("not as many outputs as the read-out has"));
+        }
+        for (row, wanted) in rows.iter().zip(&self.hints.outputs) {
+            let reading = self.read(&row.weights)?;
+            let form = reading.form.plus(&Ratio::ONE, &Form::number(Ratio::of(&row.bias)));
+            let (shift, rest) = self.apart(&form, &self.lowered(wanted)?)?;
+            let terms = row.weights.len().saturating_add(usize::from(!row.bias.is_zero()));
+            let rounded = if terms == 0 || (terms == 1 && reading.single) {
+                Dyadic::ZERO
+            } else if terms == 2 && reading.single {
+                &self.unit() * &(&reading.size + &row.bias.abs())
+            } else {
+                &self.gamma(terms) * &(&reading.size + &row.bias.abs())
+            };
+            self.note(&(&(&reading.size + &reading.size) + &row.bias.abs()));
+            let lost = &(&(&reading.lost + &rounded) + &self.tiny(terms)) + &(&rest + &shift.abs());
+            worst = worst.max(up(&(&self.error(wanted)? + &lost)));
+        }
+        // Twice the largest number is still one of the format: no sum or product of what was noted overflows.
+        if self.largest.top() >= self.format.most.saturating_sub(2) {
+            return Err(rejected("finite", format!("numbers up to {} may overflow", self.largest)));
+        }
+        Ok(worst)
+    }
+}
+
+/// Whether a number is a power of two, or the negative of one.
+fn is_power_of_two(x: &Dyadic) -> bool {
+    x.quantum().is_some_and(|q| x.abs() == Dyadic::power_of_two(q))
+}

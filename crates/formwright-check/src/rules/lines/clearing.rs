@@ -1,0 +1,36 @@
+//! Rule *clearing*: `-R(z)` and `R(-z)` take all of a register away.
+
+use super::Register;
+use super::layer::Group;
+use crate::kernel::number::Dyadic;
+use crate::kernel::sum::Row;
+
+/// Whether a group reads one register as it is, or its negative.
+pub(super) fn reads_alone(group: &Group, place: usize) -> bool {
+    matches!(group.weights.as_slice(), [(at, weight)] if *at == place && weight.abs() == Dyadic::ONE)
+}
+
+/// Whether a group clears a register: it reads the register as it is, and what is of either sign that the register may have is taken
+/// away. With the register's row: by one unit on a side, times exactly -1 or 1, and by nothing else. Without it, the units are a gate's as
+/// well, and what they leave is part of the gate: then units without bias must be there, whatever their weights.
+pub(super) fn is_clearing(group: &Group, place: usize, before: &Register, units: &[Row], row: Option<&Row>) -> bool {
+    let upright = group.weights.iter().all(|(_, weight)| !weight.is_negative());
+    let plain = |number: usize| units.get(number).is_some_and(|unit| unit.bias.is_zero());
+    let weight = |number: usize| row.and_then(|row| row.weights.iter().find(|(unit, _)| *unit == number));
+    // The units of a side: those that write, or all that could.
+    let side = |positive: bool| {
+        let here = group.units.iter().filter(move |(_, sign)| (*sign == upright) == positive);
+        here.map(|(number, _)| *number).filter(|number| row.is_none() || weight(*number).is_some()).collect::<Vec<_>>()
+    };
+    let clears = |positive: bool| {
+        let spared = before.sign.as_ref().is_some_and(|(sign, _)| *sign != positive);
+        let wanted = if positive { -&Dyadic::ONE } else { Dyadic::ONE };
+        match (row, side(positive).as_slice()) {
+            (_, []) => spared,
+            (Some(_), [unit]) => plain(*unit) && weight(*unit).is_some_and(|(_, weight)| *weight == wanted),
+            (Some(_), _) => false,
+            (None, numbers) => spared || numbers.iter().any(|number| plain(*number)),
+        }
+    };
+    reads_alone(group, place) && clears(true) && clears(false)
+}

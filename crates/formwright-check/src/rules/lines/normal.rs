@@ -1,0 +1,297 @@
+//! Normal forms: polynomials with rational coefficients over things that are compared by their own normal forms.
+//!
+//! Two expressions with the same normal form are the same function. Nothing clever is done: products are multiplied
+//! out, a mean is linear and lets what is the same for all tokens through, `1/p` is a thing of its own with the leading
+//! coefficient of `p` taken out, and any other function is a thing of its own.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::Form;
+use crate::kernel::function::{Binary, CALLS, Call, Word};
+use crate::kernel::number::Ratio;
+use crate::read::certificate::Wire;
+
+/// The most terms of a polynomial.
+const MOST_TERMS: usize = 1 << 12;
+
+/// The largest exponent that is multiplied out.
+const MOST_POWER: u32 = 64;
+
+/// Things, by number, with their exponents, ascending.
+pub type Monomial = Vec<(usize, u32)>;
+
+/// A polynomial over things; no coefficient is 0.
+pub type Polynomial = BTreeMap<Monomial, Ratio>;
+
+/// Something that is not a polynomial of anything else.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+enum Thing {
+    /// A coordinate of the token.
+    Input(usize),
+    /// The number of tokens.
+    Length,
+    /// The mean of a monomial over all tokens.
+    Mean(Monomial),
+    /// What belongs to the output token, inside of a mean.
+    Outer(usize),
+    /// A function of polynomials, by name.
+    Function(&'static str, Vec<Vec<(Monomial, String)>>),
+}
+
+/// All things that have been met.
+#[derive(Debug, Default)]
+pub struct Things {
+    numbers: HashMap<Thing, usize>,
+    /// Of each thing, whether it is the same for all tokens; and of what belongs to the output token, what it is.
+    known: Vec<(bool, Option<usize>)>,
+}
+
+/// The sum of two exponents. One that is cut off would make different powers equal.
+fn raised(a: u32, b: u32) -> Outcome<u32> {
+    a.checked_add(b).ok_or_else(|| "an exponent is too large".to_owned())
+}
+
+/// The reason why there is no normal form.
+pub type Outcome<T> = Result<T, String>;
+
+impl Things {
+    fn number(&mut self, thing: Thing, same: bool, outer: Option<usize>) -> usize {
+        if let Some(number) = self.numbers.get(&thing) {
+            return *number;
+        }
+        let number = self.known.len();
+        self.numbers.insert(thing, number);
+        self.known.push((same, outer));
+        number
+    }
+
+    fn is_same(&self, thing: usize) -> bool {
+        self.known.get(thing).is_some_and(|(same, _)| *same)
+    }
+
+    fn single(thing: usize) -> Polynomial {
+        Polynomial::from([(vec![(thing, 1)], Ratio::ONE)])
+    }
+
+    /// A number.
+    pub fn constant(value: Ratio) -> Polynomial {
+        if value.is_zero() { Polynomial::new() } else { Polynomial::from([(Vec::new(), value)]) }
+    }
+
+    /// The number that a polynomial is, if it is one.
+    pub fn as_number(p: &Polynomial) -> Option<Ratio> {
+        match (p.len(), p.first_key_value()) {
+            (0, _) => Some(Ratio::ZERO),
+            (1, Some((monomial, value))) if monomial.is_empty() => Some(value.clone()),
+            _ => None,
+        }
+    }
+
+    /// A coordinate of the token.
+    pub fn input(&mut self, c: usize) -> Polynomial {
+        Self::single(self.number(Thing::Input(c), false, None))
+    }
+
+    /// The number of tokens.
+    pub fn length(&mut self) -> Polynomial {
+        Self::single(self.number(Thing::Length, true, None))
+    }
+
+    /// `a + scale · b`.
+    pub fn plus(a: &Polynomial, scale: &Ratio, b: &Polynomial) -> Outcome<Polynomial> {
+        let mut sum = a.clone();
+        for (monomial, factor) in b {
+            let before = sum.remove(monomial).unwrap_or(Ratio::ZERO);
+            let after = before.plus(&scale.times(factor));
+            if !after.is_zero() {
+                sum.insert(monomial.clone(), after);
+            }
+        }
+        Self::small(sum)
+    }
+
+    fn small(p: Polynomial) -> Outcome<Polynomial> {
+        let short = p.values().all(Ratio::is_short);
+        if p.len() <= MOST_TERMS && short {
+            Ok(p)
+        } else {
+            Err("a normal form has too many terms, or digits".to_owned())
+        }
+    }
+
+    /// `a · b`.
+    pub fn times(a: &Polynomial, b: &Polynomial) -> Outcome<Polynomial> {
+        if a.len().saturating_mul(b.len()) > MOST_TERMS.saturating_mul(16) {
+            return Err("a product has too many terms".to_owned());
+        }
+        let mut product = Polynomial::new();
+        for (left, c) in a {
+            for (right, d) in b {
+                let mut powers: BTreeMap<usize, u32> = left.iter().copied().collect();
+                for (thing, power) in right {
+                    let before = powers.get(thing).copied().unwrap_or(0);
+                    powers.insert(*thing, raised(before, *power)?);
+                }
+                let monomial: Monomial = powers.into_iter().collect();
+                let sum = product.remove(&monomial).unwrap_or(Ratio::ZERO).plus(&c.times(d));
+                if !sum.is_zero() {
+                    product.insert(monomial, sum);
+                }
+            }
+        }
+        Self::small(product)
+    }
+
+    /// `p^k`.
+    pub fn power(p: &Polynomial, k: u32) -> Outcome<Polynomial> {
+        if k > MOST_POWER {
+            return Err(format!("the power {k} is not multiplied out"));
+        }
+        (0..k).try_fold(Self::constant(Ratio::ONE), |product, _| Self::times(&product, p))
+    }
+
+    fn key(p: &Polynomial) -> Vec<(Monomial, String)> {
+        p.iter().map(|(monomial, factor)| (monomial.clone(), factor.text())).collect()
+    }
+
+    /// A function of polynomials, of one token: what mixes two cannot be averaged by the rules here.
+    pub fn function(&mut self, name: &'static str, arguments: &[&Polynomial]) -> Outcome<Polynomial> {
+        let mut same = true;
+        for (thing, _) in arguments.iter().flat_map(|p| p.keys()).flatten() {
+            let (alike, outer) = self.known.get(*thing).copied().unwrap_or((false, None));
+            if outer.is_some() {
+                return Err(format!("there is no rule for {name} of two tokens"));
+            }
+            same = same && alike;
+        }
+        let keys = arguments.iter().map(|p| Self::key(p)).collect();
+        Ok(Self::single(self.number(Thing::Function(name, keys), same, None)))
+    }
+
+    /// `1/p`.
+    pub fn reciprocal(&mut self, p: &Polynomial) -> Outcome<Polynomial> {
+        let (_, leading) = p.first_key_value().ok_or_else(|| "a quotient by 0".to_owned())?;
+        let inverse = Ratio::ONE.over(leading).ok_or_else(|| "a quotient by 0".to_owned())?;
+        if Self::as_number(p).is_some() {
+            return Ok(Self::constant(inverse));
+        }
+        let normal = Self::plus(&Polynomial::new(), &inverse, p)?;
+        let thing = self.function("reciprocal", &[&normal])?;
+        Self::plus(&Polynomial::new(), &inverse, &thing)
+    }
+
+    /// The mean over all tokens.
+    pub fn mean(&mut self, p: &Polynomial) -> Outcome<Polynomial> {
+        let mut mean = Polynomial::new();
+        for (monomial, factor) in p {
+            let (mut outside, mut inside): (BTreeMap<usize, u32>, Monomial) = (BTreeMap::new(), Vec::new());
+            for (thing, power) in monomial {
+                let (same, outer) = self.known.get(*thing).copied().unwrap_or((false, None));
+                if same || outer.is_some() {
+                    let entry = outside.entry(outer.unwrap_or(*thing)).or_insert(0);
+                    *entry = raised(*entry, *power)?;
+                } else {
+                    inside.push((*thing, *power));
+                }
+            }
+            let outside = Polynomial::from([(outside.into_iter().collect(), factor.clone())]);
+            let averaged = if inside.is_empty() {
+                Self::constant(Ratio::ONE)
+            } else {
+                Self::single(self.number(Thing::Mean(inside), true, None))
+            };
+            mean = Self::plus(&mean, &Ratio::ONE, &Self::times(&outside, &averaged)?)?;
+        }
+        Ok(mean)
+    }
+
+    /// What belongs to the output token, as it stands inside of a mean.
+    pub fn outer(&mut self, p: &Polynomial) -> Outcome<Polynomial> {
+        let mut result = Polynomial::new();
+        for (monomial, factor) in p {
+            let mut outer: BTreeMap<usize, u32> = BTreeMap::new();
+            for (thing, power) in monomial {
+                let number =
+                    if self.is_same(*thing) { *thing } else { self.number(Thing::Outer(*thing), false, Some(*thing)) };
+                outer.insert(number, *power);
+            }
+            let one = Polynomial::from([(outer.into_iter().collect(), factor.clone())]);
+            result = Self::plus(&result, &Ratio::ONE, &one)?;
+        }
+        Ok(result)
+    }
+
+    /// A function in postfix notation.
+    fn applied(&mut self, function: &[Word], variable: &Polynomial) -> Outcome<Polynomial> {
+        let missing = || "a function without arguments".to_owned();
+        let mut stack: Vec<Polynomial> = Vec::new();
+        for word in function {
+            let mut pop = || stack.pop().ok_or_else(missing);
+            let next = match word {
+                Word::Variable => variable.clone(),
+                Word::Number(ratio) => Self::constant(ratio.clone()),
+                Word::Negate => Self::plus(&Polynomial::new(), &Ratio::ONE.negative(), &pop()?)?,
+                Word::Power(k) => Self::power(&pop()?, *k)?,
+                Word::Call(f) => {
+                    let argument = pop()?;
+                    self.call(*f, &argument)?
+                }
+                Word::Binary(op) => {
+                    let (b, a) = (pop()?, pop()?);
+                    self.binary(*op, &a, &b)?
+                }
+            };
+            stack.push(next);
+        }
+        stack.pop().ok_or_else(missing)
+    }
+
+    /// A function of one polynomial.
+    pub fn call(&mut self, f: Call, a: &Polynomial) -> Outcome<Polynomial> {
+        let name = CALLS.iter().find(|(_, call)| *call == f).map_or("", |(name, _)| *name);
+        self.function(name, &[a])
+    }
+
+    /// An operator.
+    pub fn binary(&mut self, op: Binary, a: &Polynomial, b: &Polynomial) -> Outcome<Polynomial> {
+        match op {
+            Binary::Add => Self::plus(a, &Ratio::ONE, b),
+            Binary::Sub => Self::plus(a, &Ratio::ONE.negative(), b),
+            Binary::Mul => Self::times(a, b),
+            Binary::Div => {
+                let inverse = self.reciprocal(b)?;
+                Self::times(a, &inverse)
+            }
+            Binary::Max => self.function("max", &[a, b]),
+            Binary::Min => self.function("min", &[a, b]),
+        }
+    }
+
+    /// A form over wires of these normal forms.
+    pub fn form(form: &Form, wires: &[Polynomial]) -> Outcome<Polynomial> {
+        let mut sum = Self::constant(form.offset.clone());
+        for (wire, factor) in &form.terms {
+            let wire = wires.get(*wire).ok_or_else(|| "a wire that is not known".to_owned())?;
+            sum = Self::plus(&sum, factor, wire)?;
+        }
+        Ok(sum)
+    }
+
+    /// The normal form of a wire over those of earlier ones.
+    pub fn wire(&mut self, wire: &Wire, earlier: &[Polynomial]) -> Outcome<Polynomial> {
+        match wire {
+            Wire::Input(c) => Ok(self.input(*c)),
+            Wire::Curve { of, function } => {
+                let of = Self::form(of, earlier)?;
+                self.applied(function, &of)
+            }
+            Wire::Product(a, b) | Wire::Teeth { factors: [a, b], .. } => {
+                Self::times(&Self::form(a, earlier)?, &Self::form(b, earlier)?)
+            }
+            Wire::Mean { scale, of } => {
+                let mean = self.mean(&Self::form(of, earlier)?)?;
+                Self::plus(&Polynomial::new(), scale, &mean)
+            }
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! All executions of a network at once: the values that each number can take, in any order of summation, fused or not.
+
+mod attention;
+mod forward;
+
+use std::collections::BTreeMap;
+
+use crate::fast::skip::Index;
+use crate::kernel::number::Range;
+use crate::kernel::sum::{Outcome, Overflow, Value, affine};
+use crate::read::weights::{Layer, Network};
+use attention::{all_rows, attention};
+use forward::feed_forward;
+
+/// A network, ready to be executed. Runs of feed-forward layers have an index of where they do nothing.
+pub struct Program<'n> {
+    /// The network.
+    pub network: &'n Network,
+    indices: BTreeMap<usize, Index<'n>>,
+}
+
+impl<'n> Program<'n> {
+    /// The program of a network.
+    pub fn new(network: &'n Network) -> Self {
+        let mut indices = BTreeMap::new();
+        let mut before = None;
+        for (at, layer) in network.layers.iter().enumerate() {
+            let forward = matches!(layer, Layer::FeedForward { .. });
+            if forward && before != Some(true) {
+                let index = network.layers.get(at..).and_then(|layers| Index::new(layers, network.format));
+                if let Some(index) = index {
+                    indices.insert(at, index);
+                }
+            }
+            before = Some(forward);
+        }
+        Self { network, indices }
+    }
+
+    /// The stream of a token with these inputs, at a position.
+    pub fn embed(&self, inputs: &[Value], position: usize) -> Outcome<Vec<Value>> {
+        let extra = self.network.positions.get(position);
+        let rows = self.network.embed.iter().enumerate();
+        rows.map(|(r, row)| Ok(affine(row, inputs, extra.and_then(|p| p.get(r)), self.network.format)?.0.value))
+            .collect()
+    }
+
+    /// Carries tokens through the layers `from..to`; `keys` lists the tokens that are attended to.
+    pub fn run(&self, tokens: &mut [Vec<Value>], keys: &[usize], from: usize, to: usize) -> Outcome<()> {
+        let (format, mut at) = (self.network.format, from);
+        while at < to {
+            match self.network.layers.get(at) {
+                Some(Layer::Attention(heads)) => {
+                    attention(heads, tokens, keys, format)
+                        .map_err(|Overflow(what)| Overflow(format!("layer {at}: {what}")))?;
+                    at = at.saturating_add(1);
+                }
+                Some(Layer::FeedForward { .. }) => {
+                    let end = self.forward_end(at).min(to);
+                    for token in tokens.iter_mut() {
+                        self.forward(token, at, end)?;
+                    }
+                    at = end;
+                }
+                None => return Ok(()),
+            }
+        }
+        Ok(())
+    }
+
+    /// The end of the feed-forward layers that begin at a layer.
+    pub fn forward_end(&self, from: usize) -> usize {
+        let forward = |layer: &Layer| matches!(layer, Layer::FeedForward { .. });
+        let rest = self.network.layers.get(from..).unwrap_or(&[]);
+        from.saturating_add(rest.iter().take_while(|layer| forward(layer)).count())
+    }
+
+    fn forward(&self, token: &mut [Value], from: usize, end: usize) -> Outcome<()> {
+        let (index, mut at) = (self.indices.get(&from), from);
+        while at < end {
+            if let Some(index) = index {
+                at = from.saturating_add(index.next(at.saturating_sub(from), token, self.network.format));
+                if at >= end {
+                    break;
+                }
+            }
+            if let Some(Layer::FeedForward { units, gains }) = self.network.layers.get(at) {
+                feed_forward(units, gains, token, self.network.format)
+                    .map_err(|Overflow(what)| Overflow(format!("layer {at}: {what}")))?;
+            }
+            at = at.saturating_add(1);
+        }
+        Ok(())
+    }
+
+    /// The outputs of a token.
+    pub fn read_out(&self, z: &[Value]) -> Outcome<Vec<Range>> {
+        Ok(all_rows(&self.network.read_out, z, self.network.format)?
+            .into_iter()
+            .map(|total| total.value.range)
+            .collect())
+    }
+}
+
+#[cfg(test)]
+mod tests;
