@@ -42,6 +42,33 @@ Proof. reflexivity. Qed.
 Lemma theorem3_layers_as_printed : show (run (map (selective_shift 1 4) (range 8)) (ints [[3]; [4]]%Z)) = show (ints [[43]; [16]]%Z).
 Proof. now vm_compute. Qed.
 
+(** So for every [D]: the ids [D-1] and [D] become [2D-1 + D(D-1)²] and [D²]. *)
+Lemma step_two D a b v : step D [a; b] v =
+  [if (a =? v)%Z then (a + D * (Z.max a b - Z.min a b))%Z else a; if (b =? v)%Z then (b + D * (Z.max a b - Z.min a b))%Z else b].
+Proof.
+  unfold step. replace (zmax [a; b]) with (Z.max a b) by (unfold zmax; simpl; lia).
+  replace (zmin [a; b]) with (Z.min a b) by (unfold zmin; simpl; lia). reflexivity.
+Qed.
+
+Theorem theorem3_shifts_twice D : (2 <= D)%Z ->
+  fold_left (step D) (range (Z.to_nat (2 * D))) [D - 1; D]%Z = [2 * D - 1 + D * (D - 1) * (D - 1); D * D]%Z.
+Proof.
+  intros D2. assert (Q : (2 * D <= D * D)%Z) by (apply Z.mul_le_mono_nonneg_r; lia).
+  assert (G : forall v, (Z.of_nat v <= 2 * D - 1)%Z -> fold_left (step D) (range v) [D - 1; D]%Z =
+    [if (Z.of_nat v <=? D - 1)%Z then (D - 1)%Z else (2 * D - 1)%Z; if (Z.of_nat v <=? D)%Z then D else (D * D)%Z]).
+  { induction v as [|v IH]; intros V.
+    - simpl. destruct (Z.leb_spec 0 (D - 1)); [|lia]. destruct (Z.leb_spec 0 D); [auto|lia].
+    - rewrite range_S, fold_left_app, IH by lia. cbn [fold_left]. rewrite step_two.
+      destruct (Z.leb_spec (Z.of_nat v) (D - 1)), (Z.leb_spec (Z.of_nat v) D),
+        (Z.leb_spec (Z.of_nat (S v)) (D - 1)), (Z.leb_spec (Z.of_nat (S v)) D); try lia;
+        repeat match goal with |- context [(?x =? Z.of_nat v)%Z] => destruct (Z.eqb_spec x (Z.of_nat v)); try lia end;
+        f_equal; try lia; f_equal; lia. }
+  replace (Z.to_nat (2 * D)) with (S (Z.to_nat (2 * D - 1))) by lia.
+  rewrite range_S, fold_left_app, G by lia. cbn [fold_left]. rewrite step_two, Z2Nat.id by lia.
+  destruct (Z.leb_spec (2 * D - 1) (D - 1)); [lia|]. destruct (Z.leb_spec (2 * D - 1) D); [lia|].
+  rewrite Z.eqb_refl. destruct (Z.eqb_spec (D * D) (2 * D - 1)); [lia|]. f_equal. lia.
+Qed.
+
 (** * The flag of the lecture
 
     With [F = N^{1-nd}] instead of [N^{1+nd}], [n = 2], [d = 1], [N = 4]: the sequence (-1/4, 2) of the extended grid has

@@ -20,10 +20,9 @@ Fixpoint repeats (s : list Z) : bool := match s with [] => false | a :: t => mem
 
 (** * A point and the centre of its cell *)
 
-Theorem lemma8 n d N delta X : (2 <= N)%Z -> half <= delta * inj N -> shaped n d X ->
-  near delta (centre N (cell_of N X)) X.
+Theorem lemma8 N delta X : (2 <= N)%Z -> half <= delta * inj N -> near delta (centre N (cell_of N X)) X.
 Proof.
-  intros N2 H _. unfold near, centre, cell_of, cells, embed, scale. rewrite !map_map.
+  intros N2 H. unfold near, centre, cell_of, cells, embed, scale. rewrite !map_map.
   induction X as [|x X IH]; simpl; constructor; auto. clear IH. rewrite !map_map.
   induction x as [|t x IH]; simpl; constructor; auto. clear IH.
   pose proof (floor_low (inj N * t)). pose proof (floor_high (inj N * t)) as Hi. rewrite inj_plus, inj_1 in Hi.
@@ -63,7 +62,7 @@ Proof.
   intros n2 d1 F E C eps P. destruct (C eps P) as (delta & Pd & M). destruct (fine_enough delta Pd) as (N0 & N2 & Fine).
   exists N0. split; auto. intros N HN X Sh Box nd. assert (N2' : (2 <= N)%Z) by lia.
   rewrite (proj1 (theorem2 n d N f B n2 d1 N2' F E X Sh) Box nd).
-  apply M; auto; [| |apply (lemma8 n d); auto].
+  apply M; auto; [| |apply lemma8; auto].
   - apply centre_shaped; auto. now apply cell_some.
   - apply centre_in_box with n d; auto. now apply cell_some.
 Qed.
@@ -76,7 +75,7 @@ Proof.
   intros n2 d1 F C eps P. destruct (C eps P) as (delta & Pd & M). destruct (fine_enough delta Pd) as (N0 & N2 & Fine).
   exists N0. split; auto. intros N HN X Sh Box. assert (N2' : (2 <= N)%Z) by lia.
   rewrite (theorem3 n d N f B n2 d1 N2' F X Sh Box).
-  apply M; auto; [| |apply (lemma8 n d); auto].
+  apply M; auto; [| |apply lemma8; auto].
   - apply centre_shaped; auto. now apply cell_some.
   - apply centre_in_box with n d; auto. now apply cell_some.
 Qed.
