@@ -226,28 +226,8 @@ impl Prover<'_> {
             (Kind::Uniform, Wire::Seen { mask, pooled: Pooled::Mean, scale, of }) => {
                 self.average(head.head, mask, (of, scale), &shift.offset, (&reading, &read, &flushed, &theta))?
             }
-            (Kind::Placed(shares), known) => {
-                let Some((meant, scale, of)) = self.meant_shares(known)? else {
-                    return Err(declined(format!("wire {wire}: weights by position, and no rule for what it means")));
-                };
-                let (off, rest) = self.apart(&reading.form, &self.lowered(&of.scaled(&scale))?)?;
-                let values = (&(&scale.range() * &self.range(of)?) + &Range::point(off.clone())).tidy();
-                let error = &(&scale.range().size() * &self.error(of)?) + &(&(&reading.lost + &rest) + &read);
-                // Of a sum the first token is that number.
-                let sink = matches!(known, Wire::Seen { .. }).then(|| off.abs());
-                let apart = self.apart_by(shares, &meant, &values, &error, sink.as_ref());
-                let apart = apart.ok_or_else(|| line(format!("wire {wire}: weights of different tokens")))?;
-                let range = match known {
-                    Wire::Seen { scale, .. } => {
-                        let all = &Range::ZERO.hull(&Range::whole(self.tokens)) * &scale.range();
-                        (&all * &self.range(of)?).tidy()
-                    }
-                    _ => self.range(of)?,
-                };
-                let missed = (&Range::point(off) - &shift.offset.range()).size();
-                let absorbed = &(&apart.weights + &apart.weights) * &(&reading.size + &read);
-                let apart = &apart.value + &absorbed;
-                self.near(range, &(&(&apart + &missed) + &flushed), (&reading.size, &read, &theta))
+            (Kind::Placed(shares), _) => {
+                self.placed(wire, shares, &shift.offset, (&reading, &read, &flushed, &theta))?
             }
             (Kind::Scored, Wire::Seen { mask, pooled: Pooled::Largest, scale, of }) => {
                 if *mask != head.head.mask || scale.is_negative() || scale.is_zero() {
@@ -267,6 +247,39 @@ impl Prover<'_> {
         };
         self.make(wire, known)?;
         Ok(more)
+    }
+
+    /// A wire whose weights are those of positions.
+    fn placed(
+        &self,
+        wire: usize,
+        shares: &Shares,
+        shift: &Ratio,
+        (reading, read, flushed, theta): (&super::Reading, &Dyadic, &Dyadic, &Dyadic),
+    ) -> Result<Known, Stop> {
+        let missing = || line(format!("there is no wire {wire}"));
+        let known = self.hints.wires.get(wire).ok_or_else(missing)?;
+        let Some((meant, scale, of)) = self.meant_shares(known)? else {
+            return Err(declined(format!("wire {wire}: weights by position, and no rule for what it means")));
+        };
+        let (off, rest) = self.apart(&reading.form, &self.lowered(&of.scaled(&scale))?)?;
+        let values = (&(&scale.range() * &self.range(of)?) + &Range::point(off.clone())).tidy();
+        let error = &(&scale.range().size() * &self.error(of)?) + &(&(&reading.lost + &rest) + read);
+        // Of a sum the first token is that number.
+        let sink = matches!(known, Wire::Seen { .. }).then(|| off.abs());
+        let apart = self.apart_by(shares, &meant, &values, &error, sink.as_ref());
+        let apart = apart.ok_or_else(|| line(format!("wire {wire}: weights of different tokens")))?;
+        let range = match known {
+            Wire::Seen { scale, .. } => {
+                let all = &Range::ZERO.hull(&Range::whole(self.tokens)) * &scale.range();
+                (&all * &self.range(of)?).tidy()
+            }
+            _ => self.range(of)?,
+        };
+        let missed = (&Range::point(off) - &shift.range()).size();
+        let absorbed = &(&apart.weights + &apart.weights) * &(&reading.size + read);
+        let apart = &apart.value + &absorbed;
+        Ok(self.near(range, &(&(&apart + &missed) + flushed), (&reading.size, read, theta)))
     }
 
     /// A wire that is off by this, and by what is lost where it is written.

@@ -21,6 +21,9 @@ use crate::read::weights::Head;
 /// The weights of a head: for every token, those of all tokens; 0 where nothing is seen.
 pub(super) type Shares = Vec<Vec<Range>>;
 
+/// What a wire means: the weights row by row, the factor with which its form is read, and the form.
+type Meant<'w> = (Vec<Vec<Ratio>>, Ratio, &'w Form);
+
 /// How far an average may be from the one that is meant, and the weights from theirs, all together.
 pub(super) struct Apart {
     pub value: Dyadic,
@@ -107,7 +110,7 @@ impl Prover<'_> {
     }
 
     /// The weights that a wire means, row by row, the factor with which its form is read, and the form.
-    pub(super) fn meant_shares<'w>(&self, wire: &'w Wire) -> Result<Option<(Vec<Vec<Ratio>>, Ratio, &'w Form)>, Stop> {
+    pub(super) fn meant_shares<'w>(&self, wire: &'w Wire) -> Result<Option<Meant<'w>>, Stop> {
         let tokens = self.network.positions.len();
         match wire {
             Wire::Gather { index, of } => {
