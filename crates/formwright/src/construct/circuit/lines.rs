@@ -110,7 +110,7 @@ impl Circuit<'_> {
                 }
                 text
             }
-            _ => return None,
+            Kind::Cases(_) => return None,
         })
     }
 
