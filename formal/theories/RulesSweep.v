@@ -96,6 +96,8 @@ Qed.
 Lemma exp_1_inv : exp (- (1)) = / exp 1.
 Proof. now rewrite exp_Ropp. Qed.
 
+(** * Largest *)
+
 (** It lies below the largest by at most [ln (1 + (n-1)/e) / sigma]. *)
 Theorem average_gap sigma M others : 0 < sigma -> Forall (fun t => t <= M) others ->
   0 <= M - average sigma (M :: others) <= ln (1 + INR (length others) / exp 1) / sigma.

@@ -2,7 +2,7 @@
 //!
 //! Most of these claims are false: an execution that the claim allows is off, as the comment says.
 
-#![allow(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
+#![allow(clippy::indexing_slicing, clippy::arithmetic_side_effects, clippy::float_arithmetic)]
 
 use super::support::{Artifact, Head, Unit, accepted, declined, on_box, rejected};
 

@@ -14,6 +14,7 @@ use formwright::error::{Error, Result};
 use formwright::eval::float::Engine;
 use formwright::eval::indexed;
 use formwright::exact::{Int, Rat};
+use formwright::model::Family;
 use formwright::network::{self, Sequence};
 use formwright::plan::{Taken, take_first};
 use formwright::show::{kilobytes, short_int, shown, shown_floats, shown_rounded};
@@ -151,7 +152,7 @@ struct OwnOptions(BTreeMap<String, String>);
 /// The options of all constructions; several may own one.
 fn own_options() -> Vec<&'static Own> {
     let mut all: Vec<&'static Own> = Vec::new();
-    for own in families().into_iter().flat_map(formwright::model::Family::options) {
+    for own in families().into_iter().flat_map(Family::options) {
         if all.iter().all(|known| known.name != own.name) {
             all.push(own);
         }

@@ -69,6 +69,10 @@ fn sizes_of_heads() {
         }
     }
     declined(
+        &["build", "z-score", "--construction", "circuit", "--attention", "performer:1000000", "--tokens", "64"],
+        "performer attention of size 1000000 would have 64000000 features of 64 tokens",
+    );
+    declined(
         &["contextual", "linformer:1000000000:gaussian"],
         "linformer:1000000000:gaussian would draw 3000000000 weights for 3 tokens",
     );

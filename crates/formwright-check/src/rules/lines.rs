@@ -268,6 +268,12 @@ impl Prover<'_> {
 
     /// What is read by some weights.
     fn read(&mut self, weights: &[(usize, Dyadic)]) -> Result<Reading, Stop> {
+        let reading = self.reading(weights)?;
+        self.note(&reading.size);
+        Ok(reading)
+    }
+
+    fn reading(&self, weights: &[(usize, Dyadic)]) -> Result<Reading, Stop> {
         let (mut form, mut lost, mut size) = (Form::zero(), Dyadic::ZERO, Dyadic::ZERO);
         for (place, weight) in weights {
             let register = self.registers.get(*place).ok_or_else(|| line("a register that does not exist"))?;
@@ -275,7 +281,6 @@ impl Prover<'_> {
             lost = &lost + &(&weight.abs() * &register.lost);
             size = up(&(&size + &(&weight.abs() * &self.held(register)?)));
         }
-        self.note(&size);
         let single = matches!(weights, [(_, weight)] if is_power_of_two(weight));
         Ok(Reading { form, lost: up(&lost), size, count: weights.len(), single })
     }

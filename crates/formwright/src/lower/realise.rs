@@ -21,18 +21,25 @@ pub(crate) fn realise(network: &FloatNetwork, realisation: &Realisation) -> Resu
 /// The most numbers that are drawn for the heads of a network.
 const MOST_DRAWN: usize = 1 << 22;
 
+/// The most features of a sequence that a head has at once: an eighth of a gigabyte of them.
+const MOST_FEATURES: usize = 1 << 24;
+
 /// Declines mixtures or features of more numbers than are drawn, before they are.
 pub(crate) fn check_size(heads: usize, tokens: usize, realisation: &Realisation) -> Result<()> {
     let Some((each, what)) = realisation.kind.drawn(tokens) else { return Ok(()) };
     let size = realisation.choice.size;
-    let drawn = heads.saturating_mul(each).saturating_mul(size);
-    if drawn <= MOST_DRAWN {
-        return Ok(());
-    }
+    let (drawn, features) = (heads.saturating_mul(each).saturating_mul(size), size.saturating_mul(tokens));
     let kind = realisation.kind();
-    Err(Error::declined(format!("{kind} attention of size {size} would draw {drawn} numbers"))
+    let (would, limit) = if drawn > MOST_DRAWN {
+        (format!("draw {drawn} numbers"), MOST_DRAWN)
+    } else if features > MOST_FEATURES {
+        (format!("have {features} features of {}", plural(tokens, "token")), MOST_FEATURES)
+    } else {
+        return Ok(());
+    };
+    Err(Error::declined(format!("{kind} attention of size {size} would {would}"))
         .note("size", format!("{}, each with {size} {what}", plural(heads, "head")))
-        .note("limit", MOST_DRAWN.to_string())
+        .note("limit", limit.to_string())
         .note("try", format!("--attention {kind}: every size gives the same sum")))
 }
 

@@ -76,7 +76,12 @@ impl Prover<'_> {
             if count > 0 {
                 let more = if register.empty { register.lost.clone() } else { self.held(&register)? };
                 let all = count.saturating_add(usize::from(!register.empty));
-                let rounded = if register.empty { more.clone() } else { &self.gamma(all) * &more };
+                let rounded = match (register.empty, self.lone(heads, place)?) {
+                    (true, _) => more.clone(),
+                    // One rounding of a sum of two.
+                    (false, Some(added)) if count == 1 => &self.unit() * &(&more + &added),
+                    (false, _) => &self.gamma(all) * &more,
+                };
                 self.note_sum(heads, place, &more)?;
                 if let Some(entry) = lost.get_mut(place) {
                     *entry = Some((wanted, &(&register.lost + &rounded) + &self.tiny(all)));
@@ -105,6 +110,27 @@ impl Prover<'_> {
             }
         }
         Ok(())
+    }
+
+    /// The size of what the only head value that is written into a register adds there, times a power of two.
+    fn lone(&self, heads: &[Head], place: usize) -> Result<Option<Dyadic>, Stop> {
+        let written = heads.iter().flat_map(|head| {
+            let row = head.o.get(place).map_or(&[][..], |row| &row.weights);
+            row.iter().map(move |(value, weight)| (head, *value, weight))
+        });
+        let all: Vec<(&Head, usize, &Dyadic)> = written.collect();
+        let [(head, value, weight)] = all.as_slice() else { return Ok(None) };
+        if !is_power_of_two(weight) {
+            return Ok(None);
+        }
+        let row = head.v.get(*value).ok_or_else(|| line(format!("there is no value {value}")))?;
+        let reading = self.reading(&row.weights)?;
+        let read = &(&self.gamma(reading.count) * &reading.size) + &self.tiny(reading.count);
+        // Weights add up to 1 within the excess, and their sum with values is rounded.
+        let one = &Dyadic::ONE;
+        let grown = &(one + &excess(self.tokens, self.format)) * &(one + &self.gamma(self.tokens.saturating_add(2)));
+        let all = &(&(&reading.size + &read) * &grown) + &self.tiny(self.tokens);
+        Ok(Some(up(&(&weight.abs() * &all))))
     }
 
     /// Remembers how large the sum of a register gets, with what was there.
@@ -168,7 +194,8 @@ impl Prover<'_> {
             let many = terms.get(place).copied().unwrap_or(0);
             let empty = self.registers.get(place).is_some_and(|register| register.empty);
             let sum = many.saturating_add(usize::from(!empty));
-            let sums = if sum == 1 && is_power_of_two(&written) { 0 } else { sum };
+            // A term beside what was there is rounded with it: the register has lost that.
+            let sums = if many == 1 && is_power_of_two(&written) { 0 } else { sum };
             let tokens = self.tokens.saturating_add(1).saturating_add(sums);
             let exact = Ratio::of(&written).over(&factor).unwrap_or(Ratio::ZERO).minus(&Ratio::ONE);
             let odd = exact.range().size();
@@ -199,26 +226,8 @@ impl Prover<'_> {
             (Kind::Uniform, Wire::Seen { mask, pooled: Pooled::Mean, scale, of }) => {
                 self.average(head.head, mask, (of, scale), &shift.offset, (&reading, &read, &flushed, &theta))?
             }
-            (Kind::Placed(shares), known) => {
-                let Some((meant, scale, of)) = self.meant_shares(known)? else {
-                    return Err(declined(format!("wire {wire}: weights by position, and no rule for what it means")));
-                };
-                let (off, rest) = self.apart(&reading.form, &self.lowered(&of.scaled(&scale))?)?;
-                let values = (&(&scale.range() * &self.range(of)?) + &Range::point(off.clone())).tidy();
-                let error = &(&scale.range().size() * &self.error(of)?) + &(&(&reading.lost + &rest) + &read);
-                let apart = self.apart_by(shares, &meant, &values, &error);
-                let apart = apart.ok_or_else(|| line(format!("wire {wire}: weights of different tokens")))?;
-                let range = match known {
-                    Wire::Seen { scale, .. } => {
-                        let all = &Range::ZERO.hull(&Range::whole(self.tokens)) * &scale.range();
-                        (&all * &self.range(of)?).tidy()
-                    }
-                    _ => self.range(of)?,
-                };
-                let missed = (&Range::point(off) - &shift.offset.range()).size();
-                let absorbed = &(&apart.weights + &apart.weights) * &(&reading.size + &read);
-                let apart = &apart.value + &absorbed;
-                self.near(range, &(&(&apart + &missed) + &flushed), (&reading.size, &read, &theta))
+            (Kind::Placed(shares), _) => {
+                self.placed(wire, shares, &shift.offset, (&reading, &read, &flushed, &theta))?
             }
             (Kind::Scored, Wire::Seen { mask, pooled: Pooled::Largest, scale, of }) => {
                 if *mask != head.head.mask || scale.is_negative() || scale.is_zero() {
@@ -238,6 +247,39 @@ impl Prover<'_> {
         };
         self.make(wire, known)?;
         Ok(more)
+    }
+
+    /// A wire whose weights are those of positions.
+    fn placed(
+        &self,
+        wire: usize,
+        shares: &Shares,
+        shift: &Ratio,
+        (reading, read, flushed, theta): (&super::Reading, &Dyadic, &Dyadic, &Dyadic),
+    ) -> Result<Known, Stop> {
+        let missing = || line(format!("there is no wire {wire}"));
+        let known = self.hints.wires.get(wire).ok_or_else(missing)?;
+        let Some((meant, scale, of)) = self.meant_shares(known)? else {
+            return Err(declined(format!("wire {wire}: weights by position, and no rule for what it means")));
+        };
+        let (off, rest) = self.apart(&reading.form, &self.lowered(&of.scaled(&scale))?)?;
+        let values = (&(&scale.range() * &self.range(of)?) + &Range::point(off.clone())).tidy();
+        let error = &(&scale.range().size() * &self.error(of)?) + &(&(&reading.lost + &rest) + read);
+        // Of a sum the first token is that number.
+        let sink = matches!(known, Wire::Seen { .. }).then(|| off.abs());
+        let apart = self.apart_by(shares, &meant, &values, &error, sink.as_ref());
+        let apart = apart.ok_or_else(|| line(format!("wire {wire}: weights of different tokens")))?;
+        let range = match known {
+            Wire::Seen { scale, .. } => {
+                let all = &Range::ZERO.hull(&Range::whole(self.tokens)) * &scale.range();
+                (&all * &self.range(of)?).tidy()
+            }
+            _ => self.range(of)?,
+        };
+        let missed = (&Range::point(off) - &shift.range()).size();
+        let absorbed = &(&apart.weights + &apart.weights) * &(&reading.size + read);
+        let apart = &apart.value + &absorbed;
+        Ok(self.near(range, &(&(&apart + &missed) + flushed), (&reading.size, read, theta)))
     }
 
     /// A wire that is off by this, and by what is lost where it is written.

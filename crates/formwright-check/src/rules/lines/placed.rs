@@ -21,6 +21,9 @@ use crate::read::weights::Head;
 /// The weights of a head: for every token, those of all tokens; 0 where nothing is seen.
 pub(super) type Shares = Vec<Vec<Range>>;
 
+/// What a wire means: the weights row by row, the factor with which its form is read, and the form.
+type Meant<'w> = (Vec<Vec<Ratio>>, Ratio, &'w Form);
+
 /// How far an average may be from the one that is meant, and the weights from theirs, all together.
 pub(super) struct Apart {
     pub value: Dyadic,
@@ -107,7 +110,7 @@ impl Prover<'_> {
     }
 
     /// The weights that a wire means, row by row, the factor with which its form is read, and the form.
-    pub(super) fn meant_shares<'w>(&self, wire: &'w Wire) -> Result<Option<(Vec<Vec<Ratio>>, Ratio, &'w Form)>, Stop> {
+    pub(super) fn meant_shares<'w>(&self, wire: &'w Wire) -> Result<Option<Meant<'w>>, Stop> {
         let tokens = self.network.positions.len();
         match wire {
             Wire::Gather { index, of } => {
@@ -146,8 +149,9 @@ impl Prover<'_> {
         meant: &[Vec<Ratio>],
         values: &Range,
         error: &Dyadic,
+        sink: Option<&Dyadic>,
     ) -> Option<Apart> {
-        let mut most = Dyadic::ZERO;
+        let (mut most, mut beside) = (Dyadic::ZERO, Dyadic::ZERO);
         if shares.len() != meant.len() {
             return None;
         }
@@ -155,13 +159,20 @@ impl Prover<'_> {
             if shares.len() != meant.len() {
                 return None;
             }
-            let apart = shares.iter().zip(meant).map(|(p, a)| (p - &a.range()).size());
-            most = most.max(apart.fold(Dyadic::ZERO, |sum, apart| &sum + &apart));
+            let apart: Vec<Dyadic> = shares.iter().zip(meant).map(|(p, a)| (p - &a.range()).size()).collect();
+            let (first, rest) = apart.split_first()?;
+            let rest = rest.iter().fold(Dyadic::ZERO, |sum, apart| &sum + apart);
+            most = most.max(&rest + first);
+            if let Some(sink) = sink {
+                beside = beside.max(&(&rest * &values.size()) + &(first * sink));
+            }
         }
         let half = Dyadic::power_of_two(-1);
         let (reach, middle) = (&(&values.hi - &values.lo) * &half, &(&values.hi + &values.lo) * &half);
         let excess = excess(self.tokens, self.format);
-        let all = &(&(&most * &reach) + &(&middle.abs() * &excess)) + &(&(&Dyadic::ONE + &excess) * error);
+        let spread = &(&most * &reach) + &(&middle.abs() * &excess);
+        let spread = if sink.is_some() { spread.min(beside) } else { spread };
+        let all = &spread + &(&(&Dyadic::ONE + &excess) * error);
         Some(Apart { value: super::up(&all), weights: super::up(&most) })
     }
 }
