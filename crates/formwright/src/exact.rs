@@ -441,7 +441,7 @@ impl fmt::Debug for Rat {
 pub enum NumberError {
     /// `NaN` or an infinity: exact numbers are finite.
     NotFinite,
-    /// More than [`MAX_DIGITS`] characters, or an exponent beyond it.
+    /// More than `MAX_DIGITS` characters, or an exponent beyond it.
     TooLong,
     /// A fraction whose denominator is zero.
     ZeroDenominator,

@@ -92,3 +92,34 @@ fn imports_are_seen_in_paths_and_not_in_comments_or_tests() {
     assert_eq!(mentioned(source, "crate::"), ["exact".to_owned(), "show".to_owned()].into());
     assert_eq!(mentioned("use crate::construct::yun::build;", "crate::construct::"), ["yun".to_owned()].into());
 }
+
+/// The functions, types, traits and constants of a source that are public.
+fn public_items(source: &str) -> usize {
+    let kinds = ["fn", "struct", "enum", "trait", "type", "const", "static"];
+    let public = |line: &str| line.strip_prefix("pub ").is_some_and(|item| kinds.iter().any(|kind| starts(item, kind)));
+    source.lines().filter(|line| public(line)).count()
+}
+
+fn starts(item: &str, kind: &str) -> bool {
+    item.split(' ').next() == Some(kind)
+}
+
+/// The number may fall. Whoever wants it to grow says here what for.
+const PUBLIC_ITEMS: usize = 196;
+
+#[test]
+fn the_front_door_is_no_wider() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let count = |file: &PathBuf| public_items(&fs::read_to_string(file).expect("a source"));
+    let found: usize = sources(&root).iter().map(count).sum();
+    assert!(
+        found <= PUBLIC_ITEMS,
+        "{found} public items, and the front door has {PUBLIC_ITEMS}: is pub(crate) enough?"
+    );
+}
+
+#[test]
+fn public_items_are_counted_and_methods_are_not() {
+    let source = "pub fn f() {}\npub(crate) fn g() {}\npub struct S;\nimpl S {\n    pub fn h(&self) {}\n}\npub mod m;\n// pub fn";
+    assert_eq!(public_items(source), 2);
+}

@@ -1,6 +1,6 @@
 //! The network: a residual stream of named coordinates, an embedding, stages of layers, a read-out.
 //!
-//! A [`Network`] does not store its layers. It holds [`Stage`]s, each with a [`Generator`] that knows the stage's
+//! A [`Network`] does not store its layers. It holds `Stage`s, each with a `Generator` that knows the stage's
 //! parameters; from these it *produces* the layers one by one, *counts* them by a formula and *executes* them in closed
 //! form. The two executions read the same parameters, so that a changed scale, threshold, flag or order changes both
 //! alike.

@@ -5,19 +5,19 @@
 //!
 //! | file | idea |
 //! |---|---|
-//! | [`expr`] | the language's abstract syntax |
-//! | `token`, `bind`, [`parse`], `place` | from text to syntax, with errors that point into the text |
-//! | [`mod@print`] | from syntax to text; reading it back gives the same syntax |
-//! | [`typing`] | scalars, vectors, conditions, integers: everything that can be refused before running |
+//! | `expr` | the language's abstract syntax |
+//! | `token`, `bind`, `parse`, `place` | from text to syntax, with errors that point into the text |
+//! | `print` | from syntax to text; reading it back gives the same syntax |
+//! | `typing` | scalars, vectors, conditions, integers: everything that can be refused before running |
 //! | `simplify` | the variance in disguise |
-//! | `number`, [`evaluate`] | one evaluator for every kind of number |
-//! | [`range`] | an enclosure of all output values |
-//! | `enclosure`, `slope`, [`modulus`] | values and derivatives enclosed on a box; oscillation, Lipschitz constants |
-//! | [`symmetry`] | equivariance and continuity, from the syntax alone |
-//! | [`witness`] | a sequence that refutes equivariance |
+//! | `number`, `evaluate` | one evaluator for every kind of number |
+//! | `range` | an enclosure of all output values |
+//! | `enclosure`, `slope`, `modulus` | values and derivatives enclosed on a box; oscillation, Lipschitz constants |
+//! | `symmetry` | equivariance and continuity, from the syntax alone |
+//! | `witness` | a sequence that refutes equivariance |
 //! | [`catalogue`] | the built-in targets, as texts |
 //! | `work` | the number of steps that a value takes |
-//! | [`table`] | functions that are constant on cells, as data |
+//! | `table` | functions that are constant on cells, as data |
 
 mod bind;
 pub mod catalogue;

@@ -2,19 +2,19 @@
 //!
 //! | file | idea |
 //! |---|---|
-//! | [`form`] | affine forms: what costs nothing |
-//! | [`graph`] | wires: what costs; the same wire once, functions of one argument fused |
-//! | [`mod@translate`] | from expressions to wires; aggregates that mix two tokens are separated |
-//! | [`hinges`] | curves as sums of ReLUs, with proved deviations |
-//! | [`layout`] | slots, atoms, registers |
-//! | [`profile`], [`analysis`] | errors as functions of the value; approximation and rounding together |
-//! | [`mod@tune`] | the tolerance split over the gates |
-//! | [`mod@deepen`] | squares and products by sawtooth gates: depth for width |
-//! | [`mod@assemble`] | tensors |
-//! | [`names`] | what people call it all |
-//! | [`lines`] | the same for a checker |
-//! | [`meaning`] | what each register holds, stage by stage, exactly |
-//! | [`built`], [`family`] | circuits as models, and as a construction |
+//! | `form` | affine forms: what costs nothing |
+//! | `graph` | wires: what costs; the same wire once, functions of one argument fused |
+//! | `translate` | from expressions to wires; aggregates that mix two tokens are separated |
+//! | `hinges` | curves as sums of ReLUs, with proved deviations |
+//! | `layout` | slots, atoms, registers |
+//! | `profile`, `analysis` | errors as functions of the value; approximation and rounding together |
+//! | `tune` | the tolerance split over the gates |
+//! | `deepen` | squares and products by sawtooth gates: depth for width |
+//! | `assemble` | tensors |
+//! | `names` | what people call it all |
+//! | `lines` | the same for a checker |
+//! | `meaning` | what each register holds, stage by stage, exactly |
+//! | [`built`], `family` | circuits as models, and as a construction |
 
 pub(crate) mod analysis;
 pub(crate) mod assemble;

@@ -7,7 +7,7 @@
 //! **Over the reals, the network computes `S` itself.** Weights of f32 are rational numbers and numbers of both formats, so none is rounded. Scores are 0, so a
 //! softmax weighs every token by `1/n`, and the values are `n φ(x_k)`: `n · (1/n) = 1`. An average does the same; a Linformer with `F = 1` and a Performer
 //! with queries and keys 0 give the sum for every draw, and their values are `φ(x_k)`. What is left is rounding, and of that two things are proved: a bound `R` at
-//! every point of the box, and one at a single input ([`Rounding`], [`Learned::spread`]). Over the box few units are known to be on or off: of deep networks in
+//! every point of the box, and one at a single input (`Rounding`, [`Learned::spread`]). Over the box few units are known to be on or off: of deep networks in
 //! f32 `R` may be large, and says so.
 //!
 //! **How far `S` is from the target is measured**, never proved: nothing is known of what somebody trained.
@@ -18,7 +18,7 @@
 //! A φ of monomials `x^α` is no ReLU network. Gates could only come near it, and the network would compute another function than the trained one, with an error of its own to be
 //! multiplied by all of ψ: such a φ is not taken.
 //!
-//! *Size*: that of [`transformer`]: `L_φ + L_ψ` blocks with one attention layer, width `d + w + 2d' + d_out`, `w` the widest hidden layer. With `units` hidden
+//! *Size*: that of `transformer`: `L_φ + L_ψ` blocks with one attention layer, width `d + w + 2d' + d_out`, `w` the widest hidden layer. With `units` hidden
 //! units, `units (2 width + 1) + (L_φ + L_ψ) width` parameters in feed-forward layers.
 
 use std::sync::{Arc, OnceLock};
@@ -162,7 +162,7 @@ impl Learned {
     }
 
     /// How far an execution may be from the trained function at one input, rounded to the format; it is proved. The less of what rounding can do there
-    /// ([`Rounding::at`]), and of the width of the enclosure of all executions ([`Executions`]), in which the function's value lies: it knows which sums are exact.
+    /// (`Rounding::at`), and of the width of the enclosure of all executions ([`Executions`]), in which the function's value lies: it knows which sums are exact.
     pub fn spread(&self, x: &[Vec<f64>]) -> Result<f64> {
         let enclosure = Executions::new(&self.network)?.enclose(x)?;
         Ok(enclosure.output.iter().flatten().map(|y| y.width()).fold(0.0, f64::max).min(self.executions.at(x)))

@@ -253,7 +253,7 @@ pub struct AttentionKind {
     pub formula: &'static Formula,
     /// How many mixtures or features there are; 0 where there are none.
     pub size: usize,
-    /// `[blocks, heads, size, side]` each, in the order of [`Formula::tensors`].
+    /// `[blocks, heads, size, side]` each, in the order of `Formula::tensors`.
     pub tensors: Vec<Vec<f64>>,
 }
 

@@ -108,7 +108,7 @@ pub trait Kind: fmt::Debug + Sync {
         None
     }
 
-    /// The tensors of uniform heads, in the order of [`Formula::tensors`].
+    /// The tensors of uniform heads, in the order of `Formula::tensors`.
     fn tensors(&self, _: &Choice, _: &Sizes, _: &mut Gaussians) -> Vec<Vec<f64>> {
         Vec::new()
     }
