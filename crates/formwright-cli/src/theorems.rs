@@ -53,12 +53,16 @@ fn list() -> Answer {
 }
 
 fn tell(statement: &Statement) -> String {
-    let Statement { id, source, statement, module, checked, departures } = statement;
+    let Statement { id, source, statement, module, checked, machine_checked, departures } = statement;
     // Writing to a String cannot fail.
     let mut text = String::new();
     let _ = writeln!(text, "{id} ({source})\n\n{}\n\nbuilt in    {module}", wrap(statement, ""));
     for test in *checked {
         let _ = writeln!(text, "checked by  {test}");
+    }
+    for theorem in *machine_checked {
+        let (file, name) = theorem.split_once('.').unwrap_or((theorem, ""));
+        let _ = writeln!(text, "in Coq      {name} (formal/theories/{file}.v)");
     }
     for departure in *departures {
         let _ = write!(text, "\n{}\n{}\n", departure.kind.word(), wrap(departure.text, "  "));

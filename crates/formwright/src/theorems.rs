@@ -49,6 +49,8 @@ pub struct Statement {
     pub module: &'static str,
     /// Tests that check it, `file::test`.
     pub checked: &'static [&'static str],
+    /// Theorems in Coq, `File.theorem`, that a proof assistant has checked; `formal/README.md` has what each says.
+    pub machine_checked: &'static [&'static str],
     /// Departures from print.
     pub departures: &'static [Departure],
 }
@@ -82,6 +84,7 @@ pub const STATEMENTS: &[Statement] = &[
             "end_to_end::outputs_are_permutation_equivariant",
             "questions::permuted_tokens_give_permuted_outputs",
         ],
+        machine_checked: &["Claim1.claim1"],
         departures: &[],
     },
     Statement {
@@ -94,6 +97,7 @@ pub const STATEMENTS: &[Statement] = &[
             "end_to_end::a_sub_layer_with_zero_output_weights_changes_nothing",
             "questions::without_skips_the_same_layers_forget_the_input",
         ],
+        machine_checked: &[],
         departures: &[],
     },
     Statement {
@@ -103,6 +107,7 @@ pub const STATEMENTS: &[Statement] = &[
                     centre.",
         module: "crates/formwright/src/construct/yun/centres.rs",
         checked: &["end_to_end::outputs_equal_the_target_at_the_centre_of_every_cell"],
+        machine_checked: &["Tolerance.lemma8"],
         departures: &[choice(
             "The error of an entry is bounded by the modulus of continuity at half a cell's side; the paper \
                               uses the whole side.",
@@ -118,6 +123,12 @@ pub const STATEMENTS: &[Statement] = &[
             "lemma5::every_coordinate_goes_to_its_cell_or_to_the_flag",
             "agreement::layers_and_closed_form_agree_on_every_point_of_the_extended_grid",
             "as_printed::the_flag_of_the_lecture_lets_an_outside_sequence_in",
+        ],
+        machine_checked: &[
+            "Lemma5.lemma5",
+            "Lemma5.lemma5_inside",
+            "Slips.flag_as_printed",
+            "Slips.closed_flag_misses",
         ],
         departures: &[
             slip("In the plain-text copy k runs over 0, δ, … while kδ is written besides; it counts cells."),
@@ -153,6 +164,18 @@ pub const STATEMENTS: &[Statement] = &[
             "lemma6::multiplicities_are_invisible",
             "oracle::every_stage_agrees_with_the_outside_implementation",
         ],
+        machine_checked: &[
+            "Ids.sweep_closed_form",
+            "Lemma6Layers.shifts_are_the_sweep",
+            "Lemma6Layers.global_adds_the_largest",
+            "Lemma6.lemma6_layers",
+            "Lemma6.lemma6_1",
+            "Lemma6.lemma6_2",
+            "Lemma6.lemma6_3",
+            "Lemma6Outside.lemma6_4",
+            "Slips.factor_lost",
+            "Slips.multiplicities_are_invisible",
+        ],
         departures: &[
             slip(
                 "Category 3 of the proof needs l_i ≥ 0 where the text has l_i > 0; zero is covered because the first window is \
@@ -172,6 +195,7 @@ pub const STATEMENTS: &[Statement] = &[
                     units).",
         module: "crates/formwright/src/construct/yun/context/equivariant.rs",
         checked: &["lemma6::lemma10_bounds_hold_and_the_sharper_ones_too"],
+        machine_checked: &["Lemma6.lemma10", "Lemma6.last_id_names_the_set"],
         departures: &[remark(
             "Sharper: l̃_n ≥ (n-1)(D^n+1) - (D^n-D)/(D-1), attained at the ids 0, …, n-1. The upper bound is \
                               attained only for n = 2.",
@@ -189,6 +213,14 @@ pub const STATEMENTS: &[Statement] = &[
             "end_to_end::random_tables_come_out_exactly",
             "as_printed::lemma7_as_listed_overwrites_a_value_and_the_repair_does_not",
             "agreement::layers_and_closed_form_agree_when_values_reach_into_the_windows",
+        ],
+        machine_checked: &[
+            "Lemma7.lemma7",
+            "Lemma7.rescale_multiplies",
+            "ValueMap.value_map_looks_up",
+            "Lemma6Outside.entries_below_M",
+            "Slips.lemma7_as_listed",
+            "Slips.lemma7_repaired",
         ],
         departures: &[
             Departure {
@@ -220,6 +252,14 @@ pub const STATEMENTS: &[Statement] = &[
             "agreement::layers_and_closed_form_agree_on_every_point_of_the_extended_grid",
             "agreement::a_changed_parameter_changes_both_executions_alike",
         ],
+        machine_checked: &[
+            "Functions.theorem2",
+            "Theorem2.theorem2_on_contexts",
+            "Theorem2.theorem2_elsewhere",
+            "Tolerance.theorem2_tolerance",
+            "Sizes.theorem2_size",
+            "Sizes.theorem2_in_class",
+        ],
         departures: &[
             choice(
                 "The network runs in integer units: the embedding multiplies by N and moves the box to [0, N), the read-out \
@@ -240,6 +280,18 @@ pub const STATEMENTS: &[Statement] = &[
             "sizes::formulas_equal_what_is_built",
             "agreement::layers_and_closed_form_agree_on_every_grid_point_with_positions",
             "as_printed::theorem3_as_printed_shifts_one_sequence_twice",
+        ],
+        machine_checked: &[
+            "Functions.theorem3",
+            "Theorem3.theorem3_on_the_box",
+            "Theorem3Ids.positional_sweep",
+            "Theorem3Ids.positional_layers",
+            "Theorem3Ids.positional_ids_unique",
+            "Tolerance.theorem3_tolerance",
+            "Sizes.theorem3_size",
+            "Sizes.theorem3_in_class",
+            "Slips.theorem3_layers_as_printed",
+            "Slips.theorem3_shifts_twice",
         ],
         departures: &[
             Departure {
@@ -271,6 +323,7 @@ pub const STATEMENTS: &[Statement] = &[
             "patterns::hops_are_those_of_all_paths",
             "patterns::connections_are_those_of_the_formulas",
         ],
+        machine_checked: &[],
         departures: &[remark(
             "The assumption is written down from memory of the paper, whose text was not at hand. A row is a Hamiltonian path: found, excluded by a \
              proof, or not found within a stated number of steps, and then said to be open.",
@@ -291,6 +344,7 @@ pub const STATEMENTS: &[Statement] = &[
             "sparse_floats::the_derived_temperature_is_enough_and_half_of_it_is_not",
             "sparse_floats::what_is_measured_is_below_what_is_certified",
         ],
+        machine_checked: &[],
         departures: &[
             remark(
                 "Positions, sweep and the number of layers are the paper's as remembered, not as read; the temperature of its softmax is derived as for \
@@ -312,6 +366,7 @@ pub const STATEMENTS: &[Statement] = &[
                     codes have it in the place of one layer in which all see all.",
         module: "crates/formwright/src/network/attention/hub.rs",
         checked: &["sparse_floats::a_hub_adds_up_for_circuits_and_sums_of_codes"],
+        machine_checked: &[],
         departures: &[],
     },
     Statement {
@@ -331,6 +386,7 @@ pub const STATEMENTS: &[Statement] = &[
             "packed::packed_networks_compute_the_same_on_the_lattice_in_any_order",
             "guard::without_a_guard_the_output_leaks_however_far_away_another_coordinate_is",
         ],
+        machine_checked: &[],
         departures: &[
             Departure {
                 kind: DepartureKind::Gap,
@@ -374,6 +430,7 @@ pub const STATEMENTS: &[Statement] = &[
             "guard::the_unit_of_the_stream_changes_nothing_in_the_box",
             "guard::onnxruntime_answers_every_finite_float",
         ],
+        machine_checked: &[],
         departures: &[choice(
             "Inputs are numbers of the format: what is beyond the largest one is refused. Where the box, or the values, are so small that the \
                 last digits of the carried stream would vanish, the network is declined.",
@@ -392,6 +449,7 @@ pub const STATEMENTS: &[Statement] = &[
             "needles::oscillation_rates_and_bounds_see_a_needle",
             "rates::equal_columns_alone_cost_d_over_p",
         ],
+        machine_checked: &["Tolerance.unserved_cells"],
         departures: &[
             choice(
                 "The bound is a number, proved for the target at hand: oscillation and supremum on every cell by interval arithmetic, or \
@@ -407,6 +465,7 @@ pub const STATEMENTS: &[Statement] = &[
                     functions; the network's parameters are of that order, a residual network's are not.",
         module: "crates/formwright/src/plan/mod.rs",
         checked: &["plan::counts_of_section_5_4_stand_beside_ours", "plan::a_plan_is_what_would_be_built"],
+        machine_checked: &[],
         departures: &[],
     },
     Statement {
@@ -422,6 +481,7 @@ pub const STATEMENTS: &[Statement] = &[
             "circuits::the_bound_holds_in_any_order_of_summation",
             "circuits::random_programs_are_compiled_and_keep_it_or_are_declined_with_a_reason",
         ],
+        machine_checked: &[],
         departures: &[
             remark(
                 "Lemma (deviations and variance): if v = mean(d²) and mean(d) = 0, then d_i² ≤ (n-1) v. Lemma (Jensen): errors e(t_j) of the tokens \
@@ -439,6 +499,7 @@ pub const STATEMENTS: &[Statement] = &[
         statement: "A function is equivariant if and only if its output token is a function of the token and of the others in any order.",
         module: "crates/formwright/src/network/sumformer.rs",
         checked: &["sumformer::semi_invariant_functions_are_the_equivariant_ones"],
+        machine_checked: &[],
         departures: &[],
     },
     Statement {
@@ -457,6 +518,7 @@ pub const STATEMENTS: &[Statement] = &[
             "continuous::hats_interpolate",
             "continuous::the_distance_of_a_polynomial_is_bounded",
         ],
+        machine_checked: &[],
         departures: &[
             choice(
                 "The paper takes a polynomial from the theorem of Stone and Weierstrass, and φ and ψ from a universal approximation theorem. Here a \
@@ -489,6 +551,7 @@ pub const STATEMENTS: &[Statement] = &[
             "learned::executions_under_every_kind_stay_within_what_is_stated",
             "learned::shuffled_executions_stay_within_what_is_stated",
         ],
+        machine_checked: &[],
         departures: &[
             choice(
                 "The paper adds a channel that is 1 and lets queries and keys read it, so that all scores are 1; with W_Q = 0 all scores \
@@ -512,6 +575,7 @@ pub const STATEMENTS: &[Statement] = &[
             "realisations::what_is_certified_of_realised_circuits_holds",
             "learned::executions_under_every_kind_stay_within_what_is_stated",
         ],
+        machine_checked: &[],
         departures: &[
             remark(
                 "The theorem chooses F. A Gaussian F, as sampled in practice, weighs token j by Σ_a p_a F_aj, which depends on its place: it does not \
@@ -536,6 +600,7 @@ pub const STATEMENTS: &[Statement] = &[
             "realisations::what_is_certified_of_realised_circuits_holds",
             "learned::executions_under_every_kind_stay_within_what_is_stated",
         ],
+        machine_checked: &[],
         departures: &[
             Departure {
                 kind: DepartureKind::Choice,
@@ -563,6 +628,7 @@ pub const STATEMENTS: &[Statement] = &[
             "contextual::with_positions_all_windows_of_a_token_fit_into_one_layer",
             "contextual::feed_forward_layers_alone_see_no_context",
         ],
+        machine_checked: &[],
         departures: &[
             remark(
                 "To the letter, no equivariant map is one on a set with a sequence and a permutation of it. Lemma 6 proves (2) for sequences that are no \
@@ -593,6 +659,7 @@ pub const STATEMENTS: &[Statement] = &[
             "contextual::projections_fail_no_more_often_than_is_proved",
             "contextual::three_uniform_numbers_are_no_denser_than_is_stated",
         ],
+        machine_checked: &[],
         departures: &[
             remark(
                 "The paper argues by random projections of sparse differences. Derived here: on a finite set whose uᵀL are different and not 0, almost every W_P \
@@ -617,6 +684,7 @@ pub const STATEMENTS: &[Statement] = &[
             "contextual::projections_and_convolutions_are_the_matrices_of_their_seeds",
             "contextual::convolutions_need_positions_and_a_window_as_long_as_the_sequence",
         ],
+        machine_checked: &[],
         departures: &[
             Departure {
                 kind: DepartureKind::Remark,
@@ -638,6 +706,7 @@ pub const STATEMENTS: &[Statement] = &[
             "contextual::plain_averages_fail_where_the_mean_and_a_token_agree",
             "contextual::no_continuous_number_tells_three_tokens_apart",
         ],
+        machine_checked: &[],
         departures: &[
             Departure {
                 kind: DepartureKind::Remark,
@@ -667,6 +736,7 @@ pub const STATEMENTS: &[Statement] = &[
             "codes::bose_chowla_codes_are_logarithms_in_a_field",
             "codes::all_sequences_have_distinct_sums_at_their_places",
         ],
+        machine_checked: &[],
         departures: &[remark(
             "Alberti et al. 2023 ask for some injective code of multisets. A field that is named and not prime is replaced by the next prime.",
         )],
@@ -688,6 +758,7 @@ pub const STATEMENTS: &[Statement] = &[
             "sum_code_floats::how_far_outside_the_output_is_zero_is_what_is_said",
             "sum_code_floats::on_the_ramps_outputs_stay_below_the_height",
         ],
+        machine_checked: &[],
         departures: &[
             remark(
                 "Average attention does the same: Yun et al. 2020, section 6, find it weak in practice, which is no matter of what it can express.",
@@ -711,6 +782,7 @@ pub const STATEMENTS: &[Statement] = &[
             "sum_code_floats::every_grid_point_is_within_the_certified_rounding_in_any_order",
             "questions::no_continuous_code_of_one_number_serves_three_tokens_in_the_supremum_norm",
         ],
+        machine_checked: &[],
         departures: &[
             Departure {
                 kind: DepartureKind::Gap,
@@ -745,11 +817,15 @@ pub(crate) fn markdown() -> String {
          stand.\n",
     );
     for statement in STATEMENTS {
-        let Statement { id, source, statement, module, checked, departures } = statement;
+        let Statement { id, source, statement, module, checked, machine_checked, departures } = statement;
         // Writing to a String cannot fail.
         let _ = write!(page, "\n## {id}\n\n{statement} ({source})\n\n- built in `{module}`\n");
         for test in *checked {
             let _ = writeln!(page, "- checked by `{test}`");
+        }
+        for theorem in *machine_checked {
+            let (file, name) = theorem.split_once('.').unwrap_or((theorem, ""));
+            let _ = writeln!(page, "- machine-checked: [`{name}`](formal/theories/{file}.v)");
         }
         for Departure { kind, text, show } in *departures {
             let _ = writeln!(page, "- *{}*: {text}", kind.word());
