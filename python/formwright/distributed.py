@@ -78,8 +78,8 @@ def _merged(files: dict[str, bytes], parts: list[bytes], fwcheck: str) -> Verdic
         for name, content in files.items():
             (Path(place) / name).write_bytes(content)
         names = [Path(place) / f"part-{at}" for at, _ in enumerate(parts, 1)]
-        for name, part in zip(names, parts, strict=True):
-            name.write_bytes(part)
+        for path, part in zip(names, parts, strict=True):
+            path.write_bytes(part)
         text = _run([fwcheck, "merge", "--of", place, *map(str, names)])
     verdict, _, rest = text.partition(": ")
     if verdict == "accepted":
