@@ -73,6 +73,10 @@ fn sizes_of_heads() {
         "performer attention of size 1000000 would have 64000000 features of 64 tokens",
     );
     declined(
+        &["build", "z-score", "--construction", "circuit", "--attention", "performer:1000000", "--tokens", "3"],
+        "performer attention of size 1000000 would have 3000000 features of 3 tokens",
+    );
+    declined(
         &["contextual", "linformer:1000000000:gaussian"],
         "linformer:1000000000:gaussian would draw 3000000000 weights for 3 tokens",
     );
@@ -195,6 +199,8 @@ fn what_is_large_and_cheap_is_built() {
     for arguments in [
         ["build", "x - mean(x)", "--construction", "circuit", "--tokens", "4096"],
         ["build", "x", "--construction", "circuit", "--dims", "64"],
+        // Gates that do the same to each coordinate are looked at once.
+        ["build", "softmax", "--construction", "circuit", "--dims", "32"],
     ] {
         let output = bounded(&arguments);
         assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));

@@ -21,8 +21,9 @@ pub(crate) fn realise(network: &FloatNetwork, realisation: &Realisation) -> Resu
 /// The most numbers that are drawn for the heads of a network.
 const MOST_DRAWN: usize = 1 << 22;
 
-/// The most features of a sequence that a head has at once: an eighth of a gigabyte of them.
-const MOST_FEATURES: usize = 1 << 24;
+/// The most features of a sequence that a head has at once. The engine has 32 sequences side by side: an eighth of a
+/// gigabyte of doubles.
+const MOST_FEATURES: usize = 1 << 19;
 
 /// Declines mixtures or features of more numbers than are drawn, before they are.
 pub(crate) fn check_size(heads: usize, tokens: usize, realisation: &Realisation) -> Result<()> {

@@ -8,6 +8,7 @@
 //! | `hinges` | curves as sums of ReLUs, with proved deviations |
 //! | `layout` | slots, atoms, registers |
 //! | `profile`, `analysis` | errors as functions of the value; approximation and rounding together |
+//! | `alike` | wires that play the same part, coordinate by coordinate |
 //! | `tune` | the tolerance split over the gates |
 //! | `deepen` | squares and products by sawtooth gates: depth for width |
 //! | `assemble` | tensors |
@@ -16,6 +17,7 @@
 //! | `meaning` | what each register holds, stage by stage, exactly |
 //! | [`built`], `family` | circuits as models, and as a construction |
 
+pub(crate) mod alike;
 pub(crate) mod analysis;
 pub(crate) mod assemble;
 pub mod built;

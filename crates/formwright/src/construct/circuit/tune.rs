@@ -10,8 +10,13 @@
 //! with `c_g` and `s_g` as they are found at the present split; a few rounds settle it. Temperatures cost no units: they are the smallest powers
 //! of two for which the maxima together take at most 1/32 of the tolerance, and the gathers less than rounding.
 //!
+//! Gates that play the same part in their coordinates (`alike.rs`) are given the same: one of them is looked at for all.
+//!
 //! All of this is a search: nothing is claimed here, and numbers are plain doubles. What is chosen in the end, the analysis judges.
 
+use std::collections::BTreeMap;
+
+use super::alike::alike;
 use super::analysis::{Analysis, Choice, Machine, analyse};
 use super::form::Form;
 use super::graph::{Graph, Kind, is_table_product, of_rational, table_of};
@@ -111,7 +116,8 @@ pub(crate) fn tune(
             _ => {}
         }
     }
-    let mut tuner = Tuner { graph, layout, outputs, eps, machine, style, tunable, maxima, fixed, prove: false };
+    let parts = alike(graph, outputs);
+    let mut tuner = Tuner { graph, layout, outputs, eps, machine, style, tunable, maxima, fixed, parts, prove: false };
     tuner.run(choice)
 }
 
@@ -191,6 +197,8 @@ struct Tuner<'a> {
     maxima: Vec<usize>,
     /// Wires with a deviation that is not chosen here.
     fixed: Vec<usize>,
+    /// The part that each wire plays.
+    parts: Vec<u64>,
     /// Whether deviations are proved: not while there is much to try.
     prove: bool,
 }
@@ -209,6 +217,26 @@ impl Tuner<'_> {
         self.analyse(&choice)
     }
 
+    /// What is found for each of these wires, asked once for all that play the same part.
+    fn by_part<T: Clone>(&self, wires: &[usize], mut find: impl FnMut(usize) -> Result<T>) -> Result<Vec<T>> {
+        let mut known: BTreeMap<u64, T> = BTreeMap::new();
+        let mut found = Vec::with_capacity(wires.len());
+        for (at, wire) in wires.iter().enumerate() {
+            let one = match known.get(&self.parts[*wire]) {
+                Some(one) => one.clone(),
+                None => find(at)?,
+            };
+            known.entry(self.parts[*wire]).or_insert_with(|| one.clone());
+            found.push(one);
+        }
+        Ok(found)
+    }
+
+    /// The wires of the gates that can be made finer.
+    fn tunable(&self) -> Vec<usize> {
+        self.tunable.iter().map(|gate| gate.wire).collect()
+    }
+
     /// The error then.
     fn with_weight(&self, choice: &Choice, wires: &[usize], weight: f64) -> Result<f64> {
         Ok(self.weighted(choice, wires, weight)?.output.get())
@@ -216,8 +244,13 @@ impl Tuner<'_> {
 
     /// Knots for these tolerances.
     fn refit(&self, choice: &mut Choice, tolerances: &[f64]) -> Result<()> {
-        for (gate, tolerance) in tolerances.iter().enumerate() {
-            self.refit_one(choice, gate, *tolerance)?;
+        let wires = self.tunable();
+        let knots = self.by_part(&wires, |gate| {
+            self.refit_one(choice, gate, tolerances[gate])?;
+            Ok((choice.hinges[wires[gate]].clone(), choice.halves[wires[gate]]))
+        })?;
+        for (wire, (hinges, halves)) in wires.into_iter().zip(knots) {
+            (choice.hinges[wire], choice.halves[wire]) = (hinges, halves);
         }
         Ok(())
     }
@@ -325,13 +358,13 @@ impl Tuner<'_> {
             self.refit(choice, tolerances)?;
             let all = self.analyse(choice)?;
             // What is left without the gates does not get less by finer knots.
-            let wires: Vec<usize> = self.tunable.iter().map(|gate| gate.wire).collect();
+            let wires = self.tunable();
             if all.output <= 2.0 * self.eps || self.with_weight(choice, &wires, 0.0)? > self.eps {
                 break;
             }
             let mut moved = false;
-            for (gate, tolerance) in self.tunable.iter().zip(&mut *tolerances) {
-                let own = all.output.get() - self.with_weight(choice, &[gate.wire], 0.0)?;
+            let own = |gate: usize| Ok(all.output.get() - self.with_weight(choice, &[wires[gate]], 0.0)?);
+            for (own, tolerance) in self.by_part(&wires, own)?.into_iter().zip(&mut *tolerances) {
                 if own > fair {
                     *tolerance *= (0.5 * fair / own).max(1.0 / 64.0);
                     moved = true;
@@ -351,15 +384,13 @@ impl Tuner<'_> {
 
     /// The split that the model asks for, up to a factor.
     fn split(&self, choice: &Choice, analysis: &Analysis, tolerances: &[f64]) -> Result<Vec<f64>> {
-        let mut shares = Vec::new();
-        for ((gate, units), deviation) in self.tunable.iter().zip(self.now(analysis)).zip(tolerances) {
-            let more = self.weighted(choice, &[gate.wire], 1.25)?;
-            let moved = moved(&more, analysis);
+        let (wires, units) = (self.tunable(), self.now(analysis));
+        self.by_part(&wires, |gate| {
+            let (deviation, more) = (tolerances[gate], self.weighted(choice, &[wires[gate]], 1.25)?);
             // Not 0: a gate that does not matter may be as coarse as it likes.
-            let sensitivity = (moved / (0.25 * deviation)).max(1e-9);
-            shares.push((units.max(1.0) * deviation.sqrt() / sensitivity).powf(2.0 / 3.0));
-        }
-        Ok(shares)
+            let sensitivity = (moved(&more, analysis) / (0.25 * deviation)).max(1e-9);
+            Ok((units[gate].max(1.0) * deviation.sqrt() / sensitivity).powf(2.0 / 3.0))
+        })
     }
 
     /// The largest multiple of a split for which the tolerance is met, and what is chosen then.
@@ -371,8 +402,7 @@ impl Tuner<'_> {
             let met = self.analyse(&tried)?.output <= self.eps;
             Ok(met.then_some(tried))
         };
-        let wires: Vec<usize> = self.tunable.iter().map(|gate| gate.wire).collect();
-        if self.with_weight(choice, &wires, 0.0)? > self.eps {
+        if self.with_weight(choice, &self.tunable(), 0.0)? > self.eps {
             return Ok(None);
         }
         let mut scale = start;
@@ -413,13 +443,12 @@ impl Tuner<'_> {
             return Ok(());
         }
         let all = self.analyse(choice)?;
-        let slopes = self.maxima.iter().map(|wire| {
-            let without = self.weighted(choice, &[*wire], 0.0)?;
-            let own = self.average() / (2.0 * choice.temperature[*wire]);
-            let moved = moved(&all, &without);
-            Ok((moved / own).max(1.0 / COLD))
-        });
-        let slopes = slopes.collect::<Result<Vec<f64>>>()?;
+        let slopes = self.by_part(&self.maxima, |at| {
+            let wire = self.maxima[at];
+            let without = self.weighted(choice, &[wire], 0.0)?;
+            let own = self.average() / (2.0 * choice.temperature[wire]);
+            Ok((moved(&all, &without) / own).max(1.0 / COLD))
+        })?;
         let hot = choice.temperature.clone();
         self.temperatures(choice, &slopes);
         // A step may hide what a maximum would do if it were hotter.
@@ -431,7 +460,13 @@ impl Tuner<'_> {
 
     /// Lets tolerances grow with the values where that saves units: `units² · share` is what counts.
     fn shape(&mut self, choice: &Choice, tolerances: &[f64]) -> Result<()> {
-        for (gate, tolerance) in tolerances.iter().enumerate() {
+        for gate in 0..self.tunable.len() {
+            let wire = self.tunable[gate].wire;
+            let earlier = self.tunable[..gate].iter().find(|other| self.parts[other.wire] == self.parts[wire]);
+            if let Some(other) = earlier {
+                self.tunable[gate].growth = other.growth;
+                continue;
+            }
             if self.tunable[gate].product {
                 continue;
             }
@@ -439,8 +474,7 @@ impl Tuner<'_> {
             for growth in GROWTHS {
                 self.tunable[gate].growth = growth;
                 let mut tried = choice.clone();
-                self.refit_one(&mut tried, gate, *tolerance)?;
-                let wire = self.tunable[gate].wire;
+                self.refit_one(&mut tried, gate, tolerances[gate])?;
                 let units = tried.hinges[wire].as_ref().map_or(0, |hinges| hinges.units.len());
                 if units < FEW {
                     break;
@@ -465,10 +499,10 @@ impl Tuner<'_> {
         if analysis.output > self.eps {
             return Err(self.not_met(&analysis, rounding));
         }
-        let mut shares = Vec::new();
-        for wire in approximations {
-            shares.push((wire, (analysis.output.get() - self.with_weight(&choice, &[wire], 0.0)?).max(0.0)));
-        }
+        let share =
+            |at: usize| Ok((analysis.output.get() - self.with_weight(&choice, &[approximations[at]], 0.0)?).max(0.0));
+        let found = self.by_part(&approximations, share)?;
+        let shares = approximations.iter().copied().zip(found).collect();
         Ok(Tuned { choice, analysis, shares, rounding })
     }
 
