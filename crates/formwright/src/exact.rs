@@ -214,16 +214,36 @@ impl Rat {
 
     /// The nearest double, ties to even.
     pub fn to_f64(&self) -> f64 {
-        self.0.to_f64().value()
+        self.nearest_f64().0
     }
 
     /// The nearest double, and the order of the number relative to it.
     pub fn nearest_f64(&self) -> (f64, Ordering) {
+        if let Some((p, q)) = self.doubles() {
+            // A quotient of two doubles is rounded once. p - near · q is a multiple of near's last place, and at most
+            // q/2 ≤ 2^52 of them: `fma` is exact.
+            let near = p / q;
+            let missed = near.mul_add(-q, p);
+            return (near, if missed == 0.0 { Ordering::Equal } else { missed.total_cmp(&0.0) });
+        }
+        self.rounded()
+    }
+
+    /// As [`Rat::nearest_f64`], for numbers of any length.
+    fn rounded(&self) -> (f64, Ordering) {
         match self.0.to_f64() {
             Approximation::Exact(near) => (near, Ordering::Equal),
             Approximation::Inexact(near, Sign::Positive) => (near, Ordering::Less),
             Approximation::Inexact(near, Sign::Negative) => (near, Ordering::Greater),
         }
+    }
+
+    /// Numerator and denominator, if both are whole numbers of at most 2^53.
+    #[expect(clippy::cast_precision_loss, reason = "doubles have 53 digits")]
+    fn doubles(&self) -> Option<(f64, f64)> {
+        const MOST: u64 = 1 << 53;
+        let (p, q) = (i64::try_from(self.0.numerator()).ok()?, u64::try_from(self.0.denominator()).ok()?);
+        (p.unsigned_abs() <= MOST && q <= MOST).then_some((p as f64, q as f64))
     }
 
     /// The exact value of a double, unless it is infinite or not a number.
@@ -552,6 +572,19 @@ mod tests {
 
     fn rat(text: &str) -> Rat {
         text.parse().expect("a number")
+    }
+
+    #[test]
+    fn short_fractions_are_rounded_as_long_ones_are() {
+        let (most, mut state) = (1_i64 << 53, 7);
+        let mut numbers = vec![0, 1, 2, 3, 10, most - 1, most, most + 1, i64::MAX];
+        numbers.extend((0..400).map(|k| (crate::random::word(&mut state) >> (k % 63 + 1)).cast_signed()));
+        let denominators = || numbers.iter().filter(|q| **q != 0);
+        for (p, q) in numbers.iter().flat_map(|p| denominators().map(move |q| (*p, *q))) {
+            for number in [Rat::new(p, q), -Rat::new(p, q)] {
+                assert_eq!(number.nearest_f64(), number.rounded(), "{p}/{q}");
+            }
+        }
     }
 
     #[test]
