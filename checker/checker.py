@@ -524,7 +524,7 @@ class Arithmetic:
                 return self.settle(lo, hi, q), ZERO
             if slip:  # a single term is itself or 0
                 lo, hi = (min(lo, ZERO), max(hi, ZERO)) if k == 1 else (lo - slip, hi + slip)
-            error = max(-lo, hi) * self.unit
+            error = ZERO if k == 1 and terms[0].exact else max(-lo, hi) * self.unit
             if k == 2:  # the larger term is a number of the format, no farther from the sum than the smaller one
                 error = min(error, *(term.size for term in terms))
             return self.rounded(lo, hi, q), error + self.tiny + slip
