@@ -233,9 +233,6 @@ def attention(meant, run, first, b, layer):
             raise wrong_line(f"wire {made.wire}", "is made by a value that makes another one")
         lines[made.head, made.value] = made
         heads[made.head].makes(made)
-    for head in heads:
-        if head.alive and not any(number == head.number for number, _ in lines):
-            raise Declined(f"{meant.place}, {head.name}: scores that are not all 0, and nothing is said of what it writes")
     registers = []
     for register, form in enumerate(meant.held(layer)):
         old, lost = meant.registers[register]
@@ -262,4 +259,7 @@ def attention(meant, run, first, b, layer):
             lo, hi = meant.form_hat(form)
             more = a.total(terms, (lo - lost, hi + lost))[1]
         registers.append((form, up(lost + more)))
+    for head in heads:
+        if head.alive and not any(number == head.number for number, _ in lines):
+            raise Declined(f"{meant.place}, {head.name}: scores that are not all 0, and nothing is said of what it writes")
     return registers

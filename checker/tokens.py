@@ -156,6 +156,8 @@ class TokenTarget(Target):
             case "binary" if parts[0] == "mod":
                 a, b = (self.known(part, c, whose) for part in parts[1:])
                 return self.number(modulo((a, a), (b, b))[0])
+            case "sort" if self.n == 1:
+                return self.value(parts, c, (0, None))
             case "sort":
                 return self.number(sorted(self.known(parts, c, (k, None)) for k in range(self.n))[t])
             case "aggregate":
