@@ -208,8 +208,9 @@ class Means(Case):
     def test_the_head_sees_what_the_wire_says(self):
         for mask in ("* * * * no", "* -1 * * yes", "* 0 0 * no", "* 0 * * yes"):
             self.rejected(changed(PREFIX, [("mask * 0 * * no", f"mask {mask}")], bound=ROOM), "line", "other tokens")
-        self.rejected(changed(MEAN, [("mask * * * * no", "mask * 0 * * no")], bound=ROOM), "line", "other tokens")
-        self.accepted(changed(MEAN, [("mask * * * * no", "mask -2 2 0 2 no")]))
+        for mask in ("* 0 * * no", "-2 2 0 2 no"):
+            self.rejected(changed(MEAN, [("mask * * * * no", f"mask {mask}")], bound=ROOM), "line", "other tokens")
+        self.accepted(changed(MEAN, [("mask * * * * no", "mask * * * * yes")]))
 
     def test_its_scores_are_0(self):
         self.declined(changed(PREFIX, weights=[("0.attn.q_bias", 0, 1.0), ("0.attn.k", 0, 1.0)], bound=ROOM), "not all 0")
