@@ -881,10 +881,12 @@ def softmax(a, scores):
     """The weights p of section 3 for these scores; the largest exponential is exactly 1."""
     top_lo, top_hi = max(s.lo for s in scores), max(s.hi for s in scores)
     powers, haze = [], 2 * a.tiny if any(map(a.subnormal, scores)) else ZERO  # of scores that may be read as 0
-    for s in scores:
+    first = max(range(len(scores)), key=lambda k: scores[k].lo)
+    surely = all(s.hi <= scores[first].lo for k, s in enumerate(scores) if k != first)  # the largest in every execution
+    for k, s in enumerate(scores):
         far, near = s.lo - top_hi - haze, s.hi - top_lo + haze
         far, near = a.rounded(far, far).lo, min(a.rounded(near, near).hi, ZERO)
-        if len(scores) == 1 or far == 0:
+        if far == 0 or surely and k == first:
             powers.append(point(ONE))
             continue
         lo = exp_minus(-far)[0] * (1 - a.theta)

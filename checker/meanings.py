@@ -488,8 +488,8 @@ class Meant:
         registers = []
         for register, form in enumerate(self.held(layer)):
             row, bias = self.tensors["embed.weight"][register], self.tensors["embed.bias"][register]
-            more = sorted({entry[register] for entry in self.tensors["pos"]}) if self.c.positions else []
-            lost = max(a.total([a.times(point(w), read) for w in row] + [point(bias), point(entry)])[1] for entry in more or [ZERO])
+            more = {entry[register] for entry in self.tensors["pos"]} if self.c.positions else {ZERO}
+            lost = max(a.total([a.times(point(w), read) for w in row] + [point(bias), point(entry)])[1] for entry in more)
             terms = {inputs[k]: w for k, w in enumerate(row) if w and k in inputs}
             if len(terms) != sum(w != 0 for w in row):
                 raise wrong_line(f"register {register}", "reads a coordinate that is no wire")
@@ -752,9 +752,10 @@ class Change:
                 raise Declined(f"register {register}: one functional of two gates")
             broken = self.broken(group)
             clears = group.row[0][0] == register and len(group.row) == 1 and self.form.plus(found, -ONE).terms == self.old.times(-ONE).terms != ()
+            # Units that are no gate's clear the register: -R(z) and R(-z), or one of them.
+            if not owners and not (clears and all(o == 0 and sign * group.row[0][1] * self.entries[unit] == -1 for unit, sign, o, _ in group.units if unit in self.entries)):
+                raise wrong_line(f"register {register}", "gets what no gate adds")
             if not clears:
-                if not owners:
-                    raise wrong_line(f"register {register}", "gets what no gate adds")
                 continue
             slope = -1 / group.row[0][1]
             found = found.plus(group.form, slope)
