@@ -9,6 +9,7 @@ from forms import Form, up, wrong_line
 
 ZERO, ONE = Fraction(0), Fraction(1)
 PAIRS = 1 << 17  # of tokens, of all heads with scores by position
+SEEN = 1 << 20  # of tokens, for a mask that hides some
 
 
 class Head:
@@ -23,7 +24,7 @@ class Head:
         self.keys = [self.read(row)[0] for row in self.k]
         self.alive = [r for r, (x, y) in enumerate(zip(self.queries, self.keys, strict=True)) if (x.lo or x.hi) and (y.lo or y.hi)]
         self.shares = None
-        n = meant.most
+        n = self.most = most_seen(self.mask, meant.most)
         self.excess = a.gamma(n + 1)  # how far the weights' sum is from 1
         self.values = []
         for row in self.v:
@@ -77,8 +78,8 @@ class Head:
         wanted = Form.of(made.form.offset, {}).plus(meant.expand(inside), wire.number)
         # Behind the errors of single tokens lies a concave function of their values, so the mean's is below it at the mean.
         lo, hi = meant.form_range(inside)
-        gamma = a.gamma(meant.most + 1)
-        more = up((1 + gamma) * self.reading(wanted, made) + 4 * meant.most * a.tiny)
+        gamma = a.gamma(self.most + 1)
+        more = up((1 + gamma) * self.reading(wanted, made) + 4 * self.most * a.tiny)
         # What the weighted sum loses is a share of the mean size of the values: of a convex function, below its chord.
         ends = [gamma * abs(made.form.offset / wire.number + x) for x in (lo, hi)]
         corners = meant.profile_of(inside, lo, hi).concave()
@@ -176,7 +177,7 @@ class Head:
     # Weights that are nearly 1 for the largest values.
 
     def largest(self, wire, made):
-        meant, a, n = self.meant, self.meant.arithmetic, self.meant.most
+        meant, a, n = self.meant, self.meant.arithmetic, self.most
         self.sees(wire, made)
         if wire.number < 0:
             raise wrong_line(f"wire {made.wire}", "is a negative number times the largest")
@@ -222,6 +223,14 @@ def hides_nothing(mask, n):
     """Whether a mask shows all of up to n tokens to each."""
     low, high, start, end, _ = mask
     return (low == "*" or low <= 1 - n) and (high == "*" or high >= n - 1) and (start == "*" or start <= 0) and (end == "*" or end >= n - 1)
+
+
+def most_seen(mask, n):
+    """How many of up to n tokens a mask shows at most to one."""
+    if hides_nothing(mask, n):
+        return n
+    within(n * n, SEEN, "pairs of tokens under a mask")
+    return max(sum(shows(mask, t, k) for k in range(n)) for t in range(n))
 
 
 def attention(meant, run, first, b, layer):

@@ -20,7 +20,7 @@ import tokens
 
 ZERO, ONE = Fraction(0), Fraction(1)
 PIECES = 128  # of a curve, at least, by which errors are told apart
-PAIRS = 1 << 17  # of tokens, of all lengths together, where outputs are compared token by token
+PAIRS = 1 << 20  # of tokens, of all lengths together, where outputs are compared token by token
 SQUARE = ("x", ("power", 2))
 
 
@@ -252,6 +252,7 @@ class Meant:
         self.wires, self.budget, self.pairs, self.place = meanings.wires, Budget(), 0, ""
         self.ranges, self.profiles, self.expanded, self.factors = [], {}, {}, {}
         self.sums = {}  # of positions, at every token
+        self.error = ZERO  # of the outputs, as far as it is shown
         # What a tooth adds to what it is off by, and where what it reads may lie.
         self.own, self.read, self.hats = {}, {}, {}
         self.toothed = {tooth for wire in self.wires for _, teeth in wire.teeth for tooth in teeth}
@@ -668,7 +669,7 @@ class Meant:
             away = self.size(read.plus(Form(bias, ())).plus(self.expand(form), -ONE))
             _, rounding = a.total([a.times(point(w), self.computed(i)) for i, w in row] + [point(bias)])
             error = self.off(form) + away + lost + rounding
-            self.error = error
+            self.error = max(self.error, error)
             if error > c.bound:
                 raise Declined(f"output {k}: {show(error)} is shown of the bound {show(c.bound)}")
 

@@ -34,6 +34,15 @@ def plus(a, b, factor=ONE):
     return total
 
 
+def total(polynomials):
+    found = {}
+    for a in polynomials:
+        for monomial, value in a.items():
+            found[monomial] = found.get(monomial, ZERO) + value
+        within(len(found), MONOMIALS, "terms of a polynomial")
+    return {monomial: value for monomial, value in found.items() if value}
+
+
 def product(a, b):
     within(len(a) * len(b), MONOMIALS, "terms of a product of polynomials")
     total = {}

@@ -8,10 +8,10 @@ import math
 from fractions import Fraction
 
 from checker import COMPARISONS, Declined, Undefined, Unclear, aggregate, kept, modulo, negation, shows, text_number, whole, within
-from normal import Target, constant, is_constant, plus, product
+from normal import Target, constant, is_constant, plus, product, total
 
 ZERO, ONE = Fraction(0), Fraction(1)
-TERMS = 1 << 20  # of all normal forms of a claim
+TERMS = 1 << 22  # of all normal forms of a claim
 
 
 class Budget:
@@ -34,10 +34,10 @@ class Wires:
         self.known = {}
 
     def form(self, form, t):
-        total = constant(form.offset)
+        found = constant(form.offset)
         for wire, factor in form.terms:
-            total = plus(total, self.wire(wire, t), factor)
-        return self.budget.spend(total)
+            found = plus(found, self.wire(wire, t), factor)
+        return self.budget.spend(found)
 
     def wire(self, k, t):
         if (k, t) not in self.known:
@@ -73,10 +73,7 @@ class Wires:
         raise Declined(f"wire {k} has no value at token {t} of {self.n}")
 
     def added(self, wire, tokens):
-        total = {}
-        for j in tokens:
-            total = plus(total, self.form(wire.forms[0], j))
-        return total
+        return total(self.form(wire.forms[0], j) for j in tokens)
 
 
 def number_of(a):
@@ -209,15 +206,9 @@ class TokenTarget(Target):
             case "min":
                 return self.atoms.least_of(polynomials), place
             case "sum":
-                return self.total(polynomials), place
-        mean = product(constant(Fraction(1, count)), self.total(polynomials))
+                return total(polynomials), place
+        mean = product(constant(Fraction(1, count)), total(polynomials))
         if name == "mean":
             return mean, place
-        squares = self.total([product(a, a) for a in polynomials])
+        squares = total([product(a, a) for a in polynomials])
         return plus(product(constant(Fraction(1, count)), squares), product(mean, mean), -ONE), place
-
-    def total(self, polynomials):
-        total = {}
-        for a in polynomials:
-            total = plus(total, a)
-        return self.budget.spend(total)
