@@ -124,7 +124,7 @@ class Head:
         else:
             inside, factor = wire.forms[0], n * wire.number
             if meant.normal_at_first(inside):
-                raise wrong_line(f"wire {made.wire}", "is a sum of what is not 0 at the first token")
+                raise Declined(f"wire {made.wire}: a sum of what is not 0 at the first token")
             meant_weights = [dict.fromkeys((k for k in range(1, n) if shows(wire.mask, t, k)), Fraction(1, n)) for t in range(n)]
             for shares in meant_weights:
                 shares[0] = 1 - sum(shares.values())
@@ -166,11 +166,11 @@ class Head:
         """For each token the one that it gathers, with the weight 1."""
         meant, found = self.meant, []
         if meant.moving(wire.forms[0]).terms:
-            raise wrong_line(f"wire {made.wire}", "gathers by more than positions")
+            raise Declined(f"wire {made.wire}: a gather by more than positions")
         for t in range(meant.most):
             place = meant.form_at(wire.forms[0], t)
             if place.denominator != 1 or not 0 <= place < meant.most:
-                raise wrong_line(f"wire {made.wire}", f"gathers what is no token, at token {t}")
+                raise Declined(f"wire {made.wire}: a gather of what is no token, at token {t}")
             found.append({int(place): ONE})
         return found
 
@@ -180,7 +180,7 @@ class Head:
         meant, a, n = self.meant, self.meant.arithmetic, self.most
         self.sees(wire, made)
         if wire.number < 0:
-            raise wrong_line(f"wire {made.wire}", "is a negative number times the largest")
+            raise Declined(f"wire {made.wire}: a negative number times the largest")
         row = self.v[made.value]
         sharp = [r for r in self.alive if not self.q[r] and self.q_bias[r] > 0 and self.k[r] == row]
         if len(sharp) != 1 or len(self.alive) != 1:

@@ -898,9 +898,9 @@ class Made:
         condition, value = self.wire.forms
         beside = meant.expand(argument.form).plus(meant.expand(value), -ONE)
         if meant.moving(condition).terms or not set(meant.at_places(condition)) <= {ZERO, ONE}:
-            raise wrong_line(f"wire {wire}", "selects by what is not 0 or 1 at every position")
+            raise Declined(f"wire {wire}: a selection by what is not 0 or 1 at every position")
         if meant.moving(beside).terms or meant.moving(self.rest).terms:
-            raise wrong_line(f"wire {wire}", "is made of more than the value and numbers of the position")
+            raise Declined(f"wire {wire}: a selection made of more than the value and numbers of the position")
         broken = first.part(argument, 1 / first.factors[wire])
         others, gamma, pieces, hats = first.others(argument.group), meant.arithmetic.gamma, [], []
         places = {tuple(meant.form_at(form, t) for form in (condition, beside, self.rest, argument.form)) for t in range(max(meant.c.positions, 1))}

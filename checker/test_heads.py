@@ -91,12 +91,12 @@ class ByPosition(Case):
     def test_what_names_a_token_is_one_of_positions(self):
         for old, new in (("wire gather 0 1 1 1 0 1 0 1", "wire gather 0 1 0 1 0 1 0 1"), ("wire gather 0 1 1 1 0", "wire gather 0 2 0 1/2 1 1 0"), ("wire gather 0 1 1 1", "wire gather 1/2 1 1 1"),
                          ("wire gather 0 1 1 1", "wire gather 1 1 1 1"), ("wire gather 0 1 1 1", "wire gather -1 1 1 1"), ("wire gather 0 1 1 1", "wire gather 0 1 1 2")):
-            self.rejected(changed(GATHER, [(old, new)], bound=ROOM), "line")
+            self.declined(changed(GATHER, [(old, new)], bound=ROOM), "gather")
 
     def test_what_is_summed_is_0_at_the_first_token(self):
         self.accepted(SUM)
-        self.rejected(changed(SUM, [("sum 1 0 1 2 1", "sum 1 1/8 1 2 1"), ("head 4 0", "head 4 -3/8"), ("holds 4 -1/2 2", "holds 4 -7/8 2")], bound="bound 9"), "line", "not 0 at the first token")
-        self.rejected(changed(SUM, [("wire select 1 1 1 -1", "wire select 0 1 1 1")], bound="bound 9"), "line", "not 0 at the first token")
+        self.declined(changed(SUM, [("sum 1 0 1 2 1", "sum 1 1/8 1 2 1"), ("head 4 0", "head 4 -3/8"), ("holds 4 -1/2 2", "holds 4 -7/8 2")], bound="bound 9"), "not 0 at the first token")
+        self.declined(changed(SUM, [("wire select 1 1 1 -1", "wire select 0 1 1 1")], bound="bound 9"), "not 0 at the first token")
 
     def test_weights_of_a_sum_are_equal_but_for_the_first(self):
         for place, value in ((0, 1.0), (5, 0.5), (10, 0.25)):  # the logarithms of what the first token gets
@@ -112,8 +112,7 @@ class ByPosition(Case):
 
     def test_a_number_of_tokens_is_known(self):
         text = "seen * 0 * * no sum 1 0 1 0 1"
-        files = changed(PREFIX, [("seen * 0 * * no mean 1 0 1 0 1", text)], bound=ROOM)
-        self.rejected(files, "line", "not 0 at the first token") if b"tokens 3 3" in files[0] else self.declined(files, "several numbers of tokens")
+        self.declined(changed(PREFIX, [("seen * 0 * * no mean 1 0 1 0 1", text)], bound=ROOM), "several numbers of tokens")
 
 
 class Largest(Case):
@@ -129,8 +128,8 @@ class Largest(Case):
         self.declined(changed(LARGEST, both, bound=ROOM), "different normal forms")
 
     def test_its_number_is_positive(self):
-        for text in ("-1", "0"):
-            self.rejected(changed(LARGEST, [("max 1 0 1 0 1", f"max {text} 0 1 0 1")], bound=ROOM), "line")
+        self.declined(changed(LARGEST, [("max 1 0 1 0 1", "max -1 0 1 0 1")], bound=ROOM), "negative")
+        self.rejected(changed(LARGEST, [("max 1 0 1 0 1", "max 0 0 1 0 1")], bound=ROOM), "line")
         twice = [("0.attn.v", 0, 2.0), ("0.attn.k", 0, 2.0), ("0.attn.q_bias", 0, 512.0), ("read_out.weight", 1, 0.5)]
         self.declined(changed(LARGEST, weights=twice, bound="bound 1/10"), "is shown of the bound")
 
@@ -185,7 +184,7 @@ class Selection(Case):
     def test_the_condition_is_0_or_1_at_every_position(self):
         self.accepted(SHIFT)
         for new in ("select 0 1 1 2 0", "select 0 1 1 1/2 0", "select 0 1 5 1 0", "select 1 1 1 1 0", "select 0 1 0 1 0"):
-            self.rejected(changed(SHIFT, [("select 0 1 1 1 0", new)], bound="bound 9"), "line", "not 0 or 1 at every position")
+            self.declined(changed(SHIFT, [("select 0 1 1 1 0", new)], bound="bound 9"), "not 0 or 1 at every position")
 
     def test_a_condition_that_is_the_other_one(self):
         self.declined(changed(SHIFT, [("select 0 1 1 1 0", "select 1 1 1 -1 0")], bound="bound 1/2"))
@@ -193,8 +192,8 @@ class Selection(Case):
 
     def test_what_it_reads_and_adds_beside_the_value_is_of_positions(self):
         for new in (self.GATE.replace("9/8 5 -1", "9/8 2 1 5 -1").replace("-1/8 2 1", "-1/8 3 1"), self.GATE.replace("6 0 2 1 1 6 1", "6 0 3 1 1 5 1 6 1")):
-            self.assertEqual(checker.check(*changed(SHIFT, [(self.GATE, new)], bound="bound 9")).obligation, "line")
-        self.rejected(changed(SHIFT, [("select 0 1 1 1 0 1 5 -1", "select 0 1 1 1 0 1 5 -2")], bound="bound 9"), "line")
+            self.assertNotEqual(checker.check(*changed(SHIFT, [(self.GATE, new)], bound="bound 9")).verdict, "accepted")
+        self.declined(changed(SHIFT, [("select 0 1 1 1 0 1 5 -1", "select 0 1 1 1 0 1 5 -2")], bound="bound 9"), "more than the value")
 
     def test_units_stand_for_the_value_or_nothing(self):
         for weights in ([("0.ff.b1", 0, -0.125)], [("0.ff.b1", 0, 0.5)], [("0.ff.w1", 4, 0.5)], [("0.ff.w1", 4, -1.0)], [("pos", 4, 0.5)], [("pos", 10, 1.125)]):
