@@ -754,8 +754,10 @@ class Change:
             broken = self.broken(group)
             clears = group.row[0][0] == register and len(group.row) == 1 and self.form.plus(found, -ONE).terms == self.old.times(-ONE).terms != ()
             # Units that are no gate's clear the register: -R(z) and R(-z), or one of them.
-            if not owners and not (clears and all(o == 0 and sign * group.row[0][1] * self.entries[unit] == -1 for unit, sign, o, _ in group.units if unit in self.entries)):
+            if not owners and not clears:
                 raise wrong_line(f"register {register}", "gets what no gate adds")
+            if not owners and any(o or sign * group.row[0][1] * self.entries[unit] != -1 for unit, sign, o, _ in group.units if unit in self.entries):
+                raise Declined(f"register {register}: units that read it alone, and do not clear it")
             if not clears:
                 continue
             slope = -1 / group.row[0][1]

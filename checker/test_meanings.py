@@ -124,6 +124,24 @@ class Teeth(Case):
         self.accepted(changed(files, [("gate 2 0 1 2 1 1 0 0", "gate 2 0 1 2 1 1 1 0")]))  # any unit with that row tells what is read
 
 
+class Clearing(Case):
+    """Units 2 and 3 of the first layer of teeth: -R(x) and R(-x)."""
+
+    def test_units_that_clear_write_what_they_read(self):
+        for weights in ([("0.ff.w1", 4, 2.0)], [("0.ff.w1", 4, 1.0 + 2.0**-40)], [("0.ff.b1", 2, 2.0**-40)], [("0.ff.b1", 3, -1.0)], [("0.ff.w2", 2, -0.5)], [("0.ff.w2", 2, 1.0)], [("0.ff.w2", 3, 1.0 + 2.0**-40)],
+                        [("0.ff.w1", 5, 1.0)]):
+            self.assertIn(checker.check(*changed(teeth_network(), weights=weights, bound=ROOM)).reason, ("register 0: units that read it alone, and do not clear it", "gets what no gate adds"), weights)
+        self.accepted(changed(teeth_network(), weights=[("0.ff.w1", 4, 2.0), ("0.ff.w2", 2, -0.5), ("0.ff.w1", 6, -2.0), ("0.ff.w2", 3, 0.5)]))
+
+    def test_what_one_of_them_leaves_is_lost(self):
+        for place in (2, 3):
+            self.declined(changed(teeth_network(), weights=[("0.ff.w2", place, 0.0)], bound="bound 1/2"), "is shown of the bound")
+
+    def test_a_register_is_cleared_whole(self):
+        self.declined(changed(teeth_network(), weights=[("0.ff.w2", 2, 0.0), ("0.ff.w2", 3, 0.0)], bound="bound 1/2"), "is shown of the bound")
+        self.rejected(changed(teeth_network(), [("holds 0 0 1 1 -1", "holds 0 0 2 0 1 1 -1")], bound=ROOM), "line")
+
+
 class Corpus(Case):
     def test_verdicts_are_those_of_the_corpus(self):
         found = [place for verdict in ("accept", "reject", "decline") for place in sorted((CORPUS / verdict).glob("meanings-*"))]
