@@ -8,7 +8,7 @@ from curves import Profile
 from forms import Form, up, wrong_line
 
 ZERO, ONE = Fraction(0), Fraction(1)
-PAIRS = 1 << 17  # of tokens, of all heads with scores by position
+PAIRS = 1 << 18  # of tokens, of all heads with scores by position
 SEEN = 1 << 20  # of tokens, for a mask that hides some
 
 
