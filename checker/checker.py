@@ -1621,6 +1621,8 @@ def check(certificate: bytes, target: bytes, weights: bytes) -> Verdict:
         return Verdict("rejected", error.obligation, error.place, error.reason)
     except Declined as error:
         return Verdict("declined", "", "", str(error))
+    except RecursionError:
+        return Verdict("declined", "", "", "what is nested deeper than is followed here")
     return Verdict("accepted", "", "", claim(c, function))
 
 

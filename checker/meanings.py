@@ -407,6 +407,7 @@ class Meant:
     def seen_range(self, wire):
         lo, hi = self.form_range(wire.forms[0])
         counts = [1]
+        within(self.most**2 if wire.of == "sum" else 0, PAIRS, "pairs of tokens of a sum")
         if wire.of == "sum":  # what is summed is 0 at the first token, or the wire is never made
             counts = [sum(shows(wire.mask, t, k) for k in range(1, self.most)) for t in range(self.most)]
         ends = [wire.number * count * x for count in (min(counts), max(counts)) for x in (lo, hi)]
@@ -414,7 +415,9 @@ class Meant:
 
     def normal_at_first(self, form):
         """The normal form at the first token."""
-        return tokens.Wires(self.wires, self.most, Atoms(), tokens.Budget()).form(form, 0)
+        wires = tokens.Wires(self.wires, self.most, Atoms(), tokens.Budget())
+        wires.prepare([form])
+        return wires.form(form, 0)
 
     def squared(self, wire):
         """The form whose square the wire is."""
@@ -685,6 +688,7 @@ class Meant:
         atoms, budget = Atoms(), tokens.Budget()
         for n in range(self.c.least, self.most + 1):
             wires = tokens.Wires(self.wires, n, atoms, budget)
+            wires.prepare(self.meanings.outputs)
             wanted = tokens.TokenTarget(target, self.c, self.domain, atoms, n, budget).outputs
             for k, form in enumerate(self.meanings.outputs):
                 for t in range(n):

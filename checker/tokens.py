@@ -33,6 +33,18 @@ class Wires:
         self.wires, self.n, self.atoms, self.budget = wires, n, atoms, budget
         self.known = {}
 
+    def prepare(self, forms):
+        """All that the forms are made of, wire after wire, at every token: nothing then goes deep."""
+        needed, work = set(), [wire for form in forms for wire, _ in form.terms]
+        while work:
+            k = work.pop()
+            if k not in needed:
+                needed.add(k)
+                work += [wire for form in self.wires[k].forms for wire, _ in form.terms]
+        for k in sorted(needed):
+            for t in range(self.n):
+                self.wire(k, t)
+
     def form(self, form, t):
         found = constant(form.offset)
         for wire, factor in form.terms:
