@@ -502,8 +502,6 @@ class Meant:
             places = self.at_places(away)
             if self.c.positions:
                 places = [places[t if len(places) > 1 else 0] + entry[register] for t, entry in enumerate(self.tensors["pos"])]
-            for wire, _ in form.terms:
-                self.profile(wire)
             lo, hi = self.between(away, self.hat, [ZERO])
             registers.append((form, up(lost + max(-lo, hi) + max(map(abs, places)))))
         self.registers = registers

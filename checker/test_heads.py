@@ -3,11 +3,14 @@
 import math
 import random
 import unittest
+import unittest.mock
 from fractions import Fraction as F
 
 import checker
+import curves
 import heads
 import meanings
+from forms import Form
 from normal import Atoms
 from test_checker import Case, rehashed, tensors
 from test_meanings import MEAN, ROOM, ast, call, changed, folder, mean, numbers, of
@@ -56,6 +59,14 @@ class Lines(Case):
             (SUM, [("layer 2 1\nhead 4 0 1 4 1 0 0\n", "layer 1 1\n")]), (PREFIX, [("mean 1 0 1 0 1", "mean 0 0 1 0 1")]),
         ):
             self.rejected(changed(files, changes, bound=ROOM), "line")
+
+
+    def test_what_a_head_writes_has_one_line(self):
+        nothing = [("layer 1 1\nhead 1 -1/2 1 1 1 0 0\nholds 0 0 2 0 1 1 -1", "layer 0 0"), ("output 0 2 0 1 1 -1", "output 0 1 0 1")]
+        self.rejected(changed(MEAN, nothing, target=ast("token"), bound=ROOM), "line", "makes no wire")
+        twice = [("meanings 2", "meanings 3"), ("wire mean 1 0 1 0 1", "wire mean 1 0 1 0 1\nwire mean 1 0 1 0 1"), ("layer 1 1\nhead 1 -1/2 1 1 1 0 0", "layer 2 1\nhead 1 -1/2 1 1 1 0 0\nhead 2 -1/2 1 2 1 0 0")]
+        self.rejected(changed(MEAN, twice, bound=ROOM), "line", "makes another one")
+        self.rejected(changed(MEAN, [*twice, ("0 2 0 1 1 -1\noutputs", "0 2 0 1 2 -1\noutputs"), ("output 0 2 0 1 1 -1", "output 0 2 0 1 2 -1")], bound=ROOM), "line", "makes another one")
 
 
 class Positions(Case):
@@ -155,7 +166,14 @@ class Largest(Case):
         self.declined(changed(LARGEST, weights=[("0.attn.v", 0, 1.5), ("0.attn.k", 0, 1.5)], bound="bound 1/10"), "is shown of the bound")
         self.declined(changed(LARGEST, [("tokens 1 3", "tokens 1 8")]), "is shown of the bound")
 
+    def test_a_value_that_reads_something_else_is_charged(self):
+        plain = [("holds 0 -1/2", "holds 0 0"), (self.HEAD, "head 1 0 1 1 1 0 0"), ("holds 1 -4614169504635567719/9223372036854775808", "holds 1 0")]
+        for steep, bound, word in ((1.0, "1/1000", "accepted"), (1.25, "1/10", "declined"), (1.25, "1/2", "accepted"), (0.75, "1/10", "declined")):
+            weights = [("embed.bias", 0, 0.0), ("read_out.bias", 0, 0.0), ("0.attn.v", 0, steep), ("0.attn.k", 0, steep)]
+            self.assertEqual(checker.check(*changed(LARGEST, plain, weights=weights, bound=f"bound {bound}")).verdict, word, (steep, bound))
+
     def test_scores_do_not_overflow(self):
+        self.rejected(changed(LARGEST, weights=[("embed.weight", 0, 1.25), ("0.attn.q_bias", 0, 3e38)], bound=ROOM), "finite", "scores of up to")  # their difference
         for name, value in (("0.attn.q_bias", 3e38), ("0.attn.k", 3e38)):
             self.rejected(changed(LARGEST, weights=[(name, 0, value)] + [("0.attn.v", 0, value)] * (name == "0.attn.k"), target=ast(over("max", "token"), high="8"), bound=ROOM), "finite")
         self.rejected(changed(GATHER, weights=[("0.attn.q", 1, 3e38)], bound=ROOM), "finite")
@@ -194,6 +212,11 @@ class Selection(Case):
         for new in (self.GATE.replace("9/8 5 -1", "9/8 2 1 5 -1").replace("-1/8 2 1", "-1/8 3 1"), self.GATE.replace("6 0 2 1 1 6 1", "6 0 3 1 1 5 1 6 1")):
             self.assertNotEqual(checker.check(*changed(SHIFT, [(self.GATE, new)], bound="bound 9")).verdict, "accepted")
         self.declined(changed(SHIFT, [("select 0 1 1 1 0 1 5 -1", "select 0 1 1 1 0 1 5 -2")], bound="bound 9"), "more than the value")
+
+    def test_what_it_adds_beside_is_of_positions(self):
+        lines = [(self.GATE, self.GATE.replace("6 0 2 1 1 6 1", "6 0 3 1 1 5 1 6 1")), ("holds 5 -1/18 3 1 1 5 1/9 6 1", "holds 5 -1/18 3 1 1 5 10/9 6 1"), ("output 0 2 5 1 6 1", "output 0 2 5 2 6 1")]
+        target = ast({"if": [FIRST, "token", of("mul", number(2), BEFORE)]})
+        self.declined(changed(SHIFT, lines, target=target, bound="bound 1/20"), "more than the value")
 
     def test_units_stand_for_the_value_or_nothing(self):
         for weights in ([("0.ff.b1", 0, -0.125)], [("0.ff.b1", 0, 0.5)], [("0.ff.w1", 4, 0.5)], [("0.ff.w1", 4, -1.0)], [("pos", 4, 0.5)], [("pos", 10, 1.125)]):
@@ -276,6 +299,43 @@ class TokenByToken(Case):
         for one, other in ((over("max", "token"), over("min", "token")), (over("max", "token"), call("max", x, y)), (over("max", of("mul", number(-1), "token")), of("mul", number(-1), over("max", "token"))),
                            (call("relu", of("sub", x, y)), call("relu", of("sub", y, x))), (over("max", "token"), over("max", "token", UP_TO_HERE))):
             self.assertNotEqual(form(one), form(other), (one, other))
+
+
+class Charges(unittest.TestCase):
+    def proved(self, files):
+        c = checker.read_certificate(files[0])
+        return c, meanings.prove_meanings(c, checker.read_tensors(files[2], c), checker.read_target(files[1], c))
+
+    def test_errors_of_inputs_pass_through_heads(self):
+        """Were inputs off by 1/8, each of what is gathered, selected, averaged, summed or the largest would be."""
+        plain = meanings.Meant.rounded_input
+        for files, factor in ((GATHER, 1), (LARGEST, 1), (PREFIX, 1), (SHIFT, 1), (SUM, 3)):
+            loose = changed(files, bound="bound 9")
+            with unittest.mock.patch.object(meanings.Meant, "rounded_input", lambda meant: curves.Profile([(F(0), F(1), F(1, 8))])):
+                shown = self.proved(loose)[1].error
+            self.assertGreaterEqual(shown, F(factor, 8))
+            self.assertLess(self.proved(loose)[1].error, F(1, 1000))
+            self.assertIs(meanings.Meant.rounded_input, plain)
+
+    def test_what_a_value_rounds_is_charged(self):
+        c, meant = self.proved(SUM)
+        head, made = heads.Head(meant, c.runs[1], 1, 0, 0), c.meanings.layers[2].made[0]
+        rounding, lost = head.values[0][1], meant.registers[3][1]
+        self.assertGreater(rounding, 0)
+        self.assertEqual(head.reading(Form.of(0, {2: F(3)}), made), rounding + 3 * lost)
+        self.assertGreaterEqual(head.reading(Form.of(0, {2: F(4)}), made), rounding + 3 * lost + 1)
+
+    def test_weights_lie_in_their_enclosures(self):
+        """Of scores that are known roughly; the largest is known, or not."""
+        a, rng = checker.Arithmetic(*checker.FORMATS["f64"]), random.Random(2)
+        for _ in range(200):
+            ends = [sorted(F(rng.randrange(-64, 65), 32) for _ in range(2)) for _ in range(rng.randrange(1, 5))]
+            weights = checker.softmax(a, [checker.Num(lo, hi, -5) for lo, hi in ends])
+            for _ in range(5):
+                scores = [rng.choice((lo, hi, (lo + hi) / 2)) for lo, hi in ends]
+                powers = [math.exp(s - max(scores)) for s in scores]
+                for p, weight in zip(powers, weights, strict=True):
+                    self.assertTrue(weight.lo * (1 - F(1, 10**12)) <= F(p / sum(powers)) <= weight.hi * (1 + F(1, 10**12)), (ends, scores))
 
 
 class Executions(unittest.TestCase):
