@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Runs both checkers on folders: agree.py FWCHECK [--mutants N] DIR…, where a DIR is a folder with a certificate, or holds some.
 
-With `--mutants` each folder is looked at N times more, every time with one number, bit or line changed, or with a narrow tent
-of three hidden units more (by a seed that is the same each time), and hashed anew. Bounds that are proved by meanings are
+With `--mutants` each folder is looked at N times more, every time with one number, bit, word or line changed, or with a narrow
+tent of three hidden units more (by a seed that is the same each time), and hashed anew. Bounds that are proved by meanings are
 doubled in every second of them: they leave so little room that hardly a changed weight would be accepted otherwise.
 
 Prints how often each pair of verdicts came, and what both said where one accepts and the other rejects; exit 1 if that
@@ -13,16 +13,21 @@ import hashlib
 import json
 import random
 import re
+import signal
 import struct
 import subprocess
 import sys
 import tempfile
+import traceback
 from collections import Counter
 from fractions import Fraction
 from pathlib import Path
 
+import checker
+
 SECONDS = 60  # for a folder; a checker that takes longer has declined
 VERDICTS = {0: "accepted", 1: "rejected", 2: "declined"}
+NAMES = "certificate.fwc", "target.json", "model.safetensors"
 
 
 def verdict(*command):
@@ -36,12 +41,31 @@ def verdict(*command):
     return word if word == "error" or said.startswith(word) else "error", said
 
 
+def too_long(*_):
+    raise TimeoutError
+
+
+def second(folder):
+    """The same of checker.py, in this process: starting one takes longer than most verdicts."""
+    signal.signal(signal.SIGALRM, too_long)
+    signal.alarm(SECONDS)
+    try:
+        found = checker.check(*((folder / name).read_bytes() for name in NAMES))
+    except TimeoutError:
+        return "declined", f"declined: more than {SECONDS} seconds"
+    except Exception:
+        return "error", traceback.format_exc()
+    finally:
+        signal.alarm(0)
+    return found.verdict, f"{found.verdict} {found.obligation}, {found.place}: {found.reason}"
+
+
 def mutant(folder, chance, to):
     """Writes the files of a folder with one change, hashed anew."""
     text = (folder / "certificate.fwc").read_text()
     target, weights = (folder / "target.json").read_bytes(), bytearray((folder / "model.safetensors").read_bytes())
     layers = re.findall(r"^run (\d+) (?:.* )?ff (\d+)$", text, re.MULTILINE) if "\nmeanings " in text else []
-    kind = chance.choice(["weight", "weight", "bit", "target", "line", *["line", "needle"] * bool(layers)])
+    kind = chance.choice(["weight", "weight", "bit", "target", "line", *["line", "word", "needle"] * bool(layers)])
     start = 8 + struct.unpack("<Q", weights[:8])[0]
     size, code = (8, "<d") if "ieee-any-order f64" in text else (4, "<f")
     at = start + size * chance.randrange((len(weights) - start) // size)
@@ -63,6 +87,17 @@ def mutant(folder, chance, to):
             found = chance.choice(numbers)
             lines[place] = lines[place][:found.start()] + str(other(Fraction(found[0]), chance)) + lines[place][found.end():]
         text = "\n".join(lines)
+    elif kind == "word":
+        lines = text.split("\n")
+        places = [k for k, line in enumerate(lines) if re.match("(wire|mask|gate|head|holds|output) ", line)]
+        place, other_place = chance.choice(places), chance.choice(places)
+        words = lines[place].split(" ")
+        k = chance.randrange(1, len(words))
+        words[k] = chance.choice(WORDS.get(words[k], [words[k], "*"]))
+        lines[place] = " ".join(words)
+        if chance.random() < 0.3:
+            lines[place], lines[other_place] = lines[other_place], lines[place]
+        text = "\n".join(lines)
     else:
         text, weights = needle(text, weights, chance)
     if layers and chance.random() < 0.5:
@@ -71,6 +106,11 @@ def mutant(folder, chance, to):
         text = re.sub(f"sha256 {name} \\w+", f"sha256 {name} {hashlib.sha256(data).hexdigest()}", text)
         (to / name).write_bytes(data)
     (to / "certificate.fwc").write_text(text)
+
+
+LIMITS, AGGREGATES = ["*", "0", "1", "-1", "2"], ["mean", "sum", "max"]
+WORDS = {**dict.fromkeys(LIMITS, LIMITS), **dict.fromkeys(AGGREGATES, AGGREGATES), "yes": ["no"], "no": ["yes"], "gather": ["select"], "select": ["gather"],
+         "curve": ["product"], "add": ["sub"], "relu": ["abs"]}
 
 
 def other(number, chance):
@@ -127,7 +167,7 @@ def main(fwcheck, *places):
     if places[0] == "--mutants":
         mutants, places = int(places[1]), places[2:]
     for folder in cases(places, mutants):
-        one, other = verdict(fwcheck, folder), verdict(sys.executable, Path(__file__).with_name("checker.py"), folder)
+        one, other = verdict(fwcheck, folder), second(folder)
         pairs[one[0], other[0]] += 1
         if "error" in (one[0], other[0]) or {one[0], other[0]} == {"accepted", "rejected"}:
             faults += 1

@@ -452,7 +452,7 @@ class Arithmetic:
         self.digits, self.unit = digits, power_of_two(-digits)
         self.least, self.tiny = least, power_of_two(least)  # the normal range begins here
         self.limit, self.theta = power_of_two(greatest), power_of_two(theta)
-        self.work = 0
+        self.work, self.powers = 0, {}
 
     def gamma(self, k):
         return k * self.unit / (1 - k * self.unit)
@@ -481,6 +481,15 @@ class Arithmetic:
         """One rounding of a number in [lo, hi]: it is monotone, but results below the normal range may become 0."""
         a, b = self.nearest(lo), self.nearest(hi)
         return self.settle(min(a, ZERO) if lo < self.tiny else a, max(b, ZERO) if hi > -self.tiny else b, q)
+
+    def exponential(self, far, near):
+        """What is computed for exp of a difference of computed numbers, which is from far to near, and not above 0."""
+        if (far, near) not in self.powers:
+            lo, hi = self.rounded(far, far).lo, min(self.rounded(near, near).hi, ZERO)
+            below = exp_minus(-lo)[0] * (1 - self.theta)
+            above = exp_minus(-hi)[1] * (1 + self.theta) if hi else 1 + self.theta
+            self.powers[far, near] = self.rounded(below, above) if lo else point(ONE)
+        return self.powers[far, near]
 
     def subnormal(self, x):
         """Whether x may be a number below the normal range other than 0, which an execution may read as 0."""
@@ -524,7 +533,7 @@ class Arithmetic:
                 return self.settle(lo, hi, q), ZERO
             if slip:  # a single term is itself or 0
                 lo, hi = (min(lo, ZERO), max(hi, ZERO)) if k == 1 else (lo - slip, hi + slip)
-            error = max(-lo, hi) * self.unit
+            error = ZERO if k == 1 and terms[0].exact else max(-lo, hi) * self.unit
             if k == 2:  # the larger term is a number of the format, no farther from the sum than the smaller one
                 error = min(error, *(term.size for term in terms))
             return self.rounded(lo, hi, q), error + self.tiny + slip
@@ -881,15 +890,13 @@ def softmax(a, scores):
     """The weights p of section 3 for these scores; the largest exponential is exactly 1."""
     top_lo, top_hi = max(s.lo for s in scores), max(s.hi for s in scores)
     powers, haze = [], 2 * a.tiny if any(map(a.subnormal, scores)) else ZERO  # of scores that may be read as 0
-    for s in scores:
-        far, near = s.lo - top_hi - haze, s.hi - top_lo + haze
-        far, near = a.rounded(far, far).lo, min(a.rounded(near, near).hi, ZERO)
-        if len(scores) == 1 or far == 0:
+    first = max(range(len(scores)), key=lambda k: scores[k].lo)
+    surely = all(s.hi <= scores[first].lo for k, s in enumerate(scores) if k != first)  # the largest in every execution
+    for k, s in enumerate(scores):
+        if surely and k == first:
             powers.append(point(ONE))
             continue
-        lo = exp_minus(-far)[0] * (1 - a.theta)
-        hi = exp_minus(-near)[1] * (1 + a.theta) if near else 1 + a.theta
-        powers.append(a.rounded(lo, hi))
+        powers.append(a.exponential(s.lo - top_hi - haze, s.hi - top_lo + haze))
     return shares(a, powers)
 
 
@@ -900,6 +907,9 @@ def shares(a, powers):
     loss = a.gamma(len(powers)) + 2 * len(powers) * a.tiny  # relative, as the sum is at least 1
     weights = []
     for e in powers:  # e / Σ grows with e: the other powers are at their other ends
+        if e == NOTHING:
+            weights.append(NOTHING)
+            continue
         least = max(e.lo / whole.hi, e.lo / (max(hi - e.hi + e.lo, ONE) * (1 + loss)))
         most = min(e.hi / max(whole.lo, ONE), e.hi / (max(lo - e.lo + e.hi, ONE) * (1 - loss)))
         # The reciprocal of the sum, which is normal, as that at the sum's ends, and as what is off by one rounding.
@@ -1452,10 +1462,13 @@ def fits(c, target):
     meant = c.over == "box" and c.power is None
     within(c.most, MEANT if meant else TOKENS, "tokens")
     masks = {mask for run in c.runs for mask in run.masks if mask[:4] != ("*",) * 4}
-    within(len(masks) * c.most**3, HIDING, "tokens that masks may hide")
+    within(len(masks) * c.most**2, HIDING, "tokens that masks may hide")
     for n, mask in product(range(c.least, c.most + 1), masks):
-        for t in range(n):
-            if not any(shows(mask, t, k) for k in range(n)):
+        low, high, start, end, first = mask
+        for t in range(0 if first == "yes" else n):
+            before = max(0, t + low if low != "*" else 0, start if start != "*" else 0)
+            after = min(n - 1, t + high if high != "*" else n - 1, end if end != "*" else n - 1)
+            if before > after:
                 raise wrong("mask " + " ".join(map(str, mask)), f"token {t} of {n} sees nothing")
     for run in c.runs:
         if run.connections and (run.kind != "softmax" or c.least < c.most or {("*",) * 4 + ("no",)} != set(run.masks)):
@@ -1608,6 +1621,8 @@ def check(certificate: bytes, target: bytes, weights: bytes) -> Verdict:
         return Verdict("rejected", error.obligation, error.place, error.reason)
     except Declined as error:
         return Verdict("declined", "", "", str(error))
+    except RecursionError:
+        return Verdict("declined", "", "", "what is nested deeper than is followed here")
     return Verdict("accepted", "", "", claim(c, function))
 
 

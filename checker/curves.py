@@ -302,7 +302,8 @@ class Broken:
         return places[k] + (places[k + 1] - places[k]) * (t - a) / (b - a) if a < b else places[k]
 
     def __call__(self, t):
-        return self.line(self.values, t)
+        k = self.cell(t)
+        return self.values[k] + self.slopes[k] * (t - self.knots[k])
 
     def clamp(self, a, b):
         return max(a, self.lo), min(b, self.hi)

@@ -1,10 +1,12 @@
-"""Normal forms: polynomials over inputs, means, reciprocals and functions of normal forms, as in section 7 of CERTIFICATE.md.
+"""Normal forms: polynomials over inputs, means, the largest of normal forms, reciprocals and functions of normal forms, as in
+section 7 of CERTIFICATE.md.
 
 A polynomial is a dict from monomials, sorted tuples of (atom, exponent), to factors other than 0. An atom is a number that
 `Atoms` knows: two atoms are one if and only if what they are made of has the same normal form.
 """
 
 from fractions import Fraction
+from functools import cmp_to_key
 
 from checker import FUNCTIONS, OPERATIONS, Declined, kept, multiply, power, text_number, within
 from curves import BINARY, UNARY
@@ -30,6 +32,15 @@ def plus(a, b, factor=ONE):
             total.pop(monomial, None)
     within(len(total), MONOMIALS, "terms of a polynomial")
     return total
+
+
+def total(polynomials):
+    found = {}
+    for a in polynomials:
+        for monomial, value in a.items():
+            found[monomial] = found.get(monomial, ZERO) + value
+        within(len(found), MONOMIALS, "terms of a polynomial")
+    return {monomial: value for monomial, value in found.items() if value}
 
 
 def product(a, b):
@@ -59,6 +70,21 @@ def is_constant(a):
 
 def key(a):
     return tuple(sorted(a.items()))
+
+
+def over(a, factor):
+    return {monomial: value / factor for monomial, value in a.items()}
+
+
+def lead(a):
+    """The factor of one monomial, the same one for all multiples of a."""
+    return a[min(a)]
+
+
+def order(a, b):
+    """An order of polynomials that stays when all are added to, or multiplied by a positive number."""
+    away = plus(a, b, -ONE)
+    return (lead(away) > 0) - (lead(away) < 0) if away else 0
 
 
 class Atoms:
@@ -94,22 +120,59 @@ class Atoms:
     def function(self, name, *arguments):
         if name == "exp":
             return self.exponential(*arguments)
-        if name == "relu":
-            name, arguments = "max", (arguments[0], {})
-        if name in ("max", "min"):
-            if all(map(is_constant, arguments)):
-                return constant((max if name == "max" else min)(a.get((), ZERO) for a in arguments))
-            arguments = sorted(arguments, key=key)
-        return self.atom((name, *map(key, arguments)), self.depends(*arguments))
+        a, *others = arguments
+        match name:
+            case "relu":
+                return self.positive(a)
+            case "abs":
+                return plus(plus({}, a, -ONE), self.positive(a), 2 * ONE)
+            case "max":
+                return self.largest_of([a, *others])
+            case "min":
+                return self.least_of([a, *others])
+        return self.atom((name, key(a)), self.depends(a))
+
+    def positive(self, a):
+        """R(a), of what R(s y) = s R(y) for s > 0 and R(-y) = R(y) - y make of it."""
+        if is_constant(a):
+            return constant(max(a.get((), ZERO), ZERO))
+        size, monic = abs(lead(a)), over(a, lead(a))
+        found = self.atom(("relu", key(monic)), self.depends(monic))
+        return product(constant(size), found if lead(a) > 0 else plus(found, monic, -ONE))
+
+    def largest_of(self, polynomials):
+        """Of two it is b + R(a - b); of more, b + s times the largest of 0 and what is left of the others."""
+        best = {}
+        for a in polynomials:  # of those that differ by a number alone, the largest
+            rest = key({monomial: value for monomial, value in a.items() if monomial})
+            best[rest] = max(a, best.get(rest, a), key=lambda b: b.get((), ZERO))
+        least, *others = sorted(best.values(), key=cmp_to_key(order))
+        others = [plus(a, least, -ONE) for a in others]
+        if len(others) < 2:
+            return plus(least, self.positive(others[0])) if others else least
+        size = lead(others[0])
+        found = self.atom(("largest", *(key(over(a, size)) for a in others)), self.depends(*others))
+        return plus(least, found, size)
+
+    def least_of(self, polynomials):
+        return plus({}, self.largest_of([plus({}, a, -ONE) for a in polynomials]), -ONE)
+
+    def largest(self, a):
+        """Over the running token: what does not depend on it stands outside, and so does a positive factor."""
+        inside = {monomial: value for monomial, value in a.items() if any(RUNNING in self.whose[atom] for atom, _ in monomial)}
+        if not inside:
+            return a
+        size = abs(lead(inside))
+        found = self.atom(("largest running", key(over(inside, size))), self.depends(inside) - {RUNNING})
+        return plus({monomial: value for monomial, value in a.items() if monomial not in inside}, found, size)
 
     def reciprocal(self, a):
         if not a:
             raise Declined("a reciprocal of 0")
         if is_constant(a):
             return constant(1 / a[()])
-        lead = a[min(a)]
-        monic = {monomial: value / lead for monomial, value in a.items()}
-        return product(constant(1 / lead), self.atom(("reciprocal", key(monic)), self.depends(monic)))
+        monic = over(a, lead(a))
+        return product(constant(1 / lead(a)), self.atom(("reciprocal", key(monic)), self.depends(monic)))
 
     def mean(self, a):
         """Over the running token: what does not depend on it stands outside."""
@@ -135,12 +198,17 @@ class Atoms:
         name, *parts = self.parts[atom]
         if OUTPUT not in self.whose[atom]:
             return {((atom, 1),): ONE}
-        if RUNNING in self.whose[atom] or name == "mean":
+        if RUNNING in self.whose[atom] or name in ("mean", "largest running"):
             raise Declined("an expression of two tokens")
         if name == "input":
             return self.input(parts[0], RUNNING)
         arguments = [self.run(dict(part)) for part in parts]
-        return self.reciprocal(*arguments) if name == "reciprocal" else self.function(name, *arguments)
+        match name:
+            case "reciprocal":
+                return self.reciprocal(*arguments)
+            case "largest":
+                return self.largest_of([{}, *arguments])
+        return self.function(name, *arguments)
 
     def curve(self, steps, a):
         """A function in postfix notation, of a polynomial."""
@@ -234,11 +302,15 @@ class Target:
                 if parts[0] == "clamp":
                     return self.atoms.function("min", self.atoms.function("max", *polynomials[:2]), polynomials[2]), place
                 return self.atoms.function(parts[0], *polynomials), place
-            case "aggregate" if parts[0] in ("sum", "mean", "var") and parts[2] is None:
+            case "aggregate" if parts[0] != "count" and parts[2] is None:
                 return self.aggregate(parts[0], *self.value(parts[1], c, RUNNING))
         raise Declined(f"no rule for `{name}` in the target")
 
     def aggregate(self, name, a, place):
+        if name == "max":
+            return self.atoms.largest(a), place
+        if name == "min":
+            return plus({}, self.atoms.largest(plus({}, a, -ONE)), -ONE), place
         mean = self.atoms.mean(a)
         match name:
             case "mean":

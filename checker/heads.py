@@ -1,0 +1,273 @@
+"""Attention as section 7 of CERTIFICATE.md proves it: means, scores by position, the largest, and what heads write."""
+
+from fractions import Fraction
+from itertools import count, pairwise
+
+from checker import Declined, Num, Rejected, exp_minus, point, show, shows, softmax, sparse, within
+from curves import Profile
+from forms import Form, up, wrong_line
+
+ZERO, ONE = Fraction(0), Fraction(1)
+PAIRS = 1 << 18  # of tokens, of all heads with scores by position
+SEEN = 1 << 20  # of tokens, for a mask that hides some
+
+
+class Head:
+    """One head of one block: what it sees, its scores, and what its values are."""
+
+    def __init__(self, meant, run, first, b, number):
+        self.meant, self.number, self.mask = meant, number, run.masks[number]
+        a, tensors = meant.arithmetic, meant.tensors
+        q, self.q_bias, k, v, self.o = (tensors[f"{first}.attn.{name}"][b][number] for name in ("q", "q_bias", "k", "v", "o"))
+        self.q, self.k, self.v = sparse(q), sparse(k), sparse(v)
+        self.queries = [self.read(row, bias)[0] for row, bias in zip(self.q, self.q_bias, strict=True)]
+        self.keys = [self.read(row)[0] for row in self.k]
+        self.alive = [r for r, (x, y) in enumerate(zip(self.queries, self.keys, strict=True)) if (x.lo or x.hi) and (y.lo or y.hi)]
+        self.shares = None
+        n = self.most = most_seen(self.mask, meant.most)
+        self.excess = a.gamma(n + 1)  # how far the weights' sum is from 1
+        self.values = []
+        for row in self.v:
+            value, rounding = self.read(row)
+            # The weights are fl(1/n), or add up to 1 but for their excess; and the sum is rounded.
+            away = (a.gamma(2 * n + 2) if self.alive else a.gamma(n + 1)) * value.size + 4 * n * a.tiny
+            if value.size + away >= a.limit:
+                raise Rejected("finite", self.name, "a weighted sum may overflow")
+            self.values.append((value, rounding, Num(value.lo - away, value.hi + away, -(1 << 12)) if value.lo or value.hi else point(ZERO)))
+
+    @property
+    def name(self):
+        return f"head {self.number}"
+
+    def read(self, row, bias=ZERO, t=None):
+        """What a row of weights makes of the stream, at some token, or at any; and what its sum loses by rounding."""
+        meant = self.meant
+        read = meant.computed if t is None else lambda register: meant.computed_at(register, t)
+        return meant.arithmetic.total([meant.arithmetic.times(point(w), read(i)) for i, w in row] + [point(bias)])
+
+    def needs_no_scores(self, made):
+        if self.alive:
+            raise Declined(f"{self.meant.place}, {self.name}: scores that are not all 0, for wire {made.wire}")
+
+    def makes(self, made):
+        """Proves the wire of a line, and keeps how far off it is."""
+        wire = self.meant.new(made, "mean", "seen", "gather")
+        if len(made.form.terms) != 1 or wire.kind != "gather" and wire.number == 0:
+            raise wrong_line(f"wire {made.wire}", "is more than the wire and a number, or 0 times something")
+        kind = wire.of if wire.kind == "seen" else wire.kind
+        {"mean": self.mean, "max": self.largest, "sum": self.by_position, "gather": self.by_position}[kind](wire, made)
+
+    def reading(self, wanted, made):
+        """What a value misses of a form: what is charged, what registers have lost, and what is rounded."""
+        meant, row = self.meant, self.v[made.value]
+        read, lost = meant.reading(row)
+        return lost + self.values[made.value][1] + meant.size(read.plus(wanted, -ONE))
+
+    def sees(self, wire, made):
+        """That the head sees just what the wire is over."""
+        if wire.kind == "mean" and self.mask[:4] != ("*",) * 4 or wire.kind == "seen" and self.mask != wire.mask:
+            raise wrong_line(f"wire {made.wire}", f"is of other tokens than {self.name} sees")
+
+    # Weights that are all equal.
+
+    def mean(self, wire, made):
+        meant, a = self.meant, self.meant.arithmetic
+        self.sees(wire, made)
+        self.needs_no_scores(made)
+        inside = wire.forms[0]
+        wanted = Form.of(made.form.offset, {}).plus(meant.expand(inside), wire.number)
+        # Behind the errors of single tokens lies a concave function of their values, so the mean's is below it at the mean.
+        lo, hi = meant.form_range(inside)
+        gamma = a.gamma(self.most + 1)
+        more = up((1 + gamma) * self.reading(wanted, made) + 4 * self.most * a.tiny)
+        # What the weighted sum loses is a share of the mean size of the values: of a convex function, below its chord.
+        ends = [gamma * abs(made.form.offset / wire.number + x) for x in (lo, hi)]
+        corners = meant.profile_of(inside, lo, hi).concave()
+        scale, pieces = wire.number, []
+
+        def bound(x, y):
+            return (1 + gamma) * y + ends[0] + (ends[1] - ends[0]) * ((x - lo) / (hi - lo) if lo < hi else ONE)
+
+        for (x, y), (z, w) in pairwise(corners) if len(corners) > 1 else [(corners[0], corners[0])]:
+            cuts = [(x + (z - x) * part / 16, y + (w - y) * part / 16) for part in range(17)]
+            for (p, e), (q, f) in pairwise(cuts):
+                pieces.append((*sorted((scale * p, scale * q)), up(abs(scale) * max(bound(p, e), bound(q, f)) + more)))
+        meant.profiles[made.wire] = Profile(pieces)
+
+    # Weights that depend on the positions alone.
+
+    def weights(self):
+        """For each token the tokens that it sees, and their weights, the same for all inputs."""
+        meant, a, n = self.meant, self.meant.arithmetic, self.meant.most
+        if self.shares is None:
+            if meant.c.least != n:
+                raise Declined(f"{meant.place}, {self.name}: scores by position for several numbers of tokens")
+            if any(meant.moving(meant.registers[register][0]).terms for rows in (self.q, self.k) for row in rows for register, _ in row):
+                raise Declined(f"{meant.place}, {self.name}: scores that depend on more than positions")
+            meant.pairs += n * n
+            within(meant.pairs, PAIRS, "pairs of tokens with scores by position")
+            queries = [[self.read(row, bias, t)[0] for row, bias in zip(self.q, self.q_bias, strict=True)] for t in range(n)]
+            keys = [[self.read(row, ZERO, t)[0] for row in self.k] for t in range(n)]
+            self.shares = []
+            for t in range(n):
+                seen = [k for k in range(n) if shows(self.mask, t, k)]
+                scores = [a.total([a.times(x, y) for x, y in zip(keys[k], queries[t], strict=True)])[0] for k in seen]
+                self.shares.append(dict(zip(seen, softmax(a, scores), strict=True)))
+        return self.shares
+
+    def by_position(self, wire, made):
+        """A gather, or a sum by a first token that takes the weight which is left."""
+        meant, a, n, weights = self.meant, self.meant.arithmetic, self.meant.most, self.weights()
+        first = made.form.offset  # what the value is where the form is 0
+        if wire.kind == "gather":
+            inside, factor, meant_weights = wire.forms[1], ONE, self.places(wire, made)
+        else:
+            inside, factor = wire.forms[0], n * wire.number
+            if meant.normal_at_first(inside):
+                raise Declined(f"wire {made.wire}: a sum of what is not 0 at the first token")
+            meant_weights = [dict.fromkeys((k for k in range(1, n) if shows(wire.mask, t, k)), Fraction(1, n)) for t in range(n)]
+            for shares in meant_weights:
+                shares[0] = 1 - sum(shares.values())
+        wanted = Form.of(first, {}).plus(meant.expand(inside), factor)
+        away = self.reading(wanted, made)
+        worst = away + abs(factor) * meant.off(inside)  # of a single value
+        lo, hi = sorted(first + factor * x for x in meant.form_range(inside))
+        middle, radius, most = (lo + hi) / 2, (hi - lo) / 2, max(-lo, hi)
+        value = self.values[made.value][0]
+        at_first = Num(max(value.lo, first - worst), min(value.hi, first + worst), value.q)
+        rest, share = ZERO, ZERO
+        for t, (shares, wanted_shares) in enumerate(zip(weights, meant_weights, strict=True)):
+            apart = {k: max(abs(p.lo - alpha), abs(p.hi - alpha)) for k in range(n)
+                     for p, alpha in [(shares.get(k, point(ZERO)), wanted_shares.get(k, ZERO))]}
+            distance = sum(apart.values())
+            found = distance * radius + abs(middle) * min(self.excess, distance)
+            terms = [a.times(p, at_first if k == 0 and wire.kind == "seen" else value) for k, p in shares.items()]
+            rounding = a.total(terms)[1]
+            if wire.kind == "seen":
+                found = min(found, sum(apart[k] for k in range(1, n)) * most + apart[0] * abs(first))
+                found += sum(p.hi for p in shares.values()) * worst
+            else:
+                ((place, _),) = wanted_shares.items()
+                own = shares.get(place, point(ZERO))
+                others = sum(p.hi for k, p in shares.items() if k != place)
+                found += others * worst
+                share = max(share, own.hi)
+                # All other terms are small: an addition is off by no more than its smaller operand.
+                small = others * value.size * (1 + a.gamma(2 * n)) + 4 * n * a.tiny * (1 + value.size)
+                rounding = min(rounding, a.unit * own.hi * value.size + 2 * small)
+            rest = max(rest, found + rounding)
+        if wire.kind == "seen":
+            meant.profiles[made.wire] = Profile([(*meant.ranges[made.wire], up(rest))])
+        else:
+            pieces = meant.profile_of(inside, *meant.form_range(inside)).pieces()
+            meant.profiles[made.wire] = Profile([(p, q, up(share * (e + away) + rest)) for p, q, e in pieces])
+
+    def places(self, wire, made):
+        """For each token the one that it gathers, with the weight 1."""
+        meant, found = self.meant, []
+        if meant.moving(wire.forms[0]).terms:
+            raise Declined(f"wire {made.wire}: a gather by more than positions")
+        for t in range(meant.most):
+            place = meant.form_at(wire.forms[0], t)
+            if place.denominator != 1 or not 0 <= place < meant.most:
+                raise Declined(f"wire {made.wire}: a gather of what is no token, at token {t}")
+            found.append({int(place): ONE})
+        return found
+
+    # Weights that are nearly 1 for the largest values.
+
+    def largest(self, wire, made):
+        meant, a, n = self.meant, self.meant.arithmetic, self.most
+        self.sees(wire, made)
+        if wire.number < 0:
+            raise Declined(f"wire {made.wire}: a negative number times the largest")
+        row = self.v[made.value]
+        sharp = [r for r in self.alive if not self.q[r] and self.q_bias[r] > 0 and self.k[r] == row]
+        if len(sharp) != 1 or len(self.alive) != 1:
+            raise Declined(f"{meant.place}, {self.name}: scores that are not a positive number times the value, for wire {made.wire}")
+        value, rounding, _ = self.values[made.value]
+        heat = self.q_bias[sharp[0]]
+        score, lost = a.total([a.times(point(heat), self.keys[sharp[0]])])
+        if (score.hi - score.lo) * (1 + 2 * a.unit) >= a.limit:
+            raise Rejected("finite", self.name, f"scores of up to {show(score.size)} in size may overflow")
+        # Computed scores, less the largest, are heat times what is within `haze` of the exact reading, but for a number.
+        haze = rounding + (lost + 2 * a.unit * score.size + 4 * a.tiny) / heat
+        below = lambert((n - 1) * exp_minus(ONE)[1]) / heat
+        size = value.size + rounding
+        theta = (1 + a.theta) / (1 - a.theta) * (1 + a.gamma(n + 2)) - 1
+        noise = theta * size + (1 + theta) * (rounding + a.gamma(n) * (size + rounding)) + 4 * n * a.tiny * (1 + size)
+        inside = wire.forms[0]
+        read, away = meant.reading(row)
+        wanted = Form.of(made.form.offset, {}).plus(meant.expand(inside), wire.number)
+        apart = read.plus(wanted, -ONE)
+        away += meant.size(Form(ZERO, apart.terms)) + wire.number * meant.off(inside)
+        error = max(abs(apart.offset + noise), abs(apart.offset - below - 2 * haze - noise)) + away
+        meant.profiles[made.wire] = Profile([(*meant.ranges[made.wire], up(error))])
+
+
+def lambert(x):
+    """A little more than the y with y e^y = x, for x >= 0."""
+    if not x:
+        return ZERO
+    low, high = ZERO, next(Fraction(h) for h in count(1) if h << h >= x)  # e is more than 2
+    for _ in range(60):
+        middle = (low + high) / 2
+        if middle / exp_minus(middle)[1] >= x:
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+def hides_nothing(mask, n):
+    """Whether a mask shows all of up to n tokens to each."""
+    low, high, start, end, _ = mask
+    return (low == "*" or low <= 1 - n) and (high == "*" or high >= n - 1) and (start == "*" or start <= 0) and (end == "*" or end >= n - 1)
+
+
+def most_seen(mask, n):
+    """How many of up to n tokens a mask shows at most to one."""
+    if hides_nothing(mask, n):
+        return n
+    within(n * n, SEEN, "pairs of tokens under a mask")
+    return max(sum(shows(mask, t, k) for k in range(n)) for t in range(n))
+
+
+def attention(meant, run, first, b, layer):
+    """One sub-layer: what its heads make, and what every register holds behind it."""
+    a, heads, lines = meant.arithmetic, [Head(meant, run, first, b, number) for number in range(run.heads)], {}
+    for made in layer.made:
+        if (made.head, made.value) in lines:
+            raise wrong_line(f"wire {made.wire}", "is made by a value that makes another one")
+        lines[made.head, made.value] = made
+        heads[made.head].makes(made)
+    registers = []
+    for register, form in enumerate(meant.held(layer)):
+        old, lost = meant.registers[register]
+        form = meant.expand(form)
+        terms, found = [meant.computed(register)], old
+        for head in heads:
+            for j, (row, (_, _, mixed)) in enumerate(zip(head.v, head.values, strict=True)):
+                w, made = head.o[register][j], lines.get((head.number, j))
+                if made:
+                    # What is added is a multiple of what the head has; that the weight is a rounded one is lost.
+                    factor = form.plus(old, -ONE).of_wire(made.wire)
+                    if (factor == 0) != (w == 0):
+                        raise wrong_line(f"register {register}", f"the line and the weights differ on wire {made.wire}")
+                    lo, hi = meant.form_hat(meant.expand(made.form))
+                    mixed = Num(max(lo, mixed.lo), min(hi, mixed.hi), mixed.q)
+                    found, lost = found.plus(meant.expand(made.form), factor), lost + abs(w - factor) * mixed.size
+                elif w and (mixed.lo or mixed.hi):
+                    raise wrong_line(f"register {register}", f"gets value {j} of {head.name}, which makes no wire")
+                terms.append(a.times(point(w), mixed))
+        if form != found:
+            raise wrong_line(f"register {register}", f"is said to hold {meant.said(form)}, which is not {meant.said(found)}")
+        more = ZERO
+        if any(term.lo or term.hi for term in terms[1:]):
+            lo, hi = meant.form_hat(form)
+            more = a.total(terms, (lo - lost, hi + lost))[1]
+        registers.append((form, up(lost + more)))
+    for head in heads:
+        if head.alive and not any(number == head.number for number, _ in lines):
+            raise Declined(f"{meant.place}, {head.name}: scores that are not all 0, and nothing is said of what it writes")
+    return registers
