@@ -2,7 +2,7 @@
 
     [accepts] and [refutes] are what it promises. *)
 
-From Formwright Require Import RulesExecution RulesSums CheckerNetwork CheckerNumbers CheckerSums CheckerSoftmax CheckerClaim.
+From Formwright Require Import RulesExecution RulesSums CheckerNetwork CheckerNumbers CheckerSums CheckerSoftmax CheckerLayers CheckerClaim.
 From Formwright Require CheckerTarget.
 From Coq Require Import QArith Qreals.
 Open Scope R_scope.
@@ -12,45 +12,28 @@ Open Scope R_scope.
 Section Format.
 Variable f : format.
 
-Definition terms (row : vector) (z : list value) : list term := map (fun p => scaled f (fst p) (snd p)) (combine row z).
-
-Definition sums_of (rows : matrix) (extras : list vector) (z : list value) : option (list value) :=
-  every (fun p => sum_up f (terms (fst p) z ++ map (known f) (snd p))) (combine rows extras).
-
-Definition linear_of (rows : matrix) : list value -> option (list value) := sums_of rows (map (fun _ => []) rows).
-Definition affine_of (rows : matrix) (bias : vector) : list value -> option (list value) := sums_of rows (map (fun b => [b]) bias).
-
-Definition products_of (a b : list value) : list term := map (fun p => product f (fst p) (snd p)) (combine a b).
-
 Definition answer_of (h : head) (keys values : list (list value)) (t : nat) (z : list value) : option (list value) :=
   let seen := filter (sees (shows h) t) (seq 0 (length keys)) in
-  query <-- affine_of (q h) (q_bias h) z;;
-  scores <-- every (fun i => sum_up f (products_of (nth i keys []) query)) seen;;
+  query <-- affine_of f (q h) (q_bias h) z;;
+  scores <-- every (fun i => sum_up f (products_of f (nth i keys []) query)) seen;;
   p <-- shares_of f scores;;
-  every (fun j => sum_up f (products_of p (map (fun i => nth j (nth i values []) (point zero)) seen))) (seq 0 (length (v h))).
+  every (fun j => average f p (map (fun i => nth j (nth i values []) (point zero)) seen)) (seq 0 (length (v h))).
 
 Definition answers_of (tokens : list (list value)) (h : head) : option (list (list value)) :=
-  keys <-- every (linear_of (k h)) tokens;;
-  values <-- every (linear_of (v h)) tokens;;
+  keys <-- every (linear_of f (k h)) tokens;;
+  values <-- every (linear_of f (v h)) tokens;;
   every (fun p => answer_of h keys values (fst p) (snd p)) (numbered tokens).
 
 Definition attention_of (heads : list head) (tokens : list (list value)) : option (list (list value)) :=
   given <-- every (answers_of tokens) heads;;
-  let written t r := flat_map (fun p => terms (nth r (o (fst p)) []) (nth t (snd p) [])) (combine heads given) in
+  let written t r := flat_map (fun p => terms f (nth r (o (fst p)) []) (nth t (snd p) [])) (combine heads given) in
   every (fun token => every (fun entry => sum_up f (scaled f one (snd entry) :: written (fst token) (fst entry)))
     (numbered (snd token))) (numbered tokens).
-
-Definition positive (x : value) : value := make (dmax (lo x) zero) (dmax (hi x) zero) (fine x).
-
-Definition feed_forward_of (w1 : matrix) (b1 : vector) (w2 : matrix) (b2 : vector) (z : list value) : option (list value) :=
-  u <-- affine_of w1 b1 z;;
-  every (fun p => sum_up f (scaled f one (fst p) :: terms (fst (snd p)) (map positive u) ++ [known f (snd (snd p))]))
-    (combine z (combine w2 b2)).
 
 Definition apply_of (tokens : list (list value)) (l : layer) : option (list (list value)) :=
   match l with
   | Attention heads => attention_of heads tokens
-  | FeedForward w1 b1 w2 b2 => every (feed_forward_of w1 b1 w2 b2) tokens
+  | FeedForward w1 b1 w2 b2 => every (feed_forward_of f w1 b1 w2 b2) tokens
   end.
 
 Fixpoint through_of (ls : list layer) (tokens : list (list value)) : option (list (list value)) :=
@@ -59,12 +42,12 @@ Fixpoint through_of (ls : list layer) (tokens : list (list value)) : option (lis
 Definition embed_of (net : network) (p : nat * list Z) : option (list value) :=
   let position r := match nth_error (pos net) (fst p) with Some row => [nth r row (Float radix2 0 0)] | None => [] end in
   x <-- every (fun n => rounding f (of_Z n) (of_Z n)) (snd p);;
-  sums_of (embed_weight net) (map (fun b => snd b :: position (fst b)) (numbered (embed_bias net))) x.
+  sums_of f (embed_weight net) (map (fun b => snd b :: position (fst b)) (numbered (embed_bias net))) x.
 
 Definition outputs_of (net : network) (sequence : list (list Z)) : option (list (list value)) :=
   tokens <-- every (embed_of net) (numbered sequence);;
   tokens <-- through_of (layers net) tokens;;
-  every (affine_of (read_out_weight net) (read_out_bias net)) tokens.
+  every (affine_of f (read_out_weight net) (read_out_bias net)) tokens.
 
 End Format.
 
@@ -146,45 +129,20 @@ Section Sound.
 Variable f : format.
 Notation holds := (holds f).
 
-Lemma terms_stand row z xs : Forall2 holds z xs -> Forall2 (stands f) (terms f row z) (products (map F2R row) xs).
-Proof.
-  intros F. unfold terms, products. revert row. induction F as [|v x z xs H F IH]; intros [|w row]; simpl; constructor; auto.
-  now apply scaled_stands.
-Qed.
-
-Lemma products_stand a b xs ys : Forall2 holds a xs -> Forall2 holds b ys -> Forall2 (stands f) (products_of f a b) (products xs ys).
-Proof.
-  intros F G. unfold products_of, products. revert b ys G. induction F as [|v x a xs H F IH]; intros b ys G.
-  - destruct G; constructor.
-  - destruct G; simpl; constructor; auto. now apply product_stands.
-Qed.
-
-Lemma known_stand l : Forall2 (stands f) (map (known f) l) (map F2R l).
-Proof. induction l; simpl; constructor; auto. apply known_stands. Qed.
-
-Lemma Forall2_refl {A} (l : list A) : Forall2 eq l l.
-Proof. induction l; constructor; auto. Qed.
-
-Lemma sums_sound rows extras z xs ys : Forall2 holds z xs -> sums_of f rows extras z = Some ys ->
-  sure (sums f rows extras xs) (Forall2 holds ys).
-Proof.
-  intros F E. apply (each_sound _ _ _ _ _ _ _ E (Forall2_refl _)). intros a b v <- G. apply (sum_up_sound f _ _ _ G).
-  apply Forall2_app; [now apply terms_stand | apply known_stand].
-Qed.
-
 Lemma answer_sound h keys values ks vs t z xs ys : Forall2 (Forall2 holds) keys ks -> Forall2 (Forall2 holds) values vs ->
   Forall2 holds z xs -> answer_of f h keys values t z = Some ys -> sure (answer f h ks vs t xs) (Forall2 holds ys).
 Proof.
   intros K V F E. unfold answer_of in E. apply andThen_some in E as (query & Eq & E).
   apply andThen_some in E as (scores & Es & E). apply andThen_some in E as (p & Ep & E).
   unfold answer. rewrite <- (Forall2_length_eq _ _ _ K). set (seen := filter _ _) in *.
-  apply (sure_bind _ _ (Forall2 holds query)); [exact (sums_sound _ _ _ _ _ F Eq)|]. intros qs Hq.
+  apply (sure_bind _ _ (Forall2 holds query)); [exact (sums_sound f _ _ _ _ _ F Eq)|]. intros qs Hq.
   apply (sure_bind _ _ (Forall2 holds scores)).
   { apply (each_sound _ _ _ _ _ _ _ Es (Forall2_refl _)). intros a b v <- G. apply (sum_up_sound f _ _ _ G).
     apply products_stand; auto. apply Forall2_nth; auto. }
-  intros ss Hs. apply (sure_bind _ _ (Forall2 holds p)); [now apply (shares_sound f scores)|]. intros ps Hp.
-  apply (each_sound _ _ _ _ _ _ _ E (Forall2_refl _)). intros a b v <- G. apply (sum_up_sound f _ _ _ G).
-  apply products_stand; auto. clear - V. induction seen; simpl; constructor; auto.
+  intros ss Hs. apply (sure_bind _ _ (weights f p)); [now apply (shares_are_weights f scores)|]. intros ps Hp.
+  apply (each_sound _ _ _ _ _ _ _ E (Forall2_refl _)). intros a b v <- G. refine (average_sound f p _ ps _ v Hp _ _ G).
+  2: { rewrite map_length. apply shares_length in Ep as [-> _]. symmetry. exact (Forall2_length_eq _ _ _ (every_some _ _ _ Es)). }
+  clear - V. induction seen; simpl; constructor; auto.
   apply Forall2_nth; [|apply holds_zero]. apply Forall2_nth; auto.
 Qed.
 
@@ -194,9 +152,9 @@ Proof.
   intros F E. unfold answers_of in E. apply andThen_some in E as (keys & Ek & E).
   apply andThen_some in E as (values & Ev & E). unfold answers.
   apply (sure_bind _ _ (Forall2 (Forall2 holds) keys)).
-  { apply (each_sound _ _ _ _ _ _ _ Ek F). intros a b v H G. exact (sums_sound _ _ _ _ _ H G). }
+  { apply (each_sound _ _ _ _ _ _ _ Ek F). intros a b v H G. exact (sums_sound f _ _ _ _ _ H G). }
   intros ks Hk. apply (sure_bind _ _ (Forall2 (Forall2 holds) values)).
-  { apply (each_sound _ _ _ _ _ _ _ Ev F). intros a b v H G. exact (sums_sound _ _ _ _ _ H G). }
+  { apply (each_sound _ _ _ _ _ _ _ Ev F). intros a b v H G. exact (sums_sound f _ _ _ _ _ H G). }
   intros vs Hv. apply (each_sound _ _ _ _ _ _ _ E (numbered_both _ _ _ F)). intros a b v [<- H] G.
   now apply (answer_sound _ keys values ks vs _ (snd a)).
 Qed.
@@ -220,27 +178,6 @@ Proof.
   constructor; [now apply itself_stands | now apply written_stand].
 Qed.
 
-Lemma positive_holds x r : holds x r -> holds (positive x) (Rmax r 0).
-Proof.
-  intros (B & M & N). apply holds_make.
-  - rewrite !F2R_dmax, F2R_zero. split; apply Rle_max_compat_r; lra.
-  - unfold Rmax. destruct (Rle_dec r 0); auto. apply multiple_0.
-  - unfold Rmax. destruct (Rle_dec r 0); auto. apply number_0.
-Qed.
-
-Lemma feed_forward_sound w1 b1 w2 b2 z xs ys : Forall2 holds z xs -> feed_forward_of f w1 b1 w2 b2 z = Some ys ->
-  sure (feed_forward f w1 b1 w2 b2 xs) (Forall2 holds ys).
-Proof.
-  intros F E. unfold feed_forward_of in E. apply andThen_some in E as (u & Eu & E). unfold feed_forward.
-  apply (sure_bind _ _ (Forall2 holds u)); [exact (sums_sound _ _ _ _ _ F Eu)|]. intros us Hu.
-  assert (G : Forall2 (fun p p' => holds (fst p) (fst p') /\ snd p = snd p') (combine z (combine w2 b2)) (combine xs (combine w2 b2))).
-  { clear - F. generalize (combine w2 b2). induction F; intros [|w rest]; simpl; constructor; auto. }
-  apply (each_sound _ _ _ _ _ _ _ E G). intros a b v [H Eb] G'. cbv beta.
-  destruct a as [a [ra da]], b as [b [rb db]]. simpl in H, Eb, G' |- *. injection Eb as <- <-. apply (sum_up_sound f _ _ _ G').
-  constructor; [now apply itself_stands|]. apply Forall2_app; [|apply (known_stand [_])].
-  apply terms_stand. clear - Hu. induction Hu; simpl; constructor; auto. now apply positive_holds.
-Qed.
-
 Lemma through_sound ls : forall tokens xs ys, Forall2 (Forall2 holds) tokens xs -> through_of f ls tokens = Some ys ->
   sure (through f ls xs) (Forall2 (Forall2 holds) ys).
 Proof.
@@ -248,7 +185,7 @@ Proof.
   - injection E as <-. now apply sure_returns.
   - apply andThen_some in E as (next & En & E). apply (sure_bind _ _ (Forall2 (Forall2 holds) next)).
     + destruct l; simpl in *; [now apply (attention_sound heads tokens)|].
-      apply (each_sound _ _ _ _ _ _ _ En F). intros a b v H G. now apply (feed_forward_sound _ _ _ _ a).
+      apply (each_sound _ _ _ _ _ _ _ En F). intros a b v H G. now apply (feed_forward_sound f _ _ _ _ a).
     + intros ws H. now apply (IH next).
 Qed.
 
@@ -258,7 +195,7 @@ Proof.
   apply (sure_bind _ _ (Forall2 holds x)).
   { apply (each_sound _ _ _ _ _ _ _ Ex (Forall2_refl _)). intros a b v <- G. apply (rounding_sound _ _ _ _ _ G).
     rewrite F2R_of_Z. lra. }
-  intros xs Hx. exact (sums_sound _ _ _ _ _ Hx E).
+  intros xs Hx. exact (sums_sound f _ _ _ _ _ Hx E).
 Qed.
 
 Theorem outputs_sound net x ys : outputs_of f net x = Some ys -> sure (outputs f net x) (Forall2 (Forall2 holds) ys).
@@ -268,7 +205,7 @@ Proof.
   apply (sure_bind _ _ (Forall2 (Forall2 holds) tokens)).
   { apply (each_sound _ _ _ _ _ _ _ Et (Forall2_refl _)). intros a b v <- G. now apply embed_sound. }
   intros xs Hx. apply (sure_bind _ _ (Forall2 (Forall2 holds) last)); [now apply (through_sound _ tokens)|].
-  intros ls Hl. apply (each_sound _ _ _ _ _ _ _ E Hl). intros a b v H G. exact (sums_sound _ _ _ _ _ H G).
+  intros ls Hl. apply (each_sound _ _ _ _ _ _ _ E Hl). intros a b v H G. exact (sums_sound f _ _ _ _ _ H G).
 Qed.
 
 (** * Something comes out *)

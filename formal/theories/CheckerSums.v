@@ -83,9 +83,10 @@ Let tiny : dyadic := power_of_two (least f).
 Definition fits (a : dyadic) (q : Z) : bool := le a (power_of_two (q + prec f)).
 
 Definition make_term (l h : dyadic) (q : Z) (shifted : bool) : term :=
-  Term l h q ((least f <=? q)%Z && (shifted || fits (dmax (absolute l) (absolute h)) q)).
+  Term l h q (((least f <=? q)%Z && (shifted || fits (dmax (absolute l) (absolute h)) q))
+              || (shifted && (le tiny l || le h (opp tiny)))).
 
-(** The product of a number with a computed one. *)
+(** The product of a number with a computed one. A power of two only shifts it. *)
 Definition scaled (w : dyadic) (x : value) : term :=
   let (l, h) := if le zero w then (mul w (lo x), mul w (hi x)) else (mul w (hi x), mul w (lo x)) in
   make_term l h (quantum w + fine x) (Z.abs (Fnum (stripped w)) =? 1)%Z.
@@ -135,7 +136,7 @@ Fixpoint first {A B} (g : A -> option B) (l : list A) : option B :=
 
 (** What a sum of terms that are not 0 comes to, and how far it may be from the exact sum, which is in [l, h]. *)
 Definition total_of (ts : list term) (l h : dyadic) : value * dyadic :=
-  let q := finest ts in
+  let q := Z.max (finest ts) (emin f) in
   let rounded_once :=
     let (a, b) := round_ends l h in
     (make a b q, add (mul (power_of_two (- prec f)) (dmax (absolute l) (absolute h))) tiny) in
@@ -213,19 +214,19 @@ Lemma fits_spec a q : fits a q = true -> F2R a <= bpow radix2 (q + prec f).
 Proof. unfold fits. destruct (le_spec a (power_of_two (q + prec f))); [now rewrite F2R_power_of_two in * | discriminate]. Qed.
 
 (** A number times a power of two, if it stays in the normal range. *)
-Lemma shifted_number w x q : Z.abs (Fnum (stripped w)) = 1%Z -> number x -> (least f <= q)%Z -> multiple q (F2R w * x) ->
+Lemma shifted_number w x : Z.abs (Fnum (stripped w)) = 1%Z -> number x -> F2R w * x = 0 \/ least_normal <= Rabs (F2R w * x) ->
   number (F2R w * x).
 Proof.
-  intros W N Q M. rewrite <- (F2R_stripped w) in *. set (s := stripped w) in *.
+  intros W N L. rewrite <- (F2R_stripped w) in *. set (s := stripped w) in *.
   assert (B : number (x * bpow radix2 (Fexp s))).
   { destruct (Req_dec x 0) as [->|X]; [rewrite Rmult_0_l; apply number_0|].
     assert (A : Rabs (F2R s * x) = Rabs (x * bpow radix2 (Fexp s))).
     { unfold F2R. rewrite !Rabs_mult, <- abs_IZR, W. simpl (IZR 1). ring. }
     apply mult_bpow_exact_FLT; auto.
-    assert (L := normal_multiple q _ Q M). rewrite A in L.
+    rewrite A in L.
     assert (Z : x * bpow radix2 (Fexp s) <> 0) by (apply Rmult_integral_contrapositive; split; auto; apply Rgt_not_eq, bpow_gt_0).
     destruct L as [L|L].
-    { exfalso. apply Z. assert (Z' := Rabs_no_R0 _ Z). rewrite <- A, L, Rabs_R0 in Z'. contradiction. }
+    { exfalso. assert (Z' := Rabs_no_R0 _ Z). rewrite <- A, L, Rabs_R0 in Z'. contradiction. }
     assert (G := mag_ge_bpow radix2 _ _ L). rewrite mag_mult_bpow in G by auto. unfold Prec_gt_0, emin in *. lia. }
   unfold F2R. destruct (Z.abs_spec (Fnum s)) as [[_ E]|[_ E]]; rewrite W in E.
   - rewrite <- E. replace (IZR 1 * bpow radix2 (Fexp s) * x) with (x * bpow radix2 (Fexp s)) by (simpl; ring). exact B.
@@ -235,14 +236,18 @@ Proof.
 Qed.
 
 Lemma make_term_stands l h q shifted r : F2R l <= r <= F2R h -> multiple q r ->
-  (shifted = true -> (least f <= q)%Z -> number r) -> stands (make_term l h q shifted) r.
+  (shifted = true -> r = 0 \/ least_normal <= Rabs r -> number r) -> stands (make_term l h q shifted) r.
 Proof.
-  intros H M S. unfold stands, make_term. simpl. split; auto. split; auto. intros E.
-  apply andb_prop in E as [Q E]. apply Z.leb_le in Q. split; [|now apply normal_multiple with q].
-  apply orb_prop in E as [E|E]; [auto|]. apply fits_spec in E. rewrite F2R_dmax, !F2R_absolute in E.
-  apply (multiple_number (emin f) (prec f) q); auto.
-  - eapply Rle_trans; [apply RmaxAbs; apply H|]. exact E.
-  - unfold emin. assert (P := prec_positive f). unfold Prec_gt_0 in P. lia.
+  intros H M S. unfold stands, make_term. simpl. split; auto. split; auto. intros E. apply orb_prop in E as [E|E].
+  - apply andb_prop in E as [Q E]. apply Z.leb_le in Q. assert (L := normal_multiple _ _ Q M). split; auto.
+    apply orb_prop in E as [E|E]; [auto|]. apply fits_spec in E. rewrite F2R_dmax, !F2R_absolute in E.
+    apply (multiple_number (emin f) (prec f) q); auto.
+    + eapply Rle_trans; [apply RmaxAbs; apply H|]. exact E.
+    + unfold emin. assert (P := prec_positive f). unfold Prec_gt_0 in P. lia.
+  - apply andb_prop in E as [E L]. assert (G : least_normal <= Rabs r); [|auto].
+    destruct (le_spec tiny l) as [A|A], (le_spec h (opp tiny)) as [B|B]; try discriminate.
+    all: unfold tiny in *; rewrite ?F2R_opp, F2R_power_of_two, <- least_normal_is in *; assert (N := least_normal_pos (emin f) (prec f)).
+    1, 2: rewrite Rabs_pos_eq; lra. rewrite Rabs_left; lra.
 Qed.
 
 Lemma scaled_stands w v x : holds v x -> stands (scaled w v) (F2R w * x).
@@ -253,7 +258,7 @@ Proof.
   { destruct (le_spec zero w) as [L|L]; simpl; rewrite !F2R_mul; rewrite F2R_zero in L; split; nra. }
   destruct (if le zero w then _ else _) as [l h]. simpl in I.
   assert (Q := multiple_mul _ _ _ _ (multiple_quantum w) M).
-  apply make_term_stands; auto. intros S L. apply Z.eqb_eq in S. now apply shifted_number with (quantum w + fine v)%Z.
+  apply make_term_stands; auto. intros S L. apply Z.eqb_eq in S. now apply shifted_number.
 Qed.
 
 Lemma four_least p q r s : let m := Rmin (Rmin p q) (Rmin r s) in m <= p /\ m <= q /\ m <= r /\ m <= s.
@@ -503,7 +508,11 @@ Proof. induction l as [|a l IH]; simpl; [discriminate|]. destruct (g a) eqn:E; a
 Lemma total_of_spec ts rs l h x : (Z.of_nat (length ts) <= 2 ^ 20)%Z -> Forall2 stands ts rs ->
   F2R l <= total rs <= F2R h -> sum rs x -> holds (fst (total_of ts l h)) x /\ Rabs (x - total rs) <= F2R (snd (total_of ts l h)).
 Proof.
-  intros L F T H. assert (Nx := sum_number _ _ _ _ H). assert (M := multiples_stay_multiples _ _ _ _ _ (finest_stands _ _ F) H).
+  intros L F T H. assert (Nx := sum_number _ _ _ _ H).
+  assert (M : multiple (Z.max (finest ts) (emin f)) x).
+  { destruct (Z.max_spec (finest ts) (emin f)) as [[_ ->]|[_ ->]].
+    - now apply (number_multiple (emin f) (prec f)).
+    - exact (multiples_stay_multiples _ _ _ _ _ (finest_stands _ _ F) H). }
   assert (Same : Rabs (x - x) <= F2R zero) by (replace (x - x) with 0 by ring; rewrite Rabs_R0, F2R_zero; lra).
   unfold total_of. destruct (is_exact ts) eqn:E.
   { apply andb_prop in E as [E Dn]. apply andb_prop in E as [Q Up]. apply fits_spec in Up, Dn. apply Z.leb_le in Q.
@@ -515,7 +524,7 @@ Proof.
       - eapply Rle_trans; [exact (below_stands _ _ F) | exact Dn]. }
     simpl. rewrite <- X in *. split; auto. now apply holds_make. }
   clear E. assert (Once : forall t, rounded t x -> total rs = t ->
-    let r := (let (a, b) := round_ends l h in (make a b (finest ts), add (mul (power_of_two (- prec f)) (dmax (absolute l) (absolute h))) tiny)) in
+    let r := (let (a, b) := round_ends l h in (make a b (Z.max (finest ts) (emin f)), add (mul (power_of_two (- prec f)) (dmax (absolute l) (absolute h))) tiny)) in
     holds (fst r) x /\ Rabs (x - total rs) <= F2R (snd r)).
   { intros t R <-. assert (X := round_ends_spec _ _ _ _ T R). assert (Y := rounded_off_by _ _ _ _ T R).
     destruct (round_ends l h) as [a b]. simpl in *. split; auto. now apply holds_make. }
