@@ -1,6 +1,6 @@
 (** The third checker, for claims over integers: the network is run on what is known of its numbers, at every sequence.
 
-    [accepts] and [refutes] are what it promises. *)
+    [accepted_claims_are_met] and [refuted_claims_are_not_met] are what it promises. *)
 
 From Formwright Require Import RulesExecution RulesSums CheckerNetwork CheckerNumbers CheckerSums CheckerSoftmax CheckerLayers CheckerClaim.
 From Formwright Require CheckerTarget.

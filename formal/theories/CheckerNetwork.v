@@ -1,7 +1,8 @@
 (** Networks and their executions: CERTIFICATE.md, sections 2 and 3, as a program whose steps may come out in many ways.
 
     Whoever reads what the checker proves has to believe this file, [CheckerTarget] and [CheckerClaim]. One sum, one
-    rounding, one exponential are those of [RulesExecution]. *)
+    rounding, one exponential are those of [RulesExecution]. Terms that are 0 are among those of a sum; that they do not
+    count is [zeros_do_not_count] of [RulesSums]. *)
 
 From Formwright Require Import RulesExecution.
 

@@ -147,7 +147,7 @@ Definition total_of (ts : list term) (l h : dyadic) : value * dyadic :=
   | _ =>
       if (length ts =? 2)%nat && forallb exact ts then rounded_once else
       match first (absorbed_from ts) ts with
-      | Some r => r
+      | Some (x, e) => (make (dmax (lo x) (sub l e)) (dmin (hi x) (add h e)) (fine x), e)
       | None => let e := any_error ts in (make (sub l e) (add h e) q, e)
       end
   end.
@@ -540,8 +540,10 @@ Proof.
     inversion F as [|? a ? ? (_ & _ & Xa) F']; subst. inversion F' as [|? b ? ? (_ & _ & Xb) F'']; subst. inversion F''; subst.
     simpl in X. apply andb_prop in X as [X1 X2]. rewrite andb_true_r in X2. destruct (Xa X1), (Xb X2).
     apply (Once (a + b)); [now apply (two_terms_round_once (emin f) (prec f)) | unfold total; simpl; ring]. }
-  destruct (first _ _) as [r|] eqn:Fi.
-  - apply first_spec in Fi as (a & Fi). now apply (absorbed_from_spec _ _ _ _ _ L Fi).
+  destruct (first _ _) as [[y e]|] eqn:Fi.
+  - apply first_spec in Fi as (a & Fi). destruct (absorbed_from_spec _ _ _ _ _ L Fi F H) as [(B & My & _) D]. split; auto.
+    simpl in *. apply holds_make; auto. rewrite F2R_dmax, F2R_dmin, F2R_sub, F2R_add. apply Rabs_le_inv in D.
+    split; [apply Rmax_lub | apply Rmin_glb]; lra.
   - assert (D := any_off _ _ _ L F H). cbv zeta. simpl fst. simpl snd. split; auto. apply holds_make; auto.
     rewrite F2R_sub, F2R_add. apply Rabs_le_inv in D. lra.
 Qed.
