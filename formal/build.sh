@@ -3,17 +3,20 @@
 #
 # It fails if a proof fails, if a source has an unproved statement or an axiom, if a theorem assumes more than
 # theorems.txt allows, or if a link to a theorem leads nowhere.
+# Then it builds the third checker from what was proved, build/third-checker, and runs it on the corpus.
 # Build products go to formal/build, which git ignores.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
-if ! command -v coqc > /dev/null || [ ! -d "$(coqc -where)/user-contrib/Flocq" ]; then
+if ! command -v coqc > /dev/null || [ ! -d "$(coqc -where)/user-contrib/Flocq" ] \
+    || ! ocamlfind query zarith > /dev/null 2>&1 || ! command -v ocamlopt > /dev/null; then
     if [ "$(id -u)" = 0 ] && command -v apt-get > /dev/null; then
         apt-get update -qq
-        DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends coq libcoq-flocq python3
+        DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+            coq libcoq-flocq libzarith-ocaml-dev ocaml-nox ocaml-findlib python3
     else
-        echo "formal/build.sh: coqc or Flocq is missing, and only root on Debian can install them here" \
-            "(apt-get install coq libcoq-flocq)" >&2
+        echo "formal/build.sh: coqc, Flocq, ocamlopt or Zarith is missing, and only root on Debian can install them here" \
+            "(apt-get install coq libcoq-flocq libzarith-ocaml-dev ocaml-nox ocaml-findlib)" >&2
         exit 1
     fi
 fi
@@ -48,3 +51,14 @@ done
 } > assumptions.v
 coqc -q -Q theories Formwright assumptions.v > assumptions.txt
 python3 ../check.py
+
+# The third checker: what Coq extracts, and around it what reads files.
+mkdir checker
+cp ../checker/*.ml ../checker/Extract.v checker/
+cd checker
+coqc -q -Q ../theories Formwright Extract.v
+rm proved.mli
+ocamlfind ocamlopt -w -a -c -package zarith fast.ml proved.ml
+ocamlfind ocamlopt -w +a-4-9-40..42-44-45-70 -warn-error +a -O3 -package zarith,unix -linkpkg fast.cmx proved.cmx \
+    verdict.ml sha256.ml numbers.ml json.ml peano.ml certificate.ml weights.ml target.ml main.ml -o ../third-checker
+python3 ../../checker/corpus.py

@@ -154,6 +154,17 @@ fn small_terms_are_absorbed_if_together_they_are_small() {
 }
 
 #[test]
+fn known_terms_are_absorbed_too() {
+    accepted(&sum(&[1.0, HALF / 128.0, 3.0 * HALF / 128.0, HALF / 64.0], "1", "0"));
+    accepted(&sum(&[1.0, 2.0, HALF / 128.0, -HALF / 128.0], "3", "0"));
+    // 2^-54 and 2^-53 together make 1 + 2^-52, and 2^54 + 1 is no number of the format.
+    rejected(&sum(&[1.0, HALF / 2.0, HALF], "1", "0"), "point");
+    rejected(&sum(&[2.0 * FULL, 1.0, HALF], "18014398509481985", "0"), "point");
+    // Nothing is absorbed by 0.
+    rejected(&sum(&[1.0, -1.0, HALF / 128.0], "0", "0"), "point");
+}
+
+#[test]
 fn pairs_cancel_only_if_they_are_pairs() {
     let back = |head: Head| Head { o: head.o.iter().map(|o| -o).collect(), ..head };
     let (near, zero) = ("1/1000000", number("0"));

@@ -160,6 +160,8 @@ pub struct Sum {
     /// The known terms that are not numbers of the format, and the quantum of the others.
     odd: Vec<Dyadic>,
     even: i64,
+    /// All terms, with their quanta.
+    terms: Vec<(Range, i64)>,
 }
 
 /// The values that a sum can take, and how far it can be from its value without rounding.
@@ -172,7 +174,7 @@ impl Sum {
     pub fn new(format: Format) -> Self {
         let (known, other, of_known, of_other) = (Dyadic::ZERO, Range::ZERO, Part::EMPTY, Part::EMPTY);
         let (products, least, odd, even) = (true, Dyadic::ZERO, Vec::new(), i64::MAX);
-        Self { format, known, other, of_known, of_other, products, least, odd, even }
+        Self { format, known, other, of_known, of_other, products, least, odd, even, terms: Vec::new() }
     }
 
     pub fn known(&mut self, x: &Dyadic) {
@@ -186,6 +188,7 @@ impl Sum {
         self.note(x.abs());
         self.known = &self.known + x;
         self.of_known.add(x, x, quantum);
+        self.terms.push((Range::point(x.clone()), quantum));
     }
 
     fn note(&mut self, size: Dyadic) {
@@ -218,6 +221,39 @@ impl Sum {
         self.note(term.size());
         self.other = &self.other + &term;
         self.of_other.add(&term.lo, &term.hi, quantum);
+        self.terms.push((term, quantum));
+    }
+
+    /// Rule *absorption*: the largest terms are exact, and all others vanish in them. The exact sum of all is in a range.
+    fn absorbed(&self, all: &Part, real: &Range, tiny: &Dyadic) -> Option<Total> {
+        let format = self.format;
+        let mut terms: Vec<(Dyadic, &Range, i64)> = self.terms.iter().map(|(term, q)| (term.size(), term, *q)).collect();
+        terms.sort_by(|a, b| b.0.cmp(&a.0));
+        let factor = &Dyadic::ONE + &times(all.count.saturating_mul(2), format.digits.saturating_neg());
+        let (mut large, mut exact, mut rest) = (Range::ZERO, Part::EMPTY, Dyadic::ZERO);
+        for (size, ..) in &terms {
+            rest = &rest + size;
+        }
+        for (size, term, quantum) in terms {
+            rest = &rest - &size;
+            exact.add(&term.lo, &term.hi, quantum);
+            large = &large + term;
+            let small = &(&rest * &factor) + tiny;
+            if small.top() > exact.quantum.saturating_sub(format.digits).saturating_sub(1) {
+                continue;
+            }
+            if !exact.is_exact(format) {
+                return None;
+            }
+            let within = |range: Range, error: &Dyadic| range.meet(&(real + &Range::around_zero(error)));
+            if large.lo > Dyadic::ZERO || large.hi.is_negative() {
+                return Some(Total { value: Value::multiple(within(large, &small), exact.quantum), error: small });
+            }
+            let (range, error) = (&large + &Range::around_zero(&small), &small + &small);
+            let value = Value::float(within(range, &error).tidy(), format).at_least(all.quantum);
+            return Some(Total { value, error });
+        }
+        None
     }
 
     /// Rule *snapping*.
@@ -265,20 +301,13 @@ impl Sum {
         if let Some(sum) = self.snapped() {
             return Ok(Total { error: (&sum - &self.known).abs(), value: Value::point(sum) });
         }
-        let rest = self.of_other.size();
-        let small = &(&rest * &(&Dyadic::ONE + &times(k.saturating_mul(2), unit))) + &tiny;
-        let edge = self.of_known.quantum.saturating_sub(format.digits).saturating_sub(1);
-        if self.of_known.count > 0 && self.of_known.is_exact(format) && small.top() <= edge {
-            let value = if self.known.is_zero() {
-                Value::float(Range::around_zero(&small), format)
-            } else {
-                Value::point(self.known.clone())
-            };
-            return Ok(Total { value, error: small });
+        let range = range();
+        if let Some(total) = self.absorbed(&all, &range, &tiny) {
+            return Ok(total);
         }
         let error = &(&gamma(k, format) * &size) + &tiny;
         let error = error.up(error.top().saturating_sub(64));
-        let range = (&range() + &Range::around_zero(&error)).tidy();
+        let range = (&range + &Range::around_zero(&error)).tidy();
         Ok(Total { value: Value::float(range, format).at_least(all.quantum), error })
     }
 }
