@@ -10,7 +10,7 @@ use crate::kernel::sum::{Overflow, Row, Value, rounded};
 use crate::read::certificate::{Certificate, Mask, Over, Rational};
 use crate::read::target::{Domain, Fault, Number, Target};
 use crate::read::weights::{Layer, Network};
-use crate::rules::lines;
+use crate::rules::lines::{self, Line};
 use crate::rules::points::Program;
 use crate::rules::sweep::sweep;
 use crate::sequences::Sequences;
@@ -130,11 +130,23 @@ pub fn check_with(files: &Files<'_>, effort: &Effort<'_>) -> Verdict {
 }
 
 fn verdict(proved: Result<Accepted, Stop>) -> Verdict {
-    match proved {
-        Ok(accepted) => Verdict::Accepted(accepted),
-        Err(Stop::Rejected(reason)) => Verdict::Rejected(reason),
-        Err(Stop::Declined(reason)) => Verdict::Declined(reason),
+    proved.map_or_else(Verdict::from, Verdict::Accepted)
+}
+
+impl From<Stop> for Verdict {
+    fn from(stop: Stop) -> Self {
+        match stop {
+            Stop::Rejected(reason) => Self::Rejected(reason),
+            Stop::Declined(reason) => Self::Declined(reason),
+        }
     }
+}
+
+/// The lines that say what registers mean, each with its rule and its error, in the order in which they are proved; or
+/// the verdict, where one of them is not.
+pub fn proved_lines(files: &Files<'_>) -> Result<Vec<Line>, Verdict> {
+    let lines = Subject::read(files).and_then(|subject| subject.by_lines());
+    lines.map(|(_, lines)| lines).map_err(Verdict::from)
 }
 
 /// Checks a shard of a claim over integers: what of the sequences was examined, of how many, and the verdict on those.
@@ -257,12 +269,18 @@ impl Subject {
         }
     }
 
-    /// Proves `finite`, `line` and `supremum`, from the lines of the certificate that say what registers mean.
-    fn supremum(&self) -> Result<Proof, Stop> {
+    /// What the lines prove: an upper bound for the error in the supremum norm, and what is proved on the way.
+    fn by_lines(&self) -> Result<(Dyadic, Vec<Line>), Stop> {
         let meanings = self.certificate.meanings.as_ref().ok_or_else(|| declined("there are no meanings"))?;
         let Domain::Interval(low, high) = &self.target.domain else { return Err(declined("no box")) };
         let domain = low.range().hull(&high.range());
-        let proved = lines::prove(meanings, &self.network, &self.target, domain, self.certificate.tokens)?;
+        lines::prove(meanings, &self.network, &self.target, domain, self.certificate.tokens)
+    }
+
+    /// Proves `finite`, `line` and `supremum`, from the lines of the certificate that say what registers mean.
+    fn supremum(&self) -> Result<Proof, Stop> {
+        let meanings = self.certificate.meanings.as_ref().ok_or_else(|| declined("there are no meanings"))?;
+        let (proved, _) = self.by_lines()?;
         let claimed = &self.certificate.bound.range;
         if proved > claimed.lo {
             let told = format!("outputs are shown to be within {proved} of the target, claimed {}", claimed.lo);

@@ -16,6 +16,7 @@
 //! | `teeth.rs` | squares and products that are sums of teeth |
 //! | `normal.rs`, `unrolled.rs` | the outputs' forms are the target's expression; token by token |
 //! | `profile.rs` | errors by value |
+//! | `told.rs` | what has been proved, for people |
 
 mod clearing;
 mod curve;
@@ -28,6 +29,7 @@ mod product;
 mod profile;
 mod select;
 mod teeth;
+mod told;
 mod unrolled;
 
 use profile::{Profile, up};
@@ -43,6 +45,7 @@ use crate::read::weights::{Layer, Network};
 
 pub use crate::kernel::form::Form;
 pub use normal::{Outcome, Polynomial, Things};
+pub use told::{About, FormText, Line};
 
 /// The most work: cells of curves, times the words of their functions.
 const MOST_WORK: usize = 1 << 22;
@@ -71,6 +74,8 @@ struct Register {
     /// Whether it is 0 but for what flushing has left. To add such a number `r` is no rounding of its own: the sum is within `2|r|`
     /// of the other term, which is a number of the format.
     empty: bool,
+    /// At every position the very number that it holds, where nothing but positions has been written.
+    stored: Option<Vec<Dyadic>>,
 }
 
 /// A number that is read from registers: `Σ w z`.
@@ -100,20 +105,25 @@ struct Prover<'c> {
     /// The largest number that turns up.
     largest: Dyadic,
     work: usize,
+    /// The layer that is looked at; 0 is the embedding.
+    layer: usize,
+    /// What has been proved.
+    told: Vec<Line>,
 }
 
 fn line(what: impl Into<String>) -> Stop {
     rejected("line", what)
 }
 
-/// An upper bound for how far outputs are from the target, in every execution, for every input of the box.
+/// An upper bound for how far outputs are from the target, in every execution, for every input of the box; and what was
+/// proved on the way.
 pub fn prove(
     hints: &Meanings,
     network: &Network,
     target: &Target,
     domain: Range,
     [least, most]: [usize; 2],
-) -> Result<Dyadic, Stop> {
+) -> Result<(Dyadic, Vec<Line>), Stop> {
     if hints.layers.len() != network.layers.len().saturating_add(1) {
         return Err(line(format!(
             "meanings for {} layers, and there are {} behind the embedding",
@@ -141,21 +151,28 @@ pub fn prove(
         tokens: most,
         unrolled,
         wires: vec![None; hints.wires.len()],
-        registers: vec![Register { form: Form::zero(), lost: Dyadic::ZERO, sign: None, empty: true }; width],
+        registers: vec![
+            Register { form: Form::zero(), lost: Dyadic::ZERO, sign: None, empty: true, stored: None };
+            width
+        ],
         largest: Dyadic::ZERO,
         work: 0,
+        layer: 0,
+        told: Vec::new(),
     };
     let mut layers = hints.layers.iter();
     let first = layers.next().ok_or_else(|| line("no meanings of the embedding"))?;
     prover.embedding(first)?;
     for (layer, hint) in network.layers.iter().zip(layers) {
+        prover.layer = prover.layer.saturating_add(1);
         match layer {
             Layer::Attention(heads) => prover.heads(heads, hint)?,
             Layer::FeedForward { units, gains } => prover.feed_forward(units, gains, hint)?,
         }
         prover.teeth()?;
     }
-    prover.read_out()
+    let bound = prover.read_out()?;
+    Ok((bound, prover.told))
 }
 
 /// Proves that the outputs' forms are the target's expression, and that it has a value everywhere.
@@ -297,6 +314,7 @@ impl Prover<'_> {
 
     fn make(&mut self, wire: usize, known: Known) -> Result<(), Stop> {
         self.note(&(&known.range.size() + &known.most));
+        self.tell_wire(wire, &known.most);
         match self.wires.get_mut(wire) {
             Some(place @ None) => {
                 *place = Some(known);
@@ -354,7 +372,12 @@ impl Prover<'_> {
                 if terms == 0 || (terms == 1 && row.weights.is_empty()) { Dyadic::ZERO } else { self.tiny(terms) };
             let lost = &(&rounded + &tiny) + &rest;
             let empty = terms == 0 && wanted == Form::zero();
-            self.hold(place, Register { form: wanted, lost, sign: None, empty })?;
+            // Numbers of the format, to which nothing is added.
+            let alone = row.weights.is_empty() && row.bias.is_zero() && !self.network.positions.is_empty();
+            let column =
+                || self.network.positions.iter().map(|row| row.get(place).cloned()).collect::<Option<Vec<_>>>();
+            let stored = if alone { column() } else { None };
+            self.hold(place, Register { form: wanted, lost, sign: None, empty, stored }, "embedding")?;
         }
         Ok(())
     }
@@ -393,13 +416,14 @@ impl Prover<'_> {
         found.map(|(_, form)| self.lowered(form)).transpose()
     }
 
-    fn hold(&mut self, place: usize, mut register: Register) -> Result<(), Stop> {
+    fn hold(&mut self, place: usize, mut register: Register, rule: &'static str) -> Result<(), Stop> {
         register.lost = up(&register.lost);
         let size = self.held(&register)?;
         self.note(&size);
         let slot = self.registers.get_mut(place).ok_or_else(|| line(format!("there is no register {place}")))?;
+        let changes = slot.form != register.form || self.layer == 0;
         *slot = register;
-        Ok(())
+        if changes { self.tell_register(place, rule) } else { Ok(()) }
     }
 
     /// Refuses lines of registers that do not exist.
@@ -417,7 +441,8 @@ impl Prover<'_> {
         if rows.len() != self.hints.outputs.len() {
             return Err(line("not as many outputs as the read-out has"));
         }
-        for (row, wanted) in rows.iter().zip(&self.hints.outputs) {
+        let hints = self.hints;
+        for (output, (row, wanted)) in rows.iter().zip(&hints.outputs).enumerate() {
             let reading = self.read(&row.weights)?;
             let form = reading.form.plus(&Ratio::ONE, &Form::number(Ratio::of(&row.bias)));
             let (shift, rest) = self.apart(&form, &self.lowered(wanted)?)?;
@@ -431,7 +456,9 @@ impl Prover<'_> {
             };
             self.note(&(&(&reading.size + &reading.size) + &row.bias.abs()));
             let lost = &(&(&reading.lost + &rounded) + &self.tiny(terms)) + &(&rest + &shift.abs());
-            worst = worst.max(up(&(&self.error(wanted)? + &lost)));
+            let off = up(&(&self.error(wanted)? + &lost));
+            self.tell_output(output, wanted, &off);
+            worst = worst.max(off);
         }
         // Twice the largest number is still one of the format: no sum or product of what was noted overflows.
         if self.largest.top() >= self.format.most.saturating_sub(2) {

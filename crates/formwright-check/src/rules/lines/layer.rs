@@ -102,7 +102,8 @@ impl Prover<'_> {
                 None => None,
             };
             let empty = *cleared && *form == Form::zero();
-            self.hold(*place, Register { form: form.clone(), lost: lost.clone(), sign, empty })?;
+            let rule = if *cleared { "clearing" } else { "units" };
+            self.hold(*place, Register { form: form.clone(), lost: lost.clone(), sign, empty, stored: None }, rule)?;
         }
         Ok(())
     }

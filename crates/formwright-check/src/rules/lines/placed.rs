@@ -57,8 +57,10 @@ impl Prover<'_> {
         for (place, _) in rows.iter().flat_map(|row| &row.weights) {
             let register = self.registers.get(*place).ok_or_else(|| line("a register that does not exist"))?;
             let Some(values) = self.by_position(&register.form) else { return Ok(None) };
-            for (stream, value) in streams.iter_mut().zip(&values) {
-                let range = &value.range() + &Range::around_zero(&register.lost);
+            for (t, (stream, value)) in streams.iter_mut().zip(&values).enumerate() {
+                let stored = register.stored.as_ref().and_then(|stored| stored.get(t));
+                let near = || &value.range() + &Range::around_zero(&register.lost);
+                let range = stored.map_or_else(near, |stored| Range::point(stored.clone()));
                 let slot = stream.get_mut(*place).ok_or_else(|| line("a register that does not exist"))?;
                 *slot = Value::float(range, self.format);
             }
