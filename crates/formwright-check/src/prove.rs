@@ -29,6 +29,9 @@ const MOST_LENGTHS: usize = 65;
 /// The most sequences, up to symmetry, that are examined.
 const MOST_CLASSES: usize = 1 << 17;
 
+/// So few sequences are examined one by one, whatever the certificate says of registers.
+const FEW: usize = 1 << 10;
+
 /// The most tokens of all these sequences together.
 const MOST_PLACES: usize = 1 << 21;
 
@@ -264,6 +267,7 @@ impl Subject {
                 self.integral(effort, whole.ok_or_else(|| declined(format!("p = {p} is no integer up to 64")))?)
             }
             (Over::Box, None) => self.supremum(),
+            (Over::Integers, None) if effort.shard == Shard::WHOLE => self.integers(effort),
             (Over::Integers | Over::DistinctIntegers(_), None) => self.points(effort),
             _ => Err(declined("claims of this kind in this norm are not decided")),
         }
@@ -272,9 +276,29 @@ impl Subject {
     /// What the lines prove: an upper bound for the error in the supremum norm, and what is proved on the way.
     fn by_lines(&self) -> Result<(Dyadic, Vec<Line>), Stop> {
         let meanings = self.certificate.meanings.as_ref().ok_or_else(|| declined("there are no meanings"))?;
-        let Domain::Interval(low, high) = &self.target.domain else { return Err(declined("no box")) };
-        let domain = low.range().hull(&high.range());
+        let domain = self.target.domain.range();
         lines::prove(meanings, &self.network, &self.target, domain, self.certificate.tokens)
+    }
+
+    /// Proves `finite` and `point`: from the lines of the certificate, where sequences are many, or else one by one. What either proves is
+    /// proved.
+    fn integers(&self, effort: &Effort<'_>) -> Result<Proof, Stop> {
+        let sequences = self.sequences()?;
+        let total = sequences.iter().map(|sequences| sequences.count).fold(0, usize::saturating_add);
+        if total <= FEW || self.certificate.meanings.is_none() {
+            return self.points(effort);
+        }
+        let open = match self.supremum() {
+            Ok(proof) => return Ok(proof),
+            Err(stop) => stop,
+        };
+        match (self.points(effort), open) {
+            (Err(Stop::Declined(points)), Stop::Declined(lines)) => {
+                Err(declined(format!("{}; by meanings: {}", points.what, lines.what)))
+            }
+            (Err(Stop::Declined(_)), open @ Stop::Rejected(_)) => Err(open),
+            (decided, _) => decided,
+        }
     }
 
     /// Proves `finite`, `line` and `supremum`, from the lines of the certificate that say what registers mean.

@@ -1,4 +1,4 @@
-//! What registers mean, line by line: claims in the supremum norm over a box (CERTIFICATE.md, section 7).
+//! What registers mean, line by line: claims in the supremum norm (CERTIFICATE.md, section 7).
 //!
 //! A **wire** `g` is a number that every token has, meant exactly: an input, a function of a form, a product, a mean. A
 //! network computes `ĝ` instead, a number that depends on the execution; `|ĝ - g| ≤ E_g`, by the value of `g`. A
@@ -9,7 +9,9 @@
 //! |---|---|
 //! | `layer.rs` | hidden units that read one form are a piecewise linear function of it |
 //! | `curve.rs`, `product.rs`, `clearing.rs` | which is a curve, part of a product, or takes a register away |
-//! | `select.rs` | or is a value where a condition on the position holds |
+//! | `select.rs` | or is a value where a condition holds |
+//! | `points.rs` | arguments that are whole: values at points, products of whole numbers, exact sums |
+//! | `cases.rs` | sums of which no more than one term is on |
 //! | `head.rs` | a head without scores is a mean of what it sees |
 //! | `placed.rs` | scores by position: gathers, and sums with a sink |
 //! | `largest.rs` | scores that are a number times the value: the largest |
@@ -18,6 +20,7 @@
 //! | `profile.rs` | errors by value |
 //! | `told.rs` | what has been proved, for people |
 
+mod cases;
 mod clearing;
 mod curve;
 mod head;
@@ -25,6 +28,7 @@ mod largest;
 mod layer;
 mod normal;
 mod placed;
+mod points;
 mod product;
 mod profile;
 mod select;
@@ -32,6 +36,7 @@ mod teeth;
 mod told;
 mod unrolled;
 
+use points::Whole;
 use profile::{Profile, up};
 use unrolled::Unrolled;
 
@@ -100,6 +105,8 @@ struct Prover<'c> {
     tokens: usize,
     /// The normal forms of wires, token by token, where positions or masks tell tokens apart.
     unrolled: Unrolled,
+    /// The wires that are whole.
+    whole: Whole,
     wires: Vec<Option<Known>>,
     registers: Vec<Register>,
     /// The largest number that turns up.
@@ -150,6 +157,7 @@ pub fn prove(
         domain,
         tokens: most,
         unrolled,
+        whole: Whole::of(hints, target.domain.integers().is_some(), (least == most).then_some(least)),
         wires: vec![None; hints.wires.len()],
         registers: vec![
             Register { form: Form::zero(), lost: Dyadic::ZERO, sign: None, empty: true, stored: None };
@@ -163,6 +171,7 @@ pub fn prove(
     let mut layers = hints.layers.iter();
     let first = layers.next().ok_or_else(|| line("no meanings of the embedding"))?;
     prover.embedding(first)?;
+    prover.cases()?;
     for (layer, hint) in network.layers.iter().zip(layers) {
         prover.layer = prover.layer.saturating_add(1);
         match layer {
@@ -170,6 +179,7 @@ pub fn prove(
             Layer::FeedForward { units, gains } => prover.feed_forward(units, gains, hint)?,
         }
         prover.teeth()?;
+        prover.cases()?;
     }
     let bound = prover.read_out()?;
     Ok((bound, prover.told))
@@ -178,13 +188,15 @@ pub fn prove(
 /// Proves that the outputs' forms are the target's expression, and that it has a value everywhere.
 fn same_function(hints: &Meanings, target: &Target, least: usize, most: usize) -> Result<(), Stop> {
     target.defined([least, most]).map_err(declined)?;
-    let mut things = Things::default();
+    let tokens = (least == most).then_some(least);
+    let mut things = Things::over(target.domain.integers(), tokens);
     let wanted = target.normal(&mut things, (least == most).then_some(least)).map_err(declined)?;
     let mut wires: Vec<Polynomial> = Vec::new();
     for wire in &hints.wires {
         let normal = things.wire(wire, &wires).map_err(declined)?;
         wires.push(normal);
     }
+    cases::one_at_most(hints, &things, &wires)?;
     if hints.outputs.len() != wanted.len() {
         return Err(line(format!("{} outputs, the target has {}", hints.outputs.len(), wanted.len())));
     }
@@ -333,6 +345,8 @@ impl Prover<'_> {
         self.note(&self.domain.size());
         for (number, wire) in self.hints.wires.iter().enumerate() {
             let (range, most) = match wire {
+                // Whole numbers of no more digits than the format has are numbers of it.
+                Wire::Input(_) if self.exact_inputs() => (self.domain.clone(), Dyadic::ZERO),
                 Wire::Input(_) => (self.domain.clone(), up(&(&(&u * &self.domain.size()) + &self.tiny(1)))),
                 Wire::Position(values) => {
                     if values.len() != self.network.positions.len() {
@@ -361,7 +375,9 @@ impl Prover<'_> {
             let sizes = row.weights.iter().map(|(_, weight)| &weight.abs() * &self.domain.size());
             let sizes = sizes.fold(&row.bias.abs() + &position, |sum, size| &sum + &size);
             self.note(&(&sizes + &sizes));
+            let exact = self.embeds_exactly(row, place, &sizes);
             let rounded = match (terms, plain) {
+                _ if exact => Dyadic::ZERO,
                 (0, _) | (1, true) => Dyadic::ZERO,
                 (2, true) if position.is_zero() => &u * &self.size(&form)?,
                 // Inputs are rounded before they are multiplied.
@@ -369,7 +385,7 @@ impl Prover<'_> {
             };
             // A bias or a position alone is a number of the format.
             let tiny =
-                if terms == 0 || (terms == 1 && row.weights.is_empty()) { Dyadic::ZERO } else { self.tiny(terms) };
+                if exact || terms == 0 || (terms == 1 && row.weights.is_empty()) { Dyadic::ZERO } else { self.tiny(terms) };
             let lost = &(&rounded + &tiny) + &rest;
             let empty = terms == 0 && wanted == Form::zero();
             // Numbers of the format, to which nothing is added.
@@ -380,6 +396,22 @@ impl Prover<'_> {
             self.hold(place, Register { form: wanted, lost, sign: None, empty, stored }, "embedding")?;
         }
         Ok(())
+    }
+
+    /// Whether inputs are whole numbers that the format has.
+    fn exact_inputs(&self) -> bool {
+        let whole = |(wire, whole): (&Wire, &bool)| !matches!(wire, Wire::Input(_)) || *whole;
+        self.domain.size().top() <= self.format.digits
+            && self.hints.wires.len() == self.whole.wires.len()
+            && self.hints.wires.iter().enumerate().all(|(at, wire)| self.whole.wires.get(at).is_some_and(|known| whole((wire, known))))
+    }
+
+    /// Whether what is embedded in a register is a sum of multiples of a power of two, all partial sums of which are numbers of the format.
+    fn embeds_exactly(&self, row: &Row, place: usize, size: &Dyadic) -> bool {
+        let added = self.network.positions.iter().filter_map(|row| row.get(place));
+        let numbers = row.weights.iter().map(|(_, weight)| weight).chain([&row.bias]).chain(added);
+        let least = numbers.filter_map(Dyadic::quantum).min().unwrap_or(0);
+        self.exact_inputs() && least >= self.format.least && size.top() <= least.saturating_add(self.format.digits)
     }
 
     /// How far what is embedded in a register may be from a form of inputs and positions, rounding apart; and the
@@ -418,6 +450,12 @@ impl Prover<'_> {
 
     fn hold(&mut self, place: usize, mut register: Register, rule: &'static str) -> Result<(), Stop> {
         register.lost = up(&register.lost);
+        if register.sign.is_none() {
+            let off = Range::around_zero(&(&self.error(&register.form)? + &register.lost));
+            let all = &self.range(&register.form)? + &off;
+            let above = !all.lo.is_negative();
+            register.sign = (above || all.hi <= Dyadic::ZERO).then_some((above, Dyadic::ZERO));
+        }
         let size = self.held(&register)?;
         self.note(&size);
         let slot = self.registers.get_mut(place).ok_or_else(|| line(format!("there is no register {place}")))?;
@@ -447,7 +485,8 @@ impl Prover<'_> {
             let form = reading.form.plus(&Ratio::ONE, &Form::number(Ratio::of(&row.bias)));
             let (shift, rest) = self.apart(&form, &self.lowered(wanted)?)?;
             let terms = row.weights.len().saturating_add(usize::from(!row.bias.is_zero()));
-            let rounded = if terms == 0 || (terms == 1 && reading.single) {
+            let exact = self.exact_row(&row.weights, &[&row.bias], &(&reading.size + &row.bias.abs())).is_some();
+            let rounded = if exact || terms == 0 || (terms == 1 && reading.single) {
                 Dyadic::ZERO
             } else if terms == 2 && reading.single {
                 &self.unit() * &(&reading.size + &row.bias.abs())
@@ -455,7 +494,8 @@ impl Prover<'_> {
                 &self.gamma(terms) * &(&reading.size + &row.bias.abs())
             };
             self.note(&(&(&reading.size + &reading.size) + &row.bias.abs()));
-            let lost = &(&(&reading.lost + &rounded) + &self.tiny(terms)) + &(&rest + &shift.abs());
+            let tiny = if exact { Dyadic::ZERO } else { self.tiny(terms) };
+            let lost = &(&(&reading.lost + &rounded) + &tiny) + &(&rest + &shift.abs());
             let off = up(&(&self.error(wanted)? + &lost));
             self.tell_output(output, wanted, &off);
             worst = worst.max(off);

@@ -26,6 +26,8 @@ pub(super) struct Group {
     pub(super) slack: Dyadic,
     /// The argument that the hints name, if a gate reads it.
     pub(super) argument: Option<Argument>,
+    /// All that its units compute is a multiple of this power of two, to the bit.
+    pub(super) exact: Option<i64>,
 }
 
 /// What a group reads.
@@ -53,6 +55,8 @@ struct Written {
     before: Register,
     form: Form,
     cleared: bool,
+    /// Whether nothing is rounded.
+    exact: bool,
 }
 
 impl Prover<'_> {
@@ -65,8 +69,9 @@ impl Prover<'_> {
         }
         let written = self.written(&groups, units, gains, hint)?;
         let mut lost: Vec<Dyadic> = Vec::new();
-        for Written { place, before, cleared, .. } in &written {
-            lost.push(self.register_loss(&groups, units, gains, hint, (*place, before, *cleared))?);
+        for Written { place, before, cleared, exact, .. } in &written {
+            let loss = self.register_loss(&groups, units, gains, hint, (*place, before, *cleared))?;
+            lost.push(if *exact { Dyadic::ZERO } else { loss });
         }
         for made in &hint.made {
             // What is computed of a wire is what a register holds of it: one that was empty, if there is one.
@@ -80,7 +85,7 @@ impl Prover<'_> {
                 }
                 let parts = Self::parts(&groups, units, gains, made, register)?;
                 let company = self.company(&groups, units, gains, &parts, register)?;
-                let gate = Gate { made, factor, parts, company };
+                let gate = Gate { made, factor, parts, company, exact: register.exact };
                 if let Some(model) = &first {
                     let more = self.differs(&groups, model, &gate)?;
                     if let Some(lost) = lost.get_mut(at) {
@@ -96,11 +101,12 @@ impl Prover<'_> {
                 return Err(line(format!("wire {} is made, and no register holds it", made.wire)));
             }
         }
-        for (Written { place, form, before, cleared }, lost) in written.iter().zip(&lost) {
+        for (Written { place, form, before, cleared, exact }, lost) in written.iter().zip(&lost) {
             let sign = match gains.get(*place) {
                 Some(row) => self.sign_behind(&groups, units, row, hint, (*place, before, *cleared))?,
                 None => None,
             };
+            let sign = sign.map(|(sign, astray)| (sign, if *exact { Dyadic::ZERO } else { astray }));
             let empty = *cleared && *form == Form::zero();
             let rule = if *cleared { "clearing" } else { "units" };
             self.hold(*place, Register { form: form.clone(), lost: lost.clone(), sign, empty, stored: None }, rule)?;
@@ -140,16 +146,19 @@ impl Prover<'_> {
             // A sum of two numbers that is rounded once keeps its sign.
             let rounded =
                 if reading.single { Dyadic::ZERO } else { &self.gamma(reading.count.saturating_add(1)) * &all };
+            let exact = self.exact_row(&row.weights, &[&row.bias], &all);
             let slack = up(&(&rounded + &self.tiny(reading.count)));
+            let slack = if exact.is_some() { Dyadic::ZERO } else { slack };
             if let Some((at, sign)) = found {
                 if let Some(group) = groups.get_mut(at) {
+                    group.exact = group.exact.and_then(|known| Some(known.min(exact?)));
                     group.units.push((number, sign));
                     group.slack = slack.max(group.slack.clone());
                 }
                 continue;
             }
             let (weights, units) = (row.weights.clone(), vec![(number, true)]);
-            groups.push(Group { weights, units, reading, slack, argument: None });
+            groups.push(Group { weights, units, reading, slack, argument: None, exact });
         }
         Ok(groups)
     }
@@ -228,7 +237,8 @@ impl Prover<'_> {
                     return Err(declined(format!("register {place} is not shown to be cleared")));
                 }
             }
-            written.push(Written { place, before, form, cleared });
+            let exact = self.adds_exactly(groups, units, row, &before);
+            written.push(Written { place, before, form, cleared, exact });
         }
         Ok(written)
     }
@@ -437,7 +447,18 @@ impl Prover<'_> {
                 if !rest.terms.is_empty() || !matches!(named.as_slice(), [(_, form)] if *form == of) {
                     return Err(line(format!("wire {wire}: a curve is added with a number, and reads its argument")));
                 }
-                self.curve(groups, gate, function, &rest.offset)
+                let on_points = self.curve_on_points(groups, gate, (of, function), &rest.offset)?;
+                on_points.map_or_else(|| self.curve(groups, gate, function, &rest.offset), Ok)
+            }
+            Some(Wire::Points { of, from, values }) => {
+                let rest = gate.made.adds.minus(&Form::of(wire));
+                let named = Self::sources(groups, gate.made)?;
+                if !rest.terms.is_empty() || !matches!(named.as_slice(), [(_, form)] if *form == of) {
+                    return Err(line(format!("wire {wire}: values are added with a number, and read their argument")));
+                }
+                let points = self.points_of(of)?;
+                let points = points.ok_or_else(|| line(format!("wire {wire}: its argument is not shown to be whole")))?;
+                self.on_points(groups, gate, &points, &rest.offset, Self::listed(*from, values))
             }
             Some(Wire::Product(a, b)) => self.product(groups, gate, [a, b]),
             Some(Wire::Select { condition, value }) => self.select(groups, gate, condition, value),
@@ -464,6 +485,7 @@ impl Prover<'_> {
                 let active = part.function.active(&reach);
                 let company = self.beside(groups, gate, part)?;
                 let lost = self.inside(group, &active, company);
+                let lost = if gate.exact { Dyadic::ZERO } else { lost };
                 sum = &sum + &shared(&(&lost * &size), &gate.factor.range().absolute().lo)?;
             }
         }
@@ -479,6 +501,8 @@ pub(super) struct Gate<'m> {
     pub(super) parts: Vec<Part>,
     /// Other terms of the same sum.
     pub(super) company: usize,
+    /// Whether nothing is rounded.
+    pub(super) exact: bool,
 }
 
 /// A piecewise linear function that stands for `factor · (function + kappa)`.

@@ -102,6 +102,14 @@ impl Prover<'_> {
         let mut lowered = form.clone();
         // Every wire is made of earlier ones.
         loop {
+            let case = lowered.terms.iter().rev().find_map(|(wire, factor)| match self.hints.wires.get(*wire) {
+                Some(Wire::Cases(sum)) => Some((*wire, factor.clone(), sum)),
+                _ => None,
+            });
+            if let Some((wire, factor, sum)) = case {
+                lowered = lowered.plus(&factor.negative(), &Form::of(wire)).plus(&factor, sum);
+                continue;
+            }
             let found = lowered.terms.iter().rev().find_map(|(wire, factor)| match self.hints.wires.get(*wire) {
                 Some(Wire::Teeth { factors, arguments, reach, teeth }) => {
                     Some((*wire, factor.clone(), factors, arguments, reach, teeth))

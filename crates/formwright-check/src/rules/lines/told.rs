@@ -84,6 +84,8 @@ fn rule(wire: &Wire) -> &'static str {
         Wire::Curve { .. } => "curve",
         Wire::Product(..) => "product",
         Wire::Teeth { .. } => "teeth",
+        Wire::Points { .. } => "points",
+        Wire::Cases(_) => "cases",
         Wire::Select { .. } => "selection",
         Wire::Mean { .. } | Wire::Seen { pooled: Pooled::Mean, .. } => "mean",
         Wire::Seen { pooled: Pooled::Sum, .. } | Wire::Gather { .. } => "scores by position",
