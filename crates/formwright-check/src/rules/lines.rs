@@ -36,7 +36,7 @@ mod teeth;
 mod told;
 mod unrolled;
 
-use points::Whole;
+use points::{Bounds, Whole};
 use profile::{Profile, up};
 use unrolled::Unrolled;
 
@@ -107,6 +107,8 @@ struct Prover<'c> {
     unrolled: Unrolled,
     /// The wires that are whole.
     whole: Whole,
+    /// The groups of units of the layer that several gates at points share.
+    shared: Vec<usize>,
     wires: Vec<Option<Known>>,
     registers: Vec<Register>,
     /// The largest number that turns up.
@@ -138,16 +140,21 @@ pub fn prove(
             network.layers.len()
         )));
     }
+    let mut bounds = Bounds::default();
     let unrolled = if hints.wires.iter().any(unrolled::is_placed) {
-        unrolled::same_by_token(hints, target, least, most)?
+        unrolled::same_by_token(hints, target, (least, most), &mut bounds)?
     } else {
         // What has no normal form for any number of tokens may have one for each.
-        let known = same_function(hints, target, least, most);
-        let by_token = |stop| match stop {
-            Stop::Declined(_) => unrolled::same_by_token(hints, target, least, most).map_err(|_| stop),
-            Stop::Rejected(_) => Err(stop),
-        };
-        known.map(|()| Vec::new()).or_else(by_token)?
+        match same_function(hints, target, least, most) {
+            Ok(found) => {
+                bounds = found;
+                Vec::new()
+            }
+            Err(stop @ Stop::Declined(_)) => {
+                unrolled::same_by_token(hints, target, (least, most), &mut bounds).map_err(|_| stop)?
+            }
+            Err(stop) => return Err(stop),
+        }
     };
     let width = network.embed.len();
     let mut prover = Prover {
@@ -157,7 +164,8 @@ pub fn prove(
         domain,
         tokens: most,
         unrolled,
-        whole: Whole::of(hints, target.domain.integers().is_some(), (least == most).then_some(least)),
+        whole: Whole::of(hints, target.domain.integers().is_some(), (least == most).then_some(least), bounds),
+        shared: Vec::new(),
         wires: vec![None; hints.wires.len()],
         registers: vec![
             Register { form: Form::zero(), lost: Dyadic::ZERO, sign: None, empty: true, stored: None };
@@ -185,8 +193,9 @@ pub fn prove(
     Ok((bound, prover.told))
 }
 
-/// Proves that the outputs' forms are the target's expression, and that it has a value everywhere.
-fn same_function(hints: &Meanings, target: &Target, least: usize, most: usize) -> Result<(), Stop> {
+/// Proves that the outputs' forms are the target's expression, and that it has a value everywhere; all values of forms, where inputs are
+/// whole.
+fn same_function(hints: &Meanings, target: &Target, least: usize, most: usize) -> Result<Bounds, Stop> {
     target.defined([least, most]).map_err(declined)?;
     let tokens = (least == most).then_some(least);
     let mut things = Things::over(target.domain.integers(), tokens);
@@ -197,6 +206,10 @@ fn same_function(hints: &Meanings, target: &Target, least: usize, most: usize) -
         wires.push(normal);
     }
     cases::one_at_most(hints, &things, &wires)?;
+    let mut bounds = Bounds::default();
+    if target.domain.integers().is_some() {
+        bounds.add(hints, &things, &wires)?;
+    }
     if hints.outputs.len() != wanted.len() {
         return Err(line(format!("{} outputs, the target has {}", hints.outputs.len(), wanted.len())));
     }
@@ -206,7 +219,7 @@ fn same_function(hints: &Meanings, target: &Target, least: usize, most: usize) -
             return Err(declined(format!("output {c} is not shown to be the target: their normal forms differ")));
         }
     }
-    Ok(())
+    Ok(bounds)
 }
 
 impl Prover<'_> {
@@ -324,7 +337,8 @@ impl Prover<'_> {
         Ok((shift, up(&(&self.size(&linear)? + &odd))))
     }
 
-    fn make(&mut self, wire: usize, known: Known) -> Result<(), Stop> {
+    fn make(&mut self, wire: usize, mut known: Known) -> Result<(), Stop> {
+        known.range = self.whole.bounds.meet(&Form::of(wire), known.range);
         self.note(&(&known.range.size() + &known.most));
         self.tell_wire(wire, &known.most);
         match self.wires.get_mut(wire) {
@@ -384,8 +398,11 @@ impl Prover<'_> {
                 _ => &self.gamma(terms.saturating_add(1)) * &sizes,
             };
             // A bias or a position alone is a number of the format.
-            let tiny =
-                if exact || terms == 0 || (terms == 1 && row.weights.is_empty()) { Dyadic::ZERO } else { self.tiny(terms) };
+            let tiny = if exact || terms == 0 || (terms == 1 && row.weights.is_empty()) {
+                Dyadic::ZERO
+            } else {
+                self.tiny(terms)
+            };
             let lost = &(&rounded + &tiny) + &rest;
             let empty = terms == 0 && wanted == Form::zero();
             // Numbers of the format, to which nothing is added.
@@ -403,7 +420,12 @@ impl Prover<'_> {
         let whole = |(wire, whole): (&Wire, &bool)| !matches!(wire, Wire::Input(_)) || *whole;
         self.domain.size().top() <= self.format.digits
             && self.hints.wires.len() == self.whole.wires.len()
-            && self.hints.wires.iter().enumerate().all(|(at, wire)| self.whole.wires.get(at).is_some_and(|known| whole((wire, known))))
+            && self
+                .hints
+                .wires
+                .iter()
+                .enumerate()
+                .all(|(at, wire)| self.whole.wires.get(at).is_some_and(|known| whole((wire, known))))
     }
 
     /// Whether what is embedded in a register is a sum of multiples of a power of two, all partial sums of which are numbers of the format.

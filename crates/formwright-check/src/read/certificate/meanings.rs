@@ -194,9 +194,8 @@ impl Lines<'_> {
 
     fn wire(&mut self, known: usize) -> Result<Wire, String> {
         self.line("wire")?;
-        let kinds = [
-            "input", "curve", "product", "mean", "teeth", "position", "seen", "gather", "select", "points", "cases",
-        ];
+        let kinds =
+            ["input", "curve", "product", "mean", "teeth", "position", "seen", "gather", "select", "points", "cases"];
         Ok(match self.one_of(&kinds)? {
             "input" => Wire::Input(self.count()?),
             "curve" => Wire::Curve { of: self.form(known)?, function: self.function()? },

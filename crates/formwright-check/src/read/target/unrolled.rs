@@ -148,7 +148,8 @@ impl Unrolled<'_> {
                 // One of the tokens: those that it may be, where it is each of them.
                 let (mut sum, mut range) = (Polynomial::new(), None::<Range>);
                 for place in 0..self.tokens {
-                    let there = |x: &Ratio| Some(indicated(x.place()? == place)).filter(|_| x.place() < Some(self.tokens));
+                    let there =
+                        |x: &Ratio| Some(indicated(x.place()? == place)).filter(|_| x.place() < Some(self.tokens));
                     let open = || "there is no rule for an index that depends on inputs".to_owned();
                     let is_there = self.things.points(&index.normal, there)?.ok_or_else(open)?;
                     let token = self.token(*of, place, at.c)?;

@@ -61,7 +61,10 @@ impl Prover<'_> {
                 off = up(&(&off + &(&factor.size() * silent)));
             }
             let most = up(&(&on + &off));
-            self.make(number, Known { range: range.tidy(), error: Profile::Constant(most.clone()), most, tooth: Dyadic::ZERO })?;
+            self.make(
+                number,
+                Known { range: range.tidy(), error: Profile::Constant(most.clone()), most, tooth: Dyadic::ZERO },
+            )?;
         }
         Ok(())
     }

@@ -50,13 +50,13 @@ pub(super) struct Part {
 }
 
 /// Of one register: what the layer adds.
-struct Written {
-    place: usize,
-    before: Register,
-    form: Form,
-    cleared: bool,
+pub(super) struct Written {
+    pub(super) place: usize,
+    pub(super) before: Register,
+    pub(super) form: Form,
+    pub(super) cleared: bool,
     /// Whether nothing is rounded.
-    exact: bool,
+    pub(super) exact: bool,
 }
 
 impl Prover<'_> {
@@ -68,12 +68,14 @@ impl Prover<'_> {
             self.name_arguments(&mut groups, made)?;
         }
         let written = self.written(&groups, units, gains, hint)?;
+        let together = self.share_groups(&groups, hint, &written)?;
         let mut lost: Vec<Dyadic> = Vec::new();
         for Written { place, before, cleared, exact, .. } in &written {
             let loss = self.register_loss(&groups, units, gains, hint, (*place, before, *cleared))?;
             lost.push(if *exact { Dyadic::ZERO } else { loss });
         }
-        for made in &hint.made {
+        self.together(&groups, units, gains, (&together, &written), &mut lost)?;
+        for made in hint.made.iter().filter(|made| !together.iter().any(|(_, all)| all.contains(made))) {
             // What is computed of a wire is what a register holds of it: one that was empty, if there is one.
             let mut first = None;
             let mut order: Vec<(usize, &Written)> = written.iter().enumerate().collect();
@@ -272,7 +274,13 @@ impl Prover<'_> {
     }
 
     /// The parts of a gate in a register.
-    fn parts(groups: &[Group], units: &[Row], gains: &[Row], made: &Made, to: &Written) -> Result<Vec<Part>, Stop> {
+    pub(super) fn parts(
+        groups: &[Group],
+        units: &[Row],
+        gains: &[Row],
+        made: &Made,
+        to: &Written,
+    ) -> Result<Vec<Part>, Stop> {
         let row = gains.get(to.place).ok_or_else(|| line("a register that does not exist"))?;
         let mut parts = Vec::new();
         for (at, _) in Self::sources(groups, made)? {
@@ -309,7 +317,7 @@ impl Prover<'_> {
             }
             let owners = Self::owners(groups, hint, &form, at)?;
             let clears = cleared && is_clearing(group, place, before, units, Some(row));
-            if owners > 1 {
+            if owners > 1 && !self.shared.contains(&at) {
                 return Err(declined(format!("register {place}: two gates share their units")));
             }
             if owners == 0 && !clears {
@@ -392,7 +400,7 @@ impl Prover<'_> {
     }
 
     /// The number of terms that stand beside a gate's own in the sum of a register.
-    fn company(
+    pub(super) fn company(
         &self,
         groups: &[Group],
         units: &[Row],
@@ -451,14 +459,8 @@ impl Prover<'_> {
                 on_points.map_or_else(|| self.curve(groups, gate, function, &rest.offset), Ok)
             }
             Some(Wire::Points { of, from, values }) => {
-                let rest = gate.made.adds.minus(&Form::of(wire));
-                let named = Self::sources(groups, gate.made)?;
-                if !rest.terms.is_empty() || !matches!(named.as_slice(), [(_, form)] if *form == of) {
-                    return Err(line(format!("wire {wire}: values are added with a number, and read their argument")));
-                }
-                let points = self.points_of(of)?;
-                let points = points.ok_or_else(|| line(format!("wire {wire}: its argument is not shown to be whole")))?;
-                self.on_points(groups, gate, &points, &rest.offset, Self::listed(*from, values))
+                let (points, kappa) = self.listed_points(groups, gate.made, of)?;
+                self.on_points(groups, gate, &points, &kappa, Self::listed(*from, values))
             }
             Some(Wire::Product(a, b)) => self.product(groups, gate, [a, b]),
             Some(Wire::Select { condition, value }) => self.select(groups, gate, condition, value),

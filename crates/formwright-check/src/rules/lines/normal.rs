@@ -344,7 +344,7 @@ impl Things {
     /// The largest of some: `max(shift + scale · p) = shift + scale · max p` for a positive scale.
     pub fn largest(&mut self, all: &[&Polynomial]) -> Outcome<Polynomial> {
         let first = all.first().ok_or_else(|| "the largest of nothing".to_owned())?;
-        let (shift, scale) = Self::normalised(first);
+        let (shift, scale) = self.whole_scale(all).unwrap_or_else(|| Self::normalised(first));
         let mut parts = Vec::new();
         for p in all {
             parts.push(Self::reduced(p, &shift, &scale)?);
@@ -370,7 +370,7 @@ impl Things {
         if things().all(|thing| known(thing).0) {
             return Ok(p.clone());
         }
-        let (shift, scale) = Self::normalised(p);
+        let (shift, scale) = self.whole_scale(&[p]).unwrap_or_else(|| Self::normalised(p));
         let part = Self::reduced(p, &shift, &scale)?;
         let number = self.number(Thing::Largest(vec![Self::key(&part)]), true, None);
         self.base_of_largest(number, &[part]);

@@ -5,7 +5,8 @@
 //! with `Σ_k α_tk = 1`. Computed weights `p` add up to 1 within `ε`, and computed values are within `e` of `U`; so
 //!
 //! ```text
-//! |Σ_k p_tk V̂_k - Σ_k α_tk U_k| ≤ max_t Σ_k |p_tk - α_tk| · (h - l)/2 + |m| ε + (1 + ε) e
+//! |Σ_k p_tk V̂_k - Σ_k α_tk U_k| ≤ max_t Σ_k |p_tk - α_tk| · (h - l)/2 + |m| ε + (1 + ε) e,
+//!                                  max_t Σ_k |p_tk - α_tk| · max|U| + (1 + ε) e
 //! gather     α_tk = 1 where k is the index, which is a place
 //!            all other terms are at most Σ|p - α| max|V̂|: each rounds the sum by no more than it is, and the one once or twice
 //! sum        U = n · scale · T + c, T = 0 at the first token: α_tk = 1/n for every other k that is seen, the first has the rest
@@ -173,6 +174,7 @@ impl Prover<'_> {
         let (reach, middle) = (&(&values.hi - &values.lo) * &half, &(&values.hi + &values.lo) * &half);
         let excess = excess(self.tokens, self.format);
         let spread = &(&most * &reach) + &(&middle.abs() * &excess);
+        let spread = spread.min(&most * &values.size());
         let spread = if sink.is_some() { spread.min(beside) } else { spread };
         let all = &spread + &(&(&Dyadic::ONE + &excess) * error);
         Some(Apart { value: super::up(&all), weights: super::up(&most) })

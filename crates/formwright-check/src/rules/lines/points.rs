@@ -12,16 +12,51 @@
 
 use std::collections::BTreeMap;
 
-use super::layer::{Gate, Group, Part, shared, widened};
+use super::layer::{Gate, Group, Part, Written, shared, widened};
+use super::normal::{Polynomial, Things};
 use super::profile::{Cell, Profile, up};
 use super::{Form, Known, Prover, Register, Stop, declined, line};
 use crate::kernel::function::{Word, evaluate};
 use crate::kernel::number::{Dyadic, Range, Ratio};
 use crate::kernel::sum::Row;
-use crate::read::certificate::{Mask, Meanings, Pooled, Wire};
+use crate::read::certificate::{Layer, Made, Mask, Meanings, Pooled, Wire};
 
 /// The most points of an argument.
 const MOST_POINTS: usize = 1 << 13;
+
+/// All values of forms, found by their normal forms, where inputs are whole.
+#[derive(Default)]
+pub(super) struct Bounds {
+    known: Vec<(Form, Range)>,
+}
+
+impl Bounds {
+    /// Of every wire, and of what wires by values read: some more tokens.
+    pub(super) fn add(&mut self, hints: &Meanings, things: &Things, wires: &[Polynomial]) -> Result<(), Stop> {
+        let mut number = 0_usize;
+        for (wire, is) in hints.wires.iter().enumerate() {
+            let argument = if let Wire::Points { of, .. } = is { Some(of.clone()) } else { None };
+            for form in [Some(Form::of(wire)), argument].into_iter().flatten() {
+                let normal = Things::form(&form, wires).map_err(declined)?;
+                let bounds = Things::as_number(&normal).map(|x| (x.clone(), x)).or_else(|| things.bounds(&normal));
+                let all = Range::around_zero(&Dyadic::power_of_two(1 << 13));
+                let range = bounds.map_or(all, |(lo, hi)| lo.range().hull(&hi.range()));
+                match self.known.get_mut(number) {
+                    Some((_, known)) => *known = known.hull(&range),
+                    None => self.known.push((form, range)),
+                }
+                number = number.saturating_add(1);
+            }
+        }
+        Ok(())
+    }
+
+    /// A range, and no more than is known of its form.
+    pub(super) fn meet(&self, form: &Form, range: Range) -> Range {
+        let known = self.known.iter().find(|(known, _)| known == form);
+        known.map_or_else(|| range.clone(), |(_, known)| range.clone().meet(known))
+    }
+}
 
 /// What is known of wires that are whole.
 pub(super) struct Whole {
@@ -29,6 +64,8 @@ pub(super) struct Whole {
     pub(super) wires: Vec<bool>,
     /// Of selections, the error where they are off.
     pub(super) off: BTreeMap<usize, Dyadic>,
+    /// The values of forms.
+    pub(super) bounds: Bounds,
 }
 
 /// Whether all values of a form are whole.
@@ -46,7 +83,7 @@ fn shown(mask: &Mask, tokens: usize) -> Option<usize> {
 
 impl Whole {
     /// The wires that are whole, where inputs are or are not, and for so many tokens if that is one number.
-    pub(super) fn of(hints: &Meanings, inputs: bool, tokens: Option<usize>) -> Self {
+    pub(super) fn of(hints: &Meanings, inputs: bool, tokens: Option<usize>, bounds: Bounds) -> Self {
         let mut wires: Vec<bool> = Vec::new();
         for wire in &hints.wires {
             let shares = |scale: &Ratio, count: Option<usize>| {
@@ -69,7 +106,7 @@ impl Whole {
             };
             wires.push(whole);
         }
-        Self { wires, off: BTreeMap::new() }
+        Self { wires, off: BTreeMap::new(), bounds }
     }
 }
 
@@ -79,7 +116,7 @@ impl Prover<'_> {
         if form.terms.is_empty() || !is_whole(form, &self.whole.wires) {
             return Ok(None);
         }
-        let range = self.range(form)?;
+        let range = self.whole.bounds.meet(form, self.range(form)?);
         let (mut point, last) = (range.lo.up(0), range.hi.down(0));
         let mut points = Vec::new();
         while point <= last {
@@ -118,6 +155,103 @@ impl Prover<'_> {
             cells.push(Cell { argument: Range::point(point.clone()), values, error });
         }
         Ok(Known::of_cells(cells))
+    }
+
+    /// The points of the argument of a wire by values, and what is added besides the wire.
+    pub(super) fn listed_points(&self, groups: &[Group], made: &Made, of: &Form) -> Result<(Vec<Dyadic>, Ratio), Stop> {
+        let wire = made.wire;
+        let rest = made.adds.minus(&Form::of(wire));
+        let named = Self::sources(groups, made)?;
+        if !rest.terms.is_empty() || !matches!(named.as_slice(), [(_, form)] if *form == of) {
+            return Err(line(format!("wire {wire}: values are added with a number, and read their argument")));
+        }
+        let points = self.points_of(of)?;
+        let points = points.ok_or_else(|| line(format!("wire {wire}: its argument is not shown to be whole")))?;
+        Ok((points, rest.offset))
+    }
+
+    /// The groups of units that several wires by values share in some register, with all wires that read them. What each unit does for
+    /// which of them cannot be told: what is computed of such a wire is said to be what is meant, and registers have lost all that they
+    /// are off by.
+    pub(super) fn share_groups<'m>(
+        &mut self,
+        groups: &[Group],
+        hint: &'m Layer,
+        written: &[Written],
+    ) -> Result<Vec<(usize, Vec<&'m Made>)>, Stop> {
+        self.shared.clear();
+        let mut found = Vec::new();
+        for at in 0..groups.len() {
+            let mut readers: Vec<&Made> = Vec::new();
+            for made in &hint.made {
+                if Self::sources(groups, made)?.iter().any(|(source, _)| *source == at) {
+                    readers.push(made);
+                }
+            }
+            let listed = |made: &&Made| matches!(self.hints.wires.get(made.wire), Some(Wire::Points { .. }));
+            let held = |register: &Written| {
+                readers.iter().filter(|made| !register.form.factor(made.wire).is_zero()).count() > 1
+            };
+            if readers.iter().all(listed) && written.iter().any(held) {
+                self.shared.push(at);
+                found.push((at, readers));
+            }
+        }
+        Ok(found)
+    }
+
+    /// Makes the wires that share units, and charges registers with what they are off by.
+    pub(super) fn together(
+        &mut self,
+        groups: &[Group],
+        units: &[Row],
+        gains: &[Row],
+        (together, written): (&[(usize, Vec<&Made>)], &[Written]),
+        lost: &mut [Dyadic],
+    ) -> Result<(), Stop> {
+        let hints = self.hints;
+        for (_, readers) in together {
+            let mut known: Vec<(&Made, Vec<Dyadic>, Vec<Range>, Ratio)> = Vec::new();
+            for made in readers {
+                let Some(Wire::Points { of, from, values }) = hints.wires.get(made.wire) else {
+                    return Err(line("units that are shared with another kind of gate"));
+                };
+                let (points, kappa) = self.listed_points(groups, made, of)?;
+                let at = Self::listed(*from, values);
+                let values = points.iter().map(at).collect::<Result<Vec<Range>, Stop>>()?;
+                let range = values.iter().cloned().reduce(|a, b| a.hull(&b)).unwrap_or(Range::ZERO);
+                let error = Profile::Constant(Dyadic::ZERO);
+                self.make(made.wire, Known { range, error, most: Dyadic::ZERO, tooth: Dyadic::ZERO })?;
+                if !written.iter().any(|register| !register.form.factor(made.wire).is_zero()) {
+                    return Err(line(format!("wire {} is made, and no register holds it", made.wire)));
+                }
+                known.push((made, points, values, kappa));
+            }
+            for (at, register) in written.iter().enumerate() {
+                let held: Vec<_> =
+                    known.iter().filter(|(made, ..)| !register.form.factor(made.wire).is_zero()).collect();
+                let Some((first, points, ..)) = held.first() else { continue };
+                let parts = Self::parts(groups, units, gains, first, register)?;
+                let company = self.company(groups, units, gains, &parts, register)?;
+                let gate = Gate { made: first, factor: Ratio::ONE, parts, company, exact: register.exact };
+                let [part] = gate.parts.as_slice() else { return Err(line("values of several arguments")) };
+                let mut most = Dyadic::ZERO;
+                for (number, point) in points.iter().enumerate() {
+                    let mut meant = Range::ZERO;
+                    for (made, _, values, kappa) in &held {
+                        let value = values.get(number).ok_or_else(|| line("values of other points"))?;
+                        let factor = register.form.factor(made.wire).range();
+                        meant = &meant + &(&factor * &(value + &kappa.range()));
+                    }
+                    let (apart, off) = self.at_point(groups, &gate, part, point, &meant)?;
+                    most = most.max(&apart.size() + &off);
+                }
+                if let Some(lost) = lost.get_mut(at) {
+                    *lost = up(&(&*lost + &most));
+                }
+            }
+        }
+        Ok(())
     }
 
     /// How far units are from what is meant at a whole number, and what they lose there by the error of their argument and by rounding.
@@ -230,7 +364,8 @@ impl Prover<'_> {
     }
 
     fn exact_sum(&self, least: i64, size: &Dyadic) -> Option<i64> {
-        let fits = size.is_zero() || (least >= self.format.least && size.top() <= least.saturating_add(self.format.digits));
+        let fits =
+            size.is_zero() || (least >= self.format.least && size.top() <= least.saturating_add(self.format.digits));
         fits.then_some(least)
     }
 
@@ -254,7 +389,7 @@ impl Prover<'_> {
     pub(super) fn listed(from: i64, values: &[Ratio]) -> impl Fn(&Dyadic) -> Result<Range, Stop> + '_ {
         move |point: &Dyadic| {
             let value = super::normal::value_at(&Ratio::of(point), from, values).map(|value| value.range());
-            value.ok_or_else(|| line(format!("there is no value at {point}")))
+            value.ok_or_else(|| declined(format!("there is no value at {point}, which is not excluded")))
         }
     }
 }

@@ -28,7 +28,12 @@ pub fn is_placed(wire: &Wire) -> bool {
 
 /// Proves that the outputs' forms are the target's expression for so many tokens; the normal forms of the wires for the
 /// largest number.
-pub fn same_by_token(hints: &Meanings, target: &Target, least: usize, most: usize) -> Result<Unrolled, Stop> {
+pub fn same_by_token(
+    hints: &Meanings,
+    target: &Target,
+    (least, most): (usize, usize),
+    bounds: &mut super::points::Bounds,
+) -> Result<Unrolled, Stop> {
     let pairs = (least..=most).map(|n| n.saturating_mul(n)).fold(0, usize::saturating_add);
     if pairs > MOST_PAIRS {
         return Err(declined(format!("{pairs} pairs of tokens, the limit is {MOST_PAIRS}")));
@@ -40,6 +45,9 @@ pub fn same_by_token(hints: &Meanings, target: &Target, least: usize, most: usiz
         let wires = unroll(hints, &mut things, tokens)?;
         for wires in &wires {
             super::cases::one_at_most(hints, &things, wires)?;
+            if target.domain.integers().is_some() {
+                bounds.add(hints, &things, wires)?;
+            }
         }
         if wanted.len() != wires.len() {
             return Err(line("not as many tokens as the target has"));

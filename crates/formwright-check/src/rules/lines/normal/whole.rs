@@ -312,6 +312,20 @@ impl Things {
         Some((whole, scale, shift))
     }
 
+    /// A number and a positive factor such that all of these, less the one and over the other, are whole.
+    pub(super) fn whole_scale(&self, all: &[&Polynomial]) -> Option<(Ratio, Ratio)> {
+        let (mut first, mut divisor) = (None, Ratio::ZERO);
+        for p in all {
+            let (scale, shift) = match Self::as_number(p) {
+                Some(number) => (Ratio::ZERO, number),
+                None => self.scaled(p).map(|(_, scale, shift)| (scale, shift))?,
+            };
+            let first = first.get_or_insert_with(|| shift.clone());
+            divisor = common(&common(&divisor, &scale), &shift.minus(first));
+        }
+        first.filter(|_| !divisor.is_zero()).map(|shift| (shift, divisor))
+    }
+
     /// Whether all values are whole, by the factors.
     pub fn is_whole(&self, p: &Polynomial) -> bool {
         Self::as_number(p).is_some_and(|number| number.is_whole())
@@ -333,7 +347,8 @@ impl Things {
             return Ok(Some(Self::constant(value(&number)?)));
         }
         let Some(terms) = self.terms(p) else { return Ok(None) };
-        let keys: Vec<Key> = terms.iter().flat_map(|term| term.factors.keys().copied()).collect::<BTreeSet<_>>().into_iter().collect();
+        let keys: Vec<Key> =
+            terms.iter().flat_map(|term| term.factors.keys().copied()).collect::<BTreeSet<_>>().into_iter().collect();
         let inside = keys.iter().any(|(inside, _)| *inside);
         let all: Vec<&Term> = terms.iter().collect();
         let plain = |(_, base): &Key| self.bases.get(base).is_some_and(|base| base.is.is_none());
@@ -355,7 +370,8 @@ impl Things {
             return Ok(None);
         }
         let same = p.keys().flatten().all(|(thing, _)| self.is_same(*thing));
-        let outer = p.keys().flatten().any(|(thing, _)| self.known.get(*thing).is_some_and(|(_, outer)| outer.is_some()));
+        let outer =
+            p.keys().flatten().any(|(thing, _)| self.known.get(*thing).is_some_and(|(_, outer)| outer.is_some()));
         if outer {
             // What mixes two tokens cannot be averaged by the rules here.
             return Ok(None);
