@@ -155,9 +155,19 @@ def read_wire(line, k, c):
                 form = line.form(k)
                 teeth.append((form, tuple(line.count(k, "a wire") for _ in range(line.count()))))
             return Wire(kind, forms, number=reach, teeth=tuple(teeth))
+        case "points":
+            form, first = line.form(k), line.rational()
+            line.rational()
+            while line.at < len(line.words):
+                line.rational()
+            if first.denominator != 1:
+                raise line.wrong("a whole number in front of the values")
+            return Wire(kind, (form,))
+        case "cases":
+            return Wire(kind, (line.form(k),))
         case "position" | "seen" | "gather" | "select":
             raise Declined(f"wire {k}: there is no rule here for {kind}")
-    raise line.wrong("input, curve, product, mean, teeth, position, seen, gather or select")
+    raise line.wrong("input, curve, product, mean, teeth, position, seen, gather, select, points or cases")
 
 
 def read_meanings(lines, c):
@@ -1000,6 +1010,8 @@ def prove_meanings(c, tensors, target):
         raise Declined("a supremum over a box, and nothing is said of what registers mean")
     if c.positions or any(run.connections for run in c.runs):
         raise Declined("meanings with positions or connections")
+    if any(wire.kind in ("points", "cases") for wire in meanings.wires):
+        raise Declined("meanings by points or cases")
     if 4 * c.most >= 1 << FORMATS[c.format][0]:
         raise Declined(f"{c.most} tokens in {c.format}")
     try:
