@@ -6,6 +6,7 @@
 
 mod whole;
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, HashMap};
 
 use super::Form;
@@ -66,6 +67,8 @@ pub struct Things {
     domain: Option<(i64, i64)>,
     /// The number of tokens, if it is fixed.
     tokens: Option<usize>,
+    /// How many values of terms have been looked at.
+    work: Cell<usize>,
 }
 
 /// The sum of two exponents. One that is cut off would make different powers equal.

@@ -17,6 +17,9 @@ use crate::kernel::number::Ratio;
 /// The most values of a base, and the most pairs of values of two.
 const MOST_VALUES: usize = 1 << 12;
 
+/// The most values of terms that are looked at, all together.
+const MOST_WORK: usize = 1 << 23;
+
 /// A base; inside of a mean, whose tokens are others, or not.
 type Key = (bool, usize);
 
@@ -232,6 +235,10 @@ impl Things {
                 return None;
             }
         }
+        self.work.set(self.work.get().saturating_add(places.len().saturating_mul(terms.len())));
+        if self.work.get() > MOST_WORK {
+            return None;
+        }
         let value = |place: &Vec<i64>| {
             let mut sum = Ratio::ZERO;
             for term in terms {
@@ -247,9 +254,32 @@ impl Things {
         places.iter().map(value).collect()
     }
 
+    /// A polynomial without the multiples of bases that are polynomials themselves and have hinges in it: these belong together.
+    fn folded(&self, p: &Polynomial) -> (Polynomial, Vec<(usize, Ratio)>) {
+        let (mut rest, mut bases) = (p.clone(), Vec::new());
+        let hinged: BTreeSet<usize> =
+            p.keys().flatten().filter_map(|(thing, _)| self.hinges.get(thing).map(|(base, _)| *base)).collect();
+        for base in hinged {
+            let Some(is) = self.bases.get(&base).and_then(|base| base.is.as_ref()) else { continue };
+            let first = is.iter().find(|(monomial, _)| !monomial.is_empty());
+            let share = first.and_then(|(monomial, factor)| rest.get(monomial)?.over(factor));
+            let Some(share) = share else { continue };
+            let Ok(less) = Self::plus(&rest, &share.negative(), is) else { continue };
+            if less.len() < rest.len() {
+                rest = less;
+                bases.push((base, share));
+            }
+        }
+        (rest, bases)
+    }
+
     /// A number that is not larger than any value of a polynomial, and one that is not smaller; nothing if it is not one over bases.
     pub fn bounds(&self, p: &Polynomial) -> Option<(Ratio, Ratio)> {
-        let terms = self.terms(p)?;
+        let (rest, bases) = self.folded(p);
+        let mut terms = self.terms(&rest)?;
+        for (base, coefficient) in bases {
+            terms.push(Term { coefficient, factors: BTreeMap::from([((false, base), vec![(None, 1)])]) });
+        }
         let mut sets: Vec<BTreeSet<Key>> = terms.iter().map(|term| term.factors.keys().copied().collect()).collect();
         sets.sort_by_key(|set| (std::cmp::Reverse(set.len()), set.clone()));
         sets.dedup();
