@@ -3,9 +3,9 @@
 
 #![allow(clippy::indexing_slicing, clippy::arithmetic_side_effects, clippy::float_arithmetic, clippy::expect_used)]
 
-use formwright_check::{About, Files, proved_lines};
+use formwright_check::{About, Effort, Files, check_with, proved_lines};
 
-use super::support::{Artifact, Head, Unit, on_integers};
+use super::support::{Artifact, Head, Unit, declined, on_integers, rejected};
 
 /// What the lines prove of the outputs, or why they do not.
 fn proved(artifact: &Artifact) -> Result<f64, String> {
@@ -365,4 +365,47 @@ fn sums_are_exact_if_all_their_parts_are() {
     };
     assert_eq!(split(2_f64.powi(48)), Ok(0.0));
     assert!(split(2_f64.powi(53)).expect("proved") >= 1.0);
+}
+
+/// `x mod 2` on 0 to 7 for so many tokens, by units of these slopes, the last of them times a factor.
+fn many(tokens: &str, last: f64, wire: &str) -> Artifact {
+    let slopes = [1.0, -2.0, 2.0, -2.0, 2.0, -2.0, 2.0 * last];
+    let knots = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
+    let units: Vec<(f64, f64)> = (0..7).map(|k| (knots[k], slopes[k])).collect();
+    parity_of(on_integers(MOD, 0, 8), &units, wire).with("tokens", tokens)
+}
+
+const EIGHT: &str = "wire points 0 1 0 1 0 0 1 0 1 0 1 0 1";
+
+#[test]
+fn sequences_are_told_one_by_one_where_lines_prove_nothing_and_they_are_few() {
+    let said = |artifact: &Artifact| artifact.verdict().to_string();
+    // By lines where sequences are many, however many they are; one by one where they are few.
+    assert!(said(&many("10 10", 1.0, EIGHT)).contains("line by line"));
+    assert!(said(&many("1 64", 1.0, EIGHT)).contains("line by line"));
+    assert!(said(&many("2 2", 1.0, EIGHT)).contains("point by point"));
+    // Lines that say something else prove nothing: the sequences do.
+    let other = EIGHT.replace("0 1 0 1 0 0", "0 1 0 1 0 1");
+    assert!(said(&many("10 10", 1.0, &other)).contains("point by point"));
+    declined(&many("64 64", 1.0, &other));
+    // A false claim is rejected where it can be told one by one, and not accepted elsewhere.
+    rejected(&many("10 10", 1.5, EIGHT), "point");
+    declined(&many("64 64", 1.5, EIGHT));
+    // Lines that contradict each other.
+    let mut twice = many("64 64", 1.0, EIGHT);
+    twice.meanings[8] = "holds 1 0 1 1 2".into();
+    assert_ne!(twice.verdict().name(), "accepted");
+}
+
+#[test]
+fn shortcuts_and_threads_change_no_verdict_by_lines() {
+    for artifact in [many("10 10", 1.0, EIGHT), many("10 10", 1.5, EIGHT), many("64 64", 1.5, EIGHT)] {
+        let (target, weights) = (artifact.target.as_bytes(), artifact.weights());
+        let certificate = artifact.certificate(target, &weights);
+        let files = Files { certificate: certificate.as_bytes(), target, weights: &weights };
+        let said = |effort: Effort<'_>| check_with(&files, &effort).to_string();
+        let plain = said(Effort { plain: true, ..Effort::default() });
+        assert_eq!(said(Effort::default()), plain);
+        assert_eq!(said(Effort { threads: Some(1), ..Effort::default() }), plain);
+    }
 }
