@@ -338,7 +338,7 @@ impl Prover<'_> {
     }
 
     fn make(&mut self, wire: usize, mut known: Known) -> Result<(), Stop> {
-        known.range = self.whole.bounds.meet(&Form::of(wire), known.range);
+        known.range = self.whole.bounds.meet(&Form::of(wire), &known.range);
         self.note(&(&known.range.size() + &known.most));
         self.tell_wire(wire, &known.most);
         match self.wires.get_mut(wire) {

@@ -4,7 +4,7 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 
-use super::unrolled::{compared, stepped};
+use super::unrolled::{compared, floored, modulo};
 use super::{Definition, Expr, Number, Target};
 use crate::kernel::function::{BINARIES, Binary, CALLS, Call};
 use crate::kernel::number::{Dyadic, Range, Ratio};
@@ -270,8 +270,8 @@ impl Reader<'_> {
         let call = CALLS.iter().find(|(known, _)| *known == name).map(|(_, call)| *call);
         let binary = BINARIES.iter().find(|(known, _)| *known == name).map(|(_, binary)| *binary);
         match (values?.as_slice(), name, call, binary) {
-            ([a], "floor", ..) => stepped(self.things, a, None),
-            ([a, b], "mod", ..) => stepped(self.things, a, Some(Things::as_number(b))),
+            ([a], "floor", ..) => floored(self.things, a),
+            ([a, b], "mod", ..) => modulo(self.things, a, b),
             ([a], "negate", ..) => Things::plus(&Polynomial::new(), &Ratio::ONE.negative(), a),
             ([a], _, Some(call), _) => self.things.call(call, a),
             ([a, b], _, _, Some(binary)) => self.things.binary(binary, a, b),

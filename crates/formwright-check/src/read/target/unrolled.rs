@@ -94,17 +94,20 @@ pub(super) fn compared(things: &mut Things, op: &str, apart: &Polynomial) -> Out
     things.points(apart, holds)?.ok_or_else(open)
 }
 
-/// `floor(a)`, or `a mod divisor`.
-pub(super) fn stepped(things: &mut Things, a: &Polynomial, divisor: Option<Option<Ratio>>) -> Outcome<Polynomial> {
-    let open = || "there is no rule for a step of what is not whole, or by what is no number".to_owned();
-    let found = match divisor {
-        None => things.points(a, |x| Some(x.floor())),
-        Some(divisor) => {
-            let divisor = divisor.ok_or_else(open)?;
-            things.points(a, |x| x.modulo(&divisor))
-        }
-    };
-    found?.ok_or_else(open)
+/// The reason why there is no normal form of a step.
+fn unstepped() -> String {
+    "there is no rule for a step of what is not whole, or by what is no number".to_owned()
+}
+
+/// `floor(a)`.
+pub(super) fn floored(things: &mut Things, a: &Polynomial) -> Outcome<Polynomial> {
+    things.points(a, |x| Some(x.floor()))?.ok_or_else(unstepped)
+}
+
+/// `a mod divisor`.
+pub(super) fn modulo(things: &mut Things, a: &Polynomial, divisor: &Polynomial) -> Outcome<Polynomial> {
+    let divisor = Things::as_number(divisor).ok_or_else(unstepped)?;
+    things.points(a, |x| x.modulo(&divisor))?.ok_or_else(unstepped)
 }
 
 impl Unrolled<'_> {
@@ -326,9 +329,12 @@ impl Unrolled<'_> {
             }
             _ => {}
         }
-        if let ("floor" | "mod", [a, divisor @ ..]) = (name, values.as_slice()) {
-            let divisor = divisor.first().map(|divisor| Things::as_number(&divisor.normal));
-            let found = stepped(self.things, &a.normal, divisor)?;
+        let stepped = match (name, values.as_slice()) {
+            ("floor", [a]) => Some(floored(self.things, &a.normal)?),
+            ("mod", [a, b]) => Some(modulo(self.things, &a.normal, &b.normal)?),
+            _ => None,
+        };
+        if let Some(found) = stepped {
             let range = self.things.bounds(&found).map(|(lo, hi)| lo.range().hull(&hi.range()));
             return Self::value(found, range);
         }

@@ -52,7 +52,7 @@ impl Bounds {
     }
 
     /// A range, and no more than is known of its form.
-    pub(super) fn meet(&self, form: &Form, range: Range) -> Range {
+    pub(super) fn meet(&self, form: &Form, range: &Range) -> Range {
         let known = self.known.iter().find(|(known, _)| known == form);
         known.map_or_else(|| range.clone(), |(_, known)| range.clone().meet(known))
     }
@@ -116,7 +116,7 @@ impl Prover<'_> {
         if form.terms.is_empty() || !is_whole(form, &self.whole.wires) {
             return Ok(None);
         }
-        let range = self.whole.bounds.meet(form, self.range(form)?);
+        let range = self.whole.bounds.meet(form, &self.range(form)?);
         let (mut point, last) = (range.lo.up(0), range.hi.down(0));
         let mut points = Vec::new();
         while point <= last {
