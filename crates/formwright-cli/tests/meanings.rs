@@ -108,3 +108,25 @@ fn a_folder_without_proved_lines_says_why() {
     let (done, _, told) = command(&["inspect", "--meanings", &to]);
     assert!(!done && told.contains("declined: scope: output 0 is not shown to be the target"), "{told}");
 }
+
+/// Claims over integers of which there are far too many to be told one by one are decided by lines.
+#[test]
+fn claims_over_many_integers_are_decided_by_lines() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (name, target, tokens) in [
+        ("sort", "sort(x) on integers 0..10", "10"),
+        ("reverse", "x[n - 1 - i] on integers 0..16", "12"),
+        ("prefix", "sum(x, j <= i) on integers 0..10", "16"),
+        ("steps", "(if x == 3 then 1 else 0) + x mod 7 on integers 0..100", "9"),
+        ("histogram", "count(x == x[i]) on integers 0..6", "24"),
+        ("brackets", "dyck-1", "20"),
+        ("addition", "addition", "6"),
+    ] {
+        let dir = folder.path().join(name);
+        let to = dir.display().to_string();
+        run(&["build", target, "--tokens", tokens, "--construction", "circuit", "-o", &to]);
+        let said = run(&["check", &to]);
+        assert!(said.starts_with("accepted") && said.contains("line by line"), "{target}: {said}");
+        compare(&dir, target);
+    }
+}
