@@ -81,6 +81,8 @@ struct Register {
     empty: bool,
     /// At every position the very number that it holds, where nothing but positions has been written.
     stored: Option<Vec<Dyadic>>,
+    /// All values of its form, where they are better known than by its wires.
+    values: Option<Range>,
 }
 
 /// A number that is read from registers: `Σ w z`.
@@ -168,7 +170,14 @@ pub fn prove(
         shared: Vec::new(),
         wires: vec![None; hints.wires.len()],
         registers: vec![
-            Register { form: Form::zero(), lost: Dyadic::ZERO, sign: None, empty: true, stored: None };
+            Register {
+                form: Form::zero(),
+                lost: Dyadic::ZERO,
+                sign: None,
+                empty: true,
+                stored: None,
+                values: None
+            };
             width
         ],
         largest: Dyadic::ZERO,
@@ -305,7 +314,9 @@ impl Prover<'_> {
 
     /// The largest size of a register.
     fn held(&self, register: &Register) -> Result<Dyadic, Stop> {
-        Ok(&self.size(&register.form)? + &register.lost)
+        let Some(values) = &register.values else { return Ok(&self.size(&register.form)? + &register.lost) };
+        let meant = self.range(&register.form)?.meet(values).size();
+        Ok(&up(&(&meant + &self.error(&register.form)?)) + &register.lost)
     }
 
     /// What is read by some weights.
@@ -410,7 +421,7 @@ impl Prover<'_> {
             let column =
                 || self.network.positions.iter().map(|row| row.get(place).cloned()).collect::<Option<Vec<_>>>();
             let stored = if alone { column() } else { None };
-            self.hold(place, Register { form: wanted, lost, sign: None, empty, stored }, "embedding")?;
+            self.hold(place, Register { form: wanted, lost, sign: None, empty, stored, values: None }, "embedding")?;
         }
         Ok(())
     }
@@ -472,9 +483,11 @@ impl Prover<'_> {
 
     fn hold(&mut self, place: usize, mut register: Register, rule: &'static str) -> Result<(), Stop> {
         register.lost = up(&register.lost);
+        register.values = self.whole.bounds.of(&register.form);
         if register.sign.is_none() {
             let off = Range::around_zero(&(&self.error(&register.form)? + &register.lost));
-            let all = &self.range(&register.form)? + &off;
+            let range = self.range(&register.form)?;
+            let all = &register.values.as_ref().map_or(range.clone(), |values| range.meet(values)) + &off;
             let above = !all.lo.is_negative();
             register.sign = (above || all.hi <= Dyadic::ZERO).then_some((above, Dyadic::ZERO));
         }

@@ -111,7 +111,11 @@ impl Prover<'_> {
             let sign = sign.map(|(sign, astray)| (sign, if *exact { Dyadic::ZERO } else { astray }));
             let empty = *cleared && *form == Form::zero();
             let rule = if *cleared { "clearing" } else { "units" };
-            self.hold(*place, Register { form: form.clone(), lost: lost.clone(), sign, empty, stored: None }, rule)?;
+            self.hold(
+                *place,
+                Register { form: form.clone(), lost: lost.clone(), sign, empty, stored: None, values: None },
+                rule,
+            )?;
         }
         Ok(())
     }

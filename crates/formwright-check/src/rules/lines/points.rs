@@ -31,24 +31,32 @@ pub(super) struct Bounds {
 }
 
 impl Bounds {
-    /// Of every wire, and of what wires by values read: some more tokens.
+    /// Of every wire, of what wires by values read, and of what registers hold of several: some more tokens.
     pub(super) fn add(&mut self, hints: &Meanings, things: &Things, wires: &[Polynomial]) -> Result<(), Stop> {
-        let mut number = 0_usize;
-        for (wire, is) in hints.wires.iter().enumerate() {
-            let argument = if let Wire::Points { of, .. } = is { Some(of.clone()) } else { None };
-            for form in [Some(Form::of(wire)), argument].into_iter().flatten() {
-                let normal = Things::form(&form, wires).map_err(declined)?;
-                let bounds = Things::as_number(&normal).map(|x| (x.clone(), x)).or_else(|| things.bounds(&normal));
-                let all = Range::around_zero(&Dyadic::power_of_two(1 << 13));
-                let range = bounds.map_or(all, |(lo, hi)| lo.range().hull(&hi.range()));
-                match self.known.get_mut(number) {
-                    Some((_, known)) => *known = known.hull(&range),
-                    None => self.known.push((form, range)),
-                }
-                number = number.saturating_add(1);
+        let all = (0..hints.wires.len()).map(Form::of);
+        let read = hints
+            .wires
+            .iter()
+            .filter_map(|wire| if let Wire::Points { of, .. } = wire { Some(of.clone()) } else { None });
+        let held = hints.layers.iter().flat_map(|layer| &layer.holds).map(|(_, form)| form);
+        let held = held.filter(|form| form.terms.len() > 1).cloned();
+        for (number, form) in all.chain(read).chain(held).enumerate() {
+            let normal = Things::form(&form, wires).map_err(declined)?;
+            let bounds = Things::as_number(&normal).map(|x| (x.clone(), x)).or_else(|| things.bounds(&normal));
+            let anything = Range::around_zero(&Dyadic::power_of_two(1 << 13));
+            let range = bounds.map_or(anything, |(lo, hi)| lo.range().hull(&hi.range()));
+            match self.known.get_mut(number) {
+                Some((_, known)) => *known = known.hull(&range),
+                None => self.known.push((form, range)),
             }
         }
         Ok(())
+    }
+
+    /// All values of a form of several wires.
+    pub(super) fn of(&self, form: &Form) -> Option<Range> {
+        let known = self.known.iter().filter(|_| form.terms.len() > 1).find(|(known, _)| known == form);
+        known.map(|(_, range)| range.clone())
     }
 
     /// A range, and no more than is known of its form.
