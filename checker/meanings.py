@@ -155,7 +155,17 @@ def read_wire(line, k, c):
             return Wire(kind, (line.form(k),), number=number, mask=mask, of=of)
         case "gather" | "select":
             return Wire(kind, (line.form(k), line.form(k)))
-    raise line.wrong("input, curve, product, mean, teeth, position, seen, gather or select")
+        case "points":
+            form, first = line.form(k), line.rational()
+            line.rational()
+            while line.at < len(line.words):
+                line.rational()
+            if first.denominator != 1:
+                raise line.wrong("a whole number in front of the values")
+            return Wire(kind, (form,))
+        case "cases":
+            return Wire(kind, (line.form(k),))
+    raise line.wrong("input, curve, product, mean, teeth, position, seen, gather, select, points or cases")
 
 
 def read_meanings(lines, c):
@@ -1042,6 +1052,8 @@ def prove_meanings(c, tensors, target):
         raise Declined("a supremum over a box, and nothing is said of what registers mean")
     if any(run.connections for run in c.runs):
         raise Declined("meanings with connections")
+    if any(wire.kind in ("points", "cases") for wire in meanings.wires):
+        raise Declined("meanings by points or cases")
     if 4 * c.most >= 1 << FORMATS[c.format][0]:
         raise Declined(f"{c.most} tokens in {c.format}")
     try:

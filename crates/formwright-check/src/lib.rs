@@ -28,9 +28,10 @@ use sha2::{Digest as _, Sha256};
 
 pub use effort::{Effort, Shard};
 pub use part::{Part, VERSION, merge};
-pub use prove::{Accepted, check, check_with};
+pub use prove::{Accepted, check, check_with, proved_lines};
 pub use read::certificate::Certificate;
 pub use read::folder::{Folder, check_folder, read_part};
+pub use rules::lines::{About, FormText, Line};
 
 /// The bytes of the files that are checked.
 #[derive(Clone, Copy, Debug)]

@@ -6,16 +6,18 @@ use std::process::ExitCode;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use formwright_check::{Effort, Folder, Part, Shard, VERSION, Verdict, check_with, merge, read_part};
+use formwright_check::{Effort, Folder, Part, Shard, VERSION, Verdict, check_with, merge, proved_lines, read_part};
 
 const HELP: &str = "\
 usage: fwcheck [--plain] [--threads n] DIR
+       fwcheck --lines DIR
        fwcheck [--plain] [--threads n] --shard i/k -o PART DIR
        fwcheck merge [--of DIR] PART...
 
 Checks certificate.fwc, target.json and model.safetensors in DIR and prints a verdict.
 
   --plain        take no shortcuts; the verdict is the same
+  --lines        print what registers mean, line by line, each with its error and the rules that prove it
   --threads n    use n threads instead of all cores
   --shard i/k    check part i of k (1/k ... k/k) of a claim over integers, and write what it says
   -o PART        the file for it
@@ -31,6 +33,7 @@ exit  0 accepted   1 rejected   2 declined   3 no verdict: the call is wrong, or
 enum Asked {
     Say(String),
     Check { dir: PathBuf, how: How },
+    Lines { dir: PathBuf },
     Shard { dir: PathBuf, how: How, shard: Shard, to: PathBuf },
     Merge { of: Option<PathBuf>, parts: Vec<PathBuf> },
 }
@@ -44,6 +47,7 @@ struct How {
 
 fn asked(arguments: &[String]) -> Result<Asked, String> {
     let (mut how, mut shard, mut to, mut of, mut names) = (How::default(), None, None, None, Vec::new());
+    let mut lines = false;
     let mut rest = arguments.iter();
     while let Some(word) = rest.next() {
         let mut value = || rest.next().cloned().ok_or_else(|| format!("{word} needs a value"));
@@ -51,6 +55,7 @@ fn asked(arguments: &[String]) -> Result<Asked, String> {
             "--help" | "-h" => return Ok(Asked::Say(HELP.to_owned())),
             "--version" => return Ok(Asked::Say(format!("fwcheck {VERSION}\n"))),
             "--plain" => how.plain = true,
+            "--lines" => lines = true,
             "--threads" if how.threads.is_none() => how.threads = Some(threads_of(&value()?)?),
             "--shard" if shard.is_none() => shard = Some(shard_of(&value()?)?),
             "-o" if to.is_none() => to = Some(PathBuf::from(value()?)),
@@ -61,6 +66,8 @@ fn asked(arguments: &[String]) -> Result<Asked, String> {
         }
     }
     match (names.as_slice(), shard, to, of) {
+        ([dir], None, None, None) if lines && how == How::default() => Ok(Asked::Lines { dir: dir.into() }),
+        _ if lines => Err("--lines needs a folder, and nothing else".to_owned()),
         ([merge, parts @ ..], None, None, of) if merge == "merge" && how == How::default() => match parts {
             [] => Err("merge needs parts".to_owned()),
             parts => Ok(Asked::Merge { of, parts: parts.iter().map(PathBuf::from).collect() }),
@@ -92,6 +99,7 @@ fn main() -> ExitCode {
     let answer = asked(&arguments).map_err(|what| format!("{what}\n{HELP}")).and_then(|asked| match asked {
         Asked::Say(text) => Ok((text, 0)),
         Asked::Check { dir, how } => check_dir(&dir, how),
+        Asked::Lines { dir } => lines_of(&dir),
         Asked::Shard { dir, how, shard, to } => check_shard(&dir, how, shard, &to),
         Asked::Merge { of, parts } => merge_parts(of.as_deref(), &parts),
     });
@@ -107,6 +115,14 @@ fn check_dir(dir: &Path, how: How) -> Result<(String, u8), String> {
     let How { plain, threads } = how;
     let effort = Effort { plain, threads, progress: &progress, ..Effort::default() };
     Ok(said(&folder.files().map_or_else(|verdict| verdict, |files| check_with(&files, &effort))))
+}
+
+fn lines_of(dir: &Path) -> Result<(String, u8), String> {
+    let folder = Folder::read(dir)?;
+    Ok(match folder.files().and_then(|files| proved_lines(&files)) {
+        Ok(lines) => (lines.iter().flat_map(|line| [line.to_string(), "\n".to_owned()]).collect(), 0),
+        Err(verdict) => said(&verdict),
+    })
 }
 
 fn check_shard(dir: &Path, how: How, shard: Shard, to: &Path) -> Result<(String, u8), String> {

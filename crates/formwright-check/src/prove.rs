@@ -10,7 +10,7 @@ use crate::kernel::sum::{Overflow, Row, Value, rounded};
 use crate::read::certificate::{Certificate, Mask, Over, Rational};
 use crate::read::target::{Domain, Fault, Number, Target};
 use crate::read::weights::{Layer, Network};
-use crate::rules::lines;
+use crate::rules::lines::{self, Line};
 use crate::rules::points::Program;
 use crate::rules::sweep::sweep;
 use crate::sequences::Sequences;
@@ -28,6 +28,9 @@ const MOST_LENGTHS: usize = 65;
 
 /// The most sequences, up to symmetry, that are examined.
 const MOST_CLASSES: usize = 1 << 17;
+
+/// So few sequences are examined one by one, whatever the certificate says of registers.
+const FEW: usize = 1 << 10;
 
 /// The most tokens of all these sequences together.
 const MOST_PLACES: usize = 1 << 21;
@@ -130,11 +133,23 @@ pub fn check_with(files: &Files<'_>, effort: &Effort<'_>) -> Verdict {
 }
 
 fn verdict(proved: Result<Accepted, Stop>) -> Verdict {
-    match proved {
-        Ok(accepted) => Verdict::Accepted(accepted),
-        Err(Stop::Rejected(reason)) => Verdict::Rejected(reason),
-        Err(Stop::Declined(reason)) => Verdict::Declined(reason),
+    proved.map_or_else(Verdict::from, Verdict::Accepted)
+}
+
+impl From<Stop> for Verdict {
+    fn from(stop: Stop) -> Self {
+        match stop {
+            Stop::Rejected(reason) => Self::Rejected(reason),
+            Stop::Declined(reason) => Self::Declined(reason),
+        }
     }
+}
+
+/// The lines that say what registers mean, each with its rule and its error, in the order in which they are proved; or
+/// the verdict, where one of them is not.
+pub fn proved_lines(files: &Files<'_>) -> Result<Vec<Line>, Verdict> {
+    let lines = Subject::read(files).and_then(|subject| subject.by_lines());
+    lines.map(|(_, lines)| lines).map_err(Verdict::from)
 }
 
 /// Checks a shard of a claim over integers: what of the sequences was examined, of how many, and the verdict on those.
@@ -252,17 +267,44 @@ impl Subject {
                 self.integral(effort, whole.ok_or_else(|| declined(format!("p = {p} is no integer up to 64")))?)
             }
             (Over::Box, None) => self.supremum(),
+            (Over::Integers, None) if effort.shard == Shard::WHOLE => self.integers(effort),
             (Over::Integers | Over::DistinctIntegers(_), None) => self.points(effort),
             _ => Err(declined("claims of this kind in this norm are not decided")),
+        }
+    }
+
+    /// What the lines prove: an upper bound for the error in the supremum norm, and what is proved on the way.
+    fn by_lines(&self) -> Result<(Dyadic, Vec<Line>), Stop> {
+        let meanings = self.certificate.meanings.as_ref().ok_or_else(|| declined("there are no meanings"))?;
+        let domain = self.target.domain.range();
+        lines::prove(meanings, &self.network, &self.target, domain, self.certificate.tokens)
+    }
+
+    /// Proves `finite` and `point`: from the lines of the certificate, where sequences are many, or else one by one. What either proves is
+    /// proved.
+    fn integers(&self, effort: &Effort<'_>) -> Result<Proof, Stop> {
+        let sequences = self.sequences()?;
+        let total = sequences.iter().map(|sequences| sequences.count).fold(0, usize::saturating_add);
+        if total <= FEW || self.certificate.meanings.is_none() {
+            return self.points(effort);
+        }
+        let open = match self.supremum() {
+            Ok(proof) => return Ok(proof),
+            Err(stop) => stop,
+        };
+        match (self.points(effort), open) {
+            (Err(Stop::Declined(points)), Stop::Declined(lines)) => {
+                Err(declined(format!("{}; by meanings: {}", points.what, lines.what)))
+            }
+            (Err(Stop::Declined(_)), open @ Stop::Rejected(_)) => Err(open),
+            (decided, _) => decided,
         }
     }
 
     /// Proves `finite`, `line` and `supremum`, from the lines of the certificate that say what registers mean.
     fn supremum(&self) -> Result<Proof, Stop> {
         let meanings = self.certificate.meanings.as_ref().ok_or_else(|| declined("there are no meanings"))?;
-        let Domain::Interval(low, high) = &self.target.domain else { return Err(declined("no box")) };
-        let domain = low.range().hull(&high.range());
-        let proved = lines::prove(meanings, &self.network, &self.target, domain, self.certificate.tokens)?;
+        let (proved, _) = self.by_lines()?;
         let claimed = &self.certificate.bound.range;
         if proved > claimed.lo {
             let told = format!("outputs are shown to be within {proved} of the target, claimed {}", claimed.lo);

@@ -13,3 +13,4 @@ mod readers;
 mod rules;
 mod shortcuts;
 mod support;
+mod whole;

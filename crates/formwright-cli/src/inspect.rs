@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 use crate::Answer;
 use crate::build::{describe, exact};
+use crate::meanings;
 use crate::show::{document, lines, table, working};
 use crate::{flush, write_line};
 
@@ -29,10 +30,16 @@ pub struct Inspect {
     /// With --layers: only the first K layers of each stage.
     #[arg(long, value_name = "K", requires = "layers")]
     first: Option<usize>,
+    /// Print what registers hold as the checker proves it: line by line, each with its error and its rules.
+    #[arg(long, conflicts_with = "layers")]
+    meanings: bool,
 }
 
 impl Inspect {
     pub fn execute(&self) -> Result<Answer> {
+        if self.meanings {
+            return meanings::execute(&self.dir);
+        }
         let model = artifact::read(&self.dir)?;
         let _working = working("computing the bound anew");
         let mut coordinates = table(&["coordinate", "meaning"]);

@@ -11,6 +11,7 @@ mod contextual;
 mod export;
 mod inspect;
 mod lab;
+mod meanings;
 mod patterns;
 mod plan;
 mod questions;

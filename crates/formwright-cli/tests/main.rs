@@ -4,5 +4,6 @@ mod attacks;
 mod cli;
 mod lab;
 mod limits;
+mod meanings;
 mod outside;
 mod report;

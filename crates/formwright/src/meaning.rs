@@ -120,9 +120,33 @@ pub struct Meanings {
     pub(crate) places: Vec<Place>,
     /// Of every coordinate of the residual stream what it holds, from place 0 on.
     pub(crate) registers: Vec<Vec<Held>>,
+    /// The names of the wires of the certificate, in their order there.
+    pub(crate) wires: Vec<String>,
 }
 
 impl Meanings {
+    /// The names of the wires of the certificate, in their order there.
+    pub fn wires(&self) -> &[String] {
+        &self.wires
+    }
+
+    /// The place behind a layer of the certificate, in words; 0 is the embedding.
+    pub fn place(&self, layer: usize) -> Option<String> {
+        self.places.get(layer).map(Place::to_string)
+    }
+
+    /// The stage that is this layer of the certificate; 0 is the embedding.
+    pub fn stage(&self, layer: usize) -> Option<&str> {
+        self.places.get(layer).map(|place| place.stage.as_str())
+    }
+
+    /// A form over wires of the certificate, in words as coordinates have it; none if it is about others.
+    pub fn form_in_words(&self, offset: &str, terms: &[(usize, String)]) -> Option<String> {
+        let term = |(wire, factor): &(usize, String)| Some((self.wires.get(*wire)?.clone(), factor.parse().ok()?));
+        let terms = terms.iter().map(term).collect::<Option<Vec<_>>>()?;
+        Some(Meaning { offset: offset.parse().ok()?, terms, error: 0.0 }.to_string())
+    }
+
     /// What a register holds, from place to place, in words.
     pub fn in_words(&self, register: usize) -> String {
         let held = self.registers.get(register).into_iter().flatten();

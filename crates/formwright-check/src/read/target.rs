@@ -35,6 +35,25 @@ pub enum Domain {
     Integers(i64, i64),
 }
 
+impl Domain {
+    /// The interval around it.
+    pub fn range(&self) -> Range {
+        let whole = |k: i64| Dyadic::new(k.into(), 0);
+        match self {
+            Self::Interval(low, high) => low.range().hull(&high.range()),
+            Self::Integers(from, to) => Range { lo: whole(*from), hi: whole(to.saturating_sub(1)) },
+        }
+    }
+
+    /// The least and the largest integer, if it is one of integers.
+    pub fn integers(&self) -> Option<(i64, i64)> {
+        match self {
+            Self::Interval(..) => None,
+            Self::Integers(from, to) => Some((*from, to.saturating_sub(1))),
+        }
+    }
+}
+
 #[derive(Clone, Debug)]
 enum Definition {
     Table { resolution: usize, values: Vec<Range> },

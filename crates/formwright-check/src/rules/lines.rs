@@ -1,4 +1,4 @@
-//! What registers mean, line by line: claims in the supremum norm over a box (CERTIFICATE.md, section 7).
+//! What registers mean, line by line: claims in the supremum norm (CERTIFICATE.md, section 7).
 //!
 //! A **wire** `g` is a number that every token has, meant exactly: an input, a function of a form, a product, a mean. A
 //! network computes `ĝ` instead, a number that depends on the execution; `|ĝ - g| ≤ E_g`, by the value of `g`. A
@@ -9,14 +9,18 @@
 //! |---|---|
 //! | `layer.rs` | hidden units that read one form are a piecewise linear function of it |
 //! | `curve.rs`, `product.rs`, `clearing.rs` | which is a curve, part of a product, or takes a register away |
-//! | `select.rs` | or is a value where a condition on the position holds |
+//! | `select.rs` | or is a value where a condition holds |
+//! | `points.rs` | arguments that are whole: values at points, products of whole numbers, exact sums |
+//! | `cases.rs` | sums of which no more than one term is on |
 //! | `head.rs` | a head without scores is a mean of what it sees |
 //! | `placed.rs` | scores by position: gathers, and sums with a sink |
 //! | `largest.rs` | scores that are a number times the value: the largest |
 //! | `teeth.rs` | squares and products that are sums of teeth |
 //! | `normal.rs`, `unrolled.rs` | the outputs' forms are the target's expression; token by token |
 //! | `profile.rs` | errors by value |
+//! | `told.rs` | what has been proved, for people |
 
+mod cases;
 mod clearing;
 mod curve;
 mod head;
@@ -24,12 +28,15 @@ mod largest;
 mod layer;
 mod normal;
 mod placed;
+mod points;
 mod product;
 mod profile;
 mod select;
 mod teeth;
+mod told;
 mod unrolled;
 
+use points::{Bounds, Whole};
 use profile::{Profile, up};
 use unrolled::Unrolled;
 
@@ -43,6 +50,7 @@ use crate::read::weights::{Layer, Network};
 
 pub use crate::kernel::form::Form;
 pub use normal::{Outcome, Polynomial, Things};
+pub use told::{About, FormText, Line};
 
 /// The most work: cells of curves, times the words of their functions.
 const MOST_WORK: usize = 1 << 22;
@@ -71,6 +79,10 @@ struct Register {
     /// Whether it is 0 but for what flushing has left. To add such a number `r` is no rounding of its own: the sum is within `2|r|`
     /// of the other term, which is a number of the format.
     empty: bool,
+    /// At every position the very number that it holds, where nothing but positions has been written.
+    stored: Option<Vec<Dyadic>>,
+    /// All values of its form, where they are better known than by its wires.
+    values: Option<Range>,
 }
 
 /// A number that is read from registers: `Σ w z`.
@@ -95,25 +107,34 @@ struct Prover<'c> {
     tokens: usize,
     /// The normal forms of wires, token by token, where positions or masks tell tokens apart.
     unrolled: Unrolled,
+    /// The wires that are whole.
+    whole: Whole,
+    /// The groups of units of the layer that several gates at points share.
+    shared: Vec<usize>,
     wires: Vec<Option<Known>>,
     registers: Vec<Register>,
     /// The largest number that turns up.
     largest: Dyadic,
     work: usize,
+    /// The layer that is looked at; 0 is the embedding.
+    layer: usize,
+    /// What has been proved.
+    told: Vec<Line>,
 }
 
 fn line(what: impl Into<String>) -> Stop {
     rejected("line", what)
 }
 
-/// An upper bound for how far outputs are from the target, in every execution, for every input of the box.
+/// An upper bound for how far outputs are from the target, in every execution, for every input of the box; and what was
+/// proved on the way.
 pub fn prove(
     hints: &Meanings,
     network: &Network,
     target: &Target,
     domain: Range,
     [least, most]: [usize; 2],
-) -> Result<Dyadic, Stop> {
+) -> Result<(Dyadic, Vec<Line>), Stop> {
     if hints.layers.len() != network.layers.len().saturating_add(1) {
         return Err(line(format!(
             "meanings for {} layers, and there are {} behind the embedding",
@@ -121,16 +142,21 @@ pub fn prove(
             network.layers.len()
         )));
     }
+    let mut bounds = Bounds::default();
     let unrolled = if hints.wires.iter().any(unrolled::is_placed) {
-        unrolled::same_by_token(hints, target, least, most)?
+        unrolled::same_by_token(hints, target, (least, most), &mut bounds)?
     } else {
         // What has no normal form for any number of tokens may have one for each.
-        let known = same_function(hints, target, least, most);
-        let by_token = |stop| match stop {
-            Stop::Declined(_) => unrolled::same_by_token(hints, target, least, most).map_err(|_| stop),
-            Stop::Rejected(_) => Err(stop),
-        };
-        known.map(|()| Vec::new()).or_else(by_token)?
+        match same_function(hints, target, least, most) {
+            Ok(found) => {
+                bounds = found;
+                Vec::new()
+            }
+            Err(stop @ Stop::Declined(_)) => {
+                unrolled::same_by_token(hints, target, (least, most), &mut bounds).map_err(|_| stop)?
+            }
+            Err(stop) => return Err(stop),
+        }
     };
     let width = network.embed.len();
     let mut prover = Prover {
@@ -140,33 +166,58 @@ pub fn prove(
         domain,
         tokens: most,
         unrolled,
+        whole: Whole::of(hints, target.domain.integers().is_some(), (least == most).then_some(least), bounds),
+        shared: Vec::new(),
         wires: vec![None; hints.wires.len()],
-        registers: vec![Register { form: Form::zero(), lost: Dyadic::ZERO, sign: None, empty: true }; width],
+        registers: vec![
+            Register {
+                form: Form::zero(),
+                lost: Dyadic::ZERO,
+                sign: None,
+                empty: true,
+                stored: None,
+                values: None
+            };
+            width
+        ],
         largest: Dyadic::ZERO,
         work: 0,
+        layer: 0,
+        told: Vec::new(),
     };
     let mut layers = hints.layers.iter();
     let first = layers.next().ok_or_else(|| line("no meanings of the embedding"))?;
     prover.embedding(first)?;
+    prover.cases()?;
     for (layer, hint) in network.layers.iter().zip(layers) {
+        prover.layer = prover.layer.saturating_add(1);
         match layer {
             Layer::Attention(heads) => prover.heads(heads, hint)?,
             Layer::FeedForward { units, gains } => prover.feed_forward(units, gains, hint)?,
         }
         prover.teeth()?;
+        prover.cases()?;
     }
-    prover.read_out()
+    let bound = prover.read_out()?;
+    Ok((bound, prover.told))
 }
 
-/// Proves that the outputs' forms are the target's expression, and that it has a value everywhere.
-fn same_function(hints: &Meanings, target: &Target, least: usize, most: usize) -> Result<(), Stop> {
+/// Proves that the outputs' forms are the target's expression, and that it has a value everywhere; all values of forms, where inputs are
+/// whole.
+fn same_function(hints: &Meanings, target: &Target, least: usize, most: usize) -> Result<Bounds, Stop> {
     target.defined([least, most]).map_err(declined)?;
-    let mut things = Things::default();
+    let tokens = (least == most).then_some(least);
+    let mut things = Things::over(target.domain.integers(), tokens);
     let wanted = target.normal(&mut things, (least == most).then_some(least)).map_err(declined)?;
     let mut wires: Vec<Polynomial> = Vec::new();
     for wire in &hints.wires {
         let normal = things.wire(wire, &wires).map_err(declined)?;
         wires.push(normal);
+    }
+    cases::one_at_most(hints, &things, &wires)?;
+    let mut bounds = Bounds::default();
+    if target.domain.integers().is_some() {
+        bounds.add(hints, &things, &wires)?;
     }
     if hints.outputs.len() != wanted.len() {
         return Err(line(format!("{} outputs, the target has {}", hints.outputs.len(), wanted.len())));
@@ -177,7 +228,7 @@ fn same_function(hints: &Meanings, target: &Target, least: usize, most: usize) -
             return Err(declined(format!("output {c} is not shown to be the target: their normal forms differ")));
         }
     }
-    Ok(())
+    Ok(bounds)
 }
 
 impl Prover<'_> {
@@ -263,7 +314,9 @@ impl Prover<'_> {
 
     /// The largest size of a register.
     fn held(&self, register: &Register) -> Result<Dyadic, Stop> {
-        Ok(&self.size(&register.form)? + &register.lost)
+        let Some(values) = &register.values else { return Ok(&self.size(&register.form)? + &register.lost) };
+        let meant = self.range(&register.form)?.meet(values).size();
+        Ok(&up(&(&meant + &self.error(&register.form)?)) + &register.lost)
     }
 
     /// What is read by some weights.
@@ -295,8 +348,10 @@ impl Prover<'_> {
         Ok((shift, up(&(&self.size(&linear)? + &odd))))
     }
 
-    fn make(&mut self, wire: usize, known: Known) -> Result<(), Stop> {
+    fn make(&mut self, wire: usize, mut known: Known) -> Result<(), Stop> {
+        known.range = self.whole.bounds.meet(&Form::of(wire), &known.range);
         self.note(&(&known.range.size() + &known.most));
+        self.tell_wire(wire, &known.most);
         match self.wires.get_mut(wire) {
             Some(place @ None) => {
                 *place = Some(known);
@@ -315,6 +370,8 @@ impl Prover<'_> {
         self.note(&self.domain.size());
         for (number, wire) in self.hints.wires.iter().enumerate() {
             let (range, most) = match wire {
+                // Whole numbers of no more digits than the format has are numbers of it.
+                Wire::Input(_) if self.exact_inputs() => (self.domain.clone(), Dyadic::ZERO),
                 Wire::Input(_) => (self.domain.clone(), up(&(&(&u * &self.domain.size()) + &self.tiny(1)))),
                 Wire::Position(values) => {
                     if values.len() != self.network.positions.len() {
@@ -343,20 +400,51 @@ impl Prover<'_> {
             let sizes = row.weights.iter().map(|(_, weight)| &weight.abs() * &self.domain.size());
             let sizes = sizes.fold(&row.bias.abs() + &position, |sum, size| &sum + &size);
             self.note(&(&sizes + &sizes));
+            let exact = self.embeds_exactly(row, place, &sizes);
             let rounded = match (terms, plain) {
+                _ if exact => Dyadic::ZERO,
                 (0, _) | (1, true) => Dyadic::ZERO,
                 (2, true) if position.is_zero() => &u * &self.size(&form)?,
                 // Inputs are rounded before they are multiplied.
                 _ => &self.gamma(terms.saturating_add(1)) * &sizes,
             };
             // A bias or a position alone is a number of the format.
-            let tiny =
-                if terms == 0 || (terms == 1 && row.weights.is_empty()) { Dyadic::ZERO } else { self.tiny(terms) };
+            let tiny = if exact || terms == 0 || (terms == 1 && row.weights.is_empty()) {
+                Dyadic::ZERO
+            } else {
+                self.tiny(terms)
+            };
             let lost = &(&rounded + &tiny) + &rest;
             let empty = terms == 0 && wanted == Form::zero();
-            self.hold(place, Register { form: wanted, lost, sign: None, empty })?;
+            // Numbers of the format, to which nothing is added.
+            let alone = row.weights.is_empty() && row.bias.is_zero() && !self.network.positions.is_empty();
+            let column =
+                || self.network.positions.iter().map(|row| row.get(place).cloned()).collect::<Option<Vec<_>>>();
+            let stored = if alone { column() } else { None };
+            self.hold(place, Register { form: wanted, lost, sign: None, empty, stored, values: None }, "embedding")?;
         }
         Ok(())
+    }
+
+    /// Whether inputs are whole numbers that the format has.
+    fn exact_inputs(&self) -> bool {
+        let whole = |(wire, whole): (&Wire, &bool)| !matches!(wire, Wire::Input(_)) || *whole;
+        self.domain.size().top() <= self.format.digits
+            && self.hints.wires.len() == self.whole.wires.len()
+            && self
+                .hints
+                .wires
+                .iter()
+                .enumerate()
+                .all(|(at, wire)| self.whole.wires.get(at).is_some_and(|known| whole((wire, known))))
+    }
+
+    /// Whether what is embedded in a register is a sum of multiples of a power of two, all partial sums of which are numbers of the format.
+    fn embeds_exactly(&self, row: &Row, place: usize, size: &Dyadic) -> bool {
+        let added = self.network.positions.iter().filter_map(|row| row.get(place));
+        let numbers = row.weights.iter().map(|(_, weight)| weight).chain([&row.bias]).chain(added);
+        let least = numbers.filter_map(Dyadic::quantum).min().unwrap_or(0);
+        self.exact_inputs() && least >= self.format.least && size.top() <= least.saturating_add(self.format.digits)
     }
 
     /// How far what is embedded in a register may be from a form of inputs and positions, rounding apart; and the
@@ -393,13 +481,22 @@ impl Prover<'_> {
         found.map(|(_, form)| self.lowered(form)).transpose()
     }
 
-    fn hold(&mut self, place: usize, mut register: Register) -> Result<(), Stop> {
+    fn hold(&mut self, place: usize, mut register: Register, rule: &'static str) -> Result<(), Stop> {
         register.lost = up(&register.lost);
+        register.values = self.whole.bounds.of(&register.form);
+        if register.sign.is_none() {
+            let off = Range::around_zero(&(&self.error(&register.form)? + &register.lost));
+            let range = self.range(&register.form)?;
+            let all = &register.values.as_ref().map_or(range.clone(), |values| range.meet(values)) + &off;
+            let above = !all.lo.is_negative();
+            register.sign = (above || all.hi <= Dyadic::ZERO).then_some((above, Dyadic::ZERO));
+        }
         let size = self.held(&register)?;
         self.note(&size);
         let slot = self.registers.get_mut(place).ok_or_else(|| line(format!("there is no register {place}")))?;
+        let changes = slot.form != register.form || self.layer == 0;
         *slot = register;
-        Ok(())
+        if changes { self.tell_register(place, rule) } else { Ok(()) }
     }
 
     /// Refuses lines of registers that do not exist.
@@ -417,12 +514,14 @@ impl Prover<'_> {
         if rows.len() != self.hints.outputs.len() {
             return Err(line("not as many outputs as the read-out has"));
         }
-        for (row, wanted) in rows.iter().zip(&self.hints.outputs) {
+        let hints = self.hints;
+        for (output, (row, wanted)) in rows.iter().zip(&hints.outputs).enumerate() {
             let reading = self.read(&row.weights)?;
             let form = reading.form.plus(&Ratio::ONE, &Form::number(Ratio::of(&row.bias)));
             let (shift, rest) = self.apart(&form, &self.lowered(wanted)?)?;
             let terms = row.weights.len().saturating_add(usize::from(!row.bias.is_zero()));
-            let rounded = if terms == 0 || (terms == 1 && reading.single) {
+            let exact = self.exact_row(&row.weights, &[&row.bias], &(&reading.size + &row.bias.abs())).is_some();
+            let rounded = if exact || terms == 0 || (terms == 1 && reading.single) {
                 Dyadic::ZERO
             } else if terms == 2 && reading.single {
                 &self.unit() * &(&reading.size + &row.bias.abs())
@@ -430,8 +529,11 @@ impl Prover<'_> {
                 &self.gamma(terms) * &(&reading.size + &row.bias.abs())
             };
             self.note(&(&(&reading.size + &reading.size) + &row.bias.abs()));
-            let lost = &(&(&reading.lost + &rounded) + &self.tiny(terms)) + &(&rest + &shift.abs());
-            worst = worst.max(up(&(&self.error(wanted)? + &lost)));
+            let tiny = if exact { Dyadic::ZERO } else { self.tiny(terms) };
+            let lost = &(&(&reading.lost + &rounded) + &tiny) + &(&rest + &shift.abs());
+            let off = up(&(&self.error(wanted)? + &lost));
+            self.tell_output(output, wanted, &off);
+            worst = worst.max(off);
         }
         // Twice the largest number is still one of the format: no sum or product of what was noted overflows.
         if self.largest.top() >= self.format.most.saturating_sub(2) {

@@ -84,6 +84,8 @@ fn meant() -> Vec<Case> {
     let gathered = built("x[n - 1 - i]", F32);
     let summed = built("sum(x, j <= i)", F64);
     let weight = |of: &Artifact, name: &str, value| with_weights(of, Weights::of(of).with(name, 0, value).bytes());
+    // At the first token it has no rival: there any number does.
+    let sink = with_weights(&summed, Weights::of(&summed).with("pos", 5, 0.5).bytes());
     let accepted = [
         ("meanings-mean", single.clone()),
         ("meanings-product", double.clone()),
@@ -124,7 +126,7 @@ fn meant() -> Vec<Case> {
     let declined = [
         ("meanings-temperature", "a head that is too warm", weight(&largest, "0.attn.q_bias", 16.0)),
         ("meanings-keys", "keys that read the token", weight(&gathered, "0.attn.k", 0.5)),
-        ("meanings-sink", "another weight of the sink", weight(&summed, "pos", 0.5)),
+        ("meanings-sink", "another weight of the sink", sink),
         ("meanings-none", "nothing is said of registers", silent),
         ("meanings-bound", "a bound below what is shown", double.with_line("bound", "1/1000000000000000000")),
         ("meanings-weight", "one weight of the product is another", heavier),

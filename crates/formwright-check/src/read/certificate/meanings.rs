@@ -56,6 +56,17 @@ pub enum Wire {
         /// The form.
         value: Form,
     },
+    /// A number for each whole number that a form may be.
+    Points {
+        /// The form.
+        of: Form,
+        /// The whole number that the first of the values belongs to.
+        from: i64,
+        /// The values.
+        values: Vec<Ratio>,
+    },
+    /// A form that stands in no register: a sum of which no more than one term is on.
+    Cases(Form),
     /// A square, or a product of two forms, that stands in no register: teeth add up to it.
     Teeth {
         /// The factors.
@@ -183,7 +194,8 @@ impl Lines<'_> {
 
     fn wire(&mut self, known: usize) -> Result<Wire, String> {
         self.line("wire")?;
-        let kinds = ["input", "curve", "product", "mean", "teeth", "position", "seen", "gather", "select"];
+        let kinds =
+            ["input", "curve", "product", "mean", "teeth", "position", "seen", "gather", "select", "points", "cases"];
         Ok(match self.one_of(&kinds)? {
             "input" => Wire::Input(self.count()?),
             "curve" => Wire::Curve { of: self.form(known)?, function: self.function()? },
@@ -206,6 +218,18 @@ impl Lines<'_> {
                 Wire::Seen { mask, pooled, scale: self.ratio()?, of: self.form(known)? }
             }
             "gather" => Wire::Gather { index: self.form(known)?, of: self.form(known)? },
+            "points" => {
+                let of = self.form(known)?;
+                let word = self.word()?;
+                let from = Ratio::rational(word).filter(Ratio::is_whole).and_then(|_| word.parse().ok());
+                let from = from.ok_or_else(|| self.fault(word, "a whole number"))?;
+                let mut values = vec![self.ratio()?];
+                while !self.words.is_empty() {
+                    values.push(self.ratio()?);
+                }
+                Wire::Points { of, from, values }
+            }
+            "cases" => Wire::Cases(self.form(known)?),
             "select" => Wire::Select { condition: self.form(known)?, value: self.form(known)? },
             _ => {
                 let factors = [self.form(known)?, self.form(known)?];

@@ -4,7 +4,8 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 
-use super::{Definition, Domain, Expr, Target};
+use super::unrolled::{compared, floored, modulo};
+use super::{Definition, Expr, Number, Target};
 use crate::kernel::function::{BINARIES, Binary, CALLS, Call};
 use crate::kernel::number::{Dyadic, Range, Ratio};
 use crate::rules::lines::{Outcome, Polynomial, Things};
@@ -55,12 +56,11 @@ impl Target {
     ///
     /// Equal normal forms are equal functions only where both have a value: `0/x` is 0 nowhere but for `x` other than 0.
     pub fn defined(&self, [least, most]: [usize; 2]) -> Outcome<()> {
-        let (Definition::Expression { lets, body, .. }, Domain::Interval(low, high)) = (&self.definition, &self.domain)
-        else {
-            return Err("a table, or integers".to_owned());
+        let Definition::Expression { lets, body, .. } = &self.definition else {
+            return Err("a table has no formula".to_owned());
         };
         let tokens = Range::whole(least).hull(&Range::whole(most));
-        let ranges = Ranges { domain: low.range().hull(&high.range()), tokens, lets, read: RefCell::default() };
+        let ranges = Ranges { domain: self.domain.range(), tokens, lets, read: RefCell::default() };
         lets.iter().chain(body).try_for_each(|e| ranges.of(e).map(|_| ()))
     }
 }
@@ -76,6 +76,16 @@ impl Ranges<'_> {
             Expr::Gather(Some(b), index) if index.is_index() => Some(self.bound(*b)?),
             Expr::Coordinate(e, _) => Some(self.of(e)?),
             Expr::Power(e, k) => self.of(e)?.power(*k),
+            Expr::Table(index, entries) => {
+                // That it is whole is shown where it has its normal form.
+                let (index, last) = (self.of(index)?, Range::whole(entries.len().saturating_sub(1)));
+                let inside = !index.lo.is_negative() && index.hi <= last.hi;
+                entries.iter().map(Number::range).reduce(|a, b| a.hull(&b)).filter(|_| inside)
+            }
+            Expr::Aggregate(f, e, None) if f == "count" => {
+                self.holds(e)?;
+                Some(Range::ZERO.hull(&self.tokens))
+            }
             Expr::Aggregate(f, e, None) => {
                 let of = self.of(e)?;
                 match f.as_str() {
@@ -86,6 +96,11 @@ impl Ranges<'_> {
                     _ => None,
                 }
             }
+            Expr::Apply(name, parts) if name == "if" => {
+                let [condition, a, b] = parts.as_slice() else { return Err("an if without branches".to_owned()) };
+                self.holds(condition)?;
+                Some(self.of(a)?.hull(&self.of(b)?))
+            }
             Expr::Apply(name, parts) => {
                 let parts = parts.iter().map(|part| self.of(part)).collect::<Outcome<Vec<_>>>()?;
                 Self::apply(name, &parts)
@@ -93,6 +108,13 @@ impl Ranges<'_> {
             _ => None,
         };
         range.and_then(Range::kept).ok_or_else(|| "the target is not shown to have a value everywhere".to_owned())
+    }
+
+    /// Shows that all parts of a condition have a value.
+    fn holds(&self, e: &Expr) -> Outcome<()> {
+        let Expr::Apply(name, parts) = e else { return Err("a condition that is none".to_owned()) };
+        let inner = matches!(name.as_str(), "and" | "or" | "not");
+        parts.iter().try_for_each(|part| if inner { self.holds(part) } else { self.of(part).map(|_| ()) })
     }
 
     fn bound(&self, b: usize) -> Outcome<Range> {
@@ -129,6 +151,8 @@ impl Ranges<'_> {
                 Binary::Min => Some(a.min(b)),
             },
             ([a, low, high], "clamp", ..) => Some(a.max(low).min(high)),
+            ([a], "floor", ..) => Some(a.floor()),
+            ([_, b], "mod", ..) if b.is_point() && !b.lo.is_zero() => Some(Range::ZERO.hull(&b.absolute())),
             _ => None,
         }
     }
@@ -153,13 +177,57 @@ impl Reader<'_> {
                 if at.inside { self.things.outer(&own) } else { Ok(own) }
             }
             Expr::Coordinate(e, c) => self.number(e, At { c: *c, ..at }),
-            Expr::Power(e, k) => Things::power(&self.number(e, at)?, *k),
+            Expr::Power(e, k) => {
+                let base = self.number(e, at)?;
+                self.things.power(&base, *k)
+            }
+            Expr::Table(index, entries) => {
+                let index = self.number(index, at)?;
+                let exact: Option<Vec<Ratio>> = entries.iter().map(|entry| entry.exact().cloned()).collect();
+                let exact = exact.ok_or_else(|| "a number of many digits".to_owned())?;
+                let found = self.things.points(&index, |x| exact.get(x.place()?).cloned())?;
+                found.ok_or_else(|| "there is no rule for an index of a table".to_owned())
+            }
+            Expr::Apply(name, parts) if name == "if" => {
+                let [condition, a, b] = parts.as_slice() else { return Err("an if without branches".to_owned()) };
+                let condition = self.indicator(condition, at)?;
+                let (a, b) = (self.number(a, at)?, self.number(b, at)?);
+                let chosen = self.things.product(&condition, &Things::plus(&a, &Ratio::ONE.negative(), &b)?)?;
+                Things::plus(&b, &Ratio::ONE, &chosen)
+            }
             Expr::Apply(name, parts) => self.apply(name, parts, at),
+            Expr::Aggregate(f, e, None) if !at.inside && f == "count" => {
+                let of = self.indicator(e, At { inside: true, ..at })?;
+                self.aggregate("sum", &of)
+            }
             Expr::Aggregate(f, e, None) if !at.inside => {
                 let of = self.number(e, At { inside: true, ..at })?;
                 self.aggregate(f, &of)
             }
             _ => Err("the target has positions, comparisons, sorts or filters, for which there is no rule".to_owned()),
+        }
+    }
+
+    /// 1 where a condition holds, and 0 elsewhere.
+    fn indicator(&mut self, e: &Expr, at: At) -> Outcome<Polynomial> {
+        let Expr::Apply(name, parts) = e else { return Err("a condition that is none".to_owned()) };
+        let (one, minus) = (Things::constant(Ratio::ONE), Ratio::ONE.negative());
+        match (name.as_str(), parts.as_slice()) {
+            ("not", [a]) => Things::plus(&one, &minus, &self.indicator(a, at)?),
+            ("and", [a, b]) => {
+                let (a, b) = (self.indicator(a, at)?, self.indicator(b, at)?);
+                self.things.product(&a, &b)
+            }
+            ("or", [a, b]) => {
+                let (a, b) = (self.indicator(a, at)?, self.indicator(b, at)?);
+                let both = self.things.product(&a, &b)?;
+                Things::plus(&Things::plus(&a, &Ratio::ONE, &b)?, &minus, &both)
+            }
+            (op, [a, b]) => {
+                let (a, b) = (self.number(a, at)?, self.number(b, at)?);
+                compared(self.things, op, &Things::plus(&a, &minus, &b)?)
+            }
+            _ => Err("a condition that is none".to_owned()),
         }
     }
 
@@ -181,12 +249,12 @@ impl Reader<'_> {
             "sum" => {
                 let mean = self.things.mean(of)?;
                 let n = self.tokens.map_or_else(|| self.things.length(), |n| Things::constant(Ratio::whole(n)));
-                Things::times(&n, &mean)
+                self.things.product(&n, &mean)
             }
             "var" => {
-                let (mean, square) = (self.things.mean(of)?, Things::times(of, of)?);
+                let (mean, square) = (self.things.mean(of)?, self.things.product(of, of)?);
                 let squares = self.things.mean(&square)?;
-                Things::plus(&squares, &Ratio::ONE.negative(), &Things::times(&mean, &mean)?)
+                Things::plus(&squares, &Ratio::ONE.negative(), &self.things.product(&mean, &mean)?)
             }
             "max" => self.things.largest_of_all(of),
             "min" => {
@@ -202,6 +270,8 @@ impl Reader<'_> {
         let call = CALLS.iter().find(|(known, _)| *known == name).map(|(_, call)| *call);
         let binary = BINARIES.iter().find(|(known, _)| *known == name).map(|(_, binary)| *binary);
         match (values?.as_slice(), name, call, binary) {
+            ([a], "floor", ..) => floored(self.things, a),
+            ([a, b], "mod", ..) => modulo(self.things, a, b),
             ([a], "negate", ..) => Things::plus(&Polynomial::new(), &Ratio::ONE.negative(), a),
             ([a], _, Some(call), _) => self.things.call(call, a),
             ([a, b], _, _, Some(binary)) => self.things.binary(binary, a, b),

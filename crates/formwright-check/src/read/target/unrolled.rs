@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use super::normal::Ranges;
-use super::{Definition, Domain, Expr, Target};
+use super::{Definition, Expr, Target};
 use crate::kernel::function::{BINARIES, Binary, CALLS};
 use crate::kernel::number::{Dyadic, Range, Ratio};
 use crate::rules::lines::{Outcome, Polynomial, Things};
@@ -37,12 +37,10 @@ impl Target {
     /// The normal forms of the outputs of every token, of so many; a reason if some word has none, or if a let or an
     /// output is not shown to have a value for all inputs.
     pub fn unrolled(&self, things: &mut Things, tokens: usize) -> Outcome<Vec<Vec<Polynomial>>> {
-        let (Definition::Expression { lets, each, body, .. }, Domain::Interval(low, high)) =
-            (&self.definition, &self.domain)
-        else {
-            return Err("a table, or integers".to_owned());
+        let Definition::Expression { lets, each, body, .. } = &self.definition else {
+            return Err("a table has no formula".to_owned());
         };
-        let domain = low.range().hull(&high.range());
+        let domain = self.domain.range();
         let mut reader = Unrolled { things, lets, tokens, domain, read: HashMap::new() };
         let mut outputs = Vec::new();
         for t in 0..tokens {
@@ -67,6 +65,51 @@ fn valueless() -> String {
     "the target is not shown to have a value everywhere".to_owned()
 }
 
+/// 1 or 0.
+pub(super) fn indicated(holds: bool) -> Ratio {
+    if holds { Ratio::ONE } else { Ratio::ZERO }
+}
+
+/// A whole number.
+fn signed(k: i64) -> Ratio {
+    let size = Ratio::whole(usize::try_from(k.unsigned_abs()).unwrap_or(usize::MAX));
+    if k < 0 { size.negative() } else { size }
+}
+
+/// 1 where a difference compares so with 0, and 0 elsewhere.
+pub(super) fn compared(things: &mut Things, op: &str, apart: &Polynomial) -> Outcome<Polynomial> {
+    let holds = |x: &Ratio| {
+        let positive = !x.is_negative() && !x.is_zero();
+        Some(indicated(match op {
+            "less" => x.is_negative(),
+            "less-equal" => !positive,
+            "greater" => positive,
+            "greater-equal" => !x.is_negative(),
+            "equal" => x.is_zero(),
+            "not-equal" => !x.is_zero(),
+            _ => return None,
+        }))
+    };
+    let open = || "there is no rule for a condition that depends on inputs".to_owned();
+    things.points(apart, holds)?.ok_or_else(open)
+}
+
+/// The reason why there is no normal form of a step.
+fn unstepped() -> String {
+    "there is no rule for a step of what is not whole, or by what is no number".to_owned()
+}
+
+/// `floor(a)`.
+pub(super) fn floored(things: &mut Things, a: &Polynomial) -> Outcome<Polynomial> {
+    things.points(a, |x| Some(x.floor()))?.ok_or_else(unstepped)
+}
+
+/// `a mod divisor`.
+pub(super) fn modulo(things: &mut Things, a: &Polynomial, divisor: &Polynomial) -> Outcome<Polynomial> {
+    let divisor = Things::as_number(divisor).ok_or_else(unstepped)?;
+    things.points(a, |x| x.modulo(&divisor))?.ok_or_else(unstepped)
+}
+
 impl Unrolled<'_> {
     fn constant(value: Ratio) -> Value {
         Value { range: value.range(), normal: Things::constant(value) }
@@ -76,13 +119,6 @@ impl Unrolled<'_> {
         // Of a number the range is known.
         let exact = Things::as_number(&normal).map(|number| number.range());
         Ok(Value { normal, range: exact.or(range).and_then(Range::kept).ok_or_else(valueless)? })
-    }
-
-    /// A place below a limit that a number names.
-    fn place(&mut self, e: &Expr, at: At, below: usize) -> Outcome<usize> {
-        let index = Things::as_number(&self.number(e, at)?.normal);
-        let index = index.ok_or_else(|| "there is no rule for an index that depends on inputs".to_owned())?;
-        index.place().filter(|place| *place < below).ok_or_else(valueless)
     }
 
     fn token(&mut self, of: Option<usize>, t: usize, c: usize) -> Outcome<Value> {
@@ -107,25 +143,51 @@ impl Unrolled<'_> {
             },
             Expr::Bound(b) => self.bound(*b, t, at.c),
             Expr::Gather(of, index) => {
-                let place = self.place(index, at, self.tokens)?;
-                self.token(*of, place, at.c)
+                let index = self.number(index, at)?;
+                if let Some(place) = Things::as_number(&index.normal) {
+                    let place = place.place().filter(|place| *place < self.tokens).ok_or_else(valueless)?;
+                    return self.token(*of, place, at.c);
+                }
+                // One of the tokens: those that it may be, where it is each of them.
+                let (mut sum, mut range) = (Polynomial::new(), None::<Range>);
+                for place in 0..self.tokens {
+                    let there =
+                        |x: &Ratio| Some(indicated(x.place()? == place)).filter(|_| x.place() < Some(self.tokens));
+                    let open = || "there is no rule for an index that depends on inputs".to_owned();
+                    let is_there = self.things.points(&index.normal, there)?.ok_or_else(open)?;
+                    let token = self.token(*of, place, at.c)?;
+                    let term = self.things.product(&is_there, &token.normal)?;
+                    sum = Things::plus(&sum, &Ratio::ONE, &term)?;
+                    range = Some(range.map_or(token.range.clone(), |range| range.hull(&token.range)));
+                }
+                Self::value(sum, range)
             }
             Expr::Coordinate(e, c) => self.number(e, At { c: *c, ..at }),
             Expr::Power(e, k) => {
                 let base = self.number(e, at)?;
-                Self::value(Things::power(&base.normal, *k)?, base.range.power(*k))
+                let power = self.things.power(&base.normal, *k)?;
+                Self::value(power, base.range.power(*k))
             }
             Expr::Table(index, entries) => {
-                let place = self.place(index, at, entries.len())?;
-                let exact = entries.get(place).and_then(|entry| entry.exact().cloned());
-                Ok(Self::constant(exact.ok_or_else(|| "a number of many digits".to_owned())?))
+                let index = self.number(index, at)?.normal;
+                let exact: Option<Vec<Ratio>> = entries.iter().map(|entry| entry.exact().cloned()).collect();
+                let exact = exact.ok_or_else(|| "a number of many digits".to_owned())?;
+                let found = self.things.points(&index, |x| exact.get(x.place()?).cloned())?;
+                let range = exact.iter().map(Ratio::range).reduce(|a, b| a.hull(&b));
+                Self::value(found.ok_or_else(|| "there is no rule for an index of a table".to_owned())?, range)
             }
-            Expr::Sort(_) => Err("there is no rule for sort over a box".to_owned()),
+            Expr::Sort(of) => self.sort(of, t, at.c),
             Expr::Aggregate(f, of, filter) => self.aggregate(f, of, filter.as_deref(), at),
             Expr::Apply(name, parts) => match (name.as_str(), parts.as_slice()) {
                 ("if", [condition, a, b]) => {
-                    let taken = if self.condition(condition, at)? { a } else { b };
-                    self.number(taken, at)
+                    let condition = self.indicator(condition, at)?;
+                    if let Some(decided) = Things::as_number(&condition) {
+                        return self.number(if decided.is_zero() { b } else { a }, at);
+                    }
+                    let (a, b) = (self.number(a, at)?, self.number(b, at)?);
+                    let apart = Things::plus(&a.normal, &Ratio::ONE.negative(), &b.normal)?;
+                    let chosen = self.things.product(&condition, &apart)?;
+                    Self::value(Things::plus(&b.normal, &Ratio::ONE, &chosen)?, Some(a.range.hull(&b.range)))
                 }
                 _ => self.apply(name, parts, at),
             },
@@ -147,46 +209,76 @@ impl Unrolled<'_> {
     /// A condition that is the same for all inputs.
     fn condition(&mut self, e: &Expr, at: At) -> Outcome<bool> {
         let open = || "there is no rule for a condition that depends on inputs".to_owned();
+        Things::as_number(&self.indicator(e, at)?).map(|holds| !holds.is_zero()).ok_or_else(open)
+    }
+
+    /// 1 where a condition holds, and 0 elsewhere. Both sides need a value.
+    fn indicator(&mut self, e: &Expr, at: At) -> Outcome<Polynomial> {
         let Expr::Apply(name, parts) = e else { return Err("a condition that is none".to_owned()) };
+        let minus = Ratio::ONE.negative();
         match (name.as_str(), parts.as_slice()) {
-            ("not", [a]) => Ok(!self.condition(a, at)?),
-            // Both sides need a value.
-            ("and", [a, b]) => Ok(self.condition(a, at)? & self.condition(b, at)?),
-            ("or", [a, b]) => Ok(self.condition(a, at)? | self.condition(b, at)?),
+            ("not", [a]) => Things::plus(&Things::constant(Ratio::ONE), &minus, &self.indicator(a, at)?),
+            ("and", [a, b]) => {
+                let (a, b) = (self.indicator(a, at)?, self.indicator(b, at)?);
+                self.things.product(&a, &b)
+            }
+            ("or", [a, b]) => {
+                let (a, b) = (self.indicator(a, at)?, self.indicator(b, at)?);
+                let both = self.things.product(&a, &b)?;
+                Things::plus(&Things::plus(&a, &Ratio::ONE, &b)?, &minus, &both)
+            }
             (op, [a, b]) => {
                 let (a, b) = (self.number(a, at)?.normal, self.number(b, at)?.normal);
-                let apart = Things::as_number(&Things::plus(&a, &Ratio::ONE.negative(), &b)?).ok_or_else(open)?;
-                match op {
-                    "less" => Ok(apart.is_negative()),
-                    "less-equal" => Ok(apart.is_negative() || apart.is_zero()),
-                    "greater" => Ok(!apart.is_negative() && !apart.is_zero()),
-                    "greater-equal" => Ok(!apart.is_negative()),
-                    "equal" => Ok(apart.is_zero()),
-                    "not-equal" => Ok(!apart.is_zero()),
-                    _ => Err("a condition that is none".to_owned()),
-                }
+                compared(self.things, op, &Things::plus(&a, &minus, &b)?)
             }
             _ => Err("a condition that is none".to_owned()),
         }
+    }
+
+    /// Rule *sorting by counts*: the `t`-th smallest of whole numbers that are not below `lo` nor above `hi` is
+    /// `lo + Σ_{lo≤k<hi} [#{j : x_j ≤ k} ≤ t]`.
+    fn sort(&mut self, of: &Expr, t: usize, c: usize) -> Outcome<Value> {
+        let open = || "there is no rule for a sort of what is not whole".to_owned();
+        let (mut all, mut ends) = (Vec::new(), None::<(i64, i64)>);
+        for j in 0..self.tokens {
+            let token = self.number(of, At { i: j, j: None, c })?.normal;
+            let (lo, hi) = self.things.integers(&token).ok_or_else(open)?;
+            ends = Some(ends.map_or((lo, hi), |(a, b)| (a.min(lo), b.max(hi))));
+            all.push(token);
+        }
+        let (lo, hi) = ends.ok_or_else(open)?;
+        let mut sum = Things::constant(signed(lo));
+        for k in lo..hi {
+            let mut below = Vec::new();
+            for token in &all {
+                below.push(self.things.points(token, |x| Some(indicated(*x <= signed(k))))?.ok_or_else(open)?);
+            }
+            let count = Things::sum(&below.iter().collect::<Vec<_>>())?;
+            let passed = |x: &Ratio| Some(indicated(*x <= Ratio::whole(t)));
+            let passed = self.things.points(&count, passed)?.ok_or_else(open)?;
+            sum = Things::plus(&sum, &Ratio::ONE, &passed)?;
+        }
+        Self::value(sum, Some(signed(lo).range().hull(&signed(hi).range())))
     }
 
     fn aggregate(&mut self, f: &str, of: &Expr, filter: Option<&Expr>, at: At) -> Outcome<Value> {
         if at.j.is_some() {
             return Err("there is no rule for an aggregate inside of another".to_owned());
         }
-        let (mut seen, mut count) = (Vec::new(), 0_usize);
+        let (mut seen, mut counted) = (Vec::new(), Vec::new());
         for j in 0..self.tokens {
             let at = At { j: Some(j), ..at };
             if filter.map_or(Ok(true), |filter| self.condition(filter, at))? {
                 if f == "count" {
-                    count = count.saturating_add(usize::from(self.condition(of, at)?));
+                    counted.push(self.indicator(of, at)?);
                 } else {
                     seen.push(self.number(of, at)?);
                 }
             }
         }
         if f == "count" {
-            return Ok(Self::constant(Ratio::whole(count)));
+            let all = Range::ZERO.hull(&Range::whole(counted.len()));
+            return Self::value(Things::sum(&counted.iter().collect::<Vec<_>>())?, Some(all));
         }
         let normals: Vec<&Polynomial> = seen.iter().map(|value| &value.normal).collect();
         let whole = Ratio::whole(normals.len());
@@ -201,9 +293,10 @@ impl Unrolled<'_> {
             "sum" => Self::value(sum, Some(&hull * &whole.range())),
             "mean" => Self::value(mean, Some(hull)),
             "var" => {
-                let squares = normals.iter().map(|p| Things::times(p, p)).collect::<Outcome<Vec<_>>>()?;
+                let squares = normals.iter().map(|p| self.things.product(p, p)).collect::<Outcome<Vec<_>>>()?;
                 let squares = Things::sum(&squares.iter().collect::<Vec<_>>())?;
-                let minus = Things::plus(&Polynomial::new(), &Ratio::ONE.negative(), &Things::times(&mean, &mean)?)?;
+                let square = self.things.product(&mean, &mean)?;
+                let minus = Things::plus(&Polynomial::new(), &Ratio::ONE.negative(), &square)?;
                 let width = Range { lo: Dyadic::ZERO, hi: &hull.hi - &hull.lo };
                 Self::value(Things::plus(&minus, &share, &squares)?, width.power(2))
             }
@@ -235,6 +328,15 @@ impl Unrolled<'_> {
                 return Ok(Self::constant(a.clone().max(low.clone()).min(high.clone())));
             }
             _ => {}
+        }
+        let stepped = match (name, values.as_slice()) {
+            ("floor", [a]) => Some(floored(self.things, &a.normal)?),
+            ("mod", [a, b]) => Some(modulo(self.things, &a.normal, &b.normal)?),
+            _ => None,
+        };
+        if let Some(found) = stepped {
+            let range = self.things.bounds(&found).map(|(lo, hi)| lo.range().hull(&hi.range()));
+            return Self::value(found, range);
         }
         let range = Ranges::apply(name, &ranges).ok_or_else(valueless)?;
         let normals: Vec<&Polynomial> = values.iter().map(|value| &value.normal).collect();

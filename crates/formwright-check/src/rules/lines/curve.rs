@@ -61,7 +61,8 @@ impl Prover<'_> {
         }
         let mut known = Known::of_cells(cells);
         if is_tooth(function) {
-            // Off from the tooth of what is computed: by what is read besides the teeth before, and by what is lost.
+            // Off from the tooth T of what the first of the chain reads: by what is read besides the teeth before, which is `taken`, and by
+            // what is lost. |P(t̂) - T(t)| ≤ sup|P'| · taken + |P(t) - T(t)|, where t is meant, given that reading.
             let (mut taken, mut deviation) = (argument.off.clone(), Dyadic::ZERO);
             for (wire, factor) in &argument.form.terms {
                 taken = &taken + &(&factor.range().size() * &self.known(*wire)?.tooth);
@@ -71,16 +72,15 @@ impl Prover<'_> {
             let before = argument.form.bare().filter(
                 |wire| matches!(self.hints.wires.get(*wire), Some(Wire::Curve { function, .. }) if is_tooth(function)),
             );
-            let mut reached = widened(&range, &(&self.error(&argument.form)? + &argument.off));
-            if before.is_some() {
-                reached = reached.meet(&widened(&Range::ZERO.hull(&Range::whole(1)), &taken));
-            }
-            for piece in self.pieces(&fit, &reached, PARTS)? {
+            let meant = if before.is_some() {
+                Range::ZERO.hull(&Range::whole(1))
+            } else {
+                widened(&range, &self.error(&argument.form)?)
+            };
+            for piece in self.pieces(&fit, &meant, PARTS)? {
                 deviation = deviation.max(piece.apart.size());
             }
-            // A tooth is twice as steep as its argument, wherever what it would be without rounding lies.
-            let twice = &fit.factor.size() + &fit.factor.size();
-            let moved = &fit.part.gate.steepest(&reached).max(twice) * &taken;
+            let moved = &fit.part.gate.steepest(&widened(&meant, &taken)) * &taken;
             known.tooth = shared(&(&(&moved + &deviation) + &inner), &size)?;
         }
         Ok(known)

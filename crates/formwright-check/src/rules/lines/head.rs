@@ -106,7 +106,11 @@ impl Prover<'_> {
         }
         for (place, change) in lost.into_iter().enumerate() {
             if let Some((form, lost)) = change {
-                self.hold(place, Register { form, lost, sign: None, empty: false })?;
+                self.hold(
+                    place,
+                    Register { form, lost, sign: None, empty: false, stored: None, values: None },
+                    "heads",
+                )?;
             }
         }
         Ok(())

@@ -26,6 +26,8 @@ pub(super) struct Group {
     pub(super) slack: Dyadic,
     /// The argument that the hints name, if a gate reads it.
     pub(super) argument: Option<Argument>,
+    /// All that its units compute is a multiple of this power of two, to the bit.
+    pub(super) exact: Option<i64>,
 }
 
 /// What a group reads.
@@ -48,11 +50,13 @@ pub(super) struct Part {
 }
 
 /// Of one register: what the layer adds.
-struct Written {
-    place: usize,
-    before: Register,
-    form: Form,
-    cleared: bool,
+pub(super) struct Written {
+    pub(super) place: usize,
+    pub(super) before: Register,
+    pub(super) form: Form,
+    pub(super) cleared: bool,
+    /// Whether nothing is rounded.
+    pub(super) exact: bool,
 }
 
 impl Prover<'_> {
@@ -64,11 +68,14 @@ impl Prover<'_> {
             self.name_arguments(&mut groups, made)?;
         }
         let written = self.written(&groups, units, gains, hint)?;
+        let together = self.share_groups(&groups, hint, &written)?;
         let mut lost: Vec<Dyadic> = Vec::new();
-        for Written { place, before, cleared, .. } in &written {
-            lost.push(self.register_loss(&groups, units, gains, hint, (*place, before, *cleared))?);
+        for Written { place, before, cleared, exact, .. } in &written {
+            let loss = self.register_loss(&groups, units, gains, hint, (*place, before, *cleared))?;
+            lost.push(if *exact { Dyadic::ZERO } else { loss });
         }
-        for made in &hint.made {
+        self.together(&groups, units, gains, (&together, &written), &mut lost)?;
+        for made in hint.made.iter().filter(|made| !together.iter().any(|(_, all)| all.contains(made))) {
             // What is computed of a wire is what a register holds of it: one that was empty, if there is one.
             let mut first = None;
             let mut order: Vec<(usize, &Written)> = written.iter().enumerate().collect();
@@ -80,7 +87,7 @@ impl Prover<'_> {
                 }
                 let parts = Self::parts(&groups, units, gains, made, register)?;
                 let company = self.company(&groups, units, gains, &parts, register)?;
-                let gate = Gate { made, factor, parts, company };
+                let gate = Gate { made, factor, parts, company, exact: register.exact };
                 if let Some(model) = &first {
                     let more = self.differs(&groups, model, &gate)?;
                     if let Some(lost) = lost.get_mut(at) {
@@ -96,13 +103,19 @@ impl Prover<'_> {
                 return Err(line(format!("wire {} is made, and no register holds it", made.wire)));
             }
         }
-        for (Written { place, form, before, cleared }, lost) in written.iter().zip(&lost) {
+        for (Written { place, form, before, cleared, exact }, lost) in written.iter().zip(&lost) {
             let sign = match gains.get(*place) {
                 Some(row) => self.sign_behind(&groups, units, row, hint, (*place, before, *cleared))?,
                 None => None,
             };
+            let sign = sign.map(|(sign, astray)| (sign, if *exact { Dyadic::ZERO } else { astray }));
             let empty = *cleared && *form == Form::zero();
-            self.hold(*place, Register { form: form.clone(), lost: lost.clone(), sign, empty })?;
+            let rule = if *cleared { "clearing" } else { "units" };
+            self.hold(
+                *place,
+                Register { form: form.clone(), lost: lost.clone(), sign, empty, stored: None, values: None },
+                rule,
+            )?;
         }
         Ok(())
     }
@@ -139,16 +152,19 @@ impl Prover<'_> {
             // A sum of two numbers that is rounded once keeps its sign.
             let rounded =
                 if reading.single { Dyadic::ZERO } else { &self.gamma(reading.count.saturating_add(1)) * &all };
+            let exact = self.exact_row(&row.weights, &[&row.bias], &all);
             let slack = up(&(&rounded + &self.tiny(reading.count)));
+            let slack = if exact.is_some() { Dyadic::ZERO } else { slack };
             if let Some((at, sign)) = found {
                 if let Some(group) = groups.get_mut(at) {
+                    group.exact = group.exact.and_then(|known| Some(known.min(exact?)));
                     group.units.push((number, sign));
                     group.slack = slack.max(group.slack.clone());
                 }
                 continue;
             }
             let (weights, units) = (row.weights.clone(), vec![(number, true)]);
-            groups.push(Group { weights, units, reading, slack, argument: None });
+            groups.push(Group { weights, units, reading, slack, argument: None, exact });
         }
         Ok(groups)
     }
@@ -227,7 +243,8 @@ impl Prover<'_> {
                     return Err(declined(format!("register {place} is not shown to be cleared")));
                 }
             }
-            written.push(Written { place, before, form, cleared });
+            let exact = self.adds_exactly(groups, units, row, &before);
+            written.push(Written { place, before, form, cleared, exact });
         }
         Ok(written)
     }
@@ -261,7 +278,13 @@ impl Prover<'_> {
     }
 
     /// The parts of a gate in a register.
-    fn parts(groups: &[Group], units: &[Row], gains: &[Row], made: &Made, to: &Written) -> Result<Vec<Part>, Stop> {
+    pub(super) fn parts(
+        groups: &[Group],
+        units: &[Row],
+        gains: &[Row],
+        made: &Made,
+        to: &Written,
+    ) -> Result<Vec<Part>, Stop> {
         let row = gains.get(to.place).ok_or_else(|| line("a register that does not exist"))?;
         let mut parts = Vec::new();
         for (at, _) in Self::sources(groups, made)? {
@@ -298,7 +321,7 @@ impl Prover<'_> {
             }
             let owners = Self::owners(groups, hint, &form, at)?;
             let clears = cleared && is_clearing(group, place, before, units, Some(row));
-            if owners > 1 {
+            if owners > 1 && !self.shared.contains(&at) {
                 return Err(declined(format!("register {place}: two gates share their units")));
             }
             if owners == 0 && !clears {
@@ -381,7 +404,7 @@ impl Prover<'_> {
     }
 
     /// The number of terms that stand beside a gate's own in the sum of a register.
-    fn company(
+    pub(super) fn company(
         &self,
         groups: &[Group],
         units: &[Row],
@@ -436,7 +459,12 @@ impl Prover<'_> {
                 if !rest.terms.is_empty() || !matches!(named.as_slice(), [(_, form)] if *form == of) {
                     return Err(line(format!("wire {wire}: a curve is added with a number, and reads its argument")));
                 }
-                self.curve(groups, gate, function, &rest.offset)
+                let on_points = self.curve_on_points(groups, gate, (of, function), &rest.offset)?;
+                on_points.map_or_else(|| self.curve(groups, gate, function, &rest.offset), Ok)
+            }
+            Some(Wire::Points { of, from, values }) => {
+                let (points, kappa) = self.listed_points(groups, gate.made, of)?;
+                self.on_points(groups, gate, &points, &kappa, Self::listed(*from, values))
             }
             Some(Wire::Product(a, b)) => self.product(groups, gate, [a, b]),
             Some(Wire::Select { condition, value }) => self.select(groups, gate, condition, value),
@@ -463,6 +491,7 @@ impl Prover<'_> {
                 let active = part.function.active(&reach);
                 let company = self.beside(groups, gate, part)?;
                 let lost = self.inside(group, &active, company);
+                let lost = if gate.exact { Dyadic::ZERO } else { lost };
                 sum = &sum + &shared(&(&lost * &size), &gate.factor.range().absolute().lo)?;
             }
         }
@@ -478,6 +507,8 @@ pub(super) struct Gate<'m> {
     pub(super) parts: Vec<Part>,
     /// Other terms of the same sum.
     pub(super) company: usize,
+    /// Whether nothing is rounded.
+    pub(super) exact: bool,
 }
 
 /// A piecewise linear function that stands for `factor · (function + kappa)`.

@@ -4,6 +4,9 @@
 //! out, a mean is linear and lets what is the same for all tokens through, `1/p` is a thing of its own with the leading
 //! coefficient of `p` taken out, and any other function is a thing of its own.
 
+mod whole;
+
+use std::cell::Cell;
 use std::collections::{BTreeMap, HashMap};
 
 use super::Form;
@@ -40,6 +43,10 @@ enum Thing {
     Largest(Vec<Vec<(Monomial, String)>>),
     /// A function of polynomials, by name.
     Function(&'static str, Vec<Vec<(Monomial, String)>>),
+    /// What a base is above a knot, and 0 below.
+    Hinge(usize, i64),
+    /// A polynomial whose values are whole.
+    Whole(Vec<(Monomial, String)>),
 }
 
 /// All things that have been met.
@@ -50,6 +57,18 @@ pub struct Things {
     known: Vec<(bool, Option<usize>)>,
     /// Of each logarithm, what it is the logarithm of.
     logarithms: HashMap<usize, Polynomial>,
+    /// Of each mean, what is averaged.
+    means: HashMap<usize, Monomial>,
+    /// The things that take whole values only, of which there are not too many.
+    bases: HashMap<usize, whole::Base>,
+    /// Of each hinge, its base and its knot.
+    hinges: HashMap<usize, (usize, i64)>,
+    /// The least and the largest number of tokens' coordinates, if they are whole.
+    domain: Option<(i64, i64)>,
+    /// The number of tokens, if it is fixed.
+    tokens: Option<usize>,
+    /// How many values of terms have been looked at.
+    work: Cell<usize>,
 }
 
 /// The sum of two exponents. One that is cut off would make different powers equal.
@@ -95,12 +114,16 @@ impl Things {
 
     /// A coordinate of the token.
     pub fn input(&mut self, c: usize) -> Polynomial {
-        Self::single(self.number(Thing::Input(c), false, None))
+        let number = self.number(Thing::Input(c), false, None);
+        self.in_domain(number);
+        Self::single(number)
     }
 
     /// A coordinate of one token of a sequence.
     pub fn token(&mut self, t: usize, c: usize) -> Polynomial {
-        Self::single(self.number(Thing::Token(t, c), true, None))
+        let number = self.number(Thing::Token(t, c), true, None);
+        self.in_domain(number);
+        Self::single(number)
     }
 
     /// The number of tokens.
@@ -166,11 +189,11 @@ impl Things {
     }
 
     /// `p^k`.
-    pub fn power(p: &Polynomial, k: u32) -> Outcome<Polynomial> {
+    pub fn power(&mut self, p: &Polynomial, k: u32) -> Outcome<Polynomial> {
         if k > MOST_POWER {
             return Err(format!("the power {k} is not multiplied out"));
         }
-        (0..k).try_fold(Self::constant(Ratio::ONE), |product, _| Self::times(&product, p))
+        (0..k).try_fold(Self::constant(Ratio::ONE), |product, _| self.product(&product, p))
     }
 
     fn key(p: &Polynomial) -> Vec<(Monomial, String)> {
@@ -198,6 +221,9 @@ impl Things {
         if Self::as_number(p).is_some() {
             return Ok(Self::constant(inverse));
         }
+        if let Some(exact) = self.points(p, |x| Ratio::ONE.over(x))? {
+            return Ok(exact);
+        }
         let normal = Self::plus(&Polynomial::new(), &inverse, p)?;
         let thing = self.function("reciprocal", &[&normal])?;
         Self::plus(&Polynomial::new(), &inverse, &thing)
@@ -221,9 +247,12 @@ impl Things {
             let averaged = if inside.is_empty() {
                 Self::constant(Ratio::ONE)
             } else {
-                Self::single(self.number(Thing::Mean(inside), true, None))
+                let number = self.number(Thing::Mean(inside.clone()), true, None);
+                self.means.insert(number, inside);
+                Self::single(number)
             };
-            mean = Self::plus(&mean, &Ratio::ONE, &Self::times(&outside, &averaged)?)?;
+            let term = self.product(&outside, &averaged)?;
+            mean = Self::plus(&mean, &Ratio::ONE, &term)?;
         }
         Ok(mean)
     }
@@ -234,9 +263,7 @@ impl Things {
         for (monomial, factor) in p {
             let mut outer: BTreeMap<usize, u32> = BTreeMap::new();
             for (thing, power) in monomial {
-                let number =
-                    if self.is_same(*thing) { *thing } else { self.number(Thing::Outer(*thing), false, Some(*thing)) };
-                outer.insert(number, *power);
+                outer.insert(self.outer_thing(*thing), *power);
             }
             let one = Polynomial::from([(outer.into_iter().collect(), factor.clone())]);
             result = Self::plus(&result, &Ratio::ONE, &one)?;
@@ -254,7 +281,10 @@ impl Things {
                 Word::Variable => variable.clone(),
                 Word::Number(ratio) => Self::constant(ratio.clone()),
                 Word::Negate => Self::plus(&Polynomial::new(), &Ratio::ONE.negative(), &pop()?)?,
-                Word::Power(k) => Self::power(&pop()?, *k)?,
+                Word::Power(k) => {
+                    let base = pop()?;
+                    self.power(&base, *k)?
+                }
                 Word::Call(f) => {
                     let argument = pop()?;
                     self.call(*f, &argument)?
@@ -272,14 +302,22 @@ impl Things {
     /// A function of one polynomial. `e^(k log p + q) = p^k e^q` for a whole `k`.
     pub fn call(&mut self, f: Call, a: &Polynomial) -> Outcome<Polynomial> {
         let name = CALLS.iter().find(|(_, call)| *call == f).map_or("", |(name, _)| *name);
+        let exact = match f {
+            Call::Abs => self.points(a, |x| Some(x.absolute()))?,
+            Call::Relu => self.points(a, |x| Some(x.clone().max(Ratio::ZERO)))?,
+            _ => None,
+        };
+        if let Some(exact) = exact {
+            return Ok(exact);
+        }
         let (mut rest, mut powers) = (a.clone(), Self::constant(Ratio::ONE));
         for (monomial, factor) in a.iter().filter(|_| f == Call::Exp) {
             let [(thing, 1)] = monomial.as_slice() else { continue };
             let Some(p) = self.logarithms.get(thing).cloned() else { continue };
             let Some(k) = factor.absolute().place().and_then(|k| u32::try_from(k).ok()) else { continue };
-            let power = Self::power(&p, k)?;
+            let power = self.power(&p, k)?;
             let power = if factor.is_negative() { self.reciprocal(&power)? } else { power };
-            powers = Self::times(&powers, &power)?;
+            powers = self.product(&powers, &power)?;
             rest.remove(monomial);
         }
         if rest.is_empty() && rest != *a {
@@ -289,7 +327,7 @@ impl Things {
         if let (Call::Log, Some([(thing, 1)])) = (f, called.keys().next().map(Vec::as_slice)) {
             self.logarithms.insert(*thing, a.clone());
         }
-        Self::times(&powers, &called)
+        self.product(&powers, &called)
     }
 
     /// What is added to `scale · p` with the first factor of `p` 1 or -1 and nothing added: `p`'s constant, and the scale.
@@ -309,18 +347,20 @@ impl Things {
     /// The largest of some: `max(shift + scale · p) = shift + scale · max p` for a positive scale.
     pub fn largest(&mut self, all: &[&Polynomial]) -> Outcome<Polynomial> {
         let first = all.first().ok_or_else(|| "the largest of nothing".to_owned())?;
-        let (shift, scale) = Self::normalised(first);
-        let mut keys = Vec::new();
+        let (shift, scale) = self.whole_scale(all).unwrap_or_else(|| Self::normalised(first));
+        let mut parts = Vec::new();
         for p in all {
-            keys.push(Self::key(&Self::reduced(p, &shift, &scale)?));
+            parts.push(Self::reduced(p, &shift, &scale)?);
         }
+        let mut keys: Vec<_> = parts.iter().map(Self::key).collect();
         keys.sort();
         keys.dedup();
         if keys.len() == 1 {
             return Ok((*first).clone());
         }
-        let largest = Self::single(self.number(Thing::Largest(keys), true, None));
-        Self::plus(&Self::constant(shift), &scale, &largest)
+        let number = self.number(Thing::Largest(keys), true, None);
+        self.base_of_largest(number, &parts);
+        Self::plus(&Self::constant(shift), &scale, &Self::single(number))
     }
 
     /// The largest value over all tokens, of what has one token.
@@ -333,10 +373,11 @@ impl Things {
         if things().all(|thing| known(thing).0) {
             return Ok(p.clone());
         }
-        let (shift, scale) = Self::normalised(p);
-        let key = Self::key(&Self::reduced(p, &shift, &scale)?);
-        let largest = Self::single(self.number(Thing::Largest(vec![key]), true, None));
-        Self::plus(&Self::constant(shift), &scale, &largest)
+        let (shift, scale) = self.whole_scale(&[p]).unwrap_or_else(|| Self::normalised(p));
+        let part = Self::reduced(p, &shift, &scale)?;
+        let number = self.number(Thing::Largest(vec![Self::key(&part)]), true, None);
+        self.base_of_largest(number, &[part]);
+        Self::plus(&Self::constant(shift), &scale, &Self::single(number))
     }
 
     /// An operator.
@@ -344,10 +385,10 @@ impl Things {
         match op {
             Binary::Add => Self::plus(a, &Ratio::ONE, b),
             Binary::Sub => Self::plus(a, &Ratio::ONE.negative(), b),
-            Binary::Mul => Self::times(a, b),
+            Binary::Mul => self.product(a, b),
             Binary::Div => {
                 let inverse = self.reciprocal(b)?;
-                Self::times(a, &inverse)
+                self.product(a, &inverse)
             }
             // max(a, b) = b + R(a - b), min(a, b) = a - R(a - b).
             Binary::Max | Binary::Min => {
@@ -377,7 +418,16 @@ impl Things {
                 self.applied(function, &of)
             }
             Wire::Product(a, b) | Wire::Teeth { factors: [a, b], .. } => {
-                Self::times(&Self::form(a, earlier)?, &Self::form(b, earlier)?)
+                self.product(&Self::form(a, earlier)?, &Self::form(b, earlier)?)
+            }
+            Wire::Select { condition, value } => {
+                self.product(&Self::form(condition, earlier)?, &Self::form(value, earlier)?)
+            }
+            Wire::Cases(form) => Self::form(form, earlier),
+            Wire::Points { of, from, values } => {
+                let of = Self::form(of, earlier)?;
+                let open = || "values at points of what is not whole".to_owned();
+                self.points(&of, |x| value_at(x, *from, values))?.ok_or_else(open)
             }
             Wire::Mean { scale, of } => {
                 let mean = self.mean(&Self::form(of, earlier)?)?;
@@ -392,11 +442,16 @@ impl Things {
                 };
                 Self::plus(&Polynomial::new(), scale, &pooled)
             }
-            Wire::Seen { .. } | Wire::Position(_) | Wire::Gather { .. } | Wire::Select { .. } => {
+            Wire::Seen { .. } | Wire::Position(_) | Wire::Gather { .. } => {
                 Err("positions, for any number of tokens".to_owned())
             }
         }
     }
+}
+
+/// One of the values of a wire at whole numbers, of which the first belongs to `from`.
+pub(super) fn value_at(x: &Ratio, from: i64, values: &[Ratio]) -> Option<Ratio> {
+    values.get(x.minus(&whole::ratio(from)).place()?).cloned()
 }
 
 #[cfg(test)]

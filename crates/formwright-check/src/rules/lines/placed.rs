@@ -5,7 +5,8 @@
 //! with `Σ_k α_tk = 1`. Computed weights `p` add up to 1 within `ε`, and computed values are within `e` of `U`; so
 //!
 //! ```text
-//! |Σ_k p_tk V̂_k - Σ_k α_tk U_k| ≤ max_t Σ_k |p_tk - α_tk| · (h - l)/2 + |m| ε + (1 + ε) e
+//! |Σ_k p_tk V̂_k - Σ_k α_tk U_k| ≤ max_t Σ_k |p_tk - α_tk| · (h - l)/2 + |m| ε + (1 + ε) e,
+//!                                  max_t Σ_k |p_tk - α_tk| · max|U| + (1 + ε) e
 //! gather     α_tk = 1 where k is the index, which is a place
 //!            all other terms are at most Σ|p - α| max|V̂|: each rounds the sum by no more than it is, and the one once or twice
 //! sum        U = n · scale · T + c, T = 0 at the first token: α_tk = 1/n for every other k that is seen, the first has the rest
@@ -57,8 +58,10 @@ impl Prover<'_> {
         for (place, _) in rows.iter().flat_map(|row| &row.weights) {
             let register = self.registers.get(*place).ok_or_else(|| line("a register that does not exist"))?;
             let Some(values) = self.by_position(&register.form) else { return Ok(None) };
-            for (stream, value) in streams.iter_mut().zip(&values) {
-                let range = &value.range() + &Range::around_zero(&register.lost);
+            for (t, (stream, value)) in streams.iter_mut().zip(&values).enumerate() {
+                let stored = register.stored.as_ref().and_then(|stored| stored.get(t));
+                let near = || &value.range() + &Range::around_zero(&register.lost);
+                let range = stored.map_or_else(near, |stored| Range::point(stored.clone()));
                 let slot = stream.get_mut(*place).ok_or_else(|| line("a register that does not exist"))?;
                 *slot = Value::float(range, self.format);
             }
@@ -171,6 +174,7 @@ impl Prover<'_> {
         let (reach, middle) = (&(&values.hi - &values.lo) * &half, &(&values.hi + &values.lo) * &half);
         let excess = excess(self.tokens, self.format);
         let spread = &(&most * &reach) + &(&middle.abs() * &excess);
+        let spread = spread.min(&most * &values.size());
         let spread = if sink.is_some() { spread.min(beside) } else { spread };
         let all = &spread + &(&(&Dyadic::ONE + &excess) * error);
         Some(Apart { value: super::up(&all), weights: super::up(&most) })

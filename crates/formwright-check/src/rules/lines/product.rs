@@ -20,6 +20,12 @@ impl Prover<'_> {
         let named = Self::sources(groups, gate.made)?;
         let forms: Vec<&Form> = named.iter().map(|(_, form)| *form).collect();
         let [_, _] = forms.as_slice() else { return Err(line(format!("wire {wire}: a product reads two forms"))) };
+        let kappa = gate.made.adds.minus(&Form::of(wire));
+        if kappa.terms.is_empty()
+            && let Some(known) = self.product_on_points(groups, gate, [a, b], &kappa.offset, &forms)?
+        {
+            return Ok(known);
+        }
         let rest = Quadratic::left([a, b], &forms);
         let rest = rest.ok_or_else(|| line(format!("wire {wire}: its factors and its arguments do not fit")))?;
         // What is added is u² - v² + κ.

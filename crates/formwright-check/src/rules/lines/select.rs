@@ -1,11 +1,13 @@
-//! Rule *selection*: `condition · value`, where the condition is 0 or 1 by position.
+//! Rule *selection*: `condition · value`, where the condition is 0 or 1: by position, or at every token.
 //!
 //! The gate reads `u = value + d(t)`, and adds `condition · value + q(t)`, where `d` and `q` are numbers of the position.
 //! So at a token where the condition is 1 its units stand for `u - d(t) + q(t)`, and elsewhere for `q(t)`, on the range of
-//! the value plus `d(t)`: as in the rule *curve*.
+//! the value plus `d(t)`: as in the rule *curve*. A condition at every token takes the place of the position: `d` and `q` are numbers with a multiple
+//! of it, and what is added of it is charged with its error.
 
 use super::curve::PARTS;
 use super::layer::{Fit, Gate, Group, shared, widened};
+use super::points::Sides;
 use super::profile::{Profile, up};
 use super::{Form, Known, Prover, Stop, declined, line};
 use crate::kernel::function::Word;
@@ -24,12 +26,62 @@ impl Prover<'_> {
         let [part] = gate.parts.as_slice() else { return Err(line("a selection reads one number")) };
         let group = groups.get(part.group).ok_or_else(|| line("a group that does not exist"))?;
         let argument = group.argument.clone().ok_or_else(|| line("a selection without an argument"))?;
+        let (read, added) = (argument.form.minus(value), gate.made.adds.minus(&Form::of(wire)));
+        let sides = match self.by_position(condition) {
+            Some(holds) => Sides { cases: self.placed_cases(wire, holds, &read, &added)?, share: Ratio::ZERO },
+            None => self.sides(condition, &read, &added)?.ok_or_else(|| {
+                declined(format!("wire {wire}: a selection by what is not shown to be 0 or 1, or reads more than that"))
+            })?,
+        };
+        let range = self.range(value)?;
+        let factor = gate.factor.range();
+        let (mut most, mut all) = (Dyadic::ZERO, None::<Range>);
+        let mut silent = Dyadic::ZERO;
+        for (holds, read, added) in sides.cases {
+            let (function, kappa) = if holds {
+                (vec![Word::Variable], added.minus(&read))
+            } else {
+                (vec![Word::Number(Ratio::ZERO)], added)
+            };
+            let fit = Fit { part, factor: factor.clone(), kappa: kappa.range(), function: &function };
+            let over = (&range + &read.range()).tidy();
+            for piece in self.pieces(&fit, &over, PARTS)? {
+                let error = &self.error(&argument.form)? + &argument.off;
+                let reached = widened(&piece.argument, &error);
+                let active = part.function.active(&widened(&reached, &group.slack));
+                let inside = self.inside(group, &active, gate.company);
+                let inside = if gate.exact { Dyadic::ZERO } else { inside };
+                let moved = &part.gate.steepest(&reached) * &error;
+                let off = &(&moved + &piece.apart.size()) + &inside;
+                if !holds {
+                    silent = silent.max(off.clone());
+                }
+                most = most.max(off);
+            }
+            let values = if holds { range.clone() } else { Range::ZERO };
+            all = Some(all.map_or(values.clone(), |all| all.hull(&values)));
+        }
+        // What is added of the condition is what is computed of it.
+        let shared_condition = &sides.share.range().size() * &self.error(condition)?;
+        let in_all = |off: &Dyadic| Ok::<_, Stop>(up(&(&shared(off, &factor.absolute().lo)? + &shared_condition)));
+        let most = in_all(&most)?;
+        self.whole.off.insert(wire, in_all(&silent)?);
+        let range = all.ok_or_else(|| line("a selection of no positions"))?;
+        Ok(Known { range, error: Profile::Constant(most.clone()), most, tooth: Dyadic::ZERO })
+    }
+
+    /// The cases of a condition on the position: what is read besides the value, and what is added besides the wire.
+    fn placed_cases(
+        &self,
+        wire: usize,
+        holds: Vec<Ratio>,
+        read: &Form,
+        added: &Form,
+    ) -> Result<Vec<(bool, Ratio, Ratio)>, Stop> {
         let by_position = |form: &Form| {
             self.by_position(form).ok_or_else(|| declined(format!("wire {wire}: a selection by more than positions")))
         };
-        let holds = by_position(condition)?;
-        let read = by_position(&argument.form.minus(value))?;
-        let added = by_position(&gate.made.adds.minus(&Form::of(wire)))?;
+        let (read, added) = (by_position(read)?, by_position(added)?);
         if holds.len() != read.len() || holds.len() != added.len() {
             return Err(line("positions of different numbers"));
         }
@@ -43,30 +95,6 @@ impl Prover<'_> {
                 cases.push(case);
             }
         }
-        let range = self.range(value)?;
-        let factor = gate.factor.range();
-        let (mut most, mut all) = (Dyadic::ZERO, None::<Range>);
-        for (holds, read, added) in cases {
-            let (function, kappa) = if holds {
-                (vec![Word::Variable], added.minus(&read))
-            } else {
-                (vec![Word::Number(Ratio::ZERO)], added)
-            };
-            let fit = Fit { part, factor: factor.clone(), kappa: kappa.range(), function: &function };
-            let over = (&range + &read.range()).tidy();
-            for piece in self.pieces(&fit, &over, PARTS)? {
-                let error = &self.error(&argument.form)? + &argument.off;
-                let reached = widened(&piece.argument, &error);
-                let active = part.function.active(&widened(&reached, &group.slack));
-                let inside = self.inside(group, &active, gate.company);
-                let moved = &part.gate.steepest(&reached) * &error;
-                most = most.max(&(&moved + &piece.apart.size()) + &inside);
-            }
-            let values = if holds { range.clone() } else { Range::ZERO };
-            all = Some(all.map_or(values.clone(), |all| all.hull(&values)));
-        }
-        let most = up(&shared(&most, &factor.absolute().lo)?);
-        let range = all.ok_or_else(|| line("a selection of no positions"))?;
-        Ok(Known { range, error: Profile::Constant(most.clone()), most, tooth: Dyadic::ZERO })
+        Ok(cases)
     }
 }

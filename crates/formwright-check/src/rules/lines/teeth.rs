@@ -9,7 +9,8 @@
 //! since `S` interpolates the square at `2^m + 1` points. A product is `S(u_1) - S(u_2)` and an affine rest, where
 //! `u_1² - u_2²` and the rest are the product: what is too large in both cancels. Teeth that are computed are off by what
 //! they lose and by twice what the tooth before is off, given what the first of them reads; so the sum is as near to
-//! the square of *what was read* as the teeth allow, and that is as near to what is meant as in any product.
+//! the square of *what was read* as the teeth allow, and that is as near to what is meant as in any product. It is also as
+//! near to what is meant as all errors of the teeth together and the deviation of `S` say.
 
 use std::collections::BTreeMap;
 
@@ -101,6 +102,14 @@ impl Prover<'_> {
         let mut lowered = form.clone();
         // Every wire is made of earlier ones.
         loop {
+            let case = lowered.terms.iter().rev().find_map(|(wire, factor)| match self.hints.wires.get(*wire) {
+                Some(Wire::Cases(sum)) => Some((*wire, factor.clone(), sum)),
+                _ => None,
+            });
+            if let Some((wire, factor, sum)) = case {
+                lowered = lowered.plus(&factor.negative(), &Form::of(wire)).plus(&factor, sum);
+                continue;
+            }
             let found = lowered.terms.iter().rev().find_map(|(wire, factor)| match self.hints.wires.get(*wire) {
                 Some(Wire::Teeth { factors, arguments, reach, teeth }) => {
                     Some((*wire, factor.clone(), factors, arguments, reach, teeth))
@@ -167,20 +176,22 @@ impl Prover<'_> {
         let quarter = Dyadic::power_of_two(i64::try_from(levels).unwrap_or(0).saturating_mul(-2));
         let deviation = up(&(&reach.times(reach).range().size() * &quarter));
         let fixed = up(&(&deviation + &lost));
+        let sum = sum_of_teeth(factors, arguments, reach, teeth).ok_or_else(|| wrong("not the sum of its teeth"))?;
+        let together = up(&(&self.error(&sum)? + &deviation));
         if let ([a, b], [u]) = (factors, arguments)
             && a == b
             && a == u
         {
-            return self.squared(u, &fixed);
+            return self.squared(u, &fixed, &together);
         }
         let pairs = self.pairs(&factors[0], &factors[1])?;
         let range = (&self.range(&factors[0])? * &self.range(&factors[1])?).tidy();
-        let most = up(&(&pairs + &fixed));
+        let most = up(&(&pairs + &fixed)).min(together);
         Ok(Known { range, error: Profile::Constant(most.clone()), most, tooth: Dyadic::ZERO })
     }
 
-    /// `|û² - u²| ≤ 2|u| e + e²`, by the value of `u`.
-    fn squared(&self, u: &Form, fixed: &Dyadic) -> Result<Known, Stop> {
+    /// `|û² - u²| ≤ 2|u| e + e²`, by the value of `u`; and no more than is known anyway.
+    fn squared(&self, u: &Form, fixed: &Dyadic, together: &Dyadic) -> Result<Known, Stop> {
         let range = self.range(u)?;
         let width = &(&range.hi - &range.lo) * &Dyadic::power_of_two(-6);
         let mut cells = Vec::new();
@@ -189,7 +200,7 @@ impl Prover<'_> {
             let argument = Range { lo: end(k), hi: end(k.saturating_add(1)) };
             let error = self.error_over(u, &argument)?;
             let twice = &(&argument.size() * &error) + &(&argument.size() * &error);
-            let error = up(&(&(&twice + &(&error * &error)) + fixed));
+            let error = up(&(&(&twice + &(&error * &error)) + fixed)).min(together.clone());
             let values = argument.power(2).ok_or_else(|| declined("a square is too large"))?;
             cells.push(Cell { argument, values, error });
         }

@@ -20,7 +20,7 @@ pub type Unrolled = Vec<Vec<Polynomial>>;
 /// Whether a wire means something else at other positions.
 pub fn is_placed(wire: &Wire) -> bool {
     match wire {
-        Wire::Position(_) | Wire::Gather { .. } | Wire::Select { .. } => true,
+        Wire::Position(_) | Wire::Gather { .. } => true,
         Wire::Seen { mask, pooled, .. } => mask.hides() || *pooled == Pooled::Sum,
         _ => false,
     }
@@ -28,16 +28,27 @@ pub fn is_placed(wire: &Wire) -> bool {
 
 /// Proves that the outputs' forms are the target's expression for so many tokens; the normal forms of the wires for the
 /// largest number.
-pub fn same_by_token(hints: &Meanings, target: &Target, least: usize, most: usize) -> Result<Unrolled, Stop> {
+pub fn same_by_token(
+    hints: &Meanings,
+    target: &Target,
+    (least, most): (usize, usize),
+    bounds: &mut super::points::Bounds,
+) -> Result<Unrolled, Stop> {
     let pairs = (least..=most).map(|n| n.saturating_mul(n)).fold(0, usize::saturating_add);
     if pairs > MOST_PAIRS {
         return Err(declined(format!("{pairs} pairs of tokens, the limit is {MOST_PAIRS}")));
     }
     let mut last = Vec::new();
     for tokens in least..=most {
-        let mut things = Things::default();
+        let mut things = Things::over(target.domain.integers(), Some(tokens));
         let wanted = target.unrolled(&mut things, tokens).map_err(declined)?;
         let wires = unroll(hints, &mut things, tokens)?;
+        for wires in &wires {
+            super::cases::one_at_most(hints, &things, wires)?;
+            if target.domain.integers().is_some() {
+                bounds.add(hints, &things, wires)?;
+            }
+        }
         if wanted.len() != wires.len() {
             return Err(line("not as many tokens as the target has"));
         }
@@ -74,24 +85,18 @@ fn unroll(hints: &Meanings, things: &mut Things, tokens: usize) -> Result<Unroll
             Wire::Gather { index, of } => {
                 let mut found = Vec::new();
                 for wires in &at {
-                    let place = Things::as_number(&Things::form(index, wires).map_err(declined)?);
-                    let there = place.and_then(|place| at.get(place.place()?));
-                    let there = there.ok_or_else(|| declined(format!("wire {number}: an index that is no place")))?;
-                    found.push(Things::form(of, there).map_err(declined)?);
+                    let index = Things::form(index, wires).map_err(declined)?;
+                    let gathered = gathered(things, &at, &index, of);
+                    found.push(gathered.map_err(|what| declined(format!("wire {number}: {what}")))?);
                 }
                 found
             }
-            Wire::Select { condition, value } => {
-                let mut found = Vec::new();
-                for wires in &at {
-                    let holds = Things::as_number(&Things::form(condition, wires).map_err(declined)?);
-                    let holds =
-                        holds.ok_or_else(|| declined(format!("wire {number}: a condition that is no number")))?;
-                    found.push(Things::times(&Things::constant(holds), &Things::form(value, wires).map_err(declined)?));
-                }
-                found.into_iter().collect::<Outcome<Vec<_>>>().map_err(declined)?
-            }
-            Wire::Curve { .. } | Wire::Product(..) | Wire::Teeth { .. } => {
+            Wire::Curve { .. }
+            | Wire::Product(..)
+            | Wire::Teeth { .. }
+            | Wire::Select { .. }
+            | Wire::Points { .. }
+            | Wire::Cases(_) => {
                 let found: Outcome<Vec<_>> = at.iter().map(|wires| things.wire(wire, wires)).collect();
                 found.map_err(declined)?
             }
@@ -105,6 +110,26 @@ fn unroll(hints: &Meanings, things: &mut Things, tokens: usize) -> Result<Unroll
         }
     }
     Ok(at)
+}
+
+/// A form at the token that a whole number names: at one place, or the sum over all places of what is there, where it is that place.
+fn gathered(things: &mut Things, at: &Unrolled, index: &Polynomial, of: &Form) -> Outcome<Polynomial> {
+    let none = || "an index that is no place".to_owned();
+    if let Some(place) = Things::as_number(index) {
+        let there = place.place().and_then(|place| at.get(place));
+        return Things::form(of, there.ok_or_else(none)?);
+    }
+    let mut sum = Polynomial::new();
+    for (place, wires) in at.iter().enumerate() {
+        let is_there = |x: &Ratio| {
+            let found = x.place().filter(|found| *found < at.len())?;
+            Some(if found == place { Ratio::ONE } else { Ratio::ZERO })
+        };
+        let is_there = things.points(index, is_there)?.ok_or_else(none)?;
+        let there = Things::form(of, wires)?;
+        sum = Things::plus(&sum, &Ratio::ONE, &things.product(&is_there, &there)?)?;
+    }
+    Ok(sum)
 }
 
 fn everything() -> Mask {

@@ -118,11 +118,12 @@ pub(crate) struct Analysis {
 }
 
 impl Analysis {
-    /// How far a register that holds this row before a slot may be from it.
-    pub fn register_error(&self, row: &Form, register: usize, slot: usize) -> f64 {
+    /// How far a register that holds this row before a slot may be from it. In one that has been emptied, what flushing has put there on the side
+    /// of 0 that no unit clears may be left.
+    pub fn register_error(&self, row: &Form, register: usize, slot: usize, emptied: bool) -> f64 {
         let atoms: Up = row.terms.iter().map(|(atom, c)| Up::from(c) * self.own[*atom]).sum();
         let error = atoms + self.lost[slot].get(register).copied().unwrap_or_default();
-        if error == 0.0 { 0.0 } else { (error + self.tiny).get() }
+        if error == 0.0 && !emptied { 0.0 } else { (error + self.tiny).get() }
     }
 }
 

@@ -12,6 +12,7 @@ use super::layout::{Source, arguments};
 use super::meaning::Circuit;
 use crate::exact::Rat;
 use crate::target::expr::{BinaryOp, Expr, Function, Node};
+use crate::target::univariate::exact;
 
 /// Where the parts of a gate or a head stand in its block.
 pub(crate) struct Parts {
@@ -80,7 +81,13 @@ impl Circuit<'_> {
     fn wire(&self, wire: usize, numbers: &Numbers) -> Option<String> {
         Some(match &self.graph.wires[wire].kind {
             Kind::Input(c) => format!("input {c}"),
-            Kind::Curve { function, of } => format!("curve {} {}", numbers.form(of)?, words(function)?),
+            Kind::Curve { function, of } => match self.points(function, of) {
+                Some((from, values)) => {
+                    let first = format!("points {} {from}", numbers.form(of)?);
+                    values.iter().fold(first, |text, value| format!("{text} {value}"))
+                }
+                None => format!("curve {} {}", numbers.form(of)?, words(function)?),
+            },
             Kind::Product(a, b) => format!("product {} {}", numbers.form(a)?, numbers.form(b)?),
             Kind::Mean { of, mask, scale } if mask.is_all() => format!("mean {scale} {}", numbers.form(of)?),
             Kind::Mean { of, mask, scale } => format!("seen {} mean {scale} {}", mask.limits(), numbers.form(of)?),
@@ -110,8 +117,15 @@ impl Circuit<'_> {
                 }
                 text
             }
-            Kind::Cases(_) => return None,
+            Kind::Cases(form) => format!("cases {}", numbers.form(form)?),
         })
+    }
+
+    /// The values of a curve whose argument is an integer, and the first of these integers, if all of them are rational.
+    fn points(&self, function: &Expr, of: &Form) -> Option<(i64, Vec<Rat>)> {
+        let (lo, hi) = self.graph.integers(of)?;
+        let values: Option<Vec<Rat>> = (lo..=hi).map(|k| exact(function, &Rat::from(k)).ok()).collect();
+        Some((lo, values?))
     }
 
     /// The teeth of an argument, the first one first.

@@ -67,7 +67,9 @@ impl Circuit<'_> {
             }
             registers.push(held);
         }
-        Meanings { definitions: self.definitions(), places, registers }
+        let needed = (0..self.graph.wires.len()).filter(|wire| self.layout.wires[*wire].is_some());
+        let wires = needed.map(|wire| self.names.name(wire).to_owned()).collect();
+        Meanings { definitions: self.definitions(), places, registers, wires }
     }
 
     /// What a register holds before a slot.
@@ -84,7 +86,10 @@ impl Circuit<'_> {
         let meant = self.meant_row(row);
         let name = |(wire, factor): (&usize, &Rat)| (self.names.name(*wire).to_owned(), factor.clone());
         let terms = meant.terms.iter().map(name).collect();
-        Meaning { offset: meant.constant, terms, error: self.analysis.register_error(row, register, slot) }
+        let held = |rows: &Vec<Form>| rows.get(register).is_some_and(|row| !row.terms.is_empty());
+        let emptied = row.terms.is_empty() && self.layout.before[..slot].iter().any(held);
+        let error = self.analysis.register_error(row, register, slot, emptied);
+        Meaning { offset: meant.constant, terms, error }
     }
 
     /// What a register holds, over wires.

@@ -55,7 +55,6 @@ use crate::lower::realise::{check_size, realise};
 use crate::meaning::Meanings;
 use crate::network::{FloatNetwork, Precision, Realisation};
 use crate::target::Checked;
-use crate::target::expr::Domain;
 
 /// What hidden units are traded for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -288,10 +287,8 @@ fn finish(
     let (network, numbers, slots) = assemble::assemble(graph, layout, tuned, how, (target.dims(), lengths), names);
     let mut network = realise(&network, &machine.attention)?;
     let circuit = Circuit { graph, layout, analysis: &tuned.analysis, names };
-    // A checker has rules for heads as they are assembled; sequences of integers are told one by one.
-    let interval = matches!(target.expression().domain, Domain::Interval(..));
-    let plain = machine.attention.is_softmax() && interval;
-    let lines = plain.then(|| {
+    // A checker has rules for heads as they are assembled.
+    let lines = machine.attention.is_softmax().then(|| {
         let parts = assemble::sources(graph, layout, tuned, machine.precision);
         circuit.lines(network.width(), &slots, &translated.outputs, &parts)
     });
