@@ -836,10 +836,19 @@ fn shapes(certificate: &Certificate) -> Result<(), Stop> {
     for part in attention {
         let scores = part.kind != "average";
         let sized = matches!(part.kind.as_str(), "linformer" | "performer");
-        if part.heads == 0 || part.value_size == 0 || (part.head_size > 0) != scores || (part.size > 0) != sized {
+        // What sizes another kind has is its own business.
+        let fits = part.is_from_elsewhere() || ((part.head_size > 0) == scores && (part.size > 0) == sized);
+        if part.heads == 0 || part.value_size == 0 || !fits {
             return wrong("attention without heads, or with sizes that its kind does not have");
         }
         let masked = |mask: &Mask| part.kind != "softmax" || least != most || mask.limits != [None; 4] || mask.first;
+        let hides = |mask: &Mask| mask.limits != [None; 4] || mask.first;
+        if part.kind != "softmax" && !part.is_from_elsewhere() && part.masks.iter().any(hides) {
+            return wrong("a mask of attention that looks at all tokens");
+        }
+        if part.kind == "linformer" && least != most {
+            return wrong("mixtures of all tokens, for several numbers of tokens");
+        }
         if !part.cycle.is_empty() && part.masks.iter().any(masked) {
             return wrong("connections besides masks, for several numbers of tokens, or without softmax");
         }
@@ -858,13 +867,17 @@ fn scope(certificate: &Certificate) -> Result<(), Stop> {
         return Err(declined(format!("the claim rests on an assumption: {assumption}")));
     }
     let mut attention = runs.iter().filter_map(|run| run.attention.as_ref());
-    if let Some(part) = attention.clone().find(|part| part.kind != "softmax") {
-        return Err(declined(format!("{} attention is not decided, softmax is", part.kind)));
+    if let Some(part) = attention.clone().find(|part| part.is_from_elsewhere()) {
+        return Err(declined(format!("nothing is known of {} attention", part.kind)));
+    }
+    let meant = *over == Over::Box && norm.is_none();
+    if let Some(part) = attention.clone().find(|part| part.kind != "softmax" && !meant) {
+        return Err(declined(format!("{} attention is decided in the supremum norm over a box alone", part.kind)));
     }
     if *over == Over::Space {
         return Err(declined("claims over all of space are not decided"));
     }
-    if *over == Over::Box && norm.is_none() {
+    if meant {
         if certificate.meanings.is_none() {
             return Err(declined("a claim in the supremum norm over a box, without meanings"));
         }
@@ -908,6 +921,7 @@ fn keys_ignore_positions(network: &Network) -> bool {
                     }
                 }
             }
+            Layer::Mixers(_) => return false,
             Layer::FeedForward { units, gains } => {
                 let units: BTreeSet<usize> =
                     units.iter().enumerate().filter(|(_, row)| reads(row, &placed)).map(|(place, _)| place).collect();

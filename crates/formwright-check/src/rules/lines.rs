@@ -11,6 +11,7 @@
 //! | `curve.rs`, `product.rs`, `clearing.rs` | which is a curve, part of a product, or takes a register away |
 //! | `select.rs` | or is a value where a condition on the position holds |
 //! | `head.rs` | a head without scores is a mean of what it sees |
+//! | `uniform.rs`, `linformer.rs`, `performer.rs` | so are heads of other kinds, times a number |
 //! | `placed.rs` | scores by position: gathers, and sums with a sink |
 //! | `largest.rs` | scores that are a number times the value: the largest |
 //! | `teeth.rs` | squares and products that are sums of teeth |
@@ -22,12 +23,15 @@ mod curve;
 mod head;
 mod largest;
 mod layer;
+mod linformer;
 mod normal;
+mod performer;
 mod placed;
 mod product;
 mod profile;
 mod select;
 mod teeth;
+mod uniform;
 mod unrolled;
 
 use profile::{Profile, up};
@@ -93,6 +97,8 @@ struct Prover<'c> {
     domain: Range,
     /// The largest number of tokens.
     tokens: usize,
+    /// Whether there is no other.
+    fixed: bool,
     /// The normal forms of wires, token by token, where positions or masks tell tokens apart.
     unrolled: Unrolled,
     wires: Vec<Option<Known>>,
@@ -139,6 +145,7 @@ pub fn prove(
         format: network.format,
         domain,
         tokens: most,
+        fixed: least == most,
         unrolled,
         wires: vec![None; hints.wires.len()],
         registers: vec![Register { form: Form::zero(), lost: Dyadic::ZERO, sign: None, empty: true }; width],
@@ -151,6 +158,7 @@ pub fn prove(
     for (layer, hint) in network.layers.iter().zip(layers) {
         match layer {
             Layer::Attention(heads) => prover.heads(heads, hint)?,
+            Layer::Mixers(mixers) => prover.mixers(mixers, hint)?,
             Layer::FeedForward { units, gains } => prover.feed_forward(units, gains, hint)?,
         }
         prover.teeth()?;

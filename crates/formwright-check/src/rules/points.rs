@@ -67,6 +67,8 @@ impl<'n> Program<'n> {
                         .map_err(|Overflow(what)| Overflow(format!("layer {at}: {what}")))?;
                     at = at.saturating_add(1);
                 }
+                // Only lines are about these; what is not executed is not finite.
+                Some(Layer::Mixers(_)) => return Err(Overflow(format!("layer {at} is not executed"))),
                 Some(Layer::FeedForward { .. }) => {
                     let end = self.forward_end(at).min(to);
                     for token in tokens.iter_mut() {

@@ -286,9 +286,9 @@ fn finish(
     let (network, numbers, slots) = assemble::assemble(graph, layout, tuned, how, (target.dims(), lengths), names);
     let mut network = realise(&network, &machine.attention)?;
     let circuit = Circuit { graph, layout, analysis: &tuned.analysis, names };
-    // A checker has rules for heads as they are assembled; sequences of integers are told one by one.
+    // A checker has rules for layers as they are assembled; sequences of integers are told one by one.
     let interval = matches!(target.expression().domain, Domain::Interval(..));
-    let plain = machine.attention.is_softmax() && interval;
+    let plain = machine.attention.more_blocks() == (0, false) && interval;
     let lines = plain.then(|| {
         let parts = assemble::sources(graph, layout, tuned, machine.precision);
         circuit.lines(network.width(), &slots, &translated.outputs, &parts)
