@@ -11,7 +11,8 @@ use crate::read::certificate::{Certificate, Mask, Over, Rational};
 use crate::read::target::{Domain, Fault, Number, Target};
 use crate::read::weights::{Layer, Network};
 use crate::rules::lines;
-use crate::rules::points::Program;
+use crate::rules::points::{Program, is_uniform};
+use crate::rules::power::Exponent;
 use crate::rules::sweep::sweep;
 use crate::sequences::Sequences;
 use crate::{Files, Reason, Verdict, sha256};
@@ -186,6 +187,9 @@ impl Subject {
         oversized(files, certificate.double)?;
         let network = Network::read(files.weights, &certificate).map_err(|what| rejected("weights", what))?;
         let target = Target::read(files.target, certificate.dims).map_err(|what| rejected("target", what))?;
+        if !certificate.is_meant() && !network.mixers().all(|mixer| is_uniform(mixer, certificate.tokens[1])) {
+            return Err(declined("a head of another kind than softmax whose weights tokens may change"));
+        }
         let order_free = target.is_order_free() && keys_ignore_positions(&network);
         let subject = Self { certificate, network, target, order_free };
         subject.fits()?;
@@ -247,11 +251,11 @@ impl Subject {
 
     fn prove(&self, effort: &Effort<'_>) -> Result<Proof, Stop> {
         match (&self.certificate.over, &self.certificate.norm) {
+            (Over::Box, _) if self.certificate.is_meant() => self.supremum(),
             (Over::Box, Some(p)) => {
-                let whole = (1..=64).find(|k| p.range == Range::whole(*k)).and_then(|k| u32::try_from(k).ok());
-                self.integral(effort, whole.ok_or_else(|| declined(format!("p = {p} is no integer up to 64")))?)
+                let exponent = Exponent::new(&p.range);
+                self.integral(effort, &exponent.ok_or_else(|| declined(format!("p = {p} is more than 64")))?, p)
             }
-            (Over::Box, None) => self.supremum(),
             (Over::Integers | Over::DistinctIntegers(_), None) => self.points(effort),
             _ => Err(declined("claims of this kind in this norm are not decided")),
         }
@@ -264,13 +268,33 @@ impl Subject {
         let domain = low.range().hull(&high.range());
         let proved = lines::prove(meanings, &self.network, &self.target, domain, self.certificate.tokens)?;
         let claimed = &self.certificate.bound.range;
-        if proved > claimed.lo {
+        let enough = match &self.certificate.norm {
+            None => proved <= claimed.lo,
+            Some(p) => self.is_enough(&proved, p, &(high.minus(low)).range())?,
+        };
+        if !enough {
             let told = format!("outputs are shown to be within {proved} of the target, claimed {}", claimed.lo);
             // Narrower enclosures might show it.
             return Err(declined(told));
         }
         let lines = meanings.layers.iter().map(|layer| layer.holds.len()).fold(0, usize::saturating_add);
         Ok(Proof { summary: format!("{lines} lines of {} wires, line by line", meanings.wires.len()) })
+    }
+
+    /// Whether an error of `e` everywhere is enough for the norm: `e^p · outputs · side^(dims · tokens) ≤ bound^p`.
+    fn is_enough(&self, e: &Dyadic, p: &Rational, side: &Range) -> Result<bool, Stop> {
+        let Certificate { tokens: [tokens, most], dims, output_dims, bound, .. } = &self.certificate;
+        if tokens != most {
+            return Err(declined("a box claim for several numbers of tokens"));
+        }
+        let exponent = Exponent::new(&p.range).ok_or_else(|| declined(format!("p = {p} is more than 64")))?;
+        let unbounded = || declined("the box, the bound or an error, to the power p, is not below 2^16384");
+        let sides = u32::try_from(tokens.saturating_mul(*dims)).unwrap_or(u32::MAX);
+        let volume = side.power(sides).and_then(Range::kept).ok_or_else(unbounded)?;
+        let outputs = Range::whole(tokens.saturating_mul(*output_dims));
+        let power = exponent.of(&Range::point(e.clone())).ok_or_else(unbounded)?;
+        let claimed = exponent.of(&bound.range).ok_or_else(unbounded)?;
+        Ok((&(&power * &outputs) * &volume).hi <= claimed.lo)
     }
 
     /// The tokens of a claim over integers.
@@ -303,7 +327,9 @@ impl Subject {
         let starts = self.starts(effort, &program, alphabet.len(), |symbol| alphabet.get(symbol).cloned())?;
         let (target, bound, first) = (&self.target, &self.certificate.bound, program.forward_end(0));
         let common = Common { program: &program, target, bound, alphabet: &alphabet, starts: &starts, first };
-        let alike = (self.order_free && !effort.plain).then(|| Alike::new(&common));
+        // Shortcuts are about softmax.
+        let plain = effort.plain || self.network.mixers().next().is_some();
+        let alike = (self.order_free && !plain).then(|| Alike::new(&common));
         self.within_limits(alphabet.len(), most, shard.len(), alike.as_ref().map(Alike::followed))?;
         let mut before = 0_usize;
         for sequences in &lengths {
@@ -311,7 +337,7 @@ impl Subject {
             let here = shard.start.clamp(from, to).saturating_sub(from)..shard.end.clamp(from, to).saturating_sub(from);
             before = to;
             let target_alone = self.certificate.over == Over::Integers;
-            let boxed = !self.order_free && !effort.plain && target_alone && !here.is_empty();
+            let boxed = !self.order_free && !plain && target_alone && !here.is_empty();
             let boxes = if boxed { Boxes::new(&common, sequences.tokens) } else { None };
             effort.of_all(here, || {
                 let (mut walk, mut seen, program, starts) = (sequences.walk(), Seen::default(), &program, &starts);
@@ -378,7 +404,7 @@ impl Subject {
     }
 
     /// Proves `finite` and `integral`.
-    fn integral(&self, effort: &Effort<'_>, p: u32) -> Result<Proof, Stop> {
+    fn integral(&self, effort: &Effort<'_>, exponent: &Exponent, p: &Rational) -> Result<Proof, Stop> {
         let Domain::Interval(low, high) = &self.target.domain else { return Err(declined("no box")) };
         let Certificate { cells, dims, tokens: [tokens, most], margins: [below, above], .. } = &self.certificate;
         if tokens != most {
@@ -419,13 +445,13 @@ impl Subject {
         let power = |x: &Range, k: usize| x.power(u32::try_from(k).unwrap_or(u32::MAX)).ok_or_else(unbounded);
         let (share, volume) = (&one - &power(&share_of_good, sides)?, power(&side, sides)?);
         let all_cells = power(&Range::whole(lattice.symbols), *tokens)?;
-        let claimed = self.certificate.bound.range.power(p).ok_or_else(unbounded)?;
+        let claimed = exponent.of(&self.certificate.bound.range).ok_or_else(unbounded)?;
         let (mut pieces, mut least, mut in_vain): (usize, Option<Dyadic>, u8) = (1, None, 0);
         loop {
             in_vain = in_vain.saturating_add(1);
             let sums = effort.of_all(0..cases.len(), || {
                 let (cases, lattice, at) = (&cases, &lattice, &at);
-                move |class| self.cell(cases.get(class).map_or(&[], Vec::as_slice), lattice, pieces, p, at)
+                move |class| self.cell(cases.get(class).map_or(&[], Vec::as_slice), lattice, pieces, exponent, at)
             });
             let failed = match sums {
                 Ok(sums) => {
@@ -437,7 +463,7 @@ impl Subject {
                     }
                     let mut rest = Range::ZERO;
                     for (got, wanted) in anywhere.iter().zip(&seen) {
-                        rest = &rest + &apart(got, wanted).power(p).ok_or_else(unbounded)?;
+                        rest = &rest + &exponent.of(&apart(got, wanted)).ok_or_else(unbounded)?;
                     }
                     let rest = &(&(&rest * &Range::whole(*tokens)) * &all_cells) * &share;
                     let proved = (&(&total + &rest) * &volume).tidy();
@@ -504,7 +530,7 @@ impl Subject {
         cases: &[Case],
         lattice: &Lattice,
         pieces: usize,
-        p: u32,
+        exponent: &Exponent,
         at: &(impl Fn(&Range) -> Range + Sync),
     ) -> Result<(Range, Vec<Range>), Stop> {
         let unbounded = || declined("an error, to the power p, is not below 2^16384");
@@ -540,7 +566,7 @@ impl Subject {
                     output.map_err(|fault| valueless(fault, &place()))?.iter().map(Number::range).collect()
                 };
                 for (got, wanted) in case.output.iter().zip(&wanted) {
-                    let power = apart(got, wanted).power(p).ok_or_else(unbounded)?;
+                    let power = exponent.of(&apart(got, wanted)).ok_or_else(unbounded)?;
                     sum = (&sum + &power).tidy();
                 }
                 seen =
@@ -858,7 +884,7 @@ fn shapes(certificate: &Certificate) -> Result<(), Stop> {
 
 /// Checks that the claim is of a kind that is decided here.
 fn scope(certificate: &Certificate) -> Result<(), Stop> {
-    let Certificate { badge, over, norm, assumptions, runs, tokens: [least, most], .. } = certificate;
+    let Certificate { badge, over, assumptions, runs, tokens: [least, most], .. } = certificate;
     if badge != "certified" {
         return Err(declined(format!("the badge is {badge}; only certified claims are checked")));
     }
@@ -870,14 +896,10 @@ fn scope(certificate: &Certificate) -> Result<(), Stop> {
     if let Some(part) = attention.clone().find(|part| part.is_from_elsewhere()) {
         return Err(declined(format!("nothing is known of {} attention", part.kind)));
     }
-    let meant = *over == Over::Box && norm.is_none();
-    if let Some(part) = attention.clone().find(|part| part.kind != "softmax" && !meant) {
-        return Err(declined(format!("{} attention is decided in the supremum norm over a box alone", part.kind)));
-    }
     if *over == Over::Space {
         return Err(declined("claims over all of space are not decided"));
     }
-    if meant {
+    if certificate.is_meant() {
         if certificate.meanings.is_none() {
             return Err(declined("a claim in the supremum norm over a box, without meanings"));
         }
@@ -921,7 +943,12 @@ fn keys_ignore_positions(network: &Network) -> bool {
                     }
                 }
             }
-            Layer::Mixers(_) => return false,
+            // Those of which points are decided weigh all tokens alike.
+            Layer::Mixers(mixers) => {
+                if mixers.iter().flat_map(|mixer| &mixer.head.v).any(|row| reads(row, &placed)) {
+                    return false;
+                }
+            }
             Layer::FeedForward { units, gains } => {
                 let units: BTreeSet<usize> =
                     units.iter().enumerate().filter(|(_, row)| reads(row, &placed)).map(|(place, _)| place).collect();

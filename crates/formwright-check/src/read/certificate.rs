@@ -316,6 +316,12 @@ impl<'t> Lines<'t> {
 }
 
 impl Certificate {
+    /// Whether the claim is decided by what registers mean: over a box in the supremum norm, or in another one without
+    /// a grid.
+    pub fn is_meant(&self) -> bool {
+        self.over == Over::Box && (self.norm.is_none() || (self.cells == 0 && self.meanings.is_some()))
+    }
+
     /// Whether these are the bytes of a certificate of version 1. Well-formed or not, it claims something other than
     /// what is decided here.
     pub fn is_of_version_1(bytes: &[u8]) -> bool {

@@ -91,8 +91,15 @@ impl Layer {
                 let keys = tokens.saturating_mul(key.saturating_add(tokens / 4));
                 rows.into_iter().fold(work.saturating_add(keys), usize::saturating_add)
             }),
-            // Nothing but lines is said of these.
-            Self::Mixers(_) => 0,
+            Self::Mixers(mixers) => mixers.iter().filter(|mixer| !mixer.head.is_zero()).fold(0_usize, |work, mixer| {
+                let rows = [&mixer.head.v, &mixer.head.o].map(|rows| terms(rows));
+                let mixtures = match &mixer.mixing {
+                    Mixing::Average => 1,
+                    Mixing::Linformer { e: rows, .. } | Mixing::Performer { w: rows } => rows.len(),
+                };
+                let keys = tokens.saturating_add(mixtures).saturating_mul(mixer.head.v.len());
+                rows.into_iter().fold(work.saturating_add(keys), usize::saturating_add)
+            }),
             Self::FeedForward { units, gains } => {
                 let read = |place: &usize| units.get(*place).map_or(0, |row| row.weights.len()).saturating_add(1);
                 // The gain of a coordinate is composed of everything that the units read, before intervals are put in.
@@ -237,6 +244,11 @@ impl<'b> Tensors<'b> {
 }
 
 impl Network {
+    /// All heads that are not softmax.
+    pub fn mixers(&self) -> impl Iterator<Item = &Mixer> {
+        self.layers.iter().flat_map(|layer| if let Layer::Mixers(mixers) = layer { mixers.as_slice() } else { &[] })
+    }
+
     /// Reads the network of a certificate, with its numbers from a file.
     pub fn read(bytes: &[u8], certificate: &Certificate) -> Result<Self, String> {
         let Certificate { dims, output_dims, width, positions, double, .. } = *certificate;

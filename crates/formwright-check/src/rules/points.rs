@@ -2,6 +2,7 @@
 
 mod attention;
 mod forward;
+mod mixers;
 
 use std::collections::BTreeMap;
 
@@ -12,6 +13,8 @@ use crate::read::weights::{Layer, Network};
 pub use attention::Read;
 use attention::{Known, all_rows, attend, attention, read};
 use forward::feed_forward;
+pub use mixers::is_uniform;
+use mixers::mix;
 
 /// A network, ready to be executed. Runs of feed-forward layers have an index of where they do nothing.
 pub struct Program<'n> {
@@ -67,8 +70,11 @@ impl<'n> Program<'n> {
                         .map_err(|Overflow(what)| Overflow(format!("layer {at}: {what}")))?;
                     at = at.saturating_add(1);
                 }
-                // Only lines are about these; what is not executed is not finite.
-                Some(Layer::Mixers(_)) => return Err(Overflow(format!("layer {at} is not executed"))),
+                Some(Layer::Mixers(mixers)) => {
+                    mix(mixers, tokens, keys, format)
+                        .map_err(|Overflow(what)| Overflow(format!("layer {at}: {what}")))?;
+                    at = at.saturating_add(1);
+                }
                 Some(Layer::FeedForward { .. }) => {
                     let end = self.forward_end(at).min(to);
                     for token in tokens.iter_mut() {

@@ -84,12 +84,22 @@ fn meant() -> Vec<Case> {
     let gathered = built("x[n - 1 - i]", F32);
     let summed = built("sum(x, j <= i)", F64);
     let weight = |of: &Artifact, name: &str, value| with_weights(of, Weights::of(of).with(name, 0, value).bytes());
+    let without_grid =
+        Artifact::new("", &circuit("x * mean(x)", 3, F64).with(|asked| asked.norm = Some("l2".to_owned())));
     let [average, linformer, performer] =
         ["average", "linformer:2", "performer:3"].map(|kind| realised("x * mean(x)", kind));
     let accepted = [
         ("heads-average", average.clone()),
         ("heads-linformer", linformer.clone()),
         ("heads-performer", performer.clone()),
+        ("heads-constant", realised("x * mean(x)", "performer:3:constant")),
+        ("heads-integers", realised("sum(x) on integers 0..3", "linformer:2")),
+        ("heads-integers-average", realised("mean(x) on integers 0..3", "average")),
+        ("heads-code-average", coded("average")),
+        ("heads-code-linformer", coded("linformer:2")),
+        ("heads-code-performer", coded("performer:4")),
+        ("norm-fraction", Artifact::new("", &on_box(4, "lp:3/2", sums("x", "sum-code", "one-block")))),
+        ("norm-without-grid", without_grid.clone()),
         ("meanings-mean", single.clone()),
         ("meanings-product", double.clone()),
         ("meanings-larger", built("max(x, mean(x))", F32)),
@@ -134,6 +144,8 @@ fn meant() -> Vec<Case> {
     ];
     let declined = [
         ("meanings-temperature", "a head that is too warm", weight(&largest, "0.attn.q_bias", 16.0)),
+        ("norm-without-grid-bound", "a bound below what is shown", without_grid.with_line("bound", "1/1000000")),
+        ("norm-without-grid-power", "a power beyond the limit", without_grid.with_line("norm", "lp 129/2")),
         ("heads-mixture", "a mixture that weighs a token twice", weight(&linformer, "0.attn.f", 2.0)),
         ("heads-features", "a Performer's keys that read the token", weight(&performer, "0.attn.k", 0.5)),
         ("heads-value", "an average of something else", weight(&average, "0.attn.v", 0.5)),
@@ -475,6 +487,12 @@ fn targets(of: &impl Fn(&str) -> Artifact) -> Vec<Spoilt> {
     cases.into_iter().map(|(name, what, artifact)| (name, "target", what, artifact)).collect()
 }
 
+/// A sum of codes whose sums are.
+fn coded(kind: &str) -> Artifact {
+    let codes = sums("x * mean(x)", "sum-code", "staircase").with(|asked| asked.attention = Some(kind.to_owned()));
+    Artifact::new("", &on_box(2, "l2", codes))
+}
+
 /// A circuit whose sums are realised by attention of another kind.
 fn realised(text: &str, kind: &str) -> Artifact {
     Artifact::new("", &circuit(text, 3, F64).with(|asked| asked.attention = Some(kind.to_owned())))
@@ -632,12 +650,12 @@ fn declined(of: &impl Fn(&str) -> Artifact) -> Vec<Spoilt> {
     let (plain, boxed, table) =
         (of("sum-code-staircase"), of("sum-code-staircase-box"), of("sum-code-staircase-table"));
     let average = realised("x - mean(x)", "average");
+    let on_integers = realised("sum(x) on integers 0..3", "linformer:2");
     let elsewhere = average.text().replacen(" attention average ", " attention x-decaying ", 1);
     let everywhere = |wanted: Wanted| on_box(3, "l2", wanted).with(|asked| asked.domain = Some("all".to_owned()));
     let stated = |wanted: Wanted| wanted.with(|asked| asked.lipschitz = Some("3".to_owned()));
     let assumed = plain.text().replace("assumptions 0\n", "assumptions 1\nassume the weights are as they should be\n");
     let fits = yun("x - mean(x)", 2, F64);
-    let wide = sums("x", "sum-code", "one-block");
     let released = Artifact {
         name: String::new(),
         certificate: include_bytes!("../version-1/certificate.fwc").to_vec(),
@@ -659,10 +677,13 @@ fn declined(of: &impl Fn(&str) -> Artifact) -> Vec<Spoilt> {
             "attention of a kind that is known elsewhere",
             Artifact { certificate: elsewhere.into_bytes(), ..average },
         ),
-        ("kind-on-integers", "a Linformer on integers", realised("sum(x) on integers 0..3", "linformer:2")),
+        (
+            "kind-on-integers",
+            "a Linformer on integers that weighs one token twice",
+            with_weights(&on_integers, Weights::of(&on_integers).with("0.attn.f", 0, 2.0).bytes()),
+        ),
         ("box-sup", "a supremum over a box that no rule shows", Artifact::new("", &circuit("var(x, j <= i)", 3, F32))),
         ("space", "all of space", Artifact::new("", &everywhere(fits))),
-        ("norm-fraction", "a norm whose power is no integer", Artifact::new("", &on_box(4, "lp:3/2", wide))),
         ("norm-65", "a power beyond the checker's limit", boxed.with_line("norm", "lp 65")),
         ("box-lengths", "a box for several numbers of tokens", boxed.with_line("tokens", "1 2")),
         ("integers-lp", "an integral over integers", plain.with_line("norm", "lp 2")),

@@ -71,8 +71,10 @@ pub(super) fn text(
     }
     let (cells, margins) = cells(model);
     lines.extend([format!("cells {cells}"), format!("margins {} {}", margins.low, margins.high)]);
-    // Meanings are those of the model's own network, and prove a bound at every point of a box.
-    let wanted = stated.norm == Norm::Sup && stated.over == Over::Box && model.float() == Some(network);
+    // Meanings are those of the model's own network, and prove a bound at every point of a box: where there is no grid,
+    // in every norm.
+    let everywhere = stated.norm == Norm::Sup || cells == 0;
+    let wanted = everywhere && stated.over == Over::Box && model.float() == Some(network);
     lines.extend(model.built.lines().filter(|_| wanted).into_iter().flatten().cloned());
     lines.push("end".to_owned());
     Some(lines.join("\n") + "\n")

@@ -9,6 +9,7 @@ use super::placed::Shares;
 use super::profile::{Mean, Profile, up};
 use super::uniform::Uniform;
 use super::{Known, Prover, Register, Stop, declined, is_power_of_two, line};
+use crate::kernel::function::{Binary, Word};
 use crate::kernel::number::{Dyadic, Range, Ratio};
 use crate::kernel::softmax::excess;
 use crate::kernel::sum::Row;
@@ -423,13 +424,29 @@ impl Prover<'_> {
         if a != b {
             return None;
         }
-        a.terms.iter().find_map(|(mean, factor)| match self.hints.wires.get(*mean)? {
-            Wire::Mean { scale, of } if *scale == Ratio::ONE => {
-                let rest = a.plus(&factor.negative(), &super::Form::of(*mean));
-                (rest == of.scaled(&factor.negative())).then(|| (factor.clone(), of.clone()))
+        a.terms.iter().find_map(|(mean, factor)| {
+            let (scale, of) = self.averages(*mean)?;
+            let rest = a.plus(&factor.negative(), &super::Form::of(*mean));
+            let same = scale == Ratio::ONE && rest == of.scaled(&factor.negative());
+            same.then(|| (factor.clone(), of.clone()))
+        })
+    }
+
+    /// If a wire is a number times the mean of a form, by itself or as a multiple of a wire that is: both.
+    pub(super) fn averages(&self, wire: usize) -> Option<(Ratio, &super::Form)> {
+        match self.hints.wires.get(wire)? {
+            Wire::Mean { scale, of } => Some((scale.clone(), of)),
+            Wire::Curve { of, function } => {
+                let [Word::Variable, Word::Number(times), Word::Binary(Binary::Mul)] = function.as_slice() else {
+                    return None;
+                };
+                match self.hints.wires.get(of.bare()?)? {
+                    Wire::Mean { scale, of } => Some((scale.times(times), of)),
+                    _ => None,
+                }
             }
             _ => None,
-        })
+        }
     }
 }
 

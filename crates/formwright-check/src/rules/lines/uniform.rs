@@ -45,8 +45,7 @@ impl Uniform {
     /// How the form that is read, times the total, is a multiple of the one that is meant: by how the first factors
     /// compare. Whatever is left is charged.
     pub(super) fn share(&self, read: &Form, meant: &Form) -> Ratio {
-        let plain = self.total == Ratio::ONE;
-        let first = meant.terms.first_key_value().filter(|_| !plain);
+        let first = meant.terms.first_key_value();
         let ratio = first.and_then(|(wire, factor)| read.factor(*wire).times(&self.total).over(factor));
         ratio.filter(|ratio| !ratio.is_zero()).unwrap_or(Ratio::ONE)
     }

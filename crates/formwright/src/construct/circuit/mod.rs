@@ -286,12 +286,12 @@ fn finish(
     let (network, numbers, slots) = assemble::assemble(graph, layout, tuned, how, (target.dims(), lengths), names);
     let mut network = realise(&network, &machine.attention)?;
     let circuit = Circuit { graph, layout, analysis: &tuned.analysis, names };
-    // A checker has rules for layers as they are assembled; sequences of integers are told one by one.
+    // Sequences of integers are told one by one.
     let interval = matches!(target.expression().domain, Domain::Interval(..));
-    let plain = machine.attention.more_blocks() == (0, false) && interval;
-    let lines = plain.then(|| {
+    let detour = machine.attention.kind.detour(&machine.attention.choice, &network);
+    let lines = detour.filter(|_| interval).map(|detour| {
         let parts = assemble::sources(graph, layout, tuned, machine.precision);
-        circuit.lines(network.width(), &slots, &translated.outputs, &parts)
+        circuit.lines((network.width(), &detour), &slots, &translated.outputs, &parts)
     });
     let slots: Vec<(usize, usize)> = slots.iter().map(|slot| (*slot, numbers[*slot])).collect();
     let meanings = circuit.meanings(&network, &slots);
