@@ -55,10 +55,11 @@ def tests(folder, only):
 def verdict(fwcheck, artifact):
     """What the checker says of a folder."""
     try:
-        done = subprocess.run([fwcheck, artifact], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300)
+        done = subprocess.run([fwcheck, artifact], capture_output=True, text=True, timeout=300)
     except subprocess.TimeoutExpired:
         return "no answer"
-    return done.stdout.strip()
+    # How far it is, it says on the other stream.
+    return done.stdout.strip() or done.stderr.strip()
 
 
 def main():

@@ -112,7 +112,7 @@ WORDS = {
     "<count>": count, "<size>": lambda word: count(word) or None, "<limit>": limit, "<rational>": rational,
     "<hash>": text("[0-9a-f]{64}"), "<badge>": text("certified|measured|exact-on-grid"),
     "<over>": text("box|integers|space"), "<yes|no>": text("yes|no"),
-    "<kind>": text("softmax|average|linformer|performer"), "<format>": text("f64|f32"),
+    "<kind>": text("softmax|average|linformer|performer|x-[a-z0-9-]+"), "<format>": text("f64|f32"),
 }
 
 
@@ -224,7 +224,8 @@ def read_run(lines, tokens):
     _, blocks, *parts = lines.take("run <size> ff <size>", attention, f"{attention} ff <size>")
     hidden = parts[-1] if "ff" in parts else None
     kind, heads, *sizes = parts[1:6] if parts[0] == "attention" else (None, 0, 0, 0, 0)
-    if kind and [bool(size) for size in sizes[::2]] != [kind != "average", kind in ("linformer", "performer")]:
+    known = kind and not kind.startswith("x-")  # what sizes another kind has is its own business
+    if known and [bool(size) for size in sizes[::2]] != [kind != "average", kind in ("linformer", "performer")]:
         raise lines.wrong(f"head-size and size to be 0 just where {kind} has none")
     masks = [tuple(lines.take("mask <limit> <limit> <limit> <limit> <yes|no>")[1:]) for _ in range(heads)]
     return Run(blocks, kind, heads, *sizes, hidden, masks, lines.connections(tokens) if kind else [])
@@ -1609,6 +1610,8 @@ def check(certificate: bytes, target: bytes, weights: bytes) -> Verdict:
         for name, data in (("target.json", target), ("model.safetensors", weights)):
             if hashlib.sha256(data).hexdigest() != c.hashes[name]:
                 raise Rejected("hash", name, "not the file that the certificate is about")
+        if others := [run.kind for run in c.runs if run.kind and run.kind.startswith("x-")]:
+            raise Declined(f"attention of the kind {others[0]}, of which nothing is known")  # its tensors neither
         tensors, function = read_tensors(weights, c), read_target(target, c)
         fits(c, function)
         if c.over == "box" and c.power is None:

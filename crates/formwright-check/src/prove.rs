@@ -11,7 +11,8 @@ use crate::read::certificate::{Certificate, Mask, Over, Rational};
 use crate::read::target::{Domain, Fault, Number, Target};
 use crate::read::weights::{Layer, Network};
 use crate::rules::lines::{self, Line};
-use crate::rules::points::Program;
+use crate::rules::points::{Program, is_uniform};
+use crate::rules::power::Exponent;
 use crate::rules::sweep::sweep;
 use crate::sequences::Sequences;
 use crate::{Files, Reason, Verdict, sha256};
@@ -201,6 +202,9 @@ impl Subject {
         oversized(files, certificate.double)?;
         let network = Network::read(files.weights, &certificate).map_err(|what| rejected("weights", what))?;
         let target = Target::read(files.target, certificate.dims).map_err(|what| rejected("target", what))?;
+        if !certificate.is_meant() && !network.mixers().all(|mixer| is_uniform(mixer, certificate.tokens[1])) {
+            return Err(declined("a head of another kind than softmax whose weights tokens may change"));
+        }
         let order_free = target.is_order_free() && keys_ignore_positions(&network);
         let subject = Self { certificate, network, target, order_free };
         subject.fits()?;
@@ -262,11 +266,11 @@ impl Subject {
 
     fn prove(&self, effort: &Effort<'_>) -> Result<Proof, Stop> {
         match (&self.certificate.over, &self.certificate.norm) {
+            (Over::Box, _) if self.certificate.is_meant() => self.supremum(),
             (Over::Box, Some(p)) => {
-                let whole = (1..=64).find(|k| p.range == Range::whole(*k)).and_then(|k| u32::try_from(k).ok());
-                self.integral(effort, whole.ok_or_else(|| declined(format!("p = {p} is no integer up to 64")))?)
+                let exponent = Exponent::new(&p.range);
+                self.integral(effort, &exponent.ok_or_else(|| declined(format!("p = {p} is more than 64")))?, p)
             }
-            (Over::Box, None) => self.supremum(),
             (Over::Integers, None) if effort.shard == Shard::WHOLE => self.integers(effort),
             (Over::Integers | Over::DistinctIntegers(_), None) => self.points(effort),
             _ => Err(declined("claims of this kind in this norm are not decided")),
@@ -306,13 +310,34 @@ impl Subject {
         let meanings = self.certificate.meanings.as_ref().ok_or_else(|| declined("there are no meanings"))?;
         let (proved, _) = self.by_lines()?;
         let claimed = &self.certificate.bound.range;
-        if proved > claimed.lo {
+        let enough = match &self.certificate.norm {
+            None => proved <= claimed.lo,
+            Some(p) => self.is_enough(&proved, p)?,
+        };
+        if !enough {
             let told = format!("outputs are shown to be within {proved} of the target, claimed {}", claimed.lo);
             // Narrower enclosures might show it.
             return Err(declined(told));
         }
         let lines = meanings.layers.iter().map(|layer| layer.holds.len()).fold(0, usize::saturating_add);
         Ok(Proof { summary: format!("{lines} lines of {} wires, line by line", meanings.wires.len()) })
+    }
+
+    /// Whether an error of `e` everywhere is enough for the norm: `e^p · outputs · side^(dims · tokens) ≤ bound^p`.
+    fn is_enough(&self, e: &Dyadic, p: &Rational) -> Result<bool, Stop> {
+        let Domain::Interval(low, high) = &self.target.domain else { return Err(declined("no box")) };
+        let Certificate { tokens: [tokens, most], dims, output_dims, bound, .. } = &self.certificate;
+        if tokens != most {
+            return Err(declined("a box claim for several numbers of tokens"));
+        }
+        let exponent = Exponent::new(&p.range).ok_or_else(|| declined(format!("p = {p} is more than 64")))?;
+        let unbounded = || declined("the box, the bound or an error, to the power p, is not below 2^16384");
+        let sides = u32::try_from(tokens.saturating_mul(*dims)).unwrap_or(u32::MAX);
+        let volume = high.minus(low).range().power(sides).and_then(Range::kept).ok_or_else(unbounded)?;
+        let outputs = Range::whole(tokens.saturating_mul(*output_dims));
+        let power = exponent.of(&Range::point(e.clone())).ok_or_else(unbounded)?;
+        let claimed = exponent.of(&bound.range).ok_or_else(unbounded)?;
+        Ok((&(&power * &outputs) * &volume).hi <= claimed.lo)
     }
 
     /// The tokens of a claim over integers.
@@ -345,7 +370,9 @@ impl Subject {
         let starts = self.starts(effort, &program, alphabet.len(), |symbol| alphabet.get(symbol).cloned())?;
         let (target, bound, first) = (&self.target, &self.certificate.bound, program.forward_end(0));
         let common = Common { program: &program, target, bound, alphabet: &alphabet, starts: &starts, first };
-        let alike = (self.order_free && !effort.plain).then(|| Alike::new(&common));
+        // Shortcuts are about softmax.
+        let plain = effort.plain || self.network.mixers().next().is_some();
+        let alike = (self.order_free && !plain).then(|| Alike::new(&common));
         self.within_limits(alphabet.len(), most, shard.len(), alike.as_ref().map(Alike::followed))?;
         let mut before = 0_usize;
         for sequences in &lengths {
@@ -353,7 +380,7 @@ impl Subject {
             let here = shard.start.clamp(from, to).saturating_sub(from)..shard.end.clamp(from, to).saturating_sub(from);
             before = to;
             let target_alone = self.certificate.over == Over::Integers;
-            let boxed = !self.order_free && !effort.plain && target_alone && !here.is_empty();
+            let boxed = !self.order_free && !plain && target_alone && !here.is_empty();
             let boxes = if boxed { Boxes::new(&common, sequences.tokens) } else { None };
             effort.of_all(here, || {
                 let (mut walk, mut seen, program, starts) = (sequences.walk(), Seen::default(), &program, &starts);
@@ -420,7 +447,7 @@ impl Subject {
     }
 
     /// Proves `finite` and `integral`.
-    fn integral(&self, effort: &Effort<'_>, p: u32) -> Result<Proof, Stop> {
+    fn integral(&self, effort: &Effort<'_>, exponent: &Exponent, p: &Rational) -> Result<Proof, Stop> {
         let Domain::Interval(low, high) = &self.target.domain else { return Err(declined("no box")) };
         let Certificate { cells, dims, tokens: [tokens, most], margins: [below, above], .. } = &self.certificate;
         if tokens != most {
@@ -461,13 +488,13 @@ impl Subject {
         let power = |x: &Range, k: usize| x.power(u32::try_from(k).unwrap_or(u32::MAX)).ok_or_else(unbounded);
         let (share, volume) = (&one - &power(&share_of_good, sides)?, power(&side, sides)?);
         let all_cells = power(&Range::whole(lattice.symbols), *tokens)?;
-        let claimed = self.certificate.bound.range.power(p).ok_or_else(unbounded)?;
+        let claimed = exponent.of(&self.certificate.bound.range).ok_or_else(unbounded)?;
         let (mut pieces, mut least, mut in_vain): (usize, Option<Dyadic>, u8) = (1, None, 0);
         loop {
             in_vain = in_vain.saturating_add(1);
             let sums = effort.of_all(0..cases.len(), || {
                 let (cases, lattice, at) = (&cases, &lattice, &at);
-                move |class| self.cell(cases.get(class).map_or(&[], Vec::as_slice), lattice, pieces, p, at)
+                move |class| self.cell(cases.get(class).map_or(&[], Vec::as_slice), lattice, pieces, exponent, at)
             });
             let failed = match sums {
                 Ok(sums) => {
@@ -479,7 +506,7 @@ impl Subject {
                     }
                     let mut rest = Range::ZERO;
                     for (got, wanted) in anywhere.iter().zip(&seen) {
-                        rest = &rest + &apart(got, wanted).power(p).ok_or_else(unbounded)?;
+                        rest = &rest + &exponent.of(&apart(got, wanted)).ok_or_else(unbounded)?;
                     }
                     let rest = &(&(&rest * &Range::whole(*tokens)) * &all_cells) * &share;
                     let proved = (&(&total + &rest) * &volume).tidy();
@@ -546,7 +573,7 @@ impl Subject {
         cases: &[Case],
         lattice: &Lattice,
         pieces: usize,
-        p: u32,
+        exponent: &Exponent,
         at: &(impl Fn(&Range) -> Range + Sync),
     ) -> Result<(Range, Vec<Range>), Stop> {
         let unbounded = || declined("an error, to the power p, is not below 2^16384");
@@ -582,7 +609,7 @@ impl Subject {
                     output.map_err(|fault| valueless(fault, &place()))?.iter().map(Number::range).collect()
                 };
                 for (got, wanted) in case.output.iter().zip(&wanted) {
-                    let power = apart(got, wanted).power(p).ok_or_else(unbounded)?;
+                    let power = exponent.of(&apart(got, wanted)).ok_or_else(unbounded)?;
                     sum = (&sum + &power).tidy();
                 }
                 seen =
@@ -878,10 +905,19 @@ fn shapes(certificate: &Certificate) -> Result<(), Stop> {
     for part in attention {
         let scores = part.kind != "average";
         let sized = matches!(part.kind.as_str(), "linformer" | "performer");
-        if part.heads == 0 || part.value_size == 0 || (part.head_size > 0) != scores || (part.size > 0) != sized {
+        // What sizes another kind has is its own business.
+        let fits = part.is_from_elsewhere() || ((part.head_size > 0) == scores && (part.size > 0) == sized);
+        if part.heads == 0 || part.value_size == 0 || !fits {
             return wrong("attention without heads, or with sizes that its kind does not have");
         }
         let masked = |mask: &Mask| part.kind != "softmax" || least != most || mask.limits != [None; 4] || mask.first;
+        let hides = |mask: &Mask| mask.limits != [None; 4] || mask.first;
+        if part.kind != "softmax" && !part.is_from_elsewhere() && part.masks.iter().any(hides) {
+            return wrong("a mask of attention that looks at all tokens");
+        }
+        if part.kind == "linformer" && least != most {
+            return wrong("mixtures of all tokens, for several numbers of tokens");
+        }
         if !part.cycle.is_empty() && part.masks.iter().any(masked) {
             return wrong("connections besides masks, for several numbers of tokens, or without softmax");
         }
@@ -891,7 +927,7 @@ fn shapes(certificate: &Certificate) -> Result<(), Stop> {
 
 /// Checks that the claim is of a kind that is decided here.
 fn scope(certificate: &Certificate) -> Result<(), Stop> {
-    let Certificate { badge, over, norm, assumptions, runs, tokens: [least, most], .. } = certificate;
+    let Certificate { badge, over, assumptions, runs, tokens: [least, most], .. } = certificate;
     if badge != "certified" {
         return Err(declined(format!("the badge is {badge}; only certified claims are checked")));
     }
@@ -900,13 +936,13 @@ fn scope(certificate: &Certificate) -> Result<(), Stop> {
         return Err(declined(format!("the claim rests on an assumption: {assumption}")));
     }
     let mut attention = runs.iter().filter_map(|run| run.attention.as_ref());
-    if let Some(part) = attention.clone().find(|part| part.kind != "softmax") {
-        return Err(declined(format!("{} attention is not decided, softmax is", part.kind)));
+    if let Some(part) = attention.clone().find(|part| part.is_from_elsewhere()) {
+        return Err(declined(format!("nothing is known of {} attention", part.kind)));
     }
     if *over == Over::Space {
         return Err(declined("claims over all of space are not decided"));
     }
-    if *over == Over::Box && norm.is_none() {
+    if certificate.is_meant() {
         if certificate.meanings.is_none() {
             return Err(declined("a claim in the supremum norm over a box, without meanings"));
         }
@@ -948,6 +984,12 @@ fn keys_ignore_positions(network: &Network) -> bool {
                     if head.q.iter().any(|row| reads(row, &placed)) {
                         placed.extend(head.o.iter().enumerate().filter(|(_, row)| !row.is_zero()).map(|(r, _)| r));
                     }
+                }
+            }
+            // Those of which points are decided weigh all tokens alike.
+            Layer::Mixers(mixers) => {
+                if mixers.iter().flat_map(|mixer| &mixer.head.v).any(|row| reads(row, &placed)) {
+                    return false;
                 }
             }
             Layer::FeedForward { units, gains } => {

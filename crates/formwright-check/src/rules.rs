@@ -3,9 +3,11 @@
 //! | folder | what |
 //! |---|---|
 //! | `points.rs`, `points/` | all executions at once, from sets of inputs |
+//! | `power.rs` | powers of errors |
 //! | `sweep.rs` | how far a sweep of shifts can carry tokens |
 //! | `lines.rs`, `lines/` | what registers mean, line by line |
 
 pub mod lines;
 pub mod points;
+pub mod power;
 pub mod sweep;

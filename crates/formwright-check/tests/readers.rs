@@ -556,7 +556,7 @@ fn the_parts_must_fit() {
     rejected(&averaging("0 * * 0 no").with("tokens", "1 2"), "claim");
     rejected(&averaging("1 * * * no").with("tokens", "1 2"), "claim");
     rejected(&identity().positions(&[&[0.0]]), "claim");
-    // Sizes that a kind of attention does not have; with those that it has it is not decided.
+    // Sizes that a kind of attention does not have; with those that it has, tensors that it does not have.
     for (kind, sizes) in [
         ("softmax", "1 0 1 0"),
         ("softmax", "1 1 0 0"),
@@ -576,7 +576,7 @@ fn the_parts_must_fit() {
     for (kind, sizes) in [("average", "1 0 1 0"), ("linformer", "1 1 1 1"), ("performer", "1 1 1 1")] {
         let mut net = averaging("* * * * no");
         net.runs[0] = format!("run 1 attention {kind} {sizes}");
-        declined(&net);
+        rejected(&net, "weights");
     }
     let mut none = averaging("* * * * no");
     none.runs = vec!["run 1 attention softmax 0 1 1 0".into()];
@@ -602,7 +602,8 @@ fn what_is_not_decided_is_declined() {
     declined(&identity().with("norm", "lp 2"));
     declined(&over_box().with("norm", "sup"));
     declined(&over_box().with("over", "space"));
-    declined(&over_box().with("norm", "lp 3/2"));
+    accepted(&over_box().with("norm", "lp 3/2"));
+    declined(&over_box().with("norm", "lp 129/2"));
     accepted(&over_box().with("norm", "lp 64"));
     declined(&over_box().with("norm", "lp 65"));
     declined(&over_box().with("norm", "lp 0"));
@@ -622,9 +623,6 @@ fn what_is_not_decided_is_declined() {
     let head = |mask: &'static str| Head { mask, q: vec![0.0], q_bias: 0.0, k: vec![0.0], v: vec![1.0], o: vec![0.0] };
     accepted(&over_box().attention(&[head("* * * * no"), head("* * * * no")]));
     declined(&over_box().attention(&[head("* * * * no"), head("-1 0 * * no")]));
-    let mut average = averaging("* * * * no");
-    average.runs[0] = "run 1 attention average 1 0 1 0".into();
-    declined(&average);
 }
 
 /// An integer has one form: another one is another text for the same target, and the certificate is about texts.

@@ -129,12 +129,10 @@ fn a_circuit_with_it_is_planned_built_written_read_and_looked_at() {
     assert!(words::made(&read).contains("placed:1 attention"), "{}", words::made(&read));
     assert!(report::page(&read).expect("a page").contains("placed:1"));
 
-    // A checker is told nothing that it could misread.
+    // A checker is told that it does not know this kind.
     let contents = Contents::of(&model).expect("files");
-    assert!(contents.certificate.is_none() && contents.weights.is_some());
-    let declined = Contents::no_certificate(&folder);
-    assert_eq!(declined.kind(), ErrorKind::Declined);
-    assert!(declined.to_string().contains("placed attention"), "{declined}");
+    let text = String::from_utf8(contents.certificate.expect("a certificate")).expect("ASCII");
+    assert!(text.contains("\nrun 1 attention x-placed 1 0 1 1"), "{text}");
 }
 
 #[test]

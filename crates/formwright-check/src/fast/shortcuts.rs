@@ -83,6 +83,12 @@ fn live(network: &Network, from: usize) -> BTreeSet<usize> {
                     }
                 }
             }
+            Layer::Mixers(mixers) => {
+                for head in mixers.iter().map(|mixer| &mixer.head) {
+                    [&head.q, &head.k, &head.v].into_iter().for_each(|rows| reads(rows));
+                    writes.extend(written(&head.o));
+                }
+            }
             Layer::FeedForward { units, gains } => {
                 reads(units);
                 writes.extend(written(gains));
@@ -245,7 +251,7 @@ impl<'n> Boxes<'n> {
         let (first, rest) = common.alphabet.split_first()?;
         let inputs = rest.iter().fold(first.clone(), |a, b| a.iter().zip(b).map(|(a, b)| a.hull(b)).collect());
         let inputs = inputs.into_iter().map(Number::of).collect();
-        let last = common.network().layers.iter().rposition(|layer| matches!(layer, Layer::Attention(_)));
+        let last = common.network().layers.iter().rposition(|layer| !matches!(layer, Layer::FeedForward { .. }));
         let last = last.unwrap_or(common.first);
         let is_shallow = last == common.first;
         let mut boxes = Self { common, tokens, any, reads, inputs, order: Vec::new(), last, is_shallow };

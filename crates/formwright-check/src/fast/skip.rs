@@ -47,7 +47,7 @@ impl<'n> Index<'n> {
     pub fn new(layers: &'n [Layer], format: Format) -> Option<Self> {
         let forward = |layer: &'n Layer| match layer {
             Layer::FeedForward { units, gains } => Some((units, gains)),
-            Layer::Attention(_) => None,
+            Layer::Attention(_) | Layer::Mixers(_) => None,
         };
         let run: Vec<(&Vec<Row>, &Vec<Row>)> = layers.iter().map_while(forward).collect();
         let reads =

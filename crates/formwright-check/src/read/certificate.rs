@@ -40,10 +40,16 @@ impl fmt::Display for Rational {
     }
 }
 
+/// The kinds of attention of which it is said what they compute.
+const KINDS: [&str; 4] = ["softmax", "average", "linformer", "performer"];
+
+/// Begins the name of any other kind.
+const ELSEWHERE: &str = "x-";
+
 /// The attention of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attention {
-    /// `softmax`, `average`, `linformer` or `performer`.
+    /// One of [`KINDS`], or a name behind `x-`: a kind from elsewhere.
     pub kind: String,
     /// Heads of a block.
     pub heads: usize,
@@ -60,6 +66,11 @@ pub struct Attention {
 }
 
 impl Attention {
+    /// Whether it is of a kind from elsewhere, of which nothing is known but its name.
+    pub fn is_from_elsewhere(&self) -> bool {
+        self.kind.starts_with(ELSEWHERE)
+    }
+
     /// The mask of a head of a block.
     pub fn mask(&self, block: usize, head: usize) -> Option<Mask> {
         let layer = block.checked_rem(self.cycle.len()).and_then(|layer| self.cycle.get(layer));
@@ -203,6 +214,14 @@ impl<'t> Lines<'t> {
         if known.contains(&word) { Ok(word) } else { Err(self.fault(word, &format!("one of {known:?}"))) }
     }
 
+    /// A kind of attention: one that is known, or the name of another.
+    fn kind(&mut self) -> Result<&'t str, String> {
+        let word = self.word()?;
+        let letter = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
+        let other = word.strip_prefix(ELSEWHERE).is_some_and(|name| !name.is_empty() && name.bytes().all(letter));
+        if KINDS.contains(&word) || other { Ok(word) } else { Err(self.fault(word, &format!("one of {KINDS:?}"))) }
+    }
+
     fn fault(&self, word: &str, expected: &str) -> String {
         format!("line {} has {:?}, expected {expected}", self.number, cut(word))
     }
@@ -265,7 +284,7 @@ impl<'t> Lines<'t> {
                 run.hidden = Some(self.count()?);
             } else if run.hidden.is_none() && run.attention.is_none() {
                 run.attention = Some(Attention {
-                    kind: self.one_of(&["softmax", "average", "linformer", "performer"])?.to_owned(),
+                    kind: self.kind()?.to_owned(),
                     heads: self.count()?,
                     head_size: self.count()?,
                     value_size: self.count()?,
@@ -297,6 +316,12 @@ impl<'t> Lines<'t> {
 }
 
 impl Certificate {
+    /// Whether the claim is decided by what registers mean: over a box in the supremum norm, or in another one without
+    /// a grid.
+    pub fn is_meant(&self) -> bool {
+        self.over == Over::Box && (self.norm.is_none() || (self.cells == 0 && self.meanings.is_some()))
+    }
+
     /// Whether these are the bytes of a certificate of version 1. Well-formed or not, it claims something other than
     /// what is decided here.
     pub fn is_of_version_1(bytes: &[u8]) -> bool {

@@ -30,11 +30,41 @@ impl Head {
     }
 }
 
+/// A head of a kind other than softmax.
+#[derive(Clone, Debug)]
+pub struct Mixer {
+    /// What it reads and writes; an average has neither queries nor keys.
+    pub head: Head,
+    /// How it weighs the tokens.
+    pub mixing: Mixing,
+}
+
+/// How a head weighs the tokens, if not by the softmax of their scores.
+#[derive(Clone, Debug)]
+pub enum Mixing {
+    /// All alike.
+    Average,
+    /// By mixtures of keys, and of values: a row of weights of tokens for each mixture.
+    Linformer {
+        /// Of keys.
+        e: Vec<Row>,
+        /// Of values.
+        f: Vec<Row>,
+    },
+    /// By positive features of queries and keys.
+    Performer {
+        /// A direction for each feature.
+        w: Vec<Row>,
+    },
+}
+
 /// A layer.
 #[derive(Clone, Debug)]
 pub enum Layer {
     /// Attention.
     Attention(Vec<Head>),
+    /// Attention of another kind.
+    Mixers(Vec<Mixer>),
     /// Hidden units, and the gain of each coordinate of the stream from them.
     FeedForward {
         /// `w1`, `b1`.
@@ -59,6 +89,15 @@ impl Layer {
                 let key = head.k.len().saturating_add(head.v.len()).saturating_add(EXPONENTIAL);
                 // Exponentials are cheap where finding the largest score takes long.
                 let keys = tokens.saturating_mul(key.saturating_add(tokens / 4));
+                rows.into_iter().fold(work.saturating_add(keys), usize::saturating_add)
+            }),
+            Self::Mixers(mixers) => mixers.iter().filter(|mixer| !mixer.head.is_zero()).fold(0_usize, |work, mixer| {
+                let rows = [&mixer.head.v, &mixer.head.o].map(|rows| terms(rows));
+                let mixtures = match &mixer.mixing {
+                    Mixing::Average => 1,
+                    Mixing::Linformer { e: rows, .. } | Mixing::Performer { w: rows } => rows.len(),
+                };
+                let keys = tokens.saturating_add(mixtures).saturating_mul(mixer.head.v.len());
                 rows.into_iter().fold(work.saturating_add(keys), usize::saturating_add)
             }),
             Self::FeedForward { units, gains } => {
@@ -205,6 +244,11 @@ impl<'b> Tensors<'b> {
 }
 
 impl Network {
+    /// All heads that are not softmax.
+    pub fn mixers(&self) -> impl Iterator<Item = &Mixer> {
+        self.layers.iter().flat_map(|layer| if let Layer::Mixers(mixers) = layer { mixers.as_slice() } else { &[] })
+    }
+
     /// Reads the network of a certificate, with its numbers from a file.
     pub fn read(bytes: &[u8], certificate: &Certificate) -> Result<Self, String> {
         let Certificate { dims, output_dims, width, positions, double, .. } = *certificate;
@@ -221,7 +265,7 @@ impl Network {
         for run in &certificate.runs {
             let name = |part: &str| format!("{first}.{part}");
             let mut attention = match &run.attention {
-                Some(shape) => heads(&mut tensors, shape, run.blocks, width, name)?,
+                Some(shape) => attention(&mut tensors, shape, [run.blocks, width, certificate.tokens[1]], &name)?,
                 None => Vec::new(),
             }
             .into_iter();
@@ -232,7 +276,7 @@ impl Network {
                 forward = units.into_iter().zip(gains).collect::<Vec<_>>().into_iter();
             }
             for _ in 0..run.blocks {
-                layers.extend(attention.next().map(Layer::Attention));
+                layers.extend(attention.next());
                 layers.extend(forward.next().map(|(units, gains)| Layer::FeedForward { units, gains }));
             }
             first = first.saturating_add(run.blocks);
@@ -245,18 +289,58 @@ impl Network {
     }
 }
 
-/// The heads of each block of a run.
+/// The attention of each block of a run.
+fn attention(
+    tensors: &mut Tensors<'_>,
+    shape: &Attention,
+    [blocks, width, tokens]: [usize; 3],
+    name: &impl Fn(&str) -> String,
+) -> Result<Vec<Layer>, String> {
+    let layers = heads(tensors, shape, [blocks, width], name)?;
+    let Attention { heads, head_size, size, .. } = *shape;
+    let count = [blocks, heads];
+    let mut mixings = match shape.kind.as_str() {
+        "softmax" => return Ok(layers.into_iter().map(Layer::Attention).collect()),
+        "average" => vec![Mixing::Average; blocks.saturating_mul(heads)],
+        "linformer" => {
+            let e = tensors.rows(&name("attn.e"), &count, [size, tokens], None)?;
+            let f = tensors.rows(&name("attn.f"), &count, [size, tokens], None)?;
+            e.into_iter().zip(f).map(|(e, f)| Mixing::Linformer { e, f }).collect()
+        }
+        "performer" => {
+            let w = tensors.rows(&name("attn.w"), &count, [size, head_size], None)?;
+            w.into_iter().map(|w| Mixing::Performer { w }).collect()
+        }
+        other => return Err(format!("the tensors of {other} attention are not known")),
+    }
+    .into_iter();
+    let mut mixers = |heads: Vec<Head>| -> Result<Layer, String> {
+        let mut mixers = Vec::new();
+        for head in heads {
+            let mixing = mixings.next().ok_or("fewer mixtures than heads")?;
+            mixers.push(Mixer { head, mixing });
+        }
+        Ok(Layer::Mixers(mixers))
+    };
+    layers.into_iter().map(&mut mixers).collect()
+}
+
+/// The heads of each block of a run; an average has neither queries nor keys.
 fn heads(
     tensors: &mut Tensors<'_>,
     shape: &Attention,
-    blocks: usize,
-    width: usize,
-    name: impl Fn(&str) -> String,
+    [blocks, width]: [usize; 2],
+    name: &impl Fn(&str) -> String,
 ) -> Result<Vec<Vec<Head>>, String> {
     let Attention { heads, head_size, value_size, .. } = *shape;
     let count = [blocks, heads];
-    let q = tensors.rows(&name("attn.q"), &count, [head_size, width], Some(&name("attn.q_bias")))?;
-    let k = tensors.rows(&name("attn.k"), &count, [head_size, width], None)?;
+    let none = || vec![Vec::new(); blocks.saturating_mul(heads)];
+    let (q, k) = if head_size == 0 {
+        (none(), none())
+    } else {
+        let q = tensors.rows(&name("attn.q"), &count, [head_size, width], Some(&name("attn.q_bias")))?;
+        (q, tensors.rows(&name("attn.k"), &count, [head_size, width], None)?)
+    };
     let v = tensors.rows(&name("attn.v"), &count, [value_size, width], None)?;
     let o = tensors.rows(&name("attn.o"), &count, [width, value_size], None)?;
     let mut parts = q.into_iter().zip(k).zip(v.into_iter().zip(o));

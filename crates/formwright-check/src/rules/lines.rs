@@ -13,6 +13,7 @@
 //! | `points.rs` | arguments that are whole: values at points, products of whole numbers, exact sums |
 //! | `cases.rs` | sums of which no more than one term is on |
 //! | `head.rs` | a head without scores is a mean of what it sees |
+//! | `uniform.rs`, `linformer.rs`, `performer.rs` | so are heads of other kinds, times a number |
 //! | `placed.rs` | scores by position: gathers, and sums with a sink |
 //! | `largest.rs` | scores that are a number times the value: the largest |
 //! | `teeth.rs` | squares and products that are sums of teeth |
@@ -26,7 +27,9 @@ mod curve;
 mod head;
 mod largest;
 mod layer;
+mod linformer;
 mod normal;
+mod performer;
 mod placed;
 mod points;
 mod product;
@@ -34,6 +37,7 @@ mod profile;
 mod select;
 mod teeth;
 mod told;
+mod uniform;
 mod unrolled;
 
 use points::{Bounds, Whole};
@@ -105,6 +109,8 @@ struct Prover<'c> {
     domain: Range,
     /// The largest number of tokens.
     tokens: usize,
+    /// Whether there is no other.
+    fixed: bool,
     /// The normal forms of wires, token by token, where positions or masks tell tokens apart.
     unrolled: Unrolled,
     /// The wires that are whole.
@@ -165,6 +171,7 @@ pub fn prove(
         format: network.format,
         domain,
         tokens: most,
+        fixed: least == most,
         unrolled,
         whole: Whole::of(hints, target.domain.integers().is_some(), (least == most).then_some(least), bounds),
         shared: Vec::new(),
@@ -193,6 +200,7 @@ pub fn prove(
         prover.layer = prover.layer.saturating_add(1);
         match layer {
             Layer::Attention(heads) => prover.heads(heads, hint)?,
+            Layer::Mixers(mixers) => prover.mixers(mixers, hint)?,
             Layer::FeedForward { units, gains } => prover.feed_forward(units, gains, hint)?,
         }
         prover.teeth()?;

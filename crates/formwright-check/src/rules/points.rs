@@ -2,6 +2,7 @@
 
 mod attention;
 mod forward;
+mod mixers;
 
 use std::collections::BTreeMap;
 
@@ -12,6 +13,8 @@ use crate::read::weights::{Layer, Network};
 pub use attention::Read;
 use attention::{Known, all_rows, attend, attention, read};
 use forward::feed_forward;
+pub use mixers::is_uniform;
+use mixers::mix;
 
 /// A network, ready to be executed. Runs of feed-forward layers have an index of where they do nothing.
 pub struct Program<'n> {
@@ -64,6 +67,11 @@ impl<'n> Program<'n> {
             match self.network.layers.get(at) {
                 Some(Layer::Attention(heads)) => {
                     attention(heads, tokens, keys, self.shares.as_ref(), format)
+                        .map_err(|Overflow(what)| Overflow(format!("layer {at}: {what}")))?;
+                    at = at.saturating_add(1);
+                }
+                Some(Layer::Mixers(mixers)) => {
+                    mix(mixers, tokens, keys, format)
                         .map_err(|Overflow(what)| Overflow(format!("layer {at}: {what}")))?;
                     at = at.saturating_add(1);
                 }

@@ -86,7 +86,22 @@ fn meant() -> Vec<Case> {
     let weight = |of: &Artifact, name: &str, value| with_weights(of, Weights::of(of).with(name, 0, value).bytes());
     // At the first token it has no rival: there any number does.
     let sink = with_weights(&summed, Weights::of(&summed).with("pos", 5, 0.5).bytes());
+    let without_grid =
+        Artifact::new("", &circuit("x * mean(x)", 3, F64).with(|asked| asked.norm = Some("l2".to_owned())));
+    let [average, linformer, performer] =
+        ["average", "linformer:2", "performer:3"].map(|kind| realised("x * mean(x)", kind));
     let accepted = [
+        ("heads-average", average.clone()),
+        ("heads-linformer", linformer.clone()),
+        ("heads-performer", performer.clone()),
+        ("heads-constant", realised("x * mean(x)", "performer:3:constant")),
+        ("heads-integers", realised("sum(x) on integers 0..3", "linformer:2")),
+        ("heads-integers-average", realised("mean(x) on integers 0..3", "average")),
+        ("heads-code-average", coded("average")),
+        ("heads-code-linformer", coded("linformer:2")),
+        ("heads-code-performer", coded("performer:4")),
+        ("norm-fraction", Artifact::new("", &on_box(4, "lp:3/2", sums("x", "sum-code", "one-block")))),
+        ("norm-without-grid", without_grid.clone()),
         ("meanings-mean", single.clone()),
         ("meanings-product", double.clone()),
         ("meanings-larger", built("max(x, mean(x))", F32)),
@@ -121,10 +136,21 @@ fn meant() -> Vec<Case> {
             "a head that sees more than the lines say",
             line(&prefix, "mask * 0 * * no", "mask * * * * no"),
         ),
+        (
+            "heads-length",
+            "line",
+            "a Performer's sum for several numbers of tokens",
+            performer.with_line("tokens", "1 3"),
+        ),
         ("meanings-places", "line", "a position less", line(&gathered, "wire position 2 1 0", "wire position 2 1")),
     ];
     let declined = [
         ("meanings-temperature", "a head that is too warm", weight(&largest, "0.attn.q_bias", 16.0)),
+        ("norm-without-grid-bound", "a bound below what is shown", without_grid.with_line("bound", "1/1000000")),
+        ("norm-without-grid-power", "a power beyond the limit", without_grid.with_line("norm", "lp 129/2")),
+        ("heads-mixture", "a mixture that weighs a token twice", weight(&linformer, "0.attn.f", 2.0)),
+        ("heads-features", "a Performer's keys that read the token", weight(&performer, "0.attn.k", 0.5)),
+        ("heads-value", "an average of something else", weight(&average, "0.attn.v", 0.5)),
         ("meanings-keys", "keys that read the token", weight(&gathered, "0.attn.k", 0.5)),
         ("meanings-sink", "another weight of the sink", sink),
         ("meanings-none", "nothing is said of registers", silent),
@@ -463,6 +489,17 @@ fn targets(of: &impl Fn(&str) -> Artifact) -> Vec<Spoilt> {
     cases.into_iter().map(|(name, what, artifact)| (name, "target", what, artifact)).collect()
 }
 
+/// A sum of codes whose sums are.
+fn coded(kind: &str) -> Artifact {
+    let codes = sums("x * mean(x)", "sum-code", "staircase").with(|asked| asked.attention = Some(kind.to_owned()));
+    Artifact::new("", &on_box(2, "l2", codes))
+}
+
+/// A circuit whose sums are realised by attention of another kind.
+fn realised(text: &str, kind: &str) -> Artifact {
+    Artifact::new("", &circuit(text, 3, F64).with(|asked| asked.attention = Some(kind.to_owned())))
+}
+
 fn claims(of: &impl Fn(&str) -> Artifact) -> Vec<Spoilt> {
     let (plain, positions, heads) = (of("sum-code-staircase"), of("yun-positional"), of("circuit-causal-sum"));
     let (boxed, table) = (of("sum-code-staircase-box"), of("sum-code-staircase-table"));
@@ -486,6 +523,16 @@ fn claims(of: &impl Fn(&str) -> Artifact) -> Vec<Spoilt> {
             "claim-box",
             "a box is claimed of a target on integers",
             plain.with_line("over", "box").with_line("norm", "lp 2"),
+        ),
+        (
+            "claim-mask-of-average",
+            "a mask of attention that looks at all tokens",
+            realised("x - mean(x)", "average").with_line("mask", "* 0 * * no"),
+        ),
+        (
+            "claim-linformer-tokens",
+            "mixtures of all tokens, for several numbers of tokens",
+            realised("x - mean(x)", "linformer:2").with_line("tokens", "1 3"),
         ),
         ("claim-table-tokens", "another number of tokens than the table's", table.with_line("tokens", "3 3")),
         (
@@ -604,15 +651,13 @@ fn mathematics(of: &impl Fn(&str) -> Artifact) -> Vec<Spoilt> {
 fn declined(of: &impl Fn(&str) -> Artifact) -> Vec<Spoilt> {
     let (plain, boxed, table) =
         (of("sum-code-staircase"), of("sum-code-staircase-box"), of("sum-code-staircase-table"));
-    let kind = |kind: &str| {
-        let circuit = circuit("x - mean(x)", 3, F64);
-        Artifact::new(kind, &circuit.with(|asked| asked.attention = Some(kind.to_owned())))
-    };
+    let average = realised("x - mean(x)", "average");
+    let on_integers = realised("sum(x) on integers 0..3", "linformer:2");
+    let elsewhere = average.text().replacen(" attention average ", " attention x-decaying ", 1);
     let everywhere = |wanted: Wanted| on_box(3, "l2", wanted).with(|asked| asked.domain = Some("all".to_owned()));
     let stated = |wanted: Wanted| wanted.with(|asked| asked.lipschitz = Some("3".to_owned()));
     let assumed = plain.text().replace("assumptions 0\n", "assumptions 1\nassume the weights are as they should be\n");
     let fits = yun("x - mean(x)", 2, F64);
-    let wide = sums("x", "sum-code", "one-block");
     let released = Artifact {
         name: String::new(),
         certificate: include_bytes!("../version-1/certificate.fwc").to_vec(),
@@ -629,12 +674,18 @@ fn declined(of: &impl Fn(&str) -> Artifact) -> Vec<Spoilt> {
             "a Lipschitz constant that is stated and not proved",
             Artifact::new("", &stated(on_box(3, "l2", fits.clone()))),
         ),
-        ("average", "attention by averages", kind("average")),
-        ("linformer", "attention by a Linformer", kind("linformer:2")),
-        ("performer", "attention by a Performer", kind("performer:2")),
+        (
+            "kind-from-elsewhere",
+            "attention of a kind that is known elsewhere",
+            Artifact { certificate: elsewhere.into_bytes(), ..average },
+        ),
+        (
+            "kind-on-integers",
+            "a Linformer on integers that weighs one token twice",
+            with_weights(&on_integers, Weights::of(&on_integers).with("0.attn.f", 0, 2.0).bytes()),
+        ),
         ("box-sup", "a supremum over a box that no rule shows", Artifact::new("", &circuit("var(x, j <= i)", 3, F32))),
         ("space", "all of space", Artifact::new("", &everywhere(fits))),
-        ("norm-fraction", "a norm whose power is no integer", Artifact::new("", &on_box(4, "lp:3/2", wide))),
         ("norm-65", "a power beyond the checker's limit", boxed.with_line("norm", "lp 65")),
         ("box-lengths", "a box for several numbers of tokens", boxed.with_line("tokens", "1 2")),
         ("integers-lp", "an integral over integers", plain.with_line("norm", "lp 2")),

@@ -10,25 +10,21 @@ use crate::lower::Margins;
 use crate::model::{Model, Over, Stated};
 use crate::network::{AttentionRun, FloatNetwork};
 
-/// The kinds of attention that the format has words for.
+/// The kinds of attention of which the format says what they compute.
 const KINDS: [&str; 4] = ["softmax", "average", "linformer", "performer"];
 
-/// Whether the format has no words for a kind of attention.
-pub(super) fn is_unknown(kind: &str) -> bool {
-    !KINDS.contains(&kind)
+/// The word for a kind of attention. What others compute a checker does not know, and declines.
+fn word(kind: &str) -> String {
+    if KINDS.contains(&kind) { kind.to_owned() } else { format!("x-{kind}") }
 }
 
-/// The certificate of a model whose files are these bytes; `None` if something is claimed only at some points, or attention is of another kind, for
-/// which the format has no words.
+/// The certificate of a model whose files are these bytes; `None` if something is claimed only at some points.
 pub(super) fn text(
     model: &Model,
     stated: &Stated,
     network: &FloatNetwork,
     (target, weights): (&[u8], &[u8]),
 ) -> Option<String> {
-    if network.runs.iter().filter_map(|run| run.attention.as_ref()).any(|run| is_unknown(run.kind.name())) {
-        return None;
-    }
     let (over, bound) = (over(&stated.over)?, Rat::from_f64(stated.bound)?);
     let norm = match &stated.norm {
         Norm::Sup => "sup".to_owned(),
@@ -60,7 +56,7 @@ pub(super) fn text(
     for run in &network.runs {
         let mut line = format!("run {}", run.blocks);
         if let Some(AttentionRun { kind, heads, head_size, value_size, .. }) = &run.attention {
-            let (name, size) = (kind.name(), kind.size().unwrap_or(0));
+            let (name, size) = (word(kind.name()), kind.size().unwrap_or(0));
             let _ = write!(line, " attention {name} {heads} {head_size} {value_size} {size}");
         }
         if let Some(part) = &run.feed_forward {
@@ -75,9 +71,14 @@ pub(super) fn text(
     }
     let (cells, margins) = cells(model);
     lines.extend([format!("cells {cells}"), format!("margins {} {}", margins.low, margins.high)]);
-    // Meanings are those of the model's own network, and prove a bound at every point of a box, or at all integers.
-    let over = matches!(stated.over, Over::Box | Over::Integers);
-    let wanted = stated.norm == Norm::Sup && over && model.float() == Some(network);
+    // Meanings are those of the model's own network, and prove a bound at every point of a box (where there is no grid, in
+    // every norm), or at all integers.
+    let everywhere = match stated.over {
+        Over::Box => stated.norm == Norm::Sup || cells == 0,
+        Over::Integers => stated.norm == Norm::Sup,
+        _ => false,
+    };
+    let wanted = everywhere && model.float() == Some(network);
     lines.extend(model.built.lines().filter(|_| wanted).into_iter().flatten().cloned());
     lines.push("end".to_owned());
     Some(lines.join("\n") + "\n")

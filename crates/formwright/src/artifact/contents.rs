@@ -86,11 +86,6 @@ impl Contents {
     pub fn no_certificate(dir: &Path) -> Error {
         let file: Value =
             serde_json::from_str(&fs::read_to_string(dir.join(MODEL)).unwrap_or_default()).unwrap_or_default();
-        if let Some(kind) = attention_without_words(&file) {
-            return Error::declined(format!("a certificate has no words for {kind} attention"))
-                .note("reason", "CERTIFICATE.md names the kinds of attention, and checkers know no others")
-                .note("try", "build it with --attention softmax");
-        }
         let family = families().into_iter().find(|family| file["construction"] == family.name());
         if let Some(error) = family.and_then(|family| family.no_certificate(dir)) {
             return error;
@@ -102,12 +97,4 @@ impl Contents {
             )
             .note("try", "build it with a tolerance, such as --eps 1/10 --norm l2, and --precision f64")
     }
-}
-
-/// The kind of attention in a `model.json` that keeps it from having a certificate.
-fn attention_without_words(file: &Value) -> Option<&str> {
-    let kinds = file["network"]["runs"].as_array()?.iter().map(|run| &run["attention"]["kind"]);
-    // A name, or an object with the name and a size.
-    let names = kinds.filter_map(|kind| kind.as_str().or_else(|| Some(kind.as_object()?.keys().next()?.as_str())));
-    names.into_iter().find(|kind| certificate::is_unknown(kind))
 }

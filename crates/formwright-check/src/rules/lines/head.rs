@@ -2,11 +2,14 @@
 //!
 //! All scores are 0, so all weights are `fl(1/n)`, where `n` tokens are seen, and `H = Σ_k fl(1/n) fl(v z_k)` is the mean of what is read up to
 //! `γ_{n+1}` of the mean size. Errors of what is averaged are averaged as well: with a concave `ê ≥ e`, their mean is at
-//! most `ê(mean)` (Jensen), which is a function of the value of the mean itself.
+//! most `ê(mean)` (Jensen), which is a function of the value of the mean itself. Heads of other kinds weigh all tokens
+//! alike as well (`uniform.rs`): what they read times what their weights add up to is a multiple of what is averaged.
 
 use super::placed::Shares;
 use super::profile::{Mean, Profile, up};
+use super::uniform::Uniform;
 use super::{Known, Prover, Register, Stop, declined, is_power_of_two, line};
+use crate::kernel::function::{Binary, Word};
 use crate::kernel::number::{Dyadic, Range, Ratio};
 use crate::kernel::softmax::excess;
 use crate::kernel::sum::Row;
@@ -16,7 +19,23 @@ use crate::read::weights::Head;
 impl Prover<'_> {
     /// Proves the lines behind a layer of heads.
     pub(super) fn heads(&mut self, heads: &[Head], hint: &Layer) -> Result<(), Stop> {
+        let mut kinds = Vec::new();
+        for head in heads {
+            kinds.push(if is_uniform(head) {
+                Kind::Uniform(Uniform::mean(self.tokens))
+            } else {
+                self.shares(head)?.map_or(Kind::Scored, Kind::Placed)
+            });
+        }
+        self.attention(&heads.iter().collect::<Vec<_>>(), &kinds, hint)
+    }
+
+    /// The same, where it is known how each head weighs.
+    pub(super) fn attention(&mut self, heads: &[&Head], kinds: &[Kind], hint: &Layer) -> Result<(), Stop> {
         self.registers_exist(hint)?;
+        if heads.len() != kinds.len() {
+            return Err(line("not as many kinds as heads"));
+        }
         // Every value that is written belongs to one wire.
         let mut owners: Vec<((usize, usize), &Made)> = Vec::new();
         for made in &hint.made {
@@ -26,13 +45,7 @@ impl Prover<'_> {
             }
             owners.push(((head, value), made));
         }
-        let mut kinds = Vec::new();
         for (number, head) in heads.iter().enumerate() {
-            kinds.push(if is_uniform(head) {
-                Kind::Uniform
-            } else {
-                self.shares(head)?.map_or(Kind::Scored, Kind::Placed)
-            });
             // Queries, keys and values are computed, whether they are used or not: 0 times infinity is no number.
             for row in head.q.iter().chain(&head.k).chain(&head.v) {
                 let reading = self.read(&row.weights)?;
@@ -59,7 +72,7 @@ impl Prover<'_> {
         let mut lost: Vec<Option<(super::Form, Dyadic)>> = vec![None; self.registers.len()];
         let mut terms: Vec<usize> = Vec::new();
         for place in places.clone() {
-            let row = |head: &Head| head.o.get(place).map_or(0, |row: &Row| row.weights.len());
+            let row = |head: &&Head| head.o.get(place).map_or(0, |row: &Row| row.weights.len());
             terms.push(heads.iter().map(row).fold(0, usize::saturating_add));
         }
         for place in places {
@@ -76,13 +89,13 @@ impl Prover<'_> {
             if count > 0 {
                 let more = if register.empty { register.lost.clone() } else { self.held(&register)? };
                 let all = count.saturating_add(usize::from(!register.empty));
-                let rounded = match (register.empty, self.lone(heads, place)?) {
+                let rounded = match (register.empty, self.lone(heads, kinds, place)?) {
                     (true, _) => more.clone(),
                     // One rounding of a sum of two.
                     (false, Some(added)) if count == 1 => &self.unit() * &(&more + &added),
                     (false, _) => &self.gamma(all) * &more,
                 };
-                self.note_sum(heads, place, &more)?;
+                self.note_sum(heads, kinds, place, &more)?;
                 if let Some(entry) = lost.get_mut(place) {
                     *entry = Some((wanted, &(&register.lost + &rounded) + &self.tiny(all)));
                 }
@@ -93,7 +106,7 @@ impl Prover<'_> {
         for ((number, value), made) in owners {
             let missing = || line(format!("there is no head {number}"));
             let head = Scored {
-                head: heads.get(number).ok_or_else(missing)?,
+                head: heads.get(number).copied().ok_or_else(missing)?,
                 kind: kinds.get(number).ok_or_else(missing)?,
                 value,
             };
@@ -117,33 +130,37 @@ impl Prover<'_> {
     }
 
     /// The size of what the only head value that is written into a register adds there, times a power of two.
-    fn lone(&self, heads: &[Head], place: usize) -> Result<Option<Dyadic>, Stop> {
-        let written = heads.iter().flat_map(|head| {
+    fn lone(&self, heads: &[&Head], kinds: &[Kind], place: usize) -> Result<Option<Dyadic>, Stop> {
+        let written = heads.iter().zip(kinds).flat_map(|(head, kind)| {
             let row = head.o.get(place).map_or(&[][..], |row| &row.weights);
-            row.iter().map(move |(value, weight)| (head, *value, weight))
+            row.iter().map(move |(value, weight)| (*head, kind, *value, weight))
         });
-        let all: Vec<(&Head, usize, &Dyadic)> = written.collect();
-        let [(head, value, weight)] = all.as_slice() else { return Ok(None) };
+        let all: Vec<(&Head, &Kind, usize, &Dyadic)> = written.collect();
+        let [(head, kind, value, weight)] = all.as_slice() else { return Ok(None) };
         if !is_power_of_two(weight) {
             return Ok(None);
         }
         let row = head.v.get(*value).ok_or_else(|| line(format!("there is no value {value}")))?;
         let reading = self.reading(&row.weights)?;
         let read = &(&self.gamma(reading.count) * &reading.size) + &self.tiny(reading.count);
-        // Weights add up to 1 within the excess, and their sum with values is rounded.
+        // Weights add up to 1 within the excess, or to what they do, and their sum with values is rounded.
         let one = &Dyadic::ONE;
-        let grown = &(one + &excess(self.tokens, self.format)) * &(one + &self.gamma(self.tokens.saturating_add(2)));
-        let all = &(&(&reading.size + &read) * &grown) + &self.tiny(self.tokens);
+        let grown = match kind {
+            Kind::Uniform(uniform) => &uniform.weight() * &(one + &self.gamma(uniform.roundings.saturating_add(1))),
+            _ => &(one + &excess(self.tokens, self.format)) * &(one + &self.gamma(self.tokens.saturating_add(2))),
+        };
+        let all = &(&(&reading.size + &read) * &grown) + &self.flushed(kind);
         Ok(Some(up(&(&weight.abs() * &all))))
     }
 
     /// Remembers how large the sum of a register gets, with what was there.
-    fn note_sum(&mut self, heads: &[Head], place: usize, before: &Dyadic) -> Result<(), Stop> {
+    fn note_sum(&mut self, heads: &[&Head], kinds: &[Kind], place: usize, before: &Dyadic) -> Result<(), Stop> {
         let mut sum = before.clone();
-        for head in heads {
+        for (head, kind) in heads.iter().zip(kinds) {
+            let grown = kind.weight();
             for (value, weight) in head.o.get(place).map_or(&[][..], |row| &row.weights) {
                 let row = head.v.get(*value).ok_or_else(|| line(format!("there is no value {value}")))?;
-                sum = up(&(&sum + &(&weight.abs() * &self.read(&row.weights)?.size)));
+                sum = up(&(&sum + &(&(&weight.abs() * &self.read(&row.weights)?.size) * &grown)));
             }
         }
         self.note(&(&sum + &sum));
@@ -165,20 +182,41 @@ impl Prover<'_> {
             return Err(line(format!("wire {wire}: a head adds the wire and a number, no more")));
         }
         let row = head.head.v.get(value).ok_or_else(|| line(format!("there is no value {value}")))?;
-        let reading = self.read(&row.weights)?;
-        let read = if reading.single {
+        let mut reading = self.read(&row.weights)?;
+        let mut read = if reading.single {
             self.tiny(1)
         } else {
             &(&self.gamma(reading.count) * &reading.size) + &self.tiny(reading.count)
         };
+        self.note(&(&reading.size * &Range::whole(self.tokens).hi));
         // Every product of a weight and a value may be flushed.
-        let flushed = self.tiny(self.tokens.saturating_add(reading.count));
+        let mut flushed = &self.flushed(head.kind) + &self.tiny(reading.count);
+        // What the mean that is meant is multiplied by, and of a mean of what is read: both come to the same.
+        let mut share = Ratio::ONE;
+        if let (Kind::Uniform(uniform), Some((scale, of))) = (head.kind, averaged_by(known)) {
+            share = uniform.share(&reading.form, &self.lowered(&of.scaled(scale))?);
+            let by = uniform.total.over(&share).unwrap_or(Ratio::ONE);
+            if by != Ratio::ONE {
+                let times = by.range().size();
+                reading.form = reading.form.scaled(&by);
+                reading.lost = up(&(&reading.lost * &times));
+                reading.size = up(&(&reading.size * &times));
+                read = up(&(&read * &times));
+                let less = Ratio::ONE.over(&share).unwrap_or(Ratio::ONE).range().size();
+                flushed = up(&(&flushed * &less));
+            }
+        }
         // Weights and sum; then the product with o and the sum of the register; and o itself, beside the line's factor.
         let (mut theta, mut model, mut more, mut first) = (Dyadic::ZERO, Dyadic::ZERO, Vec::new(), true);
         // Beside the one that is gathered, terms are absorbed: each rounds by no more than it is.
         let roundings = match (head.kind, known) {
             (Kind::Placed(_), Wire::Gather { .. }) => 2,
+            (Kind::Uniform(uniform), _) => uniform.roundings,
             _ => self.tokens.saturating_add(1),
+        };
+        let (rough, spread) = match head.kind {
+            Kind::Uniform(uniform) => (uniform.rough.clone(), uniform.spread.clone()),
+            _ => (Dyadic::ONE, Dyadic::ZERO),
         };
         let mut factors: Vec<(usize, Ratio)> = Vec::new();
         for (place, form) in &hint.holds {
@@ -200,14 +238,17 @@ impl Prover<'_> {
             let sum = many.saturating_add(usize::from(!empty));
             // A term beside what was there is rounded with it: the register has lost that.
             let sums = if many == 1 && is_power_of_two(&written) { 0 } else { sum };
-            let tokens = self.tokens.saturating_add(1).saturating_add(sums);
-            let exact = Ratio::of(&written).over(&factor).unwrap_or(Ratio::ZERO).minus(&Ratio::ONE);
+            let all = match head.kind {
+                Kind::Uniform(uniform) => uniform.roundings,
+                _ => self.tokens.saturating_add(1),
+            };
+            let exact = Ratio::of(&written).times(&share).over(&factor).unwrap_or(Ratio::ZERO).minus(&Ratio::ONE);
             let odd = exact.range().size();
             let lost = |roundings: usize| {
-                let gamma = self.gamma(roundings);
+                let gamma = &(&self.gamma(roundings) * &rough) + &spread;
                 &gamma + &(&odd * &(&Dyadic::ONE + &gamma))
             };
-            let here = lost(tokens);
+            let here = lost(all.saturating_add(sums));
             if first {
                 theta = lost(roundings.saturating_add(sums));
                 model = here;
@@ -215,19 +256,17 @@ impl Prover<'_> {
             } else {
                 let size = &(&reading.size + &read) + &flushed;
                 // Weights that are computed add up to less than 2.
-                let size = if matches!(head.kind, Kind::Uniform) { size } else { &size + &size };
-                let flushed = &written.abs() * &(&flushed + &flushed);
+                let size = if matches!(head.kind, Kind::Uniform(_)) { size } else { &size + &size };
+                let flushed = &(&written.abs() * &share.range().size()) * &(&flushed + &flushed);
                 more.push((place, up(&(&(&(&(&here + &model) * &size) * &factor.range().size()) + &flushed))));
             }
         }
-        let size = reading.size.clone();
-        self.note(&(&size * &Range::whole(self.tokens).hi));
         let known = match (head.kind, known) {
-            (Kind::Uniform, Wire::Mean { scale, of }) => {
+            (Kind::Uniform(_), Wire::Mean { scale, of }) => {
                 let plain = Mask { limits: [None; 4], first: head.head.mask.first, connections: None };
                 self.average(head.head, &plain, (of, scale), &shift.offset, (&reading, &read, &flushed, &theta))?
             }
-            (Kind::Uniform, Wire::Seen { mask, pooled: Pooled::Mean, scale, of }) => {
+            (Kind::Uniform(_), Wire::Seen { mask, pooled: Pooled::Mean, scale, of }) => {
                 self.average(head.head, mask, (of, scale), &shift.offset, (&reading, &read, &flushed, &theta))?
             }
             (Kind::Placed(shares), _) => {
@@ -284,6 +323,14 @@ impl Prover<'_> {
         let absorbed = &(&apart.weights + &apart.weights) * &(&reading.size + read);
         let apart = &apart.value + &absorbed;
         Ok(self.near(range, &(&(&apart + &missed) + flushed), (&reading.size, read, theta)))
+    }
+
+    /// What flushing may lose in what a head gives: in every product of a weight and a value.
+    fn flushed(&self, kind: &Kind) -> Dyadic {
+        match kind {
+            Kind::Uniform(uniform) => &self.tiny(uniform.products) * &uniform.grown,
+            _ => self.tiny(self.tokens),
+        }
     }
 
     /// A wire that is off by this, and by what is lost where it is written.
@@ -381,24 +428,55 @@ impl Prover<'_> {
         if a != b {
             return None;
         }
-        a.terms.iter().find_map(|(mean, factor)| match self.hints.wires.get(*mean)? {
-            Wire::Mean { scale, of } if *scale == Ratio::ONE => {
-                let rest = a.plus(&factor.negative(), &super::Form::of(*mean));
-                (rest == of.scaled(&factor.negative())).then(|| (factor.clone(), of.clone()))
+        a.terms.iter().find_map(|(mean, factor)| {
+            let (scale, of) = self.averages(*mean)?;
+            let rest = a.plus(&factor.negative(), &super::Form::of(*mean));
+            let same = scale == Ratio::ONE && rest == of.scaled(&factor.negative());
+            same.then(|| (factor.clone(), of.clone()))
+        })
+    }
+
+    /// If a wire is a number times the mean of a form, by itself or as a multiple of a wire that is: both.
+    pub(super) fn averages(&self, wire: usize) -> Option<(Ratio, &super::Form)> {
+        match self.hints.wires.get(wire)? {
+            Wire::Mean { scale, of } => Some((scale.clone(), of)),
+            Wire::Curve { of, function } => {
+                let [Word::Variable, Word::Number(times), Word::Binary(Binary::Mul)] = function.as_slice() else {
+                    return None;
+                };
+                match self.hints.wires.get(of.bare()?)? {
+                    Wire::Mean { scale, of } => Some((scale.times(times), of)),
+                    _ => None,
+                }
             }
             _ => None,
-        })
+        }
+    }
+}
+
+/// What a wire is the mean of, and its factor.
+fn averaged_by(wire: &Wire) -> Option<(&Ratio, &super::Form)> {
+    match wire {
+        Wire::Mean { scale, of } | Wire::Seen { pooled: Pooled::Mean, scale, of, .. } => Some((scale, of)),
+        _ => None,
     }
 }
 
 /// How a head weighs.
-enum Kind {
+pub(super) enum Kind {
     /// Everything that it sees alike.
-    Uniform,
+    Uniform(Uniform),
     /// By position.
     Placed(Shares),
     /// By what tokens hold.
     Scored,
+}
+
+impl Kind {
+    /// The most that the sizes of weights add up to, rounding apart.
+    fn weight(&self) -> Dyadic {
+        if let Self::Uniform(uniform) = self { uniform.weight() } else { Dyadic::ONE }
+    }
 }
 
 /// A value of a head.

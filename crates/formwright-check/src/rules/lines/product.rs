@@ -106,12 +106,12 @@ impl Prover<'_> {
         let Some((wire, outer)) = curve.single() else { return Ok(None) };
         let Some(Wire::Curve { of, .. }) = self.hints.wires.get(wire) else { return Ok(None) };
         let Some((mean, inner)) = of.single() else { return Ok(None) };
-        let Some(Wire::Mean { scale, of: squares }) = self.hints.wires.get(mean) else { return Ok(None) };
+        let Some((scale, squares)) = self.averages(mean) else { return Ok(None) };
         let Some((factor, form)) = squares.bare().and_then(|square| self.centred_square(square)) else {
             return Ok(None);
         };
         let centred = form.scaled(&factor.negative()).plus(&factor, &Form::of(self.mean_of(&form)));
-        let (Some(times), true) = (deviation.multiple_of(&centred), *scale == Ratio::ONE) else { return Ok(None) };
+        let (Some(times), true) = (deviation.multiple_of(&centred), scale == Ratio::ONE) else { return Ok(None) };
         let Profile::Cells(cells) = &self.known(wire)?.error else { return Ok(None) };
         let most = self.range(deviation)?.size();
         let others = Range::whole(self.tokens.saturating_sub(1));
@@ -128,8 +128,8 @@ impl Prover<'_> {
 
     /// The wire that is the mean of a form, or one that does not exist.
     fn mean_of(&self, form: &Form) -> usize {
-        let wanted = |wire: &Wire| matches!(wire, Wire::Mean { scale, of } if *scale == Ratio::ONE && of == form);
-        self.hints.wires.iter().position(wanted).unwrap_or(usize::MAX)
+        let wanted = |wire: &usize| self.averages(*wire).is_some_and(|(scale, of)| scale == Ratio::ONE && of == form);
+        (0..self.hints.wires.len()).find(wanted).unwrap_or(usize::MAX)
     }
 }
 

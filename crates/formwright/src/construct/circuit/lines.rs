@@ -2,6 +2,8 @@
 //! norm. Wires as they are defined, for every layer what it makes, and what registers hold behind it.
 //!
 //! Nothing of it is believed there. Circuits with wires for which there is no rule have no lines.
+//!
+//! Where sums are put aside ([`Detour`]), a head makes the mean times `λ`, and the layer behind it a curve, `x/λ`.
 
 use std::fmt::Write as _;
 
@@ -11,6 +13,7 @@ use super::graph::Kind;
 use super::layout::{Source, arguments};
 use super::meaning::Circuit;
 use crate::exact::Rat;
+use crate::network::attention::Detour;
 use crate::target::expr::{BinaryOp, Expr, Function, Node};
 use crate::target::univariate::exact;
 
@@ -18,6 +21,18 @@ use crate::target::univariate::exact;
 pub(crate) struct Parts {
     /// Of every atom and every argument of it a hidden unit; of a head its number and that of the value.
     pub of: Vec<Vec<usize>>,
+}
+
+/// A value of a head that is put aside.
+struct Aside {
+    atom: usize,
+    wire: usize,
+    slot: usize,
+    /// What it is divided by later.
+    by: Rat,
+    register: usize,
+    /// A unit that reads it there.
+    unit: usize,
 }
 
 /// The wires that have a number in the certificate.
@@ -39,25 +54,57 @@ impl Numbers {
 
 impl Circuit<'_> {
     /// The lines; none if there is a wire for which there is no rule. `slots` are those of the stages.
-    pub fn lines(&self, width: usize, slots: &[usize], outputs: &[Form], parts: &Parts) -> Option<Vec<String>> {
+    pub fn lines(
+        &self,
+        (width, detour): (usize, &Detour),
+        slots: &[usize],
+        outputs: &[Form],
+        parts: &Parts,
+    ) -> Option<Vec<String>> {
         let needed = |wire: usize| self.layout.wires[wire].is_some();
+        let aside = self.aside(detour, slots, parts)?;
         let mut count = 0..;
-        let of = (0..self.graph.wires.len()).map(|wire| if needed(wire) { count.next() } else { None }).collect();
+        let mut number = |wire: usize| {
+            // What is put aside is a wire before it.
+            let skipped = aside.iter().filter(|aside| aside.wire == wire && needed(wire)).count();
+            if needed(wire) { count.nth(skipped) } else { None }
+        };
+        let of = (0..self.graph.wires.len()).map(&mut number).collect();
         let numbers = Numbers { of };
         let mut wires = Vec::new();
         for (wire, _) in self.graph.wires.iter().enumerate().filter(|(wire, _)| needed(*wire)) {
-            wires.push(format!("wire {}", self.wire(wire, &numbers)?));
+            if let Some(aside) = aside.iter().find(|aside| aside.wire == wire) {
+                let Kind::Mean { of, mask, scale } = &self.graph.wires[wire].kind else { return None };
+                if !mask.is_all() {
+                    return None;
+                }
+                wires.push(format!("wire mean {} {}", scale * &aside.by, numbers.form(of)?));
+                wires.push(format!("wire curve 0 1 {} 1 x {} mul", numbers.of[wire]? - 1, Rat::ONE / aside.by.clone()));
+            } else {
+                wires.push(format!("wire {}", self.wire(wire, &numbers)?));
+            }
         }
         let mut lines = vec![format!("meanings {}", wires.len())];
         lines.extend(wires);
-        lines.push(format!("layers {}", slots.len() + 1));
+        lines.push(format!("layers {}", slots.len() + 1 + detour.divided.len()));
         let end = self.layout.last() + 1;
         let mut held: Vec<Form> = vec![Form::default(); width];
         let befores = slots.iter().copied().chain([end]);
         for (layer, before) in befores.enumerate() {
             let slot = layer.checked_sub(1).map(|layer| slots[layer]);
             let made = self.layout.atoms.iter().enumerate().filter(|(_, atom)| Some(atom.slot) == slot);
-            let made: Vec<String> = made.map(|(atom, _)| self.made(atom, &numbers, parts)).collect::<Option<_>>()?;
+            let here: Vec<&Aside> = aside.iter().filter(|aside| Some(aside.slot) == slot).collect();
+            let made: Vec<String> = if here.is_empty() {
+                made.map(|(atom, _)| self.made(atom, &numbers, parts)).collect::<Option<_>>()?
+            } else {
+                lines.push(format!("layer {} {}", here.len(), here.len()));
+                let forms = here.iter().map(|aside| self.put_aside(aside, &numbers, parts));
+                let forms: Vec<[String; 3]> = forms.collect::<Option<_>>()?;
+                for part in 0..2 {
+                    lines.extend(forms.iter().map(|form| form[part].clone()));
+                }
+                forms.into_iter().map(|[_, _, moved]| moved).collect()
+            };
             let mut holds = Vec::new();
             for (register, held) in held.iter_mut().enumerate() {
                 let now =
@@ -67,6 +114,10 @@ impl Circuit<'_> {
                     *held = now;
                 }
             }
+            // What others do not know of.
+            let constant = |(register, number): &(usize, Rat)| format!("holds {register} {number} 0");
+            holds.extend(detour.held.iter().filter(|_| slot.is_none()).map(constant));
+            holds.extend(here.iter().map(|aside| format!("holds {} 0 0", aside.register)));
             lines.push(format!("layer {} {}", made.len(), holds.len()));
             lines.extend(made);
             lines.extend(holds);
@@ -76,6 +127,41 @@ impl Circuit<'_> {
             lines.push(format!("output {}", numbers.form(form)?));
         }
         Some(lines)
+    }
+
+    /// The values of heads that are put aside, in the order of their registers.
+    fn aside(&self, detour: &Detour, slots: &[usize], parts: &Parts) -> Option<Vec<Aside>> {
+        let layers = slots.iter().copied().filter(|slot| slot % 2 == 1);
+        let mut aside = Vec::new();
+        for (slot, divided) in layers.zip(&detour.divided) {
+            let atoms = self.layout.atoms.iter().enumerate().filter(|(_, atom)| atom.slot == slot);
+            let atoms: Vec<(usize, usize)> = atoms.map(|(atom, known)| (atom, known.wire)).collect();
+            let size = atoms.len();
+            for (atom, wire) in atoms {
+                let [head, value] = parts.of[atom][..] else { return None };
+                let (by, place) = (divided.get(head)?.clone(), head * size + value);
+                aside.push(Aside { atom, wire, slot, by, register: detour.first + place, unit: 2 * place });
+            }
+        }
+        aside.sort_by_key(|aside| (aside.slot, aside.register));
+        Some(aside)
+    }
+
+    /// How a head makes what is put aside, what the register holds then, and how the layer behind it makes the wire.
+    fn put_aside(&self, aside: &Aside, numbers: &Numbers, parts: &Parts) -> Option<[String; 3]> {
+        let wire = numbers.of[aside.wire]?;
+        let [head, value] = parts.of[aside.atom][..] else { return None };
+        let adds = self.meant(aside.atom);
+        let shift = adds.plus(&-Rat::ONE, &Form::of(aside.wire));
+        if !shift.terms.is_empty() {
+            return None;
+        }
+        let mean = format!("{} 1 {} 1", &shift.constant * &aside.by, wire - 1);
+        Some([
+            format!("head {} {mean} {head} {value}", wire - 1),
+            format!("holds {} {mean}", aside.register),
+            format!("gate {wire} {} 1 {} 0 1 {} 1", numbers.form(&adds)?, aside.unit, wire - 1),
+        ])
     }
 
     fn wire(&self, wire: usize, numbers: &Numbers) -> Option<String> {

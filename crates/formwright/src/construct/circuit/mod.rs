@@ -55,6 +55,7 @@ use crate::lower::realise::{check_size, realise};
 use crate::meaning::Meanings;
 use crate::network::{FloatNetwork, Precision, Realisation};
 use crate::target::Checked;
+use crate::target::expr::Domain;
 
 /// What hidden units are traded for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -287,10 +288,12 @@ fn finish(
     let (network, numbers, slots) = assemble::assemble(graph, layout, tuned, how, (target.dims(), lengths), names);
     let mut network = realise(&network, &machine.attention)?;
     let circuit = Circuit { graph, layout, analysis: &tuned.analysis, names };
-    // A checker has rules for heads as they are assembled.
-    let lines = machine.attention.is_softmax().then(|| {
+    // With heads of another kind sequences of integers are told one by one.
+    let told = machine.attention.is_softmax() || matches!(target.expression().domain, Domain::Interval(..));
+    let detour = machine.attention.kind.detour(&machine.attention.choice, &network);
+    let lines = detour.filter(|_| told).map(|detour| {
         let parts = assemble::sources(graph, layout, tuned, machine.precision);
-        circuit.lines(network.width(), &slots, &translated.outputs, &parts)
+        circuit.lines((network.width(), &detour), &slots, &translated.outputs, &parts)
     });
     let slots: Vec<(usize, usize)> = slots.iter().map(|slot| (*slot, numbers[*slot])).collect();
     let meanings = circuit.meanings(&network, &slots);

@@ -119,6 +119,12 @@ pub trait Kind: fmt::Debug + Sync {
         (0, false)
     }
 
+    /// The way of sums in a network that was realised, if it is not that of softmax heads; `None` if it is one that
+    /// cannot be told a checker.
+    fn detour(&self, choice: &Choice, _: &FloatNetwork) -> Option<Detour> {
+        (self.more_blocks(choice) == (0, false)).then(Detour::default)
+    }
+
     /// A network of uniform softmax heads with heads of this kind.
     fn realise(&self, choice: &Choice, network: FloatNetwork) -> Result<FloatNetwork> {
         uniform::realise(
@@ -139,6 +145,17 @@ pub trait Kind: fmt::Debug + Sync {
     fn mixer(&self) -> Option<&'static str> {
         None
     }
+}
+
+/// Where sums are put aside: into registers of their own, from which a layer behind the heads moves them on, divided.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Detour {
+    /// The number that is held by registers that nothing changes.
+    pub held: Vec<(usize, Rat)>,
+    /// The first of the registers of sums; value `c` of head `h` has the one at `h · value_size + c`, and the units twice that and the next.
+    pub first: usize,
+    /// By layers of heads, and in them by heads: what sums are divided by. Empty if they take no other way.
+    pub divided: Vec<Vec<Rat>>,
 }
 
 /// Whether heads give sums of integers exactly.

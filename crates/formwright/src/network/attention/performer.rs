@@ -17,8 +17,8 @@
 use super::Realisation;
 use super::widen::{add_coordinate, most_sums, wide_layer, widen_ends, widened};
 use super::{
-    AttentionKind, Choice, Formula, Gaussians, Integers, KEYS, Kind, Look, Loss, Roundings, Rows, Sizes, Step, VALUES,
-    uniform,
+    AttentionKind, Choice, Detour, Formula, Gaussians, Integers, KEYS, Kind, Look, Loss, Roundings, Rows, Sizes, Step,
+    VALUES, uniform,
 };
 use crate::error::Result;
 use crate::exact::{Int, Rat};
@@ -111,6 +111,18 @@ impl Kind for Performer {
         let tensors = |sizes: &Sizes, draws: &mut Gaussians| self.tensors(choice, sizes, draws);
         let network = uniform::realise(network, &FORMULA, true, tensors, choice)?;
         Ok(if choice.variant { with_constant_row(network) } else { network })
+    }
+
+    fn detour(&self, choice: &Choice, network: &FloatNetwork) -> Option<Detour> {
+        if !choice.variant {
+            return Some(Detour::default());
+        }
+        let heads = || network.runs.iter().filter_map(|run| run.attention.as_ref());
+        let one = network.embed.bias.iter().enumerate().rfind(|(_, bias)| **bias == 1.0)?.0;
+        let near = |w: &[f64]| Rat::from_f64(lambda(w).to_f64());
+        let of_layer = |run: &AttentionRun| run.kind.tensors[0].chunks_exact(run.kind.size).map(near).collect();
+        let divided = heads().map(of_layer).collect::<Option<_>>()?;
+        Some(Detour { held: vec![(one, Rat::ONE)], first: one + 1, divided })
     }
 
     fn theorem(&self) -> &'static str {

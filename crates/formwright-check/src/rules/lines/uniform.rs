@@ -1,0 +1,79 @@
+//! Heads that weigh all tokens alike, whatever is in them.
+//!
+//! ```text
+//! H = Σ_j α_j (1 + θ_j) V_j,   |nα_j - total| ≤ spread · |total|,   Σ_j |α_j θ_j V_j| ≤ γ_r · rough · |total| · mean|V|
+//!
+//! softmax      scores are 0: weights fl(1/n)           total 1, r = n + 1
+//! average      (Σ_j V_j)/n, or fl(1/n) Σ_j V_j         total 1, r = n + 1: n - 1 additions, a reciprocal, a product
+//! linformer    linformer.rs
+//! performer    performer.rs
+//! ```
+
+use super::{Form, Prover, Stop, line};
+use crate::kernel::number::{Dyadic, Range, Ratio};
+use crate::read::certificate::Layer;
+use crate::read::weights::{Mixer, Mixing};
+
+/// What a head does that weighs all tokens alike.
+pub(super) struct Uniform {
+    /// What the weights of all tokens add up to, nearly.
+    pub(super) total: Ratio,
+    /// How far a weight may be from its share of that, relatively.
+    pub(super) spread: Dyadic,
+    /// The roundings that a term goes through.
+    pub(super) roundings: usize,
+    /// What it is added up of, in size, relative to the total: at least 1.
+    pub(super) rough: Dyadic,
+    /// The products in which something may be flushed, and the most by which that is multiplied afterwards.
+    pub(super) products: usize,
+    pub(super) grown: Dyadic,
+}
+
+impl Uniform {
+    /// Weights of `fl(1/n)`; or a sum that is divided by `n`, or multiplied by `fl(1/n)`.
+    pub(super) fn mean(tokens: usize) -> Self {
+        let one = || Dyadic::ONE;
+        let roundings = tokens.saturating_add(1);
+        Self { total: Ratio::ONE, spread: Dyadic::ZERO, roundings, rough: one(), products: tokens, grown: one() }
+    }
+
+    /// The most that the sizes of all weights add up to.
+    pub(super) fn weight(&self) -> Dyadic {
+        &(&self.total.range().size() * &(&self.rough + &self.spread)) * &self.grown
+    }
+
+    /// How the form that is read, times the total, is a multiple of the one that is meant: by how the first factors
+    /// compare. Whatever is left is charged.
+    pub(super) fn share(&self, read: &Form, meant: &Form) -> Ratio {
+        let first = meant.terms.first_key_value();
+        let ratio = first.and_then(|(wire, factor)| read.factor(*wire).times(&self.total).over(factor));
+        ratio.filter(|ratio| !ratio.is_zero()).unwrap_or(Ratio::ONE)
+    }
+}
+
+impl Prover<'_> {
+    /// Proves the lines behind a layer of heads that are not softmax.
+    pub(super) fn mixers(&mut self, mixers: &[Mixer], hint: &Layer) -> Result<(), Stop> {
+        let (mut heads, mut kinds) = (Vec::new(), Vec::new());
+        for Mixer { head, mixing } in mixers {
+            let kind = match mixing {
+                Mixing::Average => Uniform::mean(self.tokens),
+                Mixing::Linformer { e, f } => self.linformer(head, e, f)?,
+                Mixing::Performer { w } => self.performer(head, w)?,
+            };
+            heads.push(head);
+            kinds.push(super::head::Kind::Uniform(kind));
+        }
+        self.attention(&heads, &kinds, hint)
+    }
+
+    /// Refuses a sum over all tokens where their number is open.
+    pub(super) fn one_length(&self) -> Result<(), Stop> {
+        if self.fixed { Ok(()) } else { Err(line("a head that gives sums, for several numbers of tokens")) }
+    }
+
+    /// A count, as a number.
+    pub(super) fn count(count: usize) -> Dyadic {
+        Range::whole(count).hi
+    }
+}
