@@ -105,7 +105,8 @@ fn starts(item: &str, kind: &str) -> bool {
 }
 
 /// The number may fall. Whoever wants it to grow says here what for.
-const PUBLIC_ITEMS: usize = 196;
+/// 197: `export::hf::files`, the files of a stock Transformer.
+const PUBLIC_ITEMS: usize = 197;
 
 #[test]
 fn the_front_door_is_no_wider() {

@@ -1,0 +1,157 @@
+//! The norm as the identity, up to one factor for all of a token.
+//!
+//! ```text
+//! v = (z, 0, C | -z, 0, -C)                 D = 2·4^k coordinates, of which the second half mirrors the first; C is the pin
+//! LN(v) = γ (v - mean v)/√(var v + eps)     with γ = σ₀ = C √(2/D) everywhere, a power of two, and no bias
+//! what is read:  ½(h_p - h_{-p})
+//! ```
+//!
+//! **Execution.** The mean is within `γ_{D+8} √(Σv²/D)`, the variance within `γ_{D+32} Σv²/D`; `eps` added, a root and a quotient, or a
+//! reciprocal root within `4u`, and the gain: `γ₈`. Then `(v - m)·r`, or `v·r - m·r`, fused or not, times γ: three roundings of
+//! `|v| + |m|`. Sums in any order, of squares of differences or of squares less the mean's, have `D + 3` roundings. One number after the
+//! other (Welford) has means on the way that are not 0: with a pin of `C`, `20u` more of `2C²`, which the 32 leave room for.
+//!
+//! **Lemma** (pre). With `E ≥ Σ ẑ²`, `O` a bound of a pair's middle `½(v_p + v_{-p})`, `δ = γ_{D+8} √(Σv²/D)`:
+//!
+//! ```text
+//! 2C² ≤ D var ≤ 2C² (1 + q),   q = (2E + D O² + D eps)/2C²
+//! h = ρ(v - m) + e,            |ρ - 1| ≤ r = q/2 ⊕ (ν/2 + ν²) ⊕ γ₈,  ν = γ_{D+32} (1 + q) ≤ ¼,   |e| ≤ γ₃ ρ (|v| + |m|)
+//! ½(h_p - h_{-p}) = ρ ẑ_p + ½(e_p - e_{-p}):   m is gone, however large. Within r ⊕ γ₃ (1 + 2M/C) of ẑ_p, relatively, and 2γ₃ M,
+//!                                              M = 2O + δ
+//! ```
+//!
+//! `(1 - x)^{-1/2} ≤ 1 + x/2 + x²/2` for `x ≤ ¼`. The lower bound of the variance are the pins alone.
+//!
+//! **Lemma** (post). The stream is `h`: pins `P` and `-P` now, no longer `C`. In units of the pin, `z̃ = ẑ C/P`, the factor `ρ` is gone:
+//!
+//! ```text
+//! P  within r ⊕ γ₃(1 + 2M/C) of C, relatively, after every norm anew: what one norm takes away the next one gives back
+//! z̃  after a norm within d|z̃| + a of what it was before:  d = (c + γ₃)(1 + 2c),  c = γ₃ (1 + 2M/C),  a = 2γ₃ M (1 + 2c)
+//! O  ≤ 2 (1 + r)^L (L γ₃ (1 + r)(S + M) + A) + (1 + r) δ after L norms: a norm takes the mean of all middles away and makes new ones,
+//!    and so middles add up, and those that are alike vanish with the next norm
+//! ```
+//!
+//! `S` bounds every coordinate, `A = (L + 1) γ_K X` what sums of up to `K` terms, up to `X` together, round differently on both sides.
+//! Without a norm behind the layers `O = A`.
+
+use super::Order;
+use crate::interval::Up;
+use crate::network::Precision;
+use crate::rounding::compound;
+
+/// What is known of a network in a host.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Known {
+    /// The format.
+    pub precision: Precision,
+    /// Where the norms stand.
+    pub order: Order,
+    /// `eps`
+    pub eps: f64,
+    /// `D`
+    pub width: usize,
+    /// `L`: how many norms a token goes through.
+    pub norms: usize,
+    /// `K`: how many terms a sum may have that is written to the stream.
+    pub terms: usize,
+    /// `E`: the sum of the squares of all registers, at most.
+    pub squares: Up,
+    /// `X`: the largest number that turns up.
+    pub largest: Up,
+}
+
+/// What the norms of a host do, for a pin.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Norms {
+    /// `M`
+    pub middle: Up,
+    /// `r ⊕ γ₃(1 + 2M/C)`
+    pub relative: Up,
+    /// `γ₃`
+    pub elementwise: Up,
+    /// `d` and `a`, of norms behind layers.
+    pub stream: Option<(Up, Up)>,
+}
+
+/// How far a pin may be from where it was: less than 1/256, or nothing is claimed.
+const DRIFT: f64 = 1.0 / 256.0;
+
+/// `σ₀ = C √(2/D)` for `D = 2·4^k`: exactly.
+pub(super) fn gain(pin: f64, width: usize) -> f64 {
+    pin / f64::from(1_u32 << ((width / 2).trailing_zeros() / 2))
+}
+
+impl Known {
+    /// What the norms do with a pin; `None` if it is too small, or too large.
+    pub fn norms(&self, pin: f64) -> Option<Norms> {
+        let (mut middle, mut factor) = (Up::ZERO, Up::ZERO);
+        for _ in 0..8 {
+            (middle, factor) = self.next(pin, middle, factor);
+        }
+        // A little more, of which what it leads to is no more: then it is a bound, norm after norm.
+        let (middle, factor) = (1.0625 * middle, 1.0625 * factor);
+        let (m, r) = self.next(pin, middle, factor);
+        let gamma = self.precision.gamma(3);
+        let once = gamma * (Up::ONE + 2.0 * middle / pin);
+        let relative = compound(factor, once);
+        if !(m <= middle && r <= factor && relative <= DRIFT) {
+            return None;
+        }
+        let stretch = Up::ONE + 2.0 * once;
+        let stream = ((once + gamma) * stretch, 2.0 * (gamma * middle) * stretch);
+        let stream = (self.order == Order::Behind).then_some(stream);
+        Some(Norms { middle, relative, elementwise: gamma, stream })
+    }
+
+    /// `M` and `r`, if they are no more than these.
+    fn next(&self, pin: f64, middle: Up, factor: Up) -> (Up, Up) {
+        let (precision, width) = (self.precision, Up::from(self.width));
+        let behind = self.order == Order::Behind;
+        let more = if behind { Up::from(1.0 + 2.0 * DRIFT) } else { Up::ONE };
+        let (most, least) = (more * Up::from(pin), if behind { pin * (1.0 - DRIFT) } else { pin });
+        let (squares, largest) = (more * more * self.squares, more * self.largest);
+        let grown = Up::ONE + factor;
+        let apart = Up::from(self.norms + 1) * precision.gamma(self.terms) * largest;
+        let off = |square: Up| {
+            precision.gamma(self.width + 8) * (2.0 * (most * most + squares) + square).sqrt() / self.root()
+        };
+        let offset = if behind {
+            let powers = (0..self.norms).fold(Up::ONE, |power, _| power * grown);
+            let size = most + squares.sqrt();
+            let each = precision.gamma(3) * grown * (size + middle);
+            2.0 * (powers * (Up::from(self.norms) * each + apart)) + grown * off(width * middle * middle)
+        } else {
+            apart
+        };
+        let all = width * offset * offset;
+        // What is flushed is less than a unit in the last place of this.
+        let tiny = Up::from(gain(pin, self.width)) * precision.flushed(8) / precision.unit();
+        let q = (2.0 * squares + all + width * Up::from(self.eps)) / (2.0 * least * least).next_down();
+        let variance = precision.gamma(self.width + 32) * (Up::ONE + q);
+        let root = if variance <= 0.25 { 0.5 * variance + variance * variance } else { Up::INFINITY };
+        let factor = compound(compound(0.5 * q, root), precision.gamma(8));
+        (2.0 * offset + off(all) + tiny, factor)
+    }
+
+    /// `√D` from below.
+    fn root(&self) -> f64 {
+        f64::from(u32::try_from(self.width).unwrap_or(0)).sqrt().next_down()
+    }
+
+    /// What the norms cost a network, roughly: the number that a pin is chosen by, and nothing that is claimed.
+    fn cost(&self, norms: &Norms) -> f64 {
+        let size = self.squares.sqrt();
+        let reading = norms.relative * size + 4.0 * (norms.elementwise * norms.middle);
+        let drift = norms.stream.map_or(Up::ZERO, |(d, a)| Up::from(self.norms) * (d * size + a));
+        (reading + drift).get()
+    }
+
+    /// The power of two that costs least, the smallest of those that cost the same within 1/64; with what it does.
+    pub fn pin(&self) -> Option<(f64, Norms)> {
+        // Squares of pins stay far from the end of the format, and so do gains.
+        let tries = (-24..48).map(|k| 2_f64.powi(k)).filter_map(|pin| Some((pin, self.norms(pin)?)));
+        let tries: Vec<(f64, Norms, f64)> = tries.map(|(pin, norms)| (pin, norms, self.cost(&norms))).collect();
+        let least = tries.iter().map(|(.., cost)| *cost).fold(f64::INFINITY, f64::min);
+        tries.into_iter().find(|(.., cost)| *cost <= least * (65.0 / 64.0)).map(|(pin, norms, _)| (pin, norms))
+    }
+}
