@@ -1,11 +1,15 @@
-//! A network inside of a stock Transformer, as `AutoModelForTokenClassification.from_pretrained` loads it, without remote code.
+//! A network inside of a stock Transformer, as `AutoModelForTokenClassification.from_pretrained` loads it, without
+//! remote code.
 //!
 //! - `config.json`, `model.safetensors`: a stock class, its settings, weights under its names;
 //! - `tokenizer.json`, `tokenizer_config.json`: of a target on integers, a word for each of them, and no other word;
-//! - `inputs.safetensors`: of a target on numbers, the linear map from a token to `inputs_embeds`: `weight [D, dims]`, `bias [D]`;
-//! - `README.md`: the claim, its formula, what every coordinate means; `formwright.json`: the same for programs, and where each gate is.
+//! - `inputs.safetensors`: of a target on numbers, the linear map from a token to `inputs_embeds`: `weight [D, dims]`,
+//!   `bias [D]`;
+//! - `README.md`: the claim, its formula, what every coordinate means; `formwright.json`: the same for programs, and
+//!   where each gate is.
 //!
-//! Outputs are labels, a regression. Where all are integers there is a logit for each, `2vy - v²`, if the largest is proved to be the right one.
+//! Outputs are labels, a regression. Where all are integers there is a logit for each, `2vy - v²`, if the largest is
+//! proved to be the right one.
 
 use std::fmt::Write as _;
 
@@ -19,7 +23,7 @@ use crate::error::{Error, Result};
 use crate::host::{Class, Matrices, Mirrored, Place, named};
 use crate::markdown::wrapped;
 use crate::model::Model;
-use crate::network::Precision;
+use crate::network::{Coordinate, Precision};
 
 /// The files, with the claim in words. `words` are those of the integers of the domain, the least one first.
 pub fn files(model: &Model, host: &str, words: Option<&[String]>) -> Result<(Files, String)> {
@@ -53,9 +57,8 @@ impl<'m> Export<'m> {
             None => tokens.iter().map(|token| in_words(token)).collect(),
         };
         let matrices = Matrices::new(model, class, &tokens)?;
-        let outputs = |mut names: std::ops::Range<usize>| names.by_ref().map(|c| format!("y{c}")).collect();
-        let (mut head, mut labels, mut classes) =
-            (matrices.read_out.clone(), outputs(0..model.target.output_dims()), None);
+        let mut labels: Vec<String> = (0..model.target.output_dims()).map(|c| format!("y{c}")).collect();
+        let (mut head, mut classes) = (matrices.read_out.clone(), None);
         if let Some((low, high)) = values(model)? {
             let values: Vec<i64> = (low..=high).collect();
             let numbers: Vec<f64> = values.iter().map(|v| whole(*v)).collect();
@@ -129,7 +132,8 @@ impl<'m> Export<'m> {
         config.into()
     }
 
-    /// Words apart by spaces. A word that is not in the vocabulary is an error there, since the unknown word is none of it.
+    /// Words apart by spaces. A word that is not in the vocabulary is an error there, since the unknown word is none of
+    /// it.
     fn tokenizer(&self) -> Value {
         let words = self.words.iter().enumerate().map(|(id, word)| (word.clone(), json!(id)));
         json!({
@@ -158,7 +162,10 @@ impl<'m> Export<'m> {
         let (fitted, sides) = (&self.matrices.fitted, &self.matrices.sides);
         let network = self.model.float();
         let half = sides.width / 2;
-        let coordinate = |(p, known): (usize, &crate::network::Coordinate)| json!({"name": known.name, "coordinate": p, "mirror": half + p, "meaning": known.meaning});
+        let coordinate = |(p, known): (usize, &Coordinate)| {
+            let meaning = &known.meaning;
+            json!({"name": known.name, "coordinate": p, "mirror": half + p, "meaning": meaning})
+        };
         let coordinates = network.iter().flat_map(|network| network.coordinates.iter().enumerate());
         let properties: Map<String, Value> =
             metadata(self.model)?.into_iter().map(|(key, value)| (key, value.into())).collect();
@@ -224,7 +231,8 @@ impl<'m> Export<'m> {
         let _ = writeln!(page, "# `{target}` in {}\n", self.class.architecture());
         let _ = writeln!(
             page,
-            "Compiled by formwright {}, not trained: every weight has a meaning, and the error is bounded at every input.\n",
+            "Compiled by formwright {}, not trained: every weight has a meaning, and the error is bounded at every \
+             input.\n",
             env!("CARGO_PKG_VERSION")
         );
         let _ = writeln!(page, "{}.\n", self.claim());
@@ -235,8 +243,8 @@ impl<'m> Export<'m> {
             "- The network by itself is within {plain}; being in this host adds {term}.\n\
              - It holds for sequences of {lengths} tokens, without padding (a mask of ones, or none), in {}, with \
              `attn_implementation=\"eager\"`, which `config.json` asks for.\n\
-             - An execution may add up in any order, and fuse; norms and activations as the compiler's pages state. \
-             SDPA, other formats and reduced precision are not covered.\n\
+             - An execution may add up in any order, and fuse; norms and activations as formwright's HOSTS.md has \
+             them. SDPA, other formats and reduced precision are not covered.\n\
              - No checker decides hosts yet: the bound is what the compiler's own analysis proves.\n",
             self.matrices.precision
         );
@@ -244,11 +252,11 @@ impl<'m> Export<'m> {
         let _ = writeln!(
             page,
             "## What the numbers mean\n\n\
-             Of {} coordinates the second half mirrors the first: `v = (z, 0, C | -z, 0, -C)`, pin `C = {pin}`. What is read is \
-             `½(v[p] - v[p + {half}])`. The mean that a norm takes away is the same for both, and is gone. The variance \
-             is that of the pin, up to `Σz²/C²`, so that with a gain of `C·√(2/D) = {gain}` the norm is the identity up to a \
-             factor near 1, the same for a whole token. `{}(s·t)/s` with `s = {scale}` is `max(t, 0)` up to `0.172/s`; both \
-             factors are in the weights.\n",
+             Of {} coordinates the second half mirrors the first: `v = (z, 0, C | -z, 0, -C)`, pin `C = {pin}`. What is \
+             read is `½(v[p] - v[p + {half}])`. The mean that a norm takes away is the same for both, and is gone. \
+             The variance is that of the pin, up to `Σz²/C²`, so that with a gain of `C·√(2/D) = {gain}` the norm is \
+             the identity up to a factor near 1, the same for a whole token. `{}(s·t)/s` with `s = {scale}` is \
+             `max(t, 0)` up to `0.172/s`; both factors are in the weights.\n",
             sides.width,
             self.class.activation(),
         );

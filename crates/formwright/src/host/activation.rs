@@ -1,11 +1,13 @@
 //! Activations as ReLUs: `|act(s t)/s - max(t, 0)| ≤ α = 0.172/s` for every `t`.
 //!
-//! GELU is `x Φ(x)`, by erf, or `½ x (1 + tanh(√(2/π) (x + 0.044715 x³)))`. Both are within 0.171 of `max(x, 0)`: the largest distances are
-//! 0.16998 and 0.17005 (a test encloses them). `s` is a power of two, in the weights before and behind: nothing is rounded.
+//! GELU is `x Φ(x)`, by erf, or `½ x (1 + tanh(√(2/π) (x + 0.044715 x³)))`. Both are within 0.171 of `max(x, 0)`: the
+//! largest distances are 0.16998 and 0.17005 (a test encloses them). `s` is a power of two, in the weights before and
+//! behind: nothing is rounded.
 //!
-//! **Execution.** A computed GELU of `x` is within `2^-20 |x|` (f32; f64: `2^-49`) of one of the two functions; from `x = 16` on it is `x`,
-//! and up to `-16` it is 0 or not above `2^-100`. So for `|x| < 16` it is off by `2^-16` at most, and `0.171 + 2^-16 < 0.172`.
-//! Forms by erf and tanh saturate: in `1 + erf`, erf is 1 or -1. Forms by erfc do not need to.
+//! **Execution.** A computed GELU of `x` is within `2^-20 |x|` (f32; f64: `2^-49`) of one of the two functions; from
+//! `x = 16` on it is `x`, and up to `-16` it is 0 or not above `2^-100`. So for `|x| < 16` it is off by `2^-16` at
+//! most, and `0.171 + 2^-16 < 0.172`. Forms by erf and tanh saturate: in `1 + erf`, erf is 1 or -1. Forms by erfc do
+//! not need to.
 //!
 //! `measurements/hosts.md` has what runtimes were seen to do.
 
@@ -14,8 +16,9 @@ use crate::interval::Up;
 /// `α s`
 const DISTANCE: f64 = 0.172;
 
-/// What is given to an activation is not larger than `2^40`: its cube, as the form by tanh has it, is a number of every format.
-pub(super) const LARGEST: f64 = (1_u64 << 40) as f64;
+/// What is given to an activation is not larger than `2^40`: its cube, as the form by tanh has it, is a number of every
+/// format.
+pub(super) const LARGEST: f64 = 1_099_511_627_776.0;
 
 /// `α`, for a scale `s`.
 pub(super) fn distance(scale: f64) -> Up {
@@ -27,7 +30,8 @@ mod tests {
     use super::*;
     use crate::interval::Interval;
 
-    /// `max |act(x) - max(x, 0)|`, enclosed. Both functions are odd about it: `act(x) - max(x, 0)` is the same at `x` and `-x`.
+    /// `max |act(x) - max(x, 0)|`, enclosed. Both functions are odd about it: `act(x) - max(x, 0)` is the same at `x`
+    /// and `-x`.
     #[test]
     fn gelus_are_near_a_relu_and_no_nearer() {
         let (cells, step) = (1 << 16, 1.0 / 8192.0);

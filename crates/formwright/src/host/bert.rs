@@ -6,7 +6,8 @@
 //! out = classifier(v)                                                            no pooler
 //! ```
 //!
-//! `BertForTokenClassification`. Biases everywhere; `padding_idx` is none, so that every row of the vocabulary is a token.
+//! `BertForTokenClassification`. Biases everywhere; `padding_idx` is none, so that every row of the vocabulary is a
+//! token.
 
 use serde_json::{Map, Value, json};
 

@@ -1,11 +1,11 @@
 //! The pin `C` and the scale `s` of activations, derived, and the bound in the host.
 //!
-//! `norm.rs` needs to know how large registers and numbers get *in the host*, and how large they get is found with what it gives. So it is
-//! assumed, and confirmed: what registers hold before a norm follows from the norms before it, and where the analysis ends with no more than was
-//! assumed, it was right, norm by norm.
+//! `norm.rs` needs to know how large registers and numbers get *in the host*, and how large they get is found with what
+//! it gives. So it is assumed, and confirmed: what registers hold before a norm follows from the norms before it, and
+//! where the analysis ends with no more than was assumed, it was right, norm by norm.
 //!
-//! The pin costs least where `E/2C²` (small pins) and the mean's rounding (large ones) are both small; `s` is the smallest power of two at which
-//! activations are no more than 1/64 of the host term.
+//! The pin costs least where `E/2C²` (small pins) and the mean's rounding (large ones) are both small; `s` is the
+//! smallest power of two at which activations are no more than 1/64 of the host term.
 
 use super::norm::{Known, Norms, gain};
 use super::pass::Sides;

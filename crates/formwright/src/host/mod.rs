@@ -8,9 +8,10 @@
 //! | `pass.rs` | from a network to the matrices of a host: mirrored, padded, scaled |
 //! | `bert.rs`, `gpt2.rs` | classes, a file each: what their tensors and settings are called |
 //!
-//! **The claim.** In every execution of `ieee-any-order`, with the lines for norms and activations in `norm.rs` and `activation.rs`,
-//! the host's output is within `bound(host)` of the target: the circuit is analysed gate by gate again, with a host's losses beside its own
-//! (`construct/circuit/analysis/housing.rs`). What exceeds the circuit's own bound is the **host term**. No checker decides hosts yet.
+//! **The claim.** In every execution of `ieee-any-order`, with the lines for norms and activations in `norm.rs` and
+//! `activation.rs`, the host's output is within `bound(host)` of the target: the circuit is analysed gate by gate
+//! again, with a host's losses beside its own (`construct/circuit/analysis/housing.rs`). What exceeds the circuit's own
+//! bound is the **host term**. No checker decides hosts yet.
 
 mod activation;
 mod bert;

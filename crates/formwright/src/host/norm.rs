@@ -1,38 +1,43 @@
 //! The norm as the identity, up to one factor for all of a token.
 //!
 //! ```text
-//! v = (z, 0, C | -z, 0, -C)                 D = 2·4^k coordinates, of which the second half mirrors the first; C is the pin
+//! v = (z, 0, C | -z, 0, -C)                 D = 2·4^k coordinates; the second half mirrors the first; C is the pin
 //! LN(v) = γ (v - mean v)/√(var v + eps)     with γ = σ₀ = C √(2/D) everywhere, a power of two, and no bias
 //! what is read:  ½(h_p - h_{-p})
 //! ```
 //!
-//! **Execution.** The mean is within `γ_{D+8} √(Σv²/D)`, the variance within `γ_{D+32} Σv²/D`; `eps` added, a root and a quotient, or a
-//! reciprocal root within `4u`, and the gain: `γ₈`. Then `(v - m)·r`, or `v·r - m·r`, fused or not, times γ: three roundings of
-//! `|v| + |m|`. Sums in any order, of squares of differences or of squares less the mean's, have `D + 3` roundings. One number after the
-//! other (Welford) has means on the way that are not 0: with a pin of `C`, `20u` more of `2C²`, which the 32 leave room for.
+//! **Execution.** The mean is within `γ_{D+8} √(Σv²/D)`, the variance within `γ_{D+32} Σv²/D`; `eps` added, a root and
+//! a quotient, or a reciprocal root within `4u`, and the gain: `γ₈`. Then `(v - m)·r`, or `v·r - m·r`, fused or not:
+//! two roundings of `|v| + |m|`, since the product with γ, a power of two, is exact. Sums in any order, of squares of
+//! differences or of squares less the mean's, have `D + 3` roundings. One number after the other (Welford) has means
+//! on the way that are not 0: with a pin of `C`, an estimated `20u` more of `2C²`, for which the 32 leave room.
 //!
-//! **Lemma** (pre). With `E ≥ Σ ẑ²`, `O` a bound of a pair's middle `½(v_p + v_{-p})`, `δ = γ_{D+8} √(Σv²/D)`:
-//!
-//! ```text
-//! 2C² ≤ D var ≤ 2C² (1 + q),   q = (2E + D O² + D eps)/2C²
-//! h = ρ(v - m) + e,            |ρ - 1| ≤ r = q/2 ⊕ (ν/2 + ν²) ⊕ γ₈,  ν = γ_{D+32} (1 + q) ≤ ¼,   |e| ≤ γ₃ ρ (|v| + |m|)
-//! ½(h_p - h_{-p}) = ρ ẑ_p + ½(e_p - e_{-p}):   m is gone, however large. Within r ⊕ γ₃ (1 + 2M/C) of ẑ_p, relatively, and 2γ₃ M,
-//!                                              M = 2O + δ
-//! ```
-//!
-//! `(1 - x)^{-1/2} ≤ 1 + x/2 + x²/2` for `x ≤ ¼`. The lower bound of the variance are the pins alone.
-//!
-//! **Lemma** (post). The stream is `h`: pins `P` and `-P` now, no longer `C`. In units of the pin, `z̃ = ẑ C/P`, the factor `ρ` is gone:
+//! **Lemma** (pre). With `E ≥ Σ ẑ²`, `O` a bound of a pair's middle `½(v_p + v_{-p})`, `δ = γ_{D+8} √(Σv²/D)`,
+//! `M = 2O + δ`:
 //!
 //! ```text
-//! P  within r ⊕ γ₃(1 + 2M/C) of C, relatively, after every norm anew: what one norm takes away the next one gives back
-//! z̃  after a norm within d|z̃| + a of what it was before:  d = (c + γ₃)(1 + 2c),  c = γ₃ (1 + 2M/C),  a = 2γ₃ M (1 + 2c)
-//! O  ≤ 2 (1 + r)^L (L γ₃ (1 + r)(S + M) + A) + (1 + r) δ after L norms: a norm takes the mean of all middles away and makes new ones,
-//!    and so middles add up, and those that are alike vanish with the next norm
+//! 2C² ≤ D var ≤ 2C² (1 + q),          q = (2E + D O² + D eps)/2C²
+//! h = ρ(v - m) + e,                   |ρ - 1| ≤ r = q/2 ⊕ (ν/2 + ν²) ⊕ γ₈,  ν = γ_{D+32} (1 + q) ≤ ¼
+//!                                     |e| ≤ γ₂ ρ (|v| + |m|)
+//! ½(h_p - h_{-p}) = ρ ẑ_p + ½(e_p - e_{-p}):   m is gone, however large
+//!                                     within r ⊕ γ₂ (1 + 2M/C) of ẑ_p, relatively, and 2γ₂ M
 //! ```
 //!
-//! `S` bounds every coordinate, `A = (L + 1) γ_K X` what sums of up to `K` terms, up to `X` together, round differently on both sides.
-//! Without a norm behind the layers `O = A`.
+//! `(1 - x)^{-1/2} ≤ 1 + x/2 + x²` for `x ≤ ¼`. The lower bound of the variance are the pins alone.
+//!
+//! **Lemma** (post). The stream is `h`: pins `P` and `-P` now, no longer `C`. In units of the pin, `z̃ = ẑ C/P`, the
+//! factor `ρ` is gone:
+//!
+//! ```text
+//! P  within r ⊕ γ₂(1 + 2M/C) of C, relatively, after every norm anew: what one norm takes the next one gives back
+//! z̃  after a norm within d|z̃| + a of what it was before:
+//!    d = (c + γ₂)(1 + 2c),  c = γ₂ (1 + 2M/C),  a = 2γ₂ M (1 + 2c)
+//! O  ≤ 2 (1 + r)^L (L γ₂ (1 + r)(S + M) + A) + (1 + r) δ after L norms
+//! ```
+//!
+//! The last: a norm takes the mean of all middles away and makes new ones, so that middles add up, and those that are
+//! alike vanish with the next norm. `S` bounds every coordinate; `A = (L + 1) γ_K X` is how differently sums of up to
+//! `K` terms, up to `X` together, may be rounded on both sides. Without a norm behind the layers `O = A`.
 
 use super::Order;
 use crate::interval::Up;
@@ -65,9 +70,9 @@ pub(super) struct Known {
 pub(super) struct Norms {
     /// `M`
     pub middle: Up,
-    /// `r ⊕ γ₃(1 + 2M/C)`
+    /// `r ⊕ γ₂(1 + 2M/C)`
     pub relative: Up,
-    /// `γ₃`
+    /// `γ₂`
     pub elementwise: Up,
     /// `d` and `a`, of norms behind layers.
     pub stream: Option<(Up, Up)>,
@@ -91,7 +96,7 @@ impl Known {
         // A little more, of which what it leads to is no more: then it is a bound, norm after norm.
         let (middle, factor) = (1.0625 * middle, 1.0625 * factor);
         let (m, r) = self.next(pin, middle, factor);
-        let gamma = self.precision.gamma(3);
+        let gamma = self.precision.gamma(2);
         let once = gamma * (Up::ONE + 2.0 * middle / pin);
         let relative = compound(factor, once);
         if !(m <= middle && r <= factor && relative <= DRIFT) {
@@ -118,7 +123,7 @@ impl Known {
         let offset = if behind {
             let powers = (0..self.norms).fold(Up::ONE, |power, _| power * grown);
             let size = most + squares.sqrt();
-            let each = precision.gamma(3) * grown * (size + middle);
+            let each = precision.gamma(2) * grown * (size + middle);
             2.0 * (powers * (Up::from(self.norms) * each + apart)) + grown * off(width * middle * middle)
         } else {
             apart
@@ -153,5 +158,87 @@ impl Known {
         let tries: Vec<(f64, Norms, f64)> = tries.map(|(pin, norms)| (pin, norms, self.cost(&norms))).collect();
         let least = tries.iter().map(|(.., cost)| *cost).fold(f64::INFINITY, f64::min);
         tries.into_iter().find(|(.., cost)| *cost <= least * (65.0 / 64.0)).map(|(pin, norms, _)| (pin, norms))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::uniform;
+
+    fn known(order: Order, width: usize, precision: Precision) -> Known {
+        let (squares, largest) = (Up::from(9.0), Up::from(16.0));
+        Known { precision, order, eps: 1e-5, width, norms: 9, terms: 100, squares, largest }
+    }
+
+    #[test]
+    fn a_pin_that_is_too_small_is_refused_and_the_chosen_one_costs_least() {
+        for (order, width) in [(Order::Before, 8), (Order::Behind, 8), (Order::Behind, 128)] {
+            for precision in [Precision::F32, Precision::F64] {
+                let known = known(order, width, precision);
+                assert!(known.norms(1.0).is_none(), "a pin below what it holds");
+                let (pin, norms) = known.pin().expect("a pin");
+                let cost = |pin: f64| known.norms(pin).map_or(f64::INFINITY, |norms| known.cost(&norms));
+                assert!((-20..=20).all(|k| cost(pin) <= 1.016 * cost(pin * 2_f64.powi(k))), "{width} {precision}");
+                // Little more than the roundings of the variance.
+                let units = norms.relative.get() / precision.unit();
+                let variance = f64::from(u32::try_from(width).expect("small")) / 2.0 + 16.0;
+                assert!((variance..variance + 16.0).contains(&units), "{units} units for {width}");
+                assert_eq!(norms.stream.is_some(), order == Order::Behind);
+            }
+        }
+    }
+
+    #[test]
+    fn gains_are_exact() {
+        for (width, root) in [(2, 1.0), (8, 2.0), (32, 4.0), (128, 8.0)] {
+            assert!(gain(4096.0, width) * root == 4096.0, "{width}");
+        }
+    }
+
+    /// Norms in single precision, by two passes and by Welford, of streams whose middles are not 0.
+    #[test]
+    #[expect(clippy::cast_possible_truncation, reason = "single precision is what is asked for")]
+    fn half_differences_behind_a_norm_are_what_they_were() {
+        let mut seed = 7;
+        for width in [8, 32, 128] {
+            let known = known(Order::Before, width, Precision::F32);
+            let (pin, norms) = known.pin().expect("a pin");
+            let (half, gain) = (width / 2, gain(pin, width) as f32);
+            let (relative, absolute) = (norms.relative.get(), 2.0 * (norms.elementwise * norms.middle).get());
+            let most = (9.0 / f64::from(u32::try_from(half).expect("small"))).sqrt();
+            let mut worst = 0.0_f64;
+            for trial in 0..400 {
+                let mut v = vec![0.0_f32; width];
+                for p in 0..half - 1 {
+                    let z = most * (2.0 * uniform(&mut seed) - 1.0);
+                    // The other half may be rounded differently.
+                    (v[p], v[half + p]) = (z as f32, -(z as f32).next_up());
+                }
+                (v[half - 1], v[width - 1]) = (pin as f32, -pin as f32);
+                let (mut mean, mut sum) = (0.0_f32, 0.0_f32);
+                if trial % 2 == 0 {
+                    for (k, x) in v.iter().enumerate() {
+                        let delta = x - mean;
+                        mean += delta / (k as f32 + 1.0);
+                        sum += delta * (x - mean);
+                    }
+                } else {
+                    mean = v.iter().sum::<f32>() / width as f32;
+                    sum = v.iter().map(|x| (x - mean) * (x - mean)).sum::<f32>();
+                }
+                let factor = 1.0 / (sum / width as f32 + 1e-5).sqrt();
+                let shift = -mean * factor;
+                let h: Vec<f64> = v.iter().map(|x| f64::from((x * factor + shift) * gain)).collect();
+                for p in 0..half {
+                    let read = |h: &dyn Fn(usize) -> f64| (h(p) - h(half + p)) / 2.0;
+                    let (before, after) = (read(&|i| f64::from(v[i])), read(&|i| h[i]));
+                    let allowed = relative * before.abs() + absolute;
+                    assert!((after - before).abs() <= allowed, "{width}: {before} {after}");
+                    worst = worst.max((after - before).abs() / allowed);
+                }
+            }
+            assert!(worst > 1e-3, "{width}: the bound is not that far: {worst}");
+        }
     }
 }

@@ -127,8 +127,8 @@ impl Matrices {
         }
     }
 
-    /// Logits `2vy - v²` for each of these integers, the largest of which is that of the integer next to the output; `None` if that is not
-    /// proved. Of `2w + 1` terms, all within `γ Σ|terms|`, and the output within its bound:
+    /// Logits `2vy - v²` for each of these integers, the largest of which is that of the integer next to the output;
+    /// `None` if that is not proved. Of `2w + 1` terms, all within `γ Σ|terms|`, and the output within its bound:
     /// `2 bound + 2 off < 1`, since the logit of `v` is `(v - v')² - 2|v - v'| bound` ahead of that of `v'`.
     pub fn classes(&self, values: &[f64]) -> Option<Mirrored> {
         let round = |x: f64| self.precision.round(x) + 0.0;

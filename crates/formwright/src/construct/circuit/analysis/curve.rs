@@ -48,7 +48,11 @@ impl Analyst<'_> {
         let most = |f: fn(&Active) -> Up| f(&ends[0]).max(f(&ends[1]));
         let (slopes, heights) = (most(|active| active.slopes), most(|active| active.heights));
         let size = reading.size(arguments) + error;
-        let read = if reading.single {
+        let read = if reading.single && self.machine.housing.is_some() {
+            // Two halves and a bias: one sum of two of them, and one of all.
+            let twice = self.machine.gamma(if *stored { 2 } else { 3 });
+            twice * (slopes * (size + reading.offset()) + most(|active| active.knots)) + slopes * reading.housed
+        } else if reading.single {
             // One rounding of the sum, which is the height, and one of the bias, unless it is a number of the format.
             let biases = slopes * reading.offset() + most(|active| active.knots);
             2.0 * (unit * if *stored { heights } else { heights + biases })

@@ -1,20 +1,23 @@
 //! A circuit behind norms: what a stock Transformer adds to what a circuit loses.
 //!
-//! A register `z` is kept twice, as `z` and `-z`, beside a pin `±C`, and `½(v_p - v_{-p})` is what is read (`host/norm.rs` derives the numbers).
-//! All else is the analysis of the circuit by itself, with five changes:
+//! A register `z` is kept twice, as `z` and `-z`, beside a pin `±C`, and `½(v_p - v_{-p})` is what is read
+//! (`host/norm.rs` derives the numbers). All else is the analysis of the circuit by itself, with these changes:
 //!
 //! ```text
-//! reading     h = ρ(v - m) + e, |ρ - 1| ≤ r for all of a token, m cancels: |½(h_p - h_{-p}) - z| ≤ rel |z| + 2γ₃ M
-//! summing     a sum over k registers has 2k products, each pair of them up to (1 + rel)(|z| + M): γ (rel |z| + (1 + rel) M) more
-//! activation  |act(s t)/s - max(t, 0)| ≤ α for every unit; what is not active is tiny, and an addition is off by no more than its smaller
-//!             operand: 3α Σ|slope|
+//! reading     h = ρ(v - m) + e, |ρ - 1| ≤ r for all of a token, m cancels: |½(h_p - h_{-p}) - z| ≤ rel |z| + 2γ₂ M
+//! summing     over k registers there are 2k products, each pair up to (1 + rel)(|z| + M): γ (rel |z| + (1 + rel) M)
+//!             more
+//! activation  |act(s t)/s - max(t, 0)| ≤ α for every unit; what is not active is tiny, and an addition is off by no
+//!             more than its smaller operand: 3α Σ|slope|
 //! clearing    z - R(z̃) + R(-z̃) leaves twice what the reading is off by
-//! stream      where the norm is behind the layer, the stream itself is what was normed. In units of the pin it is off by
-//!             d|z| + a after each norm, and what is added is off by rel/(1 - rel) of it; what is common to pin and data does not matter
+//! stream      where the norm is behind the layer, the stream itself is what was normed. In units of the pin it is
+//!             off by d|z| + a after each norm, and what is added is off by rel/(1 - rel) of it; what is common to
+//!             pin and data does not matter
 //! exactness   there is none
 //! ```
 //!
-//! What registers lose is known twice: in absolute terms (`lost`), and as `times · u` of what the register holds and something fixed.
+//! What registers lose is known twice: in absolute terms (`lost`), and as `times · u` of what the register holds and
+//! something fixed.
 
 use super::{Analyst, Machine};
 use crate::construct::circuit::layout::Clear;
@@ -28,7 +31,7 @@ pub(crate) struct Housing {
     pub relative: Up,
     /// `M`: how far the middle of a pair may be from 0.
     pub middle: Up,
-    /// `γ₃`
+    /// `γ₂`
     pub elementwise: Up,
     /// `α`: how far a unit may be from its ReLU.
     pub activation: Up,
@@ -73,7 +76,8 @@ impl Analyst<'_> {
         self.machine.housing.map_or_else(Housed::default, |housing| housing.read(self.machine, registers, known))
     }
 
-    /// What is left in a register that is cleared: twice what the reading is off by, both units, and the sum's rounding.
+    /// What is left in a register that is cleared: twice what the reading is off by, both units, and the sum's
+    /// rounding.
     pub(super) fn left_behind(&self, slot: usize, clear: &Clear) -> Up {
         let Some(housing) = self.machine.housing else { return Up::ZERO };
         let (size, lost) = (self.size(&clear.content), self.lost[slot][clear.register]);
@@ -87,18 +91,23 @@ impl Analyst<'_> {
     pub(super) fn housed_write(&self, rounding: Up, garbage: Up) -> (Up, Up) {
         let Some(housing) = self.machine.housing else { return (Up::ZERO, Up::ZERO) };
         let unscale = housing.unscale();
-        // Rounding is that of the stream, which is up to 1 + rel times as large as in units of the pin, and divided by the pin.
+        // Rounding is that of the stream, which is up to 1 + rel times as large as in units of the pin, and divided by
+        // the pin.
         (2.0 * garbage + rounding * (4.0 * unscale), unscale)
     }
 
     /// The norm behind the layer, if it is there.
     pub(super) fn normed(&self, slot: usize, lost: &mut [Up], times: &mut [Up], fixed: &mut [Up]) {
         let Some((relative, absolute)) = self.machine.housing.and_then(|housing| housing.stream) else { return };
+        // Where attention is last, its block has a feed-forward layer of zeros, with a norm behind it.
+        let norms = if slot == self.layout.last() && slot % 2 == 1 { 2 } else { 1 };
         for (register, row) in self.layout.before[slot + 1].iter().enumerate() {
-            let stretched = |x: Up| x * (Up::ONE + relative) + absolute;
-            lost[register] = stretched(lost[register]) + relative * self.size(row);
-            fixed[register] = stretched(fixed[register]);
-            times[register] = self.more_often(times[register], relative);
+            for _ in 0..norms {
+                let stretched = |x: Up| x * (Up::ONE + relative) + absolute;
+                lost[register] = stretched(lost[register]) + relative * self.size(row);
+                fixed[register] = stretched(fixed[register]);
+                times[register] = self.more_often(times[register], relative);
+            }
         }
     }
 

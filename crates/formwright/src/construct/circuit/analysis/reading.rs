@@ -105,6 +105,7 @@ impl Analyst<'_> {
         };
         let size: Up = used.iter().map(|p| weight(*p) * self.size(&rows[*p])).sum();
         let constant = exact_constant(&lowered, &self.bases);
+        let single = matches!(used[..], [p] if is_power_of_two(&coordinates[p]));
         let reading = Reading {
             range: self.graph.range(form),
             value: self.form_error(form),
@@ -114,9 +115,9 @@ impl Analyst<'_> {
             centre: Interval::from(&constant),
             constant,
             size,
-            // In a host every register is read twice.
-            count: if self.machine.housing.is_some() { 2 * used.len() } else { used.len() },
-            single: self.machine.housing.is_none() && matches!(used[..], [p] if is_power_of_two(&coordinates[p])),
+            // In a host every register is read twice; two products that are exact, and a bias, are rounded no more than one that is not.
+            count: if self.machine.housing.is_some() && !single { 2 * used.len() } else { used.len() },
+            single,
         };
         self.note_size(reading.all());
         reading
