@@ -18,12 +18,14 @@ from __future__ import annotations
 
 import json
 import operator
+import tempfile
 import warnings
 from collections.abc import Callable, Sequence
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from importlib import import_module
 from os import PathLike, fspath
+from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, Union
 
@@ -284,12 +286,16 @@ def export(
     stages: bool = False,
     rotate: int | None = None,
     cells: int | None = None,
+    host: str | None = None,
+    vocabulary: Sequence[str] | None = None,
 ) -> None:
     """Writes a float network for other programs, to a path that does not exist yet.
 
     `onnx` is a file; with `stages` the residual stream is an output as well. `transformerlens` is a folder that
     TransformerLens loads, with the ground truth; `rotate` is the seed of another basis, in which the checker proves the
-    error anew. `vnnlib` is a folder of at most `cells` instances for verifiers.
+    error anew. `vnnlib` is a folder of at most `cells` instances for verifiers. `hf` is a folder that Hugging Face's
+    `transformers` loads: the network inside of `host`, a stock class (`bert`, `gpt2`), and for a target on integers a
+    word for each (`vocabulary`).
 
     >>> import pathlib, tempfile
     >>> folder = pathlib.Path(tempfile.mkdtemp()) / "lens"
@@ -297,12 +303,20 @@ def export(
     >>> sorted(file.name for file in folder.iterdir())
     ['circuit.json', 'config.json', 'state_dict.safetensors']
     """
-    formats = {"onnx": ("stages", stages), "transformerlens": ("rotate", rotate), "vnnlib": ("cells", cells)}
+    formats: dict[str, dict[str, Any]] = {
+        "onnx": {"stages": stages},
+        "transformerlens": {"rotate": rotate},
+        "vnnlib": {"cells": cells},
+        "hf": {"host": host, "vocabulary": vocabulary},
+    }
     if format not in formats:
         raise InputError(f"there is no format '{format}'\n  known    {', '.join(formats)}")
-    for other, (option, value) in formats.items():
-        if other != format and value is not None and value is not False:
-            raise InputError(f"{option} is an option of the format '{other}'\n  try      format='{other}'")
+    for other, options in formats.items():
+        for option, value in options.items():
+            if other != format and value is not None and value is not False:
+                raise InputError(f"{option} is an option of the format '{other}'\n  try      format='{other}'")
+    if format == "hf" and host is None:
+        raise InputError("the format 'hf' needs the class that the network is put into\n  try      host='bert'")
     rotate = None if rotate is None else _option("rotate", "int", rotate)
     cells = None if cells is None else _option("cells", "int", cells)
     network = model if isinstance(model, Network) else load(model)
@@ -310,6 +324,8 @@ def export(
         network._native.onnx(path, stages)
     elif format == "transformerlens":
         network._native.transformerlens(path, rotate)
+    elif format == "hf":
+        network._native.hf(path, str(host), None if vocabulary is None else [str(word) for word in vocabulary])
     else:
         network._native.vnnlib(path, cells)
 
@@ -462,6 +478,22 @@ class Network:
         (True, True)
         """
         return self._native.report()
+
+    def to_transformers(self, host: str, *, vocabulary: Sequence[str] | None = None) -> Any:
+        """The network inside of a stock class of Hugging Face's `transformers` (`bert`, `gpt2`), loaded by
+        `AutoModelForTokenClassification`. `export(network, path, "hf", host=host)` writes the same to a folder, with
+        its tokenizer, its inputs' map and its claim."""
+        try:
+            loader = import_module("transformers").AutoModelForTokenClassification
+        except ModuleNotFoundError as error:
+            if error.name != "transformers":
+                raise
+            needed = "to_transformers needs transformers, which is not installed: pip install transformers torch"
+            raise ImportError(needed) from error
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "host"
+            export(self, path, "hf", host=host, vocabulary=vocabulary)
+            return loader.from_pretrained(path).eval()
 
     def save(self, dir: Folder, *, check: bool = True, force: bool = False) -> None:
         """Writes the folder, after running the checker (`check`); a rejected model is not written. A folder that holds

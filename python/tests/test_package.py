@@ -8,6 +8,7 @@ import subprocess
 import sys
 import warnings
 from fractions import Fraction
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy
@@ -349,6 +350,9 @@ def test_every_format_is_written_once(tmp_path):
     unsat = (tmp_path / "vnnlib" / "expected.csv").read_text().count(",unsat")
     assert unsat == 3
     formwright.export(network, tmp_path / "model.onnx", stages=True)
+    formwright.export(network, tmp_path / "bert", "hf", host="bert", vocabulary=["ace", "king", "queen"])
+    told = json.loads((tmp_path / "bert" / "formwright.json").read_text())
+    assert told["vocabulary"] == ["ace", "king", "queen"] and told["claim"]["checked"] is False
     before = sorted(path.name for path in tmp_path.iterdir())
     for path, format in (("lens", "transformerlens"), ("vnnlib", "vnnlib"), ("model.onnx", "onnx")):
         with pytest.raises(formwright.InputError, match="exists"):
@@ -363,6 +367,11 @@ def test_every_format_is_written_once(tmp_path):
         ({"format": "onnx", "rotate": 0}, "rotate is an option of the format 'transformerlens'"),
         ({"format": "vnnlib", "stages": True}, "stages is an option of the format 'onnx'"),
         ({"format": "transformerlens"}, "integers"),
+        ({"format": "hf"}, "needs the class"),
+        ({"format": "hf", "host": "brt"}, "'brt' is no host"),
+        ({"format": "hf", "host": "gpt2"}, "sees all tokens"),
+        ({"format": "hf", "host": "bert", "vocabulary": ["a"]}, "there is no vocabulary"),
+        ({"format": "onnx", "host": "bert"}, "host is an option of the format 'hf'"),
     ],
 )
 def test_exports_that_are_none(options, words, tmp_path):
@@ -370,6 +379,21 @@ def test_exports_that_are_none(options, words, tmp_path):
     with pytest.raises(formwright.Error, match=words):
         formwright.export(network, tmp_path / "new", **options)
     assert not any(tmp_path.iterdir())
+
+
+def test_a_stock_transformer_is_loaded_or_what_is_missing_is_named():
+    network = formwright.build("sort(x) on integers 0..3", tokens=3)
+    if find_spec("transformers") is None or find_spec("torch") is None:
+        with pytest.raises(ImportError, match="transformers"):
+            network.to_transformers("bert")
+        return
+    import torch
+
+    model = network.to_transformers("bert")
+    ids = torch.cartesian_prod(*[torch.arange(3)] * 3)
+    with torch.no_grad():
+        logits = model(input_ids=ids).logits
+    assert (logits.argmax(-1) == ids.sort(-1).values).all()
 
 
 def test_the_report_is_the_folders(tmp_path):

@@ -10,7 +10,7 @@ use formwright::bound::norm::upward;
 use formwright::compile::Model;
 use formwright::error::{Error, Result};
 use formwright::export::vnnlib::VnnLib;
-use formwright::export::{floats, metadata, onnx, transformerlens, vnnlib};
+use formwright::export::{floats, hf, metadata, onnx, transformerlens, vnnlib};
 use formwright_check::Verdict;
 use serde_json::{Map, Value, json};
 
@@ -39,6 +39,13 @@ pub struct Export {
     /// VNN-LIB: instances, at most; they are spread evenly over all cells.
     #[arg(long, value_name = "K")]
     cells: Option<NonZeroUsize>,
+    /// Hugging Face: the stock class that the network is put into: bert (all tokens see each other) or gpt2 (causal).
+    #[arg(long, value_name = "CLASS")]
+    host: Option<String>,
+    /// Hugging Face: the words of the integers of the domain, the least one first, with commas between; otherwise their
+    /// digits.
+    #[arg(long, value_name = "WORDS", value_delimiter = ',')]
+    vocabulary: Option<Vec<String>>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -50,6 +57,8 @@ enum FileKind {
     Transformerlens,
     /// A folder: the claim at some cells as ONNX and VNN-LIB instances for verifiers (VNNLIB.md).
     Vnnlib,
+    /// A folder: the network inside of a stock Transformer (--host), which `AutoModelForTokenClassification` loads.
+    Hf,
 }
 
 impl Export {
@@ -66,6 +75,7 @@ impl Export {
             FileKind::Onnx => self.onnx(&model, &path),
             FileKind::Transformerlens => self.transformerlens(&model, &path),
             FileKind::Vnnlib => self.vnnlib(&model, &path),
+            FileKind::Hf => self.hf(&model, &path),
         }
     }
 
@@ -75,6 +85,8 @@ impl Export {
             ("--stages", self.stages, FileKind::Onnx, "onnx"),
             ("--rotate", self.rotate.is_some(), FileKind::Transformerlens, "transformerlens"),
             ("--cells", self.cells.is_some(), FileKind::Vnnlib, "vnnlib"),
+            ("--host", self.host.is_some(), FileKind::Hf, "hf"),
+            ("--vocabulary", self.vocabulary.is_some(), FileKind::Hf, "hf"),
         ];
         match options.into_iter().find(|(_, given, format, _)| *given && *format != self.format) {
             Some((option, _, _, format)) => Err(Error::input(format!("{option} is an option of --format {format}"))
@@ -136,6 +148,15 @@ impl Export {
             "{}: {taken} instances, of {cells} cells, that must be unsat, and one with wrong outputs that must be sat; expected.csv has them",
             model.badge()
         );
+        answer(path, &files, &claim)
+    }
+
+    fn hf(&self, model: &Model, path: &Path) -> Result<Answer> {
+        let host = self.host.as_deref().ok_or_else(|| {
+            Error::input("--format hf needs the class that the network is put into")
+                .note("try", "--host bert, or --host gpt2")
+        })?;
+        let (files, claim) = hf::files(model, host, self.vocabulary.as_deref())?;
         answer(path, &files, &claim)
     }
 

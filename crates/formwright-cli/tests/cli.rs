@@ -500,6 +500,10 @@ refusals! {
     export_of_an_exact_model_as_instances: 2 compiled, ["export", "model", "--format", "vnnlib"], "";
     export_with_an_option_of_another_format: 3 floats, ["export", "model", "--rotate", "7"], "";
     export_of_no_cells: 3 floats, ["export", "model", "--format", "vnnlib", "--cells", "0"], "";
+    export_into_no_host: 3 floats, ["export", "model", "--format", "hf"], "";
+    export_into_an_unknown_host: 3 floats, ["export", "model", "--format", "hf", "--host", "brt"], "";
+    export_of_a_lattice_into_a_host: 2 floats, ["export", "model", "--format", "hf", "--host", "bert"], "";
+    export_with_a_host_in_another_format: 3 floats, ["export", "model", "--host", "bert"], "";
     export_to_an_unknown_format: 3 floats, ["export", "model", "--format", "onxx"], "";
     // Circuits.
     circuit_of_a_table: 2 table("[[0],[0]]", "[[0],[0]]"), ["build", "table.json", "--construction", "circuit"], "";
@@ -876,6 +880,29 @@ fn an_export_says_what_it_is() {
         assert_eq!(edited["properties"][claim], Value::Null, "{claim}");
     }
     assert!(scratch.done(&["export", "model", "-o", "again.onnx"]).contains("no claim"));
+}
+
+#[test]
+fn a_circuit_is_put_into_a_stock_transformer() {
+    let scratch = Scratch::new();
+    scratch.done(&["build", "sort(x) on integers 0..3", "--tokens", "3", "-o", "model"]);
+    let export = ["export", "model", "--format", "hf", "--host", "bert", "--vocabulary", "ace,king,queen"];
+    insta::assert_snapshot!("export_hf", scratch.done(&export));
+    let file = |name: &str| fs::read_to_string(scratch.path(name)).expect("a file");
+    insta::assert_snapshot!("hf_card", file("model.hf/README.md"));
+    insta::assert_snapshot!("hf_config", file("model.hf/config.json"));
+    insta::assert_snapshot!("hf_tokenizer", file("model.hf/tokenizer.json"));
+    insta::assert_snapshot!("hf_manifest", file("model.hf/formwright.json"));
+    // Same input, same bytes.
+    scratch.done(&[&export[..], &["-o", "again"]].concat());
+    for name in ["model.safetensors", "formwright.json"] {
+        let bytes = |folder: &str| fs::read(scratch.path(&format!("{folder}/{name}"))).expect("a file");
+        assert!(bytes("model.hf") == bytes("again"), "{name}");
+    }
+    let short = ["export", "model", "--format", "hf", "--host", "bert", "--vocabulary", "a,b", "-o", "other"];
+    insta::assert_snapshot!("export_hf_words", scratch.refused(&short, "", 3));
+    let causal = ["export", "model", "--format", "hf", "--host", "gpt2", "-o", "other"];
+    insta::assert_snapshot!("export_hf_mask", scratch.refused(&causal, "", 2));
 }
 
 #[test]

@@ -20,7 +20,7 @@ use formwright::eval::enclosure::Executions;
 use formwright::eval::float::Engine;
 use formwright::eval::indexed;
 use formwright::exact::Rat;
-use formwright::export::{self, floats, metadata, onnx, transformerlens, vnnlib};
+use formwright::export::{self, floats, hf, metadata, onnx, transformerlens, vnnlib};
 use formwright::input::parse_json;
 use formwright::lattice::Grid;
 use formwright::plan::{Rows, compile_first, sized_up};
@@ -279,6 +279,11 @@ impl Native {
             };
             Ok(transformerlens::files(model, rotate, refused)?.0)
         })
+    }
+
+    /// Writes a folder for Hugging Face's `transformers`, inside of a stock class.
+    fn hf(&self, py: Python<'_>, dir: PathBuf, host: String, vocabulary: Option<Vec<String>>) -> PyResult<()> {
+        self.folder(py, &dir, move |model| Ok(hf::files(model, &host, vocabulary.as_deref())?.0))
     }
 
     /// Writes a folder of VNN-LIB instances.

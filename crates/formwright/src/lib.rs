@@ -57,6 +57,7 @@ pub mod exact;
 pub mod export;
 mod files;
 mod front;
+pub(crate) mod host;
 pub mod input;
 pub mod interval;
 pub mod lattice;

@@ -71,6 +71,15 @@ impl Precision {
         }
     }
 
+    /// `a b + c`, rounded once, of numbers of the format.
+    #[expect(clippy::cast_possible_truncation, reason = "they are numbers of the format")]
+    pub(crate) fn fused(self, a: f64, b: f64, c: f64) -> f64 {
+        match self {
+            Self::F32 => f64::from((a as f32).mul_add(b as f32, c as f32)),
+            Self::F64 => a.mul_add(b, c),
+        }
+    }
+
     /// The next number of the format above one of it.
     #[expect(clippy::cast_possible_truncation, reason = "it is a number of the format")]
     pub fn next_up(self, x: f64) -> f64 {

@@ -105,7 +105,9 @@ fn starts(item: &str, kind: &str) -> bool {
 }
 
 /// The number may fall. Whoever wants it to grow says here what for.
-const PUBLIC_ITEMS: usize = 197;
+/// `network::attention::Detour` is how a kind tells a checker what its heads compute, `export::hf::files` the files of a
+/// stock Transformer.
+const PUBLIC_ITEMS: usize = 198;
 
 #[test]
 fn the_front_door_is_no_wider() {

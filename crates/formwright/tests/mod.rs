@@ -24,6 +24,7 @@ mod float_eval;
 mod fuzz;
 mod gallery;
 mod guard;
+mod hosts;
 mod irrational;
 mod language;
 mod learned;

@@ -1,5 +1,6 @@
 //! Float networks in formats that other programs load.
 
+pub mod hf;
 pub mod onnx;
 mod rotate;
 pub mod transformerlens;

@@ -26,7 +26,7 @@ use crate::exact::Rat;
 use crate::interval::Up;
 use crate::meaning::{Held, Meaning, Meanings};
 use crate::model::{Model, Stated};
-use crate::network::{Coordinate, FloatNetwork, Mask, Precision};
+use crate::network::{Coordinate, FloatNetwork, Mask};
 use crate::target::Domain;
 
 /// The most tokens, or logits.
@@ -277,7 +277,7 @@ impl<'m> TransformerLens<'m> {
     fn embedded(&self, token: &[i64]) -> Vec<f64> {
         let embed = &self.network.embed;
         let row = |(bias, row): (&f64, &[f64])| {
-            row.iter().zip(token).fold(*bias, |sum, (w, x)| fused(self.network.precision, *w, whole(*x), sum))
+            row.iter().zip(token).fold(*bias, |sum, (w, x)| self.network.precision.fused(*w, whole(*x), sum))
         };
         embed.bias.iter().zip(embed.weight.chunks(embed.inputs)).map(row).collect()
     }
@@ -474,16 +474,8 @@ fn magnitudes(network: &FloatNetwork, largest: Up) -> Vec<Up> {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "tokens and counts are small")]
-fn whole(x: i64) -> f64 {
+pub(super) fn whole(x: i64) -> f64 {
     x as f64
-}
-
-#[expect(clippy::cast_possible_truncation, reason = "the entries of an f32 network are single-precision numbers")]
-fn fused(precision: Precision, a: f64, b: f64, c: f64) -> f64 {
-    match precision {
-        Precision::F32 => f64::from((a as f32).mul_add(b as f32, c as f32)),
-        Precision::F64 => a.mul_add(b, c),
-    }
 }
 
 /// Whether attention is causal; declined where heads see different keys, or are not softmax.
@@ -529,7 +521,7 @@ fn direction(network: &FloatNetwork) -> Result<bool> {
 }
 
 /// Every token: all integers of the domain, in all coordinates.
-fn vocabulary(model: &Model) -> Result<Vec<Vec<i64>>> {
+pub(super) fn vocabulary(model: &Model) -> Result<Vec<Vec<i64>>> {
     let domain = model.target.expression().map(|checked| checked.expression().domain.clone());
     let Some(Domain::Integers(from, to)) = domain else {
         return Err(Error::declined("TransformerLens reads tokens, and this model real numbers")
@@ -549,7 +541,7 @@ fn vocabulary(model: &Model) -> Result<Vec<Vec<i64>>> {
 }
 
 /// The least and the largest integer among the outputs, if all of them are proved to be integers.
-fn values(model: &Model) -> Result<Option<(i64, i64)>> {
+pub(super) fn values(model: &Model) -> Result<Option<(i64, i64)>> {
     if model.circuit().and_then(|circuit| circuit.proof()).is_none_or(|proof| proof.margin.is_none()) {
         return Ok(None);
     }

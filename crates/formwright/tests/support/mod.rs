@@ -15,6 +15,7 @@ pub mod rates;
 pub mod reference;
 pub mod report;
 pub mod shuffled;
+pub mod stock;
 pub mod value_order;
 
 use std::sync::Arc;

@@ -24,10 +24,12 @@
 //! | `curve.rs` | gates of one argument, and selections |
 //! | `product.rs` | products by two squares, and squares and products by teeth |
 //! | `head.rs` | means, sums, maxima and gathers |
+//! | `housing.rs` | what a stock Transformer's norms and activations add |
 
 mod curve;
 mod exact;
 mod head;
+mod housing;
 mod product;
 mod reading;
 mod registers;
@@ -46,6 +48,7 @@ use crate::interval::{Interval, Up};
 use crate::network::{Precision, Realisation};
 use crate::rounding::TERMS;
 
+pub(crate) use housing::Housing;
 pub(crate) use product::quarter_squares;
 
 /// The choices that are left once everything has its place.
@@ -70,6 +73,8 @@ pub(crate) struct Machine {
     pub tokens: usize,
     /// How uniform sums are realised.
     pub attention: Realisation,
+    /// The stock Transformer that the circuit lives in, if it does.
+    pub housing: Option<Housing>,
 }
 
 impl Machine {
@@ -109,6 +114,10 @@ pub(crate) struct Analysis {
     pub outputs: Vec<Up>,
     /// The largest of them.
     pub output: Up,
+    /// The largest number that turns up.
+    pub largest: Up,
+    /// The largest sum of the squares of what all registers hold.
+    pub squares: Up,
     /// How far each atom, as it is in the stream, may be from what it is meant to be there.
     own: Vec<Up>,
     /// What each register has lost before each slot.
@@ -164,6 +173,10 @@ struct Analyst<'a> {
     lost: Vec<Vec<Up>>,
     /// How often each register was rounded before each slot.
     times: Vec<Vec<Up>>,
+    /// What each register has lost besides, before each slot, if `times` is finite.
+    fixed: Vec<Vec<Up>>,
+    /// The largest sum of the squares of what all registers hold.
+    squares: Up,
 }
 
 /// Bounds the error of a circuit.
@@ -194,6 +207,8 @@ pub(crate) fn analyse(
         aliases: vec![OnceCell::new(); graph.wires.len()],
         lost: vec![Vec::new()],
         times: vec![Vec::new()],
+        fixed: vec![Vec::new()],
+        squares: Up::ZERO,
     };
     for slot in 0..=layout.last() {
         for atom in (0..atoms).filter(|atom| layout.atoms[*atom].slot == slot) {
@@ -202,7 +217,8 @@ pub(crate) fn analyse(
         analyst.registers(slot);
     }
     let outputs: Vec<Up> = outputs.iter().map(|form| analyst.output(form)).collect();
-    let largest = analyst.largest.get().get();
+    let most = analyst.largest.get();
+    let largest = most.get();
     if largest > machine.largest() {
         let precision = machine.precision;
         return Err(Error::declined(format!("numbers up to {largest:.1e} are out of the reach of {precision}"))
@@ -215,6 +231,7 @@ pub(crate) fn analyse(
         gates,
         own,
         lost,
+        squares,
         ..
     } = analyst;
     let output = outputs.iter().copied().fold(Up::ZERO, Up::max);
@@ -225,6 +242,8 @@ pub(crate) fn analyse(
         gates,
         outputs,
         output,
+        largest: most,
+        squares,
         own,
         lost,
         tiny: machine.tiny(),

@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use serde_json::{Value, json};
 
-use super::{Compiled, Gate, Trade, Wish};
+use super::{Compiled, Gate, Made, Trade, Wish};
 use crate::bound::norm::upward;
 use crate::bound::supremum;
 use crate::bound::{Budget, Norm};
@@ -57,6 +57,8 @@ pub(crate) struct Proof {
     pub margin: Option<f64>,
     /// Of a Sumformer: the normal form of the target that was compiled.
     pub form: Option<Continuous>,
+    /// What it was made from.
+    pub made: Made,
 }
 
 impl Proof {
@@ -131,11 +133,11 @@ impl Circuit {
     }
 
     fn proof_of(&self, compiled: Compiled, form: Option<Continuous>) -> Proof {
-        let Compiled { budget: sup, gates, meanings, lines, outputs, lengths, margin, .. } = compiled;
+        let Compiled { budget: sup, gates, meanings, lines, outputs, lengths, margin, made, .. } = compiled;
         // What has no factor was not compiled.
         let factor = supremum::factor(&self.norm, &self.shape, &self.target).unwrap_or(Up::INFINITY);
         let budget = supremum::in_norm(&sup, &self.norm, factor);
-        Proof { sup, budget, gates, meanings, lines, outputs, lengths, margin, form }
+        Proof { sup, budget, gates, meanings, lines, outputs, lengths, margin, form, made }
     }
 
     /// The bytes of its weights.

@@ -36,8 +36,9 @@ pub(crate) mod tune;
 
 use std::borrow::Cow;
 
-use analysis::Machine;
+use analysis::{Analysis, Choice, Housing, Machine, analyse};
 use deepen::{deepen, is_deep, reach};
+use form::Form;
 use graph::{Graph, Kind};
 use hinges::Anchor;
 use layout::{Layout, is_head};
@@ -95,7 +96,7 @@ pub(crate) struct Wish {
 impl Wish {
     fn machine(&self) -> Machine {
         let Self { tokens, precision, attention, .. } = *self;
-        Machine { precision, tokens, attention }
+        Machine { precision, tokens, attention, housing: None }
     }
 }
 
@@ -126,8 +127,27 @@ pub struct Gate {
     pub registers: Vec<usize>,
 }
 
+/// What a circuit was made from, to be analysed again on another machine.
+#[derive(Clone, Debug)]
+pub(crate) struct Made {
+    graph: Graph,
+    outputs: Vec<Form>,
+    choice: Choice,
+    /// Whether registers are cleared.
+    clear: bool,
+    machine: Machine,
+}
+
+impl Made {
+    /// The circuit inside of a stock Transformer, or by itself.
+    pub fn analyse(&self, housing: Option<Housing>) -> Result<Analysis> {
+        let layout = Layout::new(&self.graph, &self.outputs, self.clear)?;
+        analyse(&self.graph, &layout, &self.outputs, &self.choice, Machine { housing, ..self.machine })
+    }
+}
+
 /// A compiled circuit.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub(crate) struct Compiled {
     /// The network.
     pub network: FloatNetwork,
@@ -145,6 +165,8 @@ pub(crate) struct Compiled {
     pub lengths: (usize, usize),
     /// On integers, where every output is one: the distance from the computed value to the nearest wrong answer, at least.
     pub margin: Option<f64>,
+    /// What it was made from.
+    pub made: Made,
 }
 
 /// Compiles a target into a circuit, or says why not.
@@ -185,7 +207,7 @@ fn wide(target: &Checked, translated: &Translated, wish: &Wish) -> Result<Compil
                 continue;
             }
         };
-        let compiled = finish(target, translated, &layout, &tuned, machine, &names)?;
+        let compiled = finish(target, translated, (&layout, clear), &tuned, machine, &names)?;
         let parameters = |compiled: &Compiled| compiled.network.size().parameters;
         if best.as_ref().is_none_or(|best| parameters(&compiled) < parameters(best)) {
             best = Some(compiled);
@@ -277,7 +299,7 @@ fn below(eps: &Rat) -> f64 {
 fn finish(
     target: &Checked,
     translated: &Translated,
-    layout: &Layout,
+    (layout, clear): (&Layout, bool),
     tuned: &Tuned,
     machine: Machine,
     names: &Names,
@@ -329,6 +351,13 @@ fn finish(
         outputs,
         lengths,
         margin,
+        made: Made {
+            graph: graph.clone(),
+            outputs: translated.outputs.clone(),
+            choice: tuned.choice.clone(),
+            clear,
+            machine,
+        },
     })
 }
 
@@ -419,7 +448,6 @@ pub(crate) fn of_form(form: &Continuous, wish: &Wish) -> Result<Compiled> {
 
 #[cfg(test)]
 mod tests {
-    use super::analysis::{Analysis, Choice, analyse};
     use super::*;
     use crate::target::Expression;
 
@@ -432,7 +460,7 @@ mod tests {
     }
 
     fn machine(precision: Precision, tokens: usize) -> Machine {
-        Machine { precision, tokens, attention: Realisation::SOFTMAX }
+        Machine { precision, tokens, attention: Realisation::SOFTMAX, housing: None }
     }
 
     /// The z-score of 512 tokens in some style, and what is found of it in single and in double precision.

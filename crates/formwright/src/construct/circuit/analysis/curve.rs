@@ -43,22 +43,32 @@ impl Analyst<'_> {
     pub(super) fn inside(&self, units: &Units<'_>, arguments: Interval, error: Up) -> Up {
         let Units { hinges, reading, company, knots, stored } = units;
         let (unit, reads) = (self.machine.unit(), self.machine.gamma(reading.count + 3));
-        let reached = arguments.widened(error + reads * (reading.all() + *knots));
+        let reached = arguments.widened(error + reads * (reading.all() + *knots) + reading.housed);
         let ends = [reached.lo(), reached.hi()].map(|end| hinges.active(end));
         let most = |f: fn(&Active) -> Up| f(&ends[0]).max(f(&ends[1]));
         let (slopes, heights) = (most(|active| active.slopes), most(|active| active.heights));
         let size = reading.size(arguments) + error;
-        let read = if reading.single {
+        let read = if reading.single && self.machine.housing.is_some() {
+            // Two halves and a bias: one sum of two of them, and one of all.
+            let twice = self.machine.gamma(if *stored { 2 } else { 3 });
+            twice * (slopes * (size + reading.offset()) + most(|active| active.knots)) + slopes * reading.housed
+        } else if reading.single {
             // One rounding of the sum, which is the height, and one of the bias, unless it is a number of the format.
             let biases = slopes * reading.offset() + most(|active| active.knots);
             2.0 * (unit * if *stored { heights } else { heights + biases })
         } else {
-            reads * (slopes * (size + reading.offset()) + most(|active| active.knots))
+            reads * (slopes * (size + reading.offset()) + most(|active| active.knots)) + slopes * reading.housed
         };
         let count = ends[0].count.max(ends[1].count);
         let add = self.machine.gamma(count + company + 4) * heights;
         self.note_size(heights + slopes * size);
-        read + add + self.machine.tiny()
+        read + add + self.activations(hinges) + self.machine.tiny()
+    }
+
+    /// What activations that are not ReLUs add to a gate.
+    fn activations(&self, hinges: &Hinges) -> Up {
+        let slopes = || hinges.units.iter().map(|unit| Up::from(unit.slope)).sum::<Up>();
+        self.machine.housing.map_or(Up::ZERO, |housing| 3.0 * housing.activation * slopes())
     }
 
     /// `|P(t̃) - f(t)| ≤ sup|P'| · e + |P(t) - f(t)|`, cell by cell of the argument.
@@ -125,10 +135,10 @@ impl Analyst<'_> {
         let fixed = of_condition * (Up::from(&reach) + Up::from(&floor)) + lost + inside;
         // Off, the argument is negative, errors included, and the unit is silent.
         let room = (Interval::from(&reach) - Interval::point_or_entire(self.graph.range(value).width())).lo();
-        let reads = self.machine.gamma(reading.count + 3) * reading.all();
+        let reads = self.machine.gamma(reading.count + 3) * reading.all() + reading.housed;
         let silent = of_value.sup() + of_condition * Up::from(&reach) + lost + inside + reads;
         if of_condition == 0.0 && (floor.is_zero() || exact) && silent < room {
-            self.off.insert(wire, Up::ZERO);
+            self.off.insert(wire, self.activations(&hinges));
         }
         let beyond = Interval::point_or_entire(silent.get()) - Interval::point_or_entire(room);
         let on = of_value.cells().map(|(cell, error)| (cell, error + fixed));

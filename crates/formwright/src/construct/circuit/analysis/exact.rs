@@ -17,14 +17,17 @@ impl Analyst<'_> {
 
     /// Whether a register holds multiples of a small power of two, exactly: sums and products of such numbers are not rounded.
     pub(super) fn is_exact(&self, row: &Form) -> bool {
-        row.terms.iter().all(|(atom, c)| self.exact[*atom] && is_dyadic(c)) && self.size(row) < self.exact_reach()
+        self.machine.housing.is_none()
+            && row.terms.iter().all(|(atom, c)| self.exact[*atom] && is_dyadic(c))
+            && self.size(row) < self.exact_reach()
     }
 
     /// Whether a form is read exactly: from registers that are exact, with weights that are.
     pub(super) fn reads_exactly(&self, form: &Form, slot: usize) -> bool {
         let coordinates = self.layout.coordinates(&self.layout.lower(form), slot);
+        let none = self.machine.housing.is_none();
         let mut registers = coordinates.iter().zip(&self.layout.before[slot]).zip(&self.lost[slot]);
-        registers.all(|((c, row), lost)| c.is_zero() || is_dyadic(c) && *lost == 0.0 && self.is_exact(row))
+        none && registers.all(|((c, row), lost)| c.is_zero() || is_dyadic(c) && *lost == 0.0 && self.is_exact(row))
     }
 
     /// Whether a gate reads exact numbers and adds them up exactly.
@@ -32,7 +35,7 @@ impl Analyst<'_> {
         let dyadic = |x: f64| Rat::from_f64(x).is_some_and(|x| is_dyadic(&x));
         let ends = [reading.range.lo(), reading.range.hi()].map(|end| hinges.active(end).size());
         let small = ends[0].max(ends[1]) + reading.all() + Up::from(hinges.base) < self.exact_reach();
-        let no_error = reading.value.sup() == 0.0 && reading.lost == 0.0;
+        let no_error = self.machine.housing.is_none() && reading.value.sup() == 0.0 && reading.lost == 0.0;
         small
             && no_error
             && is_dyadic(&reading.constant)

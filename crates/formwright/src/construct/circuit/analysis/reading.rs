@@ -18,8 +18,10 @@ pub(super) struct Reading {
     pub value: Profile,
     /// What the registers have lost, in absolute terms.
     pub lost: Up,
-    /// How often the only register was rounded, if there is only one, with one atom in it.
-    alone: Option<Up>,
+    /// How often the only register was rounded, if there is only one, with one atom in it; and what it has lost besides.
+    alone: Option<(Up, Up)>,
+    /// What adding up loses because every register is read twice, in a host.
+    pub housed: Up,
     /// What is added to the registers' sum.
     pub constant: Rat,
     /// An enclosure of it.
@@ -50,7 +52,7 @@ impl Reading {
 
     /// What the registers have lost.
     pub fn lost(&self, values: Interval, machine: Machine) -> Up {
-        self.alone.map_or(self.lost, |times| times * machine.unit() * self.size(values))
+        self.alone.map_or(self.lost, |(times, fixed)| times * machine.unit() * self.size(values) + fixed)
     }
 
     /// The error before it is read: of the atoms, and of the registers.
@@ -64,7 +66,7 @@ impl Reading {
     }
 
     fn summed(&self, values: Interval, machine: Machine) -> Up {
-        self.lost(values, machine) + machine.gamma(self.count + 2) * self.size(values)
+        self.lost(values, machine) + machine.gamma(self.count + 2) * self.size(values) + self.housed
     }
 
     /// The error of the linear part, as the sum is computed.
@@ -86,26 +88,36 @@ impl Analyst<'_> {
         let rows = &self.layout.before[slot];
         let used: Vec<usize> = (0..rows.len()).filter(|p| !coordinates[*p].is_zero()).collect();
         let weight = |p: usize| Up::from(&coordinates[p]);
-        let by_register: Up = used.iter().map(|p| weight(*p) * self.lost[slot][*p]).sum();
+        let reads = |p: usize| {
+            let housed = self.housed(slot, p, used.len());
+            self.lost[slot][p] + housed.relative * self.size(&rows[p]) + housed.absolute
+        };
+        let by_register: Up = used.iter().map(|p| weight(*p) * reads(*p)).sum();
         let shared = self.shared(&lowered, &coordinates, &used, slot);
         let alone = match used[..] {
             [p] if rows[p].terms.len() == 1 && shared == 0.0 => {
-                Some(self.times[slot][p]).filter(|times| times.is_finite())
+                let housed = self.housed(slot, p, 1);
+                let times = self.more_often(self.times[slot][p], housed.relative);
+                let fixed = weight(p) * (self.fixed[slot][p] + housed.absolute);
+                Some((times, fixed)).filter(|(times, _)| times.is_finite())
             }
             _ => None,
         };
         let size: Up = used.iter().map(|p| weight(*p) * self.size(&rows[*p])).sum();
         let constant = exact_constant(&lowered, &self.bases);
+        let single = matches!(used[..], [p] if is_power_of_two(&coordinates[p]));
         let reading = Reading {
             range: self.graph.range(form),
             value: self.form_error(form),
             lost: by_register + shared,
             alone,
+            housed: used.iter().map(|p| weight(*p) * self.housed(slot, *p, used.len()).summed).sum(),
             centre: Interval::from(&constant),
             constant,
             size,
-            count: used.len(),
-            single: matches!(used[..], [p] if is_power_of_two(&coordinates[p])),
+            // In a host every register is read twice; two products that are exact, and a bias, are rounded no more than one that is not.
+            count: if self.machine.housing.is_some() && !single { 2 * used.len() } else { used.len() },
+            single,
         };
         self.note_size(reading.all());
         reading

@@ -15,31 +15,43 @@ use crate::interval::Up;
 impl Analyst<'_> {
     /// What the registers lose in a slot.
     pub(super) fn registers(&mut self, slot: usize) {
-        let (mut lost, mut times) = (self.lost[slot].clone(), self.times[slot].clone());
+        let (mut lost, mut times, mut fixed) =
+            (self.lost[slot].clone(), self.times[slot].clone(), self.fixed[slot].clone());
         let after = &self.layout.before[slot + 1];
-        lost.resize(after.len(), Up::ZERO);
-        times.resize(after.len(), Up::ZERO);
+        for of_registers in [&mut lost, &mut times, &mut fixed] {
+            of_registers.resize(after.len(), Up::ZERO);
+        }
         for clear in &self.layout.clears[slot] {
-            (lost[clear.register], times[clear.register]) = (Up::ZERO, Up::ZERO);
+            let left = self.left_behind(slot, clear);
+            (lost[clear.register], times[clear.register], fixed[clear.register]) = (left, Up::ZERO, left);
         }
         for (register, addition) in &self.layout.writes[slot] {
             if self.is_exact(&after[*register]) {
                 continue;
             }
             let (more, often) = self.written(slot, *register, addition);
-            lost[*register] += more;
-            times[*register] = often.unwrap_or(times[*register]);
+            let empty = self.layout.before[slot].get(*register).is_none_or(|row| row.terms.is_empty());
+            let garbage = if empty { lost[*register] } else { Up::ZERO };
+            let (besides, relative) = self.housed_write(more, garbage);
+            lost[*register] += more + besides + relative * self.size(addition);
+            times[*register] = self.more_often(often.unwrap_or(times[*register]), relative);
+            fixed[*register] += besides;
         }
         for (times, lost) in times.iter_mut().zip(&lost) {
             if !times.is_finite() && *lost == 0.0 {
                 *times = Up::ZERO;
             }
         }
-        for row in after {
-            self.note_size(self.size(row));
+        self.normed(slot, &mut lost, &mut times, &mut fixed);
+        let held = || after.iter().zip(&lost).map(|(row, lost)| self.size(row) + *lost);
+        for size in held() {
+            self.note_size(size);
         }
+        let squares = held().map(|size| size * size).sum();
+        self.squares = self.squares.max(squares);
         self.lost.push(lost);
         self.times.push(times);
+        self.fixed.push(fixed);
     }
 
     /// What a register loses when something is added to it; and how often it was rounded then, if that is new: infinite if what it

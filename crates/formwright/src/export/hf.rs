@@ -1,0 +1,338 @@
+//! A network inside of a stock Transformer, as `AutoModelForTokenClassification.from_pretrained` loads it, without
+//! remote code.
+//!
+//! - `config.json`, `model.safetensors`: a stock class, its settings, weights under its names;
+//! - `tokenizer.json`, `tokenizer_config.json`: of a target on integers, a word for each of them, and no other word;
+//! - `inputs.safetensors`: of a target on numbers, the linear map from a token to `inputs_embeds`: `weight [D, dims]`,
+//!   `bias [D]`;
+//! - `README.md`: the claim, its formula, what every coordinate means; `formwright.json`: the same for programs, and
+//!   where each gate is.
+//!
+//! Outputs are labels, a regression. Where all are integers there is a logit for each, `2vy - v²`, if the largest is
+//! proved to be the right one.
+
+use std::fmt::Write as _;
+
+use serde_json::{Map, Value, json};
+
+use super::transformerlens::{values, vocabulary, whole};
+use super::{Files, metadata};
+use crate::artifact::{sha256, tensors};
+use crate::bound::norm::upward;
+use crate::error::{Error, Result};
+use crate::host::{Class, Matrices, Mirrored, Place, named};
+use crate::markdown::wrapped;
+use crate::model::Model;
+use crate::network::{Coordinate, Precision};
+
+/// The files, with the claim in words. `words` are those of the integers of the domain, the least one first.
+pub fn files(model: &Model, host: &str, words: Option<&[String]>) -> Result<(Files, String)> {
+    let export = Export::new(model, named(host)?, words)?;
+    Ok((export.files()?, export.claim()))
+}
+
+/// What a network reads and writes in a host.
+struct Export<'m> {
+    model: &'m Model,
+    class: &'static dyn Class,
+    matrices: Matrices,
+    /// The words of the vocabulary; none where tokens are vectors.
+    words: Vec<String>,
+    /// The last layer, and what it gives out.
+    head: Mirrored,
+    labels: Vec<String>,
+    /// The integers that the labels stand for, where they are classes.
+    classes: Option<Vec<i64>>,
+}
+
+impl<'m> Export<'m> {
+    fn new(model: &'m Model, class: &'static dyn Class, words: Option<&[String]>) -> Result<Self> {
+        let tokens = if model.target.is_discrete() { vocabulary(model)? } else { Vec::new() };
+        let words = match words {
+            Some(_) if tokens.is_empty() => {
+                return Err(Error::input("there is no vocabulary: the target is about numbers, not integers")
+                    .note("try", "leave out --vocabulary"));
+            }
+            Some(words) => checked(words, tokens.len())?,
+            None => tokens.iter().map(|token| in_words(token)).collect(),
+        };
+        let matrices = Matrices::new(model, class, &tokens)?;
+        let mut labels: Vec<String> = (0..model.target.output_dims()).map(|c| format!("y{c}")).collect();
+        let (mut head, mut classes) = (matrices.read_out.clone(), None);
+        if let Some((low, high)) = values(model)? {
+            let values: Vec<i64> = (low..=high).collect();
+            let numbers: Vec<f64> = values.iter().map(|v| whole(*v)).collect();
+            if let Some(found) = matrices.classes(&numbers) {
+                let word = |v: &i64| tokens.iter().position(|token| token == &[*v]).map(|at| words[at].clone());
+                labels = values.iter().map(|v| word(v).unwrap_or_else(|| v.to_string())).collect();
+                (head, classes) = (found, Some(values));
+            }
+        }
+        Ok(Self { model, class, matrices, words, head, labels, classes })
+    }
+
+    fn claim(&self) -> String {
+        let fitted = &self.matrices.fitted;
+        let (bound, term) = (upward(fitted.bound, 4), upward(fitted.host_term(), 2));
+        let what = match &self.classes {
+            Some(_) => format!(
+                "the largest logit is that of the target's value, and the output behind it within {bound} of it"
+            ),
+            None => format!("every output is within {bound} of the target's"),
+        };
+        format!(
+            "{}, by formwright's own analysis: {what}, on {}; the host term is {term}. No checker decides hosts yet",
+            self.model.badge(),
+            self.model.domain_name()
+        )
+    }
+
+    fn files(&self) -> Result<Files> {
+        let text = |value: &Value| format!("{value:#}\n").into_bytes();
+        let precision = self.matrices.precision;
+        let width = self.matrices.sides.width;
+        let mut named = self.class.tensors(&self.matrices);
+        named.push(("classifier.weight".to_owned(), vec![self.labels.len(), width], self.head.weight.clone()));
+        named.push(("classifier.bias".to_owned(), vec![self.labels.len()], self.head.bias.clone()));
+        let mut files: Files = vec![
+            ("config.json".to_owned(), text(&self.config())),
+            ("model.safetensors".to_owned(), tensors::named_to_bytes(precision, &named)?),
+        ];
+        if self.words.is_empty() {
+            let embed = &self.matrices.embed;
+            let inputs = vec![
+                ("weight".to_owned(), vec![width, self.model.grid.dims()], embed.weight.clone()),
+                ("bias".to_owned(), vec![width], embed.bias.clone()),
+            ];
+            files.push(("inputs.safetensors".to_owned(), tensors::named_to_bytes(precision, &inputs)?));
+        } else {
+            files.push(("tokenizer.json".to_owned(), text(&self.tokenizer())));
+            files.push(("tokenizer_config.json".to_owned(), text(&self.tokenizer_config())));
+        }
+        let hashes: Map<String, Value> =
+            files.iter().map(|(name, bytes)| (name.clone(), sha256(bytes).into())).collect();
+        files.push(("formwright.json".to_owned(), text(&self.manifest(hashes)?)));
+        files.push(("README.md".to_owned(), self.card().into_bytes()));
+        Ok(files)
+    }
+
+    fn config(&self) -> Value {
+        let mut config = self.class.config(&self.matrices);
+        let ids = self.labels.iter().enumerate();
+        let more = json!({
+            "architectures": [self.class.architecture()],
+            "model_type": self.class.name(),
+            "attn_implementation": "eager",
+            "dtype": match self.matrices.precision { Precision::F32 => "float32", Precision::F64 => "float64" },
+            "vocab_size": self.matrices.words.len(),
+            "id2label": ids.clone().map(|(id, label)| (id.to_string(), json!(label))).collect::<Map<_, _>>(),
+            "label2id": ids.map(|(id, label)| (label.clone(), json!(id))).collect::<Map<_, _>>(),
+        });
+        config.extend(more.as_object().cloned().unwrap_or_default());
+        config.into()
+    }
+
+    /// Words apart by spaces. A word that is not in the vocabulary is an error there, since the unknown word is none of
+    /// it.
+    fn tokenizer(&self) -> Value {
+        let words = self.words.iter().enumerate().map(|(id, word)| (word.clone(), json!(id)));
+        json!({
+            "version": "1.0",
+            "truncation": null,
+            "padding": null,
+            "added_tokens": [],
+            "normalizer": null,
+            "pre_tokenizer": {"type": "WhitespaceSplit"},
+            "post_processor": null,
+            "decoder": null,
+            "model": {"type": "WordLevel", "vocab": words.collect::<Map<_, _>>(), "unk_token": "[none]"},
+        })
+    }
+
+    fn tokenizer_config(&self) -> Value {
+        json!({
+            "tokenizer_class": "PreTrainedTokenizerFast",
+            "model_max_length": self.matrices.sides.tokens,
+            "model_input_names": ["input_ids", "attention_mask"],
+            "clean_up_tokenization_spaces": false,
+        })
+    }
+
+    fn manifest(&self, hashes: Map<String, Value>) -> Result<Value> {
+        let (fitted, sides) = (&self.matrices.fitted, &self.matrices.sides);
+        let network = self.model.float();
+        let half = sides.width / 2;
+        let coordinate = |(p, known): (usize, &Coordinate)| {
+            let meaning = &known.meaning;
+            json!({"name": known.name, "coordinate": p, "mirror": half + p, "meaning": meaning})
+        };
+        let coordinates = network.iter().flat_map(|network| network.coordinates.iter().enumerate());
+        let properties: Map<String, Value> =
+            metadata(self.model)?.into_iter().map(|(key, value)| (key, value.into())).collect();
+        let (least, most) = self.model.lengths();
+        Ok(json!({
+            "format": "formwright-host",
+            "version": 1,
+            "host": self.class.name(),
+            "sha256": hashes,
+            "model": properties,
+            "claim": {
+                "badge": self.model.badge(),
+                "norm": "sup",
+                "bound": fitted.bound,
+                "plain": fitted.plain,
+                "host_term": fitted.host_term(),
+                "argmax": self.classes.is_some(),
+                "tokens": {"min": least, "max": most},
+                "execution": "ieee-any-order, with lines for norms and activations",
+                "checked": false,
+            },
+            "pin": {"value": fitted.pin, "coordinate": half - 1, "mirror": sides.width - 1},
+            "gain": fitted.gain,
+            "scale": fitted.scale,
+            "vocabulary": self.words,
+            "classes": self.classes,
+            "coordinates": coordinates.map(coordinate).collect::<Vec<_>>(),
+            "gates": self.gates(),
+        }))
+    }
+
+    /// Every gate, with the rows and columns that are it. A unit may serve several.
+    fn gates(&self) -> Vec<Value> {
+        let gates = self.model.circuit().and_then(|circuit| circuit.gates()).unwrap_or_default();
+        let size = self.matrices.sides.head_size;
+        let gate = |gate: &crate::construct::circuit::Gate| {
+            let place = |at: &usize| match gate.heads {
+                0 => Place::Unit(*at),
+                _ => Place::Head { head: *at, size, width: self.matrices.sides.width },
+            };
+            let places = gate.places.iter().flat_map(|at| self.class.places(gate.block, place(at)));
+            json!({
+                "name": gate.name,
+                "formula": gate.formula,
+                "kind": gate.kind,
+                "block": gate.block,
+                "range": [gate.range.0, gate.range.1],
+                "weights": places.collect::<Vec<_>>(),
+            })
+        };
+        gates.iter().map(gate).collect()
+    }
+
+    /// The model card.
+    fn card(&self) -> String {
+        let (fitted, sides, model) = (&self.matrices.fitted, &self.matrices.sides, self.model);
+        let half = sides.width / 2;
+        let target = model.source.text().unwrap_or_else(|| model.target.name.clone());
+        let mut page = String::new();
+        let (pin, gain, scale) = (power(fitted.pin), power(fitted.gain), power(fitted.scale));
+        let (plain, term) = (upward(fitted.plain, 4), upward(fitted.host_term(), 2));
+        let _ = writeln!(page, "---\nlibrary_name: transformers\npipeline_tag: token-classification\n---\n");
+        let _ = writeln!(page, "# `{target}` in {}\n", self.class.architecture());
+        let _ = writeln!(
+            page,
+            "Compiled by formwright {}, not trained: every weight has a meaning, and the error is bounded at every \
+             input.\n",
+            env!("CARGO_PKG_VERSION")
+        );
+        let _ = writeln!(page, "{}.\n", self.claim());
+        let (least, most) = model.lengths();
+        let lengths = if least == most { format!("exactly {most}") } else { format!("{least} to {most}") };
+        let _ = writeln!(
+            page,
+            "- The network by itself is within {plain}; being in this host adds {term}.\n\
+             - It holds for sequences of {lengths} tokens, without padding (a mask of ones, or none), in {}, with \
+             `attn_implementation=\"eager\"`, which `config.json` asks for.\n\
+             - An execution may add up in any order, and fuse; norms and activations as formwright's HOSTS.md has \
+             them. SDPA, other formats and reduced precision are not covered.\n\
+             - No checker decides hosts yet: the bound is what the compiler's own analysis proves.\n",
+            self.matrices.precision
+        );
+        let _ = writeln!(page, "## Use\n\n```python\n{}```\n", self.example());
+        let _ = writeln!(
+            page,
+            "## What the numbers mean\n\n\
+             Of {} coordinates the second half mirrors the first: `v = (z, 0, C | -z, 0, -C)`, pin `C = {pin}`. What is \
+             read is `½(v[p] - v[p + {half}])`. The mean that a norm takes away is the same for both, and is gone. \
+             The variance is that of the pin, up to `Σz²/C²`, so that with a gain of `C·√(2/D) = {gain}` the norm is \
+             the identity up to a factor near 1, the same for a whole token. `{}(s·t)/s` with `s = {scale}` is \
+             `max(t, 0)` up to `0.172/s`; both factors are in the weights.\n",
+            sides.width,
+            self.class.activation(),
+        );
+        let _ = writeln!(page, "| coordinate | mirror | meaning |\n|---|---|---|");
+        for (p, known) in model.coordinates().iter().enumerate() {
+            let _ = writeln!(page, "| {p} | {} | {} |", half + p, known.meaning.replace('|', "\\|"));
+        }
+        let _ = writeln!(page, "| {} | {} | the pin, {pin} |", half - 1, sides.width - 1);
+        let _ = writeln!(page, "\nAll others are 0. `formwright.json` says for every gate which weights are it.");
+        wrapped_prose(&page)
+    }
+
+    /// Lines of Python that use it.
+    fn example(&self) -> String {
+        let (least, most) = self.model.lengths();
+        if self.words.is_empty() {
+            let dims = self.model.grid.dims();
+            return format!(
+                "import torch\nfrom safetensors.torch import load_file\n\
+                 from transformers import AutoModelForTokenClassification\n\n\
+                 model = AutoModelForTokenClassification.from_pretrained(\".\").eval()\n\
+                 inputs = load_file(\"inputs.safetensors\")\n\
+                 x = torch.rand(1, {most}, {dims}, dtype=model.dtype)  # of the domain\n\
+                 with torch.no_grad():\n    \
+                 y = model(inputs_embeds=x @ inputs[\"weight\"].T + inputs[\"bias\"]).logits\n"
+            );
+        }
+        let sentence: Vec<&str> =
+            (0..most.max(least)).map(|t| self.words[(t * 7 + 3) % self.words.len()].as_str()).collect();
+        let sentence = sentence.join(" ");
+        let head = "from transformers import pipeline\n\n\
+                    sentence = pipeline(\"token-classification\", \".\")\n";
+        if self.classes.is_some() {
+            format!("{head}print([token[\"entity\"] for token in sentence(\"{sentence}\")])\n")
+        } else {
+            format!(
+                "import torch\nfrom transformers import AutoModelForTokenClassification, AutoTokenizer\n\n\
+                 model = AutoModelForTokenClassification.from_pretrained(\".\").eval()\n\
+                 words = AutoTokenizer.from_pretrained(\".\")(\"{sentence}\", return_tensors=\"pt\")\n\
+                 with torch.no_grad():\n    y = model(**words).logits\n"
+            )
+        }
+    }
+}
+
+/// Lines of at most 120 characters, except in code.
+fn wrapped_prose(page: &str) -> String {
+    let parts = page.split("```").enumerate();
+    let parts = parts.map(|(k, part)| if k % 2 == 0 { wrapped(part) } else { format!("```{part}```") });
+    parts.collect()
+}
+
+/// A power of two, as one writes it.
+fn power(x: f64) -> String {
+    format!("2^{}", x.log2())
+}
+
+/// A token as a word: its coordinates.
+fn in_words(token: &[i64]) -> String {
+    token.iter().map(i64::to_string).collect::<Vec<_>>().join(",")
+}
+
+/// The words that somebody chose, as many as there are tokens, all different.
+fn checked(words: &[String], count: usize) -> Result<Vec<String>> {
+    if words.len() != count {
+        return Err(Error::input(format!("a vocabulary of {} words for {count} tokens", words.len()))
+            .note("expected", "a word for each integer of the domain, the least one first"));
+    }
+    for (at, word) in words.iter().enumerate() {
+        if word.is_empty() || word.chars().any(char::is_whitespace) {
+            return Err(Error::input(format!("word {at} of the vocabulary is '{word}'"))
+                .note("expected", "a word without spaces"));
+        }
+        if let Some(first) = words[..at].iter().position(|other| other == word) {
+            return Err(Error::input(format!("words {first} and {at} of the vocabulary are both '{word}'")));
+        }
+    }
+    Ok(words.to_vec())
+}

@@ -1,0 +1,244 @@
+//! The norm as the identity, up to one factor for all of a token.
+//!
+//! ```text
+//! v = (z, 0, C | -z, 0, -C)                 D = 2·4^k coordinates; the second half mirrors the first; C is the pin
+//! LN(v) = γ (v - mean v)/√(var v + eps)     with γ = σ₀ = C √(2/D) everywhere, a power of two, and no bias
+//! what is read:  ½(h_p - h_{-p})
+//! ```
+//!
+//! **Execution.** The mean is within `γ_{D+8} √(Σv²/D)`, the variance within `γ_{D+32} Σv²/D`; `eps` added, a root and
+//! a quotient, or a reciprocal root within `4u`, and the gain: `γ₈`. Then `(v - m)·r`, or `v·r - m·r`, fused or not:
+//! two roundings of `|v| + |m|`, since the product with γ, a power of two, is exact. Sums in any order, of squares of
+//! differences or of squares less the mean's, have `D + 3` roundings. One number after the other (Welford) has means
+//! on the way that are not 0: with a pin of `C`, an estimated `20u` more of `2C²`, for which the 32 leave room.
+//!
+//! **Lemma** (pre). With `E ≥ Σ ẑ²`, `O` a bound of a pair's middle `½(v_p + v_{-p})`, `δ = γ_{D+8} √(Σv²/D)`,
+//! `M = 2O + δ`:
+//!
+//! ```text
+//! 2C² ≤ D var ≤ 2C² (1 + q),          q = (2E + D O² + D eps)/2C²
+//! h = ρ(v - m) + e,                   |ρ - 1| ≤ r = q/2 ⊕ (ν/2 + ν²) ⊕ γ₈,  ν = γ_{D+32} (1 + q) ≤ ¼
+//!                                     |e| ≤ γ₂ ρ (|v| + |m|)
+//! ½(h_p - h_{-p}) = ρ ẑ_p + ½(e_p - e_{-p}):   m is gone, however large
+//!                                     within r ⊕ γ₂ (1 + 2M/C) of ẑ_p, relatively, and 2γ₂ M
+//! ```
+//!
+//! `(1 - x)^{-1/2} ≤ 1 + x/2 + x²` for `x ≤ ¼`. The lower bound of the variance are the pins alone.
+//!
+//! **Lemma** (post). The stream is `h`: pins `P` and `-P` now, no longer `C`. In units of the pin, `z̃ = ẑ C/P`, the
+//! factor `ρ` is gone:
+//!
+//! ```text
+//! P  within r ⊕ γ₂(1 + 2M/C) of C, relatively, after every norm anew: what one norm takes the next one gives back
+//! z̃  after a norm within d|z̃| + a of what it was before:
+//!    d = (c + γ₂)(1 + 2c),  c = γ₂ (1 + 2M/C),  a = 2γ₂ M (1 + 2c)
+//! O  ≤ 2 (1 + r)^L (L γ₂ (1 + r)(S + M) + A) + (1 + r) δ after L norms
+//! ```
+//!
+//! The last: a norm takes the mean of all middles away and makes new ones, so that middles add up, and those that are
+//! alike vanish with the next norm. `S` bounds every coordinate; `A = (L + 1) γ_K X` is how differently sums of up to
+//! `K` terms, up to `X` together, may be rounded on both sides. Without a norm behind the layers `O = A`.
+
+use super::Order;
+use crate::interval::Up;
+use crate::network::Precision;
+use crate::rounding::compound;
+
+/// What is known of a network in a host.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Known {
+    /// The format.
+    pub precision: Precision,
+    /// Where the norms stand.
+    pub order: Order,
+    /// `eps`
+    pub eps: f64,
+    /// `D`
+    pub width: usize,
+    /// `L`: how many norms a token goes through.
+    pub norms: usize,
+    /// `K`: how many terms a sum may have that is written to the stream.
+    pub terms: usize,
+    /// `E`: the sum of the squares of all registers, at most.
+    pub squares: Up,
+    /// `X`: the largest number that turns up.
+    pub largest: Up,
+}
+
+/// What the norms of a host do, for a pin.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Norms {
+    /// `M`
+    pub middle: Up,
+    /// `r ⊕ γ₂(1 + 2M/C)`
+    pub relative: Up,
+    /// `γ₂`
+    pub elementwise: Up,
+    /// `d` and `a`, of norms behind layers.
+    pub stream: Option<(Up, Up)>,
+}
+
+/// How far a pin may be from where it was: less than 1/256, or nothing is claimed.
+const DRIFT: f64 = 1.0 / 256.0;
+
+/// `σ₀ = C √(2/D)` for `D = 2·4^k`: exactly.
+pub(super) fn gain(pin: f64, width: usize) -> f64 {
+    pin / f64::from(1_u32 << ((width / 2).trailing_zeros() / 2))
+}
+
+impl Known {
+    /// What the norms do with a pin; `None` if it is too small, or too large.
+    pub fn norms(&self, pin: f64) -> Option<Norms> {
+        let (mut middle, mut factor) = (Up::ZERO, Up::ZERO);
+        for _ in 0..8 {
+            (middle, factor) = self.next(pin, middle, factor);
+        }
+        // A little more, of which what it leads to is no more: then it is a bound, norm after norm.
+        let (middle, factor) = (1.0625 * middle, 1.0625 * factor);
+        let (m, r) = self.next(pin, middle, factor);
+        let gamma = self.precision.gamma(2);
+        let once = gamma * (Up::ONE + 2.0 * middle / pin);
+        let relative = compound(factor, once);
+        if !(m <= middle && r <= factor && relative <= DRIFT) {
+            return None;
+        }
+        let stretch = Up::ONE + 2.0 * once;
+        let stream = ((once + gamma) * stretch, 2.0 * (gamma * middle) * stretch);
+        let stream = (self.order == Order::Behind).then_some(stream);
+        Some(Norms { middle, relative, elementwise: gamma, stream })
+    }
+
+    /// `M` and `r`, if they are no more than these.
+    fn next(&self, pin: f64, middle: Up, factor: Up) -> (Up, Up) {
+        let (precision, width) = (self.precision, Up::from(self.width));
+        let behind = self.order == Order::Behind;
+        let more = if behind { Up::from(1.0 + 2.0 * DRIFT) } else { Up::ONE };
+        let (most, least) = (more * Up::from(pin), if behind { pin * (1.0 - DRIFT) } else { pin });
+        let (squares, largest) = (more * more * self.squares, more * self.largest);
+        let grown = Up::ONE + factor;
+        let apart = Up::from(self.norms + 1) * precision.gamma(self.terms) * largest;
+        let off = |square: Up| {
+            precision.gamma(self.width + 8) * (2.0 * (most * most + squares) + square).sqrt() / self.root()
+        };
+        let offset = if behind {
+            let powers = (0..self.norms).fold(Up::ONE, |power, _| power * grown);
+            let size = most + squares.sqrt();
+            let each = precision.gamma(2) * grown * (size + middle);
+            2.0 * (powers * (Up::from(self.norms) * each + apart)) + grown * off(width * middle * middle)
+        } else {
+            apart
+        };
+        let all = width * offset * offset;
+        // What is flushed is less than a unit in the last place of this.
+        let tiny = Up::from(gain(pin, self.width)) * precision.flushed(8) / precision.unit();
+        let q = (2.0 * squares + all + width * Up::from(self.eps)) / (2.0 * least * least).next_down();
+        let variance = precision.gamma(self.width + 32) * (Up::ONE + q);
+        let root = if variance <= 0.25 { 0.5 * variance + variance * variance } else { Up::INFINITY };
+        let factor = compound(compound(0.5 * q, root), precision.gamma(8));
+        (2.0 * offset + off(all) + tiny, factor)
+    }
+
+    /// `√D` from below.
+    fn root(&self) -> f64 {
+        f64::from(u32::try_from(self.width).unwrap_or(0)).sqrt().next_down()
+    }
+
+    /// What the norms cost a network, roughly: the number that a pin is chosen by, and nothing that is claimed.
+    fn cost(&self, norms: &Norms) -> f64 {
+        let size = self.squares.sqrt();
+        let reading = norms.relative * size + 4.0 * (norms.elementwise * norms.middle);
+        let drift = norms.stream.map_or(Up::ZERO, |(d, a)| Up::from(self.norms) * (d * size + a));
+        (reading + drift).get()
+    }
+
+    /// The power of two that costs least, the smallest of those that cost the same within 1/64; with what it does.
+    pub fn pin(&self) -> Option<(f64, Norms)> {
+        // Squares of pins stay far from the end of the format, and so do gains.
+        let tries = (-24..48).map(|k| 2_f64.powi(k)).filter_map(|pin| Some((pin, self.norms(pin)?)));
+        let tries: Vec<(f64, Norms, f64)> = tries.map(|(pin, norms)| (pin, norms, self.cost(&norms))).collect();
+        let least = tries.iter().map(|(.., cost)| *cost).fold(f64::INFINITY, f64::min);
+        tries.into_iter().find(|(.., cost)| *cost <= least * (65.0 / 64.0)).map(|(pin, norms, _)| (pin, norms))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::uniform;
+
+    fn known(order: Order, width: usize, precision: Precision) -> Known {
+        let (squares, largest) = (Up::from(9.0), Up::from(16.0));
+        Known { precision, order, eps: 1e-5, width, norms: 9, terms: 100, squares, largest }
+    }
+
+    #[test]
+    fn a_pin_that_is_too_small_is_refused_and_the_chosen_one_costs_least() {
+        for (order, width) in [(Order::Before, 8), (Order::Behind, 8), (Order::Behind, 128)] {
+            for precision in [Precision::F32, Precision::F64] {
+                let known = known(order, width, precision);
+                assert!(known.norms(1.0).is_none(), "a pin below what it holds");
+                let (pin, norms) = known.pin().expect("a pin");
+                let cost = |pin: f64| known.norms(pin).map_or(f64::INFINITY, |norms| known.cost(&norms));
+                assert!((-20..=20).all(|k| cost(pin) <= 1.016 * cost(pin * 2_f64.powi(k))), "{width} {precision}");
+                // Little more than the roundings of the variance.
+                let units = norms.relative.get() / precision.unit();
+                let variance = f64::from(u32::try_from(width).expect("small")) / 2.0 + 16.0;
+                assert!((variance..variance + 16.0).contains(&units), "{units} units for {width}");
+                assert_eq!(norms.stream.is_some(), order == Order::Behind);
+            }
+        }
+    }
+
+    #[test]
+    fn gains_are_exact() {
+        for (width, root) in [(2, 1.0), (8, 2.0), (32, 4.0), (128, 8.0)] {
+            assert!(gain(4096.0, width) * root == 4096.0, "{width}");
+        }
+    }
+
+    /// Norms in single precision, by two passes and by Welford, of streams whose middles are not 0.
+    #[test]
+    #[expect(clippy::cast_possible_truncation, reason = "single precision is what is asked for")]
+    fn half_differences_behind_a_norm_are_what_they_were() {
+        let mut seed = 7;
+        for width in [8, 32, 128] {
+            let known = known(Order::Before, width, Precision::F32);
+            let (pin, norms) = known.pin().expect("a pin");
+            let (half, gain) = (width / 2, gain(pin, width) as f32);
+            let (relative, absolute) = (norms.relative.get(), 2.0 * (norms.elementwise * norms.middle).get());
+            let most = (9.0 / f64::from(u32::try_from(half).expect("small"))).sqrt();
+            let mut worst = 0.0_f64;
+            for trial in 0..400 {
+                let mut v = vec![0.0_f32; width];
+                for p in 0..half - 1 {
+                    let z = most * (2.0 * uniform(&mut seed) - 1.0);
+                    // The other half may be rounded differently.
+                    (v[p], v[half + p]) = (z as f32, -(z as f32).next_up());
+                }
+                (v[half - 1], v[width - 1]) = (pin as f32, -pin as f32);
+                let (mut mean, mut sum) = (0.0_f32, 0.0_f32);
+                if trial % 2 == 0 {
+                    for (k, x) in v.iter().enumerate() {
+                        let delta = x - mean;
+                        mean += delta / (k as f32 + 1.0);
+                        sum += delta * (x - mean);
+                    }
+                } else {
+                    mean = v.iter().sum::<f32>() / width as f32;
+                    sum = v.iter().map(|x| (x - mean) * (x - mean)).sum::<f32>();
+                }
+                let factor = 1.0 / (sum / width as f32 + 1e-5).sqrt();
+                let shift = -mean * factor;
+                let h: Vec<f64> = v.iter().map(|x| f64::from((x * factor + shift) * gain)).collect();
+                for p in 0..half {
+                    let read = |h: &dyn Fn(usize) -> f64| (h(p) - h(half + p)) / 2.0;
+                    let (before, after) = (read(&|i| f64::from(v[i])), read(&|i| h[i]));
+                    let allowed = relative * before.abs() + absolute;
+                    assert!((after - before).abs() <= allowed, "{width}: {before} {after}");
+                    worst = worst.max((after - before).abs() / allowed);
+                }
+            }
+            assert!(worst > 1e-3, "{width}: the bound is not that far: {worst}");
+        }
+    }
+}

@@ -1,0 +1,302 @@
+//! Networks inside of stock Transformers: read from the exported files by an evaluator that knows nothing of the pass
+//! (`support/stock.rs`), they are within their bound of the target. Where the pin, a mirror, a gain or `eps` is wrong
+//! they are not.
+
+use super::support::Random;
+use super::support::stock::{NORMS, Norm, Stock, safetensors};
+use formwright::compile::Model;
+use formwright::error::ErrorKind;
+use formwright::export::{Files, hf};
+use formwright::interval::Interval;
+use formwright::network::Precision;
+use serde_json::Value;
+
+struct Hosted {
+    model: Model,
+    files: Files,
+    manifest: Value,
+    stock: Stock,
+}
+
+fn model(text: &str, tokens: usize, precision: &str, trade: &str) -> Model {
+    formwright::build(text)
+        .tokens(tokens)
+        .construction("circuit")
+        .precision(precision)
+        .asked(|asked| {
+            asked.own.insert("trade".to_owned(), trade.to_owned());
+        })
+        .model()
+        .unwrap_or_else(|error| panic!("{text}: {error}"))
+}
+
+impl Hosted {
+    fn new(text: &str, tokens: usize, host: &str) -> Self {
+        Self::of(model(text, tokens, "f32", "width"), host)
+    }
+
+    fn of(model: Model, host: &str) -> Self {
+        let (files, _) = hf::files(&model, host, None).unwrap_or_else(|error| panic!("{error}"));
+        let manifest = files.iter().find(|(name, _)| name == "formwright.json").expect("a manifest");
+        let manifest = serde_json::from_slice(&manifest.1).expect("JSON");
+        Self { stock: Stock::new(&files), model, files, manifest }
+    }
+
+    fn number(&self, key: &str) -> f64 {
+        self.manifest["claim"][key].as_f64().expect(key)
+    }
+
+    /// What is given to the host: of a target on integers the rows of its vocabulary.
+    fn vectors(&self, x: &[Vec<f64>]) -> Vec<Vec<f64>> {
+        if let Some((_, bytes)) = self.files.iter().find(|(name, _)| name == "inputs.safetensors") {
+            let map = safetensors(bytes);
+            let (weight, bias) = (&map["weight"].1, &map["bias"].1);
+            let precision: Precision = self.model.precision().parse().expect("a precision");
+            let round = |x: f64| precision.round(x);
+            let row = |x: &Vec<f64>| {
+                let sum = |(row, b): (&[f64], &f64)| {
+                    row.iter().zip(x).fold(0.0, |sum, (w, x)| round(sum + round(w * round(*x)))) + b
+                };
+                weight.chunks(x.len()).zip(bias).map(sum).map(round).collect()
+            };
+            return x.iter().map(row).collect();
+        }
+        let words = self.manifest["vocabulary"].as_array().expect("words");
+        let id = |x: &Vec<f64>| {
+            let word = x.iter().map(f64::to_string).collect::<Vec<_>>().join(",");
+            words.iter().position(|known| *known == word).expect("a word")
+        };
+        x.iter().map(|x| self.stock.word(id(x))).collect()
+    }
+
+    /// How far the host is from the target, at least: the distance from an enclosure of its value; of classes, whether
+    /// the largest logit is another.
+    fn error(&self, stock: &Stock, x: &[Vec<f64>], norm: Norm, seed: u64) -> f64 {
+        let point: Vec<Vec<Interval>> =
+            x.iter().map(|token| token.iter().map(|x| Interval::point(*x)).collect()).collect();
+        let checked = self.model.target.expression().expect("an expression");
+        let wanted = checked.enclose(&point).expect("values");
+        let logits = stock.run(&self.vectors(x), norm, seed);
+        if let Some(classes) = self.manifest["classes"].as_array() {
+            let largest = |row: &Vec<f64>| (0..row.len()).max_by(|a, b| row[*a].total_cmp(&row[*b])).expect("logits");
+            let found = logits.iter().map(|row| classes[largest(row)].as_f64().expect("an integer"));
+            let right = found.zip(&wanted).all(|(v, wanted)| wanted[0] == Interval::point(v));
+            return if right { 0.0 } else { 1.0 };
+        }
+        let pairs = logits.iter().flatten().zip(wanted.iter().flatten());
+        pairs.map(|(y, wanted)| (wanted.lo() - y).max(y - wanted.hi())).fold(0.0, f64::max)
+    }
+
+    /// Random points of the box, and its corners.
+    fn points(&self, count: usize, tokens: usize) -> Vec<Vec<Vec<f64>>> {
+        let (low, high) = (self.model.grid.low().to_f64(), self.model.grid.high().to_f64());
+        let mut random = Random::new(20_200_226);
+        let mut number = |steps: u64| {
+            let k = u32::try_from(random.below(steps + 1)).expect("small");
+            low + (high - low) * f64::from(k) / f64::from(u32::try_from(steps).expect("small"))
+        };
+        let dims = self.model.grid.dims();
+        (0..count)
+            .map(|k| {
+                let steps = if k % 4 == 0 { 1 } else { 1 << 20 };
+                (0..tokens).map(|_| (0..dims).map(|_| number(steps)).collect()).collect()
+            })
+            .collect()
+    }
+
+    /// The largest error in some executions.
+    fn worst(&self, stock: &Stock, points: &[Vec<Vec<f64>>]) -> f64 {
+        let run = |(k, x): (usize, &Vec<Vec<f64>>)| self.error(stock, x, NORMS[k % 4], (k as u64 / 4) * 7919);
+        points.iter().enumerate().map(run).fold(0.0, f64::max)
+    }
+}
+
+#[test]
+fn hosts_are_within_their_bound_in_executions_of_all_kinds() {
+    for (text, tokens, host) in [
+        ("x - mean(x)", 5, "bert"),
+        ("x * mean(x)", 3, "bert"),
+        ("z-score", 6, "bert"),
+        ("max(x) - x[i]", 4, "bert"),
+        ("reverse", 4, "bert"),
+        ("mean(x, j <= i)", 5, "gpt2"),
+        ("(x - mean(x, j <= i)) * mean(x, j <= i)", 4, "gpt2"),
+    ] {
+        for (precision, trade) in [("f32", "width"), ("f64", "width"), ("f32", "depth")] {
+            if trade == "depth" && !text.contains('*') {
+                continue;
+            }
+            let hosted = Hosted::of(model(text, tokens, precision, trade), host);
+            let (bound, plain) = (hosted.number("bound"), hosted.number("plain"));
+            let (least, most) = hosted.model.lengths();
+            let error = (least..=most)
+                .map(|tokens| hosted.worst(&hosted.stock, &hosted.points(100, tokens)))
+                .fold(0.0, f64::max);
+            assert!(error <= bound, "{text} in {host} {precision}: {error:e}, bound {bound:e}");
+            // The bound is not far from what is seen, and the host takes little of it.
+            assert!(bound <= 0.02 && plain <= bound, "{text} in {host} {precision}: {plain:e} {bound:e}");
+            if precision == "f64" {
+                assert!(bound - plain <= 1e-4, "{text}: {:e}", bound - plain);
+            }
+        }
+    }
+}
+
+#[test]
+fn every_sequence_of_a_small_vocabulary_gets_the_right_labels() {
+    for (text, tokens, host) in [
+        ("sort(x) on integers 0..4", 4, "bert"),
+        ("sum(x mod 2) mod 2 on integers 0..3", 4, "bert"),
+        ("max(x, j <= i) on integers 0..4", 3, "gpt2"),
+    ] {
+        let hosted = Hosted::new(text, tokens, host);
+        assert!(hosted.manifest["claim"]["argmax"] == true, "{text}");
+        let words = hosted.manifest["vocabulary"].as_array().expect("words").iter();
+        let values: Vec<f64> = words.map(|word| word.as_str().expect("a word").parse().expect("a number")).collect();
+        let (low, high) = (values[0], values[values.len() - 1]);
+        let mut x = vec![low; tokens];
+        let mut count = 0_u64;
+        loop {
+            let sequence: Vec<Vec<f64>> = x.iter().map(|x| vec![*x]).collect();
+            let (norm, seed) = (NORMS[usize::try_from(count % 4).expect("small")], count / 4);
+            assert!(hosted.error(&hosted.stock, &sequence, norm, seed) == 0.0, "{text}: {x:?}");
+            count += 1;
+            let Some(next) = x.iter().rposition(|x| *x < high) else { break };
+            x[next] += 1.0;
+            x[next + 1..].fill(low);
+        }
+        assert!(count >= 27, "{text}: {count}");
+    }
+}
+
+/// What is changed, and what it must do: the same points, the same executions.
+fn broken(hosted: &Hosted, change: impl Fn(&mut Stock)) -> f64 {
+    let mut stock = hosted.stock.clone();
+    change(&mut stock);
+    hosted.worst(&stock, &hosted.points(24, hosted.model.lengths().1))
+}
+
+#[test]
+fn a_wrong_pin_mirror_gain_or_eps_breaks_the_bound() {
+    for (text, host) in [("x * mean(x)", "bert"), ("(x - mean(x, j <= i)) * mean(x, j <= i)", "gpt2")] {
+        let hosted = Hosted::new(text, 4, host);
+        let bound = hosted.number("bound");
+        let width = hosted.stock.word(0).len();
+        let half = width / 2;
+        let norms = |stock: &Stock| -> Vec<String> {
+            let is_norm =
+                |name: &&String| name.contains("LayerNorm.weight") || name.contains("ln_") && name.ends_with("weight");
+            stock.tensors.keys().filter(is_norm).cloned().collect()
+        };
+        assert!(norms(&hosted.stock).len() >= 3);
+        assert!(broken(&hosted, |_| ()) <= bound);
+        // Gains 2^-6 too large.
+        let gains = broken(&hosted, |stock| {
+            for name in norms(stock) {
+                stock.change(&name).iter_mut().for_each(|x| *x *= 1.0 + 1.0 / 64.0);
+            }
+        });
+        assert!(gains > bound, "{text}: {gains:e} {bound:e}");
+        // eps as large as the variance.
+        let eps = broken(&hosted, |stock| {
+            let name = if host == "bert" { "layer_norm_eps" } else { "layer_norm_epsilon" };
+            let gain = hosted.manifest["gain"].as_f64().expect("a gain");
+            stock.config[name] = (gain * gain / 16.0).into();
+        });
+        assert!(eps > bound, "{text}: {eps:e} {bound:e}");
+        // Nobody writes the mirror.
+        let mirror = broken(&hosted, |stock| {
+            let (name, inner) = match host {
+                "bert" => ("bert.encoder.layer.0.output.dense.weight", stock.setting("intermediate_size")),
+                _ => ("transformer.h.0.mlp.c_proj.weight", stock.setting("n_inner")),
+            };
+            let entries = stock.change(name);
+            for row in half..width {
+                for unit in 0..inner {
+                    entries[if host == "bert" { row * inner + unit } else { unit * width + row }] = 0.0;
+                }
+            }
+        });
+        assert!(mirror > bound, "{text}: {mirror:e} {bound:e}");
+        // A pin of 1, with the gain that belongs to it.
+        let pin = hosted.manifest["pin"]["value"].as_f64().expect("a pin");
+        let mut small = Hosted::new(text, 4, host);
+        for name in norms(&small.stock) {
+            small.stock.change(&name).iter_mut().for_each(|x| *x /= pin);
+        }
+        let points = small.points(24, 4);
+        let mut worst = 0.0_f64;
+        for (k, x) in points.iter().enumerate() {
+            let mut vectors = small.vectors(x);
+            for row in &mut vectors {
+                (row[half - 1], row[width - 1]) = (1.0, -1.0);
+            }
+            let (small_y, y) =
+                (small.stock.run(&vectors, NORMS[k % 4], 0), hosted.stock.run(&hosted.vectors(x), NORMS[k % 4], 0));
+            let off = small_y.iter().flatten().zip(y.iter().flatten()).map(|(a, b)| (a - b).abs());
+            worst = off.fold(worst, f64::max);
+        }
+        assert!(worst > 2.0 * bound, "{text}: {worst:e} {bound:e}");
+    }
+}
+
+#[test]
+fn what_has_no_place_in_a_class_is_declined_with_the_place() {
+    let plain = || model("x - mean(x)", 3, "f32", "width");
+    let average = formwright::build("x - mean(x)").tokens(3).attention("average").model().expect("a model");
+    let lattice = formwright::build("x * mean(x)").tokens(2).resolution(4).precision("f64").construction("sum-code");
+    let exact = formwright::build("x - mean(x)").tokens(2).resolution(4).model().expect("a model");
+    let refused = |(model, host, kind): (Model, &str, ErrorKind)| {
+        let error = hf::files(&model, host, None).map(|_| ()).expect_err("no place");
+        assert_eq!(error.kind(), kind, "{error}");
+        error.to_string()
+    };
+    let all = [
+        (plain(), "gpt2", ErrorKind::Declined),
+        (model("mean(x, j <= i)", 3, "f32", "width"), "bert", ErrorKind::Declined),
+        (model("mean(x, j >= i - 1)", 3, "f32", "width"), "bert", ErrorKind::Declined),
+        (average, "bert", ErrorKind::Declined),
+        (lattice.model().expect("a model"), "bert", ErrorKind::Declined),
+        (exact, "bert", ErrorKind::Declined),
+        (plain(), "brt", ErrorKind::Input),
+    ];
+    insta::assert_snapshot!(all.map(refused).join("\n\n"));
+}
+
+#[test]
+fn a_vocabulary_is_of_the_right_size_and_unambiguous() {
+    let sort = model("sort(x) on integers 0..3", 3, "f32", "width");
+    let refused = |model: &Model, words: &[&str]| {
+        let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+        hf::files(model, "bert", Some(&words)).map(|_| ()).expect_err("a wrong vocabulary").to_string()
+    };
+    let all = [
+        refused(&sort, &["a", "b"]),
+        refused(&sort, &["a", "b", "a"]),
+        refused(&sort, &["a", "b c", "d"]),
+        refused(&model("x - mean(x)", 3, "f32", "width"), &["a"]),
+    ];
+    insta::assert_snapshot!(all.join("\n\n"));
+    let words: Vec<String> = ["ace", "king", "queen"].map(str::to_owned).into();
+    let (files, _) = hf::files(&sort, "bert", Some(&words)).expect("files");
+    let file = |wanted: &str| -> Value {
+        let (_, bytes) = files.iter().find(|(name, _)| name == wanted).expect(wanted);
+        serde_json::from_slice(bytes).expect("JSON")
+    };
+    assert_eq!(file("tokenizer.json")["model"]["vocab"]["king"], 1);
+    assert_eq!(file("config.json")["id2label"]["2"], "queen");
+}
+
+/// Scaling is by powers of two: every weight of the host is one of the network's, times one.
+#[test]
+fn nothing_is_rounded_on_the_way_into_a_host() {
+    let hosted = Hosted::new("z-score", 4, "bert");
+    let odd = |x: f64| if x == 0.0 { 0 } else { x.abs().to_bits() & ((1 << 52) - 1) };
+    let network = hosted.model.float().expect("floats");
+    let known: std::collections::BTreeSet<u64> =
+        network.tensors().iter().flat_map(|(.., entries)| entries.iter().map(|x| odd(*x))).chain([0]).collect();
+    for (name, (_, entries)) in &hosted.stock.tensors {
+        assert!(entries.iter().all(|x| known.contains(&odd(*x))), "{name}");
+    }
+    assert!(known.len() > 20);
+}
