@@ -71,7 +71,8 @@ let rational (r : Proved.q) = if Z.equal r.qden Z.one then Z.to_string r.qnum el
 let outputs (y : Proved.value) r bound =
   Printf.sprintf "the output is %s to %s, the target %s, the bound %s" (show y.lo) (show y.hi) (rational r) (rational bound)
 
-let check dir =
+(* The claim of a folder, its network and its target. *)
+let read dir =
   let certificate = read_file dir "certificate.fwc" Certificate.longest in
   let target = read_file dir "target.json" (1 lsl 21) in
   let model = read_file dir "model.safetensors" (1 lsl 23) in
@@ -91,6 +92,11 @@ let check dir =
       integers_from = Z.of_int from; integers_before = Z.of_int before; otherwise = Option.map rational c.otherwise;
       error_bound = bound }
   in
+  (claim, network, function_)
+
+let check dir =
+  let claim, network, function_ = read dir in
+  let bound = claim.error_bound in
   match Proved.check claim network function_ with
   | Accepted -> ()
   | Refuted (x, Off (t, k, y, r)) -> rejected "point" (at x t k) (outputs y r bound)
@@ -98,20 +104,29 @@ let check dir =
   | Undecided (x, Open (t, k, y, r)) -> declined (at x t k ^ ": " ^ outputs y r bound)
   | Undecided (x, _) -> declined (place x ^ ": it is not shown that nothing overflows")
 
+let accepted () = print_endline "accepted: every output is within the bound at every sequence, in every execution"
+
+let state dir =
+  let claim, network, function_ = read dir in
+  print_endline (Statement.theorem claim network function_)
+
 let () =
+  let verdict answer =
+    match answer () with
+    | () -> ()
+    | exception Rejected (obligation, place, reason) ->
+        Printf.printf "rejected %s, %s: %s\n" obligation place reason;
+        exit 1
+    | exception Declined reason ->
+        Printf.printf "declined: %s\n" reason;
+        exit 2
+    | exception ((Sys_error _ | Unix.Unix_error _ | Out_of_memory | Stack_overflow | End_of_file) as error) ->
+        Printf.eprintf "error: %s\n" (Printexc.to_string error);
+        exit 3
+  in
   match Sys.argv with
-  | [| _; dir |] -> (
-      match check dir with
-      | () -> print_endline "accepted: every output is within the bound at every sequence, in every execution"
-      | exception Rejected (obligation, place, reason) ->
-          Printf.printf "rejected %s, %s: %s\n" obligation place reason;
-          exit 1
-      | exception Declined reason ->
-          Printf.printf "declined: %s\n" reason;
-          exit 2
-      | exception ((Sys_error _ | Unix.Unix_error _ | Out_of_memory | Stack_overflow | End_of_file) as error) ->
-          Printf.eprintf "error: %s\n" (Printexc.to_string error);
-          exit 3)
+  | [| _; dir |] -> verdict (fun () -> check dir; accepted ())
+  | [| _; "--theorem"; dir |] -> verdict (fun () -> state dir)
   | _ ->
-      prerr_endline "usage: third-checker DIR";
+      prerr_endline "usage: third-checker DIR, or third-checker --theorem DIR for a theorem that Coq can check";
       exit 3

@@ -155,11 +155,6 @@ pub struct Sum {
     of_other: Part,
     /// Whether every product is a number of the format.
     products: bool,
-    /// The smaller of the first two terms.
-    least: Dyadic,
-    /// The known terms that are not numbers of the format, and the quantum of the others.
-    odd: Vec<Dyadic>,
-    even: i64,
     /// All terms, with their quanta.
     terms: Vec<(Range, i64)>,
 }
@@ -172,31 +167,20 @@ pub struct Total {
 
 impl Sum {
     pub fn new(format: Format) -> Self {
-        let (known, other, of_known, of_other) = (Dyadic::ZERO, Range::ZERO, Part::EMPTY, Part::EMPTY);
-        let (products, least, odd, even) = (true, Dyadic::ZERO, Vec::new(), i64::MAX);
-        Self { format, known, other, of_known, of_other, products, least, odd, even, terms: Vec::new() }
+        let (other, of_known, of_other) = (Range::ZERO, Part::EMPTY, Part::EMPTY);
+        Self { format, known: Dyadic::ZERO, other, of_known, of_other, products: true, terms: Vec::new() }
     }
 
     pub fn known(&mut self, x: &Dyadic) {
         let Some(quantum) = x.quantum() else { return };
-        if quantum >= self.format.least && x.top().saturating_sub(quantum) <= self.format.digits {
-            self.even = self.even.min(quantum);
-        } else {
-            self.products = false;
-            self.odd.push(x.clone());
-        }
-        self.note(x.abs());
+        self.products &= self.is_number(x, quantum);
         self.known = &self.known + x;
         self.of_known.add(x, x, quantum);
         self.terms.push((Range::point(x.clone()), quantum));
     }
 
-    fn note(&mut self, size: Dyadic) {
-        match self.of_known.count.saturating_add(self.of_other.count) {
-            0 => self.least = size,
-            1 => self.least = self.least.clone().min(size),
-            _ => {}
-        }
+    fn is_number(&self, x: &Dyadic, quantum: i64) -> bool {
+        quantum >= self.format.least && x.top().saturating_sub(quantum) <= self.format.digits
     }
 
     pub fn weighted(&mut self, weight: &Dyadic, b: &Value) {
@@ -218,7 +202,6 @@ impl Sum {
         // A number of the format times a power of two is again one, unless it vanishes.
         let power = |x: &Value| x.range.is_point() && inverse_power(&x.range.lo).is_some();
         self.products &= (quantum >= self.format.least && (power(a) || power(b))) || alone.is_exact(self.format);
-        self.note(term.size());
         self.other = &self.other + &term;
         self.of_other.add(&term.lo, &term.hi, quantum);
         self.terms.push((term, quantum));
@@ -226,32 +209,26 @@ impl Sum {
 
     /// Rule *absorption*: the largest terms are exact, and all others vanish in them. The exact sum of all is in a range.
     fn absorbed(&self, all: &Part, real: &Range, tiny: &Dyadic) -> Option<Total> {
-        let format = self.format;
-        let mut terms: Vec<(Dyadic, &Range, i64)> = self.terms.iter().map(|(term, q)| (term.size(), term, *q)).collect();
-        terms.sort_by(|a, b| b.0.cmp(&a.0));
-        let factor = &Dyadic::ONE + &times(all.count.saturating_mul(2), format.digits.saturating_neg());
-        let (mut large, mut exact, mut rest) = (Range::ZERO, Part::EMPTY, Dyadic::ZERO);
-        for (size, ..) in &terms {
-            rest = &rest + size;
-        }
-        for (size, term, quantum) in terms {
-            rest = &rest - &size;
-            exact.add(&term.lo, &term.hi, quantum);
+        let mut terms: Vec<&(Range, i64)> = self.terms.iter().collect();
+        terms.sort_by_cached_key(|(term, _)| -&term.size());
+        let factor = &Dyadic::ONE + &times(all.count.saturating_mul(2), self.format.digits.saturating_neg());
+        let (mut large, mut exact) = (Range::ZERO, Part::EMPTY);
+        let mut rest = terms.iter().fold(Dyadic::ZERO, |sum, (term, _)| &sum + &term.size());
+        for (term, quantum) in terms {
+            rest = &rest - &term.size();
+            exact.add(&term.lo, &term.hi, *quantum);
             large = &large + term;
             let small = &(&rest * &factor) + tiny;
-            if small.top() > exact.quantum.saturating_sub(format.digits).saturating_sub(1) {
-                continue;
+            if small.top() < exact.quantum.saturating_sub(self.format.digits) {
+                let near = |range: Range, error: &Dyadic| range.meet(&(real + &Range::around_zero(error)));
+                let total = if large.lo > Dyadic::ZERO || large.hi.is_negative() {
+                    Total { value: Value::multiple(near(large, &small), exact.quantum), error: small }
+                } else {
+                    let (range, error) = (&large + &Range::around_zero(&small), &small + &small);
+                    Total { value: Value::float(near(range, &error).tidy(), self.format).at_least(all.quantum), error }
+                };
+                return exact.is_exact(self.format).then_some(total);
             }
-            if !exact.is_exact(format) {
-                return None;
-            }
-            let within = |range: Range, error: &Dyadic| range.meet(&(real + &Range::around_zero(error)));
-            if large.lo > Dyadic::ZERO || large.hi.is_negative() {
-                return Some(Total { value: Value::multiple(within(large, &small), exact.quantum), error: small });
-            }
-            let (range, error) = (&large + &Range::around_zero(&small), &small + &small);
-            let value = Value::float(within(range, &error).tidy(), format).at_least(all.quantum);
-            return Some(Total { value, error });
         }
         None
     }
@@ -261,10 +238,10 @@ impl Sum {
         if self.of_other.count > 0 || !(self.of_known.above.is_zero() || self.of_known.below.is_zero()) {
             return None;
         }
-        let (mut sum, mut quantum) = (self.known.clone(), self.even);
-        for x in &self.odd {
-            let grid = snap(x, self.format)?;
-            (sum, quantum) = (&sum + &(&grid - x), quantum.min(grid.quantum()?));
+        let (mut sum, mut quantum) = (Dyadic::ZERO, i64::MAX);
+        for (Range { lo: x, .. }, own) in &self.terms {
+            let grid = if self.is_number(x, *own) { x.clone() } else { snap(x, self.format)? };
+            (sum, quantum) = (&sum + &grid, quantum.min(grid.quantum()?));
         }
         let mut part = Part::EMPTY;
         part.add(&sum, &sum, quantum);
@@ -280,35 +257,32 @@ impl Sum {
     pub fn total(&self, within: Option<Range>) -> Outcome<Total> {
         let (format, all) = (self.format, self.of_known.join(&self.of_other));
         let (k, size) = (all.count, all.size());
-        let range = || within.map_or_else(|| self.real(), |within| within.meet(&self.real()));
+        let range = within.map_or_else(|| self.real(), |within| within.meet(&self.real()));
         if size.top() >= format.most.saturating_sub(1) || k > 1 << 20 {
             return Err(Overflow(format!("a sum of {k} terms may reach 2^{}", size.top())));
         }
         let exact = all.is_exact(format);
         if exact || (k == 1 && self.products) {
-            return Ok(Total { value: Value::multiple(range(), all.quantum), error: Dyadic::ZERO });
+            return Ok(Total { value: Value::multiple(range, all.quantum), error: Dyadic::ZERO });
         }
         let unit = format.digits.saturating_neg();
         let tiny = times(k.saturating_mul(4), format.least);
         if k == 1 || (k == 2 && self.products) {
             // The nearest number is not farther away than the larger term, which is itself a number.
-            let range = range();
             let error = &range.size() * &Dyadic::power_of_two(unit);
-            let error = if k == 2 { error.min(self.least.clone()) } else { error };
+            let error = if k == 2 { self.terms.iter().fold(error, |e, (term, _)| e.min(term.size())) } else { error };
             let error = if range == Range::ZERO { error } else { &error + &tiny };
             return Ok(Total { value: rounded(&range, format).at_least(all.quantum), error });
         }
         if let Some(sum) = self.snapped() {
             return Ok(Total { error: (&sum - &self.known).abs(), value: Value::point(sum) });
         }
-        let range = range();
-        if let Some(total) = self.absorbed(&all, &range, &tiny) {
-            return Ok(total);
-        }
-        let error = &(&gamma(k, format) * &size) + &tiny;
-        let error = error.up(error.top().saturating_sub(64));
-        let range = (&range + &Range::around_zero(&error)).tidy();
-        Ok(Total { value: Value::float(range, format).at_least(all.quantum), error })
+        Ok(self.absorbed(&all, &range, &tiny).unwrap_or_else(|| {
+            let error = &(&gamma(k, format) * &size) + &tiny;
+            let error = error.up(error.top().saturating_sub(64));
+            let range = (&range + &Range::around_zero(&error)).tidy();
+            Total { value: Value::float(range, format).at_least(all.quantum), error }
+        }))
     }
 }
 
