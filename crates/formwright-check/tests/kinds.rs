@@ -82,8 +82,10 @@ fn single(artifact: Artifact) -> Artifact {
 
 /// The same with other words in the lines.
 fn said(mut artifact: Artifact, from: &str, to: &str) -> Artifact {
-    let line = artifact.meanings.iter_mut().find(|line| *line == from);
-    *line.expect("a line") = to.to_owned();
+    assert!(artifact.meanings.iter().any(|line| line == from), "there is no line {from}");
+    for line in artifact.meanings.iter_mut().filter(|line| *line == from) {
+        to.clone_into(line);
+    }
     artifact
 }
 

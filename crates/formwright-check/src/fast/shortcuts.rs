@@ -85,7 +85,9 @@ fn live(network: &Network, from: usize) -> BTreeSet<usize> {
             }
             Layer::Mixers(mixers) => {
                 for head in mixers.iter().map(|mixer| &mixer.head) {
-                    [&head.q, &head.k, &head.v].into_iter().for_each(|rows| reads(rows));
+                    reads(&head.q);
+                    reads(&head.k);
+                    reads(&head.v);
                     writes.extend(written(&head.o));
                 }
             }

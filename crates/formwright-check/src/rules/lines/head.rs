@@ -7,7 +7,7 @@
 
 use super::placed::Shares;
 use super::profile::{Mean, Profile, up};
-use super::uniform::Uniform;
+use super::uniform::{Taken, Uniform};
 use super::{Known, Prover, Register, Stop, declined, is_power_of_two, line};
 use crate::kernel::function::{Binary, Word};
 use crate::kernel::number::{Dyadic, Range, Ratio};
@@ -182,30 +182,7 @@ impl Prover<'_> {
             return Err(line(format!("wire {wire}: a head adds the wire and a number, no more")));
         }
         let row = head.head.v.get(value).ok_or_else(|| line(format!("there is no value {value}")))?;
-        let mut reading = self.read(&row.weights)?;
-        let mut read = if reading.single {
-            self.tiny(1)
-        } else {
-            &(&self.gamma(reading.count) * &reading.size) + &self.tiny(reading.count)
-        };
-        self.note(&(&reading.size * &Range::whole(self.tokens).hi));
-        // Every product of a weight and a value may be flushed.
-        let mut flushed = &self.flushed(head.kind) + &self.tiny(reading.count);
-        // What the mean that is meant is multiplied by, and of a mean of what is read: both come to the same.
-        let mut share = Ratio::ONE;
-        if let (Kind::Uniform(uniform), Some((scale, of))) = (head.kind, averaged_by(known)) {
-            share = uniform.share(&reading.form, &self.lowered(&of.scaled(scale))?);
-            let by = uniform.total.over(&share).unwrap_or(Ratio::ONE);
-            if by != Ratio::ONE {
-                let times = by.range().size();
-                reading.form = reading.form.scaled(&by);
-                reading.lost = up(&(&reading.lost * &times));
-                reading.size = up(&(&reading.size * &times));
-                read = up(&(&read * &times));
-                let less = Ratio::ONE.over(&share).unwrap_or(Ratio::ONE).range().size();
-                flushed = up(&(&flushed * &less));
-            }
-        }
+        let Taken { reading, read, flushed, share } = self.taken(head.kind, known, row)?;
         // Weights and sum; then the product with o and the sum of the register; and o itself, beside the line's factor.
         let (mut theta, mut model, mut more, mut first) = (Dyadic::ZERO, Dyadic::ZERO, Vec::new(), true);
         // Beside the one that is gathered, terms are absorbed: each rounds by no more than it is.
@@ -326,7 +303,7 @@ impl Prover<'_> {
     }
 
     /// What flushing may lose in what a head gives: in every product of a weight and a value.
-    fn flushed(&self, kind: &Kind) -> Dyadic {
+    pub(super) fn flushed(&self, kind: &Kind) -> Dyadic {
         match kind {
             Kind::Uniform(uniform) => &self.tiny(uniform.products) * &uniform.grown,
             _ => self.tiny(self.tokens),
@@ -451,14 +428,6 @@ impl Prover<'_> {
             }
             _ => None,
         }
-    }
-}
-
-/// What a wire is the mean of, and its factor.
-fn averaged_by(wire: &Wire) -> Option<(&Ratio, &super::Form)> {
-    match wire {
-        Wire::Mean { scale, of } | Wire::Seen { pooled: Pooled::Mean, scale, of, .. } => Some((scale, of)),
-        _ => None,
     }
 }
 

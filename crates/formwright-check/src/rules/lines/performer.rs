@@ -84,7 +84,9 @@ impl Prover<'_> {
             let number = y.get(*place).ok_or_else(|| Overflow("a feature of what is not there".into()))?;
             along.weighted(weight, number);
         }
-        y.iter().for_each(|number| squares.term(number, number));
+        for number in y {
+            squares.term(number, number);
+        }
         let mut half = Sum::new(self.format);
         half.weighted(&Dyadic::power_of_two(-1), &squares.total(None)?.value);
         let mut exponent = Sum::new(self.format);

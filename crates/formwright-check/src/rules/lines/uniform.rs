@@ -9,9 +9,12 @@
 //! performer    performer.rs
 //! ```
 
-use super::{Form, Prover, Stop, line};
+use super::head::Kind;
+use super::profile::up;
+use super::{Form, Prover, Reading, Stop, line};
 use crate::kernel::number::{Dyadic, Range, Ratio};
-use crate::read::certificate::Layer;
+use crate::kernel::sum::Row;
+use crate::read::certificate::{Layer, Pooled, Wire};
 use crate::read::weights::{Mixer, Mixing};
 
 /// What a head does that weighs all tokens alike.
@@ -51,7 +54,44 @@ impl Uniform {
     }
 }
 
+/// What a head reads as a value, times what its weights add up to: as the mean that it is to be is of it.
+pub(super) struct Taken {
+    pub(super) reading: Reading,
+    /// What is lost when it is read, and in every product with a weight.
+    pub(super) read: Dyadic,
+    pub(super) flushed: Dyadic,
+    /// What a mean of it is multiplied by.
+    pub(super) share: Ratio,
+}
+
 impl Prover<'_> {
+    /// What a head reads for a wire.
+    pub(super) fn taken(&mut self, kind: &Kind, wire: &Wire, row: &Row) -> Result<Taken, Stop> {
+        let reading = self.read(&row.weights)?;
+        let read = if reading.single {
+            self.tiny(1)
+        } else {
+            &(&self.gamma(reading.count) * &reading.size) + &self.tiny(reading.count)
+        };
+        self.note(&(&reading.size * &Self::count(self.tokens)));
+        // Every product of a weight and a value may be flushed.
+        let flushed = &self.flushed(kind) + &self.tiny(reading.count);
+        let mut taken = Taken { reading, read, flushed, share: Ratio::ONE };
+        // What the mean that is meant is multiplied by, and a mean of what is read: both come to the same.
+        let (Kind::Uniform(uniform), Some((scale, of))) = (kind, averaged_by(wire)) else { return Ok(taken) };
+        taken.share = uniform.share(&taken.reading.form, &self.lowered(&of.scaled(scale))?);
+        let by = uniform.total.over(&taken.share).unwrap_or(Ratio::ONE);
+        if by != Ratio::ONE {
+            let (times, less) = (by.range().size(), Ratio::ONE.over(&taken.share).unwrap_or(Ratio::ONE));
+            taken.reading.form = taken.reading.form.scaled(&by);
+            for size in [&mut taken.reading.lost, &mut taken.reading.size, &mut taken.read] {
+                *size = up(&(&*size * &times));
+            }
+            taken.flushed = up(&(&taken.flushed * &less.range().size()));
+        }
+        Ok(taken)
+    }
+
     /// Proves the lines behind a layer of heads that are not softmax.
     pub(super) fn mixers(&mut self, mixers: &[Mixer], hint: &Layer) -> Result<(), Stop> {
         let (mut heads, mut kinds) = (Vec::new(), Vec::new());
@@ -62,7 +102,7 @@ impl Prover<'_> {
                 Mixing::Performer { w } => self.performer(head, w)?,
             };
             heads.push(head);
-            kinds.push(super::head::Kind::Uniform(kind));
+            kinds.push(Kind::Uniform(kind));
         }
         self.attention(&heads, &kinds, hint)
     }
@@ -75,5 +115,13 @@ impl Prover<'_> {
     /// A count, as a number.
     pub(super) fn count(count: usize) -> Dyadic {
         Range::whole(count).hi
+    }
+}
+
+/// What a wire is the mean of, and its factor.
+fn averaged_by(wire: &Wire) -> Option<(&Ratio, &Form)> {
+    match wire {
+        Wire::Mean { scale, of } | Wire::Seen { pooled: Pooled::Mean, scale, of, .. } => Some((scale, of)),
+        _ => None,
     }
 }

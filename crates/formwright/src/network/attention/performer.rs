@@ -118,7 +118,8 @@ impl Kind for Performer {
             return Some(Detour::default());
         }
         let heads = || network.runs.iter().filter_map(|run| run.attention.as_ref());
-        let one = network.embed.bias.iter().enumerate().rfind(|(_, bias)| **bias == 1.0)?.0;
+        // All queries read the channel.
+        let one = heads().next()?.q.iter().position(|q| *q != 0.0)?;
         let near = |w: &[f64]| Rat::from_f64(lambda(w).to_f64());
         let of_layer = |run: &AttentionRun| run.kind.tensors[0].chunks_exact(run.kind.size).map(near).collect();
         let divided = heads().map(of_layer).collect::<Option<_>>()?;
