@@ -111,7 +111,7 @@ impl<'m> Export<'m> {
         }
         let hashes: Map<String, Value> =
             files.iter().map(|(name, bytes)| (name.clone(), sha256(bytes).into())).collect();
-        files.push(("formwright.json".to_owned(), text(&self.manifest(hashes)?)));
+        files.push(("formwright.json".to_owned(), text(&self.manifest(&hashes)?)));
         files.push(("README.md".to_owned(), self.card().into_bytes()));
         Ok(files)
     }
@@ -158,7 +158,7 @@ impl<'m> Export<'m> {
         })
     }
 
-    fn manifest(&self, hashes: Map<String, Value>) -> Result<Value> {
+    fn manifest(&self, hashes: &Map<String, Value>) -> Result<Value> {
         let (fitted, sides) = (&self.matrices.fitted, &self.matrices.sides);
         let network = self.model.float();
         let half = sides.width / 2;

@@ -90,7 +90,8 @@ pub(super) fn fit(model: &Model, network: &FloatNetwork, class: &dyn Class, side
         let Some((pin, norms)) = search.known.pin() else { continue };
         let at = |k: i32| search.analyse(&norms, 2_f64.powi(k));
         let fits = |k: &i32| 2_f64.powi(*k) * search.known.largest.get() <= activation::LARGEST;
-        let Some(Ok(Some(best))) = SCALES.filter(fits).last().map(at) else { continue };
+        let largest = SCALES.rev().find(fits);
+        let Some(Ok(Some(best))) = largest.map(at) else { continue };
         let enough = best.output.get() + (best.output.get() - plain.output.get()).max(0.0) / 64.0;
         for k in SCALES.filter(fits) {
             let Some(found) = at(k).ok().flatten().filter(|found| found.output <= enough) else { continue };

@@ -180,10 +180,10 @@ mod tests {
                 let (pin, norms) = known.pin().expect("a pin");
                 let cost = |pin: f64| known.norms(pin).map_or(f64::INFINITY, |norms| known.cost(&norms));
                 assert!((-20..=20).all(|k| cost(pin) <= 1.016 * cost(pin * 2_f64.powi(k))), "{width} {precision}");
-                // Little more than the roundings of the variance.
+                // The roundings of the variance, ten more, and what the pin is chosen to balance.
                 let units = norms.relative.get() / precision.unit();
-                let variance = f64::from(u32::try_from(width).expect("small")) / 2.0 + 16.0;
-                assert!((variance..variance + 16.0).contains(&units), "{units} units for {width}");
+                let roundings = f64::from(u32::try_from(width).expect("small")) / 2.0 + 26.0;
+                assert!((roundings..1.25 * roundings).contains(&units), "{units} units for {width}");
                 assert_eq!(norms.stream.is_some(), order == Order::Behind);
             }
         }
@@ -192,13 +192,17 @@ mod tests {
     #[test]
     fn gains_are_exact() {
         for (width, root) in [(2, 1.0), (8, 2.0), (32, 4.0), (128, 8.0)] {
-            assert!(gain(4096.0, width) * root == 4096.0, "{width}");
+            assert_eq!((gain(4096.0, width) * root).to_bits(), 4096.0_f64.to_bits(), "{width}");
         }
     }
 
     /// Norms in single precision, by two passes and by Welford, of streams whose middles are not 0.
     #[test]
-    #[expect(clippy::cast_possible_truncation, reason = "single precision is what is asked for")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_precision_loss,
+        reason = "single precision is what is asked for"
+    )]
     fn half_differences_behind_a_norm_are_what_they_were() {
         let mut seed = 7;
         for width in [8, 32, 128] {

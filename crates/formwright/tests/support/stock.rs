@@ -151,27 +151,23 @@ impl Execution<'_> {
         let (count, eps) = (x.len() as f64, self.round(eps.expect("eps")));
         let unit = stock.precision.unit();
         let (mut mean, mut variance) = (0.0, 0.0);
-        match self.norm {
-            Norm::Welford => {
-                for (k, x) in x.iter().enumerate() {
-                    let delta = self.round(x - mean);
-                    mean = self.round(mean + self.round(delta * self.round(1.0 / (k as f64 + 1.0))));
-                    variance = self.round(variance + self.round(delta * self.round(x - mean)));
-                }
-                variance = self.round(variance / count);
+        if matches!(self.norm, Norm::Welford) {
+            for (k, x) in x.iter().enumerate() {
+                let delta = self.round(x - mean);
+                mean = self.round(mean + self.round(delta * self.round(1.0 / (k as f64 + 1.0))));
+                variance = self.round(variance + self.round(delta * self.round(x - mean)));
             }
-            _ => {
-                mean = self.sum(x.iter().copied());
-                mean = self.round(mean / count);
-                let squares: Vec<f64> = match self.norm {
-                    Norm::Squares => x.iter().map(|x| self.round(x * x)).collect(),
-                    _ => x.iter().map(|x| self.round(x - mean)).map(|x| self.round(x * x)).collect(),
-                };
-                let sum = self.sum(squares);
-                variance = self.round(sum / count);
-                if matches!(self.norm, Norm::Squares) {
-                    variance = self.round(variance - self.round(mean * mean));
-                }
+            variance = self.round(variance / count);
+        } else {
+            mean = self.sum(x.iter().copied());
+            mean = self.round(mean / count);
+            let by_squares = matches!(self.norm, Norm::Squares);
+            let from = if by_squares { 0.0 } else { mean };
+            let squares: Vec<f64> = x.iter().map(|x| self.round(x - from)).map(|x| self.round(x * x)).collect();
+            let sum = self.sum(squares);
+            variance = self.round(sum / count);
+            if by_squares {
+                variance = self.round(variance - self.round(mean * mean));
             }
         }
         let root = self.round(self.round(variance + eps).sqrt());
