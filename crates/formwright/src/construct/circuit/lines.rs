@@ -203,7 +203,15 @@ impl Circuit<'_> {
                 }
                 text
             }
-            Kind::Cases(form) => format!("cases {}", numbers.form(form)?),
+            // A sum whose range is known for another reason, as that of a variance is, has no rule.
+            Kind::Cases(form) => {
+                let is_case = |wire: &usize| {
+                    matches!(self.graph.wires[*wire].kind, Kind::Select { .. })
+                        || self.graph.is_boolean(&Form::of(*wire))
+                };
+                form.terms.keys().all(is_case).then_some(())?;
+                format!("cases {}", numbers.form(form)?)
+            }
         })
     }
 
