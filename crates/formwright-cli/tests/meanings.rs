@@ -26,8 +26,8 @@ const SHOWN: f64 = 1.0 / 32_768.0;
 /// What `model.json` says of a register behind a stage: what it held last.
 fn said<'f>(held: &'f [Value], stages: &[String], stage: &str) -> &'f Value {
     let at = |stage: &str| stages.iter().position(|known| known == stage).expect("a stage");
-    let before = held.iter().filter(|held| at(held["from"].as_str().expect("a stage")) <= at(stage));
-    before.last().expect("what it holds")
+    let mut before = held.iter().filter(|held| at(held["from"].as_str().expect("a stage")) <= at(stage));
+    before.next_back().expect("what it holds")
 }
 
 /// Compares all lines that are proved of a folder with its `model.json`; how many registers' lines there are.

@@ -68,7 +68,9 @@ pub(crate) fn alike(graph: &Graph, outputs: &[Form]) -> Vec<u64> {
             forms.iter().enumerate().for_each(|(place, form)| read(form, hashed((colours[wire], place))));
             next.push(hashed((colours[wire], made)));
         }
-        outputs.iter().for_each(|form| read(form, hashed(("an output", coloured(form)))));
+        for form in outputs {
+            read(form, hashed(("an output", coloured(form))));
+        }
         for (colour, readers) in next.iter_mut().zip(&mut readers) {
             readers.sort_unstable();
             *colour = hashed((*colour, &*readers));

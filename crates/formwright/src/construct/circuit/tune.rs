@@ -460,7 +460,7 @@ impl Tuner<'_> {
 
     /// Lets tolerances grow with the values where that saves units: `units² · share` is what counts.
     fn shape(&mut self, choice: &Choice, tolerances: &[f64]) -> Result<()> {
-        for gate in 0..self.tunable.len() {
+        for (gate, tolerance) in tolerances.iter().enumerate() {
             let wire = self.tunable[gate].wire;
             let earlier = self.tunable[..gate].iter().find(|other| self.parts[other.wire] == self.parts[wire]);
             if let Some(other) = earlier {
@@ -474,7 +474,7 @@ impl Tuner<'_> {
             for growth in GROWTHS {
                 self.tunable[gate].growth = growth;
                 let mut tried = choice.clone();
-                self.refit_one(&mut tried, gate, tolerances[gate])?;
+                self.refit_one(&mut tried, gate, *tolerance)?;
                 let units = tried.hinges[wire].as_ref().map_or(0, |hinges| hinges.units.len());
                 if units < FEW {
                     break;
