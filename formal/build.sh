@@ -3,7 +3,8 @@
 #
 # It fails if a proof fails, if a source has an unproved statement or an axiom, if a theorem assumes more than
 # theorems.txt allows, or if a link to a theorem leads nowhere.
-# Then it builds the third checker from what was proved, build/third-checker, and runs it on the corpus.
+# Then it builds the third checker from what was proved, build/third-checker, and runs it on the corpus
+# and on lines of meanings.
 # Build products go to formal/build, which git ignores.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
@@ -60,8 +61,10 @@ coqc -q -Q ../theories Formwright Extract.v
 rm proved.mli
 ocamlfind ocamlopt -w -a -c -package zarith fast.ml proved.ml
 ocamlfind ocamlopt -w +a-4-9-40..42-44-45-70 -warn-error +a -O3 -package zarith,unix -linkpkg fast.cmx proved.cmx \
-    verdict.ml sha256.ml numbers.ml json.ml peano.ml certificate.ml weights.ml target.ml statement.ml main.ml -o ../third-checker
+    verdict.ml sha256.ml numbers.ml json.ml peano.ml lines.ml meanings.ml certificate.ml weights.ml target.ml \
+    statement.ml main.ml -o ../third-checker
 python3 ../../checker/corpus.py
+python3 ../../checker/meanings.py
 
 # And a claim that Coq checks by itself, without what was extracted.
 cd ..

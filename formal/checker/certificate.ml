@@ -35,16 +35,22 @@ type t = {
 let longest = 1 lsl 24
 let tokens_limit = 64
 
+(* A kind of attention that only its compiler knows. *)
+let is_elsewhere kind =
+  let letter c = ('a' <= c && c <= 'z') || ('0' <= c && c <= '9') || c = '-' in
+  String.length kind > 2 && String.starts_with ~prefix:"x-" kind && String.for_all letter kind
+
 let parse data =
   let file = "certificate.fwc" in
   if String.length data > longest then rejected "format" file "longer than 2^24 bytes";
   within (String.length data) (1 lsl 21) "bytes of certificate.fwc";
   if not (String.for_all (fun c -> c = '\n' || (' ' <= c && c <= '~')) data) then
     rejected "format" file "a byte that is neither printable ASCII nor LF";
-  let lines = Array.of_list (String.split_on_char '\n' data) and at = ref 0 in
-  let line () = if !at < Array.length lines then lines.(!at) else "" in
-  let wrong wanted = rejected "format" (Printf.sprintf "%s, line %d" file (!at + 1)) (Printf.sprintf "expected %s" wanted) in
-  let next value = incr at; value in
+  let lines = Lines.of_string file data in
+  let line () = Lines.line lines in
+  let wrong wanted = Lines.wrong lines wanted in
+  let advance () = Lines.advance lines in
+  let next value = advance (); value in
   let words () = String.split_on_char ' ' (line ()) in
   let or_wrong wanted = function Some value -> value | None -> wrong wanted in
   let size text = match Numbers.count text with Some 0 | None -> None | found -> found in
@@ -61,7 +67,7 @@ let parse data =
   in
   if line () = "formwright-certificate 1" then declined "the certificate is of version 1; rebuild the folder";
   if line () <> "formwright-certificate 2" then wrong "`formwright-certificate 2`";
-  incr at;
+  advance ();
   let target_hash = hash "target.json" in
   let model_hash = hash "model.safetensors" in
   let badge = field "badge" (one_of [ "certified"; "measured"; "exact-on-grid" ]) in
@@ -84,7 +90,7 @@ let parse data =
   let assumptions = field "assumptions" Numbers.count in
   for _ = 1 to assumptions do
     match words () with
-    | "assume" :: (_ :: _ as rest) when not (List.mem "" rest) -> incr at
+    | "assume" :: (_ :: _ as rest) when not (List.mem "" rest) -> advance ()
     | _ -> wrong "`assume <words>`"
   done;
   let least, most =
@@ -138,6 +144,7 @@ let parse data =
       match attention with
       | None -> (0, 0, 0)
       | Some (kind, heads, head_size, value_size, extra) -> (
+          if is_elsewhere kind then declined ("attention of the kind " ^ kind);
           if not (List.mem kind [ "softmax"; "average"; "linformer"; "performer" ]) then wrong "a kind of attention";
           if kind <> "softmax" then other_attention := true;
           let some_size = kind <> "average" and some_extra = kind = "linformer" || kind = "performer" in
@@ -146,7 +153,7 @@ let parse data =
             when head_size > 0 = some_size && extra > 0 = some_extra -> (heads, head_size, value_size)
           | _ -> wrong "the sizes of a run")
     in
-    incr at;
+    advance ();
     let masks = List.init heads (fun _ -> mask ()) in
     let connections =
       match words () with
@@ -165,12 +172,19 @@ let parse data =
   (match words () with
   | [ "margins"; a; b ] -> (
       match (nonnegative a, nonnegative b) with
-      | Some (a, b), Some (c, d) when Z.leq (Z.add (Z.mul a d) (Z.mul c b)) (Z.mul b d) -> incr at
+      | Some (a, b), Some (c, d) when Z.leq (Z.add (Z.mul a d) (Z.mul c b)) (Z.mul b d) -> advance ()
       | _ -> wrong "two shares of a cell")
   | _ -> wrong "`margins <rational> <rational>`");
-  if String.length (line ()) > 8 && String.sub (line ()) 0 8 = "meanings" then declined "meanings, which are not read";
+  if List.hd (words ()) = "meanings" then (
+    let parts r = (if r.heads > 0 then [ Meanings.Heads (r.heads, r.value_size) ] else [])
+                  @ if r.hidden > 0 then [ Meanings.Units r.hidden ] else [] in
+    let all = List.map (fun r -> (r.blocks, parts r)) runs in
+    let count = List.fold_left (fun sum (blocks, parts) -> sum + (blocks * List.length parts)) 0 all in
+    within count 1_000_000 "sub-layers";
+    let sublayers = List.concat_map (fun (blocks, parts) -> List.concat (List.init blocks (fun _ -> parts))) all in
+    Meanings.skip lines { dims; output_dims; width; positions; sublayers });
   if line () <> "end" then wrong "`end`";
-  incr at;
-  if !at + 1 <> Array.length lines || line () <> "" then wrong "nothing behind `end` and its LF";
+  advance ();
+  if not (Lines.is_last lines) || line () <> "" then wrong "nothing behind `end` and its LF";
   { target_hash; model_hash; badge; otherwise; norm; bound; assumptions; least; most; dims; output_dims; format; width;
     positions; other_attention = !other_attention; runs }

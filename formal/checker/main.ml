@@ -37,12 +37,11 @@ let fits (c : Certificate.t) =
             done
           done)
         (if r.hides then masks else []);
-      if r.connections <> [] && (c.least <> c.most || r.hides || c.other_attention) then
-        wrong "connections" "with masks, with several numbers of tokens, or without softmax")
+      if r.connections <> [] && (c.least <> c.most || r.hides) then
+        wrong "connections" "with masks, or with several numbers of tokens")
     c.runs;
   if c.badge <> "certified" then declined ("the badge " ^ c.badge);
   if c.assumptions > 0 then declined "an assumption";
-  if c.other_attention then declined "attention other than softmax";
   if c.norm <> [ "sup" ] then declined "a claim over integers in another norm than the supremum"
 
 (* Sequences, and how much is to be done for them at least. *)
@@ -80,6 +79,8 @@ let read dir =
   let same name data hash = if Sha256.of_string data <> hash then rejected "hash" name "not the file that the certificate is about" in
   same "target.json" target c.target_hash;
   same "model.safetensors" model c.model_hash;
+  (* It has other tensors. *)
+  if c.other_attention then declined "attention other than softmax";
   let network = Weights.network model c in
   let function_, from, before, late = Target.read target c in
   fits c;
