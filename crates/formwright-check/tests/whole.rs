@@ -81,6 +81,32 @@ fn a_gate_is_what_it_is_at_whole_numbers() {
     exact(&parity(&SAW, "wire points 0 1 0 1 -1 1 0 1 0 1 7"));
 }
 
+/// Four sequences are told one by one; the lines must fit the network all the same.
+#[test]
+fn lines_name_what_is_there_even_if_nothing_is_proved_from_them() {
+    let artifact = parity(&SAW, POINTS);
+    assert!(artifact.verdict().to_string().starts_with("accepted"), "{}", artifact.verdict());
+    for (at, line) in [
+        (1, "wire input 1"),
+        (5, "holds 2 0 1 0 1"),
+        (7, "gate 1 0 1 1 1 1 3 0 1 0 1"),
+        (7, "head 1 0 1 1 1 0 0"),
+        (8, "holds 2 0 1 1 1"),
+    ] {
+        let mut other = artifact.clone();
+        other.meanings[at] = line.into();
+        rejected(&other, "format");
+    }
+    let mut fewer = artifact.clone();
+    fewer.meanings[3] = "layers 1".into();
+    fewer.meanings.drain(6..9);
+    rejected(&fewer, "format");
+    let mut more = artifact;
+    more.meanings[9] = "outputs 2".into();
+    more.meanings.push("output 0 1 1 1".into());
+    rejected(&more, "format");
+}
+
 #[test]
 fn a_gate_at_points_reads_what_is_whole() {
     // Half of the token is not.

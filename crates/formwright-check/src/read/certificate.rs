@@ -399,6 +399,7 @@ impl Certificate {
         };
         let printed = certificate.to_string();
         if printed == text {
+            certificate.meanings.iter().try_for_each(|meanings| meanings.fit(&certificate))?;
             return Ok(certificate);
         }
         let at = printed.bytes().zip(text.bytes()).take_while(|(a, b)| a == b).count();

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Lines, Mask};
+use super::{Certificate, Lines, Mask, Run};
 use crate::kernel::form::Form;
 use crate::kernel::function::{BINARIES, CALLS, Word};
 use crate::kernel::number::Ratio;
@@ -132,6 +132,64 @@ pub struct Meanings {
     pub layers: Vec<Layer>,
     /// The outputs.
     pub outputs: Vec<Form>,
+}
+
+/// What a sub-layer has that a line may name.
+#[derive(Clone, Copy)]
+enum Parts {
+    /// The embedding makes nothing.
+    Nothing,
+    /// Heads, and the values of each.
+    Heads(usize, usize),
+    /// Hidden units.
+    Units(usize),
+}
+
+/// The sub-layers behind the embedding, in order.
+fn parts(runs: &[Run]) -> impl Iterator<Item = Parts> {
+    runs.iter().flat_map(|run| {
+        let heads = run.attention.as_ref().map(|part| Parts::Heads(part.heads, part.value_size));
+        (0..run.blocks).flat_map(move |_| heads.into_iter().chain(run.hidden.map(Parts::Units)))
+    })
+}
+
+impl Made {
+    fn is_there(&self, parts: Parts) -> bool {
+        match (&self.source, parts) {
+            (Source::Units(named), Parts::Units(units)) => named.iter().all(|(unit, _)| *unit < units),
+            (Source::Head(head, value), Parts::Heads(heads, values)) => *head < heads && *value < values,
+            _ => false,
+        }
+    }
+}
+
+impl Meanings {
+    /// Refuses lines that name what the network does not have, whether or not anything is to be proved from them.
+    pub(super) fn fit(&self, certificate: &Certificate) -> Result<(), String> {
+        let Certificate { dims, output_dims, width, runs, .. } = certificate;
+        if let Some(c) =
+            self.wires.iter().find_map(|wire| if let Wire::Input(c) = wire { (c >= dims).then_some(c) } else { None })
+        {
+            return Err(format!("there is no input {c}"));
+        }
+        if self.outputs.len() != *output_dims {
+            return Err(format!("{} lines `output`, and there are {output_dims} outputs", self.outputs.len()));
+        }
+        let mut there = std::iter::once(Parts::Nothing).chain(parts(runs));
+        for (number, layer) in self.layers.iter().enumerate() {
+            let parts = there.next().ok_or_else(|| format!("there is no layer {number}"))?;
+            if let Some(made) = layer.made.iter().find(|made| !made.is_there(parts)) {
+                return Err(format!("layer {number} makes wire {} of what is not there", made.wire));
+            }
+            if let Some((register, _)) = layer.holds.iter().find(|(register, _)| register >= width) {
+                return Err(format!("layer {number}: there is no register {register}"));
+            }
+        }
+        match there.next() {
+            Some(_) => Err(format!("{} layers, and there are more", self.layers.len())),
+            None => Ok(()),
+        }
+    }
 }
 
 impl Lines<'_> {
