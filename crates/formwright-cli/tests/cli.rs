@@ -901,6 +901,14 @@ fn a_circuit_is_put_into_a_stock_transformer() {
     }
     let short = ["export", "model", "--format", "hf", "--host", "bert", "--vocabulary", "a,b", "-o", "other"];
     insta::assert_snapshot!("export_hf_words", scratch.refused(&short, "", 3));
+    // Pipelines drop what is labelled O, and the unknown word must stay unknown.
+    for (name, words) in [("left_out", "O,b,c"), ("unknown", "a,[none],c"), ("quoted", "a,\"b\",c")] {
+        let taken = ["export", "model", "--format", "hf", "--host", "bert", "--vocabulary", words, "-o", "other"];
+        insta::assert_snapshot!(format!("export_hf_word_{name}"), scratch.refused(&taken, "", 3));
+    }
+    scratch.done(&["build", "sum(x) on integers 0..3", "--tokens", "3", "-o", "sums"]);
+    let labels = ["export", "sums", "--format", "hf", "--host", "bert", "--vocabulary", "3,4,5", "-o", "other"];
+    insta::assert_snapshot!("export_hf_labels", scratch.refused(&labels, "", 3));
     let causal = ["export", "model", "--format", "hf", "--host", "gpt2", "-o", "other"];
     insta::assert_snapshot!("export_hf_mask", scratch.refused(&causal, "", 2));
 }

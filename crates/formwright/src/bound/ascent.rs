@@ -110,7 +110,7 @@ impl Place {
     /// Every point, if there are finitely many, and at most this many.
     fn all(&self, most: usize) -> Option<Vec<Point>> {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count; too large ones saturate")]
-        let values = self.integers.then_some((self.high - self.low) as usize + 1)?;
+        let values = self.integers.then_some(((self.high - self.low) as usize).saturating_add(1))?;
         let inputs = u32::try_from(self.tokens * self.dims).ok()?;
         let count = values.checked_pow(inputs).filter(|count| *count <= most)?;
         #[expect(clippy::cast_precision_loss, reason = "a digit")]

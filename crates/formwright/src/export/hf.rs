@@ -68,6 +68,11 @@ impl<'m> Export<'m> {
                 (head, classes) = (found, Some(values));
             }
         }
+        if let Some((first, at)) = twice(&labels) {
+            return Err(Error::input(format!("two values would have the label '{}'", labels[at]))
+                .note("values", format!("output {first}, the word of an integer, and output {at}, which has no word"))
+                .note("try", "words that are no numbers"));
+        }
         Ok(Self { model, class, matrices, words, head, labels, classes })
     }
 
@@ -145,7 +150,7 @@ impl<'m> Export<'m> {
             "pre_tokenizer": {"type": "WhitespaceSplit"},
             "post_processor": null,
             "decoder": null,
-            "model": {"type": "WordLevel", "vocab": words.collect::<Map<_, _>>(), "unk_token": "[none]"},
+            "model": {"type": "WordLevel", "vocab": words.collect::<Map<_, _>>(), "unk_token": UNKNOWN},
         })
     }
 
@@ -242,7 +247,8 @@ impl<'m> Export<'m> {
             page,
             "- The network by itself is within {plain}; being in this host adds {term}.\n\
              - It holds for sequences of {lengths} tokens, without padding (a mask of ones, or none), in {}, with \
-             `attn_implementation=\"eager\"`, which `config.json` asks for.\n\
+             `attn_implementation=\"eager\"`, which `config.json` asks for. transformers 5 does as it asks; version 4 \
+             may load another format, and attend otherwise.\n\
              - An execution may add up in any order, and fuse; norms and activations as formwright's HOSTS.md has \
              them. SDPA, other formats and reduced precision are not covered.\n\
              - No checker decides hosts yet: the bound is what the compiler's own analysis proves.\n",
@@ -277,7 +283,7 @@ impl<'m> Export<'m> {
             return format!(
                 "import torch\nfrom safetensors.torch import load_file\n\
                  from transformers import AutoModelForTokenClassification\n\n\
-                 model = AutoModelForTokenClassification.from_pretrained(\".\").eval()\n\
+                 model = AutoModelForTokenClassification.from_pretrained(\n    \".\", attn_implementation=\"eager\", dtype=\"auto\"\n).eval()\n\
                  inputs = load_file(\"inputs.safetensors\")\n\
                  x = torch.rand(1, {most}, {dims}, dtype=model.dtype)  # of the domain\n\
                  with torch.no_grad():\n    \
@@ -294,7 +300,7 @@ impl<'m> Export<'m> {
         } else {
             format!(
                 "import torch\nfrom transformers import AutoModelForTokenClassification, AutoTokenizer\n\n\
-                 model = AutoModelForTokenClassification.from_pretrained(\".\").eval()\n\
+                 model = AutoModelForTokenClassification.from_pretrained(\n    \".\", attn_implementation=\"eager\", dtype=\"auto\"\n).eval()\n\
                  words = AutoTokenizer.from_pretrained(\".\")(\"{sentence}\", return_tensors=\"pt\")\n\
                  with torch.no_grad():\n    y = model(**words).logits\n"
             )
@@ -326,13 +332,31 @@ fn checked(words: &[String], count: usize) -> Result<Vec<String>> {
             .note("expected", "a word for each integer of the domain, the least one first"));
     }
     for (at, word) in words.iter().enumerate() {
-        if word.is_empty() || word.chars().any(char::is_whitespace) {
+        // The model card shows words inside of Python.
+        if word.is_empty() || word.chars().any(|c| c.is_whitespace() || ['"', '`', '\\'].contains(&c)) {
             return Err(Error::input(format!("word {at} of the vocabulary is '{word}'"))
-                .note("expected", "a word without spaces"));
+                .note("expected", "a word without spaces, quotes and backslashes"));
         }
-        if let Some(first) = words[..at].iter().position(|other| other == word) {
-            return Err(Error::input(format!("words {first} and {at} of the vocabulary are both '{word}'")));
+        if let Some((_, why)) = TAKEN.iter().find(|(taken, _)| taken == word) {
+            return Err(Error::input(format!("word {at} of the vocabulary is '{word}'")).note("reason", *why));
         }
     }
+    if let Some((first, at)) = twice(words) {
+        return Err(Error::input(format!("words {first} and {at} of the vocabulary are both '{}'", words[at])));
+    }
     Ok(words.to_vec())
+}
+
+/// Words that mean something else to `transformers`.
+const TAKEN: [(&str, &str); 2] = [
+    ("O", "a pipeline leaves out tokens with this label"),
+    (UNKNOWN, "it would stand for every word that is not in the vocabulary"),
+];
+
+/// The name of the unknown word, which is none of the vocabulary.
+const UNKNOWN: &str = "[none]";
+
+/// The first two places that hold the same.
+fn twice(words: &[String]) -> Option<(usize, usize)> {
+    (0..words.len()).find_map(|at| Some((words[..at].iter().position(|other| *other == words[at])?, at)))
 }
