@@ -6,7 +6,11 @@ use std::process::{Command, Output};
 /// Runs a command in one gigabyte of address space, and in a minute of the processor even where nothing is optimised.
 fn bounded(arguments: &[&str]) -> Output {
     Command::new("sh")
-        .args(["-c", "ulimit -v 1048576 && ulimit -t 60 && exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_formwright")])
+        .args([
+            "-c",
+            "ulimit -v 1048576 && ulimit -t 60 && exec \"$0\" --quiet \"$@\"",
+            env!("CARGO_BIN_EXE_formwright"),
+        ])
         .args(arguments)
         // Room for threads is not what is bounded here.
         .envs([("RAYON_NUM_THREADS", "2"), ("MALLOC_ARENA_MAX", "2")])
@@ -115,6 +119,16 @@ fn gates() {
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{:?} {said}", output.status);
     assert!(said.starts_with("error: the circuit would have 2998 inputs and gates"), "{said}");
+}
+
+/// Ids of two thousand bits: the drift of such an id is infinite, and is no number to go on with.
+#[test]
+fn ids_beyond_every_double() {
+    let grid = ["--construction", "yun", "--norm", "l2", "--resolution", "4"];
+    let output = bounded(&[&["build", "x - mean(x)", "--tokens", "1000"][..], &grid].concat());
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.starts_with("error: "), "{said}");
 }
 
 /// Tolerances that no grid meets: what is reached is said, without the bounds of all grids being worked out.
