@@ -121,14 +121,17 @@ fn gates() {
     assert!(said.starts_with("error: the circuit would have 2998 inputs and gates"), "{said}");
 }
 
-/// Ids of two thousand bits: the drift of such an id is infinite, and is no number to go on with.
+/// Without distinct columns there are no ids: the real cause comes first, and no drift of theirs is asked for.
 #[test]
-fn ids_beyond_every_double() {
-    let grid = ["--construction", "yun", "--norm", "l2", "--resolution", "4"];
-    let output = bounded(&[&["build", "x - mean(x)", "--tokens", "1000"][..], &grid].concat());
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{said}");
-    assert!(said.starts_with("error: "), "{said}");
+fn more_tokens_than_columns() {
+    let headline = |tokens| format!("{tokens} tokens cannot have distinct columns: the grid has only D = 4");
+    for (tokens, format) in [("5", "f32"), ("1000", "f32"), ("1000", "f64"), ("1000", "exact")] {
+        let grid = ["--construction", "yun", "--norm", "l2", "--resolution", "4", "--precision", format];
+        let output = bounded(&[&["build", "x - mean(x)", "--tokens", tokens][..], &grid].concat());
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{format}: {said}");
+        assert!(said.starts_with(&format!("error: {}", headline(tokens))), "{format}: {said}");
+    }
 }
 
 /// Tolerances that no grid meets: what is reached is said, without the bounds of all grids being worked out.
