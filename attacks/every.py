@@ -53,7 +53,7 @@ def tests(folder, only):
 
 
 def verdict(fwcheck, artifact):
-    """What the checker says of a folder."""
+    """The checker's verdict on a folder."""
     try:
         done = subprocess.run([fwcheck, artifact], capture_output=True, text=True, timeout=300)
     except subprocess.TimeoutExpired:

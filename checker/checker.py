@@ -27,7 +27,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import NamedTuple
 
-# What this checker decides; beyond it declines.
+# The limits of this checker; beyond them it declines.
 SEQUENCES = 20_000  # sequences of integers, or cells
 WORK = 2_000_000  # terms of sums in the network: some minutes
 STEPS = 4_000_000  # operations of the target, as if none could be skipped
@@ -132,7 +132,7 @@ class Lines:
         return Rejected("format", f"certificate.fwc, line {self.number}", f"expected {wanted}, found `{found}`")
 
     def take(self, *shapes):
-        """What the next line says, word by word, in the first shape that it has; printing it gives the same line."""
+        """The words of the next line, in the first shape that fits; printing them gives the same line."""
         self.number += 1
         words = self.lines[self.number - 1].split(" ") if self.number <= len(self.lines) else []
         for shape in shapes:
@@ -484,7 +484,7 @@ class Arithmetic:
         return self.settle(min(a, ZERO) if lo < self.tiny else a, max(b, ZERO) if hi > -self.tiny else b, q)
 
     def exponential(self, far, near):
-        """What is computed for exp of a difference of computed numbers, which is from far to near, and not above 0."""
+        """The range of a computed exp of a difference of computed numbers, from far to near, and not above 0."""
         if (far, near) not in self.powers:
             lo, hi = self.rounded(far, far).lo, min(self.rounded(near, near).hi, ZERO)
             below = exp_minus(-lo)[0] * (1 - self.theta)
@@ -493,7 +493,7 @@ class Arithmetic:
         return self.powers[far, near]
 
     def subnormal(self, x):
-        """Whether x may be a number below the normal range other than 0, which an execution may read as 0."""
+        """True if x may be a number below the normal range other than 0, which an execution may read as 0."""
         return x.q < self.least and x.lo < self.tiny and x.hi > -self.tiny
 
     def times(self, x, y):
@@ -509,7 +509,7 @@ class Arithmetic:
         return Num(lo, hi, q, shifted or max(-lo, hi) <= power_of_two(q + self.digits), slip)
 
     def total(self, terms, within=None):
-        """What a sum of the terms can come to, and by how much it can differ from the exact sum.
+        """The range of a sum of the terms, and by how much it can differ from the exact sum.
 
         `within` holds the exact sum, where that is known better than from the terms one by one.
         """
@@ -546,7 +546,7 @@ class Arithmetic:
         return self.settle(lo - error, hi + error, q), error
 
     def representable(self, terms, q):
-        """Whether every partial sum of the terms, multiples of 2^q, is a number of the format."""
+        """True if every partial sum of the terms, multiples of 2^q, is a number of the format."""
         if q < self.least:
             return False
         most = power_of_two(q + self.digits)
@@ -630,12 +630,12 @@ class Head(NamedTuple):
 
     @property
     def idle(self):
-        """Whether it has no weights."""
+        """True if it has no weights."""
         return not any(self.q_bias) and not any(any(rows) for rows in (self.q, self.k, self.v, self.o))
 
 
 def shows(mask, t, k):
-    """Whether the mask shows token k to token t."""
+    """True if the mask shows token k to token t."""
     low, high, start, end, first = mask
     inside = (low == "*" or low <= k - t) and (high == "*" or k - t <= high)
     return inside and (start == "*" or start <= k) and (end == "*" or k <= end) or first == "yes" and k == 0
@@ -671,7 +671,7 @@ class Network:
         c, before, behind = self.c, 0, 0
         for heads, ff in self.blocks:
             attention = sum(len(rows) + sum(map(len, rows)) for head in heads for rows in (head.q, head.k, head.v, head.o))
-            # What a coordinate gains is composed of all that the units read.
+            # The gain of a coordinate is composed of all that the units read.
             forward = sum(1 + len(row) for row in ff[0]) + sum(1 + len(ff[0][j]) for row in ff[2] for j, _ in row) if ff else 0
             if heads or behind:
                 behind += attention * c.least + len(heads) * c.least**2 + forward
@@ -851,7 +851,7 @@ def as_step(heads, ff):
 
 
 def composed(z, i, live, bias):
-    """Where z_i + Σ w max(slope z + offset, 0) + bias lies, but for the rounding of this last sum."""
+    """The range of z_i + Σ w max(slope z + offset, 0) + bias, but for the rounding of this last sum."""
     slope, lo, slack = {}, bias, ZERO
     if z[i].point:
         lo += z[i].lo
@@ -1192,7 +1192,7 @@ def whole(a, length):
 
 
 class Place(NamedTuple):
-    """Where an expression is evaluated: the sequence, the lets' values, the output token, the running one, the coordinate."""
+    """The place of an evaluation: the sequence, the lets' values, the output token, the running one, the coordinate."""
 
     x: tuple
     lets: list
@@ -1585,7 +1585,7 @@ def tokens_of(numbers, dims):
 
 
 def cell_integral(cell, y, pieces, anywhere, rest, target, dims, p):
-    """What Σ |y - f|^p comes to on a cell, as a share of its volume: on its good part, and on the rest of it.
+    """The integral of Σ |y - f|^p over a cell, as a share of its volume: on its good part, and on the rest of it.
 
     At most; and what is left of it however narrowly f were enclosed.
     """
@@ -1630,7 +1630,7 @@ def check(certificate: bytes, target: bytes, weights: bytes) -> Verdict:
 
 
 def claim(c, target):
-    """What is proved, in words."""
+    """The proof, in words."""
     low, high = target.domain
     lengths = f"{c.least}" if c.least == c.most else f"{c.least} to {c.most}"
     end = f"in every execution ieee-any-order {c.format}"

@@ -44,7 +44,7 @@ def read_curve(words, wrong):
 
 
 class Jet(NamedTuple):
-    """Where a function, its derivative and its second derivative lie over an interval; None where nothing is known."""
+    """The ranges of a function, its derivative and its second derivative over an interval; None where unknown."""
 
     value: tuple
     slope: tuple | None
@@ -175,7 +175,7 @@ def jet(steps, t):
 
 
 def kinks(steps):
-    """Where relu, abs, max and min of affine functions bend: good places to cut at, whatever else there is."""
+    """The points where relu, abs, max and min of affine functions bend: good places to cut at in any case."""
     stack, found = [], []
     for step in steps:
         if step == "x":
@@ -240,7 +240,7 @@ def short(value):
 
 
 def image(steps, lo, hi):
-    """Where the function lies over lo to hi: by its ends where it does not turn, else by its middle and its slope."""
+    """The range of the function over lo to hi: by its ends where it does not turn, else by its middle and its slope."""
     whole = jet(steps, (lo, hi))
     if lo == hi or whole.slope is None:
         return whole.value
@@ -296,7 +296,7 @@ class Broken:
         return min(max(bisect_right(self.knots, t) - 1, 0), len(self.slopes) - 1)
 
     def line(self, places, t):
-        """What is known at the knots, between them."""
+        """The facts at the knots, and between them."""
         k = self.cell(t)
         a, b = self.knots[k], self.knots[k + 1]
         return places[k] + (places[k + 1] - places[k]) * (t - a) / (b - a) if a < b else places[k]

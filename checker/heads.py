@@ -40,7 +40,7 @@ class Head:
         return f"head {self.number}"
 
     def read(self, row, bias=ZERO, t=None):
-        """What a row of weights makes of the stream, at some token, or at any; and what its sum loses by rounding."""
+        """The value of a row of weights on the stream, at some token or any; and its loss by rounding."""
         meant = self.meant
         read = meant.computed if t is None else lambda register: meant.computed_at(register, t)
         return meant.arithmetic.total([meant.arithmetic.times(point(w), read(i)) for i, w in row] + [point(bias)])
@@ -58,7 +58,7 @@ class Head:
         {"mean": self.mean, "max": self.largest, "sum": self.by_position, "gather": self.by_position}[kind](wire, made)
 
     def reading(self, wanted, made):
-        """What a value misses of a form: what is charged, what registers have lost, and what is rounded."""
+        """The distance of a value from a form: the charge, the losses of registers, and the rounding."""
         meant, row = self.meant, self.v[made.value]
         read, lost = meant.reading(row)
         return lost + self.values[made.value][1] + meant.size(read.plus(wanted, -ONE))
@@ -80,7 +80,7 @@ class Head:
         lo, hi = meant.form_range(inside)
         gamma = a.gamma(self.most + 1)
         more = up((1 + gamma) * self.reading(wanted, made) + 4 * self.most * a.tiny)
-        # What the weighted sum loses is a share of the mean size of the values: of a convex function, below its chord.
+        # The loss of the weighted sum is a share of the mean size of the values: of a convex function, below its chord.
         ends = [gamma * abs(made.form.offset / wire.number + x) for x in (lo, hi)]
         corners = meant.profile_of(inside, lo, hi).concave()
         scale, pieces = wire.number, []
@@ -220,7 +220,7 @@ def lambert(x):
 
 
 def hides_nothing(mask, n):
-    """Whether a mask shows all of up to n tokens to each."""
+    """True if a mask shows all of up to n tokens to each."""
     low, high, start, end, _ = mask
     return (low == "*" or low <= 1 - n) and (high == "*" or high >= n - 1) and (start == "*" or start <= 0) and (end == "*" or end >= n - 1)
 
@@ -250,7 +250,7 @@ def attention(meant, run, first, b, layer):
             for j, (row, (_, _, mixed)) in enumerate(zip(head.v, head.values, strict=True)):
                 w, made = head.o[register][j], lines.get((head.number, j))
                 if made:
-                    # What is added is a multiple of what the head has; that the weight is a rounded one is lost.
+                    # The addition is a multiple of the head's; the rounding of the weight is lost.
                     factor = form.plus(old, -ONE).of_wire(made.wire)
                     if (factor == 0) != (w == 0):
                         raise wrong_line(f"register {register}", f"the line and the weights differ on wire {made.wire}")

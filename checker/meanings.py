@@ -263,7 +263,7 @@ class Meant:
         self.ranges, self.profiles, self.expanded, self.factors = [], {}, {}, {}
         self.sums = {}  # of positions, at every token
         self.error = ZERO  # of the outputs, as far as it is shown
-        # What a tooth adds to what it is off by, and where what it reads may lie.
+        # The error that a tooth adds to its own, and the range of what it reads.
         self.own, self.read, self.hats = {}, {}, {}
         self.toothed = {tooth for wire in self.wires for _, teeth in wire.teeth for tooth in teeth}
         for k, wire in enumerate(self.wires):
@@ -289,7 +289,7 @@ class Meant:
         return total
 
     def moving(self, form):
-        """What of a form is no number of the position."""
+        """The part of a form that is no number of the position."""
         return Form(ZERO, tuple(term for term in form.terms if self.wires[term[0]].kind != "position"))
 
     def at_places(self, form):
@@ -306,7 +306,7 @@ class Meant:
         return places[t] if len(places) > 1 else places[0]
 
     def between(self, form, of, places=None):
-        """Where a form may lie if each wire lies where `of` says; positions have their numbers at one and the same token."""
+        """The range of a form if each wire lies where `of` says; all positions are those of one token."""
         ends = [tuple(sorted((factor * lo, factor * hi))) for wire, factor in self.moving(form).terms for lo, hi in [of(wire)]]
         places = self.at_places(form) if places is None else places
         return min(places) + sum(a for a, _ in ends), max(places) + sum(b for _, b in ends)
@@ -351,7 +351,7 @@ class Meant:
         return total
 
     def hat(self, wire):
-        """Where the number that is computed in place of a wire may lie."""
+        """The range of the number that is computed in place of a wire."""
         (lo, hi), off = self.ranges[wire], self.profile(wire).greatest
         low, high = self.hats.get(wire, (lo - off, hi + off))
         return max(low, lo - off), min(high, hi + off)
@@ -364,7 +364,7 @@ class Meant:
         return max(lo, low - off), min(hi, high + off)
 
     def computed(self, register):
-        """Where what a register holds may lie, in any execution: a number of the format."""
+        """The range of a register's value, in any execution: a number of the format."""
         form, lost = self.registers[register]
         if form == NOUGHT and not lost:
             return point(ZERO)
@@ -541,7 +541,7 @@ class Meant:
                         for x, y in pairwise(places)])
 
     def reading(self, row):
-        """What a row of weights reads of the stream, as a form, and what it may miss by what registers have lost."""
+        """The form that a row of weights reads of the stream, and its error by the losses of registers."""
         form, lost = NOUGHT, ZERO
         for register, w in row:
             held, away = self.registers[register]
@@ -579,7 +579,7 @@ class Meant:
         self.registers = [change.settle() for change in changes]
 
     def group_range(self, group):
-        """Where the functional may lie, in any execution."""
+        """The range of the functional, in any execution."""
         ends = [(w * x.lo, w * x.hi) for i, w in group.row for x in [self.computed(i)]]
         lo, hi = sum(min(pair) for pair in ends), sum(max(pair) for pair in ends)
         low, high = self.form_hat(group.form)
@@ -738,7 +738,7 @@ TENT = (Fraction(2), "x", "relu", "mul", Fraction(4), "x", Fraction(1, 2), "sub"
 
 
 class Change:
-    """What one register gets from a feed-forward layer."""
+    """The sum that one register gets from a feed-forward layer."""
 
     def __init__(self, meant, register, form, entries, bias, groups, fixed, gates):
         self.meant, self.register, self.entries = meant, register, entries
@@ -788,12 +788,12 @@ class Change:
         return {unit: self.entries[unit] for unit, *_ in group.units if unit in self.entries}
 
     def broken(self, group):
-        """What the units add, as a function of the functional."""
+        """The sum of the units, as a function of the functional."""
         units = [(self.entries[unit], Fraction(sign), o, loss) for unit, sign, o, loss in group.units if unit in self.entries]
         return Broken(units, ZERO, ZERO, *group.range)
 
     def part(self, argument, factor, offset=ZERO, less=None, ratio=ZERO):
-        """What the units of an argument add, without what clears the register, as a function of the argument, times the factor;
+        """The sum of an argument's units but those that clear the register, as a function of it, times the factor;
         less so much of what they add to another register; and a number."""
         group = argument.group
         lead, beta = -argument.offset / argument.slope, 1 / argument.slope  # the functional is lead + beta times the argument
@@ -834,7 +834,7 @@ class Change:
 
 
 class Argument:
-    """What a gate's units read, as α + β times the functional of a group, and how far that is from what it should be."""
+    """The argument of a gate's units, as α + β times a group's functional, and its distance from the meant one."""
 
     def __init__(self, meant, form, group):
         self.form, self.group = form, group
@@ -851,7 +851,7 @@ class Argument:
         self.low, self.high = meant.form_range(form)
         lo, hi = meant.form_hat(form)
         ends = sorted(self.offset + self.slope * x for x in group.range)
-        # Where the form over what is computed lies, and what is read in its place; and the values that are meant, too.
+        # The ranges of the form over computed numbers, of the number read in its place, and of the meant values.
         self.read = max(lo, ends[0]) - self.lost, min(hi, ends[1]) + self.lost
         self.lo, self.hi = min(self.low, self.read[0]), max(self.high, self.read[1])
 
@@ -986,7 +986,7 @@ def product_errors(meant, a, b):
 
 
 def factor_pieces(meant, a, b):
-    """Where two factors may lie together."""
+    """The ranges of two factors together."""
     for x, y, swapped in ((a, b, False), (b, a, True)):
         coupled = list(coupling(meant, x, y))
         if coupled:

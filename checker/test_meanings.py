@@ -119,7 +119,7 @@ class Teeth(Case):
         for old, new in (("gate 2 0 1 2 1", "gate 2 0 1 2 2"), ("gate 2 0 1 2 1", "gate 2 0 2 1 1/8 2 1"), ("gate 2 0 1 2 1 1 0 0 1 1 1", "gate 2 0 1 2 1 1 0 0 1 1 -1"),
                          ("gate 2 0 1 2 1", "gate 1 0 1 1 1"), ("holds 1 0 1 2 1", "holds 1 1/8 1 2 1")):
             self.rejected(changed(files, [(old, new)], bound=ROOM), "line")
-        # What a register gets instead of its multiple of the wire, it has lost; this one is read no more.
+        # A register has lost all that it gets instead of its multiple of the wire; this one is read no more.
         self.accepted(changed(files, [("holds 1 0 1 2 1", "holds 1 0 2 1 1 2 1")]))
         self.accepted(changed(files, [("gate 2 0 1 2 1 1 0 0", "gate 2 0 1 2 1 1 1 0")]))  # any unit with that row tells what is read
 

@@ -27,7 +27,7 @@ class Budget:
 
 
 class Wires:
-    """What the wires are at the tokens of a sequence of n."""
+    """The values of the wires at the tokens of a sequence of n."""
 
     def __init__(self, wires, n, atoms, budget):
         self.wires, self.n, self.atoms, self.budget = wires, n, atoms, budget
@@ -109,7 +109,7 @@ class TokenTarget(Target):
         self.outputs = [[self.value(e, k, (t, None))[0] for e, k in parts] for t in range(n)]
 
     def used(self, e):
-        """Which of the output token (i) and the running one, or the output token outside of aggregates (t), a value depends on."""
+        """The tokens that a value depends on: output (i), running, output outside of aggregates (t)."""
         if id(e) not in self.uses:
             name, parts = (e, None) if isinstance(e, str) else next(iter(e.items()))
             match name:

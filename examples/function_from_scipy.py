@@ -18,7 +18,7 @@ def bent(x: numpy.ndarray) -> numpy.ndarray:
 
 
 def main() -> None:
-    # What we know of the spline, and formwright does not: its slope, at the points where it can be largest.
+    # We know of the spline, and formwright does not: its slope, at the points where it can be largest.
     slope = spline.derivative()
     steepest = max(abs(slope(numpy.concatenate([[0, 1], slope.derivative().roots(extrapolate=False)]))))
     # A token changes by its own slope, and by the mean of all of them.

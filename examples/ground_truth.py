@@ -58,7 +58,7 @@ def answers(config, state, ids, ablated=None):
 
 
 def attribution(folder):
-    """What the truth says each part computes, and the share of answers that change without it."""
+    """The meaning of each part by the truth, and the share of answers that change without it."""
     config, state, circuit = load(folder)
     ids = numpy.array(list(itertools.product(range(config["d_vocab"]), repeat=TOKENS)))
     whole = answers(config, state, ids)
@@ -86,7 +86,7 @@ def main() -> None:
         print(f"{layer:5}  {kind} {number}  {damage:19.1%}  {turned:7.1%}  {told(computes)}")
     named = [damage for _, computes, damage in plain if computes]
     filling = [damage for _, computes, damage in plain if computes is None]
-    # Which answers change where logits are equal may depend on the machine; who is found and who is blamed does not.
+    # The answers that change where logits are equal may depend on the machine; the parts that are found and blamed do not.
     found, blamed = (sum(damage > 0 for damage in parts) for parts in (named, filling))
     print(f"\nof {len(named)} parts that compute something ablation finds {found};")
     print(f"of {len(filling)} that fill blocks up it blames {blamed}")

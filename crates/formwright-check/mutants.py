@@ -31,7 +31,7 @@ FILES = [
     *[f"rules/{name}" for name in ["points", "points/forward", "points/attention", "sweep"]],
     *[f"read/{name}" for name in ["certificate", "weights", "target", "json", "folder"]],
 ]
-# What says something to people, and decides nothing.
+# Words that say something to people, and decide nothing.
 MESSAGES = {("kernel/number.rs", "fmt"), ("prove.rs", "shown"), ("prove.rs", "claim"), ("prove.rs", "fmt"), ("lib.rs", "fmt"), ("lib.rs", "name"), ("read/json.rs", "fault")}
 # Comparisons with many random executions.
 LONG = [
@@ -57,7 +57,7 @@ TESTS = sorted({name for name, _ in STEPS})
 # Of processor time, in seconds (and twenty times as many by the clock), and of addresses, in bytes. The longest program takes 12 seconds.
 LIMIT, MEMORY = 40, 16 << 30
 
-# What is replaced by what, outside of texts and comments.
+# The replacements, outside of texts and comments.
 SWAPS = [
     (r" < ", [" <= ", " > "]), (r" <= ", [" < "]), (r" > ", [" >= ", " < "]), (r" >= ", [" > "]),
     (r" == ", [" != "]), (r" != ", [" == "]),
@@ -114,7 +114,7 @@ def mutants(name, lines):
 
 
 def functions(lines):
-    """Where functions have their bodies, as rustfmt leaves them: (name, first line, line behind the last)."""
+    """The bodies of functions, as rustfmt leaves them: (name, first line, line behind the last)."""
     at = 0
     while at < len(lines):
         if match := re.match(r"(\s*)(pub(\([^)]*\))? )?fn (\w+)", lines[at]):

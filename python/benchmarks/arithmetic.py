@@ -1,4 +1,4 @@
-"""What runtimes do for exp, softmax, long sums and quotients, against the execution model `ieee-any-order`: the tables of measurements/runtimes.md.
+"""The results of runtimes for exp, softmax, long sums and quotients, against the execution model `ieee-any-order`: the tables of measurements/runtimes.md.
 
     python python/benchmarks/arithmetic.py
 
@@ -88,7 +88,7 @@ class Onnxruntime:
 
 
 class Torch:
-    """What `formwright.torch` calls: torch.softmax over scores, and products of matrices. TF32 is off, as is PyTorch's default."""
+    """The calls of `formwright.torch`: torch.softmax over scores, and products of matrices. TF32 is off, as is PyTorch's default."""
 
     def __init__(self, dtype, device):
         import torch
@@ -174,7 +174,7 @@ def of_exp(runtime, name):
     unit = 2.0 ** (least - digits + 1)
     exact = np.exp(below.astype(EXACT)) / EXACT(unit)
     off = np.abs(found.astype(EXACT) / EXACT(unit) - exact)
-    # Of what is kept one rounding more is allowed.
+    # A number that is kept may be rounded once more.
     allowed = not found.any() or (off <= exact * EXACT(2.0**theta) + EXACT(0.5)).all()
     small = "flushed" if not found.any() else f"kept, within {float(off.max()):.2f} units"
     zero = runtime.exp(np.array([0.0, -0.0], dtype))
@@ -232,7 +232,7 @@ def of_softmax(runtime, name, pairs=4000):
 
 
 def of_values(runtime, name, many=4000):
-    """Where two keys are averaged: whether weights are formed first, or the sum of values is divided. In `f32`, whose fused sums doubles have."""
+    """The average of two keys: weights are formed first, or the sum of values is divided. In `f32`, whose fused sums doubles have."""
     if name != "f32":
         return None
     rng = np.random.default_rng(5)
@@ -250,7 +250,7 @@ def of_values(runtime, name, many=4000):
         return [(s + t).astype(np.float32) for s, t in ((near(p), near(q)), (p, near(q)), (near(p), q))]
 
     def given(candidates):
-        """Whether each value of a row is one of its candidates."""
+        """True if each value of a row is one of its candidates."""
         return np.logical_or.reduce([found == candidate for candidate in candidates]).all(-1)
 
     for k in range(-17, 18):

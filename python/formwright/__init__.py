@@ -131,7 +131,7 @@ class Verdict(NamedTuple):
 
     @property
     def accepted(self) -> bool:
-        """Whether the claim is proved."""
+        """True if the claim is proved."""
         return self.verdict == "accepted"
 
     def __bool__(self) -> bool:
@@ -142,9 +142,9 @@ class Verdict(NamedTuple):
 
 
 class Contextual(NamedTuple):
-    """Whether a mixer computes a contextual mapping, by a definition: true if it does. `margin` is the least distance of
-    two numbers that must differ, None where no two must; `counterexample` is two tokens that share a number, None where
-    there are none; `told` is the output of `formwright contextual --json`."""
+    """The verdict on a mixer's contextual mapping, by a definition: true if it computes one. `margin` is the least
+    distance of two numbers that must differ, None where no two must; `counterexample` is two tokens that share a
+    number, None where there are none; `told` is the output of `formwright contextual --json`."""
 
     verdict: str
     definition: str
@@ -156,7 +156,7 @@ class Contextual(NamedTuple):
 
     @property
     def contextual(self) -> bool:
-        """Whether the mapping is contextual."""
+        """True if the mapping is contextual."""
         return self.verdict == "contextual"
 
     def __bool__(self) -> bool:
@@ -247,8 +247,8 @@ def contextual(
     positional: bool = False,
     seeds: int | None = None,
 ) -> Contextual:
-    """Whether a token mixer computes a contextual mapping on a finite set of sequences: exactly, with the margin or a
-    counterexample.
+    """Decides whether a token mixer computes a contextual mapping on a finite set of sequences: exactly, with the
+    margin or a counterexample.
 
     The mixers, the definitions and the sets are those of `formwright contextual --help`; a set may also be an array
     `[sequences, tokens, dims]`, whose numbers are taken as they are printed.
@@ -601,7 +601,7 @@ def _option(name: str, kind: str, value: object) -> Any:
 
 
 def _is_whole(value: str | float) -> bool:
-    """Whether this is a whole number of another type."""
+    """True if this is a whole number of another type."""
     try:
         return 0 <= float(value) < 2**31 and float(value).is_integer()
     except ValueError:

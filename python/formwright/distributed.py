@@ -63,7 +63,7 @@ def _read(path: Path) -> bytes:
 
 
 def _part(files: dict[str, bytes], shard: str, fwcheck: str) -> bytes:
-    """What a shard's check says, on some machine."""
+    """The result of a shard's check, on some machine."""
     with tempfile.TemporaryDirectory() as place:
         for name, content in files.items():
             (Path(place) / name).write_bytes(content)

@@ -114,7 +114,7 @@ class Attention(Stacked):
 
 
 def sees(mask: dict[str, Any], key: Tensor) -> Tensor:
-    """Whether the query of a row sees the key of a column."""
+    """True if the query of a row sees the key of a column."""
     far = 2**62
 
     def within(x: Tensor, low: int | None, high: int | None) -> Tensor:

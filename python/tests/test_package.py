@@ -154,7 +154,7 @@ def test_a_card_is_shown_and_escaped():
     assert "<script" not in formwright.build("x # <script>", tokens=2, resolution=2)._repr_html_()
 
 
-# What is wrong is said, with the place.
+# An error says what is wrong, and where.
 
 @pytest.mark.parametrize("x, words", [
     (numpy.zeros((2, 1), bool), "array of bool"),
@@ -312,7 +312,7 @@ def test_a_short_call_does_not_wait_for_another_thread():
     waits = resource.getrusage(resource.RUSAGE_THREAD).ru_nvcsw
     for _ in range(1000):
         network(x)
-    # Who waits for a thread gives up the processor, every time.
+    # A caller that waits for a thread gives up the processor, every time.
     assert resource.getrusage(resource.RUSAGE_THREAD).ru_nvcsw - waits < 500
 
 
@@ -458,7 +458,7 @@ def test_threads_may_write_at_once(tmp_path):
     network = formwright.build("x - mean(x)", tokens=2, resolution=4)
     with ThreadPoolExecutor(8) as threads:
         errors = [written.exception() for written in [threads.submit(network.save, tmp_path / "model") for _ in range(16)]]
-    # Who comes second may be refused; what is there is whole, and nothing is left beside it.
+    # A second writer may be refused; the folder is whole, and nothing is left beside it.
     assert None in errors and all(error is None or isinstance(error, formwright.InputError) for error in errors)
     assert [file.name for file in tmp_path.iterdir()] == ["model"]
     assert formwright.load(tmp_path / "model").summary == network.summary

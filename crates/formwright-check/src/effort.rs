@@ -13,7 +13,7 @@ const MOST_SHARDS: usize = 1 << 20;
 pub struct Effort<'e> {
     /// Without shortcuts.
     pub plain: bool,
-    /// On so many cores; `None`: on all.
+    /// The number of cores; `None` takes all.
     pub threads: Option<usize>,
     /// The shard of the sequences of a claim over integers.
     pub shard: Shard,
@@ -30,9 +30,9 @@ impl Default for Effort<'_> {
 /// One of so many equal parts, counted from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shard {
-    /// Which one.
+    /// Its number.
     pub at: usize,
-    /// Of how many.
+    /// The number of shards.
     pub of: usize,
 }
 

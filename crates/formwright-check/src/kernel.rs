@@ -1,4 +1,4 @@
-//! What every rule stands on, without any acceleration: to be read in one evening.
+//! The ground that every rule stands on, without any acceleration: to be read in one evening.
 //!
 //! | file | what |
 //! |---|---|

@@ -29,7 +29,7 @@ Checks certificate.fwc, target.json and model.safetensors in DIR and prints a ve
 exit  0 accepted   1 rejected   2 declined   3 no verdict: the call is wrong, or a file cannot be read
 ";
 
-/// What is asked for.
+/// The commands.
 enum Asked {
     Say(String),
     Check { dir: PathBuf, how: How },
@@ -175,7 +175,7 @@ struct Progress {
     last: Mutex<Instant>,
 }
 
-/// What takes less than this needs no progress line; neither is there more than one in half of it.
+/// A check shorter than this needs no progress line, and there is at most one in half of it.
 const LONG: Duration = Duration::from_secs(2);
 
 impl Progress {

@@ -16,7 +16,7 @@ pub(crate) const LONGEST_PART: usize = 1 << 16;
 /// The names of the files, in the order of their hashes.
 const NAMES: [&str; 3] = ["certificate.fwc", "target.json", "model.safetensors"];
 
-/// What one shard of a check said.
+/// The result of one shard of a check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
     checker: String,
@@ -121,7 +121,7 @@ impl Part {
         sha256(self.body().as_bytes())
     }
 
-    /// Whether it is about these files.
+    /// Checks that it is about these files.
     fn is_about(&self, files: &Files<'_>) -> Result<(), String> {
         let found = hashes(files);
         let other = NAMES.iter().zip(found.iter().zip(&self.hashes)).find(|(_, (found, known))| found != known);

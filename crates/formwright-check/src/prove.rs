@@ -58,7 +58,7 @@ pub struct Accepted {
 }
 
 impl Accepted {
-    /// What parts prove together.
+    /// Joins what the parts prove.
     pub(crate) fn together(claim: &str, summary: &str) -> Self {
         Self { claim: format!("{claim}; {summary}") }
     }
@@ -176,7 +176,7 @@ struct Subject {
     certificate: Certificate,
     network: Network,
     target: Target,
-    /// Whether the outputs of network and target depend only on the multiset of tokens, the token itself and its
+    /// True if the outputs of network and target depend only on the multiset of tokens, the token itself and its
     /// position.
     order_free: bool,
 }
@@ -277,7 +277,7 @@ impl Subject {
         }
     }
 
-    /// What the lines prove: an upper bound for the error in the supremum norm, and what is proved on the way.
+    /// Checks the lines. Returns an upper bound for the error in the supremum norm, and what is proved on the way.
     fn by_lines(&self) -> Result<(Dyadic, Vec<Line>), Stop> {
         let meanings = self.certificate.meanings.as_ref().ok_or_else(|| declined("there are no meanings"))?;
         let domain = self.target.domain.range();
@@ -323,7 +323,7 @@ impl Subject {
         Ok(Proof { summary: format!("{lines} lines of {} wires, line by line", meanings.wires.len()) })
     }
 
-    /// Whether an error of `e` everywhere is enough for the norm: `e^p · outputs · side^(dims · tokens) ≤ bound^p`.
+    /// True if an error of `e` everywhere is enough for the norm: `e^p · outputs · side^(dims · tokens) ≤ bound^p`.
     fn is_enough(&self, e: &Dyadic, p: &Rational) -> Result<bool, Stop> {
         let Domain::Interval(low, high) = &self.target.domain else { return Err(declined("no box")) };
         let Certificate { tokens: [tokens, most], dims, output_dims, bound, .. } = &self.certificate;
@@ -397,7 +397,7 @@ impl Subject {
         Ok(Proof { summary: points_summary(total) })
     }
 
-    /// What is wanted of a sequence in place of the target, if something is.
+    /// The value that is wanted of a sequence in place of the target's, if there is one.
     fn otherwise(&self, class: &[usize]) -> Option<Number> {
         let Over::DistinctIntegers(value) = &self.certificate.over else { return None };
         let distinct = class.iter().collect::<BTreeSet<_>>().len() == class.len();
@@ -731,7 +731,7 @@ impl Subject {
         self.network.layers.iter().take_while(|layer| matches!(layer, Layer::FeedForward { .. })).count()
     }
 
-    /// Whether outputs are examined for every place of a token.
+    /// True if outputs are examined for every place of a token.
     fn by_place(&self) -> bool {
         self.network.positions.len() > 1 || !self.target.is_equivariant()
     }
@@ -840,7 +840,7 @@ fn arrangements(sorted: &[usize]) -> Dyadic {
     orders.hi
 }
 
-/// Whether no number of a range is farther than a bound from the wanted one, exactly.
+/// True if no number of a range is farther than a bound from the wanted one, exactly.
 fn is_within(got: &Range, wanted: &Number, bound: &Ratio) -> bool {
     let (low, high) = match wanted {
         Number::Exact(exact) => (exact.clone(), exact.clone()),
@@ -864,7 +864,7 @@ fn ends(embed: &[Row], read_out: &[Row]) -> usize {
     [embed, read_out].into_iter().flatten().map(|row| row.weights.len()).fold(0, usize::saturating_add)
 }
 
-/// What a proof point by point says of itself.
+/// The summary of a proof point by point.
 pub(crate) fn points_summary(sequences: usize) -> String {
     format!("{sequences} sequences up to symmetry, point by point")
 }
@@ -968,7 +968,7 @@ fn oversized(files: &Files<'_>, double: bool) -> Result<(), Stop> {
     at_most(data.checked_div(if double { 8 } else { 4 }).unwrap_or(0), MOST_WEIGHTS, "weights")
 }
 
-/// Whether no head is masked, no layer has connections, and no key or value reads anything that depends on a position.
+/// True if no head is masked, no layer has connections, and no key or value reads anything that depends on a position.
 fn keys_ignore_positions(network: &Network) -> bool {
     let first = network.positions.first();
     let same = |r: usize| network.positions.iter().all(|row| row.get(r) == first.and_then(|first| first.get(r)));

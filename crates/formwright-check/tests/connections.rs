@@ -181,7 +181,8 @@ fn every_order_is_looked_at() {
 /// Two tokens, one or both of which see two.
 const MORE: [Layer; 3] = [&[&[0], &[0, 1]], &[&[0, 1], &[1]], &[&[0, 1], &[0, 1]]];
 
-/// Where inputs are anywhere in the box, what holds of a token that sees one key does not hold of one that sees two: an average of two is rounded.
+/// With inputs anywhere in the box, a token that sees one key is exact and one that sees two is not: an average of two
+/// is rounded.
 #[test]
 fn one_token_does_not_stand_for_those_that_see_more() {
     let zero = r#"{"kind":"table","tokens":2,"dims":1,"output_dims":1,"resolution":1,"symmetry":"none","values":[[["0"],["0"]]]}"#;

@@ -15,7 +15,7 @@ const MOST_LINES: usize = 1200;
 /// So many equal lines in a row are no accident.
 const ALIKE: usize = 6;
 
-/// What the manifest warns of, and no source allows.
+/// The lints that the manifest sets, and no source allows.
 const LINTS: [&str; 11] = [
     "unwrap_used",
     "expect_used",
@@ -58,7 +58,7 @@ fn lines(name: &str) -> Vec<(PathBuf, Vec<String>)> {
     files.iter().map(|path| (path.clone(), text(path).lines().map(code).filter(kept).collect())).collect()
 }
 
-/// What cargo prints about this workspace.
+/// Returns cargo's output about this workspace.
 fn cargo(arguments: &[&str]) -> String {
     let manifest = crates().with_file_name("Cargo.toml");
     let output = Command::new(env!("CARGO"))

@@ -79,7 +79,7 @@ fn parts_say_what_one_run_says() {
     }
 }
 
-/// What one part rejects or declines, all of them do.
+/// If one part rejects or declines, all of them do.
 #[test]
 fn parts_of_what_is_not_accepted_say_so() {
     let (mut points, mut declined) = (0, 0);

@@ -23,7 +23,7 @@ fn obligation(verdict: &Verdict) -> &str {
     }
 }
 
-/// What is said of an artifact whose certificate has been edited.
+/// The verdict on an artifact whose certificate has been edited.
 fn edited(artifact: &Artifact, from: &str, to: &str) -> String {
     let (target, weights) = (artifact.target.as_bytes(), artifact.weights());
     let text = artifact.certificate(target, &weights);
@@ -102,7 +102,7 @@ fn a_certificate_has_one_form() {
     assert_eq!(edited(&net, "mask * * * * no", "mask -2147483647 * * * no"), "accepted");
 }
 
-/// What earlier releases wrote is about fewer executions: nothing is said of it, whatever stands behind the first line.
+/// A certificate of an earlier release is about fewer executions, and is not judged, whatever follows its first line.
 #[test]
 fn a_certificate_of_version_1_is_declined() {
     let net = averaging("* * * * no");
@@ -154,7 +154,7 @@ fn a_certificate_is_about_these_bytes() {
     }
 }
 
-/// What is said of tensors with this header, for the network with one unit.
+/// The verdict on tensors with this header, for the network with one unit.
 fn headed(change: impl Fn(String) -> String, data: impl Fn(Vec<u8>) -> Vec<u8>) -> String {
     let net = identity();
     let weights = net.weights();
@@ -685,7 +685,8 @@ fn lets_that_use_one_twice_are_read_once() {
     accepted(&Artifact::new(over_box, 2, "4", &[(1.0, 0.0)], &[1.0]).over_box(1, "0 0"));
 }
 
-/// What enclosures of the target leave open is not decided; what is false however narrow they were is rejected.
+/// A claim that enclosures of the target leave open is not decided; one that is false however narrow they are is
+/// rejected.
 #[test]
 fn a_target_that_is_enclosed_loosely_rejects_nothing() {
     let claim =

@@ -7,7 +7,7 @@ use formwright_check::{About, Effort, Files, check_with, proved_lines};
 
 use super::support::{Artifact, Head, Unit, declined, on_integers, rejected};
 
-/// What the lines prove of the outputs, or why they do not.
+/// Returns the error that the lines prove, or why they prove none.
 fn proved(artifact: &Artifact) -> Result<f64, String> {
     let (target, weights) = (artifact.target.as_bytes(), artifact.weights());
     let certificate = artifact.certificate(target, &weights);

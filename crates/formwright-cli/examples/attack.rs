@@ -45,13 +45,13 @@ enum Command {
 
 #[derive(Args)]
 struct How {
-    /// How many.
+    /// The number of changes.
     #[arg(long, default_value_t = 10_000)]
     count: usize,
     /// How many besides of those families whose false claims take long to reject.
     #[arg(long, default_value_t = 0)]
     slow: usize,
-    /// What chance begins with.
+    /// The seed of the random numbers.
     #[arg(long, default_value_t = 1)]
     seed: u64,
 }
@@ -108,7 +108,7 @@ fn record(name: &str, how: &How, run: fn(&[Artifact], usize, u64) -> Tally) -> O
     if failures.is_empty() { Ok(()) } else { Err(format!("{} failures", failures.len()).into()) }
 }
 
-/// What was recorded of a run.
+/// The record of a run.
 struct Recorded(Value);
 
 impl Recorded {
@@ -145,7 +145,7 @@ impl Recorded {
         table(&[&["of", "what", "tried"], words].concat(), &rows)
     }
 
-    /// When, where and how long.
+    /// The date, the machine and the duration of the run.
     fn when(&self) -> String {
         let text = |name: &str| self.0[name].as_str().unwrap_or_default();
         let seconds = self.0["seconds"].as_u64().and_then(|s| u32::try_from(s).ok()).map_or(0.0, f64::from);

@@ -96,11 +96,11 @@ pub struct Wish {
     /// tolerance. The default is auto with a tolerance, else exact.
     #[arg(long, value_enum)]
     precision: Option<Precision>,
-    /// Of softmax: the smallest power of two for which its drift vanishes in rounding, or for which it is hardmax, bit
+    /// The temperature of softmax: the smallest power of two for which its drift vanishes in rounding, or for which it is hardmax, bit
     /// by bit.
     #[arg(long, value_enum, default_value_t = TemperatureName::Derived)]
     temperature: TemperatureName,
-    /// What the claim is about: the box, or all of space, in floats every finite input, where the target is taken as 0
+    /// The domain of the claim: the box, or all of space, in floats every finite input, where the target is taken as 0
     /// outside of the box. Floats then need a guard.
     #[arg(long, value_enum, default_value_t = Domain::Box)]
     domain: Domain,

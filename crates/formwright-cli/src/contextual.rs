@@ -20,9 +20,9 @@ pub struct Contextual {
     /// a feed-forward layer before it, `sumformer[:SEED]` (one continuous number a token), `bproj[:SEED]`,
     /// `sepconv:K[:SEED]`, `sparse:PATTERN`.
     mixer: String,
-    /// What is asked: paper (Definition 5.1: all numbers of all tokens of all sequences differ), permutation (not those
-    /// of a sequence and its permutations), columns (nor those of equal tokens of a sequence). All three are answered;
-    /// this one is the verdict.
+    /// The definition: paper (Definition 5.1: all numbers of all tokens of all sequences differ), permutation (not
+    /// those of a sequence and its permutations), columns (nor those of equal tokens of a sequence). All three are
+    /// answered; this one is the verdict.
     #[arg(long, value_name = "NAME", default_value = "paper")]
     definition: String,
     /// The sequences: grid (all), distinct (those with distinct columns), file:PATH (JSON,

@@ -14,7 +14,7 @@ use formwright::error::{Error, Result};
 #[derive(Args)]
 #[command(disable_help_flag = true)]
 pub struct Lab {
-    /// What to do; `formwright lab --help` tells.
+    /// The lab's command; `formwright lab --help` lists all.
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     arguments: Vec<OsString>,
 }

@@ -31,7 +31,7 @@ pub fn execute(dir: &Path) -> Result<Answer> {
     Ok(Answer { text: lines(&shown), json: json!({"dir": dir.display().to_string(), "lines": json}) })
 }
 
-/// What wires and layers are called. An edited folder has no names, and is told by numbers.
+/// The names of wires and layers. An edited folder has no names, and is told by numbers.
 struct Names<'m> {
     model: &'m Model,
 }
@@ -50,7 +50,7 @@ impl Names<'_> {
         }
     }
 
-    /// What a line is of, and what it says, in words.
+    /// The subject and the statement of a line, in words.
     fn line(&self, line: &Line) -> (String, String) {
         let of = match line.about {
             About::Wire(wire) => self.wire(wire),

@@ -182,7 +182,7 @@ impl Run {
         Sequences::new(reader, &name, model.accepted(), model.grid.dims())
     }
 
-    /// Whether the exact values of a float model are requested, which are enclosed.
+    /// True if the exact values of a float model are requested, which are enclosed.
     fn is_reference(&self, model: &Model) -> bool {
         model.float().is_some() && matches!(self.engine, Some(Engine::Exact))
     }
@@ -406,7 +406,7 @@ impl Printer {
     }
 }
 
-/// Whether something was written; `false` if the reader has gone away.
+/// True if something was written; `false` if the reader has gone away.
 fn written(result: io::Result<()>) -> Result<bool> {
     match result {
         Ok(()) => Ok(true),

@@ -191,7 +191,7 @@ struct Weights {
 }
 
 impl Weights {
-    /// Where a tensor's bytes are.
+    /// The offset of a tensor's bytes.
     fn place(&self, name: &str) -> usize {
         self.header[name]["data_offsets"][0].as_u64().expect(name).try_into().expect("a place")
     }

@@ -197,7 +197,7 @@ fn witnesses_among_many_tokens() {
     }
 }
 
-/// What a sum of codes looks up is counted, values and the walk to its codes, before it is listed.
+/// The look-ups of a sum of codes, of values and of the walk to its codes, are counted before they are listed.
 #[test]
 fn value_maps_of_sums_of_codes() {
     let parity = ["build", "sum(x) mod 2 on integers 0..2", "--tokens", "10000", "--construction"];

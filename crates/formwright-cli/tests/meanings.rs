@@ -20,10 +20,10 @@ fn run(arguments: &[&str]) -> String {
     printed
 }
 
-/// What is shown of an error is rounded up in the sixth digit.
+/// An error is shown rounded up in the sixth digit.
 const SHOWN: f64 = 1.0 / 32_768.0;
 
-/// What `model.json` says of a register behind a stage: what it held last.
+/// The entry of `model.json` for a register behind a stage: the last that it held.
 fn said<'f>(held: &'f [Value], stages: &[String], stage: &str) -> &'f Value {
     let at = |stage: &str| stages.iter().position(|known| known == stage).expect("a stage");
     let mut before = held.iter().filter(|held| at(held["from"].as_str().expect("a stage")) <= at(stage));

@@ -39,7 +39,7 @@ const MODELS: [(&str, &[&str]); 13] = [
 const HOSTILE: &str = r#"{"kind":"table","name":"<script>alert('&amp;')</script>","tokens":2,"dims":1,"output_dims":1,"resolution":2,
     "symmetry":"equivariant","values":[[[0],[0]],[[1],["1/3"]],[["1/3"],[1]],[[0],[0]]]}"#;
 
-/// What stands in the `value`s of a class.
+/// The `value`s of a class.
 fn values<'a>(page: &'a str, class: &str) -> Vec<&'a str> {
     let start = format!("<data class=\"{class}\" value=\"");
     page.split(&start).skip(1).filter_map(|rest| rest.split('"').next()).collect()

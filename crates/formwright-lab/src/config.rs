@@ -41,7 +41,7 @@ pub struct Experiment {
     pub tokens: usize,
     /// Coordinates of a token, one run for each.
     pub dims: Vec<usize>,
-    /// Whether targets and dims go together, the first with the first. Otherwise every target is taken with every
+    /// True if targets and dims go together, the first with the first. Otherwise every target is taken with every
     /// dimension.
     pub paired: bool,
     /// Seeds, one run for each.
@@ -54,7 +54,7 @@ pub struct Experiment {
     pub data: Data,
     /// The optimiser.
     pub optimiser: Optimiser,
-    /// When a run ends.
+    /// The end of a run.
     pub budget: Budget,
 }
 
@@ -119,7 +119,7 @@ pub struct Transformer {
     pub expansion: usize,
     /// The places of layer norms.
     pub norm: Norm,
-    /// Whether tokens know their places.
+    /// True if tokens know their places.
     pub positions: bool,
 }
 
@@ -146,7 +146,7 @@ pub struct Data {
     pub validation: usize,
     /// Sequences of a step.
     pub batch: usize,
-    /// Whether every epoch has samples of its own, which are seen once.
+    /// True if every epoch has samples of its own, which are seen once.
     pub fresh: bool,
 }
 
@@ -181,7 +181,7 @@ pub enum Decay {
     Cosine,
 }
 
-/// When a run ends.
+/// The end of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Budget {
@@ -290,7 +290,7 @@ pub struct Run {
     pub data: Data,
     /// The optimiser.
     pub optimiser: Optimiser,
-    /// When it ends.
+    /// The end of the run.
     pub budget: Budget,
 }
 
@@ -322,7 +322,7 @@ pub enum Architecture {
         hidden: usize,
         /// The places of layer norms.
         norm: Norm,
-        /// Whether tokens know their places.
+        /// True if tokens know their places.
         positions: bool,
     },
 }

@@ -56,7 +56,7 @@ impl Samples {
         Self::draw(run, count, stream(0, FRESH))
     }
 
-    /// So many samples of a function, from a state of the generator.
+    /// Draws so many samples of a function, from a state of the generator.
     #[expect(clippy::cast_possible_truncation, reason = "the numbers of a model are f32")]
     pub fn draw(run: &Run, count: usize, mut state: u64) -> Result<Self> {
         let target = run.target()?;

@@ -135,7 +135,7 @@ enum Command {
 
 #[derive(Args)]
 struct How {
-    /// Where to compute.
+    /// The device to compute on.
     #[arg(long, value_enum, default_value_t = Device::Cpu)]
     device: Device,
     /// Runs at a time, each on one core; without it, as many as there are cores, and one with cuda or libtorch.
@@ -253,7 +253,7 @@ enum Either {
     Texts(Folder<language::Experiment>),
 }
 
-/// Whether a file is about texts: it names tasks, not targets.
+/// True if a file is about texts: it names tasks, not targets.
 fn about_texts(file: &str) -> bool {
     file.parse::<toml::Table>().is_ok_and(|table| table.contains_key("tasks"))
 }

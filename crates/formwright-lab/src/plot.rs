@@ -32,7 +32,7 @@ pub struct Line {
     pub name: String,
     /// Its points.
     pub points: Vec<(f64, Spread)>,
-    /// Whether points are drawn as points, with bars.
+    /// True if points are drawn as points, with bars.
     pub marked: bool,
 }
 
@@ -48,7 +48,7 @@ pub enum Scale {
 }
 
 impl Scale {
-    /// Whether a number has a place.
+    /// True if a number has a place.
     fn has(self, number: f64) -> bool {
         number.is_finite() && (self == Self::Plain || number > 0.0)
     }

@@ -32,7 +32,7 @@ impl Spread {
         Some(Self { least: *numbers.first()?, middle, most: *numbers.last()? })
     }
 
-    /// Whether every number of this spread is below every number of the other.
+    /// True if every number of this spread is below every number of the other.
     pub fn below(&self, other: &Self) -> bool {
         self.most < other.least
     }

@@ -38,7 +38,7 @@ pub trait Task<B: AutodiffBackend> {
     /// The validation loss of the best model that ignores its input.
     fn best_constant(&self) -> f64;
 
-    /// Whether the weights with the least validation loss are kept besides the latest.
+    /// True if the weights with the least validation loss are kept besides the latest.
     fn keeps_best(&self) -> bool;
 }
 

@@ -110,7 +110,7 @@ fn made(scratch: &TempDir, name: &str, file: &str, text: &Path, from: Option<&Pa
     Folder::create(&scratch.path().join(name), &file).expect("new")
 }
 
-/// What runs have come to, without their times.
+/// The results of runs, without their times.
 fn curves(folder: &Folder<Experiment>) -> Vec<(Run, Vec<Epoch>, Option<Ended>)> {
     let timeless = |(run, known): (Run, Option<_>)| {
         let (_, progress): (_, Progress) = known.expect("a run that has begun");

@@ -1,4 +1,4 @@
-//! What is refused, in words, and that nothing is lost by it.
+//! Refusals and their words; nothing is lost by them.
 
 use std::fs;
 use std::path::Path;

@@ -51,7 +51,7 @@ flat = 0
 checkpoint = 7
 "#;
 
-/// What runs have come to, without their times.
+/// The results of runs, without their times.
 fn curves(dir: &Path) -> Vec<(Run, Vec<Epoch>, Option<Ended>)> {
     let runs = Folder::<Experiment>::open(dir).expect("a folder").runs().expect("runs");
     let timeless = |(run, known): (Run, Option<_>)| {

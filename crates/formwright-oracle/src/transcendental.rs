@@ -116,7 +116,7 @@ pub fn check(random: &mut Random, points: usize) {
     }
 }
 
-/// Whether a claim of a value ±1 is justified: if `image` claims one, the wave's phase must pass an extremum of this
+/// True if a claim of a value ±1 is justified: if `image` claims one, the wave's phase must pass an extremum of this
 /// sign within the interval, or an endpoint must be so near to one that its value is ±1 to 10⁻¹⁵.
 fn extremum_is_real(name: &str, interval: Interval, image: Interval) -> bool {
     let context = Context::<Down>::new(PRECISION);

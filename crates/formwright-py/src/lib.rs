@@ -342,8 +342,8 @@ fn plan_of(py: Python<'_>, name: String, table: Option<Tabled>, options: String,
     })
 }
 
-/// Whether a mixer computes a contextual mapping: the output of `formwright contextual --json`, and the verdict in a
-/// sentence.
+/// Decides whether a mixer computes a contextual mapping: the output of `formwright contextual --json`, and the verdict
+/// in a sentence.
 #[pyfunction]
 fn contextual_of(py: Python<'_>, options: String) -> PyResult<(String, String)> {
     detached(py, move || {

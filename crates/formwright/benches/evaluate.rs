@@ -60,7 +60,7 @@ fn layer_by_layer(c: &mut Criterion) {
     }
 }
 
-/// What `build` does before anything is written.
+/// The work of `build` before anything is written.
 fn compilation(c: &mut Criterion) {
     let mut group = c.benchmark_group("compile, theorem 2");
     for (tokens, columns) in [(2, 16), (4, 4096)] {

@@ -123,8 +123,9 @@ fn shapes(c: &mut Criterion) {
     }
 }
 
-/// What circuits are: few blocks, one of them wide, sequences of any length. The elements of the throughput are tokens; the heads take
-/// means (their queries are 0) of all or of those before, or weigh softly, every exponential a different one.
+/// Networks like circuits: few blocks, one of them wide, sequences of any length. The elements of the throughput are
+/// tokens; the heads take means (their queries are 0) of all or of those before, or weigh softly, every exponential a
+/// different one.
 fn circuits(c: &mut Criterion) {
     let (width, hidden) = (3, 330);
     for precision in [Precision::F64, Precision::F32] {

@@ -1,4 +1,5 @@
-//! What an attention layer costs, by the number of tokens: of every token to all, by a window of 4 to each side, by the star. One head of size one, in
+//! The cost of an attention layer, by the number of tokens: of every token to all, by a window of 4 to each side, by
+//! the star. One head of size one, in
 //! `f32`, one thread; the network is an embedding of one coordinate, one layer, and a read-out. The elements of the throughput are connections.
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};

@@ -171,17 +171,17 @@ impl Rat {
         self.0.is_int().then(|| Int(self.0.numerator().clone()))
     }
 
-    /// Whether the value is an integer.
+    /// True if the value is an integer.
     pub fn is_int(&self) -> bool {
         self.0.is_int()
     }
 
-    /// Whether the value is zero.
+    /// True if the value is zero.
     pub fn is_zero(&self) -> bool {
         self.0.is_zero()
     }
 
-    /// Whether the value is below zero.
+    /// True if the value is below zero.
     pub fn is_negative(&self) -> bool {
         *self.0.numerator() < IBig::ZERO
     }

@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 use crate::exact::Rat;
 use crate::show::rounded;
 
-/// What a register holds: `offset + Σ factor · atom`, to within the error.
+/// The meaning of a register: `offset + Σ factor · atom`, to within the error.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Meaning {
-    /// What is added.
+    /// The constant term.
     pub offset: Rat,
     /// Names, each with its factor, in the order of their definitions; no factor is 0.
     pub terms: Vec<(String, Rat)>,
@@ -27,7 +27,7 @@ impl Meaning {
         Self { offset, terms: Vec::new(), error: 0.0 }
     }
 
-    /// As files have it: numbers are exact, and strings.
+    /// The form in files: numbers are exact, and strings.
     pub fn to_json(&self) -> Value {
         let term = |(atom, factor): &(String, Rat)| json!({"atom": atom, "factor": factor});
         let terms: Vec<Value> = self.terms.iter().map(term).collect();
@@ -55,16 +55,16 @@ fn brief(value: &Rat) -> String {
     if text.len() <= 12 { text } else { format!("{}…", rounded(value.to_f64())) }
 }
 
-/// What a name stands for.
+/// A name with its formula.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Definition {
     /// The name.
     pub name: String,
-    /// What it is.
+    /// Its formula.
     pub formula: Formula,
 }
 
-/// What a name is short for.
+/// The formulas that names are short for.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Formula {
     /// An expression of the target language, over the input and the names before.
@@ -74,7 +74,7 @@ pub(crate) enum Formula {
 }
 
 impl Definition {
-    /// As files have it.
+    /// The form in files.
     pub fn to_json(&self) -> Value {
         match &self.formula {
             Formula::Expression(text) => json!({"name": self.name, "formula": text}),
@@ -102,23 +102,23 @@ impl fmt::Display for Place {
     }
 }
 
-/// What a register holds from some place on, until something else is said.
+/// The meaning of a register from some place on, until something else is said.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Held {
     /// The place, as [`Meanings::places`] counts them.
     pub from: usize,
-    /// What it holds.
+    /// Its meaning.
     pub meaning: Meaning,
 }
 
-/// What all registers hold at all places.
+/// The meanings of all registers at all places.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Meanings {
     /// The names, each made of those before it.
     pub(crate) definitions: Vec<Definition>,
     /// The embedding, then every stage: as a trace has them.
     pub(crate) places: Vec<Place>,
-    /// Of every coordinate of the residual stream what it holds, from place 0 on.
+    /// The contents of every coordinate of the residual stream, from place 0 on.
     pub(crate) registers: Vec<Vec<Held>>,
     /// The names of the wires of the certificate, in their order there.
     pub(crate) wires: Vec<String>,
@@ -147,7 +147,7 @@ impl Meanings {
         Some(Meaning { offset: offset.parse().ok()?, terms, error: 0.0 }.to_string())
     }
 
-    /// What a register holds, from place to place, in words.
+    /// The meanings of a register, from place to place, in words.
     pub fn in_words(&self, register: usize) -> String {
         let held = self.registers.get(register).into_iter().flatten();
         let words: Vec<String> = held
@@ -157,7 +157,7 @@ impl Meanings {
         if words.is_empty() { "nothing".to_owned() } else { words.join(THEN) }
     }
 
-    /// What a register holds, as files have it.
+    /// The meanings of a register, as files have them.
     pub fn to_json(&self, register: usize) -> Value {
         let held = self.registers.get(register).into_iter().flatten();
         held.map(|held| {
@@ -168,7 +168,7 @@ impl Meanings {
         .collect()
     }
 
-    /// What the names stand for, as files have it.
+    /// The names and their formulas, as files have them.
     pub fn atoms_to_json(&self) -> Value {
         self.definitions.iter().map(Definition::to_json).collect()
     }

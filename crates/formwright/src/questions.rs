@@ -42,7 +42,7 @@ pub struct Example {
     pub dims: usize,
     /// `N`.
     pub resolution: u64,
-    /// Whether it has positions, as in Theorem 3.
+    /// True if it has positions, as in Theorem 3.
     pub positional: bool,
 }
 
@@ -88,7 +88,7 @@ pub struct Sharing {
     pub permutation: Vec<usize>,
     /// The output for the permuted sequence.
     pub output_of_permuted: Sequence,
-    /// Whether that is the permuted output.
+    /// True if that is the permuted output.
     pub equivariant: bool,
     /// The number of contexts that shared weights have to tell apart by the contents of tokens, which is the number of
     /// values to store.

@@ -1,4 +1,4 @@
-//! What is told of a model, in words and numbers that people read: terminals and pages say the same.
+//! Statements about a model, in words and numbers that people read: terminals and pages say the same.
 
 use crate::bound::baseline::baseline;
 use crate::bound::measured::Measured;
@@ -10,7 +10,7 @@ use crate::model::{Certified, Check, Model};
 use crate::show::{plural, short_int};
 use serde_json::{Value, json};
 
-/// What a program that fails ends with: its exit code, and its JSON document.
+/// The exit code and the JSON document of a program that fails.
 pub fn failure(error: &Error) -> (u8, Value) {
     let (code, kind) = match error.kind() {
         ErrorKind::Rejected => (1, "rejected"),
@@ -28,7 +28,7 @@ pub fn title(model: &Model) -> String {
     format!("{name}{text}")
 }
 
-/// What it is made by, and for what.
+/// The construction that it is made by, and its target.
 pub fn made(model: &Model) -> String {
     let grid = &model.grid;
     let shape = format!("{} of {}", plural(grid.tokens(), "token"), plural(grid.dims(), "coordinate"));
@@ -40,7 +40,7 @@ pub fn made(model: &Model) -> String {
     format!("by {}, for {shape}, {place}", model.built.made())
 }
 
-/// Of a Sumformer: its latent dimension with its `φ`, and its `ψ`.
+/// The latent dimension of a Sumformer with its `φ`, and its `ψ`.
 pub fn normal_form(model: &Model) -> Option<[String; 2]> {
     model.built.normal_form()
 }
@@ -72,12 +72,12 @@ pub fn size_line(model: &Model) -> String {
     )
 }
 
-/// What is claimed, or is to be read beside a claim.
+/// A line of a claim, or to be read beside one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
     /// A badge, `baseline`, `assuming`, `checked`; `no claim` if there is none.
     pub label: &'static str,
-    /// What is so.
+    /// The statement.
     pub text: String,
 }
 
@@ -137,7 +137,7 @@ pub fn claims(model: &Model) -> Result<Vec<Line>> {
     Ok(lines)
 }
 
-/// What is measured of a trained Sumformer, beside what is proved of its rounding.
+/// The measured error of a trained Sumformer, beside the proof of its rounding.
 fn measured_claims(model: &Model, rounding: String) -> Result<Vec<Line>> {
     let measured = [model.measured()?, model.measured_mean()?].into_iter().flatten();
     let mut lines: Vec<Line> = measured.map(|measured| Line::new(model.badge(), found(measured))).collect();
@@ -177,7 +177,7 @@ pub fn best_constant(baseline: &Baseline, norm: &Norm) -> String {
     }
 }
 
-/// What was measured.
+/// The measured error, in words.
 fn found(measured: &Measured) -> String {
     let Measured { norm, points, seed, value, confidence, exhaustive, .. } = measured;
     match confidence {

@@ -1,4 +1,4 @@
-//! What stands in `certificate.fwc`, line by line, for every family of constructions.
+//! The content of `certificate.fwc`, line by line, for every family of constructions.
 
 use std::fs;
 
@@ -92,7 +92,7 @@ fn certificate(contents: &Contents) -> &str {
 struct Lines<'a>(std::str::Lines<'a>);
 
 impl<'a> Lines<'a> {
-    /// What stands behind the first words of the next line.
+    /// The rest of the next line, behind its first words.
     fn after(&mut self, words: &str) -> &'a str {
         let line = self.0.next().expect("a line");
         line.strip_prefix(words).unwrap_or_else(|| panic!("'{line}' is no line of {words}"))

@@ -29,7 +29,7 @@ fn certified(model: &Model) -> f64 {
     model.certified().expect("a bound").expect("a norm was asked for").budget.bound
 }
 
-/// What is certified covers what is measured, with the whole confidence interval, and says something of it.
+/// The certified error covers the measured one, with its whole confidence interval, and is not vacuous.
 fn covers(model: &Model, case: &Case) {
     let (certified, measured) = (certified(model), measured(model, case));
     let name = case.name();

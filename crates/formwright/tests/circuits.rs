@@ -39,7 +39,7 @@ static CATALOGUE: LazyLock<Vec<(Subject, Compiled)>> = LazyLock::new(|| {
     names.par_iter().map(made).collect()
 });
 
-/// What was found is no more than what is certified, and that no more than the tolerance.
+/// The error that was found is at most the certified one, and that at most the tolerance.
 fn holds(subject: &Subject, compiled: &Compiled, found: &Found) {
     let (name, tokens, bound) = (&subject.source.name, subject.tokens, compiled.budget.bound);
     assert!(compiled.budget.meets(&hundredth()), "{name}, {tokens} tokens: {bound:e} is certified");

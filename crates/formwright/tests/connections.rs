@@ -198,7 +198,7 @@ fn onnxruntime_goes_by_the_cycle() {
 
 type Change = fn(&mut FloatNetwork);
 
-/// What is no network, and why: the same in the engine, the reference, the file and the export.
+/// Networks that are refused, and why: the same in the engine, the reference, the file and the export.
 #[test]
 fn networks_whose_connections_do_not_fit_are_refused() {
     fn first(network: &mut FloatNetwork) -> &mut AttentionRun {

@@ -46,7 +46,7 @@ fn is_permutation(a: &Point, b: &Point) -> bool {
     a.iter().all(|column| count(a, column) == count(b, column))
 }
 
-/// Whether two tokens must have different numbers, as the definitions are written.
+/// True if two tokens must have different numbers, as the definitions are written.
 fn must_differ(definition: Definition, points: &[Point], (s, i): (usize, usize), (t, j): (usize, usize)) -> bool {
     match definition {
         Definition::Paper => (s, i) != (t, j),
@@ -202,7 +202,7 @@ fn feed_forward_layers_alone_see_no_context() {
     }
 }
 
-/// What a token's number names, compared for all pairs of tokens.
+/// Compares the names that tokens' numbers stand for, for all pairs of tokens.
 fn names<T: PartialEq>(found: &Answer, resolution: u64, name: impl Fn(&Point, usize) -> T) {
     let (points, q) = (&found.set.points, values(found, resolution));
     for (s, point) in points.iter().enumerate() {
@@ -390,7 +390,7 @@ fn zigzag(order: &[usize]) -> String {
     serde_json::json!(cycle).to_string()
 }
 
-/// What every token ends with, by the closed forms: `x_k ≡ l̃_k (mod M)`, `⌊x_k / M^s⌋ = max l̃`.
+/// The final number of every token, by the closed forms: `x_k ≡ l̃_k (mod M)`, `⌊x_k / M^s⌋ = max l̃`.
 fn invariants(pattern: &Pattern, found: &Answer, (n, d, resolution): Shape) {
     let assumptions = Assumptions::of(pattern);
     let (order, _, s) = assumptions.satisfied(pattern).expect("a pattern that serves");

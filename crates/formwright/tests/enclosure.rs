@@ -18,7 +18,7 @@ use formwright::interval::dual::Order;
 use formwright::target::Checked;
 use formwright::target::modulus::Cube;
 
-/// What was compared, in output entries but for the first two.
+/// The counts of comparisons, in output entries but for the first two.
 #[derive(Debug, Default)]
 struct Tally {
     targets: usize,

@@ -252,7 +252,7 @@ fn flat_batches_of_another_shape_are_refused() {
     assert_eq!(refusal(4, &numbers, 36), "sequence 1, token 2, coordinate 1 is NaN: not a finite number");
 }
 
-/// What overflows stays with the sequence and the tokens that see it.
+/// An overflow stays with the sequence and the tokens that see it.
 #[test]
 fn numbers_out_of_range_do_not_spread_to_neighbours() {
     for precision in BOTH {

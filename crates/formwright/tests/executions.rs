@@ -1,6 +1,6 @@
-//! What every execution may give (`eval/enclosure.rs`) against executions: our engine, plain loops, and sums in orders of their own, fused or
-//! not, with weights that are quotients or products with a reciprocal.
-//! And that it is not everything: at points of a lattice it is one number, elsewhere no wider than what is stated of rounding.
+//! The enclosure of every execution (`eval/enclosure.rs`) against executions: our engine, plain loops, and sums in
+//! orders of their own, fused or not, with weights that are quotients or products with a reciprocal. And that it is not
+//! everything: at points of a lattice it is one number, elsewhere no wider than what is stated of rounding.
 
 use super::support::circuits::{Subject, programs};
 use super::support::floats::{self, Execution, Layers, Plain, Shape, State, by_engine, contained, width};

@@ -29,7 +29,7 @@ use formwright::network::{Precision, Realisation};
 /// Random points of a box.
 const POINTS: usize = 10_000;
 
-/// What is exported, what it runs on, and how far its outputs may be from the target's values there.
+/// An exported model, its inputs, and how far its outputs may be from the target's values there.
 struct Example {
     name: String,
     model: Model,
@@ -120,7 +120,7 @@ fn examples(precision: Precision) -> Vec<Example> {
     built.chain(kinds.map(|kind| Example::of(learned(&centring(kind, precision)).expect(kind)))).collect()
 }
 
-/// What the file says of itself is what the folder would say.
+/// The properties of the file agree with the folder's.
 fn check_properties(model: &Model, properties: &std::collections::BTreeMap<String, String>) {
     let certificate = Contents::of(model).expect("files").certificate;
     assert_eq!(properties.get("certificate_sha256"), certificate.map(|bytes| sha256(&bytes)).as_ref());

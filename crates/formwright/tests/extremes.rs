@@ -1,4 +1,5 @@
-//! Where formats end: boxes far away, huge values, sums that a block cannot hold. What is not proved is declined, not claimed.
+//! The ends of formats: boxes far away, huge values, sums that a block cannot hold. Anything not proved is declined,
+//! not claimed.
 
 use super::support::shuffled::{self, Shuffle};
 use super::support::{expression, only};

@@ -240,7 +240,7 @@ struct Number {
 }
 
 impl Number {
-    /// What neither the real number nor any execution's exceeds. `mid` is itself an execution's number.
+    /// A bound of the real number and of every execution's. `mid` is itself an execution's number.
     fn size(self) -> f64 {
         self.mid.abs() + 2.0 * self.error
     }

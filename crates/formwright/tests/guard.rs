@@ -184,7 +184,7 @@ fn hostile(case: &Case) -> Vec<f64> {
     all
 }
 
-/// Whether a coordinate is outside of the box and off its ramp.
+/// True if a coordinate is outside of the box and off its ramp.
 fn is_outside(case: &Case, x: &[Vec<f64>]) -> bool {
     let side = (case.grid.high() - case.grid.low()) / Rat::from(case.grid.resolution());
     let margins = case.lowering.margins();
@@ -219,7 +219,7 @@ fn sequences(case: &Case, count: u64) -> Vec<Vec<Vec<f64>>> {
     batch
 }
 
-/// What is claimed: finite and in the target's range everywhere, exactly 0 outside.
+/// The claim: finite and in the target's range everywhere, exactly 0 outside.
 fn judge(case: &Case, way: &str, x: &[Vec<f64>], y: &[Vec<f64>]) {
     let side = Rat::from(case.grid.resolution());
     // The read-out rounds its weight, the product and the sum.

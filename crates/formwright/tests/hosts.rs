@@ -46,7 +46,7 @@ impl Hosted {
         self.manifest["claim"][key].as_f64().expect(key)
     }
 
-    /// What is given to the host: of a target on integers the rows of its vocabulary.
+    /// The vectors that are given to the host: of a target on integers the rows of its vocabulary.
     fn vectors(&self, x: &[Vec<f64>]) -> Vec<Vec<f64>> {
         if let Some((_, bytes)) = self.files.iter().find(|(name, _)| name == "inputs.safetensors") {
             let map = safetensors(bytes);
@@ -169,7 +169,7 @@ fn every_sequence_of_a_small_vocabulary_gets_the_right_labels() {
     }
 }
 
-/// What is changed, and what it must do: the same points, the same executions.
+/// Runs a host after a change: the same points, the same executions.
 fn broken(hosted: &Hosted, change: impl Fn(&mut Stock)) -> f64 {
     let mut stock = hosted.stock.clone();
     change(&mut stock);

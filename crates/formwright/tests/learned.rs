@@ -80,7 +80,7 @@ fn float(model: &Model) -> &FloatNetwork {
     model.float().expect("a float network")
 }
 
-/// Of a layer, in rationals; nothing is shared with the library.
+/// Applies layers, in rationals; nothing is shared with the library.
 fn apply(layers: &[Dense], x: &[Rat]) -> Vec<Rat> {
     let rat = |x: f32| Rat::from_f64(f64::from(x)).expect("finite");
     let mut values = x.to_vec();
@@ -255,7 +255,8 @@ fn cancelling(layers: &mut [Dense]) {
     }
 }
 
-/// What rounding can do at a point, by absolute values alone, in plain doubles: the recurrence of `rounding.rs` without `A`, and without what is flushed.
+/// The effect of rounding at a point, by absolute values alone, in plain doubles: the recurrence of `rounding.rs`
+/// without `A`, and without what is flushed.
 fn by_absolute_values(trained: &Trained, x: &[Vec<f64>]) -> f64 {
     let unit = 0.5_f64.powi(i32::try_from(trained.precision.digits()).expect("few"));
     let float = |k: usize| f64::from(u32::try_from(k).expect("few"));

@@ -60,7 +60,7 @@ fn small(n: u64) -> f64 {
     f64::from(u32::try_from(n).expect("small"))
 }
 
-/// Whether two outputs are the same floats.
+/// True if two outputs are the same floats.
 fn same(a: &[Vec<f64>], b: &[Vec<f64>]) -> bool {
     a.iter().flatten().map(|x| x.to_bits()).eq(b.iter().flatten().map(|x| x.to_bits()))
 }

@@ -82,7 +82,7 @@ fn exact(x: &Sequence) -> Vec<Vec<Rat>> {
     x.iter().map(|token| token.iter().map(|x| Rat::from_f64(*x).expect("finite")).collect()).collect()
 }
 
-/// What the engine does with one sequence.
+/// The engine's execution of one sequence.
 fn by_engine(engine: &Engine, x: &Sequence) -> Execution {
     let states = engine.trace(x).expect("states").into_iter().map(|(_, state)| state).collect();
     Execution { states, output: engine.run(std::slice::from_ref(x)).expect("a run").remove(0) }
@@ -126,7 +126,7 @@ fn blocks_of_many_shapes_run_at_every_length() {
     }
 }
 
-/// What a mask hides has no influence at all, however large it is.
+/// A hidden token has no influence at all, however large it is.
 #[test]
 fn hidden_keys_leave_no_trace() {
     for precision in BOTH {
@@ -220,7 +220,7 @@ fn sequences_of_other_lengths_are_refused() {
 
 type Change = fn(&mut FloatNetwork);
 
-/// What is no network, and why: the same in the engine, the reference, the file and the export.
+/// Networks that are refused, and why: the same in the engine, the reference, the file and the export.
 #[test]
 fn networks_with_blind_queries_or_strange_lengths_are_refused() {
     fn mask(network: &mut FloatNetwork, head: usize, mask: Mask) {

@@ -131,7 +131,8 @@ fn registers_of_random_programs_hold_what_is_said() {
     assert!(judged >= 40, "only {judged} programs were compiled");
 }
 
-/// What is false is noticed: an offset or a factor that is left out or off by twice the error, another atom, no error where there is one.
+/// A false meaning is noticed: an offset or a factor that is left out or off by twice the error, another atom, no error
+/// where there is one.
 #[test]
 fn false_meanings_are_noticed() {
     let mut refused = 0;
@@ -167,7 +168,7 @@ fn false_meanings_are_noticed() {
     assert!(refused > 40, "{refused}");
 }
 
-/// What people read is the printing of what machines read, in every file, and evaluates to what a run shows.
+/// The words for people are printed from the numbers for machines, in every file, and evaluate to a run's.
 #[test]
 fn all_files_say_the_same() {
     let asked = Request {

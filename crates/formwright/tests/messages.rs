@@ -1,4 +1,4 @@
-//! What a user reads when a target is refused: every message whole, to be judged by reading it.
+//! The messages when a target is refused: every message whole, to be judged by reading it.
 
 use formwright::error::{Error, ErrorKind, Result};
 use formwright::exact::Rat;

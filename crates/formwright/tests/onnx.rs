@@ -153,8 +153,8 @@ fn weights_of_two(precision: Precision) -> FloatNetwork {
     network
 }
 
-/// What onnxruntime makes of `1` and `e`, for some `e` within θ of the exponential: a quotient by their sum, or the product with the rounded reciprocal. In single
-/// precision there are pairs that no quotient gives.
+/// onnxruntime's softmax of `1` and `e`, for some `e` within θ of the exponential: a quotient by their sum, or the
+/// product with the rounded reciprocal. In single precision there are pairs that no quotient gives.
 #[test]
 #[expect(clippy::cast_possible_truncation, reason = "singles in doubles")]
 fn onnxruntime_forms_weights_in_one_of_the_two_ways() {
@@ -266,7 +266,7 @@ struct Compiled {
     network: FloatNetwork,
     losses: Losses,
     inputs: Batch,
-    /// Of each input: whether it is the centre of a cell that the theorem serves.
+    /// For each input, true if it is the centre of a cell that the theorem serves.
     served: Vec<bool>,
 }
 
@@ -404,7 +404,7 @@ fn onnxruntime_agrees_on_networks_of_theorem_3() {
     agree(&in_all_widths(text, (3, 2, 3), true, F64));
 }
 
-/// What the comparison of ids sees: a network with one weight changed in its last digit.
+/// The comparison of ids notices a network with one weight changed in its last digit.
 #[test]
 fn another_id_is_seen() {
     let mut case =

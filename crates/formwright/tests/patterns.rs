@@ -37,7 +37,7 @@ fn connections_are_those_of_the_formulas() {
     }
 }
 
-/// Whether token `i` of `n` sees `j`.
+/// True if token `i` of `n` sees `j`.
 type Sees = fn(usize, usize, usize) -> bool;
 
 #[test]
@@ -230,7 +230,7 @@ fn permutations(n: usize) -> Vec<Vec<usize>> {
     permutations(n - 1).into_iter().flat_map(insert).collect()
 }
 
-/// Whether layers t-1, …, 0, read backwards from token k, lead to token j.
+/// True if layers t-1, …, 0, read backwards from token k, lead to token j.
 fn heard(pattern: &Pattern, k: usize, j: usize, t: usize) -> bool {
     if t == 0 { k == j } else { pattern.layer(t - 1).keys(k).iter().any(|next| heard(pattern, *next, j, t - 1)) }
 }
@@ -254,7 +254,8 @@ proptest! {
         }
     }
 
-    /// What a token has heard of, by following every path; and in three times as many layers as tokens and patterns nothing new comes.
+    /// The tokens that a token has heard of, by following every path; and in three times as many layers as tokens and
+    /// patterns nothing new comes.
     #[test]
     fn hops_are_those_of_all_paths(pattern in any_pattern()) {
         let n = pattern.tokens();

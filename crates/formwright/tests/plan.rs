@@ -120,7 +120,7 @@ fn on_integers_a_lattice_with_positions_is_certified_point_by_point() {
     assert!(measured.exhaustive && measured.points == 27 && measured.value <= certified.budget.bound);
 }
 
-/// What is left to the plan, in any arithmetic.
+/// A request that is left to the plan, in any arithmetic.
 fn open(text: &str, tokens: usize, eps: Rat, norm: &str) -> Request {
     let arithmetic = Arithmetic::Auto(Format::literal(Precision::F64));
     Request { constructions: every(), arithmetic, ..request(text, tokens, eps, norm) }
@@ -176,7 +176,7 @@ fn double_precision_is_taken_where_it_takes_fewer_bytes() {
     assert_eq!(named.float(), taken.model.float());
 }
 
-/// Who gets a lattice network where a circuit was to be had is told why.
+/// A user who gets a lattice network in place of a circuit is told why.
 #[test]
 fn a_fallback_says_why_it_is_no_circuit() {
     let taken =

@@ -12,7 +12,7 @@ use super::support::{Random, built_in};
 use formwright::exact::Rat;
 use formwright::target::{Domain, Target, catalogue};
 
-/// What a program gives for tokens of one coordinate.
+/// The output of a program for tokens of one coordinate.
 #[derive(Clone, Copy)]
 enum Reference {
     /// On integers, exactly.
@@ -322,7 +322,8 @@ fn input(random: &mut Random, domain: &Domain, tokens: usize, dims: usize) -> Ve
     (0..tokens).map(|_| (0..dims).map(|_| entry()).collect()).collect()
 }
 
-/// What others compile: the generator makes whole programs, of every construct, with values everywhere and not too large.
+/// Programs like those that others compile: the generator makes whole programs, of every construct, with values
+/// everywhere and not too large.
 #[test]
 fn random_programs_have_values_on_their_whole_domain() {
     let seeds = 1_000;

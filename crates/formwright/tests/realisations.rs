@@ -91,9 +91,9 @@ fn realisations() -> impl Strategy<Value = Realisation> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// Of any kind, with any size and seed, for any number of tokens: every stage of our execution stays in the enclosure of the execution model.
-    /// Without rounding the result is that of softmax: where `n` is a power of two, `v/n` is not rounded, and the two are equal, as far as 128 digits
-    /// behind the point tell.
+    /// For any kind, with any size and seed, for any number of tokens: every stage of our execution stays in the
+    /// enclosure of the execution model. Without rounding the result is that of softmax: where `n` is a power of two,
+    /// `v/n` is not rounded, and the two are equal, as far as 128 digits behind the point tell.
     #[test]
     fn every_kind_gives_the_sums_of_softmax(
         realisation in realisations(),
@@ -118,7 +118,8 @@ proptest! {
         }
     }
 
-    /// What a uniform head loses is no more than what is stated: values are not rounded when they are read, so all that is lost is the head's.
+    /// The loss of a uniform head is at most the stated one: values are not rounded when they are read, so all that is
+    /// lost is the head's.
     #[test]
     fn a_uniform_head_loses_no_more_than_is_stated(
         realisation in prop_oneof![Just(Realisation::SOFTMAX), realisations()],
@@ -221,7 +222,7 @@ fn one_head(kind: AttentionKind, tokens: usize) -> FloatNetwork {
     network
 }
 
-/// What each token weighs in the output of token 0.
+/// The weight of each token in the output of token 0.
 fn weights(network: &FloatNetwork) -> Vec<f64> {
     let engine = Engine::new(network).expect("an engine");
     let unit = |place: usize| -> Sequence {
@@ -501,7 +502,7 @@ fn onnxruntime_computes_heads_of_every_kind() {
     }
 }
 
-/// Of every kind, and of several lengths where `n` is not in the weights: what onnxruntime computes is within the bound.
+/// Every kind, and several lengths where `n` is not in the weights: what onnxruntime computes is within the bound.
 #[test]
 fn onnxruntime_keeps_what_is_certified_of_realised_circuits() {
     let (mut subjects, mut cases) = (Vec::new(), Vec::new());

@@ -41,7 +41,7 @@ impl Range {
         Self { low: sum(self.low, other.low), high: sum(self.high, other.high) }
     }
 
-    /// Whether `x` is inside, up to `slack`.
+    /// True if `x` is inside, up to `slack`.
     fn holds(&self, x: &Rat, slack: &Rat) -> bool {
         self.low.as_ref().is_none_or(|low| *low <= x + slack)
             && self.high.as_ref().is_none_or(|high| x - slack <= *high)

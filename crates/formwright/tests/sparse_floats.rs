@@ -67,7 +67,8 @@ fn floats_are_exact_on_the_lattice_in_any_order() {
     });
 }
 
-/// What is shipped is `T^{2,1,4}`, of the size of the formula, with the connections of the pattern in every attention layer.
+/// The shipped network is `T^{2,1,4}`, of the size of the formula, with the connections of the pattern in every
+/// attention layer.
 #[test]
 fn sizes_and_connections_are_those_of_the_formulas() {
     for (name, built) in all() {

@@ -210,7 +210,8 @@ fn outside_of_the_box_the_output_is_exactly_zero() {
     assert!(zeros > 20_000, "{zeros}");
 }
 
-/// Where the output is 0 is derived from the weights: from the ramp on, up to where a flag overflows, whatever the other coordinates are.
+/// The region of output 0 is derived from the weights: from the ramp on, up to the overflow of a flag, for all other
+/// coordinates.
 #[test]
 fn how_far_outside_the_output_is_zero_is_what_is_said() {
     let mut zeros = 0;

@@ -1,5 +1,6 @@
-//! What is exported to TransformerLens computes the target: every sequence of tokens, through an independent forward pass in numpy that follows
-//! TransformerLens' documentation (`parity/transformerlens.py`), in the basis of the construction and in rotated ones.
+//! A model exported to TransformerLens computes the target: every sequence of tokens, through an independent forward
+//! pass in numpy that follows TransformerLens' documentation (`parity/transformerlens.py`), in the basis of the
+//! construction and in rotated ones.
 
 use std::fs;
 use std::path::Path;

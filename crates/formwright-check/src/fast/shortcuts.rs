@@ -21,7 +21,7 @@ use crate::rules::points::{Program, Read};
 /// Streams before the first attention: by token of the alphabet and place.
 pub type Starts = [Vec<Vec<Value>>];
 
-/// What is the same for all sequences.
+/// Facts that are the same for all sequences.
 pub struct Common<'n> {
     pub program: &'n Program<'n>,
     pub target: &'n Target,
@@ -56,7 +56,7 @@ impl<'n> Common<'n> {
         self.first < self.end()
     }
 
-    /// Whether outputs are as close to the target as claimed.
+    /// True if outputs are as close to the target as claimed.
     fn are_close(&self, got: &[Range], wanted: &[Number]) -> bool {
         got.len() == wanted.len() && got.iter().zip(wanted).all(|(got, wanted)| is_close(got, wanted, self.bound))
     }
@@ -108,7 +108,7 @@ pub struct Alike<'n> {
     /// For each token of the alphabet and place, the stream that stands for it.
     stands: Vec<Vec<usize>>,
     streams: Vec<&'n Vec<Value>>,
-    /// Whether the target depends on the token itself, and whether anything depends on its place.
+    /// True if the target depends on the token itself; `by_place`, if anything depends on its place.
     own: bool,
     by_place: bool,
 }
@@ -137,7 +137,7 @@ impl<'n> Alike<'n> {
         self.streams.len()
     }
 
-    /// Whether a sequence, given sorted, and all its orders have outputs as close to what is wanted as claimed:
+    /// True if a sequence, given sorted, and all its orders have outputs as close to what is wanted as claimed:
     /// a number everywhere, or the target.
     pub fn shows(&self, class: &[usize], otherwise: Option<&Number>) -> bool {
         self.try_shows(class, otherwise).unwrap_or(false)
@@ -226,7 +226,7 @@ pub struct Boxes<'n> {
     is_shallow: bool,
 }
 
-/// What a worker knows of boxes: whether they are shown, and whether looking at boxes of a depth pays.
+/// A worker's knowledge of boxes: those that are shown, and the depths at which it pays to look at boxes.
 #[derive(Default)]
 pub struct Seen {
     shown: HashMap<(usize, Vec<usize>), bool>,
@@ -282,7 +282,7 @@ impl<'n> Boxes<'n> {
         order
     }
 
-    /// Whether all outputs of a sequence are shown to be as close to the target as claimed, by boxes.
+    /// True if all outputs of a sequence are shown to be as close to the target as claimed, by boxes.
     pub fn shows(&self, sequence: &[usize], seen: &mut Seen) -> bool {
         (0..self.tokens).all(|token| self.shows_token(token, sequence, seen))
     }
@@ -324,7 +324,7 @@ impl<'n> Boxes<'n> {
         false
     }
 
-    /// Whether an output is as close to the target as claimed, whatever the tokens are that are not known.
+    /// True if an output is as close to the target as claimed, whatever the tokens are that are not known.
     fn holds(&self, token: usize, known: &[Option<usize>]) -> bool {
         self.try_holds(token, known).unwrap_or(false)
     }

@@ -37,7 +37,7 @@ impl Rest {
     }
 }
 
-/// Whether two numbers of this size may add up to more than a sum may reach.
+/// True if two numbers of this size may add up to more than a sum may reach.
 pub fn large(x: &Dyadic, format: Format) -> bool {
     x.top() >= format.most.saturating_sub(2)
 }

@@ -7,7 +7,7 @@ use super::number::Ratio;
 /// `offset + Σ terms[k] · wire_k`; no term is 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Form {
-    /// What is added.
+    /// The constant term.
     pub offset: Ratio,
     /// The factor of each wire.
     pub terms: BTreeMap<usize, Ratio>,

@@ -72,12 +72,12 @@ impl Dyadic {
         Some(Self::new(if negative { -m } else { m }, e))
     }
 
-    /// Whether this is 0.
+    /// True if this is 0.
     pub fn is_zero(&self) -> bool {
         self.m.is_zero()
     }
 
-    /// Whether this is below 0.
+    /// True if this is below 0.
     pub fn is_negative(&self) -> bool {
         self.m.is_negative()
     }
@@ -141,7 +141,7 @@ fn integer(text: &str) -> Option<IBig> {
     (!bare.is_empty() && bare.bytes().all(|b| b.is_ascii_digit())).then(|| text.parse().ok())?
 }
 
-/// Whether a text is a rational in the one form that the certificate allows.
+/// True if a text is a rational in the one form that the certificate allows.
 pub fn is_canonical(text: &str) -> bool {
     // This comes before anything that takes longer for a longer text.
     if text.len() > 8194 {
@@ -254,7 +254,7 @@ impl Range {
         Self { lo: -x, hi: x.clone() }
     }
 
-    /// Whether it is a single number.
+    /// True if it is a single number.
     pub fn is_point(&self) -> bool {
         self.lo == self.hi
     }

@@ -8,11 +8,11 @@ use super::number::{Dyadic, Range};
 /// A unit.
 #[derive(Clone, Debug)]
 pub struct Unit {
-    /// Whether it faces right.
+    /// True if it faces right.
     pub right: bool,
-    /// Where it becomes active.
+    /// The number at which it becomes active.
     pub knot: Dyadic,
-    /// What its height is multiplied by.
+    /// The factor of its height.
     pub weight: Dyadic,
     /// The size of its bias.
     pub bias: Dyadic,
@@ -29,7 +29,7 @@ struct Sums {
     count: usize,
 }
 
-/// What is active at a number.
+/// The units that are active at a number, summed.
 #[derive(Clone, Debug)]
 pub struct Active {
     /// The number of units.

@@ -153,7 +153,7 @@ pub struct Sum {
     /// The known terms, and the others.
     of_known: Part,
     of_other: Part,
-    /// Whether every product is a number of the format.
+    /// True if every product is a number of the format.
     products: bool,
     /// All terms, with their quanta.
     terms: Vec<(Range, i64)>,
@@ -325,7 +325,7 @@ impl Row {
         Self { weights, bias }
     }
 
-    /// Whether it is 0 for every input.
+    /// True if it is 0 for every input.
     pub fn is_zero(&self) -> bool {
         self.weights.is_empty() && self.bias.is_zero()
     }

@@ -248,7 +248,7 @@ fn limits(subject: &Subject, symbols: usize, tokens: usize) -> Result<(), Stop> 
     subject.within_limits(symbols, tokens, classes, None).and_then(|()| subject.can_start(symbols, tokens))
 }
 
-/// Whether so many symbols and tokens are within the limits.
+/// True if so many symbols and tokens are within the limits.
 fn within(subject: &Subject, symbols: usize, tokens: usize) -> bool {
     match limits(subject, symbols, tokens) {
         Ok(()) => true,

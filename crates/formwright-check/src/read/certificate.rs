@@ -66,7 +66,7 @@ pub struct Attention {
 }
 
 impl Attention {
-    /// Whether it is of a kind from elsewhere, of which nothing is known but its name.
+    /// True if it is of a kind from elsewhere, of which nothing is known but its name.
     pub fn is_from_elsewhere(&self) -> bool {
         self.kind.starts_with(ELSEWHERE)
     }
@@ -86,14 +86,14 @@ pub type Connections = BTreeSet<(usize, usize)>;
 pub struct Mask {
     /// `low ≤ k - t ≤ high` and `from ≤ k ≤ to`.
     pub limits: [Option<i64>; 4],
-    /// Whether token 0 is always seen.
+    /// True if token 0 is always seen.
     pub first: bool,
     /// The pairs of a query and a key that it sees, if the layer has connections.
     pub connections: Option<Arc<Connections>>,
 }
 
 impl Mask {
-    /// Whether the query of token `t` sees the key of token `k`.
+    /// True if the query of token `t` sees the key of token `k`.
     pub fn sees(&self, t: usize, k: usize) -> bool {
         let connected = self.connections.as_ref().is_none_or(|pairs| pairs.contains(&(t, k)));
         let whole = |x: usize| i64::try_from(x).unwrap_or(i64::MAX);
@@ -107,7 +107,7 @@ impl Mask {
         connected && (within || (self.first && k == 0))
     }
 
-    /// Whether the query of token `t`, of `tokens` in all, sees any key.
+    /// True if the query of token `t`, of `tokens` in all, sees any key.
     pub fn sees_some(&self, t: usize, tokens: usize) -> bool {
         if self.connections.is_some() {
             return (0..tokens).any(|k| self.sees(t, k));
@@ -120,7 +120,7 @@ impl Mask {
         first <= last || (self.first && tokens > 0)
     }
 
-    /// Whether something is hidden.
+    /// True if something is hidden.
     pub fn hides(&self) -> bool {
         self.limits != [None; 4] || self.connections.is_some()
     }
@@ -158,7 +158,7 @@ pub struct Certificate {
     pub dims: usize,
     /// Coordinates of an output token.
     pub output_dims: usize,
-    /// Whether the format is double precision.
+    /// True if the format is double precision.
     pub double: bool,
     /// The width of the residual stream.
     pub width: usize,
@@ -316,13 +316,13 @@ impl<'t> Lines<'t> {
 }
 
 impl Certificate {
-    /// Whether the claim is decided by what registers mean: over a box in the supremum norm, or in another one without
+    /// True if the claim is decided by what registers mean: over a box in the supremum norm, or in another one without
     /// a grid.
     pub fn is_meant(&self) -> bool {
         self.over == Over::Box && (self.norm.is_none() || (self.cells == 0 && self.meanings.is_some()))
     }
 
-    /// Whether these are the bytes of a certificate of version 1. Well-formed or not, it claims something other than
+    /// True if these are the bytes of a certificate of version 1. Well-formed or not, it claims something other than
     /// what is decided here.
     pub fn is_of_version_1(bytes: &[u8]) -> bool {
         bytes.starts_with(b"formwright-certificate 1\n")

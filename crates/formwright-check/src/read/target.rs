@@ -132,7 +132,7 @@ impl Number {
         if let Self::Exact(ratio) = self { Some(ratio) } else { None }
     }
 
-    /// Whether it is exactly this number.
+    /// True if it is exactly this number.
     fn is(&self, wanted: &Ratio) -> bool {
         self.exact() == Some(wanted)
     }
@@ -199,7 +199,7 @@ impl Number {
         self.map(Ratio::floor, Range::floor)
     }
 
-    /// Whether all its numbers are at most 0; `strictly`, below 0.
+    /// True if all its numbers are at most 0; `strictly`, below 0.
     fn at_most_zero(&self, strictly: bool) -> bool {
         let range = self.range();
         range.hi.is_negative() || (!strictly && range.hi.is_zero())
@@ -376,7 +376,7 @@ impl Expr {
         matches!(self, Self::Word(word) if word == "index")
     }
 
-    /// Whether its value may depend on the order of the other tokens.
+    /// True if its value may depend on the order of the other tokens.
     fn sees_order(&self) -> bool {
         self.any(&|e| match e {
             Self::Gather(_, index) => !index.is_index(),
@@ -388,7 +388,7 @@ impl Expr {
         })
     }
 
-    /// Whether its value is a whole number for all inputs, given which lets are.
+    /// True if its value is a whole number for all inputs, given which lets are.
     fn is_whole(&self, lets: &[bool]) -> bool {
         let whole = |number: &Number| number.exact().is_some_and(Ratio::is_whole);
         match self {
@@ -429,7 +429,7 @@ impl Expr {
         }
     }
 
-    /// Whether all that depends on the output token is the choice of an entry of a list: then the list is made once.
+    /// True if all that depends on the output token is the choice of an entry of a list: then the list is made once.
     fn is_shared(&self) -> bool {
         match self {
             Self::Sort(_) => true,
@@ -442,7 +442,7 @@ impl Expr {
         }
     }
 
-    /// Whether its value may depend on the output token itself, and not only on its place.
+    /// True if its value may depend on the output token itself, and not only on its place.
     fn sees_own(&self) -> bool {
         match self {
             Self::Word(word) => word == "token",
@@ -453,7 +453,7 @@ impl Expr {
         }
     }
 
-    /// Whether its value may depend on the place of its token.
+    /// True if its value may depend on the place of its token.
     fn sees_place(&self) -> bool {
         match self {
             Self::Gather(_, index) => !index.is_index(),
@@ -573,7 +573,7 @@ impl Target {
         }
     }
 
-    /// Whether an output depends only on the multiset of tokens, its own token and its place.
+    /// True if an output depends only on the multiset of tokens, its own token and its place.
     pub fn is_order_free(&self) -> bool {
         match &self.definition {
             Definition::Table { .. } => false,
@@ -583,7 +583,7 @@ impl Target {
         }
     }
 
-    /// Whether, in addition, it does not depend on its place.
+    /// True if, in addition, it does not depend on its place.
     pub fn is_equivariant(&self) -> bool {
         match &self.definition {
             Definition::Table { .. } => false,
@@ -615,7 +615,7 @@ impl Target {
         [once.saturating_add(lets.saturating_mul(tokens).saturating_mul(self.dims)), every]
     }
 
-    /// Whether an output may depend on its own token, and on its place.
+    /// True where an output may depend: on its own token, on its place.
     pub fn sees(&self) -> [bool; 2] {
         match &self.definition {
             Definition::Table { .. } => [true; 2],
@@ -663,7 +663,7 @@ pub struct Evaluation<'x> {
     /// For each let, whether it is a whole number.
     whole: &'x [bool],
     bound: Vec<Vec<Vec<Number>>>,
-    /// What is the same at every output, by expression and coordinate: aggregates, and sorted lists.
+    /// Values that are the same at every output, by expression and coordinate: aggregates, and sorted lists.
     known: RefCell<Known>,
 }
 

@@ -24,7 +24,7 @@ pub struct Head {
 }
 
 impl Head {
-    /// Whether it has no weights: then it writes nothing, and nothing in it can overflow.
+    /// True if it has no weights: then it writes nothing, and nothing in it can overflow.
     pub fn is_zero(&self) -> bool {
         [&self.q, &self.k, &self.v, &self.o].into_iter().flatten().all(Row::is_zero)
     }
@@ -33,7 +33,7 @@ impl Head {
 /// A head of a kind other than softmax.
 #[derive(Clone, Debug)]
 pub struct Mixer {
-    /// What it reads and writes; an average has neither queries nor keys.
+    /// Its matrices; an average has neither queries nor keys.
     pub head: Head,
     /// How it weighs the tokens.
     pub mixing: Mixing,
@@ -46,9 +46,9 @@ pub enum Mixing {
     Average,
     /// By mixtures of keys, and of values: a row of weights of tokens for each mixture.
     Linformer {
-        /// Of keys.
+        /// The mixtures of keys.
         e: Vec<Row>,
-        /// Of values.
+        /// The mixtures of values.
         f: Vec<Row>,
     },
     /// By positive features of queries and keys.
@@ -112,7 +112,7 @@ impl Layer {
         }
     }
 
-    /// Whether all units read one functional, up to sign.
+    /// True if all units read one functional, up to sign.
     fn reads_one(&self) -> bool {
         let Self::FeedForward { units, .. } = self else { return false };
         let mut reading = units.iter().map(|row| row.weights.as_slice()).filter(|reads| !reads.is_empty());

@@ -1,4 +1,4 @@
-//! What registers mean, line by line: claims in the supremum norm (CERTIFICATE.md, section 7).
+//! The meaning of registers, line by line: claims in the supremum norm (CERTIFICATE.md, section 7).
 //!
 //! A **wire** `g` is a number that every token has, meant exactly: an input, a function of a form, a product, a mean. A
 //! network computes `ĝ` instead, a number that depends on the execution; `|ĝ - g| ≤ E_g`, by the value of `g`. A
@@ -59,16 +59,16 @@ pub use told::{About, FormText, Line};
 /// The most work: cells of curves, times the words of their functions.
 const MOST_WORK: usize = 1 << 22;
 
-/// What is known of a wire that has been made.
+/// A wire that has been made: its range and its error.
 #[derive(Clone, Debug)]
 struct Known {
-    /// What is meant lies in here.
+    /// The range of the meant value.
     range: Range,
     /// How far the computed number may be from it.
     error: Profile,
     /// The largest of these errors.
     most: Dyadic,
-    /// Of a tooth: how far it may be from what it would be without rounding, given what the first of its chain reads.
+    /// How far a tooth may be from what it would be without rounding, given what the first of its chain reads.
     tooth: Dyadic,
 }
 
@@ -76,14 +76,14 @@ struct Known {
 #[derive(Clone, Debug)]
 struct Register {
     form: Form,
-    /// What was lost to rounding.
+    /// The part of the error that is rounding.
     lost: Dyadic,
     /// The side of 0 on which it lies in every execution, `true` above, and how far it may be on the other one.
     sign: Option<(bool, Dyadic)>,
-    /// Whether it is 0 but for what flushing has left. To add such a number `r` is no rounding of its own: the sum is within `2|r|`
-    /// of the other term, which is a number of the format.
+    /// True if it is 0 but for what flushing has left. To add such a number `r` is no rounding of its own: the sum is
+    /// within `2|r|` of the other term, which is a number of the format.
     empty: bool,
-    /// At every position the very number that it holds, where nothing but positions has been written.
+    /// The very number that it holds at every position, where nothing but positions has been written.
     stored: Option<Vec<Dyadic>>,
     /// All values of its form, where they are better known than by its wires.
     values: Option<Range>,
@@ -92,13 +92,13 @@ struct Register {
 /// A number that is read from registers: `Σ w z`.
 struct Reading {
     form: Form,
-    /// What the registers have lost.
+    /// The error of the registers.
     lost: Dyadic,
     /// `Σ |w| |z|`.
     size: Dyadic,
     /// The number of registers.
     count: usize,
-    /// Whether it is one register, times a power of two.
+    /// True if it is one register, times a power of two.
     single: bool,
 }
 
@@ -109,7 +109,7 @@ struct Prover<'c> {
     domain: Range,
     /// The largest number of tokens.
     tokens: usize,
-    /// Whether there is no other.
+    /// True if there is no other.
     fixed: bool,
     /// The normal forms of wires, token by token, where positions or masks tell tokens apart.
     unrolled: Unrolled,
@@ -124,7 +124,7 @@ struct Prover<'c> {
     work: usize,
     /// The layer that is looked at; 0 is the embedding.
     layer: usize,
-    /// What has been proved.
+    /// The lines proved so far.
     told: Vec<Line>,
 }
 
@@ -254,7 +254,7 @@ impl Prover<'_> {
         Dyadic::power_of_two(self.format.digits.saturating_neg())
     }
 
-    /// What flushing may lose in a sum of `k` terms.
+    /// The most that flushing may lose in a sum of `k` terms.
     fn tiny(&self, k: usize) -> Dyadic {
         let terms = Range::whole(k.saturating_mul(4).saturating_add(8)).hi;
         &terms * &Dyadic::power_of_two(self.format.least)
@@ -327,7 +327,7 @@ impl Prover<'_> {
         Ok(&up(&(&meant + &self.error(&register.form)?)) + &register.lost)
     }
 
-    /// What is read by some weights.
+    /// Reads registers with some weights.
     fn read(&mut self, weights: &[(usize, Dyadic)]) -> Result<Reading, Stop> {
         let reading = self.reading(weights)?;
         self.note(&reading.size);
@@ -434,7 +434,7 @@ impl Prover<'_> {
         Ok(())
     }
 
-    /// Whether inputs are whole numbers that the format has.
+    /// True if inputs are whole numbers that the format has.
     fn exact_inputs(&self) -> bool {
         let whole = |(wire, whole): (&Wire, &bool)| !matches!(wire, Wire::Input(_)) || *whole;
         self.domain.size().top() <= self.format.digits
@@ -447,7 +447,8 @@ impl Prover<'_> {
                 .all(|(at, wire)| self.whole.wires.get(at).is_some_and(|known| whole((wire, known))))
     }
 
-    /// Whether what is embedded in a register is a sum of multiples of a power of two, all partial sums of which are numbers of the format.
+    /// True if what is embedded in a register is a sum of multiples of a power of two, all partial sums of which are
+    /// numbers of the format.
     fn embeds_exactly(&self, row: &Row, place: usize, size: &Dyadic) -> bool {
         let added = self.network.positions.iter().filter_map(|row| row.get(place));
         let numbers = row.weights.iter().map(|(_, weight)| weight).chain([&row.bias]).chain(added);
@@ -551,7 +552,7 @@ impl Prover<'_> {
     }
 }
 
-/// Whether a number is a power of two, or the negative of one.
+/// True if a number is a power of two, or the negative of one.
 fn is_power_of_two(x: &Dyadic) -> bool {
     x.quantum().is_some_and(|q| x.abs() == Dyadic::power_of_two(q))
 }

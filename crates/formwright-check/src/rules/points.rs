@@ -88,7 +88,7 @@ impl<'n> Program<'n> {
         Ok(())
     }
 
-    /// What the heads of a layer read at a token.
+    /// Reads a token, for the heads of a layer.
     pub fn read(&self, at: usize, z: &[Value]) -> Outcome<Read> {
         match self.network.layers.get(at) {
             Some(Layer::Attention(heads)) => read(heads, z, self.network.format),

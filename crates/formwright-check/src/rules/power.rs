@@ -12,7 +12,7 @@ pub struct Exponent {
 }
 
 impl Exponent {
-    /// If it is not too large.
+    /// The power; `None` if it is too large.
     pub fn new(p: &Range) -> Option<Self> {
         let whole = (1..=MOST).find(|k| *p == Range::whole(*k)).and_then(|k| u32::try_from(k).ok());
         let fits = Dyadic::ONE <= p.lo && p.hi <= Range::whole(MOST).lo;

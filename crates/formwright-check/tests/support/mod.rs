@@ -219,7 +219,7 @@ impl Artifact {
         lines.join("\n")
     }
 
-    /// What the checker says.
+    /// The checker's verdict.
     pub fn verdict(&self) -> Verdict {
         let (target, weights) = (self.target.as_bytes(), self.weights());
         check(&Files { certificate: self.certificate(target, &weights).as_bytes(), target, weights: &weights })

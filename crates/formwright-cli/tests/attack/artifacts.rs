@@ -53,7 +53,8 @@ impl Artifact {
         check(&Files { certificate: &self.certificate, target: &self.target, weights: &self.weights })
     }
 
-    /// Whether a false claim is rejected at once. One about an expression on a box is rejected only when its cells have been cut very fine.
+    /// True if a false claim is rejected at once. One about an expression on a box is rejected only when its cells have
+    /// been cut very fine.
     pub fn is_quick(&self) -> bool {
         self.line("over") != "box" || self.target.starts_with(b"{\n  \"kind\": \"table\"")
     }
@@ -63,7 +64,7 @@ impl Artifact {
         std::str::from_utf8(&self.certificate).expect("ASCII")
     }
 
-    /// What stands behind the first word of a line.
+    /// The rest of a line, behind its first word.
     pub fn line(&self, word: &str) -> &str {
         let found = self.text().lines().find_map(|line| line.strip_prefix(word)?.strip_prefix(' '));
         found.unwrap_or_else(|| panic!("{} has no line of {word}", self.name))

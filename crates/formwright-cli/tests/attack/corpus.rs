@@ -25,7 +25,7 @@ impl Case {
         [self.verdict, &self.artifact.name].iter().collect()
     }
 
-    /// What is in it.
+    /// Its contents.
     pub fn files(&self) -> BTreeMap<&'static str, Vec<u8>> {
         let why = self.why.iter().map(|why| ("why", format!("{why}\n").into_bytes()));
         self.artifact.files().into_iter().map(|(name, bytes)| (name, bytes.to_vec())).chain(why).collect()

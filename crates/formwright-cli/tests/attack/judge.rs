@@ -1,4 +1,5 @@
-//! Whether a claim is true: the compiler reads the weights and the target, and its evaluators run both. Nothing is shared with the checker.
+//! Decides whether a claim is true: the compiler reads the weights and the target, and its evaluators run both. Nothing
+//! is shared with the checker.
 
 use formwright::artifact::tensors::{Skeleton, from_bytes};
 use formwright::eval::float::Engine;
@@ -11,7 +12,7 @@ use super::artifacts::Artifact;
 use super::shuffled::{Shuffle, trace};
 use super::{Random, syntax};
 
-/// What three files say, as the compiler understands them.
+/// The claim of three files, as the compiler understands them.
 pub struct Subject {
     network: FloatNetwork,
     engine: Engine,
@@ -28,7 +29,7 @@ enum Domain {
     Box(f64, f64, i32),
 }
 
-/// What is known of a claim.
+/// The verdict on a claim.
 #[derive(Clone, Debug)]
 pub enum Truth {
     /// No execution that was tried contradicts it.
@@ -99,7 +100,7 @@ impl Subject {
         Ok(Self { network, engine, target, domain, lengths: (least, most), bound })
     }
 
-    /// What the network gives in the engine and in so many other orders.
+    /// The outputs of the network in the engine and in so many other orders.
     fn executions(&self, batch: &[Vec<Vec<f64>>], orders: u64) -> Result<Vec<Vec<Vec<Vec<f64>>>>, String> {
         let mut all = vec![self.engine.run(batch).map_err(say)?];
         for seed in 1..=orders {
@@ -215,13 +216,13 @@ impl Subject {
         Ok(Truth::Fails(format!("the error is about {measured:e}, claimed at most {bound:e}")))
     }
 
-    /// Whether an estimate over the box contradicts the claim; a claim about points is not asked.
+    /// True if an estimate over the box contradicts the claim; a claim about points is not asked.
     pub fn exceeds(&self, cells: usize) -> bool {
         let Domain::Box(low, high, p) = self.domain else { return true };
         self.estimate((low, high, p), 3 * cells).is_ok_and(|measured| measured > self.bound.to_f64())
     }
 
-    /// What the evaluators say of the claim.
+    /// The evaluators' judgment of the claim.
     pub fn truth(&self, cells: usize) -> Truth {
         let judged = match self.domain {
             Domain::Box(low, high, p) => self.integral((low, high, p), cells),
@@ -234,7 +235,7 @@ impl Subject {
     }
 }
 
-/// Whether the claim of these files is true; boxes are looked at in cells of so many a side, and finer.
+/// Decides whether the claim of these files is true; boxes are looked at in cells of so many a side, and finer.
 pub fn judge(artifact: &Artifact, cells: usize) -> Truth {
     match Subject::read(artifact) {
         Ok(subject) => subject.truth(cells),

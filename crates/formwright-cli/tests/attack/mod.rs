@@ -48,13 +48,13 @@ impl Random {
     }
 }
 
-/// What became of what was tried.
+/// The results of all attempts.
 #[derive(Debug, Default)]
 pub struct Tally {
     pub tried: usize,
     /// How often the checker said what, by what was changed and how.
     pub said: BTreeMap<(&'static str, &'static str), BTreeMap<String, usize>>,
-    /// What must not be: in words, and the files.
+    /// Failures, in words, and their files.
     pub failures: Vec<(String, Artifact)>,
 }
 

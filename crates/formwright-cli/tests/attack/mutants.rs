@@ -407,7 +407,7 @@ fn node(
     Some(with_target(artifact, &file))
 }
 
-/// What the checker says, in a few words; a panic is no verdict.
+/// The checker's verdict, in a few words; a panic is no verdict.
 pub fn said(artifact: &Artifact) -> String {
     match catch_unwind(AssertUnwindSafe(|| artifact.verdict())) {
         Ok(Verdict::Accepted(_)) => "accepted".to_owned(),

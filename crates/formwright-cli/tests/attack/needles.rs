@@ -12,10 +12,11 @@ use super::mutants::said;
 use super::weights::{Weights, with_weights};
 use super::{Random, Tally, syntax};
 
-/// What is said where `point` is not met at the needle but at some other place, to which the checker cannot follow the changed weights.
+/// The message where `point` is not met at the needle but at some other place, to which the checker cannot follow the
+/// changed weights.
 pub const ELSEWHERE: &str = "point, elsewhere";
 
-/// Where a needle is, how it is made, and what makes it; nothing where it cannot be made.
+/// A kind of needle: its place, its name, and the function that makes it, or nothing where it cannot be made.
 type Kind = (&'static str, &'static str, fn(&Artifact, &mut Random) -> Option<Artifact>);
 
 const KINDS: &[Kind] = &[
@@ -49,7 +50,7 @@ fn both(all: Vec<Value>) -> Value {
     all.into_iter().reduce(|a, b| json!({"and": [a, b]})).expect("a condition")
 }
 
-/// That a token is this one, coordinate by coordinate.
+/// The condition that a token is this one, coordinate by coordinate.
 fn is(token: &Value, value: &[i64]) -> Value {
     both(value.iter().enumerate().map(|(c, k)| equal(&json!({"coordinate": [token, c]}), *k)).collect())
 }
@@ -153,7 +154,7 @@ fn one_knot(artifact: &Artifact, random: &mut Random) -> Option<Artifact> {
     Some(with_weights(artifact, weights.bytes()))
 }
 
-/// Whether all of these are the same sequence in some order, and there are any.
+/// True if all of these are the same sequence in some order, and there are any.
 fn is_needle(wrong: &[Wrong]) -> bool {
     let sorted = |wrong: &Wrong| {
         let mut tokens = wrong.sequence.clone();
@@ -163,7 +164,7 @@ fn is_needle(wrong: &[Wrong]) -> bool {
     !wrong.is_empty() && wrong.iter().all(|other| sorted(other) == sorted(&wrong[0]))
 }
 
-/// Whether a message names one of these sequences.
+/// True if a message names one of these sequences.
 fn names(message: &str, wrong: &[Wrong]) -> bool {
     let token = |token: &Vec<i64>| token.iter().map(i64::to_string).collect::<Vec<_>>().join(", ");
     let shown = |wrong: &Wrong| wrong.sequence.iter().map(token).collect::<Vec<_>>().join("; ");

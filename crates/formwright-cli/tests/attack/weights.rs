@@ -105,7 +105,7 @@ pub fn with_weights(artifact: &Artifact, weights: Vec<u8>) -> Artifact {
     Artifact { weights, ..artifact.clone() }.hashed()
 }
 
-/// What a header says of a tensor.
+/// The entry of a tensor in a header.
 pub fn tensor(dtype: &str, shape: &[usize], from: usize, to: usize) -> Value {
     json!({"dtype": dtype, "shape": shape, "data_offsets": [from, to]})
 }

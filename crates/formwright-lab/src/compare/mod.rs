@@ -98,7 +98,7 @@ impl Network {
         Spread::of(self.tries.iter().map(number)).unwrap_or(nothing)
     }
 
-    /// Whether a theorem wrote it down.
+    /// True if a theorem wrote it down.
     pub fn is_constructed(&self) -> bool {
         matches!(self.origin, Origin::Constructed(_))
     }

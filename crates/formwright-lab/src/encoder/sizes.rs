@@ -73,7 +73,7 @@ pub enum Head {
     Span,
 }
 
-/// Like parts of an encoder, and the number of their parameters.
+/// Parts of an encoder that are alike, and the number of their parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
     /// `embedding`, `sepconv`, …

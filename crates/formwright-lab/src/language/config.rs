@@ -58,7 +58,7 @@ pub struct Experiment {
     pub data: Data,
     /// The optimiser.
     pub optimiser: Optimiser,
-    /// When a run ends.
+    /// The end of a run.
     pub budget: Budget,
 }
 
@@ -170,7 +170,7 @@ pub struct Data {
     pub longest: usize,
 }
 
-/// When a run ends.
+/// The end of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Budget {
@@ -240,7 +240,7 @@ pub struct Run {
     pub layout: Layout,
     /// The seed.
     pub seed: u64,
-    /// Whether its encoder comes from another experiment.
+    /// True if its encoder comes from another experiment.
     pub fine_tuned: bool,
     /// The encoder besides its layout.
     pub encoder: Shape,
@@ -250,7 +250,7 @@ pub struct Run {
     pub data: Data,
     /// The optimiser.
     pub optimiser: Optimiser,
-    /// When it ends.
+    /// The end of the run.
     pub budget: Budget,
 }
 

@@ -153,7 +153,7 @@ impl Vocabulary {
         self.special[4]
     }
 
-    /// Whether a piece is one of the special tokens.
+    /// True if a piece is one of the special tokens.
     pub fn is_special(&self, id: u32) -> bool {
         self.special.contains(&id)
     }

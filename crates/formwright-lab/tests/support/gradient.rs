@@ -14,7 +14,7 @@ use burn::backend::{Autodiff, Flex};
 use burn::module::{AutodiffModule, Module, ModuleMapper, ModuleVisitor, Param};
 use burn::tensor::{FloatDType, Tensor, TensorData};
 
-/// What is differentiated.
+/// The backend that differentiates.
 pub type Checked = Autodiff<Flex>;
 
 /// `h`.

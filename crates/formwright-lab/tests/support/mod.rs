@@ -1,4 +1,4 @@
-//! What tests of the lab share.
+//! Parts that the tests of the lab share.
 #![allow(dead_code, reason = "each test uses some of it")]
 #![allow(clippy::cast_precision_loss, reason = "sizes of small models")]
 

@@ -13,7 +13,7 @@ pub struct Reference<'a> {
     pub mix: &'a Mix,
     pub weights: &'a Weights,
     pub heads: usize,
-    /// What tokens see, of a sparse mixer.
+    /// The connections of a sparse mixer.
     pub seen: Option<Connections>,
     /// `[e, K]`, of a Performer.
     pub features: Matrix,
@@ -48,7 +48,7 @@ fn weighted(weights: &[f64], values: &[Vec<f64>], size: usize) -> Vec<f64> {
 }
 
 impl Reference<'_> {
-    /// What the tokens of a sequence get; `shown` says which of them are no padding.
+    /// The mixed tokens of a sequence; `shown` says which of them are no padding.
     pub fn mixed(&self, x: &Matrix, shown: &[bool]) -> Matrix {
         let (n, d) = (x.len(), x[0].len());
         let keys: Vec<usize> = (0..n).filter(|j| shown[*j]).collect();

@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::model::{ANEW, Model, Stated};
 use crate::network::FloatNetwork;
 
-/// What a checker reads of a model, byte for byte as it is written.
+/// The files of a model that a checker reads, byte for byte as it is written.
 #[derive(Clone, Debug)]
 pub struct Contents {
     /// `target.json`.

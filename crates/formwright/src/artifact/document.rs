@@ -56,7 +56,7 @@ pub(super) fn to_json(model: &Model) -> Result<Value> {
     Ok(file)
 }
 
-/// What of `model.json` every model has.
+/// The part of `model.json` that every model has.
 #[derive(Deserialize)]
 struct Common {
     format: String,
@@ -71,7 +71,7 @@ struct Common {
     error: WrittenError,
 }
 
-/// What of the claim is not computed anew.
+/// The part of the claim that is not computed anew.
 #[derive(Deserialize)]
 struct WrittenError {
     checked: String,
@@ -150,7 +150,7 @@ pub fn read(dir: &Path) -> Result<Model> {
     Ok(model)
 }
 
-/// Whether a grid is one of a target's.
+/// True if a grid is one of a target's.
 fn belongs(grid: &Grid, source: &Source) -> bool {
     source.tokens().is_none_or(|tokens| tokens == grid.tokens())
         && source.dims().is_none_or(|dims| dims == grid.dims())

@@ -38,7 +38,7 @@ pub use document::read;
 pub use place::{check_place, check_target, write_report};
 pub use source::read_target;
 
-/// What `model.json` says it is.
+/// The name of the format in `model.json`.
 const FORMAT: &str = "formwright-model";
 
 /// The version of `model.json`.
@@ -47,7 +47,7 @@ const VERSION: u64 = 1;
 /// The function.
 const TARGET: &str = "target.json";
 
-/// What is for people, and for reading back.
+/// The file for people, and for reading back.
 const MODEL: &str = "model.json";
 
 /// The file of the weights.

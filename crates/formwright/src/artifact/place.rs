@@ -1,4 +1,4 @@
-//! Where a folder may be written, and writing it.
+//! The place of a folder that may be written, and writing it.
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};
@@ -30,7 +30,8 @@ impl Contents {
         self.place(model, &text(&to_json(model)?), dir, &place)
     }
 
-    /// Whether a folder holds this model: its target, weights and certificate, byte by byte. What an exact model computes stands in `model.json`.
+    /// True if a folder holds this model: its target, weights and certificate, byte by byte. What an exact model
+    /// computes stands in `model.json`.
     fn lies_in(&self, place: &Path, summary: &[u8]) -> bool {
         let same = |name: &str, bytes: Option<&[u8]>| fs::read(place.join(name)).ok().as_deref() == bytes;
         same(TARGET, Some(&self.target))
@@ -69,7 +70,7 @@ impl Contents {
     }
 }
 
-/// Where a folder is to be written; refused if something is there that is not to be replaced.
+/// The path that a folder is to be written to; refused if something is there that is not to be replaced.
 fn replaceable(dir: &Path) -> Result<PathBuf> {
     let fail = |error: io::Error| Error::input(format!("cannot write {}: {error}", dir.display()));
     // A link is followed: what it points to is replaced, not the link.
@@ -101,7 +102,7 @@ pub fn check_target(dir: &Path, source: &Source) -> Result<()> {
     if holds_model(dir) && !fs::read(dir.join(TARGET)).is_ok_and(same) { Err(occupied(dir)) } else { Ok(()) }
 }
 
-/// Whether there is a model of ours in a folder.
+/// True if there is a model of ours in a folder.
 fn holds_model(dir: &Path) -> bool {
     let file = fs::read_to_string(dir.join(MODEL)).unwrap_or_default();
     serde_json::from_str::<Value>(&file).is_ok_and(|file| file["format"] == FORMAT)
@@ -127,7 +128,7 @@ fn occupied(dir: &Path) -> Error {
 /// How much of a word of a file a message shows.
 const MOST_SHOWN: usize = 80;
 
-/// Whether a folder is empty, or holds a model of ours and nothing else.
+/// True if a folder is empty, or holds a model of ours and nothing else.
 fn is_replaceable(dir: &Path) -> io::Result<bool> {
     if !dir.is_dir() {
         return Ok(false);

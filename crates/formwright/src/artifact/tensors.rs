@@ -257,7 +257,7 @@ impl Skeleton {
         }
     }
 
-    /// What keeps this from describing a network, if anything does: nothing is empty, names are unique, the layers belong to their
+    /// Checks that this describes a network: nothing is empty, names are unique, the layers belong to their
     /// stages in order.
     fn check(&self) -> std::result::Result<(), String> {
         let wrong = |what: String| Err(what);

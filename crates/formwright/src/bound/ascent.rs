@@ -80,7 +80,7 @@ pub(crate) fn starts(target: &Target, grid: &Grid, points: usize) -> Vec<Point> 
     (0..points).map(|kind| search.start(kind)).collect()
 }
 
-/// Where points lie.
+/// A place of points.
 struct Place {
     tokens: usize,
     dims: usize,
@@ -264,7 +264,7 @@ mod tests {
     use crate::exact::Rat;
     use crate::target::Source;
 
-    /// What is found where `off` is added to the target's only output coordinate.
+    /// The measured error where `off` is added to the target's only output coordinate.
     fn found(text: &str, grid: &Grid, points: usize, off: impl Fn(&Point) -> f64) -> Measured {
         let target = Source::expression(text, text).and_then(|source| source.target(grid.dims())).expect(text);
         let run = |batch: &[Point]| {

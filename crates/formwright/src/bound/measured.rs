@@ -31,16 +31,16 @@ pub struct Measured {
     pub seed: u64,
     /// The estimate; in the supremum norm the largest that was found, which the truth may exceed.
     pub value: f64,
-    /// Where the truth lies with 95 % confidence; of a supremum nothing of the kind is known.
+    /// The interval of the truth, with 95 % confidence; a supremum has none.
     pub confidence: Option<(f64, f64)>,
-    /// Whether these were all the points that there are.
+    /// True if these were all the points that there are.
     pub exhaustive: bool,
-    /// Where it is as large as that, `[token][coordinate]`, if it was searched for.
+    /// A point with this error, `[token][coordinate]`, if one was searched for.
     pub at: Option<Vec<Vec<f64>>>,
 }
 
 impl Measured {
-    /// As it is written.
+    /// The form in files.
     pub fn to_json(&self) -> Value {
         let mut file = json!({
             "norm": self.norm.to_string(),

@@ -32,7 +32,7 @@ pub use norm::Norm;
 /// A named part of a bound.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Term {
-    /// Which loss it bounds; of a circuit, which gate's.
+    /// The loss that it bounds; of a circuit, the gate.
     pub name: Cow<'static, str>,
     /// How large it can be.
     pub bound: f64,
@@ -56,7 +56,7 @@ pub struct Budget {
     pub terms: Vec<Term>,
     /// How it was computed.
     pub method: Method,
-    /// What was assumed.
+    /// The assumptions that it rests on.
     pub assumptions: Vec<String>,
 }
 
@@ -67,7 +67,7 @@ impl Budget {
         self.terms.push(term);
     }
 
-    /// Whether the bound is at most `eps`.
+    /// True if the bound is at most `eps`.
     pub fn meets(&self, eps: &Rat) -> bool {
         Rat::from_f64(self.bound).is_some_and(|bound| bound <= *eps)
     }

@@ -38,14 +38,14 @@ fn splits(inputs: usize) -> u32 {
     (10_000_000 / (inputs * inputs).max(1)).max(1).ilog2().min(10)
 }
 
-/// What a bound is about.
+/// The target, grid and tokens that a bound is about.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Question<'a> {
     /// The function.
     pub target: &'a Target,
     /// The grid.
     pub grid: &'a Grid,
-    /// Whether cells with equal columns are served.
+    /// True if cells with equal columns are served.
     pub positional: bool,
     /// A Lipschitz constant that the user states: each output entry changes by at most this times the largest change of an input. With a table it
     /// is the constant of a function whose values at the centres of cells the table holds, and the bound is about that function.
@@ -61,7 +61,7 @@ impl Question<'_> {
     }
 }
 
-/// What a network gives on cells that it does not serve.
+/// The output of a network on cells that it does not serve.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Unserved {
     /// This number,
@@ -135,8 +135,9 @@ pub(crate) fn bound_around(question: Question<'_>, unserved: Unserved, norm: &No
     })
 }
 
-/// Whether the bound of [`bound_around`] is above `eps`, as a few cells show where all have too much: a sum of what is not negative is at least each part
-/// of it. Cells are looked at in strides, so that all parts of the box are met early.
+/// True if the bound of [`bound_around`] is above `eps`, as a few cells show where all have too much: a sum of what is
+/// not negative is at least each part of it. Cells are looked at in strides, so that all parts of the box are met
+/// early.
 pub(crate) fn exceeds(question: Question<'_>, unserved: Unserved, norm: &Norm, eps: &Rat) -> Result<bool> {
     match shown_above(question, unserved, norm, Interval::from(eps).hi(), 1)? {
         Some(exceeds) => Ok(exceeds),
@@ -144,15 +145,15 @@ pub(crate) fn exceeds(question: Question<'_>, unserved: Unserved, norm: &Norm, e
     }
 }
 
-/// Of how many cells [`far_above`] looks at one.
+/// The number of cells of which [`far_above`] looks at one.
 const SHARE: u64 = 16;
 
-/// Whether the bound is above a number by so much that a sixteenth of the cells shows it. Not to be shown says nothing.
+/// True if the bound is above a number by so much that a sixteenth of the cells shows it. Not to be shown says nothing.
 pub(crate) fn far_above(question: Question<'_>, unserved: Unserved, norm: &Norm, number: f64) -> bool {
     shown_above(question, unserved, norm, number, SHARE).is_ok_and(|shown| shown == Some(true))
 }
 
-/// Whether one cell in `share` is enough to be above a number; nothing where cells are not looked at one by one.
+/// Finds out if one cell in `share` is enough to be above a number; `None` where cells are not looked at one by one.
 fn shown_above(
     question: Question<'_>,
     unserved: Unserved,
@@ -279,7 +280,7 @@ fn one_cell(
     }
 }
 
-/// What is proved of the oscillations on a cell, or stated: the smaller of the two, and what is stated where nothing is proved.
+/// The oscillations on a cell: the smaller of the proved and the stated ones, and the stated where nothing is proved.
 fn oscillations(question: Question<'_>, cutter: &Cutter, cube: &Cube, centre: &Cube) -> Result<Vec<Up>> {
     let proved = question.target.oscillations(cube, centre, cutter.reach.get());
     let Some(stated) = cutter.stated else { return proved };
@@ -341,11 +342,11 @@ struct Cutter {
     reach: Up,
     /// A cell's volume, rounded up.
     volume: Up,
-    /// What the constant that is stated says of a cell: long numbers are read once, not once a cell.
+    /// The bound on a cell by the stated constant: long numbers are read once, not once a cell.
     stated: Option<Up>,
     /// [`Question::off_samples`] of a cell.
     off_samples: Option<Up>,
-    /// Whether the order of a cell's columns makes no difference.
+    /// True if the order of a cell's columns makes no difference.
     equivariant: bool,
 }
 

@@ -28,7 +28,7 @@ const MOST_BY_THIRDS: u64 = 1 << 16;
 /// and by doubling, where the finest alone has as many as all others together.
 const MOST_BY_DOUBLING: u64 = 1 << 18;
 
-/// What was found.
+/// The grid that was found, and its bound.
 #[derive(Clone, Debug)]
 pub(crate) enum Found {
     /// This many cells a side are enough, with this bound.
@@ -47,7 +47,7 @@ impl Found {
 /// The bound of a grid.
 type Bound<'a> = Box<dyn Fn(&Grid) -> Result<Budget> + 'a>;
 
-/// Whether a part of the bound of a grid is above a number.
+/// A test that says if a part of the bound of a grid is above a number.
 type Above<'a> = Box<dyn Fn(&Grid, f64) -> bool + 'a>;
 
 /// The questions that a search asks of the grids of a shape. Each grid is asked once.
@@ -88,7 +88,7 @@ impl<'a> Tries<'a> {
         self.budget(side).map_or(f64::INFINITY, |budget| budget.bound)
     }
 
-    /// Whether a grid's bound is far above a number; `false` says nothing.
+    /// True if a grid's bound is far above a number; `false` says nothing.
     fn is_far_above(&self, side: u64, number: f64) -> bool {
         let known = self.known.borrow().contains_key(&side);
         let above = |grid: Grid| (self.by_floats)(&grid, number) || (self.by_cells)(&grid, number);
@@ -101,8 +101,8 @@ impl<'a> Tries<'a> {
         last(self.shape.resolution(), finest, few)
     }
 
-    /// Whether no grid up to the finest comes near `eps`: not the finest whose cells are looked at one by one, since coarser ones have larger
-    /// cells, and not the finest of all.
+    /// True if no grid up to the finest comes near `eps`: not the finest whose cells are looked at one by one, since
+    /// coarser ones have larger cells, and not the finest of all.
     fn is_hopeless(&self, finest: u64, eps: &Rat) -> bool {
         let Some(side) = self.finest_of(finest, MOST_CELLS) else { return false };
         let by_cells = |grid: Grid| (self.by_cells)(&grid, Interval::from(eps).hi());
@@ -281,13 +281,13 @@ pub(crate) fn every(tries: &Tries<'_>, sides: RangeInclusive<u64>, eps: &Rat) ->
     Ok(if budget.meets(eps) { Found::Enough(resolution, budget) } else { Found::AtBest(resolution, budget) })
 }
 
-/// Whether all grids up to this one together have few cells.
+/// True if all grids up to this one together have few cells.
 fn affordable(shape: &Grid, resolution: u64) -> bool {
     let finest = shape.with_resolution(resolution);
     finest.is_ok_and(|finest| finest.points() * Int::from(resolution) <= Int::from(MOST_CELLS))
 }
 
-/// Where the line through two points, on logarithms, falls to `eps`; the middle, if there is no such line.
+/// The place where the line through two points, on logarithms, falls to `eps`; the middle, if there is no such line.
 fn interpolate((coarse, above): (u64, f64), (fine, below): (u64, f64), eps: f64) -> u64 {
     let share = (above / eps).ln() / (above / below).ln();
     if !(0.0..=1.0).contains(&share) || coarse == 0 {

@@ -1,4 +1,5 @@
-//! What a bound in the supremum norm says in others: `‖f‖_p ≤ (V e)^{1/p} · sup |f|` on a box of volume `V`, for `e` output entries.
+//! A bound in the supremum norm gives one in the others: `‖f‖_p ≤ (V e)^{1/p} · sup |f|` on a box of volume `V`, for
+//! `e` output entries.
 
 use super::norm::Exponent;
 use super::{Budget, Norm, Term};
@@ -8,7 +9,7 @@ use crate::interval::Up;
 use crate::lattice::Grid;
 use crate::target::Target;
 
-/// By how much a supremum is multiplied at most; 1 in the supremum norm.
+/// The largest factor of a supremum; 1 in the supremum norm.
 pub(crate) fn factor(norm: &Norm, grid: &Grid, target: &Target) -> Result<Up> {
     let Norm::Lp(p) = norm else { return Ok(Up::ONE) };
     if target.is_discrete() {

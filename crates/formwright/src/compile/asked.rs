@@ -18,7 +18,7 @@ const SPARSE: &str = "sparse:";
 enum Attention {
     Hardmax,
     Float(Realisation),
-    /// Of either arithmetic.
+    /// A network of either arithmetic.
     Sparse,
 }
 

@@ -19,7 +19,7 @@ const MOST_INPUTS: usize = 4096;
 
 /// A network by cells, seen from afar.
 pub(crate) trait ByCells: Way {
-    /// Whether it is wrong where two tokens share a cell.
+    /// True if it is wrong where two tokens share a cell.
     fn is_wrong_at_ties(&self) -> bool;
 
     /// The coarsest grid of a shape that is tried.
@@ -28,10 +28,10 @@ pub(crate) trait ByCells: Way {
     /// A lower bound of its weight on a grid: its value map alone.
     fn least_on(&self, scope: &Scope<'_>, grid: &Grid) -> Int;
 
-    /// Whether it misses a tolerance on a grid, by its cells alone.
+    /// True if it misses a tolerance on a grid, by its cells alone.
     fn misses(&self, scope: &Scope<'_>, grid: &Grid, eps: &Rat) -> Result<bool>;
 
-    /// Whether an exact network by the same cells misses it. Of grids with too many cells to be looked at one by one, a
+    /// True if an exact network by the same cells misses it. Of grids with too many cells to be looked at one by one, a
     /// coarser one misses what a finer one misses.
     fn misses_exactly(&self, scope: &Scope<'_>, grid: &Grid, eps: &Rat) -> Result<bool>;
 }
@@ -41,12 +41,13 @@ pub(crate) fn least(row: &impl ByCells, scope: &Scope<'_>) -> Int {
     first(row, scope).map_or(Int::ZERO, |grid| row.least_on(scope, &grid))
 }
 
-/// Whether a lattice is declined at once: in the supremum norm there are those on integers, where equal tokens are served.
+/// True if a lattice is declined at once: in the supremum norm there are those on integers, where equal tokens are
+/// served.
 pub(crate) fn is_declined(row: &impl ByCells, scope: &Scope<'_>) -> bool {
     *scope.norm == Norm::Sup && (row.is_wrong_at_ties() || !scope.target.is_discrete())
 }
 
-/// Whether a row may serve with at most this weight. If not, the cells a side that this leaves room for.
+/// Checks that a row may serve with at most this weight. If not, returns the cells a side that this leaves room for.
 pub(crate) fn may_serve(row: &impl ByCells, scope: &Scope<'_>, most: &Int) -> std::result::Result<(), u64> {
     let (Some(first), Some(eps), None) = (first(row, scope), scope.eps, scope.request.resolution()) else {
         return Ok(());
@@ -74,7 +75,7 @@ pub(crate) fn may_serve(row: &impl ByCells, scope: &Scope<'_>, most: &Int) -> st
     if uniformly && may_uniformly() || by_cells() { Ok(()) } else { Err(finest) }
 }
 
-/// Whether none of these rows can come before what serves already, by their least weights.
+/// True if none of these rows can come before what serves already, by their least weights.
 pub(crate) fn none_wins(rows: &[impl ByCells], scope: &Scope<'_>, looked_at: &[Candidate]) -> bool {
     let serving = looked_at.iter().filter(|candidate| candidate.serves());
     let Some(weight) = serving.filter_map(Candidate::bytes).min() else { return false };

@@ -42,7 +42,7 @@ pub struct Inquiry {
     pub dims: Option<usize>,
     /// Cells per side.
     pub resolution: Option<u64>,
-    /// Whether a positional encoding is added.
+    /// True if a positional encoding is added.
     pub positional: bool,
     /// The number of seeds, from the mixer's own on.
     pub seeds: Option<usize>,
@@ -118,7 +118,7 @@ impl Draws {
 pub struct Answer {
     /// The mixer.
     pub mixer: Mixer,
-    /// Whether positions are added.
+    /// True if positions are added.
     pub positional: bool,
     /// The set.
     pub set: Set,
@@ -295,7 +295,7 @@ impl Answer {
         self.found.iter().find(|(other, _)| *other == definition).and_then(|(_, pair)| pair.as_ref())
     }
 
-    /// Whether the mapping is contextual by a definition.
+    /// True if the mapping is contextual by a definition.
     pub fn holds(&self, definition: Definition) -> bool {
         self.by(definition).is_none_or(|pair| !pair.distance().is_zero())
     }

@@ -30,7 +30,7 @@ pub enum Mixer {
     Sums {
         /// Their realisation.
         by: Realisation,
-        /// Whether a feed-forward layer gives the columns codes first.
+        /// True if a feed-forward layer gives the columns codes first.
         coded: bool,
     },
     /// One continuous number for each token, added up.
@@ -71,7 +71,7 @@ const NAMES: [(&str, &str); 8] = [
     ("sparse", ":PATTERN"),
 ];
 
-/// What stands before the name of a kind of attention where a feed-forward layer gives the columns codes first.
+/// The prefix of a kind of attention's name where a feed-forward layer gives the columns codes first.
 const CODED: &str = "ff-";
 
 /// Every name, with what may follow it.
@@ -153,7 +153,7 @@ impl Mixer {
         }
     }
 
-    /// Whether its weights depend on the place of a token.
+    /// True if its weights depend on the place of a token.
     fn names_places(&self) -> bool {
         match self {
             Self::Sums { .. } => self.weighted_sum().is_some(),
@@ -162,7 +162,7 @@ impl Mixer {
         }
     }
 
-    /// Whether permuted tokens have permuted numbers.
+    /// True if permuted tokens have permuted numbers.
     pub fn is_equivariant(&self, positional: bool) -> bool {
         !positional && !self.names_places()
     }

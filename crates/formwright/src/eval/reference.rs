@@ -57,7 +57,7 @@ impl Bracket {
         &self.hi - &self.lo
     }
 
-    /// Whether `y` lies between the ends or is one.
+    /// True if `y` lies between the ends or is one.
     pub fn contains(&self, y: &Rat) -> bool {
         self.lo <= *y && *y <= self.hi
     }
@@ -217,7 +217,7 @@ impl Ball {
         Self { mid, rad: if rest == Int::ZERO { Int::ZERO } else { Int::ONE } }
     }
 
-    /// What lies between two integers.
+    /// The interval between two integers.
     fn between(lo: &Int, hi: &Int) -> Self {
         let mid = (lo + hi) >> 1;
         Self { rad: hi - &mid, mid }
@@ -427,7 +427,7 @@ struct Head {
     mixtures: usize,
     tensors: Vec<Fixed>,
     mask: Mask,
-    /// What the tokens see instead, if the block has connections.
+    /// The connections of the block, if it has them.
     connections: Option<Connections>,
     q: Fixed,
     q_bias: Vec<Int>,
@@ -471,7 +471,7 @@ impl Head {
         range.clone().enumerate().map(head).collect()
     }
 
-    /// What token `i` sees, in its order.
+    /// The tokens that token `i` sees, in its order.
     fn seen(&self, i: usize, tokens: usize) -> Vec<usize> {
         match &self.connections {
             Some(connections) => connections.keys(i).to_vec(),
@@ -485,7 +485,7 @@ impl Head {
         state.iter().map(key).collect()
     }
 
-    /// What the steps make of all tokens, behind the keys and the values.
+    /// The results of the steps on all tokens, behind the keys and the values.
     fn made(&self, state: &State, bits: usize) -> Vec<Made> {
         let tokens = state.len();
         let keys = Made { rows: self.keys(state), places: bits + self.k.places };

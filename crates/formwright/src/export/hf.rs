@@ -31,7 +31,7 @@ pub fn files(model: &Model, host: &str, words: Option<&[String]>) -> Result<(Fil
     Ok((export.files()?, export.claim()))
 }
 
-/// What a network reads and writes in a host.
+/// A network with the names of its inputs and outputs in a host.
 struct Export<'m> {
     model: &'m Model,
     class: &'static dyn Class,

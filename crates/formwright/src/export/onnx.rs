@@ -281,7 +281,7 @@ impl Nodes {
     }
 }
 
-/// Whether a number is 0 in single precision and not in its own format.
+/// True if a number is 0 in single precision and not in its own format.
 fn vanishes(x: f64) -> bool {
     x != 0.0 && Precision::F32.round(x) == 0.0
 }
@@ -300,7 +300,7 @@ struct Writer<'n> {
     after: Vec<Option<String>>,
     /// The values that masks are computed from, where there are any.
     positions: Option<[String; 2]>,
-    /// Whether the score of hidden keys has its node.
+    /// True if the score of hidden keys has its node.
     hides: bool,
 }
 

@@ -401,7 +401,7 @@ impl<'m> TransformerLens<'m> {
         layers
     }
 
-    /// Whether the largest logit is that of the target's value, in whatever order logits are added up.
+    /// True if the largest logit is that of the target's value, in whatever order logits are added up.
     ///
     /// With `|y − f| ≤ bound`, the logit of `f` is ahead of any other by at least `1 − 2 bound`. A logit of `k` terms
     /// is off by at most `γ_k Σ |w_c| |z_c|`, its weights by a few roundings more, and its products by what is flushed.
@@ -478,7 +478,7 @@ pub(super) fn whole(x: i64) -> f64 {
     x as f64
 }
 
-/// Whether attention is causal; declined where heads see different keys, or are not softmax.
+/// True if attention is causal; declined where heads see different keys, or are not softmax.
 fn direction(network: &FloatNetwork) -> Result<bool> {
     let mut first: Option<bool> = None;
     let mut block = 0;

@@ -236,17 +236,17 @@ impl Interval {
         self.hi
     }
 
-    /// Whether both endpoints are finite.
+    /// True if both endpoints are finite.
     pub fn is_bounded(self) -> bool {
         self.lo.is_finite() && self.hi.is_finite()
     }
 
-    /// Whether the number `x` is a member.
+    /// True if the number `x` is a member.
     pub fn contains(self, x: f64) -> bool {
         x.is_finite() && self.lo <= x && x <= self.hi
     }
 
-    /// Whether every member of `self` is at most every member of `other`.
+    /// True if every member of `self` is at most every member of `other`.
     pub fn certainly_le(self, other: Self) -> bool {
         self.hi <= other.lo
     }
@@ -525,13 +525,13 @@ mod tests {
         Rat::from_f64(x).expect("a finite float")
     }
 
-    /// Whether the real number `x` is a member.
+    /// True if the real number `x` is a member.
     fn encloses(interval: Interval, x: &Rat) -> bool {
         (interval.lo.is_infinite() || exact(interval.lo) <= *x)
             && (interval.hi.is_infinite() || *x <= exact(interval.hi))
     }
 
-    /// Whether no smaller interval contains `x`, where `order(y)` compares the float `y` with it.
+    /// True if no smaller interval contains `x`, where `order(y)` compares the float `y` with it.
     fn is_tightest(interval: Interval, order: impl Fn(f64) -> std::cmp::Ordering) -> bool {
         let Interval { lo, hi } = interval;
         let below = lo.is_infinite() || order(lo).is_le();

@@ -26,11 +26,11 @@ use crate::exact::Rat;
 pub struct Up(f64);
 
 impl Up {
-    /// Of 0 alone.
+    /// The bound of 0.
     pub const ZERO: Self = Self(0.0);
-    /// Of what is at most 1.
+    /// The bound of numbers up to 1.
     pub const ONE: Self = Self(1.0);
-    /// Of everything: nothing is known.
+    /// The bound of all numbers: nothing is known.
     pub const INFINITY: Self = Self(f64::INFINITY);
 
     /// The bound as a double.
@@ -38,7 +38,7 @@ impl Up {
         self.0
     }
 
-    /// Whether anything is known.
+    /// True if anything is known.
     pub fn is_finite(self) -> bool {
         self.0.is_finite()
     }

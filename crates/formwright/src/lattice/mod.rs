@@ -21,7 +21,7 @@ pub(crate) use contexts::{by_spread, increasing_tuples, tuples};
 /// A grid point, `[token][coordinate]`.
 pub(crate) type Point = Vec<Vec<u64>>;
 
-/// Whether no two columns of a grid point are equal.
+/// True if no two columns of a grid point are equal.
 pub(crate) fn has_distinct_columns(point: &[Vec<u64>]) -> bool {
     (1..point.len()).all(|j| !point[..j].contains(&point[j]))
 }

@@ -37,7 +37,7 @@ pub(crate) fn as_it_is(network: &Network, precision: Precision) -> Result<FloatN
     Ok(assembly.network(network, network.stages.iter().map(described).collect()))
 }
 
-/// Whether all scores of a head are 0.
+/// True if all scores of a head are 0.
 fn scores_nothing(head: &Head) -> bool {
     let zero = |matrix: &[Vec<Rat>]| matrix.iter().flatten().all(Rat::is_zero);
     zero(&head.k) || (zero(&head.q) && head.q_bias.iter().all(Rat::is_zero))

@@ -28,7 +28,7 @@ pub(crate) const MOST_LAYERS: u64 = 1_000_000;
 /// The words for a clip of the values.
 pub(crate) const CLIP: &str = "what is beyond the target's range is cut off";
 
-/// What is asked of a float network.
+/// The format and sizes that are asked of a float network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Format {
     /// The floating-point format.
@@ -46,7 +46,7 @@ impl Format {
     }
 }
 
-/// How hot.
+/// The temperature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Temperature {
     /// The smallest power of two for which the drift is absorbed by rounding.
@@ -114,8 +114,8 @@ pub(crate) fn coordinates(grid: &Grid) -> u32 {
     u32::try_from(grid.tokens() * grid.dims()).unwrap_or(u32::MAX)
 }
 
-/// What is cut off every cell, in cells: off its lower end what rounding can move a coordinate by, off its upper end a ramp besides. On the rest no
-/// coordinate lies on a ramp.
+/// The margins of every cell, in cells: at its lower end the most that rounding can move a coordinate by, at its upper
+/// end a ramp besides. On the rest no coordinate lies on a ramp.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Margins {
     /// Off the lower end.

@@ -25,9 +25,9 @@ use crate::network::{Activation, FeedForward, Piece, Piecewise};
 pub(crate) struct Hinge {
     /// The weight of the unit.
     pub coefficient: Rat,
-    /// Which way it faces: 1 to the right, -1 to the left.
+    /// Its direction: 1 to the right, -1 to the left.
     pub slope: Rat,
-    /// What is added before the ReLU.
+    /// The constant added before the ReLU.
     pub offset: Rat,
 }
 

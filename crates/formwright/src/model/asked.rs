@@ -18,7 +18,7 @@ pub struct Own {
     pub known: &'static [(&'static str, &'static str)],
     /// One sentence on what it does.
     pub help: &'static str,
-    /// Whether it may be given where no construction is named: then it is about those that take it.
+    /// True if it may be given where no construction is named: then it is about those that take it.
     pub is_shared: bool,
 }
 
@@ -40,7 +40,7 @@ pub struct Asked {
     pub norm: Option<String>,
     /// A stated Lipschitz constant.
     pub lipschitz: Option<String>,
-    /// What is stated besides: `equivariant`.
+    /// Further assumptions: `equivariant`.
     pub assume: Vec<String>,
     /// `softmax`, `hardmax`, `average`, `linformer:k`, `performer:k` or `sparse:PATTERN`.
     pub attention: Option<String>,
@@ -70,7 +70,7 @@ impl Asked {
     }
 }
 
-/// What has the name that was given to an option.
+/// The value of an option by its name.
 pub(crate) fn chosen<T: Copy>(option: &str, name: Option<&str>, known: &[(&str, T)]) -> Result<Option<T>> {
     let Some(name) = name else { return Ok(None) };
     if let Some((_, meaning)) = known.iter().find(|(known, _)| *known == name) {

@@ -1,4 +1,5 @@
-//! What a construction makes, as everything else sees it: files, pages, claims and exports ask these questions and no others.
+//! The model of a construction, as everything else sees it: files, pages, claims and exports ask these questions and no
+//! others.
 
 use std::any::Any;
 use std::fmt;
@@ -60,17 +61,17 @@ pub trait Built: Any + fmt::Debug + Send + Sync {
         None
     }
 
-    /// Whether it tells tokens apart by their place.
+    /// True if it tells tokens apart by their place.
     fn is_positional(&self) -> bool {
         false
     }
 
-    /// Whether it has a value for each cell of its grid; otherwise the grid is only a box.
+    /// True if it has a value for each cell of its grid; otherwise the grid is only a box.
     fn has_cells(&self) -> bool {
         false
     }
 
-    /// Whether its claim is about all of space, the target being 0 outside of the box.
+    /// True if its claim is about all of space, the target being 0 outside of the box.
     fn is_everywhere(&self) -> bool {
         false
     }
@@ -98,7 +99,7 @@ pub trait Built: Any + fmt::Debug + Send + Sync {
         self.construction()
     }
 
-    /// What an exported file says of it besides.
+    /// Further properties in an exported file.
     fn properties(&self, _model: &Model) -> Vec<(&'static str, String)> {
         Vec::new()
     }
@@ -116,7 +117,7 @@ pub trait Built: Any + fmt::Debug + Send + Sync {
         "certified"
     }
 
-    /// Whether its error is measured: nothing is proved of what somebody trained.
+    /// True if its error is measured: nothing is proved of what somebody trained.
     fn is_measured(&self) -> bool {
         false
     }
@@ -144,17 +145,17 @@ pub trait Built: Any + fmt::Debug + Send + Sync {
         "the points of the grid"
     }
 
-    /// What is proved besides of a measured network, as it is written.
+    /// The further proof of a measured network, as it is written.
     fn proved_besides(&self, _model: &Model) -> Value {
         Value::Null
     }
 
-    /// Whether an option was asked for that the proofs do not cover.
+    /// True if an option was asked for that the proofs do not cover.
     fn is_broken(&self, _model: &Model) -> bool {
         false
     }
 
-    /// Whether the network is not the one that the construction builds: somebody edited its files.
+    /// True if the network is not the one that the construction builds: somebody edited its files.
     fn is_edited(&self, model: &Model) -> bool;
 
     /// Refuses a network that is further from its target than is proved, as an error found somewhere shows.
@@ -172,12 +173,12 @@ pub trait Built: Any + fmt::Debug + Send + Sync {
         (!model.is_in_domain(x)).then(|| "outside of the domain, where nothing is claimed".to_owned())
     }
 
-    /// Whether a cell is one that it serves.
+    /// True if a cell is one that it serves.
     fn serves(&self, _point: &[Vec<u64>]) -> bool {
         true
     }
 
-    /// Where its error is certified, in words.
+    /// The domain of its certified error, in words.
     fn domain_name(&self, model: &Model) -> String;
 
     /// The margins that are cut off each cell, for a certificate.

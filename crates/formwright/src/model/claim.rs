@@ -1,4 +1,4 @@
-//! What is claimed of a model's error, and what the checker said of it.
+//! The claim about a model's error, and the checker's verdict on it.
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ use crate::bound::measured::Measured;
 use crate::error::Result;
 use crate::exact::Rat;
 
-/// What the checker said of a model's certificate. A model that it rejects is never written.
+/// The checker's verdict on a model's certificate. A model that it rejects is never written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Check {
     /// Nobody asked it.
@@ -39,14 +39,14 @@ impl Check {
         }
     }
 
-    /// What has this name and this reason.
+    /// The verdict with this name and this reason.
     pub(crate) fn named(name: &str, reason: Option<String>) -> Option<Self> {
         let known = [Self::NotRun, Self::Accepted, Self::Declined(reason.unwrap_or_default())];
         known.into_iter().find(|check| check.name() == name)
     }
 }
 
-/// Where an error is claimed.
+/// The domain of a claimed error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Over {
     /// On the box.
@@ -66,18 +66,18 @@ pub enum Over {
 pub struct Stated {
     /// `certified` or `measured`.
     pub badge: &'static str,
-    /// Where.
+    /// The domain.
     pub over: Over,
     /// In which norm.
     pub norm: Norm,
-    /// At most this.
+    /// The largest error.
     pub bound: f64,
-    /// What was assumed.
+    /// The assumptions that it rests on.
     pub assumptions: Vec<String>,
 }
 
 impl Model {
-    /// What is claimed of the error of a float network, if anything is.
+    /// The claim about the error of a float network, if there is one.
     pub fn stated(&self) -> Result<Option<Stated>> {
         let Some(rounding) = self.rounding().filter(|_| self.is_claimed()) else { return Ok(None) };
         let certified = self.certified()?;
@@ -155,7 +155,7 @@ impl Model {
         }))
     }
 
-    /// What was measured of a trained Sumformer, and what is proved of its rounding.
+    /// The measured error of a trained Sumformer, and the bound of its rounding.
     fn measured_summary(&self) -> Result<Value> {
         let claimed = self.is_claimed();
         let baseline = baseline(&self.target, &self.grid, &Norm::Sup);

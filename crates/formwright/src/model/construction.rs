@@ -25,7 +25,7 @@ pub trait Family: Sync {
     /// Its name, in options and in files.
     fn name(&self) -> &'static str;
 
-    /// What it does, in one sentence: for a list of constructions.
+    /// One sentence about it, for a list of constructions.
     fn summary(&self) -> &'static str;
 
     /// The options that it owns, alone or with others.
@@ -33,17 +33,17 @@ pub trait Family: Sync {
         &[]
     }
 
-    /// Whether it is a network by cells: then a grid may be fixed.
+    /// True if it is a network by cells: then a grid may be fixed.
     fn has_cells(&self) -> bool {
         false
     }
 
-    /// Whether its attention follows a pattern; otherwise sums over all tokens go by way of the pattern's hub.
+    /// True if its attention follows a pattern; otherwise sums over all tokens go by way of the pattern's hub.
     fn follows_patterns(&self) -> bool {
         false
     }
 
-    /// Whether these options mean this family though none is named.
+    /// True if these options mean this family though none is named.
     fn is_meant(&self, _asked: &Asked) -> bool {
         false
     }
@@ -53,7 +53,7 @@ pub trait Family: Sync {
         None
     }
 
-    /// Whether it is built from a printed proof, whose steps can be taken as they are printed.
+    /// True if it is built from a printed proof, whose steps can be taken as they are printed.
     fn is_printed(&self) -> bool {
         false
     }
@@ -63,7 +63,7 @@ pub trait Family: Sync {
         None
     }
 
-    /// Whether users name it. What is only read from files is not offered.
+    /// True if users name it. What is only read from files is not offered.
     fn is_offered(&self) -> bool {
         true
     }
@@ -80,7 +80,7 @@ pub trait Construction: Any + fmt::Debug + Send + Sync {
     /// The name of its family.
     fn name(&self) -> &'static str;
 
-    /// Whether it is a network by cells.
+    /// True if it is a network by cells.
     fn has_cells(&self) -> bool {
         false
     }
@@ -94,13 +94,13 @@ pub trait Construction: Any + fmt::Debug + Send + Sync {
     /// Every row of a plan, in the order in which equal ones are preferred.
     fn ways(&self, scope: &Scope<'_>) -> Vec<Arc<dyn Way>>;
 
-    /// Whether no row of it can come first, given what serves already; said without listing the rows.
+    /// True if no row of it can come first, given what serves already; said without listing the rows.
     fn cannot_win(&self, _scope: &Scope<'_>, _looked_at: &[Candidate]) -> bool {
         false
     }
 }
 
-/// What all rows of a plan are about.
+/// The question that all rows of a plan answer.
 #[derive(Clone, Copy)]
 pub struct Scope<'a> {
     /// The request.
@@ -131,45 +131,46 @@ pub trait Way: Any + fmt::Debug + Send + Sync {
         self.floats().map_or("hardmax", |_| "softmax").to_owned()
     }
 
-    /// Whether it tells tokens apart by their place, as far as that is known before it is built.
+    /// True if it tells tokens apart by their place; `None` if that is not known before it is built.
     fn positional(&self) -> Option<bool>;
 
-    /// What tells it from other rows in JSON, besides construction, positions and precision.
+    /// The fields that tell it from other rows in JSON, besides construction, positions and precision.
     fn identity(&self) -> Vec<(&'static str, Value)> {
         Vec::new()
     }
 
-    /// Whether it is made of the gates of an expression. Why there is none of these is worth telling.
+    /// True if it is made of the gates of an expression. Why there is none of these is worth telling.
     fn is_circuit(&self) -> bool {
         false
     }
 
-    /// Whether it is made of another expression than the target's own.
+    /// True if it is made of another expression than the target's own.
     fn is_derived(&self) -> bool {
         false
     }
 
-    /// Whether it is a theorem's network, layer by layer: its refusals stand beside those of circuits.
+    /// True if it is a theorem's network, layer by layer: its refusals stand beside those of circuits.
     fn is_literal(&self) -> bool {
         false
     }
 
-    /// Whether it is wide where it could be deep: then it may exist where a deep one does not.
+    /// True if it is wide where it could be deep: then it may exist where a deep one does not.
     fn is_wide(&self) -> bool {
         true
     }
 
-    /// Whether the request excludes it, whatever its target is.
+    /// True if the request excludes it, whatever its target is.
     fn is_excluded(&self) -> bool {
         false
     }
 
-    /// Whether heads of another kind than softmax were asked for: then the answer is about what keeps them from serving.
+    /// True if heads of another kind than softmax were asked for: then the answer is about what keeps them from
+    /// serving.
     fn is_realised(&self) -> bool {
         false
     }
 
-    /// Whether a row that is not to be had is not worth a word, since nobody asked for it.
+    /// True if a row that is not to be had is not worth a word, since nobody asked for it.
     fn is_silent(&self, _request: &Request) -> bool {
         false
     }
@@ -179,12 +180,12 @@ pub trait Way: Any + fmt::Debug + Send + Sync {
         Int::ZERO
     }
 
-    /// Whether it is declined at once.
+    /// True if it is declined at once.
     fn is_declined(&self, _scope: &Scope<'_>) -> bool {
         false
     }
 
-    /// Whether it may serve with at most this weight; if not, the cells a side that this leaves room for.
+    /// Checks that it may serve with at most this weight; if not, returns the cells a side that this leaves room for.
     fn may_serve(&self, _scope: &Scope<'_>, _most: &Int) -> std::result::Result<(), u64> {
         Ok(())
     }
@@ -243,9 +244,9 @@ pub struct Sketch {
     pub budget: Budget,
     /// and where it is certified.
     pub domain: String,
-    /// What is assumed and not proved.
+    /// The assumptions that are not proved.
     pub assumptions: Vec<String>,
-    /// What keeps it from meeting the tolerance.
+    /// The reason why it does not meet the tolerance.
     pub why_not: Option<Error>,
     /// The cells of a lattice network.
     pub cells: Option<Cells>,
@@ -317,7 +318,7 @@ impl Candidate {
         self.way.name()
     }
 
-    /// Whether it can be had and meets the tolerance.
+    /// True if it can be had and meets the tolerance.
     pub fn serves(&self) -> bool {
         self.outcome.as_ref().is_ok_and(|sketch| sketch.why_not.is_none())
     }
@@ -344,7 +345,7 @@ impl Candidate {
         self.way.floats().map(|precision| weight(&sketch.size.parameters, Some(precision)))
     }
 
-    /// Whether it tells tokens apart by their place, as far as that is known.
+    /// True if it tells tokens apart by their place; `None` if that is not known.
     pub fn positional(&self) -> Option<bool> {
         let built = self.outcome.as_ref().ok().and_then(|sketch| sketch.built.as_ref());
         built.map_or_else(|| self.way.positional(), |built| Some(built.is_positional()))
@@ -390,11 +391,11 @@ pub struct Folder<'a> {
     pub path: &'a Path,
     /// Its content.
     pub file: &'a Value,
-    /// Whether it says that tokens are told apart by their place.
+    /// True if it says that tokens are told apart by their place.
     pub positional: bool,
     /// The steps that it says are as printed.
     pub as_printed: &'a [String],
-    /// Whether it claims all of space.
+    /// True if it claims all of space.
     pub everywhere: bool,
     /// Its precision, as it is written.
     pub precision: &'a str,
@@ -408,7 +409,7 @@ pub struct Folder<'a> {
     pub network: &'a dyn Fn() -> Result<FloatNetwork>,
 }
 
-/// What to do about a folder that is not as it was written.
+/// The remedy for a folder that is not as it was written.
 pub(crate) const ANEW: &str = "build the model anew, or copy all files of its folder again";
 
 impl Folder<'_> {
@@ -423,13 +424,13 @@ impl Folder<'_> {
     }
 }
 
-/// What was read from a folder.
+/// The parts that are read from a folder.
 #[derive(Debug)]
 pub struct Read {
     /// The network.
     pub built: Arc<dyn Built>,
-    /// Whether it is not the one that the construction builds, if that was looked at.
+    /// True if it is not the one that the construction builds; `None` if that was not looked at.
     pub edited: Option<bool>,
-    /// What is assumed and not proved.
+    /// The assumptions that are not proved.
     pub assumptions: Vec<String>,
 }

@@ -67,15 +67,15 @@ pub struct Model {
     pub target: Arc<Target>,
     /// Tokens, coordinates and the box; its cells are a lattice network's, and mean nothing to a circuit.
     pub grid: Grid,
-    /// What was assumed and not proved, besides what a budget lists.
+    /// The assumptions that are not proved, besides those that a budget lists.
     pub assumptions: Vec<String>,
-    /// What was asked of the error.
+    /// The tolerance that was asked for.
     pub(crate) tolerance: Tolerance,
     /// The network, as its construction made it.
     pub built: Arc<dyn Built>,
-    /// What the checker said of its certificate, if it was asked: its bytes are fixed, and so is the answer.
+    /// The checker's verdict on its certificate, if it was asked: its bytes are fixed, and so is the answer.
     check: OnceLock<Check>,
-    /// Whether the network is not the one that the construction builds, once this has been looked at.
+    /// True if the network is not the one that the construction builds, once this has been looked at.
     pub(crate) edited: OnceLock<bool>,
     /// The proved error, once it has been computed.
     certified: OnceLock<Certified>,
@@ -94,9 +94,9 @@ pub struct StageSummary {
     pub statement: String,
     /// How many layers.
     pub layers: Int,
-    /// Of which kind.
+    /// Its kind.
     pub kind: LayerKind,
-    /// What it does.
+    /// Its purpose.
     pub meaning: String,
 }
 
@@ -117,7 +117,7 @@ const MOST_TARGET_OPERATIONS: u128 = 1 << 30;
 /// with which nothing is measured if they are fewer than this.
 const LEAST_MEASURED: usize = 16;
 
-/// What a step of the target's evaluation counts.
+/// The cost of a step of the target's evaluation.
 const STEP: u128 = 32;
 
 /// How many points an exact network is measured at.
@@ -148,7 +148,7 @@ impl Model {
         }
     }
 
-    /// What the checker said of its certificate.
+    /// The checker's verdict on its certificate.
     pub fn check(&self) -> Check {
         self.check.get().cloned().unwrap_or_default()
     }
@@ -160,7 +160,7 @@ impl Model {
         }
     }
 
-    /// Whether it has a value for each cell of its grid; otherwise the grid is only a box.
+    /// True if it has a value for each cell of its grid; otherwise the grid is only a box.
     pub fn has_cells(&self) -> bool {
         self.built.has_cells()
     }
@@ -197,7 +197,7 @@ impl Model {
         self.coordinates().iter().enumerate().map(coordinate).collect()
     }
 
-    /// What the names in meanings stand for, as it is written.
+    /// The names in meanings and their formulas, as they are written.
     pub fn atoms_to_json(&self) -> Value {
         self.meanings().map(Meanings::atoms_to_json).unwrap_or_default()
     }
@@ -212,7 +212,7 @@ impl Model {
         self.built.family()
     }
 
-    /// Whether it tells tokens apart by their place.
+    /// True if it tells tokens apart by their place.
     pub fn is_positional(&self) -> bool {
         self.built.is_positional()
     }
@@ -233,7 +233,8 @@ impl Model {
         self.tolerance.norm().or_else(|| float.then(|| Norm::Lp(Rat::from(2))))
     }
 
-    /// What tokens see in its attention layers, where that is not everything: the pattern, or the layers of a float network that differ, in their order.
+    /// The tokens that tokens see in its attention layers, where these are not all: the pattern, or the layers of a
+    /// float network that differ, in their order.
     pub fn connections(&self) -> Option<Pattern> {
         if let Some(pattern) = self.built.pattern() {
             return Some(pattern.clone());
@@ -338,7 +339,7 @@ impl Model {
         measure(wanted, &self.grid, &norm, 1 << points.ilog2(), run)
     }
 
-    /// What an exact network gives for a sequence of doubles, to the nearest doubles.
+    /// The output of an exact network for a sequence of doubles, to the nearest doubles.
     pub fn run_rounded(&self, x: &[Vec<f64>]) -> Result<Vec<Vec<f64>>> {
         let network = self.exact().ok_or_else(|| Error::declined("a circuit has no exact network"))?;
         let exact: Option<Sequence> =
@@ -365,12 +366,13 @@ impl Model {
         self.affordable(network).is_none().then(|| self.work(network))
     }
 
-    /// Whether its claim is about a function of which only a table of values is known, which can be measured only by who has the function.
+    /// True if its claim is about a function of which only a table of values is known. Only its owner can measure the
+    /// error.
     pub fn is_sampled(&self) -> bool {
         self.source.text().is_none() && self.tolerance.lipschitz.is_some()
     }
 
-    /// Whether anything is claimed of the network.
+    /// True if anything is claimed of the network.
     pub fn is_claimed(&self) -> bool {
         self.claim().is_some()
     }
@@ -400,29 +402,30 @@ impl Model {
         if certified.budget.meets(eps) { Ok(()) } else { missed().map_or(Ok(()), Err) }
     }
 
-    /// Whether a norm was asked for: then a bound that is infinite is no answer.
+    /// True if a norm was asked for: then a bound that is infinite is no answer.
     pub(crate) fn is_bound_asked(&self) -> bool {
         self.tolerance.norm().is_some()
     }
 
-    /// What the network is known to do, in words; empty if nothing is claimed.
+    /// The claim about the network, in words; empty if nothing is claimed.
     pub fn claim(&self) -> Option<String> {
         let near = "; values that are not rational stand for their enclosures by doubles";
         self.built.claim(self).map(|claim| if self.is_near() { claim + near } else { claim })
     }
 
-    /// Whether values at the centres of cells are stored near the target's, which are not rational.
+    /// True if values at the centres of cells are stored near the target's, which are not rational.
     pub(crate) fn is_near(&self) -> bool {
         self.has_cells() && self.float().is_some() && !self.target.is_rational()
     }
 
-    /// Whether something was asked for that the proofs do not cover: a printed step that fails, in floats any printed step, or a temperature
-    /// that was not derived.
+    /// True if something was asked for that the proofs do not cover: a printed step that fails, in floats any printed
+    /// step, or a temperature that was not derived.
     pub fn is_broken(&self) -> bool {
         self.built.is_broken(self)
     }
 
-    /// Whether the network is not the one that the construction builds: somebody edited its files. Nothing is claimed of it.
+    /// True if the network is not the one that the construction builds: somebody edited its files. Nothing is claimed
+    /// of it.
     pub fn is_edited(&self) -> bool {
         *self.edited.get_or_init(|| self.built.is_edited(self))
     }
@@ -432,7 +435,7 @@ impl Model {
         self.built.id_bits(&self.grid)
     }
 
-    /// Whether a sequence is one that the target is about: every number in the box, on integers one of them.
+    /// True if a sequence is one that the target is about: every number in the box, on integers one of them.
     pub fn is_in_domain(&self, x: &[Vec<Rat>]) -> bool {
         let inside = |x: &Rat| *self.grid.low() <= *x && *x <= *self.grid.high();
         let allowed = |x: &Rat| inside(x) && (!self.target.is_discrete() || x.to_int().is_some());
@@ -453,13 +456,13 @@ impl Model {
         grid.centre(&point)
     }
 
-    /// What the network is to give for a sequence: the target's value; of a lattice network the value at the cell's centre,
-    /// unless it is to give 0 there, or its offset.
+    /// The output that is wanted for a sequence: the target's value; of a lattice network the value at the cell's
+    /// centre, unless it is to give 0 there, or its offset.
     pub fn expected(&self, x: &[Vec<Rat>]) -> Result<Sequence> {
         self.built.expected(self, x)
     }
 
-    /// Where the error is certified: the box, all of space, in floats every input that is one, the integers.
+    /// The domain of the certified error: the box, all of space, in floats every input that is one, the integers.
     pub fn domain_name(&self) -> String {
         self.built.domain_name(self)
     }
@@ -514,7 +517,8 @@ impl Model {
     }
 }
 
-/// What one token's look at another costs, in all heads: scores, values, and about four operations' worth of time for an exponential.
+/// The cost of one token's look at another, in all heads: scores, values, and about four operations' worth of time for
+/// an exponential.
 fn pairs(network: &FloatNetwork) -> usize {
     let attention = network.runs.iter().filter_map(|run| Some((run.blocks, run.attention.as_ref()?)));
     let softmax = attention.filter(|(_, part)| part.kind.formula.sees_tokens());

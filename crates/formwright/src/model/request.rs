@@ -1,4 +1,4 @@
-//! What is asked for, and what is filled in where nothing was said.
+//! A user's request, and the defaults that fill it in.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::network::{Precision, Realisation};
 use crate::show::plural;
 use crate::target::Source;
 
-/// What a user asks for; what is left open is filled in from the target, else from the defaults.
+/// A user's request; whatever is left open is filled in from the target, else from the defaults.
 #[derive(Clone, Debug)]
 pub struct Request {
     /// The function.
@@ -52,7 +52,7 @@ pub enum Arithmetic {
 }
 
 impl Arithmetic {
-    /// What to try, in order; `None` is exact.
+    /// The formats to try, in order; `None` is exact.
     pub fn choices(self) -> Vec<Option<Format>> {
         match self {
             Self::Exact => vec![None],
@@ -65,7 +65,7 @@ impl Arithmetic {
     }
 }
 
-/// What is asked of the error.
+/// The tolerance that is asked for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tolerance {
     /// It must be at most this; `None` asks for nothing where the grid is fixed, and for 1/100 elsewhere.
@@ -124,12 +124,13 @@ impl Request {
         shape(&self.source, self.tokens, self.dims, self.resolution)
     }
 
-    /// Whether somebody has to choose how the target is approximated: no grid was named, and the target is no table.
+    /// True if somebody has to choose how the target is approximated: no grid was named, and the target is no table.
     pub fn is_open(&self) -> bool {
         self.resolution.is_none() && self.source.text().is_some()
     }
 
-    /// Whether the first row of the plan is to be built: no construction was named, and there is a tolerance, or nothing that fixes a grid.
+    /// True if the first row of the plan is to be built: no construction was named, and there is a tolerance, or
+    /// nothing that fixes a grid.
     pub fn is_left_to_plan(&self) -> bool {
         self.named().is_none() && (self.tolerance.eps.is_some() || self.is_open())
     }
@@ -139,7 +140,7 @@ impl Request {
         self.resolution.or(self.source.resolution())
     }
 
-    /// What is asked of a lattice network: nothing, if its grid is fixed and no tolerance is named.
+    /// The tolerance of a lattice network: nothing, if its grid is fixed and no tolerance is named.
     pub(crate) fn lattice_tolerance(&self) -> Tolerance {
         if self.resolution().is_some() { self.tolerance.clone() } else { self.tolerance.or_default() }
     }
@@ -230,7 +231,7 @@ fn check_size(source: &Source, tokens: usize, dims: usize) -> Result<()> {
     Err(error.note("try", if enough == 0 { "a shorter expression".to_owned() } else { format!("--tokens {enough}") }))
 }
 
-/// What the user says and what the target fixes must agree.
+/// Checks that the user and the target agree on a number.
 fn fixed<T: PartialEq + std::fmt::Display>(
     option: &str,
     asked: Option<T>,

@@ -49,14 +49,14 @@ pub struct FloatAffine {
     pub bias: Vec<f64>,
 }
 
-/// What a stage is called and does.
+/// The name and the purpose of a stage.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FloatStage {
     /// A short name, unique in the network.
     pub name: String,
     /// The statement's id in the registry of statements.
     pub statement: String,
-    /// What the stage does, in one sentence.
+    /// One sentence about the stage.
     pub meaning: String,
 }
 
@@ -65,7 +65,7 @@ pub struct FloatStage {
 pub struct AttentionRun {
     /// The stage that they belong to.
     pub stage: usize,
-    /// What the heads do; all of them see everything unless they look at the tokens themselves.
+    /// The kind of the heads; all of them see everything unless they look at the tokens themselves.
     pub kind: AttentionKind,
     /// Heads of a block.
     pub heads: usize,
@@ -73,7 +73,7 @@ pub struct AttentionRun {
     pub head_size: usize,
     /// Rows of `v` of a head.
     pub value_size: usize,
-    /// What each head sees, the same in all blocks.
+    /// The mask of each head, the same in all blocks.
     pub masks: Vec<Mask>,
     /// A cycle: block `b` of the run sees `connections[b mod p]`, with all heads. Empty: the masks decide.
     pub connections: Vec<Connections>,
@@ -122,12 +122,13 @@ impl AttentionRun {
         entries
     }
 
-    /// What the tokens see in a block of the run, unless the masks decide.
+    /// The connections in a block of the run, unless the masks decide.
     pub fn connections_of(&self, block: usize) -> Option<&Connections> {
         (!self.connections.is_empty()).then(|| &self.connections[block % self.connections.len()])
     }
 
-    /// What keeps a run that begins with block `first` from having attention of its kind, in a network that accepts so many tokens.
+    /// Checks that a run that begins with block `first` can have attention of its kind, in a network that accepts so
+    /// many tokens.
     pub(crate) fn check(&self, first: usize, lengths: (usize, usize)) -> Result<(), String> {
         self.check_kind(first, lengths)?;
         mask::check(&self.masks, self.heads, first, lengths)
@@ -230,11 +231,11 @@ pub struct FloatLayer<'a> {
     pub stage: usize,
     /// Attention or feed-forward.
     pub kind: LayerKind,
-    /// What its heads do, if it is attention.
+    /// The kind of its heads, if it is attention.
     pub attention: Option<&'a AttentionKind>,
-    /// What each head sees, if it is attention.
+    /// The mask of each head, if it is attention.
     pub masks: &'a [Mask],
-    /// What the tokens see instead, if the layer has connections.
+    /// The connections of the layer, if it has them.
     pub connections: Option<&'a Connections>,
     /// Its tensors, called as in the files, without the side of the blocks.
     pub tensors: Vec<Tensor<'a>>,
@@ -264,7 +265,7 @@ pub struct FloatNetwork {
 }
 
 impl FloatNetwork {
-    /// What keeps the lengths from being those of a network.
+    /// Checks that the lengths are those of a network.
     pub(crate) fn check_lengths(tokens: usize, (least, most): (usize, usize), positions: bool) -> Result<(), String> {
         if least == 0 || least > tokens || tokens > most || isize::try_from(most).is_err() {
             return Err(format!("it is for {tokens} tokens, and accepts {least} to {most}"));

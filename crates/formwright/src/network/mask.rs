@@ -24,14 +24,14 @@ pub struct Mask {
     pub relative: Limits,
     /// The limits of the key in the sequence: `low ≤ j ≤ high`.
     pub absolute: Limits,
-    /// Whether position 0 is seen in any case.
+    /// True if position 0 is seen in any case.
     pub first: bool,
 }
 
 /// The keys that one query sees, in the order of positions: position 0 if it stands apart, then an interval.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Keys {
-    /// Whether position 0 is seen, and is not in the interval.
+    /// True if position 0 is seen, and is not in the interval.
     pub first: bool,
     /// The interval.
     pub range: Range<usize>,
@@ -59,12 +59,12 @@ impl Mask {
         format!("{low} {high} {from} {to} {}", if self.first { "yes" } else { "no" })
     }
 
-    /// Whether nothing is hidden.
+    /// True if nothing is hidden.
     pub fn is_all(&self) -> bool {
         (self.relative, self.absolute) == (Self::ALL.relative, Self::ALL.absolute)
     }
 
-    /// Whether the query of token `i` sees the key of token `j`.
+    /// True if the query of token `i` sees the key of token `j`.
     pub fn sees(&self, i: usize, j: usize) -> bool {
         self.first && j == 0 || self.keys(i, j.saturating_add(1)).range.contains(&j)
     }
@@ -149,7 +149,7 @@ mod tests {
         limits().flat_map(move |relative| limits().flat_map(move |absolute| first(relative, absolute)))
     }
 
-    /// Whether the query sees the key, by the definition.
+    /// True if the query sees the key, by the definition.
     fn by_definition(mask: &Mask, i: i64, j: i64) -> bool {
         let within = |x: i64, (low, high): Limits| low.is_none_or(|low| low <= x) && high.is_none_or(|high| x <= high);
         within(j - i, mask.relative) && within(j, mask.absolute) || mask.first && j == 0

@@ -14,7 +14,7 @@ use serde::Serialize;
 use super::{Chain, Pattern};
 use crate::error::Error;
 
-/// Whether every token reaches every other, layer after layer.
+/// The answer to the question if every token reaches every other, layer after layer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "verdict", rename_all = "kebab-case")]
 pub enum Reach {

@@ -22,7 +22,7 @@ const MOST_STEPS: u64 = 1_000_000;
 /// The most times that a path is grown or rearranged.
 const MOST_TURNS: usize = 100_000;
 
-/// Whether the tokens can be put in a row in which each is seen by the next.
+/// The answer to the question if the tokens can be put in a row in which each is seen by the next.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "verdict", rename_all = "kebab-case")]
 pub enum Chain {
@@ -194,7 +194,7 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Whether a path begins here; `None` when the steps are used up. A path that was found stays in `order`.
+    /// True if a path begins here; `None` when the steps are used up. A path that was found stays in `order`.
     fn from(&mut self, start: usize) -> Option<bool> {
         // For every token on the path the untried ways, the best one last.
         let mut ways = vec![self.enter(start)];

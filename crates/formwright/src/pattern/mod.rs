@@ -78,7 +78,7 @@ impl Connections {
         &self.0[token]
     }
 
-    /// Whether the query of token `i` sees the key of token `j`.
+    /// True if the query of token `i` sees the key of token `j`.
     pub fn sees(&self, i: usize, j: usize) -> bool {
         self.0[i].binary_search(&j).is_ok()
     }
@@ -180,7 +180,7 @@ impl Pattern {
         &self.name
     }
 
-    /// Whether it is the pattern that its name stands for, or comes from a file.
+    /// True if it is the pattern that its name stands for, or comes from a file.
     pub(crate) fn is_named_rightly(&self) -> bool {
         let family = self.name.parse::<Family>().and_then(|family| family.pattern(self.tokens()));
         self.name.starts_with("file:") || family.is_ok_and(|pattern| pattern == *self)

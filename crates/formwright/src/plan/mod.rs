@@ -1,4 +1,4 @@
-//! What there is to choose from: every construction's size, bits and bound.
+//! The plan: every construction's size, bits and bound.
 //!
 //! Lattice networks are sized up by formulas, before anything is built. A circuit is compiled, which is quick; what comes of it is kept, and
 //! built if it is chosen.
@@ -47,9 +47,9 @@ pub struct Plan {
     pub eps: Option<Rat>,
     /// The norm.
     pub norm: Norm,
-    /// What was looked at, those that meet the tolerance first, the smallest first.
+    /// The rows that were looked at, those that meet the tolerance first, the smallest first.
     pub candidates: Vec<Candidate>,
-    /// What was not, because it could not be the first.
+    /// The rows that were left out, because they could not be the first.
     pub left_out: Vec<LeftOut>,
     /// The families that may be taken, with the turn in which each was looked at.
     pub turns: Vec<(usize, &'static str)>,
@@ -57,7 +57,7 @@ pub struct Plan {
     pub baseline: Option<Baseline>,
 }
 
-/// What was built of a plan, and what there is to say of the choice.
+/// The model that was built of a plan, and the remarks on the choice.
 #[derive(Debug)]
 pub struct Taken {
     /// The model.
@@ -112,7 +112,7 @@ fn beside(way: &dyn Way, error: Error, refused: Option<Error>) -> Error {
     }
 }
 
-/// Whether a row is a circuit of the target's own expression.
+/// True if a row is a circuit of the target's own expression.
 fn is_own_circuit(candidate: &Candidate) -> bool {
     candidate.way.is_circuit() && !candidate.way.is_derived()
 }
@@ -131,7 +131,7 @@ pub fn plan(request: &Request) -> Result<Plan> {
     sized_up(request, Rows::All, &mut |_| {})
 }
 
-/// Which rows of a plan are wanted.
+/// The rows of a plan that are wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rows {
     /// Every one.
@@ -150,7 +150,7 @@ pub fn sized_up(request: &Request, wanted: Rows, told: &mut dyn FnMut(&Candidate
     Ok(plan)
 }
 
-/// What is wanted of a plan: its rows, or nothing but the first, where what is left out need not be told.
+/// The extent of a plan: all its rows, or nothing but the first, where what is left out need not be told.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Wanted {
     All,
@@ -457,7 +457,7 @@ mod tests {
         assert!(seen > 50, "{seen} rows");
     }
 
-    /// Whether all rows are looked at or only those that may win, the same one is the first, and what was left out comes
+    /// With all rows looked at or only those that may win, the same one is the first, and those left out come
     /// behind it.
     #[test]
     fn what_is_left_out_would_not_have_been_taken() {

@@ -9,7 +9,7 @@ use crate::construct::circuit::Gate;
 use crate::network::FloatNetwork;
 use crate::show::plural;
 
-/// What a gate's hidden units, or its head, have of the network's parameters.
+/// The number of the network's parameters in a gate's hidden units, or in its head.
 pub(crate) fn parameters(gate: &Gate, network: &FloatNetwork) -> usize {
     let width = network.width();
     let mut before = 0;
@@ -42,10 +42,10 @@ const WIRE: f64 = 16.0;
 
 /// A box of the drawing, or a wire that passes a layer.
 struct Node {
-    /// What stands in the box; nothing on a wire.
+    /// The text in the box; nothing on a wire.
     text: Option<[String; 3]>,
     class: &'static str,
-    /// What it reads, in earlier columns.
+    /// The boxes that it reads, in earlier columns.
     reads: Vec<usize>,
     column: usize,
     /// Its middle, from above.

@@ -34,7 +34,7 @@ use crate::words::{Line, claims, made, normal_form, title};
 
 const STYLE: &str = include_str!("style.css");
 
-/// What a browser may do with the page: nothing but show it.
+/// The rights of the page in a browser: it may only be shown.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 
 /// The page.
@@ -205,7 +205,7 @@ const MOST_ROWS: usize = 400;
 /// A name of a state, its coordinates' names, its numbers as they are shown, `[token][coordinate]`.
 type State = (String, Vec<String>, Vec<Vec<String>>);
 
-/// What an input becomes, stage by stage.
+/// The path of an input, stage by stage.
 fn stream(model: &Model) -> Result<Markup> {
     let states = states(model)?;
     let tokens = model.grid.tokens().min(MOST_TOKENS);

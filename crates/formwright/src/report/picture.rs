@@ -1,4 +1,4 @@
-//! What the target and the network look like: maps where there are two inputs, slices where there are more.
+//! Pictures of the target and the network: maps where there are two inputs, slices where there are more.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -108,7 +108,7 @@ fn maps_of(model: &Model, samples: &[Sample], (entry, side): (usize, usize)) -> 
     }
 }
 
-/// Where a network by cells is not what its cell says.
+/// The points at which a network by cells is not as its cell says.
 fn bad_set(model: &Model, bad: &[Option<Bad>], side: usize) -> Markup {
     let levels: Vec<Option<usize>> = bad.iter().map(|bad| bad.map(|bad| usize::from(bad == Bad::Ramp))).collect();
     let class = |level: usize| if level == 0 { "duplicates".to_owned() } else { "ramp".to_owned() };

@@ -22,7 +22,7 @@ impl Scale {
         Self { from: (low - room, high + room), to }
     }
 
-    /// Where a number is.
+    /// The place of a number.
     pub fn at(&self, x: f64) -> f64 {
         let part = (x - self.from.0) / (self.from.1 - self.from.0);
         self.to.0 + part * (self.to.1 - self.to.0)

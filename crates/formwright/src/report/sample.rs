@@ -37,7 +37,7 @@ pub(crate) enum Bad {
 pub(crate) struct Sampler<'a> {
     model: &'a Model,
     engine: Option<Engine>,
-    /// At how many points.
+    /// The number of points.
     pub most: usize,
 }
 
@@ -89,7 +89,8 @@ impl<'a> Sampler<'a> {
         }
     }
 
-    /// Where a network by cells does not give the target's value at the centre of the point's cell, and why.
+    /// The reason why a network by cells does not give the target's value at the centre of the point's cell; `None` if
+    /// it does.
     pub fn bad(&self, sample: &Sample) -> Result<Option<Bad>> {
         let Model { grid, target, .. } = self.model;
         let Some(cell) = grid.cell(&sample.x) else { return Ok(None) };

@@ -57,7 +57,7 @@ pub(super) fn positions(x: Interval, size: usize) -> Outcome<(usize, usize)> {
     }
 }
 
-/// Whether a comparison holds for all values, for none, or neither.
+/// Compares two ranges: true if the comparison holds for all values, false if for none, else `None`.
 pub(super) fn compare(a: Interval, op: CompareOp, b: Interval) -> Option<bool> {
     let (always, never) = match op {
         CompareOp::Less => (a.hi() < b.lo(), a.lo() >= b.hi()),

@@ -202,7 +202,7 @@ impl<'e, T: Number> Evaluator<'e, T> {
         self.settle(outcome, expr, at)
     }
 
-    /// Whether a condition holds, as far as that is decided.
+    /// True if a condition holds, false if it does not; `None` if that is not decided.
     fn condition(&mut self, expr: &Expr, at: At) -> Result<Option<bool>> {
         Ok(match &expr.node {
             // A token is equal to itself, even where its value is only enclosed.

@@ -118,9 +118,9 @@ struct Place<'t> {
     after: Option<&'t Token<'t>>,
     /// The names that are bound somewhere.
     names: Vec<&'t str>,
-    /// Whether some bracket is still open.
+    /// True if some bracket is still open.
     open: bool,
-    /// Whether no closing bracket is expected here.
+    /// True if no closing bracket is expected here.
     closed: bool,
 }
 
@@ -236,12 +236,12 @@ fn meant(name: &str) -> Option<String> {
     }
 }
 
-/// Whether the word has a meaning of its own, and so cannot be bound.
+/// True if the word has a meaning of its own, and so cannot be bound.
 pub(crate) fn is_of_the_language(word: &str) -> bool {
     names().any(|known| known == word)
 }
 
-/// Whether an operand can end with this token.
+/// True if an operand can end with this token.
 fn ends_operand(token: &Token<'_>) -> bool {
     match token {
         Token::Symbol(symbol) => matches!(*symbol, ")" | "]"),
@@ -250,7 +250,7 @@ fn ends_operand(token: &Token<'_>) -> bool {
     }
 }
 
-/// Whether an operand can start with this token, and nothing else can.
+/// True if an operand can start with this token, and nothing else can.
 fn starts_operand(token: &Token<'_>) -> bool {
     match token {
         Token::Symbol(symbol) => *symbol == "(",

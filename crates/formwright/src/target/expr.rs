@@ -182,24 +182,24 @@ impl Expr {
         Expr { node, span: self.span.clone() }
     }
 
-    /// Whether the expression or anything inside it satisfies `test`.
+    /// True if the expression or anything inside it satisfies `test`.
     pub fn any(&self, test: &impl Fn(&Node) -> bool) -> bool {
         test(&self.node) || self.parts().into_iter().any(|part| part.any(test))
     }
 
-    /// Whether the expression is a condition by its form: a comparison, or conditions joined by `and`, `or`, `not`.
+    /// True if the expression is a condition by its form: a comparison, or conditions joined by `and`, `or`, `not`.
     pub fn is_condition(&self) -> bool {
         matches!(self.node, Node::Compare(..) | Node::And(..) | Node::Or(..) | Node::Not(_))
     }
 
-    /// Whether the value depends on the output token: on `i`, and so on `x[i]` or `b[i]`.
+    /// True if the value depends on the output token: on `i`, and so on `x[i]` or `b[i]`.
     ///
     /// This is for use in an aggregate, inside which `x`, `j` and bound names belong to the running token.
     pub fn depends_on_output(&self) -> bool {
         self.any(&|node| matches!(node, Node::Index))
     }
 
-    /// Whether the value may depend on the values of the tokens, and not on their number and places alone. A bound name
+    /// True if the value may depend on the values of the tokens, and not on their number and places alone. A bound name
     /// is assumed to.
     pub fn depends_on_values(&self) -> bool {
         self.depends_on_values_if(&|_| true)
@@ -385,7 +385,7 @@ impl Function {
 }
 
 impl CompareOp {
-    /// Whether the comparison holds for operands in this order; none holds for operands without one.
+    /// True if the comparison holds for operands in this order; none holds for operands without one.
     pub fn holds(self, order: Option<std::cmp::Ordering>) -> bool {
         use std::cmp::Ordering::{Equal, Greater, Less};
         match self {

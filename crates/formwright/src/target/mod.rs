@@ -262,7 +262,7 @@ impl Target {
         }
     }
 
-    /// Whether its values at rational points are rational, and so can be computed exactly.
+    /// True if its values at rational points are rational, and so can be computed exactly.
     pub fn is_rational(&self) -> bool {
         match &self.function {
             Function::Expression(checked) => checked.is_rational(),
@@ -388,7 +388,7 @@ impl Target {
         self.sums.lock().unwrap_or_else(PoisonError::into_inner).len()
     }
 
-    /// Whether its domain consists of integers.
+    /// True if its domain consists of integers.
     pub fn is_discrete(&self) -> bool {
         match &self.function {
             Function::Expression(checked) => matches!(checked.expression().domain, Domain::Integers(..)),
@@ -421,7 +421,7 @@ impl Target {
         }
     }
 
-    /// Whether it is proved equivariant: an expression by its syntax, a table at every entry.
+    /// True if it is proved equivariant: an expression by its syntax, a table at every entry.
     pub fn is_equivariant(&self) -> bool {
         match &self.function {
             Function::Expression(checked) => checked.equivariance().is_proved(),
@@ -441,7 +441,7 @@ impl Target {
         }
     }
 
-    /// Whether it is proved continuous. A table jumps from cell to cell.
+    /// True if it is proved continuous. A table jumps from cell to cell.
     pub fn is_continuous(&self, tokens: usize) -> bool {
         match &self.function {
             Function::Expression(checked) => checked.continuity(tokens).is_proved(),

@@ -45,7 +45,7 @@ pub(crate) trait Number: Clone {
         None
     }
 
-    /// Whether it has more than [`MAX_BOUND_BITS`].
+    /// True if it has more than [`MAX_BOUND_BITS`].
     fn is_too_long(&self) -> bool {
         false
     }
@@ -64,7 +64,7 @@ pub(crate) trait Number: Clone {
     fn pow(&self, exponent: u32) -> Outcome<Self>;
     /// `function(arguments)`, with as many arguments as the function takes.
     fn call(function: Function, arguments: &[Self]) -> Outcome<Self>;
-    /// Whether the comparison holds; `None` where that is undecided.
+    /// True if the comparison holds; `None` where that is undecided.
     fn compare(&self, op: CompareOp, other: &Self) -> Option<bool>;
 
     /// A number for either of the two, where a condition is undecided. It matters only to kinds of number that leave

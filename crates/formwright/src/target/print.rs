@@ -150,7 +150,7 @@ impl Display for Constant<'_> {
     }
 }
 
-/// Whether the expression is one token; `2/3`, made of two such, is written as one number.
+/// True if the expression is one token; `2/3`, made of two such, is written as one number.
 fn is_literal(expr: &Expr) -> bool {
     matches!(&expr.node, Node::Number(value) if !value.is_negative() && literal(value).is_some())
 }

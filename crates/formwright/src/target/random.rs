@@ -131,9 +131,9 @@ pub(crate) fn syntax(random: &mut Random, depth: usize, bindings: usize) -> Expr
 pub(crate) struct Features {
     /// The coordinates of a token.
     pub dims: usize,
-    /// Whether the domain is one of integers.
+    /// True if the domain is one of integers.
     pub integers: bool,
-    /// Whether `i`, `j`, sorting, gathering and filters may occur.
+    /// True if `i`, `j`, sorting, gathering and filters may occur.
     pub positions: bool,
 }
 
@@ -162,9 +162,9 @@ struct Shape {
 struct Writer<'r> {
     random: &'r mut Random,
     kind: Features,
-    /// Whether a whole token may be used.
+    /// True if a whole token may be used.
     vector: bool,
-    /// Whether this is inside of an aggregate.
+    /// True if this is inside of an aggregate.
     running: bool,
     /// The bindings so far.
     lets: Vec<Shape>,

@@ -29,14 +29,14 @@ pub(crate) enum Proof {
 }
 
 impl Proof {
-    /// Whether the property holds for certain.
+    /// True if the property holds for certain.
     pub fn is_proved(&self) -> bool {
         matches!(self, Self::Proved(_))
     }
 }
 
 impl Checked {
-    /// Whether permuting the input tokens permutes the output tokens.
+    /// Proves that permuting the input tokens permutes the output tokens, or says why not.
     pub(crate) fn equivariance(&self) -> Proof {
         let found = self.expression().exprs().find_map(positional);
         match found {
@@ -45,7 +45,7 @@ impl Checked {
         }
     }
 
-    /// Whether the target is continuous on its domain, for sequences of `tokens` tokens.
+    /// Proves that the target is continuous on its domain, for sequences of `tokens` tokens, or says why not.
     pub(crate) fn continuity(&self, tokens: usize) -> Proof {
         if matches!(self.expression().domain, Domain::Integers(..)) {
             return Proof::Proved("every function on an integer domain is continuous");
@@ -84,9 +84,9 @@ fn positional(expr: &Expr) -> Option<Finding<'_>> {
 struct Search<'e> {
     ranges: Ranges<'e, Bounds>,
     tokens: usize,
-    /// Whether the range of the target shows that it is defined everywhere.
+    /// True if the range of the target shows that it is defined everywhere.
     defined: bool,
-    /// Whether each binding depends on the values of the tokens.
+    /// For each binding, true if it depends on the values of the tokens.
     varying: Vec<bool>,
     /// The signs of the bindings where they may matter.
     signs: Vec<Sign>,
@@ -156,12 +156,12 @@ impl<'e> Search<'e> {
         }
     }
 
-    /// Whether the index is one of `0..size`.
+    /// True if the index is one of `0..size`.
     fn names_one_of(&mut self, size: usize, index: &Expr, inside: bool) -> bool {
         self.ranges.of(index, inside).is_ok_and(|range| range.positions(size).is_ok())
     }
 
-    /// Whether some running token passes the filter, for every output token.
+    /// True if some running token passes the filter, for every output token.
     fn passes(&mut self, filter: &Expr) -> bool {
         let number = Expr { node: Node::Aggregate(Aggregate::Count, Box::new(filter.clone()), None), span: 0..0 };
         self.sign(&number, false) == Sign::Positive

@@ -29,7 +29,7 @@ impl Checked {
         &self.expression
     }
 
-    /// Whether it uses only operations that keep rational numbers rational.
+    /// True if it uses only operations that keep rational numbers rational.
     pub fn is_rational(&self) -> bool {
         use super::expr::Function::{Cos, Exp, Log, Sin, Sqrt, Tanh};
         let irrational = |node: &Node| matches!(node, Node::Call(Exp | Log | Sqrt | Tanh | Sin | Cos, _));

@@ -1,5 +1,5 @@
-//! What a choice costs: the time of every catalogue target's compilation, where the construction is left to the plan, over that of the construction
-//! that is taken, named.
+//! The cost of a choice: the time of every catalogue target's compilation, where the construction is left to the plan,
+//! over that of the construction that is taken, named.
 //!
 //! ```sh
 //! cargo test --release -p formwright --lib -- --ignored --nocapture measured::build_cost
@@ -73,7 +73,7 @@ fn seconds(run: impl Fn() -> Result<Model>) -> (f64, Result<Model>) {
     runs.min_by(|a, b| a.0.total_cmp(&b.0)).expect("at least one time")
 }
 
-/// What is taken, named: the family alone, and with its trade and precision.
+/// The chosen construction, named: by its family alone, and with its trade and precision.
 fn named(request: &Request, model: &Model) -> Option<(Request, Request)> {
     let circuit = model.circuit()?;
     let with = |gates: Gates| match circuit.basis {

@@ -28,7 +28,7 @@ const SEEDS: u64 = 5000;
 /// Points at which a circuit is run.
 const POINTS: usize = 5000;
 
-/// What became of a program.
+/// The outcome of a program.
 struct Outcome {
     seed: u64,
     text: String,

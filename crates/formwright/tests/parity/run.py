@@ -1,4 +1,4 @@
-"""What onnxruntime computes.
+"""The outputs of onnxruntime.
 
     python run.py FOLDER
 

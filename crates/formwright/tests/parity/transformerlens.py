@@ -1,4 +1,4 @@
-"""What TransformerLens computes, written anew in numpy from its documentation.
+"""The outputs of TransformerLens, written anew in numpy from its documentation.
 
     python transformerlens.py FOLDER
 
@@ -58,7 +58,7 @@ def forward(config, state, ids):
 
 
 def shapes(config):
-    """What the loader expects, by name."""
+    """The tensors that the loader expects, by name."""
     width, hidden, joined = config["d_model"], config["d_mlp"], config["n_heads"] * config["d_head"]
     yield "tok_embed.weight", (config["d_vocab"], width)
     yield "pos.weight", (config["n_ctx"], width)

@@ -1,4 +1,4 @@
-"""Whether instances say what is expected of them: an own reader of the part of VNN-LIB that they use, and onnxruntime.
+"""Checks that instances say what is expected of them: an own reader of the part of VNN-LIB that they use, and onnxruntime.
 
     python vnnlib.py FOLDER
 

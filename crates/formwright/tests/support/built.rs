@@ -33,7 +33,7 @@ impl Built {
         Ok(Self { grid, target, lowering, exact, network })
     }
 
-    /// What the network gives where it serves no cell.
+    /// The output of the network where it serves no cell.
     pub fn offset(&self) -> f64 {
         self.lowering.options.tuning.offset.to_f64()
     }

@@ -40,7 +40,7 @@ pub const EXPRESSIONS: [&str; 5] = [
     "clamp(x + max(x, j <= i) - min(x), 1/4, 1)",
 ];
 
-/// What a network is asked for.
+/// The ways to ask for a network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Setting {
     pub positional: bool,
@@ -152,7 +152,7 @@ impl Case {
         bounds.min_by(|a, b| a.1.total_cmp(&b.1)).expect("a grid that fits")
     }
 
-    /// What the next finer grid loses in single precision.
+    /// The reason why the next finer grid fails in single precision.
     pub fn why_no_finer(&self, resolution: u64) -> &'static str {
         match self.lowering(resolution + 1) {
             Err(_) => "the ids do not fit",

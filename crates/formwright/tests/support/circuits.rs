@@ -40,7 +40,7 @@ pub struct Found {
     pub error: f64,
     pub at: Vec<Vec<f64>>,
     pub points: usize,
-    /// Whether these were all the points that there are.
+    /// True if these were all the points that there are.
     pub exhaustive: bool,
 }
 
@@ -184,7 +184,7 @@ fn whole(x: i64) -> f64 {
     f64::from(i32::try_from(x).expect("a small integer"))
 }
 
-/// What two people may call the same reason: without its numbers.
+/// A reason without its numbers, to compare reasons.
 pub fn reason(headline: &str) -> String {
     let mut reason = String::new();
     for word in headline.split_inclusive(|c: char| !c.is_alphanumeric() && c != '.' && c != '-' && c != '+') {

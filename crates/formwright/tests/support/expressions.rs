@@ -13,13 +13,13 @@ use formwright::target::{Checked, Expression};
 
 use super::Random;
 
-/// What a random target may contain.
+/// The constructs that a random target may contain.
 #[derive(Clone, Copy, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "what may occur, each by itself")]
 pub struct Kind {
     /// The coordinates of a token.
     pub dims: usize,
-    /// Whether the domain is one of integers.
+    /// True if the domain is one of integers.
     pub integers: bool,
     /// Only what keeps rational numbers rational.
     pub rational: bool,
@@ -97,7 +97,7 @@ pub fn checked(text: &str, dims: usize) -> Checked {
     Expression::parse(text).and_then(|target| target.check(dims)).unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
-/// What stands in a target, by name.
+/// The constructs of a target, by name.
 pub fn constructs(target: &Checked) -> BTreeSet<String> {
     fn collect(expr: &Expr, found: &mut BTreeSet<String>) {
         found.insert(match &expr.node {
@@ -135,15 +135,15 @@ pub fn constructs(target: &Checked) -> BTreeSet<String> {
 struct Writer<'r> {
     random: &'r mut Random,
     kind: Kind,
-    /// Whether a whole token may be used.
+    /// True if a whole token may be used.
     vector: bool,
-    /// Whether this is inside of an aggregate.
+    /// True if this is inside of an aggregate.
     running: bool,
     /// The bindings so far.
     lets: Vec<Shape>,
 }
 
-/// What is known of a binding.
+/// The shape of a binding.
 #[derive(Clone, Copy)]
 struct Shape {
     name: &'static str,
@@ -207,7 +207,7 @@ impl Writer<'_> {
         written
     }
 
-    /// Where one number is needed and a whole token is none.
+    /// Writes in a place where one number is needed, and a whole token is none.
     fn scalar<T>(&mut self, write: impl FnOnce(&mut Self) -> T) -> T {
         let vector = std::mem::replace(&mut self.vector, self.kind.dims == 1);
         let written = write(self);
@@ -444,7 +444,7 @@ pub fn exact(x: f64) -> Rat {
     Rat::from_f64(x).expect("a finite float")
 }
 
-/// Whether the exact number is a member of the interval.
+/// True if the exact number is a member of the interval.
 pub fn holds(interval: Interval, x: &Rat) -> bool {
     (interval.lo().is_infinite() || exact(interval.lo()) <= *x)
         && (interval.hi().is_infinite() || *x <= exact(interval.hi()))
@@ -507,7 +507,7 @@ pub fn around(x: &[Vec<Rat>]) -> Cube {
     x.iter().map(|token| token.iter().map(Interval::from).collect()).collect()
 }
 
-/// Whether the interval has a number so near to `x` that they could be the same, when `x` has at least 150 digits.
+/// True if the interval has a number so near to `x` that they could be the same, when `x` has at least 150 digits.
 pub fn nearly_holds(interval: Interval, x: &Rat) -> bool {
     let slack = (x.abs() + Rat::ONE) / Rat::from(Int::from(2).pow(150));
     (interval.lo().is_infinite() || exact(interval.lo()) <= x + &slack)

@@ -15,7 +15,7 @@ use formwright::network::{
 
 use super::Random;
 
-/// Which random network.
+/// A random network's seed and sizes.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
     pub precision: Precision,
@@ -26,7 +26,7 @@ pub struct Shape {
     pub positions: bool,
 }
 
-/// Which sub-layers the blocks of a run have, and of which sizes.
+/// The sub-layers of the blocks of a run, and their sizes.
 #[derive(Clone, Copy, Debug)]
 pub struct Layers {
     pub blocks: usize,
@@ -198,7 +198,7 @@ pub fn by_name(network: &FloatNetwork, outputs: &BTreeMap<String, Vec<State>>) -
 /// Plain loops: every operation rounded to a format, and softmax either way.
 pub struct Plain {
     precision: Precision,
-    /// Whether weights are products with the rounded reciprocal of the sum, and not quotients.
+    /// True if weights are products with the rounded reciprocal of the sum, and not quotients.
     reciprocal: bool,
 }
 
@@ -301,7 +301,7 @@ impl Plain {
         z.iter().zip(&products).map(token).collect()
     }
 
-    /// What the queries of one of all heads of a run find: `Σ_j p_ij v_j`, by the kind of its attention.
+    /// The outputs of one of all heads of a run: `Σ_j p_ij v_j`, by the kind of its attention.
     fn find(
         &self,
         (a, head): (&AttentionRun, usize),

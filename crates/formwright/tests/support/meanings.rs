@@ -1,4 +1,4 @@
-//! What files say that registers hold, against what they hold.
+//! The meanings of registers in files, against the numbers that registers hold.
 //!
 //! Formulas are read anew by the target language and evaluated exactly, or enclosed where they are not rational: the compiler's graph, its analysis
 //! and its evaluator have no part in it.
@@ -39,7 +39,7 @@ fn rational(value: &Value) -> Rat {
     text(value).parse().unwrap_or_else(|_| panic!("{value} is no number"))
 }
 
-/// What a name stands for, in the language.
+/// The formula of a name, in the language.
 fn formula(atom: &Value) -> String {
     match &atom["values"] {
         Value::Null => text(&atom["formula"]).to_owned(),
@@ -92,7 +92,7 @@ impl Atoms {
         Self { groups }
     }
 
-    /// What the names are on a sequence.
+    /// The values of the names on a sequence.
     pub fn values(&self, x: &[Vec<f64>]) -> Values {
         let mut values = Values::new();
         for (names, checked) in &self.groups {
@@ -119,8 +119,8 @@ fn exact(x: f64) -> Rat {
     Rat::from_f64(x).unwrap_or_else(|| panic!("{x} is no number"))
 }
 
-/// What coordinates hold, as a file has it, against states with the names of their places, in order: the first register that is further from its meaning
-/// than its error, or how many numbers were compared.
+/// Compares the meanings of coordinates in a file with states with the names of their places, in order: the first
+/// register that is further from its meaning than its error, or how many numbers were compared.
 pub fn compare(coordinates: &Value, states: &[(String, State)], values: &Values) -> Result<usize, String> {
     let mut compared = 0;
     for (register, coordinate) in list(coordinates).iter().enumerate() {

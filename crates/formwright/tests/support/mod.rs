@@ -1,4 +1,4 @@
-//! What the tests share: models, triples, random rationals with a seed.
+//! Parts that the tests share: models, triples, random rationals with a seed.
 
 #![allow(dead_code)]
 

@@ -16,7 +16,7 @@ pub type Batch = Vec<Vec<Vec<f64>>>;
 /// The sides of outputs, by name.
 type Sides = Vec<(String, [usize; 3])>;
 
-/// What came out of one case.
+/// The outputs of one case.
 pub struct Outputs {
     pub properties: BTreeMap<String, String>,
     /// By the way of running, then by the name of the output.
@@ -59,7 +59,7 @@ fn read(case: &Path) -> Outputs {
     Outputs { properties: serde_json::from_value(written["properties"].clone()).expect("properties"), runs }
 }
 
-/// Where the scripts are, for tests of any crate.
+/// The folder of the scripts, for tests of any crate.
 fn parity() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../formwright/tests/parity")
 }

@@ -13,7 +13,7 @@ use formwright::network::Precision;
 use super::built::{Built, exactly};
 use super::{Options, Triple, expression};
 
-/// Which part of the box an error is measured on.
+/// The part of the box that an error is measured on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
     Everywhere,

@@ -52,7 +52,7 @@ struct Evaluator<'x> {
     x: &'x [Vec<Rat>],
     /// The definitions of the bound names.
     lets: &'x [&'x Expr],
-    /// Whether nothing was rounded so far.
+    /// True if nothing was rounded so far.
     exact: Cell<bool>,
 }
 

@@ -1,4 +1,4 @@
-//! Where and when something was measured, and numbers as tables show them.
+//! The machine and the date of a measurement, and numbers as tables show them.
 
 #![allow(dead_code)]
 
@@ -82,7 +82,7 @@ pub fn duration(seconds: f64) -> String {
     }
 }
 
-/// What a run gives, and the seconds of the fastest of several.
+/// The result of a run, and the seconds of the fastest of several.
 pub fn fastest<T>(times: usize, mut run: impl FnMut() -> T) -> (T, f64) {
     let mut timed = || {
         let start = Instant::now();

@@ -20,14 +20,14 @@ pub fn table(triple: Triple) -> Source {
     Source::table("table", Random::new(SEED).equivariant_table_in(&grid(triple), -1, 1))
 }
 
-/// What a network is off by.
+/// The errors of a network.
 #[derive(Clone, Copy, Debug)]
 pub struct Off {
     /// The largest error in front of the clip, at all lattice points with distinct columns.
     pub raw: f64,
     /// The largest error of the output.
     pub output: f64,
-    /// What is stated for the windows by decreasing centre.
+    /// The stated loss of the windows by decreasing centre.
     pub stated: f64,
 }
 

@@ -83,22 +83,22 @@ impl Ratio {
         Range { lo: num.quotient_down(&den), hi: -&(-&num).quotient_down(&den) }
     }
 
-    /// Whether it is short enough to be computed with.
+    /// True if it is short enough to be computed with.
     pub fn is_short(&self) -> bool {
         self.num.bit_len() <= MOST_DIGITS && self.den.bit_len() <= MOST_DIGITS
     }
 
-    /// Whether it is a whole number.
+    /// True if it is a whole number.
     pub fn is_whole(&self) -> bool {
         self.den == IBig::ONE
     }
 
-    /// Whether it is 0.
+    /// True if it is 0.
     pub fn is_zero(&self) -> bool {
         self.num.is_zero()
     }
 
-    /// Whether it is below 0.
+    /// True if it is below 0.
     pub fn is_negative(&self) -> bool {
         self.num.is_negative()
     }

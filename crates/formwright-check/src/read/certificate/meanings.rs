@@ -75,12 +75,12 @@ pub enum Wire {
         arguments: Vec<Form>,
         /// The largest size of an argument.
         reach: Ratio,
-        /// Of every argument, its teeth, the first one first.
+        /// The teeth of every argument, the first one first.
         teeth: Vec<Vec<usize>>,
     },
 }
 
-/// What becomes of the numbers of several tokens.
+/// How the numbers of several tokens become one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pooled {
     /// Their mean.
@@ -96,14 +96,14 @@ pub enum Pooled {
 pub struct Made {
     /// The wire.
     pub wire: usize,
-    /// What is added to registers for it, times a factor for each of them: the wire, and what is read with it.
+    /// The form added to registers for it, times a factor for each of them: the wire, and what is read with it.
     pub adds: Form,
-    /// Of a gate, for each argument a unit that reads it, and the argument; of a head, its number and that of the
+    /// A gate has for each argument a unit that reads it, and the argument; a head has its number and that of the
     /// value.
     pub source: Source,
 }
 
-/// Where a wire comes from.
+/// The origin of a wire.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
     /// Hidden units.
@@ -121,7 +121,7 @@ pub struct Layer {
     pub holds: Vec<(usize, Form)>,
 }
 
-/// What registers mean.
+/// The meanings of registers, as a certificate has them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Meanings {
     /// The lines as they were read.
@@ -134,7 +134,7 @@ pub struct Meanings {
     pub outputs: Vec<Form>,
 }
 
-/// What a sub-layer has that a line may name.
+/// The parts of a sub-layer that a line may name.
 #[derive(Clone, Copy)]
 enum Parts {
     /// The embedding makes nothing.

@@ -16,7 +16,7 @@ struct Value {
     range: Range,
 }
 
-/// Where: the output token, the running token inside of an aggregate, and the coordinate.
+/// A place: the output token, the running token inside of an aggregate, and the coordinate.
 #[derive(Clone, Copy)]
 struct At {
     i: usize,

@@ -5,14 +5,15 @@ use super::layer::Group;
 use crate::kernel::number::Dyadic;
 use crate::kernel::sum::Row;
 
-/// Whether a group reads one register as it is, or its negative.
+/// True if a group reads one register as it is, or its negative.
 pub(super) fn reads_alone(group: &Group, place: usize) -> bool {
     matches!(group.weights.as_slice(), [(at, weight)] if *at == place && weight.abs() == Dyadic::ONE)
 }
 
-/// Whether a group clears a register: it reads the register as it is, and what is of either sign that the register may have is taken
-/// away. With the register's row: by one unit on a side, times exactly -1 or 1, and by nothing else. Without it, the units are a gate's as
-/// well, and what they leave is part of the gate: then units without bias must be there, whatever their weights.
+/// True if a group clears a register: it reads the register as it is, and what is of either sign that the register may
+/// have is taken away. With the register's row: by one unit on a side, times exactly -1 or 1, and by nothing else.
+/// Without it, the units are a gate's as well, and what they leave is part of the gate: then units without bias must be
+/// there, whatever their weights.
 pub(super) fn is_clearing(group: &Group, place: usize, before: &Register, units: &[Row], row: Option<&Row>) -> bool {
     let upright = group.weights.iter().all(|(_, weight)| !weight.is_negative());
     let plain = |number: usize| units.get(number).is_some_and(|unit| unit.bias.is_zero());

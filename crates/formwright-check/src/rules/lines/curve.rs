@@ -25,9 +25,9 @@ const HALVINGS: usize = 60;
 pub(super) struct Piece {
     /// The argument.
     pub(super) argument: Range,
-    /// What is meant there.
+    /// The range of the meant value there.
     pub(super) values: Range,
-    /// What is computed, less what is meant.
+    /// The computed value less the meant one.
     pub(super) apart: Range,
 }
 

@@ -302,7 +302,7 @@ impl Prover<'_> {
         Ok(self.near(range, &(&(&apart + &missed) + flushed), (&reading.size, read, theta)))
     }
 
-    /// What flushing may lose in what a head gives: in every product of a weight and a value.
+    /// The most that flushing may lose in a head's output: in every product of a weight and a value.
     pub(super) fn flushed(&self, kind: &Kind) -> Dyadic {
         match kind {
             Kind::Uniform(uniform) => &self.tiny(uniform.products) * &uniform.grown,
@@ -341,7 +341,7 @@ impl Prover<'_> {
         self.averaged((of, scale), shift, &fixed, theta, &reading.size, spread)
     }
 
-    /// What is known of `scale · mean(of)`, with errors of `fixed` and, relative to the mean size of what is averaged,
+    /// Encloses `scale · mean(of)`, with errors of `fixed` and, relative to the mean size of what is averaged,
     /// `theta`.
     fn averaged(
         &self,
@@ -455,7 +455,7 @@ struct Scored<'h> {
     value: usize,
 }
 
-/// Whether all scores of a head are 0.
+/// True if all scores of a head are 0.
 fn is_uniform(head: &Head) -> bool {
     let zero = |rows: &[Row]| rows.iter().all(Row::is_zero);
     zero(&head.q) || zero(&head.k)

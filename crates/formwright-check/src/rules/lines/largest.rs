@@ -42,7 +42,7 @@ impl Prover<'_> {
         found
     }
 
-    /// What the average of a row by a head's weights is off by from the largest of what the row reads.
+    /// Bounds how far the average of a row by a head's weights is from the largest value that the row reads.
     pub(super) fn behind(&mut self, head: &Head, row: &Row) -> Result<Behind, Stop> {
         let lambda = Self::temperature(head, row).ok_or_else(|| declined("a head with scores that have no rule"))?;
         let reading = self.read(&row.weights)?;

@@ -30,7 +30,7 @@ pub(super) struct Group {
     pub(super) exact: Option<i64>,
 }
 
-/// What a group reads.
+/// The argument of a group.
 #[derive(Clone)]
 pub(super) struct Argument {
     pub(super) form: Form,
@@ -42,20 +42,20 @@ pub(super) struct Argument {
 
 /// A gate's units in one register.
 pub(super) struct Part {
-    /// What the units do there, for all of them together.
+    /// The sum of all units there, as a function.
     pub(super) function: Piecewise,
     /// The same without what clears the register.
     pub(super) gate: Piecewise,
     pub(super) group: usize,
 }
 
-/// Of one register: what the layer adds.
+/// The addition of a layer to one register.
 pub(super) struct Written {
     pub(super) place: usize,
     pub(super) before: Register,
     pub(super) form: Form,
     pub(super) cleared: bool,
-    /// Whether nothing is rounded.
+    /// True if nothing is rounded.
     pub(super) exact: bool,
 }
 
@@ -295,8 +295,8 @@ impl Prover<'_> {
         Ok(parts)
     }
 
-    /// What a register loses that no wire does: what was there takes part in the sum, and what clears it. Every unit that writes there
-    /// must belong to one gate, or clear it.
+    /// The loss of a register beyond the losses of wires: its old value takes part in the sum, and so do the units that
+    /// clear it. Every unit that writes there must belong to one gate, or clear it.
     fn register_loss(
         &mut self,
         groups: &[Group],
@@ -434,7 +434,7 @@ impl Prover<'_> {
         Ok(count)
     }
 
-    /// What units lose: reading what they read, and adding it up.
+    /// The loss of units: in reading their arguments, and in adding up.
     pub(super) fn inside(&mut self, group: &Group, active: &Active, company: usize) -> Dyadic {
         let Active { count, weights, biases, heights } = active;
         let read = if group.reading.single {
@@ -502,12 +502,12 @@ impl Prover<'_> {
 /// A gate in a register.
 pub(super) struct Gate<'m> {
     pub(super) made: &'m Made,
-    /// What the wire is multiplied by there.
+    /// The factor of the wire there.
     pub(super) factor: Ratio,
     pub(super) parts: Vec<Part>,
     /// Other terms of the same sum.
     pub(super) company: usize,
-    /// Whether nothing is rounded.
+    /// True if nothing is rounded.
     pub(super) exact: bool,
 }
 

@@ -12,7 +12,7 @@ use crate::kernel::sum::Row;
 use crate::read::weights::Head;
 
 impl Prover<'_> {
-    /// What a Linformer's head does.
+    /// Bounds a Linformer's head.
     pub(super) fn linformer(&mut self, head: &Head, e: &[Row], f: &[Row]) -> Result<Uniform, Stop> {
         self.one_length()?;
         let zero = |rows: &[Row]| rows.iter().all(Row::is_zero);

@@ -35,7 +35,7 @@ enum Thing {
     Length,
     /// The mean of a monomial over all tokens.
     Mean(Monomial),
-    /// What belongs to the output token, inside of a mean.
+    /// A thing of the output token, inside of a mean.
     Outer(usize),
     /// A coordinate of one token of a sequence.
     Token(usize, usize),
@@ -43,7 +43,7 @@ enum Thing {
     Largest(Vec<Vec<(Monomial, String)>>),
     /// A function of polynomials, by name.
     Function(&'static str, Vec<Vec<(Monomial, String)>>),
-    /// What a base is above a knot, and 0 below.
+    /// The part of a base above a knot, and 0 below.
     Hinge(usize, i64),
     /// A polynomial whose values are whole.
     Whole(Vec<(Monomial, String)>),
@@ -53,15 +53,15 @@ enum Thing {
 #[derive(Debug, Default)]
 pub struct Things {
     numbers: HashMap<Thing, usize>,
-    /// Of each thing, whether it is the same for all tokens; and of what belongs to the output token, what it is.
+    /// For each thing, true if it is the same for all tokens; and for one of the output token, the thing it stands for.
     known: Vec<(bool, Option<usize>)>,
-    /// Of each logarithm, what it is the logarithm of.
+    /// The argument of each logarithm.
     logarithms: HashMap<usize, Polynomial>,
-    /// Of each mean, what is averaged.
+    /// The monomial that each mean averages.
     means: HashMap<usize, Monomial>,
     /// The things that take whole values only, of which there are not too many.
     bases: HashMap<usize, whole::Base>,
-    /// Of each hinge, its base and its knot.
+    /// The base and the knot of each hinge.
     hinges: HashMap<usize, (usize, i64)>,
     /// The least and the largest number of tokens' coordinates, if they are whole.
     domain: Option<(i64, i64)>,
@@ -257,7 +257,7 @@ impl Things {
         Ok(mean)
     }
 
-    /// What belongs to the output token, as it stands inside of a mean.
+    /// Rewrites a polynomial of the output token as it stands inside of a mean.
     pub fn outer(&mut self, p: &Polynomial) -> Outcome<Polynomial> {
         let mut result = Polynomial::new();
         for (monomial, factor) in p {
@@ -330,7 +330,8 @@ impl Things {
         self.product(&powers, &called)
     }
 
-    /// What is added to `scale · p` with the first factor of `p` 1 or -1 and nothing added: `p`'s constant, and the scale.
+    /// Returns the number that is added to `scale · p` with the first factor of `p` 1 or -1 and nothing added: `p`'s
+    /// constant, and the scale.
     fn normalised(p: &Polynomial) -> (Ratio, Ratio) {
         let shift = p.get(&Vec::new()).cloned().unwrap_or(Ratio::ZERO);
         let scale = p.iter().find(|(monomial, _)| !monomial.is_empty()).map_or(Ratio::ONE, |(_, c)| c.absolute());

@@ -15,7 +15,7 @@ use crate::prove::rejected;
 use crate::read::weights::Head;
 
 impl Prover<'_> {
-    /// What a Performer's head does.
+    /// Bounds a Performer's head.
     pub(super) fn performer(&mut self, head: &Head, w: &[Row]) -> Result<Uniform, Stop> {
         self.one_length()?;
         let (query, key) = (self.numbers(&head.q)?, self.numbers(&head.k)?);
@@ -51,7 +51,7 @@ impl Prover<'_> {
         Ok(Uniform { total, spread, roundings, rough: Dyadic::ONE, products: more, grown: largest })
     }
 
-    /// What rows give at every token: numbers that no input changes.
+    /// The values of rows at every token: numbers that no input changes.
     fn numbers(&mut self, rows: &[Row]) -> Result<Vec<Value>, Stop> {
         let mut values = Vec::new();
         for row in rows {

@@ -22,7 +22,7 @@ use crate::read::weights::Head;
 /// The weights of a head: for every token, those of all tokens; 0 where nothing is seen.
 pub(super) type Shares = Vec<Vec<Range>>;
 
-/// What a wire means: the weights row by row, the factor with which its form is read, and the form.
+/// The meaning of a wire: the weights row by row, the factor with which its form is read, and the form.
 type Meant<'w> = (Vec<Vec<Ratio>>, Ratio, &'w Form);
 
 /// How far an average may be from the one that is meant, and the weights from theirs, all together.
@@ -51,7 +51,7 @@ impl Prover<'_> {
         (!sums.is_empty()).then_some(sums)
     }
 
-    /// What rows that read positions alone compute at every token; nothing if one reads something else.
+    /// The values at every token of rows that read positions alone; `None` if one reads something else.
     fn placed_rows(&self, rows: &[Row]) -> Result<Option<Vec<Vec<Value>>>, Stop> {
         let tokens = self.network.positions.len();
         let mut streams = vec![vec![Value::point(Dyadic::ZERO); self.registers.len()]; tokens];
@@ -138,7 +138,7 @@ impl Prover<'_> {
         }
     }
 
-    /// Whether a form is 0 at the first token, whatever the inputs.
+    /// True if a form is 0 at the first token, whatever the inputs.
     fn is_zero_at_first(&self, form: &Form) -> Result<bool, Stop> {
         let Some(wires) = self.unrolled.first() else { return Ok(false) };
         Ok(super::Things::form(form, wires).map_err(declined)?.is_empty())

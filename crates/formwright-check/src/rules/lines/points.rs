@@ -31,7 +31,7 @@ pub(super) struct Bounds {
 }
 
 impl Bounds {
-    /// Of every wire, of what wires by values read, and of what registers hold of several: some more tokens.
+    /// Adds some more tokens of every wire, of the arguments of wires by values, and of registers that hold several.
     pub(super) fn add(&mut self, hints: &Meanings, things: &Things, wires: &[Polynomial]) -> Result<(), Stop> {
         let all = (0..hints.wires.len()).map(Form::of);
         let read = hints
@@ -66,17 +66,17 @@ impl Bounds {
     }
 }
 
-/// What is known of wires that are whole.
+/// The wires that are whole.
 pub(super) struct Whole {
-    /// Whether each is.
+    /// One flag for each wire: true if it is whole.
     pub(super) wires: Vec<bool>,
-    /// Of selections, the error where they are off.
+    /// The error of selections where they are off.
     pub(super) off: BTreeMap<usize, Dyadic>,
     /// The values of forms.
     pub(super) bounds: Bounds,
 }
 
-/// Whether all values of a form are whole.
+/// True if all values of a form are whole.
 fn is_whole(form: &Form, wires: &[bool]) -> bool {
     let whole = |(wire, factor): (&usize, &Ratio)| factor.is_whole() && wires.get(*wire).is_some_and(|whole| *whole);
     form.offset.is_whole() && form.terms.iter().all(whole)
@@ -137,7 +137,7 @@ impl Prover<'_> {
         Ok(Some(points))
     }
 
-    /// Whether a form is 0 or 1.
+    /// True if a form is 0 or 1.
     pub(super) fn is_condition(&self, form: &Form) -> Result<bool, Stop> {
         let range = self.range(form)?;
         Ok(is_whole(form, &self.whole.wires) && !range.lo.is_negative() && range.hi <= Dyadic::ONE)
@@ -351,7 +351,7 @@ impl Prover<'_> {
         form.terms.keys().all(whole).then_some(least)
     }
 
-    /// What a register holds is a multiple of this power of two, to the bit.
+    /// A power of two that the register's value is a multiple of, to the bit.
     fn exact_register(&self, register: &Register) -> Option<i64> {
         let off = &register.lost + &self.error(&register.form).ok()?;
         self.quantum(&register.form).filter(|_| off.is_zero())
@@ -377,7 +377,7 @@ impl Prover<'_> {
         fits.then_some(least)
     }
 
-    /// Whether everything that a layer adds to a register is added exactly.
+    /// True if everything that a layer adds to a register is added exactly.
     pub(super) fn adds_exactly(&self, groups: &[Group], units: &[Row], row: &Row, before: &Register) -> bool {
         let Some(mut least) = self.exact_register(before) else { return false };
         let Ok(mut sum) = self.held(before) else { return false };
@@ -402,7 +402,7 @@ impl Prover<'_> {
     }
 }
 
-/// What stands for a selection where its condition holds, and where it does not: what is read besides the value, and what is added besides
+/// The forms of a selection where its condition holds, and where it does not: read besides the value, and added besides
 /// the wire; and the share of the condition in the latter.
 pub(super) struct Sides {
     pub(super) cases: Vec<(bool, Ratio, Ratio)>,

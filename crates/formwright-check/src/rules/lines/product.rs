@@ -133,5 +133,5 @@ impl Prover<'_> {
     }
 }
 
-/// Of a cell: the size of one factor, the size of the other one, and its error.
+/// A cell's sides: the size of one factor, the size of the other one, and its error.
 type Sides = (Dyadic, Dyadic, Dyadic);

@@ -31,19 +31,19 @@ pub enum Profile {
 pub struct Mean {
     /// Corners of the hull, ascending.
     pub hull: Vec<[Dyadic; 2]>,
-    /// What values are divided by.
+    /// The divisor of the values.
     pub scale: Range,
-    /// What the hull is multiplied by.
+    /// The factor of the hull.
     pub slope: Dyadic,
-    /// What is added.
+    /// The constant part of the error.
     pub fixed: Dyadic,
-    /// What the distance of the value from the centre is multiplied by.
+    /// The factor of the value's distance from the centre.
     pub relative: Dyadic,
     /// The centre.
     pub centre: Range,
 }
 
-/// Not smaller, with fewer digits.
+/// Rounds up to a number with fewer digits.
 pub fn up(x: &Dyadic) -> Dyadic {
     Range::point(x.clone()).tidy().hi
 }

@@ -23,12 +23,12 @@ use crate::read::certificate::Wire;
 /// Cells into which the argument of a square is cut.
 const CELLS: usize = 64;
 
-/// Whether a function is the square.
+/// True if a function is the square.
 pub fn is_square(function: &[Word]) -> bool {
     matches!(function, [Word::Variable, Word::Power(2)])
 }
 
-/// Whether a function is a tooth: `2 R(x) - 4 R(x - 1/2)`, as it is written.
+/// True if a function is a tooth: `2 R(x) - 4 R(x - 1/2)`, as it is written.
 pub fn is_tooth(function: &[Word]) -> bool {
     let number = |word: &Word, wanted: &str| matches!(word, Word::Number(found) if found.text() == wanted);
     let [Word::Number(_), x, r, m, Word::Number(_), y, Word::Number(_), op, q, l, s] = function else { return false };
@@ -208,7 +208,7 @@ impl Prover<'_> {
     }
 }
 
-/// What teeth add up to.
+/// The form that teeth add up to.
 fn sum_of_teeth(factors: &[Form; 2], arguments: &[Form], reach: &Ratio, teeth: &[Vec<usize>]) -> Option<Form> {
     let [a, b] = factors;
     let mut sum = Quadratic::left([a, b], &arguments.iter().collect::<Vec<_>>())?;

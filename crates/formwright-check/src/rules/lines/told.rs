@@ -1,4 +1,4 @@
-//! What has been proved, line by line, as it is told to people. Nothing that is proved rests on it.
+//! The proof as it is told to people, line by line. Nothing that is proved rests on it.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use super::{Dyadic, Form, Prover, Stop};
 use crate::kernel::number::Range;
 use crate::read::certificate::{Pooled, Wire};
 
-/// What a line is about.
+/// The subject of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum About {
     /// A wire: how far what is computed may be from what is meant.
@@ -22,7 +22,7 @@ pub enum About {
 pub struct Line {
     /// The layer behind which it holds: 0 is the embedding, and outputs stand behind the last one.
     pub layer: usize,
-    /// What it is about.
+    /// Its subject.
     pub about: About,
     /// A register's or an output's form, over the numbers of wires, as the certificate has it. A wire has none: it is itself.
     pub form: Option<FormText>,
@@ -35,7 +35,7 @@ pub struct Line {
 /// A form in numbers of the certificate: what is added, and wires with their factors.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FormText {
-    /// What is added.
+    /// The constant term.
     pub offset: String,
     /// Wires, ascending, with their factors.
     pub terms: Vec<(usize, String)>,

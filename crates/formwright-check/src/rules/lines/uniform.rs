@@ -17,15 +17,15 @@ use crate::kernel::sum::Row;
 use crate::read::certificate::{Layer, Pooled, Wire};
 use crate::read::weights::{Mixer, Mixing};
 
-/// What a head does that weighs all tokens alike.
+/// A head that weighs all tokens alike.
 pub(super) struct Uniform {
-    /// What the weights of all tokens add up to, nearly.
+    /// The sum of the weights of all tokens, nearly.
     pub(super) total: Ratio,
     /// How far a weight may be from its share of that, relatively.
     pub(super) spread: Dyadic,
     /// The roundings that a term goes through.
     pub(super) roundings: usize,
-    /// What it is added up of, in size, relative to the total: at least 1.
+    /// The sum of the sizes of its terms, relative to the total: at least 1.
     pub(super) rough: Dyadic,
     /// The products in which something may be flushed, and the most by which that is multiplied afterwards.
     pub(super) products: usize,
@@ -54,18 +54,18 @@ impl Uniform {
     }
 }
 
-/// What a head reads as a value, times what its weights add up to: as the mean that it is to be is of it.
+/// The value that a head reads, times the sum of its weights; the head is to give its mean.
 pub(super) struct Taken {
     pub(super) reading: Reading,
-    /// What is lost when it is read, and in every product with a weight.
+    /// The loss in reading it, and in every product with a weight.
     pub(super) read: Dyadic,
     pub(super) flushed: Dyadic,
-    /// What a mean of it is multiplied by.
+    /// The factor of its mean.
     pub(super) share: Ratio,
 }
 
 impl Prover<'_> {
-    /// What a head reads for a wire.
+    /// Reads the value of a head for a wire.
     pub(super) fn taken(&mut self, kind: &Kind, wire: &Wire, row: &Row) -> Result<Taken, Stop> {
         let reading = self.read(&row.weights)?;
         let read = if reading.single {
@@ -118,7 +118,7 @@ impl Prover<'_> {
     }
 }
 
-/// What a wire is the mean of, and its factor.
+/// The factor and the form of a wire that is a mean.
 fn averaged_by(wire: &Wire) -> Option<(&Ratio, &Form)> {
     match wire {
         Wire::Mean { scale, of } | Wire::Seen { pooled: Pooled::Mean, scale, of, .. } => Some((scale, of)),

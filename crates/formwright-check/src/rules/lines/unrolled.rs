@@ -17,7 +17,7 @@ const MOST_TERMS: usize = 1 << 22;
 /// The normal forms of wires, token by token.
 pub type Unrolled = Vec<Vec<Polynomial>>;
 
-/// Whether a wire means something else at other positions.
+/// True if a wire means something else at other positions.
 pub fn is_placed(wire: &Wire) -> bool {
     match wire {
         Wire::Position(_) | Wire::Gather { .. } => true,
@@ -136,7 +136,7 @@ fn everything() -> Mask {
     Mask { limits: [None; 4], first: false, connections: None }
 }
 
-/// What becomes of a form over what each token sees.
+/// Applies a form to what each token sees.
 fn seen(
     things: &mut Things,
     at: &Unrolled,

@@ -24,7 +24,7 @@ pub(super) fn all_rows(rows: &[Row], z: &[Value], format: Format) -> Outcome<Vec
     rows.iter().map(|row| Ok(affine(row, z, None, format)?.0)).collect()
 }
 
-/// What the heads of a layer read at a token: for each head its keys and its values.
+/// A token as the heads of a layer read it: for each head its keys and its values.
 pub struct Read(Vec<(Vec<Total>, Vec<Total>)>);
 
 /// Heads that are not without weights. A head that writes nothing may still overflow.
@@ -32,7 +32,7 @@ fn busy(heads: &[Head]) -> impl Iterator<Item = &Head> {
     heads.iter().filter(|head| !head.is_zero())
 }
 
-/// What heads read at a token.
+/// Reads a token, for all heads.
 pub(super) fn read(heads: &[Head], z: &[Value], format: Format) -> Outcome<Read> {
     let of = |head: &Head| Ok((all_rows(&head.k, z, format)?, all_rows(&head.v, z, format)?));
     Ok(Read(busy(heads).map(of).collect::<Outcome<_>>()?))

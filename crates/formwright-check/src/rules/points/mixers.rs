@@ -14,7 +14,7 @@ use crate::kernel::number::{Dyadic, Range};
 use crate::kernel::sum::{Outcome, Overflow, Row, Sum, Value, rounded};
 use crate::read::weights::{Mixer, Mixing};
 
-/// Whether a head weighs all of so many tokens alike, whatever they hold.
+/// True if a head weighs all of so many tokens alike, whatever they hold.
 pub fn is_uniform(Mixer { head, mixing }: &Mixer, tokens: usize) -> bool {
     let silent = || head.q.iter().chain(&head.k).all(Row::is_zero);
     // A row of one number.
@@ -102,7 +102,7 @@ fn divided(x: &Value, by: usize, format: Format) -> Outcome<Value> {
     Ok(rounded(&quotient, format).hull(&rounded(&product, format)))
 }
 
-/// What a head finds in values.
+/// Mixes values as a head does.
 fn mixed(mixing: &Mixing, values: &[&Value], format: Format) -> Outcome<Value> {
     let one = Value::point(Dyadic::ONE);
     let all = || values.iter().copied();

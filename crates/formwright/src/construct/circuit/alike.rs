@@ -29,7 +29,7 @@ fn forms(kind: &Kind) -> Vec<Form> {
     seen.into_inner()
 }
 
-/// What a wire is, its arguments apart.
+/// A hash of a wire without its arguments.
 fn first(wire: &Wire) -> u64 {
     let kind = match &wire.kind {
         Kind::Input(_) => "an input".to_owned(),

@@ -86,7 +86,7 @@ impl Machine {
         self.precision.gamma(k)
     }
 
-    /// What flushing to 0 may lose.
+    /// The most that flushing to 0 may lose.
     fn tiny(self) -> Up {
         self.precision.flushed(TERMS)
     }
@@ -100,7 +100,7 @@ impl Machine {
     }
 }
 
-/// What was found.
+/// The result of the analysis.
 #[derive(Clone, Debug)]
 pub(crate) struct Analysis {
     /// The error of every wire.
@@ -120,9 +120,9 @@ pub(crate) struct Analysis {
     pub squares: Up,
     /// How far each atom, as it is in the stream, may be from what it is meant to be there.
     own: Vec<Up>,
-    /// What each register has lost before each slot.
+    /// The loss of each register before each slot.
     lost: Vec<Vec<Up>>,
-    /// What flushing to 0 may lose.
+    /// The most that flushing to 0 may lose.
     tiny: Up,
 }
 
@@ -155,7 +155,7 @@ struct Analyst<'a> {
     own: Vec<Up>,
     /// The largest value of an atom, its base apart.
     sizes: Vec<Up>,
-    /// What an atom loses inside.
+    /// The loss inside of each atom.
     inner: Vec<Up>,
     /// The largest number that turns up.
     largest: Cell<Up>,
@@ -163,17 +163,17 @@ struct Analyst<'a> {
     pieces: BTreeMap<usize, Vec<Piece>>,
     /// The error of a selection that is off.
     off: BTreeMap<usize, Up>,
-    /// Whether an atom is a multiple of a small power of two, and computed exactly.
+    /// For each atom, true if it is a multiple of a small power of two, and computed exactly.
     exact: Vec<bool>,
-    /// What each tooth of a square is off by from the teeth of what the first of them reads.
+    /// The distance of each tooth of a square from the teeth of the number that the first of them reads.
     teeth: Vec<Up>,
     /// The errors of squares and products of teeth, once they are known.
     aliases: Vec<OnceCell<Profile>>,
-    /// What each register has lost before each slot.
+    /// The loss of each register before each slot.
     lost: Vec<Vec<Up>>,
     /// How often each register was rounded before each slot.
     times: Vec<Vec<Up>>,
-    /// What each register has lost besides, before each slot, if `times` is finite.
+    /// The further loss of each register, before each slot, if `times` is finite.
     fixed: Vec<Vec<Up>>,
     /// The largest sum of the squares of what all registers hold.
     squares: Up,

@@ -44,7 +44,7 @@ struct Unit {
     writes: Vec<f64>,
 }
 
-/// Of every atom, where its block computes it: which heads, or which hidden units.
+/// The places of every atom in its block: heads, or hidden units.
 pub(crate) fn places(graph: &Graph, layout: &Layout, tuned: &Tuned, precision: Precision) -> Vec<Vec<usize>> {
     let width = layout.width.max(1);
     let assembler = Assembler { graph, layout, tuned, analysis: &tuned.analysis, precision, width };
@@ -67,7 +67,7 @@ pub(crate) fn places(graph: &Graph, layout: &Layout, tuned: &Tuned, precision: P
     places
 }
 
-/// Of every atom, for each of its arguments a unit that reads it; of a head, its number and that of its value.
+/// For each argument of every atom a unit that reads it; for a head, its number and that of its value.
 pub(crate) fn sources(graph: &Graph, layout: &Layout, tuned: &Tuned, precision: Precision) -> Parts {
     let width = layout.width.max(1);
     let assembler = Assembler { graph, layout, tuned, analysis: &tuned.analysis, precision, width };

@@ -20,23 +20,23 @@ use crate::model::{Built, Model, Request};
 use crate::network::{FloatNetwork, Precision, Realisation};
 use crate::target::{Checked, Target};
 
-/// What the circuit construction makes: the network that is shipped, and what is proved of it.
+/// The model of the circuit construction: the network that is shipped, and its proof.
 #[derive(Clone, Debug)]
 pub struct Circuit {
-    /// What was asked of the compiler.
+    /// The request to the compiler.
     pub(crate) wish: Wish,
     /// The network.
     pub network: FloatNetwork,
-    /// Of a Sumformer: what `ψ` is made of.
+    /// The basis of a Sumformer's `ψ`.
     pub(crate) basis: Option<Basis>,
     target: Arc<Target>,
     shape: Grid,
     norm: Norm,
-    /// What is proved, once this has been looked at; `None` if the network is not the one that is compiled.
+    /// The proof, once it has been looked for; `None` if the network is not the one that is compiled.
     proof: OnceLock<Option<Proof>>,
 }
 
-/// What is proved of a circuit.
+/// The proof of a circuit.
 #[derive(Clone, Debug)]
 pub(crate) struct Proof {
     /// The bound in the supremum norm.
@@ -45,24 +45,24 @@ pub(crate) struct Proof {
     pub budget: Budget,
     /// The gates, in the order of execution.
     pub gates: Vec<Gate>,
-    /// What each register holds, stage by stage.
+    /// The meaning of each register, stage by stage.
     pub meanings: Meanings,
     /// The same for a checker, where it has rules for all of it.
     pub lines: Option<Vec<String>>,
-    /// What the outputs are made of: inputs and gates, by name.
+    /// The inputs and gates that the outputs are made of, by name.
     pub outputs: Vec<String>,
     /// The numbers of tokens for which the bound in the supremum norm holds.
     pub lengths: (usize, usize),
-    /// On integers: the distance from a computed value to the nearest wrong answer, at least.
+    /// The least distance of a computed value from the nearest wrong answer, on integers.
     pub margin: Option<f64>,
-    /// Of a Sumformer: the normal form of the target that was compiled.
+    /// The normal form of the target, if a Sumformer was compiled.
     pub form: Option<Continuous>,
-    /// What it was made from.
+    /// The wish and the choice that it was made from.
     pub made: Made,
 }
 
 impl Proof {
-    /// Whether a part of the bound was measured and not proved.
+    /// True if a part of the bound was measured and not proved.
     pub fn is_measured(&self) -> bool {
         self.form.as_ref().is_some_and(|form| form.measured.is_some())
     }
@@ -119,7 +119,7 @@ impl Circuit {
         self.proof().map(|proof| proof.gates.as_slice())
     }
 
-    /// What is proved; `None` if the network is not the one that is compiled for its target: somebody edited its files.
+    /// The proof; `None` if the network is not the one that is compiled for its target: somebody edited its files.
     pub(crate) fn proof(&self) -> Option<&Proof> {
         let anew = || {
             let form = self
@@ -145,11 +145,12 @@ impl Circuit {
         self.network.size().parameters * Int::from(self.network.precision.bytes())
     }
 
-    /// Whether the same circuit in double precision is not worth a look: then the share of the tolerance that rounding takes from this one, which is in
-    /// single precision and serves. A double has twice the bytes, so that it would have to do with less than half of the parameters. It has for its
-    /// gates what rounding takes here, and units go like deviations to the power -1/2 (`tune.rs`): 3/8 of the tolerance save 21 %. (In 960 circuits,
-    /// 40 targets at 2, 5 and 16 tokens and four tolerances, nothing that is passed over had less than 54 %; beyond one half there is 16 %.)
-    /// And where no gate is approximated, there is nothing to save.
+    /// True if the same circuit in double precision is not worth a look: then the share of the tolerance that rounding
+    /// takes from this one, which is in single precision and serves. A double has twice the bytes, so that it would
+    /// have to do with less than half of the parameters. It has for its gates what rounding takes here, and units go
+    /// like deviations to the power -1/2 (`tune.rs`): 3/8 of the tolerance save 21 %. (In 960 circuits, 40 targets at
+    /// 2, 5 and 16 tokens and four tolerances, nothing that is passed over had less than 54 %; beyond one half there is
+    /// 16 %.) And where no gate is approximated, there is nothing to save.
     pub(crate) fn settles_double(&self) -> Option<f64> {
         let proof = self.proof().filter(|_| self.network.precision == Precision::F32)?;
         let terms = proof.sup.terms.iter().filter(|term| term.name == "rounding");
@@ -209,7 +210,7 @@ impl Circuit {
         }
     }
 
-    /// What is known of its outputs, in words.
+    /// The statement about its outputs, in words.
     fn claim_in_words(&self) -> Option<String> {
         let proof = self.proof()?;
         let domain = domain_name(&self.target, &self.shape, proof.lengths);
@@ -254,7 +255,7 @@ impl Circuit {
         })
     }
 
-    /// Where its error is certified, in the norm that was asked for.
+    /// The domain of its certified error, in the norm that was asked for.
     pub(crate) fn certified_on(&self) -> String {
         domain_name(&self.target, &self.shape, self.lengths())
     }
@@ -382,7 +383,7 @@ impl Model {
     }
 }
 
-/// What is asked of a circuit, in the norm of the request.
+/// The demands on a circuit, in the norm of the request.
 pub(super) struct How {
     pub eps: Rat,
     pub precision: Precision,
@@ -391,7 +392,7 @@ pub(super) struct How {
 }
 
 impl How {
-    /// What that is in the supremum norm.
+    /// The same demands in the supremum norm.
     fn wish(self, target: &Target, shape: &Grid, norm: &Norm) -> Result<Wish> {
         let Self { eps, precision, trade, attention } = self;
         let factor = supremum::factor(norm, shape, target)?;

@@ -24,12 +24,12 @@ fn tooth() -> Expr {
     binary(BinaryOp::Sub, scaled(2, relu(Rat::ZERO)), scaled(4, relu(Rat::new(-1, 2))))
 }
 
-/// Whether a function is a tooth.
+/// True if a function is a tooth.
 pub(crate) fn is_tooth(function: &Expr) -> bool {
     *function == tooth()
 }
 
-/// Whether a wire is a square or a product that can be made deep.
+/// True if a wire is a square or a product that can be made deep.
 pub(crate) fn is_deep(graph: &Graph, wire: usize) -> bool {
     match &graph.wires[wire].kind {
         Kind::Curve { function, of } => {

@@ -38,10 +38,10 @@ pub(in crate::construct) const TRADE: Own = Own {
     is_shared: true,
 };
 
-/// What is chosen of a circuit.
+/// The choices of a circuit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Options {
-    /// What hidden units are traded for; `None` takes what is smaller.
+    /// The resource that hidden units are traded for; `None` takes what is smaller.
     pub trade: Option<Trade>,
 }
 
@@ -125,7 +125,7 @@ pub(in crate::construct) fn rows(request: &Request, options: Options, form: Opti
 /// The normal form that a Sumformer is compiled from.
 #[derive(Clone, Debug)]
 pub(crate) struct Derived {
-    /// What its ψ is made of; `None` if there is no normal form.
+    /// The basis of its ψ; `None` if there is no normal form.
     pub basis: Option<Basis>,
     /// The form; `None` if there is none.
     pub form: Option<Arc<Continuous>>,
@@ -136,7 +136,7 @@ pub(crate) struct Derived {
 pub(crate) struct Row {
     /// The format of its floats; `None` is exact, which no circuit is.
     pub precision: Option<Precision>,
-    /// What hidden units are traded for; `None` if there is no circuit at all.
+    /// The resource that hidden units are traded for; `None` if there is no circuit at all.
     pub trade: Option<Trade>,
     /// How its sums are realised.
     pub attention: Realisation,
@@ -165,8 +165,8 @@ impl Row {
         )
     }
 
-    /// Whether the circuit of the target's own expression serves with no more gates than the normal form has. A Sumformer that
-    /// nobody asked for is looked at where it has fewer, or where the circuit needs positions.
+    /// True if the circuit of the target's own expression serves with no more gates than the normal form has. A
+    /// Sumformer that nobody asked for is looked at where it has fewer, or where the circuit needs positions.
     fn has_no_fewer_gates(&self, scope: &Scope<'_>, looked_at: &[Candidate]) -> Option<Error> {
         let form = self.form.as_ref()?.form.as_ref().filter(|_| scope.request.named().is_none())?;
         let same =

@@ -9,7 +9,7 @@ use crate::exact::Rat;
 pub(crate) struct Form {
     /// The coefficient of each value.
     pub terms: BTreeMap<usize, Rat>,
-    /// What is added.
+    /// The constant term.
     pub constant: Rat,
 }
 

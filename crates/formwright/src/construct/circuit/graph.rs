@@ -19,7 +19,7 @@ const PIECES: usize = 64;
 /// Integers of an argument for which a table is made, at most.
 pub(crate) const TABLE: usize = 1 << 13;
 
-/// What a wire is made of.
+/// The kinds of wires.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Kind {
     /// A coordinate of the input token.
@@ -46,7 +46,7 @@ pub(crate) enum Kind {
     Cases(Form),
     /// A form that stands for something else, off by no more than this.
     Alias {
-        /// What is computed.
+        /// The form that it computes.
         form: Form,
         /// How far it may be from what is meant,
         deviation: Up,
@@ -59,7 +59,7 @@ pub(crate) enum Kind {
     },
     /// `scale ·` the mean of the visible tokens.
     Mean {
-        /// Of what.
+        /// The form that it is taken of.
         of: Form,
         /// The visible tokens.
         mask: Mask,
@@ -68,7 +68,7 @@ pub(crate) enum Kind {
     },
     /// The sum over the visible tokens, whose number depends on the position; the first token is a sink whose value is 0.
     Sink {
-        /// Of what; 0 at the first token.
+        /// The form that it is taken of; 0 at the first token.
         of: Form,
         /// The visible tokens, the first one among them.
         mask: Mask,
@@ -79,7 +79,7 @@ pub(crate) enum Kind {
     },
     /// The maximum of the visible tokens.
     Largest {
-        /// Of what.
+        /// The form that it is taken of.
         of: Form,
         /// The visible tokens.
         mask: Mask,
@@ -98,15 +98,15 @@ pub(crate) enum Kind {
 /// A number that every token has.
 #[derive(Clone, Debug)]
 pub(crate) struct Wire {
-    /// What it is made of.
+    /// Its kind.
     pub kind: Kind,
     /// All its values.
     pub range: Interval,
-    /// Whether all its values are integers.
+    /// True if all its values are integers.
     pub integer: bool,
     /// How far stored values may be from what is meant: irrational numbers of positions.
     pub slack: Up,
-    /// Where in the text it comes from.
+    /// Its place in the text.
     pub span: Span,
 }
 
@@ -163,12 +163,12 @@ impl Graph {
         terms.fold(Interval::from(&form.constant), |sum, term| sum + term)
     }
 
-    /// Whether all values are integers.
+    /// True if all values are integers.
     pub fn is_integer(&self, form: &Form) -> bool {
         form.constant.is_int() && form.terms.iter().all(|(wire, scale)| scale.is_int() && self.wires[*wire].integer)
     }
 
-    /// Whether all values are 0 or 1.
+    /// True if all values are 0 or 1.
     pub fn is_boolean(&self, form: &Form) -> bool {
         let range = self.range(form);
         self.is_integer(form) && range.lo() >= 0.0 && range.hi() <= 1.0
@@ -204,7 +204,7 @@ impl Graph {
         Some(table)
     }
 
-    /// Whether it depends on nothing but the position.
+    /// True if it depends on nothing but the position.
     pub fn is_positional(&self, form: &Form) -> bool {
         form.terms.keys().all(|wire| matches!(self.wires[*wire].kind, Kind::Position(_)))
     }
@@ -486,7 +486,7 @@ pub(crate) fn table_of(function: &Expr, lo: i64, hi: i64) -> Option<(Vec<Rat>, U
     values.filter(|_| off < 1e-6).map(|values| (values, off))
 }
 
-/// Whether a product is one of integers, of which there are not too many.
+/// True if a product is one of integers, of which there are not too many.
 pub(crate) fn is_table_product(graph: &Graph, wire: usize) -> bool {
     let Kind::Product(a, b) = &graph.wires[wire].kind else { return false };
     #[expect(clippy::cast_precision_loss, reason = "2^13")]
@@ -494,7 +494,7 @@ pub(crate) fn is_table_product(graph: &Graph, wire: usize) -> bool {
     graph.wires[wire].integer && small(&a.plus(&Rat::ONE, b)) && small(&a.plus(&-Rat::ONE, b))
 }
 
-/// Whether a function may jump, by its form.
+/// True if a function may jump, by its form.
 fn jumps(function: &Expr) -> bool {
     function.any(&|node| {
         matches!(node, Node::Compare(..) | Node::If(..) | Node::Table(..) | Node::Binary(BinaryOp::Mod, ..))

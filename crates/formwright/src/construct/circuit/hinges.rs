@@ -26,9 +26,9 @@ use crate::target::univariate::{Fast, curvature, enclose};
 /// One ReLU: `slope · R(x - knot)`, or `slope · R(knot - x)` if it faces left.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Hinge {
-    /// Where it begins.
+    /// The number at which it begins.
     pub knot: f64,
-    /// Whether it is active above the knot.
+    /// True if it is active above the knot.
     pub right: bool,
     /// Its slope.
     pub slope: f64,
@@ -45,15 +45,15 @@ pub(crate) struct Hinges {
     pub nodes: Vec<(f64, f64)>,
     /// For each segment, how far it may be from the curve.
     pub deviations: Vec<Up>,
-    /// Whether only integers are asked of it.
+    /// True if only integers are asked of it.
     pub integers: bool,
     /// The value at each node, and the slope on the segment before it, as the ReLUs add them up.
     lines: Vec<(Interval, Interval)>,
-    /// What is active at each knot of those to the right, and of those to the left, going outward.
+    /// The active units at each knot to the right, and at each to the left, going outward.
     active: [Vec<(f64, Active)>; 2],
 }
 
-/// What is active at some point, summed.
+/// The active units at some point, summed.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Active {
     /// How many units.
@@ -72,7 +72,7 @@ impl Active {
         Self { heights: self.heights + self.slopes * distance, ..self }
     }
 
-    /// With one unit more, whose height is 0.
+    /// Adds one unit, whose height is 0.
     fn and(self, unit: &Hinge) -> Self {
         let slope = Up::from(unit.slope);
         let (slopes, knots) = (self.slopes + slope, self.knots + slope * Up::from(unit.knot));
@@ -189,7 +189,7 @@ pub(crate) fn straightened(nodes: Nodes) -> Nodes {
     kept
 }
 
-/// Where the hinges of a function face outward from.
+/// The point from which the hinges of a function face outward.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Anchor {
     /// The node that keeps what is active small.
@@ -343,7 +343,7 @@ impl Hinges {
         self.deviations.iter().copied().fold(Up::ZERO, Up::max)
     }
 
-    /// What is active at a point.
+    /// The active units at a point.
     pub fn active(&self, x: f64) -> Active {
         let [right, left] = &self.active;
         let right = right[..right.partition_point(|(knot, _)| *knot <= x)].last();
@@ -361,7 +361,7 @@ impl Hinges {
     }
 }
 
-/// What is active at the knot of each of some units that come one by one, going outward.
+/// The active units at the knot of each of some units that come one by one, going outward.
 fn activity<'u>(units: impl Iterator<Item = &'u Hinge>) -> Vec<(f64, Active)> {
     let mut known: Vec<(f64, Active)> = Vec::new();
     for unit in units {
@@ -555,7 +555,7 @@ mod tests {
         hinges.units.iter().map(unit).sum::<Rat>() + exact(hinges.base)
     }
 
-    /// What is said of ReLUs is so of the numbers that they are, without rounding: values, slopes, deviations, and what is active.
+    /// The statements about ReLUs hold for their exact numbers: values, slopes, deviations, and the active units.
     #[test]
     fn bounds_are_above_what_the_units_are_exactly() {
         for (reach, half) in [(1.0, 1), (0.3, 7), (1.0 / 3.0, 64), (1e-7, 5), (12345.678, 30), (1e5, 256)] {

@@ -1,4 +1,4 @@
-//! Where everything is computed and kept: slots, atoms, registers.
+//! The layout of a circuit: slots, atoms, registers.
 //!
 //! Slot 0 is the embedding; block `b` has attention in slot `2b+1` and feed-forward in slot `2b+2`. An **atom** is what one slot adds to the
 //! residual stream: an input, a number of the positions, a gate (a sum of ReLUs), a value of a head. A wire is an affine form over atoms.
@@ -42,7 +42,7 @@ pub(crate) enum Scores {
     },
 }
 
-/// What an atom is.
+/// The kinds of atoms.
 #[derive(Clone, Debug, PartialEq)]
 #[expect(clippy::large_enum_variant, reason = "a few dozen of them")]
 pub(crate) enum Source {
@@ -56,9 +56,9 @@ pub(crate) enum Source {
     Head {
         /// Its scores.
         scores: Scores,
-        /// What it sees.
+        /// The tokens that it sees.
         mask: Mask,
-        /// What it averages.
+        /// The form that it averages.
         value: Form,
         /// The factor.
         scale: Rat,
@@ -66,7 +66,7 @@ pub(crate) enum Source {
 }
 
 impl Source {
-    /// What it is computed from, over atoms.
+    /// The forms over atoms that it is computed from.
     pub fn forms(&self) -> Vec<&Form> {
         match self {
             Self::Input(..) | Self::Position(_) => Vec::new(),
@@ -80,23 +80,23 @@ impl Source {
     }
 }
 
-/// What one slot adds.
+/// A group of units that one slot adds.
 #[derive(Clone, Debug)]
 pub(crate) struct Atom {
     /// The slot.
     pub slot: usize,
     /// The wire that it belongs to.
     pub wire: usize,
-    /// What it is.
+    /// Its kind.
     pub source: Source,
 }
 
 /// A register that is emptied.
 #[derive(Clone, Debug)]
 pub(crate) struct Clear {
-    /// Which.
+    /// Its number.
     pub register: usize,
-    /// What it holds, over atoms.
+    /// Its content, over atoms.
     pub content: Form,
 }
 
@@ -109,9 +109,9 @@ pub(crate) struct Layout {
     pub wires: Vec<Option<Form>>,
     /// The outputs, as forms over atoms.
     pub outputs: Vec<Form>,
-    /// What each register holds before each slot, over atoms.
+    /// The content of each register before each slot, over atoms.
     pub before: Vec<Vec<Form>>,
-    /// What each slot adds to each register, over the atoms of that slot.
+    /// The form that each slot adds to each register, over the atoms of that slot.
     pub writes: Vec<BTreeMap<usize, Form>>,
     /// The registers that a slot empties.
     pub clears: Vec<Vec<Clear>>,
@@ -547,12 +547,12 @@ impl Echelon {
     }
 }
 
-/// Whether a wire is a head.
+/// True if a wire is a head.
 pub(crate) fn is_head(kind: &Kind) -> bool {
     matches!(kind, Kind::Mean { .. } | Kind::Sink { .. } | Kind::Largest { .. } | Kind::Gather { .. })
 }
 
-/// What a wire is made of.
+/// The forms that a wire is made of.
 pub(crate) fn inputs(kind: &Kind) -> Vec<&Form> {
     match kind {
         Kind::Input(_) | Kind::Position(_) => vec![],
@@ -568,7 +568,7 @@ pub(crate) fn inputs(kind: &Kind) -> Vec<&Form> {
     }
 }
 
-/// Which wires the outputs are made of.
+/// Marks the wires that the outputs are made of.
 fn needed(graph: &Graph, outputs: &[Form]) -> Vec<bool> {
     let mut needed = vec![false; graph.wires.len()];
     for wire in outputs.iter().flat_map(|form| form.terms.keys()) {

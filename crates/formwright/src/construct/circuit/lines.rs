@@ -17,9 +17,9 @@ use crate::network::attention::Detour;
 use crate::target::expr::{BinaryOp, Expr, Function, Node};
 use crate::target::univariate::exact;
 
-/// Where the parts of a gate or a head stand in its block.
+/// The places of the parts of a gate or a head in its block.
 pub(crate) struct Parts {
-    /// Of every atom and every argument of it a hidden unit; of a head its number and that of the value.
+    /// A hidden unit for every argument of every atom; for a head its number and that of the value.
     pub of: Vec<Vec<usize>>,
 }
 
@@ -28,7 +28,7 @@ struct Aside {
     atom: usize,
     wire: usize,
     slot: usize,
-    /// What it is divided by later.
+    /// Its later divisor.
     by: Rat,
     register: usize,
     /// A unit that reads it there.

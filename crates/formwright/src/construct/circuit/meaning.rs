@@ -1,4 +1,4 @@
-//! What registers mean: after every stage `offset + Σ factor · atom`, exactly, to within an error that is proved.
+//! The meaning of registers: after every stage `offset + Σ factor · atom`, exactly, to within an error that is proved.
 //!
 //! An **atom** here is a name: an input coordinate, the index, numbers by position, a gate. What each name stands for is a formula of the target
 //! language over the names before it, or a table of numbers by position. A meaning is about the numbers that are *meant*: formulas without error,
@@ -31,20 +31,20 @@ use crate::meaning::{Definition, Formula, Held, Meaning, Meanings, Place};
 use crate::network::FloatNetwork;
 use crate::rounding::TERMS;
 
-/// What is known of a circuit once its stages are made.
+/// A circuit once its stages are made.
 pub(crate) struct Circuit<'a> {
-    /// What it computes.
+    /// The graph that it computes.
     pub graph: &'a Graph,
-    /// Where.
+    /// The layout of its registers.
     pub layout: &'a Layout,
     /// How far it is from that.
     pub analysis: &'a Analysis,
-    /// What it is called.
+    /// The names of its wires.
     pub names: &'a Names,
 }
 
 impl Circuit<'_> {
-    /// What the registers hold; `slots` are those of the stages, with their blocks.
+    /// The meanings of the registers; `slots` are those of the stages, with their blocks.
     pub fn meanings(&self, network: &FloatNetwork, slots: &[(usize, usize)]) -> Meanings {
         let place = |(stage, (slot, block)): (&crate::network::FloatStage, &(usize, usize))| Place {
             stage: stage.name.clone(),
@@ -72,7 +72,7 @@ impl Circuit<'_> {
         Meanings { definitions: self.definitions(), places, registers, wires }
     }
 
-    /// What a register holds before a slot.
+    /// The meaning of a register before a slot.
     fn meaning(&self, network: &FloatNetwork, register: usize, slot: usize) -> Meaning {
         let Some(row) = self.layout.before[slot].get(register) else {
             if register < self.layout.width {
@@ -92,12 +92,12 @@ impl Circuit<'_> {
         Meaning { offset: meant.constant, terms, error }
     }
 
-    /// What a register holds, over wires.
+    /// The content of a register, over wires.
     pub(super) fn meant_row(&self, row: &Form) -> Form {
         row.terms.iter().fold(Form::default(), |sum, (atom, factor)| sum.plus(factor, &self.meant(*atom)))
     }
 
-    /// What an atom is in the stream, over wires.
+    /// The form over wires of an atom in the stream.
     pub(super) fn meant(&self, atom: usize) -> Form {
         let known = &self.layout.atoms[atom];
         let wire = Form::of(known.wire);

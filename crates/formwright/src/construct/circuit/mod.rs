@@ -58,7 +58,7 @@ use crate::network::{FloatNetwork, Precision, Realisation};
 use crate::target::Checked;
 use crate::target::expr::Domain;
 
-/// What hidden units are traded for.
+/// The resource that hidden units are traded for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Trade {
     /// Wide feed-forward blocks, as few as possible: squares and products by piecewise-linear functions.
@@ -78,7 +78,7 @@ impl Trade {
     }
 }
 
-/// What is asked of a circuit.
+/// The demands on a circuit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Wish {
     /// The number of tokens.
@@ -87,7 +87,7 @@ pub(crate) struct Wish {
     pub eps: Rat,
     /// The format of the weights and of the execution.
     pub precision: Precision,
-    /// What hidden units are traded for.
+    /// The resource that hidden units are traded for.
     pub trade: Trade,
     /// How sums and means over all tokens are realised.
     pub attention: Realisation,
@@ -105,7 +105,7 @@ impl Wish {
 pub struct Gate {
     /// A short name, unique in the circuit.
     pub name: String,
-    /// What it computes, in the language, of the names of other gates.
+    /// Its formula in the language, over the names of other gates.
     pub formula: String,
     /// `unary`, `product`, `attention`, …
     pub kind: &'static str,
@@ -115,25 +115,25 @@ pub struct Gate {
     pub units: usize,
     /// Its heads.
     pub heads: usize,
-    /// Which heads of its block, or which hidden units, they are; a unit may serve several gates.
+    /// The heads of its block, or its hidden units; a unit may serve several gates.
     pub places: Vec<usize>,
     /// The smallest and the largest value.
     pub range: (f64, f64),
-    /// What its own approximation adds to the error of the output, at most.
+    /// The most that its own approximation adds to the error of the output.
     pub share: f64,
-    /// What it reads: inputs, numbers of the positions and other gates, by name.
+    /// The names that it reads: inputs, numbers of the positions and other gates, by name.
     pub reads: Vec<String>,
     /// The registers that it is added to.
     pub registers: Vec<usize>,
 }
 
-/// What a circuit was made from, to be analysed again on another machine.
+/// The origin of a circuit, to analyse it again on another machine.
 #[derive(Clone, Debug)]
 pub(crate) struct Made {
     graph: Graph,
     outputs: Vec<Form>,
     choice: Choice,
-    /// Whether registers are cleared.
+    /// True if registers are cleared.
     clear: bool,
     machine: Machine,
 }
@@ -155,17 +155,17 @@ pub(crate) struct Compiled {
     pub budget: Budget,
     /// The circuit, in the order of execution.
     pub gates: Vec<Gate>,
-    /// What each register holds, stage by stage.
+    /// The meaning of each register, stage by stage.
     pub meanings: Meanings,
     /// The same for a checker, where it has rules for all of it.
     pub lines: Option<Vec<String>>,
-    /// What the outputs are made of: inputs and gates, by name.
+    /// The inputs and gates that the outputs are made of, by name.
     pub outputs: Vec<String>,
     /// The numbers of tokens for which the bound holds.
     pub lengths: (usize, usize),
-    /// On integers, where every output is one: the distance from the computed value to the nearest wrong answer, at least.
+    /// The least distance of a computed value from the nearest wrong answer, on integers, where every output is one.
     pub margin: Option<f64>,
-    /// What it was made from.
+    /// Its origin.
     pub made: Made,
 }
 
@@ -474,7 +474,7 @@ mod tests {
         (graph, tuned.choice, found)
     }
 
-    /// What single precision adds to the certified error.
+    /// The part of the certified error that single precision adds.
     fn rounding([single, double]: &[Analysis; 2]) -> f64 {
         single.output.get() - double.output.get()
     }

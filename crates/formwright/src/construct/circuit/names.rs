@@ -1,4 +1,4 @@
-//! What people call the wires of a circuit.
+//! The names of the wires of a circuit.
 
 use super::form::Form;
 use super::graph::{Graph, Kind};
@@ -68,7 +68,7 @@ impl Names {
         &self.names[wire]
     }
 
-    /// What a wire is.
+    /// The formula of a wire.
     pub fn formula(&self, wire: usize) -> &str {
         &self.definitions[wire]
     }

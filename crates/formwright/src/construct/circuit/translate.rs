@@ -30,12 +30,12 @@ use crate::target::evaluate::positional_values;
 use crate::target::expr::{BinaryOp, CompareOp, Domain, Expr, Function, Node, Span};
 use crate::target::univariate::{binary, call, expr, number, variable};
 
-/// What the names stand for.
+/// The names that are bound.
 #[derive(Clone)]
 struct Scope {
     /// The coordinate that `x` is.
     c: usize,
-    /// Whether `x` is the running token of an aggregate.
+    /// True if `x` is the running token of an aggregate.
     running: bool,
     /// The positions at which the value is needed.
     live: Vec<bool>,
@@ -47,7 +47,7 @@ pub(crate) struct Translated {
     pub graph: Graph,
     /// A form for each output coordinate.
     pub outputs: Vec<Form>,
-    /// Whether positions, or the number of tokens, are part of it.
+    /// True if positions, or the number of tokens, are part of it.
     pub fixed: bool,
 }
 

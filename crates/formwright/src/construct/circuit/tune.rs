@@ -48,9 +48,9 @@ const MAXIMA: f64 = 1.0 / 32.0;
 /// A circuit whose knots and temperatures are chosen.
 #[derive(Clone, Debug)]
 pub(crate) struct Tuned {
-    /// What was chosen.
+    /// The choice.
     pub choice: Choice,
-    /// What it gives.
+    /// Its analysis.
     pub analysis: Analysis,
     /// The wires whose approximation has a share in the error, with that share.
     pub shares: Vec<(usize, f64)>,
@@ -67,14 +67,15 @@ struct Tunable {
     growth: f64,
 }
 
-/// Where hinges face outward from; tests ask what happens if they do not.
+/// The point from which hinges face outward; tests ask what happens if they do not.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Style {
     /// The anchor of curves.
     pub anchor: Anchor,
-    /// Whether tolerances may grow with the values.
+    /// True if tolerances may grow with the values.
     pub shaped: bool,
-    /// Whether tables at integers are flat around every integer, at twice the units: errors of their arguments are then forgotten.
+    /// True if tables at integers are flat around every integer, at twice the units: errors of their arguments are then
+    /// forgotten.
     pub robust: bool,
 }
 
@@ -181,7 +182,7 @@ fn gather_temperature(graph: &Graph, index: &Form, machine: Machine) -> f64 {
     lambda
 }
 
-/// By how much one analysis exceeds another, in the coordinate where that is most; no bound, but how sensitive one is.
+/// The most by which one analysis exceeds another in some coordinate; no bound, but a measure of sensitivity.
 fn moved(more: &Analysis, less: &Analysis) -> f64 {
     more.outputs.iter().zip(&less.outputs).map(|(a, b)| a.get() - b.get()).fold(0.0, f64::max)
 }
@@ -199,7 +200,7 @@ struct Tuner<'a> {
     fixed: Vec<usize>,
     /// The part that each wire plays.
     parts: Vec<u64>,
-    /// Whether deviations are proved: not while there is much to try.
+    /// True if deviations are proved: not while there is much to try.
     prove: bool,
 }
 
@@ -217,7 +218,7 @@ impl Tuner<'_> {
         self.analyse(&choice)
     }
 
-    /// What is found for each of these wires, asked once for all that play the same part.
+    /// Returns a finding for each of these wires, asked once for all that play the same part.
     fn by_part<T: Clone>(&self, wires: &[usize], mut find: impl FnMut(usize) -> Result<T>) -> Result<Vec<T>> {
         let mut known: BTreeMap<u64, T> = BTreeMap::new();
         let mut found = Vec::with_capacity(wires.len());

@@ -74,7 +74,7 @@ pub(crate) struct Continuous {
     pub theorem: Int,
     /// A bound on the distance of `ψ` from the target.
     pub distance: f64,
-    /// If the distance was measured and not proved, the way it was measured.
+    /// The way that the distance was measured, if it was not proved.
     pub measured: Option<String>,
     /// `ψ` in short, if the expression is long.
     short: Option<String>,

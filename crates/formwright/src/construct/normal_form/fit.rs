@@ -46,7 +46,7 @@ pub(crate) struct Fit {
     pub form: NormalForm,
     /// Its distance from the target: a bound if `proved`, else the largest distance found.
     pub distance: f64,
-    /// Whether the distance is proved.
+    /// True if the distance is proved.
     pub proved: bool,
     /// The number of boxes examined.
     pub boxes: usize,

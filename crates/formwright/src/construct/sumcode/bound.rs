@@ -47,7 +47,7 @@ pub(crate) fn no_supremum() -> Error {
         .note("try", "--norm l2")
 }
 
-/// What floats alone lose: these terms grow with the grid.
+/// The losses of floats alone: these terms grow with the grid.
 pub(crate) fn terms(question: Question<'_>, losses: &Losses, norm: &Norm) -> Vec<Term> {
     let Norm::Lp(p) = norm else { return vec![Term::new("rounding", losses.rounding)] };
     let (exponent, grid) = (Exponent::new(p), question.grid);

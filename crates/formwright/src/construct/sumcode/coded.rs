@@ -23,10 +23,10 @@ use crate::model::{Built, Certified, Model, Request, Tolerance, first_that_serve
 use crate::network::{Coordinate, FloatNetwork, Network, Precision};
 use crate::target::Target;
 
-/// What a sum of codes is made of.
+/// A model by a sum of codes.
 #[derive(Debug)]
 pub(crate) struct SumCoded {
-    /// Which construction, code and value map.
+    /// The construction, the code and the value map.
     pub options: Options,
     /// The exact network.
     pub network: Network,
@@ -70,7 +70,7 @@ pub(super) fn compile(request: &Request, asked: Options) -> Result<Model> {
     })
 }
 
-/// What a sum of codes has nothing to do with.
+/// Refuses options that a sum of codes does not have.
 pub(super) fn refusal(request: &Request, options: &Options) -> Option<Error> {
     let name = options.family.name;
     let out = |what: String, reason: &str, way_out: &str| {
@@ -100,7 +100,7 @@ pub(super) fn refusal(request: &Request, options: &Options) -> Option<Error> {
     None
 }
 
-/// What has to be assumed; declined if it is not allowed to be, or known to be false.
+/// The assumptions that are needed; declined if none are allowed, or if one is known to be false.
 pub(super) fn assumptions(grid: &Grid, target: &Target, options: &Options, allowed: bool) -> Result<Vec<String>> {
     let Scheme { needs, way_out, .. } = options.family;
     assumptions_of(grid, target, options.positional, allowed, needs, way_out)
@@ -195,7 +195,7 @@ pub(super) fn out_of_reach(eps: &Rat, budget: &Budget, resolution: u64, precisio
     not_met(eps, budget, resolution).note("try", way_out)
 }
 
-/// Whether a grid is within reach: its code is quick to find, and its ids fit, by a lower bound on what any code needs.
+/// True if a grid is within reach: its code is quick to find, and its ids fit, by a lower bound on what any code needs.
 fn in_reach(grid: &Grid, options: &Options, precision: Option<Precision>) -> bool {
     let (n, columns) = (grid.tokens(), grid.columns());
     let (multisets, ids) = if options.positional {
@@ -296,7 +296,7 @@ impl SumCoded {
         }
     }
 
-    /// Where the network is known to be right, in words.
+    /// The domain on which the network is known to be right, in words.
     fn claim_on(&self, grid: &Grid) -> String {
         let points = grid.points();
         match &self.lowered {

@@ -129,7 +129,7 @@ impl Construction for Options {
         2
     }
 
-    /// Where it is not named, there is none in the supremum norm on a box, for the reason that lattice networks tell; and
+    /// If it is not named, there is none in the supremum norm on a box, for the reason that lattice networks tell; and
     /// positions are for targets that need them, of which one family is enough.
     fn ways(&self, scope: &Scope<'_>) -> Vec<Arc<dyn Way>> {
         let request = scope.request;

@@ -64,9 +64,9 @@ pub(crate) struct Scheme {
     pub summary: &'static str,
     /// The code that is taken where none is named.
     pub code: Code,
-    /// Whether the code, the sum and the id have registers of their own, and queries and keys read a 1.
+    /// True if the code, the sum and the id have registers of their own, and queries and keys read a 1.
     pub is_apart: bool,
-    /// Whether a plan looks at it with positions where the target needs them: of one construction that is enough.
+    /// True if a plan looks at it with positions where the target needs them: of one construction that is enough.
     pub is_planned_with_positions: bool,
     /// The hypothesis without positions.
     pub needs: &'static str,
@@ -141,7 +141,7 @@ pub(crate) struct Options {
     pub code: Option<Code>,
     /// The value map.
     pub values: Values,
-    /// Whether tokens are told apart by their place.
+    /// True if tokens are told apart by their place.
     pub positional: bool,
     /// The kind of the head that adds the codes up, in floats.
     pub attention: Realisation,

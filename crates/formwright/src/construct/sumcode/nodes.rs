@@ -47,9 +47,9 @@ pub(crate) struct Nodes {
     pub codes: Codes,
     /// `S`.
     pub scale: Int,
-    /// Whether ids are ranks of sums, not sums.
+    /// True if ids are ranks of sums, not sums.
     pub ranked: bool,
-    /// Whether an irrational value is stored as a rational number near it, for floats.
+    /// True if an irrational value is stored as a rational number near it, for floats.
     pub near: bool,
     sums: OnceLock<Result<Vec<Int>>>,
     listed: OnceLock<Result<Vec<Node>>>,

@@ -38,7 +38,7 @@ pub(crate) struct ValueBlock {
     pub read: Vec<Rat>,
     /// The first register of the values.
     pub to: usize,
-    /// Whether it is a staircase.
+    /// True if it is a staircase.
     pub steep: bool,
 }
 

@@ -33,12 +33,12 @@ const BASIS: Own = Own {
     is_shared: false,
 };
 
-/// What is chosen of a Sumformer.
+/// The choices of a Sumformer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Options {
-    /// What ψ is made of; `None` takes the first that serves.
+    /// The basis of ψ; `None` takes the first that serves.
     pub basis: Option<Basis>,
-    /// What is chosen of its circuit.
+    /// The choices of its circuit.
     pub gates: Gates,
 }
 

@@ -43,14 +43,14 @@ use crate::model::{Built, Model, Tolerance, shape};
 use crate::network::{Affine, FloatNetwork, Network, Precision, Realisation, Sumformer, TokenNetwork};
 use crate::target::{Source, Target};
 
-/// What was trained, for what, and how it is to be compiled.
+/// A trained Sumformer, its target, and the way to compile it.
 #[derive(Clone, Debug)]
 pub struct Trained {
     /// The function that it was trained for.
     pub source: Source,
     /// The number of tokens.
     pub tokens: usize,
-    /// What is summed: from a token to the latent dimension.
+    /// The layers of φ, from a token to the latent dimension.
     pub phi: Vec<Dense>,
     /// From a token and the sum, in this order, to an output token.
     pub psi: Vec<Dense>,
@@ -72,7 +72,7 @@ pub struct Dense {
 /// A trained Sumformer, compiled.
 #[derive(Debug)]
 pub struct Learned {
-    /// What was trained.
+    /// The trained Sumformer.
     pub(crate) sumformer: Sumformer,
     /// Its Transformer over the rationals, with hardmax for equal scores.
     pub exact: Network,
@@ -88,7 +88,7 @@ pub struct Learned {
     spread: OnceLock<f64>,
 }
 
-/// At how many points executions are enclosed for what is told of a model.
+/// The number of points at which executions are enclosed for a model's report.
 const ENCLOSED: usize = 64;
 
 /// Compiles a trained Sumformer.
@@ -147,7 +147,7 @@ impl Learned {
         Ok(Self { sumformer, exact, network, attention, rounding, executions, spread: OnceLock::new() })
     }
 
-    /// From the network of a folder, with the sizes of φ and ψ that are written beside it; and whether it is not the Transformer of a Sumformer any more.
+    /// Reads the network of a folder, with the sizes of φ and ψ beside it; true if it is no Transformer of a Sumformer.
     pub(crate) fn read(
         network: FloatNetwork,
         grid: &Grid,
@@ -178,7 +178,7 @@ impl Learned {
         *self.spread.get_or_init(most)
     }
 
-    /// What is proved of rounding, in words.
+    /// The statement about rounding, in words.
     fn claim_on(&self, target: &Target, grid: &Grid) -> String {
         let [bound, spread] = [(self.rounding, 4), (self.most_spread(target, grid), 3)].map(|(x, k)| upward(x, k));
         let domain = domain_name(target, grid);

@@ -89,7 +89,7 @@ pub(crate) struct Rounding {
 }
 
 impl Rounding {
-    /// Of the Transformer for so many tokens, with weights of the format.
+    /// The rounding of the Transformer for so many tokens, with weights of the format.
     pub fn new(sumformer: &Sumformer, tokens: usize, (attention, precision): (&Realisation, Precision)) -> Self {
         let map = |map: &Affine| Map {
             weight: map.weight.iter().map(|row| row.iter().map(Rat::to_f64).collect()).collect(),
@@ -119,7 +119,7 @@ impl Rounding {
         self.bound(&tokens)
     }
 
-    /// Of tokens, each as often as is said.
+    /// The bound for tokens with their counts.
     fn bound(&self, tokens: &[(usize, Vec<Number>)]) -> f64 {
         let phi: Vec<_> = tokens.iter().map(|(count, x)| (*count, self.format.network(&self.phi, x.clone()))).collect();
         let sum = self.format.sum(&phi, &self.loss);
@@ -136,7 +136,7 @@ struct Units {
     unit: Up,
     /// `η`.
     tiny: Up,
-    /// What computed numbers must stay below, far enough from the end of the format for a few sums of them.
+    /// The limit of computed numbers, far enough from the end of the format for a few sums of them.
     largest: f64,
 }
 

@@ -31,14 +31,14 @@ pub(crate) fn bound(question: Question<'_>, lowering: &Lowering, norm: &Norm) ->
     Ok(budget)
 }
 
-/// What it gives on cells that it does not serve.
+/// Its output on cells that it does not serve.
 pub(crate) fn unserved(lowering: &Lowering) -> Unserved {
     let losses = &lowering.losses;
     let stray = if losses.ties_cleared { Up::ZERO } else { losses.height.into() };
     Unserved { value: Interval::from(&lowering.options.tuning.offset), stray }
 }
 
-/// What the lowering alone loses: these terms grow with the grid.
+/// The losses of the lowering alone: these terms grow with the grid.
 pub(crate) fn losses(question: Question<'_>, lowering: &Lowering, norm: &Norm) -> Vec<Term> {
     let losses = &lowering.losses;
     let Norm::Lp(p) = norm else {

@@ -318,7 +318,7 @@ struct WrittenSparse {
     pattern: Pattern,
 }
 
-/// What a float model by cells has besides.
+/// The further fields of a float model by cells.
 #[derive(Deserialize)]
 struct WrittenFloat {
     format_asked: Value,

@@ -26,10 +26,10 @@ use crate::pattern::Pattern;
 use crate::show::short;
 use crate::target::{Symmetry, Target};
 
-/// What a lattice construction makes.
+/// A model by a lattice construction.
 #[derive(Debug)]
 pub(crate) struct Lattice {
-    /// Which theorem, and which steps as printed.
+    /// The theorem, and the steps that are as printed.
     pub options: Options,
     /// The exact network.
     pub network: Network,
@@ -163,7 +163,7 @@ pub(super) fn build(grid: &Grid, target: &Arc<Target>, options: &Options, format
     Ok(Lattice { options, network: exact, lowered: Some(Lowered { lowering, network }) })
 }
 
-/// What a network that cannot be made says of a tolerance: its grid would do, its wide blocks do not hold the values.
+/// Adds to an error of width that the grid would meet the tolerance, but wide blocks do not hold the values.
 fn too_wide(error: Error, tolerance: &Tolerance, format: Option<Format>, grid: &Grid) -> Error {
     match (&tolerance.eps, format) {
         (Some(eps), Some(Format { precision, hidden, .. })) if hidden != Hidden::Literal => {
@@ -287,7 +287,7 @@ pub(in crate::construct) fn not_met(eps: &Rat, budget: &Budget, resolution: u64)
     }
 }
 
-/// What has to be assumed; declined if it is not allowed to be, or known to be false.
+/// The assumptions that are needed; declined if none are allowed, or if one is known to be false.
 pub(in crate::construct) fn assumptions(
     grid: &Grid,
     target: &Target,
@@ -345,7 +345,7 @@ fn not_equivariant(symmetry: &Symmetry, theorem: &str, way_out: &str) -> Error {
     }
 }
 
-/// Where an error is certified: the box, all of space, in floats every input that is one, the integers.
+/// The domain of a certified error: the box, all of space, in floats every input that is one, the integers.
 pub(in crate::construct) fn domain_name(
     target: &Target,
     grid: &Grid,
@@ -364,8 +364,8 @@ pub(in crate::construct) fn domain_name(
 }
 
 impl Lattice {
-    /// What Theorem 2 gives where two tokens are in one cell: 0, in floats the middle of the target's range; `None` if that is
-    /// not proved.
+    /// The output of Theorem 2 where two tokens are in one cell: 0, in floats the middle of the target's range; `None`
+    /// if that is not proved.
     pub fn default_value(&self) -> Option<Rat> {
         match &self.lowered {
             None => Some(Rat::ZERO),
@@ -375,7 +375,7 @@ impl Lattice {
         }
     }
 
-    /// Where the network is known to be right, in words.
+    /// The domain on which the network is known to be right, in words.
     fn claim_on(&self, grid: &Grid) -> String {
         let positional = self.options.positional;
         if let Some(Lowered { lowering, .. }) = &self.lowered {

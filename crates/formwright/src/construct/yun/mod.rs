@@ -108,13 +108,13 @@ impl FromStr for AsPrinted {
 /// The options of the construction.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Options {
-    /// Whether to build Theorem 3 instead of Theorem 2.
+    /// True if to build Theorem 3 instead of Theorem 2.
     pub positional: bool,
     /// The pattern of the sparse counterpart of Theorem 3, which has positions.
     pub sparse: Option<Arc<Sparse>>,
     /// Steps taken as printed.
     pub as_printed: Vec<AsPrinted>,
-    /// Whether claims are about all of space, the target being 0 outside of the box.
+    /// True if claims are about all of space, the target being 0 outside of the box.
     pub everywhere: bool,
     /// The choices that the lowering to floats makes.
     pub tuning: Tuning,
@@ -132,7 +132,7 @@ pub(crate) struct Tuning {
     pub least_drop: Rat,
     /// The reach of a window below its centre: ½, and the ramp of a lowered one.
     pub window_reach: Rat,
-    /// Whether irrational values are stored as rational numbers near them.
+    /// True if irrational values are stored as rational numbers near them.
     pub near: bool,
     /// The guard that keeps the network at 0 everywhere outside of the box.
     pub guard: Option<Guard>,
@@ -152,7 +152,7 @@ impl Default for Tuning {
 }
 
 impl Options {
-    /// Whether a step is taken as printed.
+    /// True if a step is taken as printed.
     pub fn prints(&self, step: AsPrinted) -> bool {
         self.as_printed.contains(&step)
     }
@@ -287,7 +287,7 @@ pub(crate) fn value_exponent(grid: &Grid, target: &Target, options: &Options, lo
     Ok(exponent)
 }
 
-/// Whether the hypothesis that Lemma 7 needs holds without scaling the values down.
+/// True if the hypothesis that Lemma 7 needs holds without scaling the values down.
 pub(crate) fn values_stay_below_windows(grid: &Grid, target: &Target, options: &Options) -> Result<bool> {
     let map = options.map(grid);
     Ok(value_exponent(grid, target, options, &map.lowest_id())? == 0)

@@ -40,7 +40,7 @@ impl Executions<'_> {
         }
     }
 
-    /// What a head of a block finds for each token, `[tokens][value_size]`.
+    /// The output of a head of a block for each token, `[tokens][value_size]`.
     fn head(&self, run: &AttentionRun, (block, head): (usize, usize), z: &State) -> State {
         let of_all = block * run.heads + head;
         let rows = |matrix: &[f64], size: usize, bias: &[f64]| -> State {
@@ -229,7 +229,7 @@ impl Executions<'_> {
     }
 }
 
-/// Where the largest score stands, or one of them.
+/// The index of the largest score, or of one of them.
 fn largest(scores: &[Interval]) -> usize {
     (0..scores.len()).max_by(|a, b| scores[*a].mid().total_cmp(&scores[*b].mid())).unwrap_or_default()
 }

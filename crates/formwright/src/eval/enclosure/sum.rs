@@ -102,9 +102,9 @@ pub(super) struct Sum {
     quantum: i32,
     /// All other terms.
     rest: Terms,
-    /// Whether `r = 1`.
+    /// True if `r = 1`.
     rounded: bool,
-    /// Whether a term, or a factor of one, is not bounded.
+    /// True if a term, or a factor of one, is not bounded.
     unknown: bool,
 }
 
@@ -192,7 +192,7 @@ fn quantum(x: f64) -> i32 {
     i32::try_from(exponent).unwrap_or(0) + i32::try_from(digits.trailing_zeros()).unwrap_or(0) - 1075
 }
 
-/// Whether a product with `x` is exact, unless it underflows.
+/// True if a product with `x` is exact, unless it underflows.
 fn is_power_of_two(x: f64) -> bool {
     x.is_normal() && x.to_bits() & ((1 << 52) - 1) == 0
 }
@@ -235,7 +235,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { cases: 20_000, failure_persistence: None, ..ProptestConfig::default() })]
 
-        /// Whether exact, absorbed or neither, no tree of additions leaves the enclosure.
+        /// Exact, absorbed or neither: no tree of additions leaves the enclosure.
         #[test]
         fn every_order_lies_in_the_enclosure_of_a_sum(
             terms in prop::collection::vec((number(), prop::option::of(number())), 1..7),

@@ -43,7 +43,7 @@ pub(crate) struct Attention<T> {
     zeros: Vec<T>,
 }
 
-/// What the queries of a layer meet: projections of all tokens.
+/// The memory that the queries of a layer meet: projections of all tokens.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Projections<T> {
     /// `[groups][heads · head_size]`.
@@ -54,7 +54,7 @@ pub(crate) struct Projections<T> {
     values: Vec<Lanes<T>>,
     /// `[tokens][heads · head_size]` and `[tokens][heads · value_size]`, where tokens are the lanes.
     rows: (Vec<T>, Vec<T>),
-    /// What was put together of all tokens, where heads look at that.
+    /// The summary of all tokens, where heads look at one.
     summary: Summary<T>,
 }
 
@@ -66,7 +66,7 @@ pub(crate) struct Room<T, const S: usize> {
     /// The query of all heads, `[heads · head_size]`, and that of the tile before.
     query: Vec<[T; S]>,
     last: Vec<[T; S]>,
-    /// What the heads have found, `[heads · value_size]`.
+    /// The outputs of the heads, `[heads · value_size]`.
     mixed: Vec<[T; S]>,
     alone: Alone<T>,
 }
@@ -80,7 +80,7 @@ struct Alone<T> {
 }
 
 impl<T: Real> Alone<T> {
-    /// What the queries of a tile find, each along its own list.
+    /// Looks for the queries of a tile, each along its own list.
     fn look<'l, const S: usize>(
         &mut self,
         list: impl Fn(usize) -> &'l [Interval],
@@ -168,7 +168,8 @@ impl<T: Real> Attention<T> {
         summary.fill(&self.kind, (block, self.masks.len()), columns, (keys, values));
     }
 
-    /// Whether every query of a block is the same and sees the same: then one look serves all groups of a thread, and every thread looks once.
+    /// True if every query of a block is the same and sees the same: then one look serves all groups of a thread, and
+    /// every thread looks once.
     pub fn asks_alike(&self, block: usize) -> bool {
         let side = self.rows().0 * self.width;
         self.connections.is_empty()
@@ -302,7 +303,7 @@ pub(crate) fn transpose<T: Real>(lanes: &[Lanes<T>], rows: usize, tokens: usize,
     }
 }
 
-/// What the queries of a tile find: `mixed` gets `Σ_j w_j value_j`.
+/// Looks for the queries of a tile: `mixed` gets `Σ_j w_j value_j`.
 fn look<T: Real, const S: usize>(
     seen: &Seen<'_, S>,
     query: &[[T; S]],

@@ -19,7 +19,7 @@ pub(crate) struct Columns {
     pub tokens: usize,
     /// The number of sequences; one, if its tokens are the lanes.
     sequences: usize,
-    /// Whether tokens are the lanes.
+    /// True if tokens are the lanes.
     pub along: bool,
 }
 

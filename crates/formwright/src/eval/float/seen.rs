@@ -37,7 +37,7 @@ pub(crate) struct Seen<'l, const S: usize> {
     intervals: [Interval; 4],
     /// The number of these intervals.
     count: usize,
-    /// Where the lanes differ: for each, whether position 0 stands apart, and the interval.
+    /// The differences of the lanes: for each, true if position 0 stands apart, and the interval.
     lanes: Option<([bool; S], [Range<usize>; S])>,
 }
 
@@ -95,7 +95,7 @@ impl<'l, const S: usize> Seen<'l, S> {
         if self.listed.is_empty() { &self.intervals[..self.count] } else { self.listed }
     }
 
-    /// Whether each lane sees a key of an interval.
+    /// For each lane, true if it sees a key of an interval.
     pub fn lanes(&self, shown: Shown, j: usize) -> [bool; S] {
         match (shown, &self.lanes) {
             (Shown::First, Some((first, _))) => *first,

@@ -23,7 +23,7 @@ use crate::network::attention::{Formula, KEYS, Look, Rows, Step, VALUES};
 pub(crate) struct Kind<T> {
     pub formula: &'static Formula,
     pub size: usize,
-    /// Whether queries look at the tokens themselves, and whether each token finds a row of its own.
+    /// True if queries look at the tokens themselves; and true if each token finds a row of its own.
     pub sees_tokens: bool,
     pub has_own_rows: bool,
     /// `[blocks][heads][size][side]` each, by name.

@@ -5,7 +5,8 @@ use crate::network::attention::{KEYS, Look, Rows, Side, Step};
 use crate::network::{AttentionRun, Precision};
 
 impl Nodes {
-    /// What the attention of a block adds to `z`, and `z`; the weights are those of [`AttentionRun::tensors`], in their order, made ready for rows.
+    /// The sum of `z` and the attention of a block; the weights are those of [`AttentionRun::tensors`], in their order,
+    /// made ready for rows.
     pub(super) fn attention(
         &mut self,
         z: &str,
@@ -36,7 +37,7 @@ impl Nodes {
         self.transpose(&heads, order, format!("{heads}.first"))
     }
 
-    /// What the queries of all heads find, `[batch, heads, tokens, value_size]`, or 1 in the place of the tokens.
+    /// The outputs of all heads, `[batch, heads, tokens, value_size]`, or 1 in the place of the tokens.
     fn mixed(
         &mut self,
         (z, values): (&str, &str),
@@ -116,8 +117,9 @@ impl Nodes {
         self.plain("Exp", &[&exponent], format!("{at}.features"))
     }
 
-    /// What features need besides their weights: one half, and how many features there are, once for each of them. A product and a division by one
-    /// number would become one node in onnxruntime, whose factor is rounded to single precision, whatever the network's is.
+    /// The constants that features need besides their weights: one half, and how many features there are, once for each
+    /// of them. A product and a division by one number would become one node in onnxruntime, whose factor is rounded to
+    /// single precision, whatever the network's is.
     pub(super) fn numbers_of_features<'r>(
         &mut self,
         runs: impl Iterator<Item = &'r AttentionRun>,
@@ -139,7 +141,7 @@ impl Nodes {
     }
 }
 
-/// What the number of features of a run is called.
+/// The name of the number of features of a run.
 fn size_name(run: &AttentionRun) -> String {
     format!("features.{}", run.kind.size().unwrap_or(1))
 }

@@ -130,7 +130,7 @@ impl Ring {
         })
     }
 
-    /// Whether the norm of `X`, `(-1)^{n+1}` times the constant of its reduction, generates `GF(q)*`.
+    /// True if the norm of `X`, `(-1)^{n+1}` times the constant of its reduction, generates `GF(q)*`.
     fn norm_generates(q: u64, n: usize, constant: u64) -> bool {
         let norm = if n.is_multiple_of(2) { q - constant } else { constant };
         prime_factors(q - 1).into_iter().all(|p| power(norm, (q - 1) / p, q) != 1)

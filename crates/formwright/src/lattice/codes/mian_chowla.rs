@@ -81,7 +81,7 @@ mod tests {
         }
     }
 
-    /// By brute force over all tuples.
+    /// Compares all tuples, by brute force.
     fn is_distinct(codes: &[u64], n: usize) -> bool {
         let mut seen: std::collections::HashMap<u64, Vec<u64>> = std::collections::HashMap::new();
         crate::lattice::tuples(codes.to_vec(), n).all(|mut tuple| {

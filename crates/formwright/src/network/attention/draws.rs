@@ -8,7 +8,7 @@ use crate::random;
 pub struct Gaussians(u64);
 
 impl Gaussians {
-    /// From a seed.
+    /// Starts from a seed.
     pub fn new(seed: u64) -> Self {
         Self(seed)
     }

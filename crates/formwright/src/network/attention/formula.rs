@@ -162,23 +162,23 @@ impl Formula {
         self.tensors().iter().position(|(known, _)| *known == name).expect("checked: one of its own")
     }
 
-    /// Whether there are queries and keys.
+    /// True if there are queries and keys.
     pub fn has_scores(&self) -> bool {
         let reads_keys = |step: &Step| matches!(step, Step::Mixed { of: KEYS, .. } | Step::Features { .. });
         !matches!(self.look, Look::Row { .. }) || self.steps.iter().any(reads_keys)
     }
 
-    /// Whether there are mixtures or features, and hence a number of them.
+    /// True if there are mixtures or features, and hence a number of them.
     pub fn is_sized(&self) -> bool {
         !self.tensors().is_empty()
     }
 
-    /// Whether queries look at the tokens themselves: only then can some be hidden.
+    /// True if queries look at the tokens themselves: only then can some be hidden.
     pub fn sees_tokens(&self) -> bool {
         self.look == Look::Softmax { keys: KEYS, values: VALUES }
     }
 
-    /// Whether a tensor has a number for each token, so that sequences are of one length.
+    /// True if a tensor has a number for each token, so that sequences are of one length.
     pub fn fixes_tokens(&self) -> bool {
         self.tensors().iter().any(|(_, side)| *side == Side::Tokens)
     }
@@ -279,7 +279,7 @@ impl AttentionKind {
         self.formula.name
     }
 
-    /// Whether it is softmax over the tokens themselves.
+    /// True if it is softmax over the tokens themselves.
     pub fn is_softmax(&self) -> bool {
         *self.formula == super::softmax::FORMULA
     }

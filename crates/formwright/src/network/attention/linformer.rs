@@ -29,13 +29,13 @@ pub(crate) struct Linformer;
 
 impl Linformer {
     #[cfg(test)]
-    /// With `f = 1`.
+    /// The realisation with `f = 1`.
     pub fn of(size: usize, seed: u64) -> Realisation {
         Realisation { kind: &Self, choice: Choice { size, variant: false, at: seed } }
     }
 
     #[cfg(test)]
-    /// With `f` drawn.
+    /// The realisation with `f` drawn.
     pub fn gaussian(size: usize, seed: u64) -> Realisation {
         Realisation { kind: &Self, choice: Choice { size, variant: true, at: seed } }
     }

@@ -14,7 +14,7 @@ use crate::rounding::{Precision, TERMS, compound};
 pub struct Loss {
     /// `θ`: relative to the mean of the absolute values.
     pub relative: Up,
-    /// What flushing to 0 adds.
+    /// The absolute loss, by flushing to 0.
     pub absolute: Up,
 }
 

@@ -71,7 +71,7 @@ pub trait Kind: fmt::Debug + Sync {
         realisation::write(self.name(), (self.formula(), self.variant()), choice)
     }
 
-    /// Whether a head gives the sum of the values, not their mean: then a mean is a sum of `v/n`, and the number of
+    /// True if a head gives the sum of the values, not their mean: then a mean is a sum of `v/n`, and the number of
     /// tokens is in the weights.
     fn gives_sum(&self) -> bool;
 
@@ -100,7 +100,8 @@ pub trait Kind: fmt::Debug + Sync {
         1.0
     }
 
-    /// Where heads round sums of integers: whether dividing by a number, wherever an execution does, is exact.
+    /// The place where heads round sums of integers, and if dividing by a number there, wherever an execution does, is
+    /// exact.
     fn sums_of_integers(&self, choice: &Choice, tokens: usize) -> Integers;
 
     /// How many numbers are drawn for a head, for each mixture or feature, and what they are; `None` if none are.
@@ -147,18 +148,19 @@ pub trait Kind: fmt::Debug + Sync {
     }
 }
 
-/// Where sums are put aside: into registers of their own, from which a layer behind the heads moves them on, divided.
+/// The places where sums are put aside: into registers of their own, from which a layer behind the heads moves them on,
+/// divided.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Detour {
     /// The number that is held by registers that nothing changes.
     pub held: Vec<(usize, Rat)>,
     /// The first of the registers of sums; value `c` of head `h` has the one at `h · value_size + c`, and the units twice that and the next.
     pub first: usize,
-    /// By layers of heads, and in them by heads: what sums are divided by. Empty if they take no other way.
+    /// The divisors of sums, by layers of heads, and in them by heads. Empty if they take no other way.
     pub divided: Vec<Vec<Rat>>,
 }
 
-/// Whether heads give sums of integers exactly.
+/// A kind's answer to the question if its heads give sums of integers exactly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Integers {
     /// If `fl(1/n) · (n c)` is `c` for each of the integers.
@@ -167,9 +169,9 @@ pub enum Integers {
     Divided {
         /// The number that is divided by.
         divisor: usize,
-        /// Whether that is exact wherever it stands.
+        /// True if that is exact wherever it stands.
         exact: bool,
-        /// Which choice would be.
+        /// The choice that would be.
         wanted: &'static str,
     },
 }

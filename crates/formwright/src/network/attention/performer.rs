@@ -81,7 +81,7 @@ impl Kind for Performer {
         Loss { relative, absolute: 64.0 * absolute }
     }
 
-    /// What the heads of a constant row add up is `‖a_0‖² ≤ e^5` times as large, until it is divided.
+    /// The sums of the heads of a constant row are `‖a_0‖² ≤ e^5` times as large, until it is divided.
     fn growth(&self, choice: &Choice) -> f64 {
         if choice.variant { 256.0 } else { 1.0 }
     }

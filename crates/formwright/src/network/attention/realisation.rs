@@ -13,7 +13,7 @@ const SEED: u64 = 230_702_301;
 /// How a uniform sum is realised.
 #[derive(Clone, Copy, Debug)]
 pub struct Realisation {
-    /// By which attention.
+    /// The kind of attention.
     pub kind: &'static dyn Kind,
     /// In which form of it.
     pub choice: Choice,
@@ -24,7 +24,7 @@ pub struct Realisation {
 pub struct Choice {
     /// How many mixtures or features, `k`; 0 of a kind without any.
     pub size: usize,
-    /// Whether it is the kind's other form.
+    /// True if it is the kind's other form.
     pub variant: bool,
     /// The number behind `@`: what is drawn from; of a hub, the token.
     pub at: u64,
@@ -59,12 +59,12 @@ impl Realisation {
         Self { kind: &super::hub::Hub, choice: Choice { at, ..Choice::default() } }
     }
 
-    /// Whether nothing is realised: softmax heads stay as they are.
+    /// True if nothing is realised: softmax heads stay as they are.
     pub fn is_softmax(&self) -> bool {
         *self == Self::SOFTMAX
     }
 
-    /// Whether it goes by way of a hub.
+    /// True if it goes by way of a hub.
     pub fn is_hub(&self) -> bool {
         *self == Self { kind: &super::hub::Hub, ..*self }
     }
@@ -79,12 +79,12 @@ impl Realisation {
         self.kind.name()
     }
 
-    /// Whether the number of tokens is in the weights: a head gives a sum, and a mean is a sum of `v/n`.
+    /// True if the number of tokens is in the weights: a head gives a sum, and a mean is a sum of `v/n`.
     pub fn fixes_tokens(&self) -> bool {
         self.kind.gives_sum()
     }
 
-    /// Whether it gives sums, or means, at all.
+    /// True if it gives sums, or means, at all.
     pub fn is_sum(&self) -> bool {
         self.kind.no_sum(&self.choice).is_none()
     }

@@ -13,7 +13,7 @@ pub struct Sizes {
     pub heads: usize,
     /// The rows of `q` and `k`.
     pub head_size: usize,
-    /// Of a sequence.
+    /// The tokens of a sequence.
     pub tokens: usize,
 }
 

@@ -64,7 +64,7 @@ fn power(k: u32) -> Rat {
     Rat::new(1, 10_i64.pow(k))
 }
 
-/// What a table shows of a circuit.
+/// The cells of a table for a circuit.
 fn sizes(compiled: &Compiled) -> Vec<String> {
     let size = compiled.network.size();
     vec![

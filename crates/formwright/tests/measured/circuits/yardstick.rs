@@ -107,7 +107,7 @@ pub fn section() -> String {
     )
 }
 
-/// What Tracr makes: its parameters and layers.
+/// Tracr's network: its parameters and layers.
 struct Tracr {
     text: &'static str,
     tokens: usize,

@@ -1,4 +1,4 @@
-//! What has the same normal form, and what must not.
+//! Expressions that have the same normal form, and others that must not.
 
 #![allow(clippy::unwrap_used)]
 

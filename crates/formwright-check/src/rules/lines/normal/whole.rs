@@ -29,12 +29,12 @@ struct Term {
     factors: BTreeMap<Key, Vec<(Option<i64>, u32)>>,
 }
 
-/// What is known of a base.
+/// A base with its values.
 #[derive(Clone, Debug)]
 pub(super) struct Base {
     /// The least value and the largest one.
     ends: (i64, i64),
-    /// What it is, if it is a polynomial over other things.
+    /// Its polynomial over other things, if it has one.
     is: Option<Polynomial>,
 }
 
@@ -87,14 +87,14 @@ impl Things {
         number
     }
 
-    /// What belongs to the output token, of a hinge.
+    /// The thing of the output token that a hinge stands for.
     pub(super) fn outer_hinge(&mut self, thing: usize) -> Option<usize> {
         let (base, knot) = self.hinges.get(&thing).copied()?;
         let outer = self.outer_thing(base);
         Some(self.hinge(outer, knot))
     }
 
-    /// What belongs to the output token, as it stands inside of a mean.
+    /// The thing that stands for one of the output token inside of a mean.
     pub(super) fn outer_thing(&mut self, thing: usize) -> usize {
         if self.is_same(thing) {
             return thing;
@@ -319,8 +319,9 @@ impl Things {
         Some((lo, hi))
     }
 
-    /// What a polynomial is a multiple of, the number added apart, such that all values of the latter are whole and have no common
-    /// divisor for a reason that its factors show: `(whole, scale, shift)`. The sum over all tokens of what is whole is.
+    /// Writes a polynomial as a multiple of another, the number added apart, such that all values of the latter are
+    /// whole and have no common divisor for a reason that its factors show: `(whole, scale, shift)`. The sum over all
+    /// tokens of what is whole is.
     fn scaled(&self, p: &Polynomial) -> Option<(Polynomial, Ratio, Ratio)> {
         // No monomial has more than one mean, or a power of one.
         self.terms(p)?;
@@ -356,7 +357,7 @@ impl Things {
         first.filter(|_| !divisor.is_zero()).map(|shift| (shift, divisor))
     }
 
-    /// Whether all values are whole, by the factors.
+    /// True if all values are whole, by the factors.
     pub fn is_whole(&self, p: &Polynomial) -> bool {
         Self::as_number(p).is_some_and(|number| number.is_whole())
             || self.scaled(p).is_some_and(|(_, scale, shift)| scale.is_whole() && shift.is_whole())

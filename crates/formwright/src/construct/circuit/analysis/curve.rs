@@ -23,7 +23,7 @@ pub(super) struct Units<'a> {
     company: usize,
     /// The largest knot.
     knots: Up,
-    /// Whether all biases are numbers of the format.
+    /// True if all biases are numbers of the format.
     stored: bool,
 }
 
@@ -39,7 +39,7 @@ impl<'a> Units<'a> {
 }
 
 impl Analyst<'_> {
-    /// What the units of a gate lose for some arguments, which are off by an error: reading, then adding up.
+    /// The loss of a gate's units for arguments that are off by an error: in reading, then in adding up.
     pub(super) fn inside(&self, units: &Units<'_>, arguments: Interval, error: Up) -> Up {
         let Units { hinges, reading, company, knots, stored } = units;
         let (unit, reads) = (self.machine.unit(), self.machine.gamma(reading.count + 3));
@@ -65,7 +65,7 @@ impl Analyst<'_> {
         read + add + self.activations(hinges) + self.machine.tiny()
     }
 
-    /// What activations that are not ReLUs add to a gate.
+    /// The error that activations other than ReLUs add to a gate.
     fn activations(&self, hinges: &Hinges) -> Up {
         let slopes = || hinges.units.iter().map(|unit| Up::from(unit.slope)).sum::<Up>();
         self.machine.housing.map_or(Up::ZERO, |housing| 3.0 * housing.activation * slopes())

@@ -1,4 +1,5 @@
-//! Where nothing is rounded: multiples of a small power of two, not too large, whose sums and products are numbers of the format.
+//! Numbers that are not rounded: multiples of a small power of two, not too large, whose sums and products are numbers
+//! of the format.
 
 use super::Analyst;
 use super::reading::Reading;
@@ -15,14 +16,15 @@ impl Analyst<'_> {
         2_f64.powi(-14) / self.machine.precision.unit()
     }
 
-    /// Whether a register holds multiples of a small power of two, exactly: sums and products of such numbers are not rounded.
+    /// True if a register holds multiples of a small power of two, exactly: sums and products of such numbers are not
+    /// rounded.
     pub(super) fn is_exact(&self, row: &Form) -> bool {
         self.machine.housing.is_none()
             && row.terms.iter().all(|(atom, c)| self.exact[*atom] && is_dyadic(c))
             && self.size(row) < self.exact_reach()
     }
 
-    /// Whether a form is read exactly: from registers that are exact, with weights that are.
+    /// True if a form is read exactly: from registers that are exact, with weights that are.
     pub(super) fn reads_exactly(&self, form: &Form, slot: usize) -> bool {
         let coordinates = self.layout.coordinates(&self.layout.lower(form), slot);
         let none = self.machine.housing.is_none();
@@ -30,7 +32,7 @@ impl Analyst<'_> {
         none && registers.all(|((c, row), lost)| c.is_zero() || is_dyadic(c) && *lost == 0.0 && self.is_exact(row))
     }
 
-    /// Whether a gate reads exact numbers and adds them up exactly.
+    /// True if a gate reads exact numbers and adds them up exactly.
     pub(super) fn is_exact_gate(&self, reading: &Reading, form: &Form, slot: usize, hinges: &Hinges) -> bool {
         let dyadic = |x: f64| Rat::from_f64(x).is_some_and(|x| is_dyadic(&x));
         let ends = [reading.range.lo(), reading.range.hi()].map(|end| hinges.active(end).size());
@@ -58,24 +60,24 @@ impl Analyst<'_> {
     }
 }
 
-/// Whether a number is a multiple of 1/64, and no larger than doubles hold such numbers.
+/// True if a number is a multiple of 1/64, and no larger than doubles hold such numbers.
 pub(super) fn is_dyadic(x: &Rat) -> bool {
     (x * &Rat::from(64)).is_int() && Up::from(x) < 2_f64.powi(40)
 }
 
-/// Whether a product with it is exact.
+/// True if a product with it is exact.
 pub(super) fn is_power_of_two(x: &Rat) -> bool {
     let near = x.to_f64();
     near.is_normal() && near.to_bits() & ((1 << 52) - 1) == 0 && Rat::from_f64(near).is_some_and(|near| near == *x)
 }
 
-/// Whether a double is a number of the format.
+/// True if a double is a number of the format.
 #[expect(clippy::float_cmp, reason = "equality is what is asked for")]
 fn is_number_of(x: f64, precision: Precision) -> bool {
     precision.round(x) == x
 }
 
-/// Whether `a - b` is a number of the format.
+/// True if `a - b` is a number of the format.
 pub(super) fn is_difference(a: f64, b: f64, precision: Precision) -> bool {
     let difference = a - b;
     // The rounding of the difference itself, without rounding.
@@ -84,7 +86,7 @@ pub(super) fn is_difference(a: f64, b: f64, precision: Precision) -> bool {
     rest == 0.0 && is_number_of(difference, precision)
 }
 
-/// Whether the middle of a range is a number of every format.
+/// True if the middle of a range is a number of every format.
 pub(super) fn is_centre(range: Interval) -> bool {
     let middle = middle(range);
     let near = Precision::F32.round(middle.to_f64());

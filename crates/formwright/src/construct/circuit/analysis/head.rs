@@ -12,7 +12,7 @@ use crate::lower::realise::Loss;
 use crate::network::Realisation;
 use crate::rounding::compound;
 
-/// What a head sees.
+/// A head as the analysis sees it.
 struct Seen<'a> {
     /// How many tokens, at most.
     tokens: usize,
@@ -22,9 +22,9 @@ struct Seen<'a> {
     linear: Interval,
     /// Their errors, as read.
     total: Profile,
-    /// What the result is multiplied by.
+    /// The factor of the result.
     scale: &'a Rat,
-    /// What is read.
+    /// The number that it reads.
     reading: Reading,
 }
 

@@ -24,7 +24,7 @@ use crate::construct::circuit::layout::Clear;
 use crate::interval::Up;
 use crate::rounding::compound;
 
-/// What a host does to the numbers of a circuit.
+/// The errors that a host adds to the numbers of a circuit.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Housing {
     /// `rel`: the relative error of a register, as it is read.
@@ -39,19 +39,19 @@ pub(crate) struct Housing {
     pub stream: Option<(Up, Up)>,
 }
 
-/// What reading a register loses because of a host.
+/// The loss of reading a register in a host.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Housed {
     /// Relative to what the register holds: for all who read it alike.
     pub relative: Up,
     /// In absolute terms: for all who read it alike.
     pub absolute: Up,
-    /// By adding up, for each who reads it.
+    /// The loss by adding up, for each reader.
     pub summed: Up,
 }
 
 impl Housing {
-    /// Of a sum over so many registers, for one of a size that has lost something.
+    /// The loss of a sum over so many registers, for one of a size that has lost something.
     fn read(&self, machine: Machine, registers: usize, (size, lost): (Up, Up)) -> Housed {
         let rel = self.relative;
         let more = rel * size + (Up::ONE + rel) * (lost + self.middle);
@@ -70,13 +70,13 @@ impl Housing {
 }
 
 impl Analyst<'_> {
-    /// What reading a register in a slot loses because of the host, if there is one.
+    /// The loss of reading a register in a slot because of the host, if there is one.
     pub(super) fn housed(&self, slot: usize, register: usize, registers: usize) -> Housed {
         let known = (self.size(&self.layout.before[slot][register]), self.lost[slot][register]);
         self.machine.housing.map_or_else(Housed::default, |housing| housing.read(self.machine, registers, known))
     }
 
-    /// What is left in a register that is cleared: twice what the reading is off by, both units, and the sum's
+    /// The rest in a register that is cleared: twice the error of reading it, both units, and the sum's
     /// rounding.
     pub(super) fn left_behind(&self, slot: usize, clear: &Clear) -> Up {
         let Some(housing) = self.machine.housing else { return Up::ZERO };
@@ -87,7 +87,7 @@ impl Analyst<'_> {
         (2.0 * (off + sum) + 6.0 * housing.activation + self.machine.tiny()) * (Up::ONE + 2.0 * housing.unscale())
     }
 
-    /// What a register loses more when something of a size is added to it, and relative to that.
+    /// The further loss of a register when something of a size is added to it, and relative to that.
     pub(super) fn housed_write(&self, rounding: Up, garbage: Up) -> (Up, Up) {
         let Some(housing) = self.machine.housing else { return (Up::ZERO, Up::ZERO) };
         let unscale = housing.unscale();

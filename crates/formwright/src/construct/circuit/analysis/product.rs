@@ -22,7 +22,7 @@ struct Squares {
     /// With signs.
     gates: Vec<(Hinges, f64)>,
     deviation: Up,
-    /// What they lose inside.
+    /// The loss inside of them.
     inner: Up,
     /// How far errors of their arguments move them.
     moved: Up,
@@ -111,7 +111,7 @@ impl Analyst<'_> {
         Some(Deviation { pieces: self.pieces.get(&curve)?, factor })
     }
 
-    /// What a wire is meant to be.
+    /// The meaning of a wire.
     fn meant(&self, wire: usize) -> &Kind {
         match &self.graph.wires[wire].kind {
             Kind::Alias { meaning, .. } => meaning,
@@ -119,7 +119,7 @@ impl Analyst<'_> {
         }
     }
 
-    /// Whether the mean of a form is 0 by its making: `e - mean(e)`.
+    /// True if the mean of a form is 0 by its making: `e - mean(e)`.
     fn is_centred(&self, form: &Form) -> bool {
         form.constant.is_zero()
             && form.terms.iter().any(|(wire, c)| match &self.graph.wires[*wire].kind {

@@ -10,19 +10,19 @@ use crate::construct::circuit::profile::Profile;
 use crate::exact::Rat;
 use crate::interval::{Interval, Up};
 
-/// What is known of a number that is read from registers.
+/// The analysis of a number that is read from registers.
 pub(super) struct Reading {
     /// Its range.
     pub range: Interval,
     /// The error of the atoms that it is made of.
     pub value: Profile,
-    /// What the registers have lost, in absolute terms.
+    /// The absolute loss of the registers.
     pub lost: Up,
     /// How often the only register was rounded, if there is only one, with one atom in it; and what it has lost besides.
     alone: Option<(Up, Up)>,
-    /// What adding up loses because every register is read twice, in a host.
+    /// The loss of adding up because every register is read twice, in a host.
     pub housed: Up,
-    /// What is added to the registers' sum.
+    /// The constant that is added to the registers' sum.
     pub constant: Rat,
     /// An enclosure of it.
     pub centre: Interval,
@@ -30,7 +30,7 @@ pub(super) struct Reading {
     pub size: Up,
     /// The number of registers.
     pub count: usize,
-    /// Whether it is one register times a power of two: nothing is lost before something is added.
+    /// True if it is one register times a power of two: nothing is lost before something is added.
     pub single: bool,
 }
 
@@ -50,7 +50,7 @@ impl Reading {
         if self.alone.is_some() { Up::from(values - self.centre) + self.value.over(values) } else { self.size }
     }
 
-    /// What the registers have lost.
+    /// The loss of the registers.
     pub fn lost(&self, values: Interval, machine: Machine) -> Up {
         self.alone.map_or(self.lost, |(times, fixed)| times * machine.unit() * self.size(values) + fixed)
     }
@@ -60,7 +60,7 @@ impl Reading {
         self.value.over(values) + self.lost(values, machine)
     }
 
-    /// What the registers lost and the sum loses, at most.
+    /// The most that the registers have lost and the sum loses.
     pub fn rounding(&self, machine: Machine) -> Up {
         self.summed(self.range, machine)
     }
@@ -81,7 +81,7 @@ impl Reading {
 }
 
 impl Analyst<'_> {
-    /// What is known of a form over wires that is read in a slot.
+    /// Analyses a form over wires that is read in a slot.
     pub(super) fn read(&self, form: &Form, slot: usize) -> Reading {
         let lowered = self.layout.lower(form);
         let coordinates = self.layout.coordinates(&lowered, slot);

@@ -1,4 +1,5 @@
-//! What registers lose: a sum of what is there and what is added is rounded, and so is what the embedding puts there.
+//! The losses of registers: a sum of what is there and what is added is rounded, and so is what the embedding puts
+//! there.
 //!
 //! How much, depends on how many terms take part: the units that are active, those of other atoms that are written into the same register, and
 //! those that clear it.
@@ -13,7 +14,7 @@ use crate::exact::Rat;
 use crate::interval::Up;
 
 impl Analyst<'_> {
-    /// What the registers lose in a slot.
+    /// Adds the losses of the registers in a slot.
     pub(super) fn registers(&mut self, slot: usize) {
         let (mut lost, mut times, mut fixed) =
             (self.lost[slot].clone(), self.times[slot].clone(), self.fixed[slot].clone());
@@ -54,8 +55,8 @@ impl Analyst<'_> {
         self.fixed.push(fixed);
     }
 
-    /// What a register loses when something is added to it; and how often it was rounded then, if that is new: infinite if what it
-    /// has lost is not relative to what it holds.
+    /// The loss of a register when something is added to it; and how often it was rounded then, if that is new:
+    /// infinite if what it has lost is not relative to what it holds.
     fn written(&self, slot: usize, register: usize, addition: &Form) -> (Up, Option<Up>) {
         let (machine, empty) = (self.machine, Form::default());
         let before = self.layout.before[slot].get(register).unwrap_or(&empty);
@@ -82,7 +83,8 @@ impl Analyst<'_> {
         (lost, times)
     }
 
-    /// What the embedding loses in a register, and whether it is one rounding of what the register holds: a single input, only moved.
+    /// The loss of the embedding in a register, and true if that is one rounding of what the register holds: a single
+    /// input, only moved.
     fn embedding_loss(&self, row: &Form) -> (Up, bool) {
         let moved = row.single().filter(|(_, c)| c.abs() == Rat::ONE).map(|(atom, _)| atom);
         if let Some(atom) = moved
@@ -102,7 +104,7 @@ impl Analyst<'_> {
         (self.machine.gamma(row.terms.len() + 5) * row.terms.iter().map(size).sum(), false)
     }
 
-    /// What the atoms of a form that are in several registers lose inside.
+    /// The loss inside of those atoms of a form that are in several registers.
     pub(super) fn spread(&self, form: &Form, slot: usize) -> Up {
         let lowered = self.layout.lower(form);
         let holds = |atom: &usize| self.layout.before[slot].iter().filter(|row| row.terms.contains_key(atom)).count();

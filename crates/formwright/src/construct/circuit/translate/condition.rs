@@ -30,7 +30,7 @@ impl Translator<'_> {
         }
     }
 
-    /// Whether a difference compares so with 0.
+    /// The condition that a difference compares so with 0.
     pub(super) fn compare(&mut self, op: CompareOp, difference: &Form, e: &Expr) -> Result<Form> {
         let range = self.graph.range(difference);
         let decided = match op {

@@ -12,7 +12,7 @@ use crate::target::univariate::{call, variable};
 /// A sum of products, each of a part of the output token and a part of the running token.
 type Separated = Vec<(Form, Form)>;
 
-/// Whether a part depends on the running token.
+/// True if a part depends on the running token.
 pub(super) fn runs(e: &Expr) -> bool {
     match &e.node {
         Node::Token | Node::Bound(_) | Node::Running => true,

@@ -50,10 +50,10 @@ use crate::network::{Activation, FeedForward, FloatNetwork, FloatStage, Layer, P
 use crate::rounding::gamma;
 use crate::target::Target;
 
-/// What a float network loses against the target's values at cell centres.
+/// The losses of a float network against the target's values at cell centres.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Losses {
-    /// At the lattice points.
+    /// The loss at the lattice points.
     pub rounding: f64,
     /// The share of the box on which a coordinate lies on a ramp.
     pub bad_share: f64,
@@ -63,7 +63,8 @@ pub(crate) struct Losses {
     pub spread: f64,
 }
 
-/// Where the output is known to be exactly 0: a coordinate is outside of the box by `ramp` or more, and none is larger than `farthest`.
+/// The region where the output is known to be exactly 0: a coordinate is outside of the box by `ramp` or more, and none
+/// is larger than `farthest`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Outside {
     /// The ramp around the box, and what the embedding rounds, in the units of the input.
@@ -81,9 +82,9 @@ pub(crate) struct SumCodeLowering {
     pub parts: Parts,
     /// The quantiser.
     pub quantiser: BinaryQuantiser,
-    /// What is cut off every cell for its ramps.
+    /// The margins of every cell, for its ramps.
     pub margins: Margins,
-    /// What is lost.
+    /// The losses.
     pub losses: Losses,
     /// The value block, unless there are layers.
     curve: Option<Gridded>,
@@ -152,7 +153,7 @@ pub(crate) fn fitting(grid: &Grid, target: &Arc<Target>, options: &Options, prec
     Ok(Parts::of(grid, target, options, true, codes))
 }
 
-/// What to do where something does not fit.
+/// A remedy where something does not fit.
 fn ways_out(precision: Precision) -> &'static str {
     match precision {
         Precision::F32 => "--precision f64, or a coarser --resolution",
@@ -160,7 +161,7 @@ fn ways_out(precision: Precision) -> &'static str {
     }
 }
 
-/// Whether the head gives the exact sum of codes, in any order.
+/// Checks that the head gives the exact sum of codes, in any order.
 ///
 /// Softmax: see [`check_shares`]. Of the other kinds the model lets a runtime choose where it divides; the kind says by what, and whether that is exact
 /// wherever it stands, while sums have digits left for it.
@@ -186,7 +187,7 @@ fn check_sum(parts: &Parts, precision: Precision) -> Result<()> {
         .note("try", format!("{wanted}, or --attention softmax")))
 }
 
-/// Whether `fl(1/n)·(n c)` is `c` for every code, rounded or fused into a sum.
+/// Checks that `fl(1/n)·(n c)` is `c` for every code, rounded or fused into a sum.
 fn check_shares(parts: &Parts, precision: Precision) -> Result<()> {
     let codes = &parts.nodes.codes;
     let tokens = Rat::from(codes.tokens);
@@ -249,7 +250,7 @@ impl SumCodeLowering {
         Ok(Self { precision, parts, quantiser, margins, losses, curve, clip })
     }
 
-    /// Where the output is exactly 0, in every execution.
+    /// The region where the output is exactly 0, in every execution.
     pub fn outside(&self) -> Outside {
         let (grid, precision, quantiser) = (&self.parts.nodes.grid, self.precision, &self.quantiser);
         let exact = |x: f64| Rat::from_f64(x).unwrap_or_default();
@@ -422,7 +423,7 @@ mod tests {
     use crate::construct::sumcode::SUM_CODE;
     use crate::target::Source;
 
-    /// What is declined while codes are looked for has ids that do not fit, and nothing else is.
+    /// While codes are looked for, only those whose ids do not fit are declined.
     #[test]
     fn a_code_is_given_up_exactly_where_its_ids_do_not_fit() {
         let target = Arc::new(Source::expression("t", "x").and_then(|source| source.target(1)).expect("a target"));

@@ -104,7 +104,7 @@ fn first_step(knots: &[Int], lowest: &Int, slopes: &[Rat], precision: Precision)
     }
 }
 
-/// Whether the largest sum of these slopes is at most this; exactly, where an enclosure leaves it open.
+/// True if the largest sum of these slopes is at most this; exactly, where an enclosure leaves it open.
 fn is_sum_at_most(knots: &[Int], lowest: &Int, slopes: &[Rat], most: &Rat) -> bool {
     let (near, limit) = (sum_near(knots, lowest, slopes), Interval::from(most));
     if near.hi() <= limit.lo() {
@@ -166,7 +166,7 @@ fn terms(knots: &[Int], lowest: &Int, slopes: &[Rat], mut tell: impl FnMut(usize
 mod tests {
     use super::*;
 
-    /// What enclosures decide is what exact sums decide, next to a power of two as well.
+    /// Enclosures decide as exact sums do, next to a power of two as well.
     #[test]
     fn enclosures_decide_as_exact_sums_do() {
         for count in [2_i32, 3, 7, 40] {

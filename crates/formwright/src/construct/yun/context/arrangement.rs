@@ -126,7 +126,7 @@ impl Recurrence<'_> {
         arrangement.close(self, &shifted, digits)
     }
 
-    /// Where the first token is shifted as well: `l̃_1 = l_1 + D(l_n - l_1)`.
+    /// The digits where the first token is shifted as well: `l̃_1 = l_1 + D(l_n - l_1)`.
     pub(super) fn around(&self, shifted: &Int, mut digits: Vec<Int>) -> Option<Vec<Int>> {
         digits[0] = self.digit(shifted, 0)?;
         let last = digits.len() - 1;

@@ -35,7 +35,7 @@ pub(crate) struct GlobalShift {
     pub threshold: Rat,
     /// The factor `S`.
     pub scale: Int,
-    /// Where tokens do not see all others (sparse.rs): the connections of its layers.
+    /// The connections of its layers, if tokens do not see all others (sparse.rs).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sparse: Option<Hops>,
 }

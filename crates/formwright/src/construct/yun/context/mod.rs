@@ -153,7 +153,7 @@ impl ContextMap {
         Context { columns, before, ids: gained(shifted, gains) }
     }
 
-    /// Whether tokens have positions: then every sequence is a context.
+    /// True if tokens have positions: then every sequence is a context.
     pub fn is_positional(&self) -> bool {
         self.positions != Positions::None
     }

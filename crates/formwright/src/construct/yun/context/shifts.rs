@@ -73,7 +73,7 @@ pub(crate) struct SelectiveShifts {
     pub scale: Int,
     /// The order of the sweep.
     pub order: Order,
-    /// Where tokens do not see all others (sparse.rs): the connections of its layers.
+    /// The connections of its layers, if tokens do not see all others (sparse.rs).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sparse: Option<SparseSweep>,
 }

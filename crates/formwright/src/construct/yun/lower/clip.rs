@@ -72,7 +72,8 @@ pub(crate) fn reach(
 /// The most contexts whose ids are added up for a sharper bound.
 const MOST_CONTEXTS: u64 = 100_000;
 
-/// Whether no sum or product overflows, for any input of the box: every entry before the clip, times every weight, is a number of the format.
+/// Checks that no sum or product overflows, for any input of the box: every entry before the clip, times every weight,
+/// is a number of the format.
 ///
 /// `values` bounds the stored values, which are multiplied by `2^rescaled` behind the windows; `drop` is Lemma 7's `M + 1` where there is an
 /// outside-indicator.

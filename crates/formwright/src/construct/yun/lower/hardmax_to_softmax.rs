@@ -73,7 +73,7 @@ pub(crate) fn temperature(map: &ContextMap, precision: Precision, wish: Temperat
     })
 }
 
-/// What attention may lose of an id: a quarter of the last digit of the largest one.
+/// The share of an id that attention may lose: a quarter of the last digit of the largest one.
 pub(crate) fn share(map: &ContextMap, precision: Precision) -> f64 {
     power_of_two(map.id_bits()) * power_of_two(precision.digits() + 2).recip()
 }
@@ -131,8 +131,8 @@ pub(crate) fn rounded_share(map: &ContextMap, precision: Precision) -> Interval 
     (Interval::ONE + Interval::point(precision.exp_error())) * (Interval::ONE + gamma(roundings, precision))
 }
 
-/// Whether rounding absorbs what a softmax gives to losers: `2ρ (n-1) x_0 e^{-(λ/2)(x_0 - 2^{2-μ} K)} ≤ 2^{-(μ+2)}`, `K` the largest id that is
-/// attended to, `ρ` what rounding may make of 1 ([`rounded_share`]).
+/// True if rounding absorbs what a softmax gives to losers: `2ρ (n-1) x_0 e^{-(λ/2)(x_0 - 2^{2-μ} K)} ≤ 2^{-(μ+2)}`,
+/// `K` the largest id that is attended to, `ρ` what rounding may make of 1 ([`rounded_share`]).
 ///
 /// The computed exponent of a loser is below `-(λ/2)(x_0 - 2^{2-μ}K)`, its score's rounding included. The sum of exponentials then rounds to
 /// the winner's, 1, as is its reciprocal: the winner's weight is exactly 1, and a loser's its exponential, divided or multiplied. What the losers add to the winner's value `ν ≥ 1` (at most `2e^{-λ/2}ν` each: if the winner is
@@ -164,7 +164,8 @@ pub(crate) fn hardmax_to_softmax(layer: &Attention, exponent: u32, heads: usize)
     lowered
 }
 
-/// Whether sequences with equal columns provably end below `t_l - 1`, and the outside-indicator then sends them to exactly 0.
+/// True if sequences with equal columns provably end below `t_l - 1`, and the outside-indicator then sends them to
+/// exactly 0.
 ///
 /// Tokens that are tied in exact arithmetic may come apart in floats; let `σ` bound how far, and `P` how far any id is off. Keys that are
 /// tied up to `σ` share a softmax's weight. The average over them is a function of the query with derivative `λ·Var ≤ λσ²/4`, and

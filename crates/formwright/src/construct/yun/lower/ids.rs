@@ -7,7 +7,8 @@ use crate::exact::Rat;
 use crate::lower::to_float::{grid_step, sum_bits};
 use crate::network::Precision;
 
-/// Whether ids, in quarters, fit a format; else what would. A grid that the target fixes cannot be made coarser.
+/// Checks that ids, in quarters, fit a format; the error says what would. A grid that the target fixes cannot be made
+/// coarser.
 pub(crate) fn check_bits(
     map: &ContextMap,
     precision: Precision,

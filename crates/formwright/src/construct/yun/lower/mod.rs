@@ -37,7 +37,7 @@ use crate::network::{FeedForward, FloatNetwork, FloatStage, Generator, Layer, Ne
 use crate::rounding::gamma;
 use crate::target::Target;
 
-/// What a stage of the construction says of its own lowering.
+/// A stage of the construction that lowers itself.
 pub(super) trait Lowers: Generator {
     /// How many weights of its literal float layers are not 0, by formula.
     fn literal_nonzeros(&self) -> Int {
@@ -53,7 +53,7 @@ pub(super) trait Lowers: Generator {
 /// Heads of every attention layer.
 const HEADS: usize = 2;
 
-/// What a float network loses against the exact one, in the target's units, entry by entry.
+/// The losses of a float network against the exact one, in the target's units, entry by entry.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Losses {
     /// Softmax instead of hardmax, in exact arithmetic.
@@ -67,14 +67,14 @@ pub(crate) struct Losses {
     pub height: f64,
     /// How far from the offset the target can be.
     pub spread: f64,
-    /// Whether sequences with equal columns provably give the offset; if not, they are as the bad set.
+    /// True if sequences with equal columns provably give the offset; if not, they are as the bad set.
     pub ties_cleared: bool,
 }
 
 /// Everything that the passes need to know, derived and not chosen.
 #[derive(Clone, Debug)]
 pub(crate) struct Lowering {
-    /// What was asked for.
+    /// The format that was asked for.
     pub format: Format,
     /// The construction, tuned for floats.
     pub options: Options,
@@ -86,11 +86,11 @@ pub(crate) struct Lowering {
     pub clip: Rat,
     /// The residual stream is carried times `2^-units`: with a guard, so that no finite input overflows; else 0.
     pub units: usize,
-    /// What is lost.
+    /// The losses.
     pub losses: Losses,
-    /// Whether coordinates are snapped to a grid before they are quantised: where several steps share a block.
+    /// True if coordinates are snapped to a grid before they are quantised: where several steps share a block.
     pub(super) snaps: bool,
-    /// What the losses were computed from.
+    /// The facts that the losses are computed from.
     facts: Facts,
 }
 
@@ -190,7 +190,7 @@ impl Lowering {
         Ok(Self { format, options, temperature, step_ramp, clip, units, losses, snaps, facts })
     }
 
-    /// What is cut off every cell for its ramps.
+    /// The margins of every cell, for its ramps.
     pub fn margins(&self) -> &Margins {
         &self.facts.margins
     }
@@ -310,7 +310,7 @@ fn drop_above(reach: Interval) -> Result<Rat> {
     Ok(Rat::from(2).pow(reach.ceil().bits() + 1))
 }
 
-/// What the losses depend on.
+/// The facts that the losses depend on.
 #[derive(Clone, Debug)]
 struct Facts {
     map: ContextMap,

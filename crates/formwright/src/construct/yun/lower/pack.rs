@@ -121,7 +121,7 @@ fn pad(block: &mut FeedForward, units: usize) {
 pub(crate) struct Window {
     /// The id.
     pub centre: Rat,
-    /// What is added, row by row.
+    /// The change of each row.
     pub change: Vec<Rat>,
 }
 

@@ -61,7 +61,7 @@ pub(crate) fn derive(embed: &Affine, bound: &Rat, clip: &Rat, precision: Precisi
     Err(vanishes(carried, precision))
 }
 
-/// What is said where the lower end of a format is too near.
+/// The error where the lower end of a format is too near.
 fn vanishes(exponent: usize, precision: Precision) -> Error {
     Error::declined(format!("a guard in {precision} cannot both answer every finite input and resolve this box"))
         .note(

@@ -42,7 +42,7 @@ pub(crate) struct ValueWindows {
     pub exponent: usize,
     /// The number subtracted from a value before it is stored.
     pub offset: Rat,
-    /// Whether an irrational value is stored as a rational number near it, for floats.
+    /// True if an irrational value is stored as a rational number near it, for floats.
     pub near: bool,
     /// The function.
     pub target: Arc<Target>,
@@ -143,7 +143,7 @@ impl ValueWindows {
         tokens
     }
 
-    /// Whether the window `(a, token)` stands before the window `(b, other)`.
+    /// True if the window `(a, token)` stands before the window `(b, other)`.
     fn before(&self, (a, token): (&Context, usize), (b, other): (&Context, usize)) -> bool {
         match self.order {
             WindowOrder::DecreasingCentres => a.ids[token] > b.ids[other],
