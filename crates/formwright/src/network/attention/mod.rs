@@ -147,7 +147,8 @@ pub trait Kind: fmt::Debug + Sync {
     }
 }
 
-/// Where sums are put aside: into registers of their own, from which a layer behind the heads moves them on, divided.
+/// Where sums are put aside: into registers of their own, from which a layer behind the heads moves them on, divided; or
+/// a second layer of heads as they are, and the layer behind that empties them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Detour {
     /// The number that is held by registers that nothing changes.
@@ -156,6 +157,8 @@ pub struct Detour {
     pub first: usize,
     /// By layers of heads, and in them by heads: what sums are divided by. Empty if they take no other way.
     pub divided: Vec<Vec<Rat>>,
+    /// The token that adds up for all, if one does: a second layer of heads moves sums on, and nothing is divided.
+    pub hub: Option<usize>,
 }
 
 /// Whether heads give sums of integers exactly.
