@@ -29,6 +29,7 @@ pub fn families() -> Vec<Artifact> {
         ("if i < 1 then 0 else x[i - 1]", 3),
         ("sum(x, j <= i)", 4),
         ("mean(x, j <= i)", 4),
+        ("max(x, j <= i) - x[0]", 4),
         ("mean(x, j >= i - 1 and j <= i + 1)", 5),
         ("abs(x - mean(x)) + tanh(x)", 2),
         ("sin(3 * x) * x[0]", 2),
@@ -41,7 +42,7 @@ pub fn families() -> Vec<Artifact> {
         let deep = circuit(text, 3, F64).with(|asked| drop(asked.own.insert("trade".to_owned(), "depth".to_owned())));
         all.push(Artifact::new(&format!("{text}, 3 tokens, deep"), &deep));
     }
-    for kind in ["average", "linformer:2", "performer:2"] {
+    for kind in ["average", "linformer:2", "performer:2", "performer:2:constant", "sparse:hub", "sparse:hub@2"] {
         let other = circuit("x * mean(x)", 3, F64).with(|asked| asked.attention = Some(kind.to_owned()));
         all.push(Artifact::new(&format!("x * mean(x), 3 tokens, {kind}"), &other));
     }
@@ -249,6 +250,7 @@ const OWN: &[Kind] = &[
 
 /// Tries so many changes, of every kind in turn and of all the files; every third has another change besides.
 pub fn run(families: &[Artifact], count: usize, seed: u64) -> Tally {
+    families.iter().for_each(|artifact| assert_eq!(said(artifact), "accepted", "{}", artifact.name));
     let shared = mutants::KINDS.iter().filter(|(group, name, _)| {
         let elsewhere = ["those of another model", "very large", "a field dropped", "a field more", "a byte"];
         ["weights", "target"].contains(group) && !elsewhere.contains(name)

@@ -75,8 +75,8 @@ impl Subject {
             "output_dims": side("output-dims")?,
             "positions": words("positions")? != ["0"],
             "coordinates": (0..count(words("width")?[0])?).map(coordinate).collect::<Vec<_>>(),
-            "stages": runs(text)?.iter().enumerate().flat_map(|(k, _)| stages(k)).collect::<Vec<_>>(),
-            "runs": runs(text)?,
+            "stages": runs(text, most)?.iter().enumerate().flat_map(|(k, _)| stages(k)).collect::<Vec<_>>(),
+            "runs": runs(text, most)?,
         });
         let skeleton: Skeleton = serde_json::from_value(skeleton).map_err(say)?;
         let network = from_bytes(&artifact.weights, "the weights", &skeleton).map_err(say)?;
@@ -393,7 +393,7 @@ fn source(mut file: Value) -> Result<Source, String> {
 }
 
 /// The runs of a certificate, as a skeleton has them.
-fn runs(text: &str) -> Result<Vec<Value>, String> {
+fn runs(text: &str, tokens: usize) -> Result<Vec<Value>, String> {
     let mut runs: Vec<Value> = Vec::new();
     for line in text.lines() {
         let words: Vec<&str> = line.split(' ').collect();
@@ -427,6 +427,19 @@ fn runs(text: &str) -> Result<Vec<Value>, String> {
                 });
                 let masks = runs.last_mut().and_then(|run| run["attention"]["masks"].as_array_mut());
                 masks.ok_or("a mask of no run")?.push(mask);
+            }
+            ["connections", _] => {
+                let run = runs.last_mut().ok_or("connections of no run")?;
+                run["attention"]["connections"] = json!([]);
+            }
+            ["sees", keys @ ..] => {
+                let keys = keys.iter().map(|key| number(key)).collect::<Result<Vec<_>, _>>()?;
+                let cycle = runs.last_mut().and_then(|run| run["attention"]["connections"].as_array_mut());
+                let cycle = cycle.ok_or("connections of no run")?;
+                match cycle.last_mut().and_then(Value::as_array_mut) {
+                    Some(layer) if layer.len() < tokens => layer.push(json!(keys)),
+                    _ => cycle.push(json!([keys])),
+                }
             }
             _ => {}
         }
