@@ -26,7 +26,6 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use formwright::error::{Error, Result};
-use formwright::words;
 use serde_json::{Value, json};
 
 /// A compiler from functions to Transformers, with proofs.
@@ -168,7 +167,7 @@ fn print_document(document: &Value) {
 }
 
 fn fail(error: &Error, json: bool) -> ExitCode {
-    let (code, document) = words::failure(error);
+    let (code, document) = error.document();
     // Where messages cannot be written, only the exit code reports the error.
     drop(writeln!(io::stderr(), "error: {error}"));
     if json {

@@ -7,7 +7,6 @@ use formwright::bound::norm::upward;
 use formwright::error::Result;
 use formwright::plan::{Candidate, Cells, LeftOut, Plan as Sketches, Rows, Sketch, sized_up};
 use formwright::show::{kilobytes, short_int};
-use formwright::words::best_constant;
 
 use crate::Answer;
 use crate::build::Wish;
@@ -97,7 +96,7 @@ fn tell(plan: &Sketches) -> String {
     let asked = plan.eps.as_ref().map_or_else(|| "no tolerance,".to_owned(), |eps| format!("tolerance {eps}"));
     let mut text = format!("{asked} in {}\n\n{}\n", plan.norm, lines(&rows));
     if let Some(baseline) = &plan.baseline {
-        let _ = writeln!(text, "\n{}", best_constant(baseline, &plan.norm));
+        let _ = writeln!(text, "\n{}", baseline.in_words(&plan.norm));
     }
     let none_serves = plan.chosen().is_none();
     for candidate in plan.candidates.iter().filter(|candidate| none_serves || candidate.serves()) {

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use clap::Args;
 use formwright::error::{Error, Result, nearest};
-use formwright::theorems::{STATEMENTS, Statement, find};
+use formwright::theorems::{STATEMENTS, Statement};
 use serde_json::json;
 
 use crate::show::{lines, table, wrap};
@@ -25,7 +25,7 @@ impl Theorems {
         if id == QUESTIONS {
             return questions::execute();
         }
-        let statement = find(id).ok_or_else(|| {
+        let statement = STATEMENTS.iter().find(|statement| statement.id == id).ok_or_else(|| {
             let error = Error::input(format!("there is no statement '{id}'"));
             match nearest(id, STATEMENTS.iter().map(|statement| statement.id).chain([QUESTIONS])) {
                 Some(near) => error.note("try", format!("formwright theorems {near}")),

@@ -798,11 +798,6 @@ pub const STATEMENTS: &[Statement] = &[
     },
 ];
 
-/// The statement with this id.
-pub fn find(id: &str) -> Option<&'static Statement> {
-    STATEMENTS.iter().find(|statement| statement.id == id)
-}
-
 #[cfg(test)]
 /// The page THEOREMS.md.
 pub(crate) fn markdown() -> String {

@@ -1,7 +1,7 @@
 //! Decides whether a claim is true: the compiler reads the weights and the target, and its evaluators run both. Nothing
 //! is shared with the checker.
 
-use formwright::artifact::tensors::{Skeleton, from_bytes};
+use formwright::artifact::tensors::Skeleton;
 use formwright::eval::float::Engine;
 use formwright::exact::Rat;
 use formwright::network::FloatNetwork;
@@ -78,7 +78,7 @@ impl Subject {
             "runs": runs(text)?,
         });
         let skeleton: Skeleton = serde_json::from_value(skeleton).map_err(say)?;
-        let network = from_bytes(&artifact.weights, "the weights", &skeleton).map_err(say)?;
+        let network = skeleton.read(&artifact.weights, "the weights").map_err(say)?;
         let engine = Engine::new(&network).and_then(|engine| engine.with_threads(1)).map_err(say)?;
         let file: Value = serde_json::from_slice(&artifact.target).map_err(say)?;
         let source = source(file)?;

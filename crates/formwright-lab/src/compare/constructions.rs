@@ -17,7 +17,6 @@ use formwright::error::{Error, Result};
 use formwright::exact::{Int, Rat};
 use formwright::interval::Interval;
 use formwright::lattice::Grid;
-use formwright::target::Symmetry;
 
 use crate::config::{Run, source};
 
@@ -107,10 +106,8 @@ pub fn constructions(run: &Run, doing: &impl Fn(&str)) -> Result<Ladder> {
     let mut ladder = Ladder::default();
     // The compiler takes no single token: then every family says so.
     let (low, high) = source(&run.target)?.cube();
-    let positional = match Grid::new(run.tokens, run.dims, CELLS[0], low, high) {
-        Ok(grid) => run.target()?.symmetry(&grid) != Symmetry::Proved,
-        Err(_) => false,
-    };
+    let has_grid = Grid::new(run.tokens, run.dims, CELLS[0], low, high).is_ok();
+    let positional = has_grid && !run.target()?.is_equivariant();
     for (construction, pack) in [("yun", true), ("sum-code", false)] {
         let family = [construction, if pack { " --pack" } else { "" }, if positional { " --positional" } else { "" }];
         let family = family.concat();

@@ -7,7 +7,7 @@ use crate::error::{Error, Result, nearest};
 use crate::lower::{Format, Hidden, Temperature};
 use crate::model::{Arithmetic, Asked, Construction, Family, Own, Request, Tolerance, chosen, positive};
 use crate::network::{Precision, Realisation};
-use crate::pattern::{Pattern, read_pattern};
+use crate::pattern::Pattern;
 use crate::target::Source;
 
 /// The prefix of a pattern's name.
@@ -94,7 +94,7 @@ impl Asked {
     fn pattern(&self, request: &Request) -> Result<Option<Pattern>> {
         let Some(name) = self.attention.as_deref().and_then(|kind| kind.strip_prefix(SPARSE)) else { return Ok(None) };
         let tokens = request.grid()?.tokens();
-        let pattern = read_pattern(name, tokens)?;
+        let pattern = Pattern::named(name, tokens)?;
         if pattern.tokens() != tokens {
             let (name, expected) = (pattern.name(), pattern.tokens());
             return Err(Error::input(format!("the pattern {name} is for {expected} tokens, not for {tokens}"))

@@ -7,6 +7,7 @@ use super::linear::Failure;
 use super::{Closest, Definition, Mixer, Set, closest, sums};
 use crate::error::{Error, Result, nearest};
 use crate::exact::Rat;
+use crate::input::parse_json;
 use crate::lattice::{Grid, Point};
 use crate::network::Sequence;
 use crate::show::{short, shown};
@@ -117,11 +118,11 @@ impl Draws {
 #[derive(Clone, Debug)]
 pub struct Answer {
     /// The mixer.
-    pub mixer: Mixer,
+    pub(crate) mixer: Mixer,
     /// True if positions are added.
     pub positional: bool,
     /// The set.
-    pub set: Set,
+    pub(crate) set: Set,
     /// The definition of the question.
     pub definition: Definition,
     /// For every definition the closest two tokens that must differ, over all draws if there are several; `None` where
@@ -134,6 +135,12 @@ pub struct Answer {
 }
 
 impl Inquiry {
+    /// Reads the options, as JSON.
+    pub fn read(text: &str) -> Result<Self> {
+        serde_json::from_value(parse_json(text, "the request")?)
+            .map_err(|error| Error::input(format!("the options: {error}")))
+    }
+
     /// Answers the question. Sets and patterns may be read from files.
     pub fn answer(&self) -> Result<Answer> {
         let mixer: Mixer = self.mixer.parse()?;
@@ -366,6 +373,12 @@ impl Answer {
             _ => {}
         }
         remarks
+    }
+
+    /// The mixer and the set, in words.
+    pub fn subject(&self) -> String {
+        let positions = if self.positional { ", with positions" } else { "" };
+        format!("{}: {}{positions}\non {}", self.mixer, self.mixer.about(), self.set.words)
     }
 
     /// The output of `formwright contextual --json`.

@@ -45,8 +45,8 @@ use std::str::FromStr;
 pub use inquiry::Inquiry;
 pub use inquiry::{Answer, Draws, Pair};
 pub use linear::Failure;
-pub use mixer::Mixer;
-pub use set::Set;
+pub(crate) use mixer::Mixer;
+pub(crate) use set::Set;
 
 use crate::error::{Error, Result, nearest};
 use crate::exact::Rat;

@@ -28,7 +28,7 @@ const MOST_BITS: usize = 4096;
 
 /// A finite set of sequences of one length.
 #[derive(Clone, Debug)]
-pub struct Set {
+pub(crate) struct Set {
     /// The grid on which all coordinates are.
     pub grid: Grid,
     /// The sequences, as points of the grid.

@@ -17,7 +17,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Files, metadata, rotate};
+use super::{Files, rotate};
 use crate::artifact::{Contents, tensors};
 use crate::bound::Norm;
 use crate::construct::circuit::built::Proof;
@@ -294,7 +294,7 @@ impl<'m> TransformerLens<'m> {
         };
         let logit = |(output, value): (usize, Option<i64>)| json!({"output": output, "value": value});
         let properties: serde_json::Map<String, Value> =
-            metadata(model)?.into_iter().map(|(key, value)| (key, value.into())).collect();
+            model.metadata()?.into_iter().map(|(key, value)| (key, value.into())).collect();
         let proved = bound.map(|bound| json!({
             "badge": model.badge(),
             "output": format!("every output is within {bound:e} of the target's, over all sequences of tokens"),

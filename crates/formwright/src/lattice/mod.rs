@@ -27,8 +27,9 @@ pub(crate) fn has_distinct_columns(point: &[Vec<u64>]) -> bool {
 }
 
 /// A coordinate of the extended grid.
+#[cfg(test)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Extended {
+pub(crate) enum Extended {
     /// Outside of the box.
     Flag,
     /// In the cell with this index.
@@ -195,7 +196,8 @@ impl Grid {
     }
 
     /// Every point of the extended grid.
-    pub fn all_extended_points(&self) -> impl Iterator<Item = Vec<Vec<Extended>>> + use<'_> {
+    #[cfg(test)]
+    pub(crate) fn all_extended_points(&self) -> impl Iterator<Item = Vec<Vec<Extended>>> + use<'_> {
         let entries: Vec<Extended> =
             std::iter::once(Extended::Flag).chain((0..self.resolution).map(Extended::Cell)).collect();
         tuples(entries, self.tokens * self.dims).map(|flat| flat.chunks(self.dims).map(<[Extended]>::to_vec).collect())

@@ -16,7 +16,7 @@ const MAX_EXPONENT: u32 = 1000;
 
 /// A target that passed the check, for tokens of a given number of coordinates.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Checked {
+pub(crate) struct Checked {
     expression: Expression,
     /// The form that enclosures are taken of.
     simplified: Expression,
