@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use clap::Args;
 use formwright::bound::norm::upward;
 use formwright::error::Result;
+use formwright::option::Front;
 use formwright::plan::{Candidate, Cells, LeftOut, Plan as Sketches, Rows, Sketch, sized_up};
 use formwright::show::{kilobytes, short_int};
 
@@ -38,7 +39,7 @@ fn at_once(candidate: &Candidate) -> String {
     let name = candidate.name();
     match (&candidate.outcome, candidate.reason()) {
         (Ok(sketch), None) => format!("{name}: {}, {}", weighs(candidate, sketch), upward(sketch.budget.bound, 3)),
-        (_, reason) => format!("{name}: {}", reason.map_or("", |reason| reason.headline())),
+        (_, reason) => Front::CommandLine.shows(&format!("{name}: {}", reason.map_or("", |reason| reason.headline()))),
     }
 }
 

@@ -14,6 +14,7 @@ use formwright::eval::{exact, indexed};
 use formwright::exact::{Int, Rat};
 use formwright::input::{Sequences, npy};
 use formwright::network::{FloatNetwork, Network, Precision, Sequence};
+use formwright::option::Front;
 use formwright::show::{plural, shown};
 use serde_json::{Value, json};
 
@@ -393,7 +394,7 @@ impl Printer {
     /// Ends a document that cannot be completed with the error, so that it is valid all the same.
     fn give_up(mut self, error: &Error) -> Result<()> {
         if self.json {
-            let (_, document) = error.document();
+            let (_, document) = error.document(Front::CommandLine);
             let text = format!("{document:#}");
             let inner = text.trim_start_matches("{\n").trim_end_matches("\n}");
             let begun = if self.count == 0 { "{" } else { "\n  ]," };

@@ -17,6 +17,7 @@ use comfy_table::{Table, presets::NOTHING};
 use formwright::artifact::{self, Contents};
 use formwright::error::{Error, Result};
 use formwright::network::{Precision, Realisation};
+use formwright::option::Front;
 use formwright_lab::compile::{Agreement, POINTS, compile};
 use formwright_lab::config::Experiment;
 use formwright_lab::device::Device;
@@ -199,9 +200,9 @@ fn main() -> ExitCode {
 }
 
 fn fail(error: &Error, json: bool) -> ExitCode {
-    let (code, document) = error.document();
+    let (code, document) = error.document(Front::CommandLine);
     // Where messages cannot be written there is nobody to tell; the exit code still speaks.
-    drop(writeln!(io::stderr(), "error: {error}"));
+    drop(writeln!(io::stderr(), "error: {}", error.told(Front::CommandLine)));
     if json {
         drop(writeln!(io::stdout(), "{document:#}"));
     }

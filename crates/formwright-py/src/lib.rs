@@ -22,6 +22,7 @@ use formwright::eval::indexed;
 use formwright::exact::Rat;
 use formwright::export::{hf, onnx, transformerlens, vnnlib};
 use formwright::lattice::Grid;
+use formwright::option::Front;
 use formwright::plan::{Rows, sized_up, take_first};
 use formwright::target::{Source, Table};
 use formwright_check::{Files, Verdict};
@@ -334,7 +335,7 @@ fn plan_of(py: Python<'_>, name: String, table: Option<Tabled>, options: String,
     let rows = if all { Rows::All } else { Rows::Needed };
     detached(py, move || {
         let request = asked(&options)?.request(source(&name, table)?)?;
-        Ok(sized_up(&request, rows, &mut |_| {})?.to_json().to_string())
+        Ok(Front::Python.shows(&sized_up(&request, rows, &mut |_| {})?.to_json().to_string()))
     })
 }
 
@@ -344,7 +345,7 @@ fn plan_of(py: Python<'_>, name: String, table: Option<Tabled>, options: String,
 fn contextual_of(py: Python<'_>, options: String) -> PyResult<(String, String)> {
     detached(py, move || {
         let answer = contextual::Inquiry::read(&options)?.answer()?;
-        Ok((answer.to_json().to_string(), answer.in_words()))
+        Ok((Front::Python.shows(&answer.to_json().to_string()), Front::Python.shows(&answer.in_words())))
     })
 }
 

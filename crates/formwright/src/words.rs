@@ -7,20 +7,22 @@ use crate::bound::{Baseline, Budget, Norm, Term};
 use crate::error::{Error, ErrorKind, Result};
 use crate::exact::Int;
 use crate::model::{Certified, Check, Model};
+use crate::option::Front;
 use crate::show::{plural, short_int};
 use serde_json::{Value, json};
 
 impl Error {
     /// The exit code and the JSON document of a program that fails.
-    pub fn document(&self) -> (u8, Value) {
+    pub fn document(&self, front: Front) -> (u8, Value) {
+        let told = self.told(front);
         let (code, kind) = match self.kind() {
             ErrorKind::Rejected => (1, "rejected"),
             ErrorKind::Declined => (2, "declined"),
             ErrorKind::Input => (3, "error"),
         };
         let notes: Vec<Value> =
-            self.notes().iter().map(|(label, text)| json!({"label": label, "text": text})).collect();
-        (code, json!({"verdict": kind, "reason": self.headline(), "notes": notes}))
+            told.notes().iter().map(|(label, text)| json!({"label": label, "text": text})).collect();
+        (code, json!({"verdict": kind, "reason": told.headline(), "notes": notes}))
     }
 }
 

@@ -248,7 +248,7 @@ fn skeletons_of_no_network_are_refused() {
     let changed = |what: &str, change: &dyn Fn(&mut Value)| {
         let mut skeleton = serde_json::to_value(Skeleton::of(&network)).expect("JSON");
         change(&mut skeleton);
-        match serde_json::from_value(skeleton) {
+        match serde_json::from_value::<Skeleton>(skeleton) {
             Ok(skeleton) => refusal(what, skeleton.read(&bytes, FILE)),
             Err(error) => format!("> {what}\nserde: {error}\n"),
         }

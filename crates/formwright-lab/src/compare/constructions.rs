@@ -17,6 +17,7 @@ use formwright::error::{Error, Result};
 use formwright::exact::{Int, Rat};
 use formwright::interval::Interval;
 use formwright::lattice::Grid;
+use formwright::option::Front;
 
 use crate::config::{Run, source};
 
@@ -96,7 +97,7 @@ impl Ladder {
 
     fn build_or_leave_out(&mut self, run: &Run, family: &str, size: String, asked: Asked) {
         if let Err(error) = self.build(run, family, size.clone(), asked) {
-            self.leave_out(family, size, error.headline());
+            self.leave_out(family, size, error.told(Front::CommandLine).headline());
         }
     }
 }

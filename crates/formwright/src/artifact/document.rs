@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::tensors::{self, Skeleton};
+use super::tensors::Skeleton;
 use super::{FORMAT, MODEL, TARGET, VERSION, WEIGHTS, check_folder};
 use crate::construct::families;
 use crate::error::{Error, Result};

@@ -135,8 +135,8 @@ fn occupied(dir: &Path) -> Error {
     let (construction, precision) = (word(&file["construction"]), word(&file["precision"]));
     let (target, tokens) = (word(&file["target"]["name"]), word(&file["tokens"]));
     Error::input(format!("{} holds another model, and nothing was written", dir.display()))
-        .note("there", format!("{target}, by {construction} in {precision}, for --tokens {tokens}"))
-        .note("try", "another folder, or --force (from Python force=True), which replaces it")
+        .note("there", format!("{target}, by {construction} in {precision}, for ⟨tokens={tokens}⟩"))
+        .note("try", "another folder, or ⟨force⟩, which replaces it")
 }
 
 /// How much of a word of a file a message shows.

@@ -92,7 +92,7 @@ impl FromStr for Definition {
             let error = Error::input(format!("'{name}' is no definition of a contextual mapping"));
             error
                 .note("known", names.join(", "))
-                .note("try", format!("--definition {}", nearest(name, names).unwrap_or("paper")))
+                .note("try", format!("⟨definition={}⟩", nearest(name, names).unwrap_or("paper")))
         })
     }
 }

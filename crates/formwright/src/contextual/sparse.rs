@@ -15,7 +15,7 @@ pub(super) fn map(set: &Set, name: &str) -> Result<Map> {
     let (found, tokens) = (pattern.tokens(), grid.tokens());
     if found != tokens {
         return Err(Error::input(format!("the pattern {name} is for {found} tokens, and the sequences have {tokens}"))
-            .note("try", format!("--tokens {found}")));
+            .note("try", format!("⟨tokens={found}⟩")));
     }
     let options = Options { positional: true, sparse: Some(Sparse::new(pattern)?), ..Options::default() };
     let map = context_map(&grid, &options);

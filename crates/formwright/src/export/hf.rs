@@ -51,7 +51,7 @@ impl<'m> Export<'m> {
         let words = match words {
             Some(_) if tokens.is_empty() => {
                 return Err(Error::input("there is no vocabulary: the target is about numbers, not integers")
-                    .note("try", "leave out --vocabulary"));
+                    .note("try", "leave out ⟨vocabulary⟩"));
             }
             Some(words) => checked(words, tokens.len())?,
             None => tokens.iter().map(|token| in_words(token)).collect(),

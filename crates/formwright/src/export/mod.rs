@@ -22,7 +22,7 @@ impl Model {
         self.float().ok_or_else(|| {
             Error::declined("an exact model is not exported: ONNX has floats, and no rational numbers")
                 .note("reason", "its layers jump, and its ids may have more digits than any float")
-                .note("try", "build it with --precision f64, or f32, and export that")
+                .note("try", "build it with ⟨precision=f64⟩, or f32, and export that")
         })
     }
 

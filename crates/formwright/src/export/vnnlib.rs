@@ -55,12 +55,12 @@ const CELLS: usize = 16;
 pub fn files(model: &Model, metadata: &[(String, String)], cells: Option<usize>) -> Result<VnnLib> {
     let (Some(network), true) = (model.float(), model.is_claimed()) else {
         return Err(Error::declined("nothing is claimed of this model's floats, so there is nothing to verify")
-            .note("try", "build it with --precision f64, or f32, and leave its files as they are"));
+            .note("try", "build it with ⟨precision=f64⟩, or f32, and leave its files as they are"));
     };
     if model.learned().is_some() {
         return Err(Error::declined("a measured error is nothing to verify")
             .note("reason", "of what was trained, no bound against the target is stated")
-            .note("try", "--format onnx"));
+            .note("try", "⟨format=onnx⟩"));
     }
     let all = model.grid.points().to_u64().ok_or_else(|| {
         Error::declined(format!("{} cells are too many to number", model.grid.points()))

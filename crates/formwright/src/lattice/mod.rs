@@ -69,19 +69,19 @@ impl Grid {
     /// The grid of `resolution` cells per side over `[low, high)`; at least one token, one coordinate, two cells.
     pub fn new(tokens: usize, dims: usize, resolution: u64, low: Rat, high: Rat) -> Result<Self> {
         let least = |name: &str, found: String, least: u64, why: &str| {
-            Error::input(format!("{name} is {found}, but at least {least} is needed"))
+            Error::input(format!("⟨{name}⟩ is {found}, but at least {least} is needed"))
                 .note("reason", why)
-                .note("try", format!("{name} {least}"))
+                .note("try", format!("⟨{name}={least}⟩"))
         };
         if tokens < 1 {
-            return Err(least("--tokens", tokens.to_string(), 1, "a sequence has at least one token"));
+            return Err(least("tokens", tokens.to_string(), 1, "a sequence has at least one token"));
         }
         if dims < 1 {
-            return Err(least("--dims", dims.to_string(), 1, "a token has at least one coordinate"));
+            return Err(least("dims", dims.to_string(), 1, "a token has at least one coordinate"));
         }
         if resolution < 2 {
             return Err(least(
-                "--resolution",
+                "resolution",
                 resolution.to_string(),
                 2,
                 "the grid has at least two cells a side (Lemma 6)",
@@ -96,9 +96,9 @@ impl Grid {
     /// The grid of contexts over the unit box; at least two tokens.
     pub fn unit(tokens: usize, dims: usize, resolution: u64) -> Result<Self> {
         if tokens == 1 {
-            return Err(Error::input("--tokens is 1, but at least 2 is needed")
+            return Err(Error::input("⟨tokens⟩ is 1, but at least 2 is needed")
                 .note("reason", "a context is made of at least two tokens (Lemma 6)")
-                .note("try", "--tokens 2"));
+                .note("try", "⟨tokens=2⟩"));
         }
         Self::new(tokens, dims, resolution, Rat::ZERO, Rat::ONE)
     }

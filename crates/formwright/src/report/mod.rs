@@ -28,6 +28,7 @@ use crate::eval::indexed;
 use crate::exact::{Int, Rat};
 use crate::meaning::THEN;
 use crate::model::Model;
+use crate::option::Front;
 use crate::pattern::Pattern;
 use crate::show::{brief, plural, short_int, shown, shown_rounded};
 
@@ -78,7 +79,7 @@ pub fn page(model: &Model) -> Result<String> {
             }
         }
     };
-    Ok(page.into_string())
+    Ok(Front::CommandLine.shows(&page.into_string()))
 }
 
 /// Claims, each behind its badge.

@@ -134,7 +134,7 @@ impl Learned {
         if attention.normaliser().is_none() {
             return Err(Error::declined(format!("{attention} attention does not compute the trained function"))
                 .note("reason", "a drawn F does not give the sum, and 1/‖a_0‖² of a constant row has to be rounded")
-                .note("try", "--attention linformer:4, or performer:4"));
+                .note("try", "⟨attention=linformer:4⟩, or performer:4"));
         }
         let exact = transformer(&sumformer, grid.tokens())?;
         let network = realise(&as_it_is(&exact, precision)?, &attention)?;
@@ -144,7 +144,7 @@ impl Learned {
         if rounding.is_infinite() {
             return Err(Error::declined(format!("executions of this network in {precision} might overflow"))
                 .note("reason", "nothing is proved of how large its values are, at every point of the box")
-                .note("try", "--precision f64, or smaller weights"));
+                .note("try", "⟨precision=f64⟩, or smaller weights"));
         }
         Ok(Self { sumformer, exact, network, attention, rounding, executions, spread: OnceLock::new() })
     }

@@ -40,7 +40,7 @@ pub(super) fn build(grid: &Grid, target: &Arc<Target>, options: &Options) -> Res
         .note("theorem", "yun (Theorem 2) tells sequences with distinct columns apart, which needs D = N^d ≥ n")
         .note(
             "try",
-            format!("a grid of {} cells a side or more, or --positional (Theorem 3)", enough.unwrap_or_default()),
+            format!("a grid of {} cells a side or more, or ⟨positional⟩ (Theorem 3)", enough.unwrap_or_default()),
         ));
     }
     let guard = options.tuning.guard.as_ref();
