@@ -17,6 +17,7 @@ class Head:
 
     def __init__(self, meant, run, first, b, number):
         self.meant, self.number, self.mask = meant, number, run.masks[number]
+        self.connections = run.connections[b % len(run.connections)] if run.connections else None
         a, tensors = meant.arithmetic, meant.tensors
         q, self.q_bias, k, v, self.o = (tensors[f"{first}.attn.{name}"][b][number] for name in ("q", "q_bias", "k", "v", "o"))
         self.q, self.k, self.v = sparse(q), sparse(k), sparse(v)
@@ -24,7 +25,7 @@ class Head:
         self.keys = [self.read(row)[0] for row in self.k]
         self.alive = [r for r, (x, y) in enumerate(zip(self.queries, self.keys, strict=True)) if (x.lo or x.hi) and (y.lo or y.hi)]
         self.shares = None
-        n = self.most = most_seen(self.mask, meant.most)
+        n = self.most = max(map(len, self.connections)) if self.connections else most_seen(self.mask, meant.most)
         self.excess = a.gamma(n + 1)  # how far the weights' sum is from 1
         self.values = []
         for row in self.v:
@@ -51,11 +52,15 @@ class Head:
 
     def makes(self, made):
         """Proves the wire of a line, and keeps how far off it is."""
-        wire = self.meant.new(made, "mean", "seen", "gather")
+        wire = self.meant.new(made, "mean", "hub", "seen", "gather")
         if len(made.form.terms) != 1 or wire.kind != "gather" and wire.number == 0:
             raise wrong_line(f"wire {made.wire}", "is more than the wire and a number, or 0 times something")
         kind = wire.of if wire.kind == "seen" else wire.kind
-        {"mean": self.mean, "max": self.largest, "sum": self.by_position, "gather": self.by_position}[kind](wire, made)
+        if self.connections and kind == "mean":
+            return self.handed_on(wire, made)
+        if bool(self.connections) != (kind == "hub"):
+            raise Declined(f"wire {made.wire}: no rule for it with such connections")
+        {"hub": self.hub, "mean": self.mean, "max": self.largest, "sum": self.by_position, "gather": self.by_position}[kind](wire, made)
 
     def reading(self, wanted, made):
         """The distance of a value from a form: the charge, the losses of registers, and the rounding."""
@@ -71,9 +76,12 @@ class Head:
     # Weights that are all equal.
 
     def mean(self, wire, made):
-        meant, a = self.meant, self.meant.arithmetic
         self.sees(wire, made)
         self.needs_no_scores(made)
+        self.meant.profiles[made.wire] = self.averaged(wire, made)
+
+    def averaged(self, wire, made):
+        meant, a = self.meant, self.meant.arithmetic
         inside = wire.forms[0]
         wanted = Form.of(made.form.offset, {}).plus(meant.expand(inside), wire.number)
         # Behind the errors of single tokens lies a concave function of their values, so the mean's is below it at the mean.
@@ -92,7 +100,39 @@ class Head:
             cuts = [(x + (z - x) * part / 16, y + (w - y) * part / 16) for part in range(17)]
             for (p, e), (q, f) in pairwise(cuts):
                 pieces.append((*sorted((scale * p, scale * q)), up(abs(scale) * max(bound(p, e), bound(q, f)) + more)))
-        meant.profiles[made.wire] = Profile(pieces)
+        return Profile(pieces)
+
+    # One token adds up, and all others see it.
+
+    def hub(self, wire, made):
+        """At the hub the mean of all, elsewhere what is read: one key has the weight 1."""
+        meant, every = self.meant, tuple(range(self.meant.most))
+        if any(tuple(keys) != (every if t == wire.coordinate else (t,)) for t, keys in enumerate(self.connections)):
+            raise wrong_line(f"wire {made.wire}", f"token {wire.coordinate} is no hub of what {self.name} sees")
+        self.needs_no_scores(made)
+        there = meant.hubs[made.wire] = self.averaged(wire, made)
+        wanted = Form.of(made.form.offset, {}).plus(meant.expand(wire.forms[0]), wire.number)
+        here = self.reading(wanted, made) + abs(wire.number) * meant.off(wire.forms[0]) + 4 * meant.arithmetic.tiny
+        meant.profiles[made.wire] = Profile([(*meant.ranges[made.wire], up(max(here, there.greatest)))])
+
+    def handed_on(self, wire, made):
+        """A mean that a hub has: every token sees that one alone."""
+        meant, row = self.meant, self.v[made.value]
+        keys = {tuple(keys) for keys in self.connections}
+        if wire.kind != "mean" or len(keys) != 1 or len(min(keys)) != 1:
+            raise wrong_line(f"wire {made.wire}", f"is of other tokens than {self.name} sees")
+        self.needs_no_scores(made)
+        ((token,),) = keys
+        read, lost = meant.reading(row)
+        ((gathered, factor),) = read.terms if len(read.terms) == 1 else ((None, ZERO),)
+        hub = meant.wires[gathered] if gathered in meant.hubs else None
+        if hub is None:
+            raise Declined(f"wire {made.wire}: token {token} does not hand on what it has added up")
+        if hub.coordinate != token or hub.forms[0].times(factor * hub.number) != wire.forms[0].times(wire.number):
+            raise wrong_line(f"wire {made.wire}", "is another mean than the hub has")
+        more = lost + self.values[made.value][1] + abs(read.offset - made.form.offset) + 4 * meant.arithmetic.tiny
+        pieces = meant.hubs[gathered].pieces()
+        meant.profiles[made.wire] = Profile([(*sorted((factor * x, factor * y)), up(abs(factor) * e + more)) for x, y, e in pieces])
 
     # Weights that depend on the positions alone.
 

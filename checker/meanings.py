@@ -136,6 +136,9 @@ def read_wire(line, k, c):
         case "mean":
             number = line.rational()
             return Wire(kind, (line.form(k),), number=number)
+        case "hub":
+            token, number = line.count(c.most, "a token"), line.rational()
+            return Wire(kind, (line.form(k),), coordinate=token, number=number)
         case "teeth":
             forms, reach, teeth = (line.form(k), line.form(k)), line.rational(), []
             for _ in range(line.count()):
@@ -144,8 +147,8 @@ def read_wire(line, k, c):
             return Wire(kind, forms, number=reach, teeth=tuple(teeth))
         case "position":
             numbers = [rational(word) for word in line.rest()]
-            if None in numbers:
-                raise line.wrong("rational numbers")
+            if None in numbers or not numbers:
+                raise line.wrong("rational numbers, one or more")
             return Wire(kind, numbers=tuple(numbers))
         case "seen":
             mask, of = line.mask(), line.word()
@@ -165,7 +168,7 @@ def read_wire(line, k, c):
             return Wire(kind, (form,))
         case "cases":
             return Wire(kind, (line.form(k),))
-    raise line.wrong("input, curve, product, mean, teeth, position, seen, gather, select, points or cases")
+    raise line.wrong("input, curve, product, mean, hub, teeth, position, seen, gather, select, points or cases")
 
 
 def read_meanings(lines, c):
@@ -265,6 +268,7 @@ class Meant:
         self.error = ZERO  # of the outputs, as far as it is shown
         # The error that a tooth adds to its own, and the range of what it reads.
         self.own, self.read, self.hats = {}, {}, {}
+        self.hubs = {}  # what a hub's wire is off by at that token
         self.toothed = {tooth for wire in self.wires for _, teeth in wire.teeth for tooth in teeth}
         for k, wire in enumerate(self.wires):
             if wire.kind == "position" and (len(wire.numbers) != c.positions or not c.positions):
@@ -402,6 +406,8 @@ class Meant:
                 return tuple(sorted((wire.number * lo, wire.number * hi)))
             case "position":
                 return min(wire.numbers), max(wire.numbers)
+            case "hub":
+                return tuple(sorted(wire.number * x for x in self.form_range(wire.forms[0])))
             case "seen":
                 return self.seen_range(wire)
             case "gather":
@@ -728,6 +734,8 @@ class Meant:
                     normal.append(product(constant(wire.number), over(atoms.run(polynomials[0]))))
                 case "product" | "teeth":
                     normal.append(product(*polynomials))
+                case "hub":  # at one token it is something else than at the others
+                    normal.append(atoms.input(("hub", len(normal)), "i"))
         wanted = Target(target, self.c, self.domain, atoms).outputs
         for k, form in enumerate(self.meanings.outputs):
             if normal_of(form) != wanted[k]:
@@ -1050,8 +1058,6 @@ def prove_meanings(c, tensors, target):
     meanings = c.meanings
     if meanings is None or not hasattr(target, "ast"):
         raise Declined("a supremum over a box, and nothing is said of what registers mean")
-    if any(run.connections for run in c.runs):
-        raise Declined("meanings with connections")
     if any(wire.kind in ("points", "cases") for wire in meanings.wires):
         raise Declined("meanings by points or cases")
     if 4 * c.most >= 1 << FORMATS[c.format][0]:

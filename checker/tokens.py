@@ -68,6 +68,10 @@ class Wires:
                 return product(self.form(wire.forms[0], t), self.form(wire.forms[1], t))
             case "mean":
                 return product(constant(wire.number / self.n), self.added(wire, range(self.n)))
+            case "hub":
+                if t != wire.coordinate:
+                    return product(constant(wire.number), self.form(wire.forms[0], t))
+                return product(constant(wire.number / self.n), self.added(wire, range(self.n)))
             case "seen":
                 shown = [j for j in range(self.n) if shows(wire.mask, t, j)]
                 if wire.of == "max" and wire.number > 0 and shown:

@@ -1,4 +1,4 @@
-"""A function that is no expression: a spline through data, from scipy, under a stated Lipschitz constant and without one.
+"""A function that has no formula: a spline through data, from scipy, under a stated Lipschitz constant and without one.
 
     python examples/function_from_scipy.py      (needs scipy)
 """
@@ -14,7 +14,7 @@ spline = CubicSpline([0.0, 0.25, 0.5, 0.75, 1.0], [0.0, 0.5, 0.25, 0.75, 1.0])
 def bent(x: numpy.ndarray) -> numpy.ndarray:
     """Every token through the spline, less the mean of all of them."""
     y = spline(x)
-    return y - y.mean(axis=1, keepdims=True)
+    return y - y.mean(axis=-2, keepdims=True)
 
 
 def main() -> None:
@@ -22,8 +22,8 @@ def main() -> None:
     slope = spline.derivative()
     steepest = max(abs(slope(numpy.concatenate([[0, 1], slope.derivative().roots(extrapolate=False)]))))
     # A token changes by its own slope, and by the mean of all of them.
-    stated = formwright.build(bent, tokens=2, resolution=16, construction="sum-code", lipschitz=round(2 * steepest + 0.01, 2))
-    measured = formwright.build(bent, tokens=2, resolution=16, construction="sum-code")
+    stated = formwright.build(bent, tokens=2, resolution=16, construction="sum-code", lipschitz=round(2 * steepest + 0.01, 2), trace=False)
+    measured = formwright.build(bent, tokens=2, resolution=16, construction="sum-code", trace=False)
     print(stated.claim)
     print(measured.claim)
     assert stated.error["measured"]["value"] <= stated.error["bound"]

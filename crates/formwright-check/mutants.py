@@ -27,8 +27,10 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 FILES = [
     "prove", "lib", "fast/skip",
-    *[f"kernel/{name}" for name in ["sum", "softmax", "number", "number/ratio"]],
-    *[f"rules/{name}" for name in ["points", "points/forward", "points/attention", "sweep"]],
+    *[f"kernel/{name}" for name in ["sum", "softmax", "number", "number/ratio", "form", "function", "piecewise"]],
+    *[f"rules/{name}" for name in ["points", "points/forward", "points/attention", "points/mixers", "sweep", "power", "lines"]],
+    *[f"rules/lines/{path.stem}" for path in sorted((HERE / "src/rules/lines").glob("*.rs")) if path.stem != "told"],
+    *[f"rules/lines/{name}" for name in ["normal/whole"]],
     *[f"read/{name}" for name in ["certificate", "weights", "target", "json", "folder"]],
 ]
 # Words that say something to people, and decide nothing.
@@ -46,11 +48,10 @@ LONG = [
 ]
 # The programs that ask, in this order, and which tests of them; other programs test the workspace, or take long.
 STEPS = [
-    ("rules", []),
-    ("readers", []),
-    ("corpus", []),
+    ("all", [f"{name}::" for name in ["meanings", "heads", "hub", "whole", "kinds", "norms", "rules", "readers", "connections"]]),
+    ("all", ["corpus::"]),
     ("formwright_check", [f"--skip={name}" for name in LONG]),
-    ("executions", []),
+    ("all", ["executions::"]),
     ("formwright_check", ["--exact", *LONG]),
 ]
 TESTS = sorted({name for name, _ in STEPS})
@@ -156,6 +157,8 @@ def with_choices(lines, mutants):
 def constants_as_functions(sources):
     """Constants of counts become functions, so that they can have mutants; sources maps paths to lines."""
     for path, lines in sources.items():
+        if path.stem == "folder":  # where one stands in another constant
+            continue
         for at, line in enumerate(lines):
             if match := re.fullmatch(r"const ([A-Z_]+): (usize|i64) = ([^;]+);", line):
                 name, kind, value = match.groups()
@@ -175,7 +178,7 @@ def cargo(command, crate, *options):
     return done.returncode, [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
 
 
-def make(folder, part, only):
+def make(folder, part, only, files):
     """Builds the programs with the mutants of a part, or some of them."""
     which, parts = map(int, part.split("/"))
     root, crate = HERE.parent.parent, folder / "work" / "crates" / HERE.name
@@ -191,7 +194,7 @@ def make(folder, part, only):
     constants_as_functions(sources)
     every, ids = defaultdict(list), itertools.count(1)
     named = {}
-    for name in [f"{name}.rs" for name in FILES]:
+    for name in [f"{name}.rs" for name in FILES if name.startswith(tuple(files))]:
         path = crate / "src" / name
         silent = [range(start, end) for function, start, end in functions(sources[path]) if (name, function) in MESSAGES]
         inside = [range(start - 1, end) for _, start, end in functions(sources[path])]
@@ -241,11 +244,11 @@ def make(folder, part, only):
     print(f"{len(named)} mutants, {len(dropped)} of them do not compile")
 
 
-def caught_by(folder, id):
+def caught_by(folder, id, steps):
     """The first program that notices a mutant, if one does."""
     # A copy for every mutant makes frames large.
     environment = os.environ | {"MUTANT": str(id), "RUST_MIN_STACK": str(1 << 28), "CARGO_MANIFEST_DIR": str(folder / "crates" / HERE.name)}
-    for name, tests in STEPS:
+    for name, tests in steps:
         command = ["prlimit", f"--cpu={LIMIT}", f"--as={MEMORY}", folder / "programs" / name, "--test-threads=1", "--quiet", *tests]
         try:
             code = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment, timeout=20 * LIMIT).returncode
@@ -256,15 +259,15 @@ def caught_by(folder, id):
     return None
 
 
-def run(folder, jobs, only):
+def run(folder, jobs, only, steps):
     """Runs the tests for all mutants, or some."""
     known = json.loads((folder / "mutants.json").read_text())
     chosen = only or [int(id) for id in known["mutants"] if int(id) not in known["dropped"]]
-    if by := caught_by(folder, 0):
+    if by := caught_by(folder, 0, steps):
         sys.exit(f"the checker as it is: {by} fails")
     counts = Counter()
     with ThreadPoolExecutor(jobs) as pool, open(folder / "outcomes.txt", "w") as out:
-        for id, by in zip(chosen, pool.map(lambda id: caught_by(folder, id), chosen)):
+        for id, by in zip(chosen, pool.map(lambda id: caught_by(folder, id, steps), chosen)):
             name, line, what, old, new = known["mutants"][str(id)]
             counts[by or "survived"] += 1
             print(id, by or "survived", file=out, flush=True)
@@ -279,13 +282,15 @@ def main():
     parser.add_argument("folder", type=Path)
     parser.add_argument("--jobs", type=int, default=2, help="so many at a time")
     parser.add_argument("--part", default="0/1", help="every k-th mutant: WHICH/K")
+    parser.add_argument("--files", nargs="*", default=[""], help="mutants of files whose names begin so")
+    parser.add_argument("--short", action="store_true", help="without comparisons with many random executions")
     parser.add_argument("--only", type=int, nargs="*", help="mutants by number")
     arguments = parser.parse_args()
     arguments.folder.mkdir(parents=True, exist_ok=True)
     if arguments.step == "make":
-        make(arguments.folder.resolve(), arguments.part, arguments.only)
+        make(arguments.folder.resolve(), arguments.part, arguments.only, arguments.files)
     else:
-        run(arguments.folder.resolve(), arguments.jobs, arguments.only)
+        run(arguments.folder.resolve(), arguments.jobs, arguments.only, STEPS[:3] if arguments.short else STEPS)
 
 
 if __name__ == "__main__":

@@ -60,6 +60,7 @@ let wire t (n : network) before =
   | "curve" -> form (); curve t
   | "product" | "gather" | "select" -> form (); form ()
   | "mean" -> ignore (Lines.rational t); form ()
+  | "hub" -> ignore (Lines.count t); ignore (Lines.rational t); form ()
   | "position" ->
       (* The page does not say whether another number of them is a fault of form. *)
       let found = rationals t in

@@ -34,7 +34,8 @@ import numpy.typing
 
 from formwright import _native
 from formwright._callable import Sampled, Tabled, sample, tabulated
-from formwright.errors import Declined, DomainWarning, Error, InputError, Rejected
+from formwright.errors import Declined, DomainWarning, Error, InputError, Rejected, TableWarning
+from formwright.tracing import POINTS, Domain, Read, Reading, Untraceable, read, reading
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Contextual", "Coordinate", "Declined", "DomainWarning", "Error", "InputError", "Meaning", "Network", "Options", "Rejected", "Stage",
-    "Verdict",
+    "TableWarning", "Verdict",
     "build", "check", "contextual", "export", "load", "plan",
 ]  # fmt: skip
 
@@ -167,16 +168,31 @@ class Contextual(NamedTuple):
 
 
 def build(
-    target: Target, *, out: Folder | None = None, check: bool = True, force: bool = False, **options: Unpack[Options]
+    target: Target,
+    *,
+    out: Folder | None = None,
+    check: bool = True,
+    force: bool = False,
+    trace: bool = True,
+    on: str | None = None,
+    **options: Unpack[Options],
 ) -> Network:
     """Compiles a target, and writes its folder if `out` names one, after running the checker (`check`). A folder that
     holds another model is replaced only with `force`.
 
     A target is a built-in name, an expression, a file, a table or a function. A table is an array `[N, …, N, tokens,
-    output_dims]` with a side of N cells for every coordinate of every token. A function is vectorised, `[batch, tokens,
-    dims]` to `[batch, tokens, output_dims]` on the unit box; it is sampled at the centres of the cells of a grid
-    (`resolution`). With `lipschitz=L` the bound is about the function, under the assumption that each of its outputs
-    changes by at most L times the largest change of an input; without it, its error is measured.
+    output_dims]` with a side of N cells for every coordinate of every token.
+
+    A function of NumPy takes a sequence `[tokens, dims]` to one of `[tokens, output_dims]`, or a batch of them to a
+    batch. It is read as a formula, `network.target`, which is compared with it at random points, and compiled like any
+    expression. `on` is its domain: `"[-1, 1]"`, `"integers 0..4"`; [0, 1] without it. The claim is about the formula in
+    real numbers, with its constants as they are printed (0.01 is one hundredth); what the function itself loses by
+    computing in doubles is not in it.
+
+    A function that has no formula is sampled at the centres of the cells of a grid (`resolution`), with a
+    `TableWarning` that names the operation and its line; with `trace=False` no formula is tried, and the function takes
+    batches on the unit box. With `lipschitz=L` the bound is then about the function, under the assumption that each of
+    its outputs changes by at most L times the largest change of an input; without it, its error is measured.
 
     >>> network = build("sort(x) on integers 0..4", tokens=3)
     >>> network([[3.0], [0.0], [2.0]]).round(3).tolist()
@@ -184,22 +200,35 @@ def build(
     >>> build("sort(x) + y", tokens=3)
     Traceback (most recent call last):
     formwright.errors.InputError: unknown name `y`...
-    >>> product = build(lambda x: x * x.mean(axis=1, keepdims=True), tokens=2, resolution=8, positional=True, lipschitz=2)
-    >>> product.error["badge"], product.error["assumptions"]
+    >>> scores = build(lambda x: (x - x.mean(0)) / numpy.sqrt(x.var(0) + 0.01), tokens=16)
+    >>> print(scores.target)
+    (x - mean(x)) / sqrt(var(x) + 0.01)
+    >>> scores.error["badge"], scores.error["norm"]
+    ('certified', 'sup')
+    >>> table = build(lambda x: x * x.mean(axis=1, keepdims=True), tokens=2, resolution=8, positional=True, lipschitz=2, trace=False)
+    >>> table.error["badge"], table.error["assumptions"]
     ('certified', ['the table holds the values, at the centres of its cells, of the function that is meant, of which every output entry changes by at most 2 times the largest change of an input'])
     """
     if out is not None:
         _native.check_place(out)
-    options = _checked(options)
-    name, table, sampled = _target(target, options)
+    given = _given(target, _checked(options), trace, on)
     keep = None if force else out
-    network = Network(_native.Native.build(name, table, _written(options, sampled), keep), sampled)
+    try:
+        native = _native.Native.build(given.name, given.content, given.written(), keep)
+    except Declined as reason:
+        given = given.as_table(reason)
+        native = _native.Native.build(given.name, given.content, given.written(), keep)
+    network = Network(native, given.sampled)
+    if given.read is not None:
+        _compare_all(given.read, network)
     if out is not None:
         network.save(out, check=check, force=force)
     return network
 
 
-def plan(target: Target, *, all: bool = False, **options: Unpack[Options]) -> dict[str, Any]:
+def plan(
+    target: Target, *, all: bool = False, trace: bool = True, on: str | None = None, **options: Unpack[Options]
+) -> dict[str, Any]:
     """The sizes and certified errors of the constructions, as `formwright plan --json` prints them.
 
     A construction that cannot be the smallest that serves is left out, with the reason, unless `all` is set.
@@ -210,9 +239,8 @@ def plan(target: Target, *, all: bool = False, **options: Unpack[Options]) -> di
     >>> rows["left_out"][0]["construction"], rows["left_out"][0]["precision"]
     ('circuit', 'f64')
     """
-    options = _checked(options)
-    name, table, sampled = _target(target, options)
-    document: dict[str, Any] = json.loads(_native.plan_of(name, table, _written(options, sampled), all))
+    given = _given(target, _checked(options), trace, on)
+    document: dict[str, Any] = json.loads(_native.plan_of(given.name, given.content, given.written(), all))
     return document
 
 
@@ -344,6 +372,12 @@ class Network:
         """The output of `formwright inspect --json`."""
         document: dict[str, Any] = json.loads(self._native.summary())
         return document
+
+    @property
+    def target(self) -> str:
+        """The text of the target that the claim is about; of a table, only that it is one, and for a function why."""
+        told: str | None = self.summary["target"]["expression"]
+        return told or (self._sampled.told() if self._sampled else "a table")
 
     @property
     def error(self) -> dict[str, Any]:
@@ -608,22 +642,78 @@ def _is_whole(value: str | float) -> bool:
         return False
 
 
-def _target(target: Target, options: Options) -> tuple[str, Tabled | None, Sampled | None]:
-    """The target's name, its table, and the function that the table samples."""
+class _Given(NamedTuple):
+    """A target as the compiled half takes it: a name with a text or a table, options, and what a table samples."""
+
+    name: str
+    content: str | Tabled | None
+    options: Options
+    sampled: Sampled | None = None
+    read: Read | None = None
+
+    def written(self) -> str:
+        """The options as the compiled half reads them."""
+        written: dict[str, Any] = dict(self.options)
+        # A constant that is stated for a function implies that its bound is wanted.
+        if (self.sampled or self.read) and "lipschitz" in written and "eps" not in written:
+            written.setdefault("norm", "l2")
+        return json.dumps(written)
+
+    def as_table(self, reason: Declined) -> _Given:
+        """The function as a table instead, if it may be one; else the reason is raised."""
+        if self.read is None or self.read.domain.words is not None or "resolution" not in self.options:
+            raise reason
+        return _tabulated(self.read.reading, self.name, self.options, f"its formula is declined: {reason}", 4)
+
+
+def _given(target: Target, options: Options, trace: bool, on: str | None) -> _Given:
+    """The target, read."""
+    if on is not None and (not trace or not callable(target)):
+        raise InputError("`on` is the domain of a function that is read as a formula\n  try      'x on [-1, 1]' in an expression")
     if isinstance(target, (str, PathLike)):
-        return fspath(target), None, None
+        return _Given(fspath(target), None, options)
     if isinstance(target, numpy.ndarray):
-        return "table", tabulated(target), None
+        return _Given("table", tabulated(target), options)
     if callable(target):
-        sampled = Sampled(target, options.get("lipschitz") is not None)
-        return getattr(target, "__name__", "function"), tabulated(sample(sampled, options)), sampled
+        return _traced(target, options, on) if trace else _sampled(target, str(getattr(target, "__name__", "function")), options)
     raise InputError(f"a target is a text, a table or a function, not {type(target).__name__}")
 
 
-def _written(options: Options, sampled: Sampled | None) -> str:
-    """The options as the compiled half reads them."""
-    written: dict[str, Any] = dict(options)
-    # A stated constant implies that its bound is wanted.
-    if sampled is not None and sampled.stated and "eps" not in written:
-        written.setdefault("norm", "l2")
-    return json.dumps(written)
+def _traced(function: Function, options: Options, on: str | None) -> _Given:
+    """A function as a formula, or as a table if it has none."""
+    tokens, dims = options.get("tokens", 3), options.get("dims", 1)
+    if min(tokens, dims) < 1:
+        raise InputError(f"tokens={tokens}, dims={dims}\n  expected at least 1 and 1")
+    domain = Domain.of(on)
+    way = reading(function, tokens, dims, domain)
+    name = str(getattr(function, "__name__", "function"))
+    try:
+        found = read(way, tokens, dims, domain)
+    except Untraceable as reason:
+        if "resolution" not in options or on is not None:
+            told = f"the function has no formula: {reason}\n  try      resolution=8, for a table of its values on the unit box"
+            raise InputError(told) from reason
+        return _tabulated(way, name, options, f"it has no formula: {reason}", 5)
+    return _Given(found.text if name == "<lambda>" else name, found.text, {**options, "tokens": tokens, "dims": dims}, read=found)
+
+
+def _tabulated(way: Reading, name: str, options: Options, reason: str, depth: int) -> _Given:
+    """A function as a table, with a warning for the caller, so many calls away."""
+    warnings.warn(f"{name} is read as a table: {reason}", TableWarning, stacklevel=depth)
+    return _sampled(way.values, name, options, reason)
+
+
+def _sampled(function: Function, name: str, options: Options, reason: str | None = None) -> _Given:
+    """A function of batches as a table."""
+    sampled = Sampled(function, name, options.get("lipschitz") is not None, reason)
+    return _Given(name, tabulated(sample(sampled, options)), options, sampled)
+
+
+def _compare_all(found: Read, network: Network) -> None:
+    """Compares the formula with the function for all the other numbers of tokens that the network takes."""
+    least, most, _, _ = network._native.shape()
+    for tokens in range(least, most):
+        try:
+            found.compare(tokens, -(-POINTS // (most - least)))
+        except Untraceable as reason:
+            raise InputError(f"at {tokens} tokens it is {reason}") from reason

@@ -23,10 +23,10 @@ AT_ONCE = 4096
 
 
 class Sampled:
-    """A function that a table samples, and whether its Lipschitz constant is stated."""
+    """A function that a table samples, its name, whether its Lipschitz constant is stated, and why it is no formula."""
 
-    def __init__(self, function: Callable[[Array], Array], stated: bool) -> None:
-        self.function, self.stated = function, stated
+    def __init__(self, function: Callable[[Array], Array], name: str, stated: bool, reason: str | None) -> None:
+        self.function, self.name, self.stated, self.reason = function, name, stated, reason
         self.tokens, self.dims, self.output_dims = 0, 0, 0
 
     def __call__(self, x: Array) -> Array:
@@ -46,6 +46,10 @@ class Sampled:
             raise InputError(f"the function returned {y[i, j, k]} at token {j}, coordinate {k}\n  witness  X = {at}")
         self.output_dims = y.shape[2]
         return y.astype("<f8")
+
+    def told(self) -> str:
+        """That it is a table, and why."""
+        return f"a table of the values of {self.name}" + (f"; {self.reason}" if self.reason else "")
 
     def values_of(self, batch: bytes) -> bytes:
         """Its values on doubles, as bytes."""

@@ -19,3 +19,7 @@ class InputError(Error, ValueError):
 
 class DomainWarning(UserWarning):
     """An input lies outside of the domain of the target, and so of the claim."""
+
+
+class TableWarning(UserWarning):
+    """A function has no formula in the target language, and is read as a table."""

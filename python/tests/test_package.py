@@ -58,7 +58,7 @@ def test_strides_and_single_precision_do_not_matter():
 
 
 def test_a_function_is_bounded_under_its_assumption():
-    network = formwright.build(mixed, tokens=2, resolution=4, positional=True, lipschitz=2.5)
+    network = formwright.build(mixed, trace=False, tokens=2, resolution=4, positional=True, lipschitz=2.5)
     error = network.error
     # Two entries that change by at most 5/2 on half a cell: L/(2N) · (tokens · outputs)^(1/2).
     assert error["bound"] == pytest.approx(2.5 / 8 * 2**0.5, rel=1e-9) and error["bound"] >= 2.5 / 8 * 2**0.5
@@ -73,7 +73,7 @@ def test_a_function_is_bounded_under_its_assumption():
 
 def test_where_theorem_2_gives_0_a_function_may_exceed_its_samples():
     square = lambda x: x * x
-    error = formwright.build(square, tokens=2, resolution=4, construction="yun", lipschitz=2).error
+    error = formwright.build(square, trace=False, tokens=2, resolution=4, construction="yun", lipschitz=2).error
     bounds = {term["name"]: term["bound"] for term in error["terms"]}
     # Four of sixteen cells have equal columns; there either of two entries is at most its sample and L/(2N) more.
     samples = ((numpy.arange(4) + 0.5) / 4) ** 2
@@ -82,7 +82,7 @@ def test_where_theorem_2_gives_0_a_function_may_exceed_its_samples():
 
 
 def test_the_checker_declines_what_rests_on_an_assumption(tmp_path):
-    formwright.build(mixed, tokens=2, resolution=4, positional=True, lipschitz=2.5, precision="f64", out=tmp_path / "f")
+    formwright.build(mixed, trace=False, tokens=2, resolution=4, positional=True, lipschitz=2.5, precision="f64", out=tmp_path / "f")
     verdict = formwright.check(tmp_path / "f")
     assert (verdict.verdict, verdict.obligation, verdict.accepted) == ("declined", "scope", False)
     assert "assumption" in verdict.reason and str(verdict) == verdict.text
@@ -93,7 +93,7 @@ def test_the_checker_declines_what_rests_on_an_assumption(tmp_path):
 
 
 def test_a_function_of_which_nothing_is_stated_is_measured():
-    network = formwright.build(mixed, tokens=2, resolution=4, positional=True)
+    network = formwright.build(mixed, trace=False, tokens=2, resolution=4, positional=True)
     assert network.error["badge"] == "measured" and network.error["bound"] is None
     assert network.claim.startswith("measured: l2 error about")
     assert network.error["table"]["badge"] == "exact-on-grid"
@@ -183,7 +183,7 @@ def test_inputs_that_are_none(x, words):
 ])  # fmt: skip
 def test_functions_that_are_none(function, words, tmp_path):
     with pytest.raises(formwright.InputError, match=words):
-        formwright.build(function, tokens=2, resolution=4, out=tmp_path / "none")
+        formwright.build(function, trace=False, tokens=2, resolution=4, out=tmp_path / "none")
     assert not list(tmp_path.iterdir())
 
 
@@ -198,7 +198,7 @@ def test_what_a_function_raises_is_raised(tmp_path):
 
     # Once to sample, then to measure.
     with pytest.raises(RuntimeError, match="^mine$"):
-        formwright.build(once, tokens=2, resolution=4, out=tmp_path / "none")
+        formwright.build(once, trace=False, tokens=2, resolution=4, out=tmp_path / "none")
     assert not list(tmp_path.iterdir()) and calls[0] == 16
 
 
@@ -222,11 +222,11 @@ def test_requests_that_are_none(tmp_path):
     with pytest.raises(formwright.InputError, match=r"entry \[1, 0, 0\] is nan"):
         formwright.build(numpy.array([0.0, numpy.nan]).reshape(2, 1, 1))
     with pytest.raises(formwright.InputError, match="resolution=8"):
-        formwright.build(mixed)
+        formwright.build(mixed, trace=False)
     with pytest.raises(formwright.InputError, match="lipschitz=L"):
-        formwright.build(mixed, resolution=4, eps=0.1)
+        formwright.build(mixed, trace=False, resolution=4, eps=0.1)
     with pytest.raises(formwright.Declined, match="sampled at 1000000000 centres"):
-        formwright.build(mixed, tokens=9, resolution=10)
+        formwright.build(mixed, trace=False, tokens=9, resolution=10)
     with pytest.raises(formwright.InputError, match="not a model's folder"):
         (tmp_path / "mine").mkdir()
         (tmp_path / "mine" / "notes").touch()
@@ -508,7 +508,7 @@ def test_what_is_not_said_may_be_none_and_numbers_may_be_numpys():
     assert network.summary["tokens"] == 2
     assert formwright.build("x - mean(x)", tokens=1, eps=numpy.float64(0.5))([[0.25]]).tolist() == [[0.0]]
     with pytest.raises(formwright.InputError, match="tokens is '2'"):
-        formwright.build(mixed, tokens="2", resolution=4)
+        formwright.build(mixed, trace=False, tokens="2", resolution=4)
     with pytest.raises(formwright.InputError, match="tokens is '2'"):
         formwright.contextual("average", tokens="2")
     with pytest.raises(formwright.InputError, match="mixer is 3"):

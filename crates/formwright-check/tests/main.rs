@@ -6,6 +6,7 @@ mod executions;
 mod folders;
 mod fuzz;
 mod heads;
+mod hub;
 mod independence;
 mod kinds;
 mod meanings;

@@ -4,6 +4,8 @@
 //! cargo run --release -p formwright-cli --example attack corpus     # writes corpus/
 //! cargo run --release -p formwright-cli --example attack mutants    # some minutes; writes attacks/mutants.json
 //! cargo run --release -p formwright-cli --example attack needles    # likewise attacks/needles.json
+//! cargo run --release -p formwright-cli --example attack circuits   # an hour for 100,000; writes attacks/circuits.json
+//! cargo run --release -p formwright-cli --example attack tents      # likewise attacks/tents.json
 //! cargo run --release -p formwright-cli --example attack page       # writes attacks/README.md and the figures of TRUST.md
 //! ```
 
@@ -39,6 +41,10 @@ enum Command {
     Mutants(How),
     /// Networks and targets that are wrong at one place.
     Needles(How),
+    /// Circuits with one change or two somewhere.
+    Circuits(How),
+    /// Circuits with a tent in a gate.
+    Tents(How),
     /// Writes what was recorded of both into attacks/README.md and TRUST.md.
     Page,
 }
@@ -77,11 +83,24 @@ fn corpus() -> Outcome {
     Ok(())
 }
 
-/// Runs and records; what should not be is written beside the record.
-fn record(name: &str, how: &How, run: fn(&[Artifact], usize, u64) -> Tally) -> Outcome {
+/// What is tried of artifacts: so many, with a seed.
+type Run = fn(&[Artifact], usize, u64) -> Tally;
+
+/// Runs and records what is tried of every family.
+fn record(name: &str, how: &How, run: Run) -> Outcome {
     let (quick, slow): (Vec<_>, Vec<_>) = families().into_iter().partition(Artifact::is_quick);
     let start = Instant::now();
-    let tallies = [run(&quick, how.count, how.seed), run(&slow, how.slow, how.seed)];
+    record_of(name, how, start, &[run(&quick, how.count, how.seed), run(&slow, how.slow, how.seed)])
+}
+
+/// The same of circuits that are proved by lines.
+fn record_circuits(name: &str, how: &How, run: Run) -> Outcome {
+    let (start, circuits) = (Instant::now(), attack::circuits::families());
+    record_of(name, how, start, &[run(&circuits, how.count, how.seed)])
+}
+
+/// Records what was said; what should not be is written beside the record.
+fn record_of(name: &str, how: &How, start: Instant, tallies: &[Tally]) -> Outcome {
     let failures: Vec<&(String, Artifact)> = tallies.iter().flat_map(|tally| &tally.failures).collect();
     let mut said: BTreeMap<&str, BTreeMap<&str, BTreeMap<&str, usize>>> = BTreeMap::new();
     for ((group, kind), verdicts) in tallies.iter().flat_map(|tally| &tally.said) {
@@ -245,6 +264,8 @@ fn main() -> Outcome {
         Command::Corpus => corpus(),
         Command::Mutants(how) => record("mutants", &how, attack::mutants::run),
         Command::Needles(how) => record("needles", &how, attack::needles::run),
+        Command::Circuits(how) => record_circuits("circuits", &how, attack::circuits::run),
+        Command::Tents(how) => record_circuits("tents", &how, attack::circuits::tents),
         Command::Page => page(),
     }
 }

@@ -252,7 +252,7 @@ impl Build {
         if let Some(dir) = self.output.as_deref().filter(|_| !self.force) {
             artifact::check_place(dir, Some(&request.source))?;
         }
-        let _working = working("proving a bound; finer grids until the tolerance is met");
+        let _working = working("compiling, and proving a bound");
         let (model, mut text, choice) = if request.is_left_to_plan() {
             let taken = take_first(&request)?;
             let (text, choice) = (chosen(&taken), choice(&taken));

@@ -40,6 +40,9 @@ struct Arguments {
     /// Print one JSON document on standard output.
     #[arg(long, global = true)]
     json: bool,
+    /// Say nothing on standard error while work is going on.
+    #[arg(short, long, global = true)]
+    quiet: bool,
 }
 
 #[derive(Subcommand)]
@@ -101,6 +104,9 @@ pub fn main() -> ExitCode {
             return ExitCode::from(if error.use_stderr() { 3 } else { 0 });
         }
     };
+    if arguments.quiet {
+        show::be_quiet();
+    }
     let mut code = ExitCode::SUCCESS;
     let answer = match &arguments.command {
         Command::Build(command) => command.execute(),

@@ -1,6 +1,10 @@
 //! Tables and lines for people.
 
+use std::io::{self, Write};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::thread;
 use std::time::Duration;
 
 use comfy_table::{Table, presets};
@@ -9,32 +13,70 @@ use formwright::compile::Model;
 use formwright::construct::circuit::built::Circuit;
 use formwright::error::Result;
 use formwright::show::{brief, plural, short_int};
-use indicatif::ProgressBar;
+use indicatif::{ProgressBar, ProgressDrawTarget};
 use serde_json::{Value, json};
 
 /// The most tokens that an example shows.
 const MOST_TOKENS: usize = 6;
 
-/// Shows on a terminal that work is going on, until the returned guard is dropped; elsewhere it is silent.
+/// Shows that work is going on, until the returned guard is dropped: a spinner on a terminal; elsewhere a line with the
+/// seconds that have passed, after two seconds and whenever they have doubled, so that a log stays short.
 pub fn working(message: &'static str) -> Working {
     let bar = ProgressBar::new_spinner().with_message(message);
+    if QUIET.load(Ordering::Relaxed) {
+        bar.set_draw_target(ProgressDrawTarget::hidden());
+        return Working { bar, done: None };
+    }
     bar.enable_steady_tick(Duration::from_millis(100));
-    Working(bar)
+    let done = bar.is_hidden().then(|| tell_time(message, FIRST, io::stderr()));
+    Working { bar, done }
 }
 
+/// No progress is shown from now on.
+pub fn be_quiet() {
+    QUIET.store(true, Ordering::Relaxed);
+}
+
+/// Set once, by the arguments of the process.
+static QUIET: AtomicBool = AtomicBool::new(false);
+
+/// Tells the seconds until the returned end is dropped.
+fn tell_time(message: &'static str, first: Duration, mut out: impl Write + Send + 'static) -> Sender<()> {
+    let (done, ended) = mpsc::channel();
+    thread::spawn(move || {
+        let mut pause = first;
+        let mut passed = Duration::ZERO;
+        while ended.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
+            passed += pause;
+            pause = passed;
+            // Nothing depends on whether it can be shown.
+            drop(out.write_all(format!("{message}: {} s\n", passed.as_secs()).as_bytes()));
+        }
+    });
+    done
+}
+
+/// What takes less than this needs no word.
+const FIRST: Duration = Duration::from_secs(2);
+
 /// See [`working`].
-pub struct Working(ProgressBar);
+pub struct Working {
+    bar: ProgressBar,
+    /// Ends the lines that tell the time.
+    done: Option<Sender<()>>,
+}
 
 impl Working {
     /// Prints a line above the spinner.
     pub fn say(&self, line: &str) {
-        self.0.println(line);
+        self.bar.println(line);
     }
 }
 
 impl Drop for Working {
     fn drop(&mut self) {
-        self.0.finish_and_clear();
+        self.done.take();
+        self.bar.finish_and_clear();
     }
 }
 
@@ -168,4 +210,33 @@ pub fn wrap(text: &str, indent: &str) -> String {
         }
     }
     lines.iter().map(|line| format!("{indent}{line}")).collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Hands over what is written.
+    struct Told(Sender<Vec<u8>>);
+
+    impl Write for Told {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.send(bytes.to_vec()).map_err(io::Error::other)?;
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn time_is_told_until_the_work_is_done() {
+        let (sender, told) = mpsc::channel();
+        let done = tell_time("compiling", Duration::from_millis(1), Told(sender));
+        assert_eq!(told.recv().as_deref(), Ok(&b"compiling: 0 s\n"[..]));
+        drop(done);
+        // The writer is gone: what it still had to tell has an end.
+        assert!(told.iter().count() < 100);
+    }
 }

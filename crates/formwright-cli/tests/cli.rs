@@ -47,7 +47,9 @@ impl Scratch {
     }
 
     fn run(&self, arguments: &[&str], input: &str) -> Outcome {
+        // How long work takes is not what is tested.
         let mut child = Command::new(env!("CARGO_BIN_EXE_formwright"))
+            .arg("--quiet")
             .args(arguments)
             .current_dir(self.0.path())
             .stdin(Stdio::piped())

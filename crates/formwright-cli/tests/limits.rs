@@ -6,7 +6,11 @@ use std::process::{Command, Output};
 /// Runs a command in one gigabyte of address space, and in a minute of the processor even where nothing is optimised.
 fn bounded(arguments: &[&str]) -> Output {
     Command::new("sh")
-        .args(["-c", "ulimit -v 1048576 && ulimit -t 60 && exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_formwright")])
+        .args([
+            "-c",
+            "ulimit -v 1048576 && ulimit -t 60 && exec \"$0\" --quiet \"$@\"",
+            env!("CARGO_BIN_EXE_formwright"),
+        ])
         .args(arguments)
         // Room for threads is not what is bounded here.
         .envs([("RAYON_NUM_THREADS", "2"), ("MALLOC_ARENA_MAX", "2")])
@@ -115,6 +119,19 @@ fn gates() {
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{:?} {said}", output.status);
     assert!(said.starts_with("error: the circuit would have 2998 inputs and gates"), "{said}");
+}
+
+/// Without distinct columns there are no ids: the real cause comes first, and no drift of theirs is asked for.
+#[test]
+fn more_tokens_than_columns() {
+    let headline = |tokens| format!("{tokens} tokens cannot have distinct columns: the grid has only D = 4");
+    for (tokens, format) in [("5", "f32"), ("1000", "f32"), ("1000", "f64"), ("1000", "exact")] {
+        let grid = ["--construction", "yun", "--norm", "l2", "--resolution", "4", "--precision", format];
+        let output = bounded(&[&["build", "x - mean(x)", "--tokens", tokens][..], &grid].concat());
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{format}: {said}");
+        assert!(said.starts_with(&format!("error: {}", headline(tokens))), "{format}: {said}");
+    }
 }
 
 /// Tolerances that no grid meets: what is reached is said, without the bounds of all grids being worked out.

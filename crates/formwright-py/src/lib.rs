@@ -21,6 +21,7 @@ use formwright::eval::float::Engine;
 use formwright::eval::indexed;
 use formwright::exact::Rat;
 use formwright::export::{hf, onnx, transformerlens, vnnlib};
+use formwright::interval::Interval;
 use formwright::lattice::Grid;
 use formwright::option::Front;
 use formwright::plan::{Rows, sized_up, take_first};
@@ -51,9 +52,20 @@ struct Native {
 /// A table of doubles from Python: its entries, and tokens, coordinates, output coordinates and cells per side.
 type Tabled = (Vec<u8>, (usize, usize, usize, u64));
 
-/// The target of a name or a table.
-fn source(name: &str, table: Option<Tabled>) -> formwright::error::Result<Source> {
-    let Some((values, (tokens, dims, output_dims, resolution))) = table else { return artifact::read_target(name) };
+/// A target that is not a name, a file or a text: the formula of a function, or a table.
+#[derive(FromPyObject)]
+enum Given {
+    Formula(String),
+    Table(Tabled),
+}
+
+/// The target of a name, or what is given under that name.
+fn source(name: &str, given: Option<Given>) -> formwright::error::Result<Source> {
+    let (values, (tokens, dims, output_dims, resolution)) = match given {
+        None => return artifact::read_target(name),
+        Some(Given::Formula(text)) => return Source::expression(name, &text),
+        Some(Given::Table(table)) => table,
+    };
     let exact = |x: f64| Rat::from_f64(x).ok_or_else(|| Error::input(format!("the table has an entry {x}")));
     let entries = doubles(&values).into_iter().map(exact).collect::<Result<Vec<Rat>, Error>>()?;
     let values = entries.chunks(tokens * output_dims).map(|x| x.chunks(output_dims).map(<[Rat]>::to_vec).collect());
@@ -66,19 +78,19 @@ fn asked(json: &str) -> formwright::error::Result<Asked> {
 
 #[pymethods]
 impl Native {
-    /// Compiles a target; a table's name is only a name.
+    /// Compiles a target; the name of what is given is only a name.
     ///
     /// A folder that must not hold another model is examined before the work is done.
     #[staticmethod]
     fn build(
         py: Python<'_>,
         name: String,
-        table: Option<Tabled>,
+        given: Option<Given>,
         options: String,
         keep: Option<PathBuf>,
     ) -> PyResult<Self> {
         detached(py, move || {
-            let request = asked(&options)?.request(source(&name, table)?)?;
+            let request = asked(&options)?.request(source(&name, given)?)?;
             if let Some(dir) = &keep {
                 artifact::check_place(dir, Some(&request.source))?;
             }
@@ -331,12 +343,49 @@ impl Native {
 /// Sizes up constructions, all of them or as many as it takes to know the first; the output of
 /// `formwright plan --json`.
 #[pyfunction]
-fn plan_of(py: Python<'_>, name: String, table: Option<Tabled>, options: String, all: bool) -> PyResult<String> {
+fn plan_of(py: Python<'_>, name: String, given: Option<Given>, options: String, all: bool) -> PyResult<String> {
     let rows = if all { Rows::All } else { Rows::Needed };
     detached(py, move || {
-        let request = asked(&options)?.request(source(&name, table)?)?;
+        let request = asked(&options)?.request(source(&name, given)?)?;
         Ok(Front::Python.shows(&sized_up(&request, rows, &mut |_| {})?.to_json().to_string()))
     })
+}
+
+/// The ends of a text's domain, and whether it holds integers only.
+#[pyfunction]
+fn domain_of(py: Python<'_>, text: String) -> PyResult<(f64, f64, bool)> {
+    let ends = || {
+        let source = Source::expression(&text, &text)?;
+        let target = source.target(1)?;
+        let expression = target.expression().ok_or_else(|| Error::input("a table has no text"))?;
+        let side = expression.domain_box(1)[0][0];
+        Ok((side.lo(), side.hi(), target.is_discrete()))
+    };
+    ends().map_err(|error| raised(py, &error))
+}
+
+/// Enclosures of a text's values at sequences of doubles: lower and upper ends, not numbers where there is no value.
+#[pyfunction]
+fn enclosed<'py>(
+    py: Python<'py>,
+    text: String,
+    batch: Vec<u8>,
+    tokens: usize,
+    dims: usize,
+) -> PyResult<(usize, Bound<'py, PyBytes>, Bound<'py, PyBytes>)> {
+    let (side, ends) = detached(py, move || {
+        let target = Source::expression(&text, &text)?.target(dims)?;
+        let expression = target.expression().ok_or_else(|| Error::input("a table has no text"))?;
+        let values = |x: &Vec<Vec<f64>>| {
+            let point = x.iter().map(|token| token.iter().map(|x| Interval::point(*x)).collect()).collect();
+            let nothing = vec![(f64::NAN, f64::NAN); tokens * target.output_dims()];
+            expression.enclose(&point).map_or(nothing, |y| y.concat().iter().map(|y| (y.lo(), y.hi())).collect())
+        };
+        let ends: Vec<(f64, f64)> = nested(&doubles(&batch), tokens, dims).iter().flat_map(values).collect();
+        Ok((target.output_dims(), ends))
+    })?;
+    let (lower, upper): (Vec<f64>, Vec<f64>) = ends.into_iter().unzip();
+    Ok((side, bytes(py, &lower), bytes(py, &upper)))
 }
 
 /// Decides whether a mixer computes a contextual mapping: the output of `formwright contextual --json`, and the verdict
@@ -420,6 +469,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Native>()?;
     module.add_function(wrap_pyfunction!(plan_of, module)?)?;
     module.add_function(wrap_pyfunction!(contextual_of, module)?)?;
+    module.add_function(wrap_pyfunction!(domain_of, module)?)?;
+    module.add_function(wrap_pyfunction!(enclosed, module)?)?;
     module.add_function(wrap_pyfunction!(check_folder, module)?)?;
     module.add_function(wrap_pyfunction!(check_place, module)?)?;
     module.add_function(wrap_pyfunction!(no_certificate, module)?)

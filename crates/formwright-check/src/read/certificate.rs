@@ -81,6 +81,9 @@ impl Attention {
 /// The pairs of a query and a key that the query sees.
 pub type Connections = BTreeSet<(usize, usize)>;
 
+/// The limits of a mask, and whether token 0 is always seen.
+pub type Shown = ([Option<i64>; 4], bool);
+
 /// The keys that a query sees.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mask {
@@ -118,6 +121,28 @@ impl Mask {
         let first = shifted(low).into_iter().chain(from).fold(0, i64::max);
         let last = shifted(high).into_iter().chain(to).fold(whole(tokens).saturating_sub(1), i64::min);
         first <= last || (self.first && tokens > 0)
+    }
+
+    /// The limits that show something, if they are the same for all; those that hide nothing are left out.
+    pub fn shown(&self) -> Option<Shown> {
+        let [low, high, from, to] = self.limits;
+        let from = from.filter(|from| *from > 0);
+        self.connections.is_none().then_some(([low, high, from, to], self.first))
+    }
+
+    /// The most keys that any token sees, of at most so many tokens; or more.
+    pub fn most_seen(&self, tokens: usize) -> usize {
+        if let Some(pairs) = &self.connections {
+            let count = |t: usize| pairs.range((t, 0)..=(t, usize::MAX)).count();
+            return (0..tokens).map(count).fold(0, usize::max);
+        }
+        let [low, high, from, to] = self.limits;
+        let span = |low: Option<i64>, high: Option<i64>| {
+            let keys = high?.saturating_sub(low?).saturating_add(1).max(0);
+            usize::try_from(keys).ok()
+        };
+        let within = span(low, high).into_iter().chain(span(from.or(Some(0)), to)).fold(tokens, usize::min);
+        within.saturating_add(usize::from(self.first)).min(tokens)
     }
 
     /// True if something is hidden.

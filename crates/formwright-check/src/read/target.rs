@@ -1,5 +1,6 @@
 //! Reads `target.json`: the function, and the range of its values on a box of inputs.
 
+mod filter;
 mod normal;
 mod unrolled;
 

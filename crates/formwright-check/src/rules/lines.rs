@@ -13,6 +13,7 @@
 //! | `points.rs` | arguments that are whole: values at points, products of whole numbers, exact sums |
 //! | `cases.rs` | sums of which no more than one term is on |
 //! | `head.rs` | a head without scores is a mean of what it sees |
+//! | `hub.rs` | one token adds up, and all others see it |
 //! | `uniform.rs`, `linformer.rs`, `performer.rs` | so are heads of other kinds, times a number |
 //! | `placed.rs` | scores by position: gathers, and sums with a sink |
 //! | `largest.rs` | scores that are a number times the value: the largest |
@@ -25,6 +26,7 @@ mod cases;
 mod clearing;
 mod curve;
 mod head;
+mod hub;
 mod largest;
 mod layer;
 mod linformer;
@@ -39,6 +41,8 @@ mod teeth;
 mod told;
 mod uniform;
 mod unrolled;
+
+use std::collections::BTreeMap;
 
 use points::{Bounds, Whole};
 use profile::{Profile, up};
@@ -118,6 +122,8 @@ struct Prover<'c> {
     /// The groups of units of the layer that several gates at points share.
     shared: Vec<usize>,
     wires: Vec<Option<Known>>,
+    /// Of wires that a hub adds up: what is known of them at that token.
+    hubs: BTreeMap<usize, Known>,
     registers: Vec<Register>,
     /// The largest number that turns up.
     largest: Dyadic,
@@ -149,21 +155,7 @@ pub fn prove(
         )));
     }
     let mut bounds = Bounds::default();
-    let unrolled = if hints.wires.iter().any(unrolled::is_placed) {
-        unrolled::same_by_token(hints, target, (least, most), &mut bounds)?
-    } else {
-        // What has no normal form for any number of tokens may have one for each.
-        match same_function(hints, target, least, most) {
-            Ok(found) => {
-                bounds = found;
-                Vec::new()
-            }
-            Err(stop @ Stop::Declined(_)) => {
-                unrolled::same_by_token(hints, target, (least, most), &mut bounds).map_err(|_| stop)?
-            }
-            Err(stop) => return Err(stop),
-        }
-    };
+    let unrolled = read_out_is_target(hints, target, (least, most), &mut bounds)?;
     let width = network.embed.len();
     let mut prover = Prover {
         hints,
@@ -176,6 +168,7 @@ pub fn prove(
         whole: Whole::of(hints, target.domain.integers().is_some(), (least == most).then_some(least), bounds),
         shared: Vec::new(),
         wires: vec![None; hints.wires.len()],
+        hubs: BTreeMap::new(),
         registers: vec![
             Register {
                 form: Form::zero(),
@@ -208,6 +201,32 @@ pub fn prove(
     }
     let bound = prover.read_out()?;
     Ok((bound, prover.told))
+}
+
+/// Proves that the outputs' forms are the target's expression: at once, or token by token; the normal forms of wires, where it is the latter.
+fn read_out_is_target(
+    hints: &Meanings,
+    target: &Target,
+    (least, most): (usize, usize),
+    bounds: &mut Bounds,
+) -> Result<Unrolled, Stop> {
+    // Of whole numbers more is known where tokens are told apart.
+    let whole = target.domain.integers().is_some();
+    let apart = if whole { unrolled::is_placed } else { unrolled::is_of_places };
+    if hints.wires.iter().any(apart) {
+        return unrolled::same_by_token(hints, target, (least, most), bounds);
+    }
+    // What has no normal form for any number of tokens may have one for each.
+    match same_function(hints, target, least, most) {
+        Ok(found) => {
+            *bounds = found;
+            Ok(Vec::new())
+        }
+        Err(stop @ Stop::Declined(_)) => {
+            unrolled::same_by_token(hints, target, (least, most), bounds).map_err(|_| stop)
+        }
+        Err(stop) => Err(stop),
+    }
 }
 
 /// Proves that the outputs' forms are the target's expression, and that it has a value everywhere; all values of forms, where inputs are

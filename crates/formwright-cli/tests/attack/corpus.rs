@@ -77,6 +77,9 @@ fn others() -> [(&'static str, Artifact); 7] {
     ]
 }
 
+/// How the wire of a hub begins.
+const HUB: &str = "wire hub 1 1 0 1 0 1";
+
 /// Circuits on a box: what their registers mean, and what is wrong of it.
 fn meant() -> Vec<Case> {
     let single = Artifact::new("", &circuit("x - mean(x)", 3, F32));
@@ -96,6 +99,13 @@ fn meant() -> Vec<Case> {
     let prefix = built("mean(x, j <= i)", F32);
     let gathered = built("x[n - 1 - i]", F32);
     let summed = built("sum(x, j <= i)", F64);
+    let window = built("mean(x, j >= i - 1 and j <= i + 1)", F32);
+    let hub = realised("x - mean(x)", "sparse:hub@1");
+    // Two tokens that see what the hub sees; all see another token.
+    let connected = |old: &str, new: &str| {
+        let text = hub.text().replacen(old, new, 1);
+        Artifact { certificate: text.into_bytes(), ..hub.clone() }
+    };
     let weight = |of: &Artifact, name: &str, value| with_weights(of, Weights::of(of).with(name, 0, value).bytes());
     // At the first token it has no rival: there any number does.
     let sink = with_weights(&summed, Weights::of(&summed).with("pos", 5, 0.5).bytes());
@@ -117,6 +127,8 @@ fn meant() -> Vec<Case> {
         ("meanings-shift", built("if i < 1 then 0 else x[i - 1]", F32)),
         ("meanings-sum", summed.clone()),
         ("meanings-softmax", built("exp(x) / sum(exp(x))", F32)),
+        ("meanings-window", window.clone()),
+        ("meanings-hub", hub.clone()),
     ];
     let rejected = [
         ("meanings-count", "format", "a wire more than there is", line(&single, "meanings 2", "meanings 3")),
@@ -149,6 +161,26 @@ fn meant() -> Vec<Case> {
             performer.with_line("tokens", "1 3"),
         ),
         ("meanings-places", "line", "a position less", line(&gathered, "wire position 2 1 0", "wire position 2 1")),
+        (
+            "meanings-no-places",
+            "format",
+            "positions without a number",
+            line(&gathered, "wire position 2 1 0", "wire position"),
+        ),
+        ("meanings-hub-elsewhere", "line", "a hub at another token", line(&hub, HUB, &HUB.replacen('1', "2", 1))),
+        ("meanings-hub-nowhere", "format", "a hub at no token", line(&hub, HUB, &HUB.replacen('1', "3", 1))),
+        (
+            "meanings-hub-sees",
+            "line",
+            "a hub that sees two of three",
+            connected("sees 0\nsees 0 1 2\n", "sees 0\nsees 0 1\n"),
+        ),
+        (
+            "meanings-hub-seen",
+            "line",
+            "one token sees itself",
+            connected("sees 1\nsees 1\nsees 1\n", "sees 0\nsees 1\nsees 1\n"),
+        ),
     ];
     let declined = [
         ("meanings-temperature", "a head that is too warm", weight(&largest, "0.attn.q_bias", 16.0)),

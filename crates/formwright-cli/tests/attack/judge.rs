@@ -4,7 +4,7 @@
 use formwright::artifact::tensors::Skeleton;
 use formwright::eval::float::Engine;
 use formwright::exact::Rat;
-use formwright::network::FloatNetwork;
+use formwright::network::{FloatNetwork, Run};
 use formwright::target::{Source, Target};
 use serde_json::{Value, json};
 
@@ -27,6 +27,8 @@ enum Domain {
     Integers(i64, i64, Option<Rat>),
     /// A box, and `p`.
     Box(f64, f64, i32),
+    /// Every point of a box.
+    Everywhere(f64, f64),
 }
 
 /// The verdict on a claim.
@@ -74,8 +76,8 @@ impl Subject {
             "output_dims": side("output-dims")?,
             "positions": words("positions")? != ["0"],
             "coordinates": (0..count(words("width")?[0])?).map(coordinate).collect::<Vec<_>>(),
-            "stages": [{"name": "all", "statement": "", "meaning": ""}],
-            "runs": runs(text)?,
+            "stages": runs(text, most)?.iter().enumerate().flat_map(|(k, _)| stages(k)).collect::<Vec<_>>(),
+            "runs": runs(text, most)?,
         });
         let skeleton: Skeleton = serde_json::from_value(skeleton).map_err(say)?;
         let network = skeleton.read(&artifact.weights, "the weights").map_err(say)?;
@@ -93,6 +95,10 @@ impl Subject {
             (["box"], ["lp", p], None) => {
                 let (low, high) = source.cube();
                 Domain::Box(low.to_f64(), high.to_f64(), p.parse().map_err(say)?)
+            }
+            (["box"], ["sup"], None) => {
+                let (low, high) = source.cube();
+                Domain::Everywhere(low.to_f64(), high.to_f64())
             }
             _ => return Err(format!("a claim over {over:?} in {norm:?}")),
         };
@@ -117,7 +123,106 @@ impl Subject {
         match &self.domain {
             Domain::Integers(from, to, otherwise) => self.wrong_points((*from, *to), otherwise.as_ref(), orders),
             Domain::Box(low, high, p) => self.wrong_cells((*low, *high, *p), cells),
+            Domain::Everywhere(..) => Err("a claim at every point has no cells".to_owned()),
         }
+    }
+
+    /// How far outputs are from the target at some sequences, in the engine and in so many other orders; infinite where there is no value.
+    pub fn off(&self, batch: &[Vec<Vec<f64>>], orders: u64) -> Result<Vec<f64>, String> {
+        // The other evaluator is one of softmax.
+        let orders = if self.network.runs.iter().all(is_softmax) { orders } else { 0 };
+        let executions = self.executions(batch, orders)?;
+        let bound = self.bound.to_f64();
+        let one = |(place, x): (usize, &Vec<Vec<f64>>)| {
+            let Ok(wanted) = self.target.evaluate_f64(x) else { return f64::INFINITY };
+            let entries = || executions.iter().flat_map(|y| y[place].concat().into_iter().zip(&wanted));
+            let off = entries().fold(0.0, |most, (y, f)| if (y - f).abs() <= most { most } else { (y - f).abs() });
+            if off <= bound { off } else { self.certainly_off(x, executions.iter().map(|y| &y[place])) }
+        };
+        Ok(batch.iter().enumerate().map(one).collect())
+    }
+
+    /// The same without doubles.
+    fn certainly_off<'y>(&self, x: &[Vec<f64>], outputs: impl Iterator<Item = &'y Vec<Vec<f64>>>) -> f64 {
+        let exact = |x: &Vec<f64>| x.iter().map(|x| Rat::from_f64(*x)).collect::<Option<Vec<_>>>();
+        let exact: Option<Vec<_>> = x.iter().map(exact).collect();
+        let Some(wanted) = exact.and_then(|x| self.target.evaluate_near(&x).ok()) else { return f64::INFINITY };
+        let wanted = wanted.concat();
+        let off = |y: f64, f: &Rat| Rat::from_f64(y).map_or(f64::INFINITY, |y| (y - f.clone()).abs().to_f64());
+        outputs.flat_map(|y| y.concat().into_iter().zip(&wanted)).map(|(y, f)| off(y, f)).fold(0.0, f64::max)
+    }
+
+    /// The numbers of tokens at which a claim for every point is tried.
+    pub fn lengths(&self) -> Vec<usize> {
+        let (least, most) = self.lengths;
+        let mut lengths: Vec<usize> =
+            [least, 2, 3, 7, 33, most.min(33)].into_iter().filter(|n| least <= *n && *n <= most).collect();
+        lengths.sort_unstable();
+        lengths.dedup();
+        lengths
+    }
+
+    /// Sequences of so many tokens: corners, nearly equal tokens, and random ones.
+    pub fn scattered(&self, tokens: usize, count: usize, random: &mut Random) -> Vec<Vec<Vec<f64>>> {
+        let dims = self.network.dims();
+        let (low, high, whole) = match self.domain {
+            Domain::Box(low, high, _) | Domain::Everywhere(low, high) => (low, high, false),
+            Domain::Integers(from, to, _) => (real(from), real(to - 1), true),
+        };
+        let at = |share: f64| if whole { (low + (high - low) * share).round() } else { low + (high - low) * share };
+        let mut all = Vec::new();
+        for k in 0..count {
+            let (kind, odd, share) = (k % 6, random.below(tokens * dims), real(random.below(1 << 20)) / real(1 << 20));
+            let mut entry = |place: usize| match kind {
+                0 => at(real(k / 6 % 2)),
+                1 => at(if place == odd { real(k / 6 % 2) } else { real(1 - k / 6 % 2) }),
+                2 => at(real(random.below(2))),
+                3 => at(if place == odd { real(random.below(1 << 20)) / real(1 << 20) } else { share }),
+                _ => at(real(random.below((1 << 20) + 1)) / real(1 << 20)),
+            };
+            let flat: Vec<f64> = (0..tokens * dims).map(&mut entry).collect();
+            all.push(flat.chunks(dims).map(<[f64]>::to_vec).collect());
+        }
+        all
+    }
+
+    /// Searches for a point at which the claim is not met: at corners, at random, and from the worst of them upwards.
+    fn anywhere(&self) -> Result<Truth, String> {
+        let (bound, mut random) = (self.bound.to_f64(), Random::new(1));
+        for tokens in self.lengths() {
+            let mut batch = self.scattered(tokens, if tokens < 33 { 120 } else { 24 }, &mut random);
+            let mut off = self.off(&batch, ORDERS)?;
+            for step in 1..8 {
+                let worst = (0..batch.len()).max_by(|a, b| off[*a].total_cmp(&off[*b])).ok_or("no points")?;
+                if off[worst] > bound {
+                    return Ok(Truth::Fails(format!("at {:?} it is off by {:e}", batch[worst], off[worst])));
+                }
+                let Domain::Everywhere(low, high) = self.domain else { break };
+                let reach = (high - low) / f64::from(1 << step);
+                let moved = |random: &mut Random, x: &Vec<Vec<f64>>| -> Vec<Vec<f64>> {
+                    let mut entry = |x: &f64| {
+                        let way = real(random.below(3)) - 1.0;
+                        (x + way * reach).clamp(low, high)
+                    };
+                    x.iter().map(|token| token.iter().map(&mut entry).collect()).collect()
+                };
+                batch = (0..24).map(|_| moved(&mut random, &batch[worst])).chain([batch[worst].clone()]).collect();
+                off = self.off(&batch, ORDERS)?;
+            }
+        }
+        Ok(Truth::Holds)
+    }
+
+    /// What the tokens hold before the feed-forward layer of a run, and its network.
+    pub fn before(&self, run: usize, x: &[Vec<f64>]) -> Option<Vec<Vec<f64>>> {
+        let states = trace(&self.network, x, &mut Shuffle::new(0));
+        let behind = states.iter().position(|(name, _)| *name == forward(run))?;
+        states.get(behind.checked_sub(1)?).map(|(_, state)| state.clone())
+    }
+
+    /// What is claimed at most.
+    pub fn bound(&self) -> f64 {
+        self.bound.to_f64()
     }
 
     fn wrong_points(&self, (from, to): (i64, i64), otherwise: Option<&Rat>, orders: u64) -> Result<Vec<Wrong>, String> {
@@ -222,10 +327,18 @@ impl Subject {
         self.estimate((low, high, p), 3 * cells).is_ok_and(|measured| measured > self.bound.to_f64())
     }
 
+    /// True if there are too many sequences of integers to look at each.
+    fn are_many(&self, values: i64) -> bool {
+        let entries = i32::try_from(self.lengths.1 * self.network.dims()).unwrap_or(i32::MAX);
+        real(values).powi(entries) > 4096.0
+    }
+
     /// The evaluators' judgment of the claim.
     pub fn truth(&self, cells: usize) -> Truth {
         let judged = match self.domain {
             Domain::Box(low, high, p) => self.integral((low, high, p), cells),
+            Domain::Everywhere(..) => self.anywhere(),
+            Domain::Integers(from, to, None) if self.are_many(to - from) => self.anywhere(),
             Domain::Integers(..) => self.wrong(cells, ORDERS).map(|wrong| match wrong.first() {
                 None => Truth::Holds,
                 Some(Wrong { sequence, off }) => Truth::Fails(format!("at {sequence:?} it is off by {off:e}")),
@@ -258,6 +371,19 @@ fn tuples<T: Clone>(values: &[T], length: usize) -> Vec<Vec<T>> {
     })
 }
 
+/// The stages of a run: its attention, and its feed-forward layer.
+fn stages(run: usize) -> [Value; 2] {
+    [format!("attention {run}"), forward(run)].map(|name| json!({"name": name, "statement": "", "meaning": ""}))
+}
+
+fn forward(run: usize) -> String {
+    format!("feed-forward {run}")
+}
+
+fn is_softmax(run: &Run) -> bool {
+    run.attention.as_ref().is_none_or(|part| part.kind.name() == "softmax")
+}
+
 /// The function of a file, with the text that its syntax has: a file's own text is for people.
 fn source(mut file: Value) -> Result<Source, String> {
     if file["kind"] == "table" {
@@ -269,7 +395,7 @@ fn source(mut file: Value) -> Result<Source, String> {
 }
 
 /// The runs of a certificate, as a skeleton has them.
-fn runs(text: &str) -> Result<Vec<Value>, String> {
+fn runs(text: &str, tokens: usize) -> Result<Vec<Value>, String> {
     let mut runs: Vec<Value> = Vec::new();
     for line in text.lines() {
         let words: Vec<&str> = line.split(' ').collect();
@@ -277,14 +403,20 @@ fn runs(text: &str) -> Result<Vec<Value>, String> {
         match words.as_slice() {
             ["run", blocks, parts @ ..] => {
                 let mut run = json!({"blocks": number(blocks)?});
-                if let ["attention", "softmax", heads, head_size, value_size, "0", ..] = parts {
+                let stage = 2 * runs.len();
+                if let ["attention", kind, heads, head_size, value_size, size, ..] = parts {
                     let [heads, head_size, value_size] = [number(heads)?, number(head_size)?, number(value_size)?];
                     run["attention"] = json!(
-                        {"stage": 0, "heads": heads, "head_size": head_size, "value_size": value_size, "masks": []}
+                        {"stage": stage, "heads": heads, "head_size": head_size, "value_size": value_size, "masks": []}
                     );
+                    match *kind {
+                        "softmax" => {}
+                        "average" => run["attention"]["kind"] = json!(kind),
+                        _ => run["attention"]["kind"] = json!({*kind: {"size": number(size)?}}),
+                    }
                 }
                 if let [.., "ff", hidden] = parts {
-                    run["feed_forward"] = json!({"stage": 0, "hidden": number(hidden)?});
+                    run["feed_forward"] = json!({"stage": stage + 1, "hidden": number(hidden)?});
                 }
                 runs.push(run);
             }
@@ -297,6 +429,19 @@ fn runs(text: &str) -> Result<Vec<Value>, String> {
                 });
                 let masks = runs.last_mut().and_then(|run| run["attention"]["masks"].as_array_mut());
                 masks.ok_or("a mask of no run")?.push(mask);
+            }
+            ["connections", _] => {
+                let run = runs.last_mut().ok_or("connections of no run")?;
+                run["attention"]["connections"] = json!([]);
+            }
+            ["sees", keys @ ..] => {
+                let keys = keys.iter().map(|key| number(key)).collect::<Result<Vec<_>, _>>()?;
+                let cycle = runs.last_mut().and_then(|run| run["attention"]["connections"].as_array_mut());
+                let cycle = cycle.ok_or("connections of no run")?;
+                match cycle.last_mut().and_then(Value::as_array_mut) {
+                    Some(layer) if layer.len() < tokens => layer.push(json!(keys)),
+                    _ => cycle.push(json!([keys])),
+                }
             }
             _ => {}
         }

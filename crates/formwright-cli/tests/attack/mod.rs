@@ -7,9 +7,11 @@
 //! | `corpus.rs` | small folders with the verdict that they must have |
 //! | `mutants.rs` | true claims with one change somewhere |
 //! | `needles.rs` | networks and targets that are wrong at one place |
+//! | `circuits.rs` | circuits whose lines are proved: changes of weights and lines, and tents in a gate |
 //! | `judge.rs`, `syntax.rs` | whether a claim is true, by the compiler's evaluators |
 
 pub mod artifacts;
+pub mod circuits;
 pub mod corpus;
 pub mod judge;
 pub mod mutants;

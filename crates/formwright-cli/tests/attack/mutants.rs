@@ -13,9 +13,9 @@ use super::weights::{Weights, with_weights};
 use super::{Random, Tally};
 
 /// A change: of what, how, and what makes it of the files, of others and of chance; nothing where there is nothing to change.
-type Kind = (&'static str, &'static str, fn(&Artifact, &Artifact, &mut Random) -> Option<Artifact>);
+pub type Kind = (&'static str, &'static str, fn(&Artifact, &Artifact, &mut Random) -> Option<Artifact>);
 
-const KINDS: &[Kind] = &[
+pub const KINDS: &[Kind] = &[
     ("certificate", "a number ± 1", |artifact, _, random| {
         let numbers = |word: &str| word.parse::<i64>().is_ok();
         let step = *random.of(&[-1, 1]);
@@ -352,7 +352,7 @@ fn word(
 
 /// Changes some number of the weights.
 #[expect(clippy::unnecessary_wraps, reason = "changes are functions of one type")]
-fn weight(
+pub fn weight(
     artifact: &Artifact,
     random: &mut Random,
     change: impl Fn(&Weights, f64, &mut Random) -> f64,
@@ -392,7 +392,7 @@ fn pointers(file: &Value, wanted: &impl Fn(&Value) -> bool) -> Vec<String> {
 }
 
 /// Changes some part of the target that is wanted.
-fn node(
+pub fn node(
     artifact: &Artifact,
     random: &mut Random,
     wanted: impl Fn(&Value) -> bool,
@@ -429,20 +429,25 @@ pub fn run(families: &[Artifact], count: usize, seed: u64) -> Tally {
         let artifact = &families[(place / KINDS.len() + place) % families.len()];
         let other = random.of(families);
         let Some(mutant) = change(artifact, other, &mut random).filter(|mutant| mutant != artifact) else { continue };
-        let said = said(&mutant);
-        if said == "accepted" {
-            let cells = artifact.line("cells").parse::<usize>().map_or(1, |cells| cells.max(1));
-            match judge(&mutant, cells) {
-                Truth::Holds => {}
-                Truth::Fails(why) => tally.failures.push((format!("false accept, {group}, {name}: {why}"), mutant)),
-                Truth::Unread(why) => {
-                    tally.failures.push((format!("not shown harmless, {group}, {name}: {why}"), mutant));
-                }
-            }
-        } else if said == "panicked" {
-            tally.failures.push((format!("a panic, {group}, {name}"), mutant));
-        }
-        tally.count(group, name, &said);
+        let cells = artifact.line("cells").parse::<usize>().map_or(1, |cells| cells.max(1));
+        examine(&mut tally, (group, name), mutant, cells);
     }
     tally
+}
+
+/// Has a mutant checked, and what is accepted examined.
+pub fn examine(tally: &mut Tally, (group, name): (&'static str, &'static str), mutant: Artifact, cells: usize) {
+    let said = said(&mutant);
+    if said == "accepted" {
+        match judge(&mutant, cells) {
+            Truth::Holds => {}
+            Truth::Fails(why) => tally.failures.push((format!("false accept, {group}, {name}: {why}"), mutant)),
+            Truth::Unread(why) => {
+                tally.failures.push((format!("not shown harmless, {group}, {name}: {why}"), mutant));
+            }
+        }
+    } else if said == "panicked" {
+        tally.failures.push((format!("a panic, {group}, {name}"), mutant));
+    }
+    tally.count(group, name, &said);
 }

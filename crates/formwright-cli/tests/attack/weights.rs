@@ -49,6 +49,18 @@ impl Weights {
         self.header.iter().map(|(name, info)| (name.clone(), place(info, 0)..place(info, 1))).collect()
     }
 
+    /// The shape of a tensor.
+    pub fn shape(&self, name: &str) -> Vec<usize> {
+        let sides = self.header[name]["shape"].as_array().expect("a shape");
+        sides.iter().map(|side| usize::try_from(side.as_u64().expect("a count")).expect("a count")).collect()
+    }
+
+    /// The numbers of a tensor.
+    pub fn tensor(&self, name: &str) -> Vec<f64> {
+        let found = self.tensors().into_iter().find(|(known, _)| known == name);
+        found.map_or(Vec::new(), |(_, range)| range.map(|place| self.get(place)).collect())
+    }
+
     /// How many numbers there are.
     pub fn len(&self) -> usize {
         self.data.len() / self.size

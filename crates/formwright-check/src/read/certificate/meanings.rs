@@ -29,6 +29,15 @@ pub enum Wire {
         /// The form.
         of: Form,
     },
+    /// A number times a form: at one token times the mean of the form over all tokens.
+    Hub {
+        /// The token.
+        token: usize,
+        /// The factor.
+        scale: Ratio,
+        /// The form.
+        of: Form,
+    },
     /// A number for each position.
     Position(Vec<Ratio>),
     /// A number times what becomes of a form over the tokens that a mask shows.
@@ -172,6 +181,12 @@ impl Meanings {
         {
             return Err(format!("there is no input {c}"));
         }
+        let [_, most] = certificate.tokens;
+        let hub =
+            |wire: &Wire| if let Wire::Hub { token, .. } = wire { (*token >= most).then_some(*token) } else { None };
+        if let Some(token) = self.wires.iter().find_map(hub) {
+            return Err(format!("there is no token {token}"));
+        }
         if self.outputs.len() != *output_dims {
             return Err(format!("{} lines `output`, and there are {output_dims} outputs", self.outputs.len()));
         }
@@ -252,13 +267,16 @@ impl Lines<'_> {
 
     fn wire(&mut self, known: usize) -> Result<Wire, String> {
         self.line("wire")?;
-        let kinds =
-            ["input", "curve", "product", "mean", "teeth", "position", "seen", "gather", "select", "points", "cases"];
+        let kinds = [
+            "input", "curve", "product", "mean", "hub", "teeth", "position", "seen", "gather", "select", "points",
+            "cases",
+        ];
         Ok(match self.one_of(&kinds)? {
             "input" => Wire::Input(self.count()?),
             "curve" => Wire::Curve { of: self.form(known)?, function: self.function()? },
             "product" => Wire::Product(self.form(known)?, self.form(known)?),
             "mean" => Wire::Mean { scale: self.ratio()?, of: self.form(known)? },
+            "hub" => Wire::Hub { token: self.count()?, scale: self.ratio()?, of: self.form(known)? },
             "position" => {
                 let mut values = vec![self.ratio()?];
                 while !self.words.is_empty() {

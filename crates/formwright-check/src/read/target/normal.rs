@@ -4,10 +4,12 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 
+use super::filter;
 use super::unrolled::{compared, floored, modulo};
 use super::{Definition, Expr, Number, Target};
 use crate::kernel::function::{BINARIES, Binary, CALLS, Call};
 use crate::kernel::number::{Dyadic, Range, Ratio};
+use crate::read::certificate::Mask;
 use crate::rules::lines::{Outcome, Polynomial, Things};
 
 /// The point of a normal form: its coordinate, and whether it stands inside of an aggregate.
@@ -46,6 +48,7 @@ impl Target {
 pub(super) struct Ranges<'t> {
     domain: Range,
     tokens: Range,
+    lengths: [usize; 2],
     lets: &'t [Expr],
     /// Ranges of lets that have been read.
     read: RefCell<HashMap<usize, Range>>,
@@ -60,7 +63,8 @@ impl Target {
             return Err("a table has no formula".to_owned());
         };
         let tokens = Range::whole(least).hull(&Range::whole(most));
-        let ranges = Ranges { domain: self.domain.range(), tokens, lets, read: RefCell::default() };
+        let (domain, lengths) = (self.domain.range(), [least, most]);
+        let ranges = Ranges { domain, tokens, lengths, lets, read: RefCell::default() };
         lets.iter().chain(body).try_for_each(|e| ranges.of(e).map(|_| ()))
     }
 }
@@ -74,6 +78,9 @@ impl Ranges<'_> {
             Expr::Gather(None, index) if index.is_index() => Some(self.domain.clone()),
             Expr::Bound(b) => Some(self.bound(*b)?),
             Expr::Gather(Some(b), index) if index.is_index() => Some(self.bound(*b)?),
+            Expr::Gather(of, index) if place(index).is_some_and(|k| self.exists(&Self::one(k))) => {
+                Some(of.map_or_else(|| Ok(self.domain.clone()), |b| self.bound(b))?)
+            }
             Expr::Coordinate(e, _) => Some(self.of(e)?),
             Expr::Power(e, k) => self.of(e)?.power(*k),
             Expr::Table(index, entries) => {
@@ -96,6 +103,10 @@ impl Ranges<'_> {
                     _ => None,
                 }
             }
+            Expr::Aggregate(f, e, Some(filter)) if ["mean", "max", "min"].contains(&f.as_str()) => {
+                let shown = filter::mask(filter).filter(|mask| self.exists(mask));
+                Some(self.of(e)?).filter(|_| shown.is_some())
+            }
             Expr::Apply(name, parts) if name == "if" => {
                 let [condition, a, b] = parts.as_slice() else { return Err("an if without branches".to_owned()) };
                 self.holds(condition)?;
@@ -108,6 +119,18 @@ impl Ranges<'_> {
             _ => None,
         };
         range.and_then(Range::kept).ok_or_else(|| "the target is not shown to have a value everywhere".to_owned())
+    }
+
+    /// Whether every token of every sequence sees something. Every limit is hardest to meet for the first token of the
+    /// shortest sequence, or the last one of the longest.
+    fn exists(&self, mask: &Mask) -> bool {
+        let [least, most] = self.lengths;
+        mask.sees_some(0, least) && mask.sees_some(most.saturating_sub(1), most)
+    }
+
+    /// One place.
+    fn one(place: i64) -> Mask {
+        Mask { limits: [None, None, Some(place), Some(place)], first: false, connections: None }
     }
 
     /// Shows that all parts of a condition have a value.
@@ -158,6 +181,12 @@ impl Ranges<'_> {
     }
 }
 
+/// The place that a number names, if an expression is one.
+fn place(e: &Expr) -> Option<i64> {
+    let Expr::Number(number) = e else { return None };
+    i64::try_from(number.exact()?.place()?).ok()
+}
+
 impl Reader<'_> {
     fn number(&mut self, e: &Expr, at: At) -> Outcome<Polynomial> {
         match e {
@@ -175,6 +204,15 @@ impl Reader<'_> {
                     Some(b) => self.bound(*b, at.c)?,
                 };
                 if at.inside { self.things.outer(&own) } else { Ok(own) }
+            }
+            // A token by its place is the mean over it alone.
+            Expr::Gather(of, index) if !at.inside && place(index).is_some() => {
+                let own = match of {
+                    None => self.things.input(at.c),
+                    Some(b) => self.bound(*b, at.c)?,
+                };
+                let shown = place(index).and_then(|k| Ranges::one(k).shown());
+                self.things.mean_over(shown, &own)
             }
             Expr::Coordinate(e, c) => self.number(e, At { c: *c, ..at }),
             Expr::Power(e, k) => {
@@ -203,6 +241,18 @@ impl Reader<'_> {
             Expr::Aggregate(f, e, None) if !at.inside => {
                 let of = self.number(e, At { inside: true, ..at })?;
                 self.aggregate(f, &of)
+            }
+            Expr::Aggregate(f, e, Some(filter)) if !at.inside => {
+                let none = || "there is no rule for such a filter for any number of tokens".to_owned();
+                let shown = filter::mask(filter).and_then(|mask| mask.shown()).ok_or_else(none)?;
+                let of = self.number(e, At { inside: true, ..at })?;
+                let minus = |p: &Polynomial| Things::plus(&Polynomial::new(), &Ratio::ONE.negative(), p);
+                match f.as_str() {
+                    "mean" => self.things.mean_over(Some(shown), &of),
+                    "max" => self.things.largest_over(Some(shown), &of),
+                    "min" => minus(&self.things.largest_over(Some(shown), &minus(&of)?)?),
+                    _ => Err(none()),
+                }
             }
             _ => Err("the target has positions, comparisons, sorts or filters, for which there is no rule".to_owned()),
         }

@@ -1,7 +1,7 @@
 //! Heads. What they write into registers, and the rule *mean*: a head without scores.
 //!
 //! All scores are 0, so all weights are `fl(1/n)`, where `n` tokens are seen, and `H = Σ_k fl(1/n) fl(v z_k)` is the mean of what is read up to
-//! `γ_{n+1}` of the mean size. Errors of what is averaged are averaged as well: with a concave `ê ≥ e`, their mean is at
+//! `γ_{n+1}` of the mean size; one token alone has the weight 1. Errors of what is averaged are averaged as well: with a concave `ê ≥ e`, their mean is at
 //! most `ê(mean)` (Jensen), which is a function of the value of the mean itself. Heads of other kinds weigh all tokens
 //! alike as well (`uniform.rs`): what they read times what their weights add up to is a multiple of what is averaged.
 
@@ -22,7 +22,7 @@ impl Prover<'_> {
         let mut kinds = Vec::new();
         for head in heads {
             kinds.push(if is_uniform(head) {
-                Kind::Uniform(Uniform::mean(self.tokens))
+                Kind::Uniform(Uniform::mean(self.seen(head)))
             } else {
                 self.shares(head)?.map_or(Kind::Scored, Kind::Placed)
             });
@@ -147,10 +147,18 @@ impl Prover<'_> {
         let one = &Dyadic::ONE;
         let grown = match kind {
             Kind::Uniform(uniform) => &uniform.weight() * &(one + &self.gamma(uniform.roundings.saturating_add(1))),
-            _ => &(one + &excess(self.tokens, self.format)) * &(one + &self.gamma(self.tokens.saturating_add(2))),
+            _ => {
+                let seen = self.seen(head);
+                &(one + &excess(seen, self.format)) * &(one + &self.gamma(seen.saturating_add(2)))
+            }
         };
-        let all = &(&(&reading.size + &read) * &grown) + &self.flushed(kind);
+        let all = &(&(&reading.size + &read) * &grown) + &self.flushed(head, kind);
         Ok(Some(up(&(&weight.abs() * &all))))
+    }
+
+    /// The most tokens that a head sees.
+    pub(super) fn seen(&self, head: &Head) -> usize {
+        head.mask.most_seen(self.tokens)
     }
 
     /// Remembers how large the sum of a register gets, with what was there.
@@ -182,14 +190,16 @@ impl Prover<'_> {
             return Err(line(format!("wire {wire}: a head adds the wire and a number, no more")));
         }
         let row = head.head.v.get(value).ok_or_else(|| line(format!("there is no value {value}")))?;
-        let Taken { reading, read, flushed, share } = self.taken(head.kind, known, row)?;
+        let taken = self.taken(head, known, row)?;
+        let Taken { reading, read, flushed, share } = &taken;
+        let seen = self.seen(head.head);
         // Weights and sum; then the product with o and the sum of the register; and o itself, beside the line's factor.
         let (mut theta, mut model, mut more, mut first) = (Dyadic::ZERO, Dyadic::ZERO, Vec::new(), true);
         // Beside the one that is gathered, terms are absorbed: each rounds by no more than it is.
         let roundings = match (head.kind, known) {
             (Kind::Placed(_), Wire::Gather { .. }) => 2,
             (Kind::Uniform(uniform), _) => uniform.roundings,
-            _ => self.tokens.saturating_add(1),
+            _ => seen.saturating_add(1),
         };
         let (rough, spread) = match head.kind {
             Kind::Uniform(uniform) => (uniform.rough.clone(), uniform.spread.clone()),
@@ -215,39 +225,52 @@ impl Prover<'_> {
             let sum = many.saturating_add(usize::from(!empty));
             // A term beside what was there is rounded with it: the register has lost that.
             let sums = if many == 1 && is_power_of_two(&written) { 0 } else { sum };
-            let all = match head.kind {
-                Kind::Uniform(uniform) => uniform.roundings,
-                _ => self.tokens.saturating_add(1),
-            };
-            let exact = Ratio::of(&written).times(&share).over(&factor).unwrap_or(Ratio::ZERO).minus(&Ratio::ONE);
+            let exact = Ratio::of(&written).times(share).over(&factor).unwrap_or(Ratio::ZERO).minus(&Ratio::ONE);
             let odd = exact.range().size();
             let lost = |roundings: usize| {
                 let gamma = &(&self.gamma(roundings) * &rough) + &spread;
                 &gamma + &(&odd * &(&Dyadic::ONE + &gamma))
             };
-            let here = lost(all.saturating_add(sums));
+            // The value of a head is one number: what registers get of it differs by the product with o, and their sums.
+            let product = self.gamma(sums);
+            let here = &product + &(&odd * &(&Dyadic::ONE + &product));
             if first {
                 theta = lost(roundings.saturating_add(sums));
                 model = here;
                 first = false;
             } else {
-                let size = &(&reading.size + &read) + &flushed;
+                let size = &(&reading.size + read) + flushed;
                 // Weights that are computed add up to less than 2.
-                let size = if matches!(head.kind, Kind::Uniform(_)) { size } else { &size + &size };
-                let flushed = &(&written.abs() * &share.range().size()) * &(&flushed + &flushed);
+                let grown = if let Kind::Uniform(uniform) = head.kind {
+                    let gamma = &self.gamma(uniform.roundings) * &rough;
+                    &(&Dyadic::ONE + &gamma) + &spread
+                } else {
+                    Dyadic::power_of_two(1)
+                };
+                let size = &size * &grown;
+                let flushed = &(&written.abs() * &share.range().size()) * &(flushed + flushed);
                 more.push((place, up(&(&(&(&(&here + &model) * &size) * &factor.range().size()) + &flushed))));
             }
         }
+        let hub = self.seen_by_all(&head.head.mask);
         let known = match (head.kind, known) {
+            (Kind::Uniform(_), Wire::Hub { token, scale, of }) => {
+                self.gathered(wire, head, (*token, scale, of), &shift.offset, (&taken, &theta))?
+            }
             (Kind::Uniform(_), Wire::Mean { scale, of }) => {
+                if let Some(hub) = hub {
+                    let known = self.handed_on(wire, hub, (of, scale), &shift.offset, (&taken, &theta))?;
+                    self.make(wire, known)?;
+                    return Ok(more);
+                }
                 let plain = Mask { limits: [None; 4], first: head.head.mask.first, connections: None };
-                self.average(head.head, &plain, (of, scale), &shift.offset, (&reading, &read, &flushed, &theta))?
+                self.average(head.head, &plain, (of, scale), &shift.offset, (reading, read, flushed, &theta))?
             }
             (Kind::Uniform(_), Wire::Seen { mask, pooled: Pooled::Mean, scale, of }) => {
-                self.average(head.head, mask, (of, scale), &shift.offset, (&reading, &read, &flushed, &theta))?
+                self.average(head.head, mask, (of, scale), &shift.offset, (reading, read, flushed, &theta))?
             }
             (Kind::Placed(shares), _) => {
-                self.placed(wire, shares, &shift.offset, (&reading, &read, &flushed, &theta))?
+                self.placed(wire, (shares, seen), &shift.offset, (reading, read, flushed, &theta))?
             }
             (Kind::Scored, Wire::Seen { mask, pooled: Pooled::Largest, scale, of }) => {
                 if *mask != head.head.mask || scale.is_negative() || scale.is_zero() {
@@ -259,9 +282,9 @@ impl Prover<'_> {
                 // From below by the average, from above by nothing: and what is added may be half of it.
                 let missed = &Range::point(off) - &shift.offset.range();
                 let apart = &Range { lo: -&behind.below, hi: Dyadic::ZERO } + &missed;
-                let apart = &(&apart.size() + &behind.off) + &(&error + &flushed);
+                let apart = &(&apart.size() + &behind.off) + &(&error + flushed);
                 let range = (&scale.range() * &self.range(of)?).tidy();
-                self.near(range, &apart, (&reading.size, &read, &theta))
+                self.near(range, &apart, (&reading.size, read, &theta), seen)
             }
             _ => return Err(declined(format!("wire {wire}: a head with scores that have no rule"))),
         };
@@ -273,7 +296,7 @@ impl Prover<'_> {
     fn placed(
         &self,
         wire: usize,
-        shares: &Shares,
+        (shares, seen): (&Shares, usize),
         shift: &Ratio,
         (reading, read, flushed, theta): (&super::Reading, &Dyadic, &Dyadic, &Dyadic),
     ) -> Result<Known, Stop> {
@@ -287,11 +310,12 @@ impl Prover<'_> {
         let error = &(&scale.range().size() * &self.error(of)?) + &(&(&reading.lost + &rest) + read);
         // Of a sum the first token is that number.
         let sink = matches!(known, Wire::Seen { .. }).then(|| off.abs());
-        let apart = self.apart_by(shares, &meant, &values, &error, sink.as_ref());
+        let apart = self.apart_by((shares, seen), &meant, &values, &error, sink.as_ref());
         let apart = apart.ok_or_else(|| line(format!("wire {wire}: weights of different tokens")))?;
         let range = match known {
-            Wire::Seen { scale, .. } => {
-                let all = &Range::ZERO.hull(&Range::whole(self.tokens)) * &scale.range();
+            // The first token adds nothing.
+            Wire::Seen { mask, scale, .. } => {
+                let all = &super::placed::others(mask, self.tokens) * &scale.range();
                 (&all * &self.range(of)?).tidy()
             }
             _ => self.range(of)?,
@@ -299,20 +323,26 @@ impl Prover<'_> {
         let missed = (&Range::point(off) - &shift.range()).size();
         let absorbed = &(&apart.weights + &apart.weights) * &(&reading.size + read);
         let apart = &apart.value + &absorbed;
-        Ok(self.near(range, &(&(&apart + &missed) + flushed), (&reading.size, read, theta)))
+        Ok(self.near(range, &(&(&apart + &missed) + flushed), (&reading.size, read, theta), seen))
     }
 
     /// The most that flushing may lose in a head's output: in every product of a weight and a value.
-    pub(super) fn flushed(&self, kind: &Kind) -> Dyadic {
+    pub(super) fn flushed(&self, head: &Head, kind: &Kind) -> Dyadic {
         match kind {
             Kind::Uniform(uniform) => &self.tiny(uniform.products) * &uniform.grown,
-            _ => self.tiny(self.tokens),
+            _ => self.tiny(self.seen(head)),
         }
     }
 
     /// A wire that is off by this, and by what is lost where it is written.
-    fn near(&self, range: Range, apart: &Dyadic, (size, read, theta): (&Dyadic, &Dyadic, &Dyadic)) -> Known {
-        let sum = &Dyadic::ONE + &excess(self.tokens, self.format);
+    fn near(
+        &self,
+        range: Range,
+        apart: &Dyadic,
+        (size, read, theta): (&Dyadic, &Dyadic, &Dyadic),
+        seen: usize,
+    ) -> Known {
+        let sum = &Dyadic::ONE + &excess(seen, self.format);
         let all = &(size + read) * &sum;
         let most = up(&(&(apart * &(&Dyadic::ONE + theta)) + &(theta * &all)));
         Known { range, error: Profile::Constant(most.clone()), most, tooth: Dyadic::ZERO }
@@ -343,7 +373,7 @@ impl Prover<'_> {
 
     /// Encloses `scale · mean(of)`, with errors of `fixed` and, relative to the mean size of what is averaged,
     /// `theta`.
-    fn averaged(
+    pub(super) fn averaged(
         &self,
         (of, scale): (&super::Form, &Ratio),
         shift: &Ratio,
@@ -386,7 +416,7 @@ impl Prover<'_> {
     }
 
     /// The variance lemma: the mean of `(c(M - mean M))²` is at most `c²(h - l)²/4` for `M` in `[l, h]`.
-    fn variance(&self, of: &super::Form) -> Option<Range> {
+    pub(super) fn variance(&self, of: &super::Form) -> Option<Range> {
         let (factor, form) = self.centred_square(of.bare()?)?;
         let range = self.range(&form).ok()?;
         let width = Range { lo: Dyadic::ZERO, hi: &range.hi - &range.lo };
@@ -449,9 +479,9 @@ impl Kind {
 }
 
 /// A value of a head.
-struct Scored<'h> {
-    head: &'h Head,
-    kind: &'h Kind,
+pub(super) struct Scored<'h> {
+    pub(super) head: &'h Head,
+    pub(super) kind: &'h Kind,
     value: usize,
 }
 

@@ -60,15 +60,16 @@ impl Prover<'_> {
         let four = Dyadic::from(4);
         let scores = &(&(&four * &self.unit()) * &size) + &(&self.tiny(3) * &inverse);
         let reach = &read + &scores;
-        let others = Range::whole(self.tokens.saturating_sub(1));
+        let seen = self.seen(head);
+        let others = Range::whole(seen.saturating_sub(1));
         let e = Range::whole(1).exp().ok_or_else(missing)?;
         let gap = (&Range::whole(1) + &others.over(&e).ok_or_else(missing)?).log().ok_or_else(missing)?;
         let gap = &gap.hi * &inverse;
         let theta = Dyadic::power_of_two(self.format.theta);
         let exps = Range::point(&one + &theta).over(&Range::point(&one - &theta)).ok_or_else(missing)?;
-        let grown = &exps.hi * &(&one + &self.gamma(self.tokens.saturating_add(2)));
+        let grown = &exps.hi * &(&one + &self.gamma(seen.saturating_add(2)));
         // Flushed exponentials, and shares.
-        let flushed = &Range::whole(self.tokens).hi * &self.tiny(self.tokens);
+        let flushed = &Range::whole(seen).hi * &self.tiny(seen);
         let share = &(&grown - &one) + &flushed;
         let off = &(&share * &size) + &(&(&one + &share) * &read);
         Ok(Behind { below: super::up(&(&gap + &(&reach + &reach))), off: super::up(&off) })

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, HashMap};
 use super::Form;
 use crate::kernel::function::{Binary, CALLS, Call, Word};
 use crate::kernel::number::Ratio;
-use crate::read::certificate::{Pooled, Wire};
+use crate::read::certificate::{Pooled, Shown, Wire};
 
 /// The most terms of a polynomial.
 const MOST_TERMS: usize = 1 << 12;
@@ -35,6 +35,10 @@ enum Thing {
     Length,
     /// The mean of a monomial over all tokens.
     Mean(Monomial),
+    /// The mean of a monomial over what a token sees.
+    Seen(Shown, Monomial),
+    /// The largest value of a polynomial over what a token sees.
+    LargestSeen(Shown, Vec<(Monomial, String)>),
     /// A thing of the output token, inside of a mean.
     Outer(usize),
     /// A coordinate of one token of a sequence.
@@ -47,6 +51,8 @@ enum Thing {
     Hinge(usize, i64),
     /// A polynomial whose values are whole.
     Whole(Vec<(Monomial, String)>),
+    /// What a hub and the other tokens have: at the one it is something else than at the others.
+    Hub(usize),
 }
 
 /// All things that have been met.
@@ -231,6 +237,11 @@ impl Things {
 
     /// The mean over all tokens.
     pub fn mean(&mut self, p: &Polynomial) -> Outcome<Polynomial> {
+        self.mean_over(None, p)
+    }
+
+    /// The mean over what each token sees, which is something; or over all tokens.
+    pub fn mean_over(&mut self, shown: Option<Shown>, p: &Polynomial) -> Outcome<Polynomial> {
         let mut mean = Polynomial::new();
         for (monomial, factor) in p {
             let (mut outside, mut inside): (BTreeMap<usize, u32>, Monomial) = (BTreeMap::new(), Vec::new());
@@ -246,6 +257,8 @@ impl Things {
             let outside = Polynomial::from([(outside.into_iter().collect(), factor.clone())]);
             let averaged = if inside.is_empty() {
                 Self::constant(Ratio::ONE)
+            } else if let Some(shown) = shown {
+                Self::single(self.number(Thing::Seen(shown, inside), false, None))
             } else {
                 let number = self.number(Thing::Mean(inside.clone()), true, None);
                 self.means.insert(number, inside);
@@ -381,6 +394,23 @@ impl Things {
         Self::plus(&Self::constant(shift), &scale, &Self::single(number))
     }
 
+    /// The largest value over what each token sees, which is something, of what has one token.
+    pub fn largest_over(&mut self, shown: Option<Shown>, p: &Polynomial) -> Outcome<Polynomial> {
+        let Some(shown) = shown else { return self.largest_of_all(p) };
+        let known = |thing: &usize| self.known.get(*thing).copied().unwrap_or((false, Some(0)));
+        let things = || p.keys().flatten().map(|(thing, _)| thing);
+        if things().any(|thing| known(thing).1.is_some()) {
+            return Err("there is no rule for the largest of what has two tokens".to_owned());
+        }
+        if things().all(|thing| known(thing).0) {
+            return Ok(p.clone());
+        }
+        let (shift, scale) = Self::normalised(p);
+        let part = Self::reduced(p, &shift, &scale)?;
+        let number = self.number(Thing::LargestSeen(shown, Self::key(&part)), false, None);
+        Self::plus(&Self::constant(shift), &scale, &Self::single(number))
+    }
+
     /// An operator.
     pub fn binary(&mut self, op: Binary, a: &Polynomial, b: &Polynomial) -> Outcome<Polynomial> {
         match op {
@@ -430,22 +460,23 @@ impl Things {
                 let open = || "values at points of what is not whole".to_owned();
                 self.points(&of, |x| value_at(x, *from, values))?.ok_or_else(open)
             }
+            Wire::Hub { .. } => Ok(Self::single(self.number(Thing::Hub(earlier.len()), false, None))),
             Wire::Mean { scale, of } => {
                 let mean = self.mean(&Self::form(of, earlier)?)?;
                 Self::plus(&Polynomial::new(), scale, &mean)
             }
-            Wire::Seen { mask, pooled, scale, of } if !mask.hides() => {
+            Wire::Seen { mask, pooled, scale, of } => {
                 let of = Self::form(of, earlier)?;
+                let shown = mask.shown().ok_or_else(|| "connections, for any number of tokens".to_owned())?;
+                let shown = Some(shown).filter(|_| mask.hides());
                 let pooled = match pooled {
-                    Pooled::Largest => self.largest_of_all(&of)?,
-                    Pooled::Mean => self.mean(&of)?,
+                    Pooled::Largest => self.largest_over(shown, &of)?,
+                    Pooled::Mean => self.mean_over(shown, &of)?,
                     Pooled::Sum => return Err("a sum over any number of tokens".to_owned()),
                 };
                 Self::plus(&Polynomial::new(), scale, &pooled)
             }
-            Wire::Seen { .. } | Wire::Position(_) | Wire::Gather { .. } => {
-                Err("positions, for any number of tokens".to_owned())
-            }
+            Wire::Position(_) | Wire::Gather { .. } => Err("positions, for any number of tokens".to_owned()),
         }
     }
 }

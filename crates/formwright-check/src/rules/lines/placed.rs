@@ -148,7 +148,7 @@ impl Prover<'_> {
     /// are off by at most `error`.
     pub(super) fn apart_by(
         &self,
-        shares: &Shares,
+        (shares, seen): (&Shares, usize),
         meant: &[Vec<Ratio>],
         values: &Range,
         error: &Dyadic,
@@ -172,13 +172,19 @@ impl Prover<'_> {
         }
         let half = Dyadic::power_of_two(-1);
         let (reach, middle) = (&(&values.hi - &values.lo) * &half, &(&values.hi + &values.lo) * &half);
-        let excess = excess(self.tokens, self.format);
+        let excess = excess(seen, self.format);
         let spread = &(&most * &reach) + &(&middle.abs() * &excess);
         let spread = spread.min(&most * &values.size());
         let spread = if sink.is_some() { spread.min(beside) } else { spread };
         let all = &spread + &(&(&Dyadic::ONE + &excess) * error);
         Some(Apart { value: super::up(&all), weights: super::up(&most) })
     }
+}
+
+/// How many tokens but the first a mask shows to a token.
+pub(super) fn others(mask: &Mask, tokens: usize) -> Range {
+    let count = |t: usize| Range::whole((1..tokens).filter(|k| mask.sees(t, *k)).count());
+    (0..tokens).map(count).reduce(|a, b| a.hull(&b)).unwrap_or(Range::ZERO)
 }
 
 /// Every token that is seen weighs `1/n`, and the first one has the rest.

@@ -58,6 +58,18 @@ impl Profile {
         self.over(range)
     }
 
+    /// The same, and so much more.
+    pub fn raised(&self, by: &Dyadic) -> Self {
+        match self {
+            Self::Constant(error) => Self::Constant(up(&(error + by))),
+            Self::Cells(cells) => {
+                let raised = |cell: &Cell| Cell { error: up(&(&cell.error + by)), ..cell.clone() };
+                Self::Cells(cells.iter().map(raised).collect())
+            }
+            Self::Mean(mean) => Self::Mean(Box::new(Mean { fixed: up(&(&mean.fixed + by)), ..(**mean).clone() })),
+        }
+    }
+
     /// The largest error where the value is one of these.
     pub fn over(&self, values: &Range) -> Dyadic {
         match self {

@@ -88,6 +88,7 @@ fn rule(wire: &Wire) -> &'static str {
         Wire::Cases(_) => "cases",
         Wire::Select { .. } => "selection",
         Wire::Mean { .. } | Wire::Seen { pooled: Pooled::Mean, .. } => "mean",
+        Wire::Hub { .. } => "hub",
         Wire::Seen { pooled: Pooled::Sum, .. } | Wire::Gather { .. } => "scores by position",
         Wire::Seen { pooled: Pooled::Largest, .. } => "largest",
     }

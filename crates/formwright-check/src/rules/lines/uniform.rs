@@ -9,7 +9,7 @@
 //! performer    performer.rs
 //! ```
 
-use super::head::Kind;
+use super::head::{Kind, Scored};
 use super::profile::up;
 use super::{Form, Prover, Reading, Stop, line};
 use crate::kernel::number::{Dyadic, Range, Ratio};
@@ -36,7 +36,8 @@ impl Uniform {
     /// Weights of `fl(1/n)`; or a sum that is divided by `n`, or multiplied by `fl(1/n)`.
     pub(super) fn mean(tokens: usize) -> Self {
         let one = || Dyadic::ONE;
-        let roundings = tokens.saturating_add(1);
+        // The weight of one token alone is 1, and its sum it itself.
+        let roundings = if tokens == 1 { 0 } else { tokens.saturating_add(1) };
         Self { total: Ratio::ONE, spread: Dyadic::ZERO, roundings, rough: one(), products: tokens, grown: one() }
     }
 
@@ -66,7 +67,7 @@ pub(super) struct Taken {
 
 impl Prover<'_> {
     /// Reads the value of a head for a wire.
-    pub(super) fn taken(&mut self, kind: &Kind, wire: &Wire, row: &Row) -> Result<Taken, Stop> {
+    pub(super) fn taken(&mut self, head: &Scored<'_>, wire: &Wire, row: &Row) -> Result<Taken, Stop> {
         let reading = self.read(&row.weights)?;
         let read = if reading.single {
             self.tiny(1)
@@ -75,10 +76,10 @@ impl Prover<'_> {
         };
         self.note(&(&reading.size * &Self::count(self.tokens)));
         // Every product of a weight and a value may be flushed.
-        let flushed = &self.flushed(kind) + &self.tiny(reading.count);
+        let flushed = &self.flushed(head.head, head.kind) + &self.tiny(reading.count);
         let mut taken = Taken { reading, read, flushed, share: Ratio::ONE };
         // What the mean that is meant is multiplied by, and a mean of what is read: both come to the same.
-        let (Kind::Uniform(uniform), Some((scale, of))) = (kind, averaged_by(wire)) else { return Ok(taken) };
+        let (Kind::Uniform(uniform), Some((scale, of))) = (head.kind, averaged_by(wire)) else { return Ok(taken) };
         taken.share = uniform.share(&taken.reading.form, &self.lowered(&of.scaled(scale))?);
         let by = uniform.total.over(&taken.share).unwrap_or(Ratio::ONE);
         if by != Ratio::ONE {

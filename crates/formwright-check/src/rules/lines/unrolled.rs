@@ -26,6 +26,11 @@ pub fn is_placed(wire: &Wire) -> bool {
     }
 }
 
+/// Whether a wire has no meaning but token by token.
+pub fn is_of_places(wire: &Wire) -> bool {
+    matches!(wire, Wire::Position(_) | Wire::Gather { .. } | Wire::Seen { pooled: Pooled::Sum, .. })
+}
+
 /// Proves that the outputs' forms are the target's expression for so many tokens; the normal forms of the wires for the
 /// largest number.
 pub fn same_by_token(
@@ -81,6 +86,15 @@ fn unroll(hints: &Meanings, things: &mut Things, tokens: usize) -> Result<Unroll
                 values.iter().cloned().map(Things::constant).collect()
             }
             Wire::Mean { scale, of } => seen(things, &at, &everything(), (Pooled::Mean, scale, of))?,
+            // At the hub the mean, elsewhere what is averaged.
+            Wire::Hub { token, scale, of } => {
+                let mut found = seen(things, &at, &everything(), (Pooled::Mean, scale, of))?;
+                for (_, (normal, wires)) in found.iter_mut().zip(&at).enumerate().filter(|(t, _)| t != token) {
+                    let own = Things::form(of, wires);
+                    *normal = own.and_then(|of| Things::plus(&Polynomial::new(), scale, &of)).map_err(declined)?;
+                }
+                found
+            }
             Wire::Seen { mask, pooled, scale, of } => seen(things, &at, mask, (*pooled, scale, of))?,
             Wire::Gather { index, of } => {
                 let mut found = Vec::new();

@@ -3,7 +3,8 @@
 //!
 //! Nothing of it is believed there. Circuits with wires for which there is no rule have no lines.
 //!
-//! Where sums are put aside ([`Detour`]), a head makes the mean times `λ`, and the layer behind it a curve, `x/λ`.
+//! Where sums are put aside ([`Detour`]), a head makes the mean times `λ`, and the layer behind it a curve, `x/λ`; or a
+//! head makes what the hub adds up, another one of it the mean, and the layer behind it empties registers.
 
 use std::fmt::Write as _;
 
@@ -78,15 +79,22 @@ impl Circuit<'_> {
                 if !mask.is_all() {
                     return None;
                 }
-                wires.push(format!("wire mean {} {}", scale * &aside.by, numbers.form(of)?));
-                wires.push(format!("wire curve 0 1 {} 1 x {} mul", numbers.of[wire]? - 1, Rat::ONE / aside.by.clone()));
+                let mean = format!("{} {}", scale * &aside.by, numbers.form(of)?);
+                wires.extend(match detour.hub {
+                    Some(token) => [format!("wire hub {token} {mean}"), format!("wire mean {mean}")],
+                    None => [
+                        format!("wire mean {mean}"),
+                        format!("wire curve 0 1 {} 1 x {} mul", numbers.of[wire]? - 1, Rat::ONE / aside.by.clone()),
+                    ],
+                });
             } else {
                 wires.push(format!("wire {}", self.wire(wire, &numbers)?));
             }
         }
         let mut lines = vec![format!("meanings {}", wires.len())];
         lines.extend(wires);
-        lines.push(format!("layers {}", slots.len() + 1 + detour.divided.len()));
+        let more = if detour.hub.is_some() { 2 } else { 1 };
+        lines.push(format!("layers {}", slots.len() + 1 + more * detour.divided.len()));
         let end = self.layout.last() + 1;
         let mut held: Vec<Form> = vec![Form::default(); width];
         let befores = slots.iter().copied().chain([end]);
@@ -98,13 +106,14 @@ impl Circuit<'_> {
                 made.map(|(atom, _)| self.made(atom, &numbers, parts)).collect::<Option<_>>()?
             } else {
                 lines.push(format!("layer {} {}", here.len(), here.len()));
-                let forms = here.iter().map(|aside| self.put_aside(aside, &numbers, parts));
+                let forms = here.iter().map(|aside| self.put_aside(aside, &numbers, parts, detour));
                 let forms: Vec<[String; 3]> = forms.collect::<Option<_>>()?;
                 for part in 0..2 {
                     lines.extend(forms.iter().map(|form| form[part].clone()));
                 }
                 forms.into_iter().map(|[_, _, moved]| moved).collect()
             };
+            let emptied: Vec<String> = here.iter().map(|aside| format!("holds {} 0 0", aside.register)).collect();
             let mut holds = Vec::new();
             for (register, held) in held.iter_mut().enumerate() {
                 let now =
@@ -117,10 +126,16 @@ impl Circuit<'_> {
             // What others do not know of.
             let constant = |(register, number): &(usize, Rat)| format!("holds {register} {number} 0");
             holds.extend(detour.held.iter().filter(|_| slot.is_none()).map(constant));
-            holds.extend(here.iter().map(|aside| format!("holds {} 0 0", aside.register)));
+            if detour.hub.is_none() {
+                holds.extend(emptied.iter().cloned());
+            }
             lines.push(format!("layer {} {}", made.len(), holds.len()));
             lines.extend(made);
             lines.extend(holds);
+            if detour.hub.is_some() && !emptied.is_empty() {
+                lines.push(format!("layer 0 {}", emptied.len()));
+                lines.extend(emptied);
+            }
         }
         lines.push(format!("outputs {}", outputs.len()));
         for form in outputs {
@@ -148,7 +163,7 @@ impl Circuit<'_> {
     }
 
     /// How a head makes what is put aside, what the register holds then, and how the layer behind it makes the wire.
-    fn put_aside(&self, aside: &Aside, numbers: &Numbers, parts: &Parts) -> Option<[String; 3]> {
+    fn put_aside(&self, aside: &Aside, numbers: &Numbers, parts: &Parts, detour: &Detour) -> Option<[String; 3]> {
         let wire = numbers.of[aside.wire]?;
         let [head, value] = parts.of[aside.atom][..] else { return None };
         let adds = self.meant(aside.atom);
@@ -157,11 +172,12 @@ impl Circuit<'_> {
             return None;
         }
         let mean = format!("{} 1 {} 1", &shift.constant * &aside.by, wire - 1);
-        Some([
-            format!("head {} {mean} {head} {value}", wire - 1),
-            format!("holds {} {mean}", aside.register),
-            format!("gate {wire} {} 1 {} 0 1 {} 1", numbers.form(&adds)?, aside.unit, wire - 1),
-        ])
+        let adds = numbers.form(&adds)?;
+        let moved = match detour.hub {
+            Some(_) => format!("head {wire} {adds} {head} {value}"),
+            None => format!("gate {wire} {adds} 1 {} 0 1 {} 1", aside.unit, wire - 1),
+        };
+        Some([format!("head {} {mean} {head} {value}", wire - 1), format!("holds {} {mean}", aside.register), moved])
     }
 
     fn wire(&self, wire: usize, numbers: &Numbers) -> Option<String> {

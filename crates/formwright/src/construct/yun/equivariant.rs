@@ -29,20 +29,24 @@ pub(crate) fn flag_magnitude(grid: &Grid, options: &Options) -> Rat {
     if options.prints(AsPrinted::FlagSign) { resolution / power } else { resolution * power }
 }
 
-/// The network of Theorem 2.
-pub(super) fn build(grid: &Grid, target: &Arc<Target>, options: &Options) -> Result<Network> {
+/// Refuses a grid on which no sequence has pairwise distinct columns: it has no ids.
+pub(super) fn check_columns(grid: &Grid) -> Result<()> {
     let (n, columns) = (grid.tokens(), grid.columns());
-    if columns < Int::from(n) {
-        let enough = (grid.resolution()..=n as u64).find(|&side| Int::from(side).pow(grid.dims()) >= Int::from(n));
-        return Err(Error::declined(format!(
-            "{n} tokens cannot have distinct columns: the grid has only D = {columns}"
-        ))
+    if columns >= Int::from(n) {
+        return Ok(());
+    }
+    let enough = (grid.resolution()..=n as u64).find(|&side| Int::from(side).pow(grid.dims()) >= Int::from(n));
+    Err(Error::declined(format!("{n} tokens cannot have distinct columns: the grid has only D = {columns}"))
         .note("theorem", "yun (Theorem 2) tells sequences with distinct columns apart, which needs D = N^d ≥ n")
         .note(
             "try",
             format!("a grid of {} cells a side or more, or ⟨positional⟩ (Theorem 3)", enough.unwrap_or_default()),
-        ));
-    }
+        ))
+}
+
+/// The network of Theorem 2.
+pub(super) fn build(grid: &Grid, target: &Arc<Target>, options: &Options) -> Result<Network> {
+    check_columns(grid)?;
     let guard = options.tuning.guard.as_ref();
     let flag = guard.map_or_else(|| flag_magnitude(grid, options), |guard| guard.flag.clone());
     let (dims, steps) = (grid.dims(), Int::from(grid.resolution()));

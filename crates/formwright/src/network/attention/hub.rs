@@ -11,8 +11,9 @@
 
 use super::softmax::{self, Softmax};
 use super::widen::{add_coordinate, emptied, most_sums, wide_layer, wide_layers, widen_ends, widened};
-use super::{AttentionKind, Choice, Formula, Integers, Kind, Loss, Roundings, realisation};
+use super::{AttentionKind, Choice, Detour, Formula, Integers, Kind, Loss, Roundings, realisation};
 use crate::error::{Error, Result};
+use crate::exact::Rat;
 use crate::network::{AttentionRun, FloatNetwork, Mask, Run};
 use crate::pattern::Connections;
 
@@ -61,6 +62,14 @@ impl Kind for Hub {
 
     fn more_blocks(&self, _: &Choice) -> (usize, bool) {
         (1, true)
+    }
+
+    fn detour(&self, choice: &Choice, network: &FloatNetwork) -> Option<Detour> {
+        let heads = network.runs.iter().filter_map(|run| run.attention.as_ref());
+        // Of two layers the first adds up.
+        let divided = heads.step_by(2).map(|run| vec![Rat::ONE; run.heads]).collect();
+        let first = network.width().checked_sub(most_sums(network))?;
+        Some(Detour { first, divided, hub: usize::try_from(choice.at).ok(), ..Detour::default() })
     }
 
     fn realise(&self, choice: &Choice, network: FloatNetwork) -> Result<FloatNetwork> {

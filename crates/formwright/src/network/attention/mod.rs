@@ -148,8 +148,8 @@ pub trait Kind: fmt::Debug + Sync {
     }
 }
 
-/// The places where sums are put aside: into registers of their own, from which a layer behind the heads moves them on,
-/// divided.
+/// The places where sums are put aside: into registers of their own, from which a layer behind the heads moves them on, divided; or
+/// a second layer of heads as they are, and the layer behind that empties them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Detour {
     /// The number that is held by registers that nothing changes.
@@ -158,6 +158,8 @@ pub struct Detour {
     pub first: usize,
     /// The divisors of sums, by layers of heads, and in them by heads. Empty if they take no other way.
     pub divided: Vec<Vec<Rat>>,
+    /// The token that adds up for all, if one does: a second layer of heads moves sums on, and nothing is divided.
+    pub hub: Option<usize>,
 }
 
 /// A kind's answer to the question if its heads give sums of integers exactly.

@@ -123,7 +123,7 @@ impl Kind for Performer {
         let near = |w: &[f64]| Rat::from_f64(lambda(w).to_f64());
         let of_layer = |run: &AttentionRun| run.kind.tensors[0].chunks_exact(run.kind.size).map(near).collect();
         let divided = heads().map(of_layer).collect::<Option<_>>()?;
-        Some(Detour { held: vec![(one, Rat::ONE)], first: one + 1, divided })
+        Some(Detour { held: vec![(one, Rat::ONE)], first: one + 1, divided, hub: None })
     }
 
     fn theorem(&self) -> &'static str {

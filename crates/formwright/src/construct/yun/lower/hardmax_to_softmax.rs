@@ -107,10 +107,11 @@ pub(crate) fn drift(map: &ContextMap, exponent: u32) -> f64 {
         // All but the last of the last layers, whose keys must still be apart.
         Some(((1..map.global.hops()).fold(swept, |last, _| last + global * (last + leak)), leak))
     };
+    let room = |rho: Interval| lambda * (half - rho) * (apart - two * rho);
     let mut rho = 0.0;
     for _ in 0..60 {
-        let room = lambda * (half - Interval::point(rho)) * (apart - two * Interval::point(rho));
-        if rho >= 0.2 || room.lo() < 1.0 {
+        // What was reached may be infinite.
+        if rho >= 0.2 || room(Interval::point(rho)).lo() < 1.0 {
             break;
         }
         let Some((last, leak)) = reached(rho) else { break };

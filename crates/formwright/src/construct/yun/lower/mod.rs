@@ -99,6 +99,9 @@ impl Lowering {
     pub fn derive(grid: &Grid, target: &Target, options: &Options, format: Format) -> Result<Self> {
         let precision = format.precision;
         yun::check_size(grid)?;
+        if !options.positional {
+            yun::equivariant::check_columns(grid)?;
+        }
         let map = yun::context_map(grid, options);
         let fixed = target.is_discrete() || target.grid_resolution().is_some();
         ids::check_bits(&map, precision, fixed, |side| {
