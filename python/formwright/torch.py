@@ -32,7 +32,7 @@ def load(folder: str | os.PathLike[str]) -> Transformer:
     if file.get("format") != "formwright-model" or file.get("version") != 1:
         raise ValueError(f"{folder} holds no model that this version reads")
     if "network" not in file:
-        raise ValueError(f"{folder} holds an exact model, which has no floats: build it with --precision f64, or f32")
+        raise ValueError(f"{folder} holds an exact model, which has no floats: build it with precision='f64', or 'f32'")
     return Transformer(file["network"], read_safetensors(Path(folder) / "model.safetensors"))
 
 

@@ -17,8 +17,7 @@ use formwright::exact::{Int, Rat};
 use formwright::model::Family;
 use formwright::network::{self, Sequence};
 use formwright::plan::{Taken, take_first};
-use formwright::show::{kilobytes, short_int, shown, shown_floats, shown_rounded};
-use formwright::words::size_line;
+use formwright::show::{kilobytes, short_int, shown, shown_rounded};
 
 use serde_json::{Value, json};
 
@@ -96,8 +95,8 @@ pub struct Wish {
     /// tolerance. The default is auto with a tolerance, else exact.
     #[arg(long, value_enum)]
     precision: Option<Precision>,
-    /// The temperature of softmax: the smallest power of two for which its drift vanishes in rounding, or for which it is hardmax, bit
-    /// by bit.
+    /// The temperature of softmax: the smallest power of two for which its drift vanishes in rounding, or for which
+    /// it is hardmax, bit by bit.
     #[arg(long, value_enum, default_value_t = TemperatureName::Derived)]
     temperature: TemperatureName,
     /// The domain of the claim: the box, or all of space, in floats every finite input, where the target is taken as 0
@@ -244,14 +243,14 @@ impl Build {
             return Err(Error::input("there is nothing to write: no target is named")
                 .note("try", "formwright build mean-centring --resolution 4 -o DIR"));
         }
-        self.output.as_deref().map_or(Ok(()), artifact::check_place)?;
+        self.output.as_deref().map_or(Ok(()), |dir| artifact::check_place(dir, None))?;
         let resolution = self.wish.resolution.or(demonstration.then_some(DEMONSTRATION.1));
         let target = self.wish.target.as_deref().unwrap_or(DEMONSTRATION.0);
         let asked = self.wish.asked(resolution);
         let asked = Asked { positional: self.positional, as_printed: self.as_printed.clone(), ..asked };
         let request = asked.request(artifact::read_target(target)?)?;
         if let Some(dir) = self.output.as_deref().filter(|_| !self.force) {
-            artifact::check_target(dir, &request.source)?;
+            artifact::check_place(dir, Some(&request.source))?;
         }
         let _working = working("compiling, and proving a bound");
         let (model, mut text, choice) = if request.is_left_to_plan() {
@@ -339,7 +338,7 @@ const MOST_GATES: usize = 20;
 pub fn describe(model: &Model, gates: usize) -> Result<String> {
     let mut text = header(model);
     let parts = model.circuit().map_or_else(|| stage_table(model), |circuit| gate_table(circuit, gates));
-    let _ = write!(text, "\n\n{parts}\n{}\n\n", size_line(model));
+    let _ = write!(text, "\n\n{parts}\n{}\n\n", model.size_line());
     let what = if model.has_cells() { "what each stage does to an example" } else { "an example" };
     let _ = write!(text, "{what}\n{}\n\n", example_table(&example(model)?));
     let _ = writeln!(text, "{}", badge(model)?);
@@ -366,7 +365,7 @@ fn example(model: &Model) -> Result<Vec<Row>> {
         let off = entries.map(|(y, f)| (y - f.to_f64()).abs()).fold(0.0, f64::max);
         verdict = if off == 0.0 { "equal".to_owned() } else { format!("off by {off:.1e}") };
         if model.has_cells() {
-            let show = |state: &[Vec<f64>]| shown_floats(state, network.precision);
+            let show = |state: &[Vec<f64>]| network.precision.shown(state);
             rows.extend(engine.trace(&floats(&x))?.iter().map(|(name, state)| row(name, show(state))));
             rows.push(row("output", show(&output)));
         } else {

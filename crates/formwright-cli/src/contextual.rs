@@ -67,8 +67,7 @@ impl Contextual {
 }
 
 fn tell(found: &Found) -> String {
-    let positions = if found.positional { ", with positions" } else { "" };
-    let mut text = format!("{}: {}{positions}\non {}\n\n", found.mixer, found.mixer.about(), found.set.words);
+    let mut text = format!("{}\n\n", found.subject());
     // Writing to a String cannot fail.
     let _ = writeln!(text, "{}", found.in_words());
     if let Some(pair) = found.counterexample().or(found.closest()) {

@@ -10,7 +10,7 @@ use formwright::bound::norm::upward;
 use formwright::compile::Model;
 use formwright::error::{Error, Result};
 use formwright::export::vnnlib::VnnLib;
-use formwright::export::{floats, hf, metadata, onnx, transformerlens, vnnlib};
+use formwright::export::{hf, onnx, transformerlens, vnnlib};
 use formwright_check::Verdict;
 use serde_json::{Map, Value, json};
 
@@ -64,7 +64,7 @@ enum FileKind {
 impl Export {
     pub fn execute(&self) -> Result<Answer> {
         self.check_options()?;
-        let model = artifact::read(&self.dir)?;
+        let model = formwright::open(&self.dir)?;
         let path = match &self.output {
             Some(path) => path.clone(),
             None => self.default_path()?,
@@ -96,8 +96,8 @@ impl Export {
     }
 
     fn onnx(&self, model: &Model, path: &Path) -> Result<Answer> {
-        let network = floats(model).map_err(|error| error.note_first("model", self.dir.display().to_string()))?;
-        let properties = metadata(model)?;
+        let network = model.exported().map_err(|error| error.note_first("model", self.dir.display().to_string()))?;
+        let properties = model.metadata()?;
         let bytes = onnx::to_bytes(network, &properties, self.stages)?;
         artifact::write_new(path, &bytes)?;
         let name = path.display().to_string();
@@ -142,8 +142,8 @@ impl Export {
     }
 
     fn vnnlib(&self, model: &Model, path: &Path) -> Result<Answer> {
-        let wanted = self.cells.map_or(vnnlib::CELLS, NonZeroUsize::get);
-        let VnnLib { files, taken, cells } = vnnlib::files(model, &metadata(model)?, wanted)?;
+        let wanted = self.cells.map(NonZeroUsize::get);
+        let VnnLib { files, taken, cells } = vnnlib::files(model, &model.metadata()?, wanted)?;
         let claim = format!(
             "{}: {taken} instances, of {cells} cells, that must be unsat, and one with wrong outputs that must be sat; expected.csv has them",
             model.badge()

@@ -5,7 +5,6 @@ use std::io;
 use std::path::PathBuf;
 
 use clap::Args;
-use formwright::artifact;
 use formwright::error::{Error, Result};
 use formwright::exact::Int;
 use formwright::network::{FloatLayer, Mask};
@@ -40,7 +39,7 @@ impl Inspect {
         if self.meanings {
             return meanings::execute(&self.dir);
         }
-        let model = artifact::read(&self.dir)?;
+        let model = formwright::open(&self.dir)?;
         let _working = working("computing the bound anew");
         let mut coordinates = table(&["coordinate", "meaning"]);
         for coordinate in model.coordinates() {
@@ -62,7 +61,7 @@ impl Inspect {
     }
 
     fn write_layers(&self) -> Result<()> {
-        let model = artifact::read(&self.dir)?;
+        let model = formwright::open(&self.dir)?;
         let layers = model.layer_count();
         if self.first.is_none() && layers > Int::from(MOST_LAYERS) {
             return Err(Error::declined(format!("the network has {layers} layers, too many to list"))

@@ -26,7 +26,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use formwright::error::{Error, Result};
-use formwright::words;
+use formwright::option::Front;
 use serde_json::{Value, json};
 
 /// A compiler from functions to Transformers, with proofs.
@@ -143,7 +143,7 @@ pub fn main() -> ExitCode {
 }
 
 fn print(answer: &Answer, json: bool) -> Result<()> {
-    let text = if json { format!("{:#}", answer.json) } else { answer.text.clone() };
+    let text = Front::CommandLine.shows(&if json { format!("{:#}", answer.json) } else { answer.text.clone() });
     let mut out = io::stdout().lock();
     write_line(&mut out, text.trim_end())?;
     flush(&mut out)
@@ -174,9 +174,9 @@ fn print_document(document: &Value) {
 }
 
 fn fail(error: &Error, json: bool) -> ExitCode {
-    let (code, document) = words::failure(error);
+    let (code, document) = error.document(Front::CommandLine);
     // Where messages cannot be written, only the exit code reports the error.
-    drop(writeln!(io::stderr(), "error: {error}"));
+    drop(writeln!(io::stderr(), "error: {}", error.told(Front::CommandLine)));
     if json {
         print_document(&document);
     }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use formwright::artifact::{self, Contents};
+use formwright::artifact::Contents;
 use formwright::compile::Model;
 use formwright::error::{Error, Result};
 use formwright_check::{About, Files, FormText, Line, proved_lines};
@@ -16,7 +16,7 @@ pub fn execute(dir: &Path) -> Result<Answer> {
     let Contents { target, weights: Some(weights), certificate: Some(certificate) } = &contents else {
         return Err(Contents::no_certificate(dir));
     };
-    let model = artifact::read(dir)?;
+    let model = formwright::open(dir)?;
     let _working = working("proving the lines");
     let proved = proved_lines(&Files { certificate, target, weights }).map_err(|verdict| {
         Error::declined("the certificate has no lines that the checker proves").note("check", verdict.to_string())

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use formwright::artifact;
 use formwright::error::{Error, Result};
-use formwright::pattern::{Assumptions, Chain, Connections, Family, Pattern, Reach};
+use formwright::pattern::{Assumptions, Connections, Family, Pattern};
 use formwright::show::plural;
 use serde_json::{Value, json};
 
@@ -46,7 +46,7 @@ impl Patterns {
             None => compare(tokens),
             Some(name) => {
                 let name = name.strip_prefix("sparse:").unwrap_or(name);
-                let pattern = formwright::pattern::read_pattern(name, tokens)?;
+                let pattern = Pattern::named(name, tokens)?;
                 if self.tokens.is_some_and(|tokens| tokens != pattern.tokens()) {
                     return Err(Error::input(format!("{name} is for {} tokens, not for {tokens}", pattern.tokens()))
                         .note("try", "leave out --tokens"));
@@ -109,16 +109,10 @@ fn compare(tokens: usize) -> Result<Answer> {
         let pattern = family.pattern(tokens)?;
         let assumptions = Assumptions::of(&pattern);
         let counts: Vec<String> = pattern.cycle().iter().map(|layer| layer.count().to_string()).collect();
-        let s = match assumptions.reach {
-            Reach::Hops { s } => s.to_string(),
-            _ => "none".to_owned(),
-        };
+        let s = assumptions.hops().map_or_else(|| "none".to_owned(), |s| s.to_string());
         let failing: Vec<String> =
             assumptions.in_words().into_iter().filter(|words| !words.contains("holds")).collect();
-        let order = match &assumptions.chain {
-            Chain::Found { order, .. } if !order.is_sorted() => ", by another order of the tokens",
-            _ => "",
-        };
+        let order = if assumptions.is_reordered() { ", by another order of the tokens" } else { "" };
         let verdict = if failing.is_empty() { format!("holds{order}") } else { failing.join("; ") };
         rows.add_row([pattern.name(), &counts.join(" / "), &pattern.period().to_string(), &s, &verdict]);
         patterns.push(to_json(&pattern, &assumptions));

@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 use clap::Args;
 use formwright::bound::norm::upward;
 use formwright::error::Result;
+use formwright::option::Front;
 use formwright::plan::{Candidate, Cells, LeftOut, Plan as Sketches, Rows, Sketch, sized_up};
 use formwright::show::{kilobytes, short_int};
-use formwright::words::best_constant;
 
 use crate::Answer;
 use crate::build::Wish;
@@ -39,7 +39,7 @@ fn at_once(candidate: &Candidate) -> String {
     let name = candidate.name();
     match (&candidate.outcome, candidate.reason()) {
         (Ok(sketch), None) => format!("{name}: {}, {}", weighs(candidate, sketch), upward(sketch.budget.bound, 3)),
-        (_, reason) => format!("{name}: {}", reason.map_or("", |reason| reason.headline())),
+        (_, reason) => Front::CommandLine.shows(&format!("{name}: {}", reason.map_or("", |reason| reason.headline()))),
     }
 }
 
@@ -97,7 +97,7 @@ fn tell(plan: &Sketches) -> String {
     let asked = plan.eps.as_ref().map_or_else(|| "no tolerance,".to_owned(), |eps| format!("tolerance {eps}"));
     let mut text = format!("{asked} in {}\n\n{}\n", plan.norm, lines(&rows));
     if let Some(baseline) = &plan.baseline {
-        let _ = writeln!(text, "\n{}", best_constant(baseline, &plan.norm));
+        let _ = writeln!(text, "\n{}", baseline.in_words(&plan.norm));
     }
     let none_serves = plan.chosen().is_none();
     for candidate in plan.candidates.iter().filter(|candidate| none_serves || candidate.serves()) {

@@ -23,7 +23,7 @@ pub struct Report {
 impl Report {
     pub fn execute(&self) -> Result<Answer> {
         self.output.as_deref().map_or(Ok(()), artifact::check_new)?;
-        let model = artifact::read(&self.dir)?;
+        let model = formwright::open(&self.dir)?;
         let _working = working("computing the bound anew");
         let page = page(&model)?;
         let file = match &self.output {
@@ -31,7 +31,7 @@ impl Report {
                 artifact::write_new(file, page.as_bytes())?;
                 file.clone()
             }
-            None => artifact::write_report(&self.dir, &page)?,
+            None => artifact::Contents::write_report(&self.dir, &page)?,
         };
         let name = file.display().to_string();
         let json = json!({"files": [name], "sha256": {&name: artifact::sha256(page.as_bytes())}, "bytes": page.len()});

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
-use formwright::artifact;
 use formwright::compile::Model;
 use formwright::error::{Error, Result};
 use formwright::eval::float::Engine as FloatEngine;
@@ -14,9 +13,9 @@ use formwright::eval::reference::{self, Bracket};
 use formwright::eval::{exact, indexed};
 use formwright::exact::{Int, Rat};
 use formwright::input::{Sequences, npy};
-use formwright::network::{FloatNetwork, Precision, Sequence};
-use formwright::show::{json_floats, plural, shown, shown_floats};
-use formwright::words::failure;
+use formwright::network::{FloatNetwork, Network, Precision, Sequence};
+use formwright::option::Front;
+use formwright::show::{plural, shown};
 use serde_json::{Value, json};
 
 use crate::build::exact as exact_network;
@@ -103,7 +102,7 @@ impl Run {
     }
 
     fn streamed(&self, json: bool) -> Result<ExitCode> {
-        let model = artifact::read(&self.dir)?;
+        let model = formwright::open(&self.dir)?;
         let mut input = self.open(&model)?;
         // The first sequences are read before anything is printed.
         let mut batch = input.some(TOGETHER)?;
@@ -139,7 +138,7 @@ impl Run {
 
     /// The residual stream of one sequence.
     pub fn execute(&self) -> Result<Answer> {
-        let model = artifact::read(&self.dir)?;
+        let model = formwright::open(&self.dir)?;
         let mut input = self.open(&model)?;
         let Some(x) = input.one()? else { return Err(Error::input("the input is an empty batch")) };
         let mut many = 1;
@@ -237,16 +236,17 @@ impl Run {
                 .note("limit", MOST_LAYERS.to_string())
                 .note("try", if self.without_skips { "a coarser --resolution" } else { CLOSED_FORM }));
         }
-        let run = match (self.without_skips, self.layer_by_layer) {
-            (true, _) => exact::run_without_skips,
+        let run: fn(&Network, &[Vec<Rat>]) -> Result<Sequence> = match (self.without_skips, self.layer_by_layer) {
+            (true, _) => |network, x| exact::without_skips(network, x).map(|(_, output)| output),
             (_, true) => exact::run,
             _ => indexed::run,
         };
-        let trace = match (self.without_skips, self.layer_by_layer) {
-            (true, _) => exact::trace_without_skips,
-            (_, true) => exact::trace,
-            _ => indexed::trace,
-        };
+        let trace: fn(&Network, &[Vec<Rat>]) -> Result<Vec<(&'static str, Sequence)>> =
+            match (self.without_skips, self.layer_by_layer) {
+                (true, _) => |network, x| exact::without_skips(network, x).map(|(trace, _)| trace),
+                (_, true) => exact::trace,
+                _ => indexed::trace,
+            };
         let run = move |batch: &[Sequence]| {
             Ok(Outputs::Exact(batch.iter().map(|x| run(network, x)).collect::<Result<Vec<Sequence>>>()?))
         };
@@ -293,9 +293,7 @@ fn floats(network: &FloatNetwork, precision: Precision) -> Result<Runner<'_>> {
         Ok(Outputs::Floats(outputs, precision))
     };
     let trace = move |x: &Sequence| {
-        let shown = |(name, state): (String, Vec<Vec<f64>>)| {
-            (name, json_floats(&state, precision), shown_floats(&state, precision))
-        };
+        let shown = |(name, state): (String, Vec<Vec<f64>>)| (name, precision.to_json(&state), precision.shown(&state));
         Ok(traced.trace(&doubles(x))?.into_iter().map(shown).collect())
     };
     Ok(Runner { engine: precision.name(), precision: Some(precision), run: Box::new(run), trace: Box::new(trace) })
@@ -310,7 +308,7 @@ impl Outputs {
     /// One of the outputs as it is shown.
     fn shown(&self, place: usize) -> Vec<Vec<String>> {
         match self {
-            Self::Floats(outputs, precision) => shown_floats(&outputs[place], *precision),
+            Self::Floats(outputs, precision) => precision.shown(&outputs[place]),
             Self::Exact(outputs) => shown(&outputs[place]),
         }
     }
@@ -318,7 +316,7 @@ impl Outputs {
     /// One of the outputs for programs.
     fn document(&self, place: usize) -> Value {
         match self {
-            Self::Floats(outputs, precision) => json_floats(&outputs[place], *precision),
+            Self::Floats(outputs, precision) => precision.to_json(&outputs[place]),
             Self::Exact(outputs) => json!(outputs[place]),
         }
     }
@@ -396,7 +394,7 @@ impl Printer {
     /// Ends a document that cannot be completed with the error, so that it is valid all the same.
     fn give_up(mut self, error: &Error) -> Result<()> {
         if self.json {
-            let (_, document) = failure(error);
+            let (_, document) = error.document(Front::CommandLine);
             let text = format!("{document:#}");
             let inner = text.trim_start_matches("{\n").trim_end_matches("\n}");
             let begun = if self.count == 0 { "{" } else { "\n  ]," };

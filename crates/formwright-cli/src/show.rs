@@ -13,7 +13,6 @@ use formwright::compile::Model;
 use formwright::construct::circuit::built::Circuit;
 use formwright::error::Result;
 use formwright::show::{brief, plural, short_int};
-use formwright::words::{Line, claims, made, normal_form, title};
 use indicatif::{ProgressBar, ProgressDrawTarget};
 use serde_json::{Value, json};
 
@@ -106,17 +105,17 @@ pub fn sequence(x: &[Vec<String>]) -> String {
 
 /// The construction in two lines; for a Sumformer its normal form as well.
 pub fn header(model: &Model) -> String {
-    let form = normal_form(model).into_iter().flatten().map(|line| format!("\n{}", wrap(&line, "")));
-    format!("{}\n{}{}", title(model), made(model), form.collect::<String>())
+    let form = model.normal_form().into_iter().flatten().map(|line| format!("\n{}", wrap(&line, "")));
+    format!("{}\n{}{}", model.title(), model.made(), form.collect::<String>())
 }
 
 /// The claim with its badge, and remarks on how to read it.
 pub fn badge(model: &Model) -> Result<String> {
-    let line = |line: &Line| match line.label {
-        "assuming" => format!("{} {}", line.label, line.text),
-        label => format!("{label}: {}", line.text),
+    let line = |(label, text): &(&str, String)| match *label {
+        "assuming" => format!("{label} {text}"),
+        label => format!("{label}: {text}"),
     };
-    Ok(claims(model)?.iter().map(line).collect::<Vec<_>>().join("\n"))
+    Ok(model.claims()?.iter().map(line).collect::<Vec<_>>().join("\n"))
 }
 
 /// The first gates of a circuit, in the order of execution.

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use clap::Args;
 use formwright::error::{Error, Result, nearest};
-use formwright::theorems::{STATEMENTS, Statement, find};
+use formwright::theorems::{STATEMENTS, Statement};
 use serde_json::json;
 
 use crate::show::{lines, table, wrap};
@@ -25,7 +25,7 @@ impl Theorems {
         if id == QUESTIONS {
             return questions::execute();
         }
-        let statement = find(id).ok_or_else(|| {
+        let statement = STATEMENTS.iter().find(|statement| statement.id == id).ok_or_else(|| {
             let error = Error::input(format!("there is no statement '{id}'"));
             match nearest(id, STATEMENTS.iter().map(|statement| statement.id).chain([QUESTIONS])) {
                 Some(near) => error.note("try", format!("formwright theorems {near}")),
@@ -40,7 +40,7 @@ fn list() -> Answer {
     let mut rows = table(&["id", "source", "gaps", "what it says"]);
     rows.set_content_arrangement(comfy_table::ContentArrangement::Dynamic).set_width(120);
     for statement in STATEMENTS {
-        let gaps = statement.departures.iter().filter(|departure| departure.kind.word() == "gap").count();
+        let gaps = statement.departures.iter().filter(|departure| departure.kind() == "gap").count();
         let gaps = if gaps == 0 { String::new() } else { gaps.to_string() };
         rows.add_row([statement.id, statement.source, &gaps, statement.statement]);
     }
@@ -65,7 +65,7 @@ fn tell(statement: &Statement) -> String {
         let _ = writeln!(text, "in Coq      {name} (formal/theories/{file}.v)");
     }
     for departure in *departures {
-        let _ = write!(text, "\n{}\n{}\n", departure.kind.word(), wrap(departure.text, "  "));
+        let _ = write!(text, "\n{}\n{}\n", departure.kind(), wrap(departure.text, "  "));
         if let Some(command) = departure.show {
             let _ = writeln!(text, "  shown by: {command}");
         }

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use formwright::artifact::{self, Contents};
-use formwright::construct::sumformer::learned::{Dense, Trained, learned};
+use formwright::construct::sumformer::learned::{Dense, Trained};
 use formwright::network::Precision;
 use formwright::target::Source;
 use serde_json::Value;
@@ -1224,7 +1224,7 @@ fn trained(scratch: &Scratch, target: &str, attention: &str) {
         attention: attention.parse().expect("a kind"),
         precision: Precision::F32,
     };
-    let model = learned(&trained).expect("a model");
+    let model = trained.compile().expect("a model");
     Contents::of(&model).and_then(|files| files.replace(&model, &scratch.path("model"))).expect("a folder");
 }
 

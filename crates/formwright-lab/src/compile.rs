@@ -1,7 +1,7 @@
 //! A trained Sumformer as a Transformer with one attention layer, in a folder like any other (Theorems 4.3 to 4.5,
 //! applied to learned functions).
 //!
-//! Over the reals the compiled network *is* the trained function ([`learned`]); in floats both are
+//! Over the reals the compiled network *is* the trained function ([`Trained::compile`]); in floats both are
 //! rounded. So the two are compared at many points. There they may differ by the most that rounding can do to the
 //! compiled network, plus the most that it can do to the trained model. These bounds are proved for the whole box and,
 //! at some of the points, since that is expensive, for the point itself. The trained model adds up the same `φ(x_k)` as
@@ -12,7 +12,7 @@ use std::path::Path;
 use burn::backend::{Autodiff, Flex};
 use burn::module::Module as _;
 use formwright::compile::Model;
-use formwright::construct::sumformer::learned::{Dense, Trained, learned};
+use formwright::construct::sumformer::learned::{Dense, Trained};
 use formwright::error::{Error, Result};
 use formwright::eval::float::Engine;
 use formwright::network::{Precision, Realisation};
@@ -66,14 +66,15 @@ pub fn compile(dir: &Path, attention: Realisation, precision: Precision, points:
         return Err(Error::input(format!("{} holds no MLP Sumformer", dir.display())));
     };
     let compiled = |attention, precision| {
-        learned(&Trained {
+        let trained = Trained {
             source: source(&run.target)?,
             tokens: run.tokens,
             phi: layers(sumformer.phi())?,
             psi: layers(sumformer.psi())?,
             attention,
             precision,
-        })
+        };
+        trained.compile()
     };
     let model = compiled(attention, precision)?;
     let plain = compiled(Realisation::AVERAGE, Precision::F32)?;

@@ -17,7 +17,7 @@ use comfy_table::{Table, presets::NOTHING};
 use formwright::artifact::{self, Contents};
 use formwright::error::{Error, Result};
 use formwright::network::{Precision, Realisation};
-use formwright::words;
+use formwright::option::Front;
 use formwright_lab::compile::{Agreement, POINTS, compile};
 use formwright_lab::config::Experiment;
 use formwright_lab::device::Device;
@@ -200,9 +200,9 @@ fn main() -> ExitCode {
 }
 
 fn fail(error: &Error, json: bool) -> ExitCode {
-    let (code, document) = words::failure(error);
+    let (code, document) = error.document(Front::CommandLine);
     // Where messages cannot be written there is nobody to tell; the exit code still speaks.
-    drop(writeln!(io::stderr(), "error: {error}"));
+    drop(writeln!(io::stderr(), "error: {}", error.told(Front::CommandLine)));
     if json {
         drop(writeln!(io::stdout(), "{document:#}"));
     }
@@ -418,15 +418,14 @@ fn compiled(
     force: bool,
 ) -> Result<Answer> {
     if let Some(dir) = output {
-        artifact::check_place(dir)?;
+        artifact::check_place(dir, None)?;
     }
     let (model, held) = compile(run, attention, precision, POINTS)?;
     if let Some(dir) = output {
         let contents = Contents::of(&model)?;
         if force { contents.replace(&model, dir) } else { contents.write(&model, dir) }?;
     }
-    let claims: Vec<String> =
-        words::claims(&model)?.iter().map(|line| format!("{}: {}", line.label, line.text)).collect();
+    let claims: Vec<String> = model.claims()?.iter().map(|(label, text)| format!("{label}: {text}")).collect();
     let Agreement { points, largest, allowed, bounded, allowed_there } = held;
     let held = format!(
         "held to the trained model: their outputs differ by at most {largest:.2e} at {points} points; rounding allows {allowed:.2e} at every point, and {allowed_there:.2e} at most at {bounded} of these"
@@ -436,7 +435,7 @@ fn compiled(
         |dir| format!("written to {}; try: formwright inspect {0}", dir.display()),
     );
     let text = [
-        &[words::title(&model), words::made(&model), words::size_line(&model), String::new()],
+        &[model.title(), model.made(), model.size_line(), String::new()],
         &claims[..],
         &[held, String::new(), written],
     ]

@@ -65,7 +65,7 @@ fn a_compiled_sumformer_is_the_trained_one_under_every_attention() {
             );
             let dir = scratch.path().join(format!("{attention}-{precision}"));
             artifact::write(&model, &dir).expect("written");
-            let read = artifact::read(&dir).expect("read");
+            let read = formwright::open(&dir).expect("read");
             let x = vec![(0..5).map(|k| vec![0.1 * f64::from(k), 0.9 - 0.2 * f64::from(k)]).collect::<Vec<_>>()];
             let run = |model: &formwright::compile::Model| {
                 Engine::new(model.float().expect("floats")).and_then(|engine| engine.run(&x)).expect("outputs")

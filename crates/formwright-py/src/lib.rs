@@ -20,11 +20,11 @@ use formwright::eval::enclosure::Executions;
 use formwright::eval::float::Engine;
 use formwright::eval::indexed;
 use formwright::exact::Rat;
-use formwright::export::{self, floats, hf, metadata, onnx, transformerlens, vnnlib};
-use formwright::input::parse_json;
+use formwright::export::{hf, onnx, transformerlens, vnnlib};
 use formwright::interval::Interval;
 use formwright::lattice::Grid;
-use formwright::plan::{Rows, compile_first, sized_up};
+use formwright::option::Front;
+use formwright::plan::{Rows, sized_up, take_first};
 use formwright::target::{Source, Table};
 use formwright_check::{Files, Verdict};
 use pyo3::prelude::*;
@@ -92,9 +92,9 @@ impl Native {
         detached(py, move || {
             let request = asked(&options)?.request(source(&name, given)?)?;
             if let Some(dir) = &keep {
-                artifact::check_target(dir, &request.source)?;
+                artifact::check_place(dir, Some(&request.source))?;
             }
-            let model = if request.is_left_to_plan() { compile_first(&request) } else { compile(&request) }?;
+            let model = if request.is_left_to_plan() { take_first(&request)?.model } else { compile(&request)? };
             // The inputs of the summary are computed here, where the work can be interrupted.
             model.summary()?;
             Ok(model)
@@ -105,7 +105,7 @@ impl Native {
     /// Reads a folder.
     #[staticmethod]
     fn read(py: Python<'_>, dir: PathBuf) -> PyResult<Self> {
-        detached(py, move || artifact::read(&dir)).map(Self::of)
+        detached(py, move || formwright::open(&dir)).map(Self::of)
     }
 
     /// The output of `formwright inspect --json`, without the folder.
@@ -248,8 +248,7 @@ impl Native {
 
     /// Writes the folder, after a check unless `check` is false; another model there is replaced only with `force`.
     fn write(&self, py: Python<'_>, dir: PathBuf, check: bool, force: bool) -> PyResult<()> {
-        let fit = artifact::check_place(&dir);
-        let fit = fit.and_then(|()| if force { Ok(()) } else { artifact::check_target(&dir, &self.model.source) });
+        let fit = artifact::check_place(&dir, (!force).then_some(&self.model.source));
         fit.map_err(|error| raised(py, &error))?;
         let model = self.model.clone();
         let contents = detached(py, move || {
@@ -277,7 +276,7 @@ impl Native {
     fn onnx(&self, py: Python<'_>, file: PathBuf, stages: bool) -> PyResult<()> {
         artifact::check_new(&file).map_err(|error| raised(py, &error))?;
         let model = self.model.clone();
-        let bytes = detached(py, move || onnx::to_bytes(floats(&model)?, &metadata(&model)?, stages))?;
+        let bytes = detached(py, move || onnx::to_bytes(model.exported()?, &model.metadata()?, stages))?;
         artifact::write_new(&file, &bytes).map_err(|error| raised(py, &error))
     }
 
@@ -300,9 +299,7 @@ impl Native {
 
     /// Writes a folder of VNN-LIB instances.
     fn vnnlib(&self, py: Python<'_>, dir: PathBuf, cells: Option<usize>) -> PyResult<()> {
-        self.folder(py, &dir, move |model| {
-            Ok(vnnlib::files(model, &metadata(model)?, cells.unwrap_or(vnnlib::CELLS))?.files)
-        })
+        self.folder(py, &dir, move |model| Ok(vnnlib::files(model, &model.metadata()?, cells)?.files))
     }
 }
 
@@ -312,7 +309,7 @@ impl Native {
         &self,
         py: Python<'_>,
         dir: &Path,
-        files: impl FnOnce(&Model) -> formwright::error::Result<export::Files> + Send + 'static,
+        files: impl FnOnce(&Model) -> formwright::error::Result<Vec<(String, Vec<u8>)>> + Send + 'static,
     ) -> PyResult<()> {
         artifact::check_new(dir).map_err(|error| raised(py, &error))?;
         let model = self.model.clone();
@@ -350,7 +347,7 @@ fn plan_of(py: Python<'_>, name: String, given: Option<Given>, options: String, 
     let rows = if all { Rows::All } else { Rows::Needed };
     detached(py, move || {
         let request = asked(&options)?.request(source(&name, given)?)?;
-        Ok(sized_up(&request, rows, &mut |_| {})?.to_json().to_string())
+        Ok(Front::Python.shows(&sized_up(&request, rows, &mut |_| {})?.to_json().to_string()))
     })
 }
 
@@ -396,10 +393,8 @@ fn enclosed<'py>(
 #[pyfunction]
 fn contextual_of(py: Python<'_>, options: String) -> PyResult<(String, String)> {
     detached(py, move || {
-        let asked: contextual::Inquiry = serde_json::from_value(parse_json(&options, "the request")?)
-            .map_err(|error| Error::input(format!("the options: {error}")))?;
-        let answer = asked.answer()?;
-        Ok((answer.to_json().to_string(), answer.in_words()))
+        let answer = contextual::Inquiry::read(&options)?.answer()?;
+        Ok((Front::Python.shows(&answer.to_json().to_string()), Front::Python.shows(&answer.in_words())))
     })
 }
 
@@ -415,7 +410,7 @@ fn check_folder(py: Python<'_>, dir: PathBuf) -> PyResult<Said> {
 /// Refuses a folder that could not be written, before any work is done for it.
 #[pyfunction]
 fn check_place(py: Python<'_>, dir: PathBuf) -> PyResult<()> {
-    artifact::check_place(&dir).map_err(|error| raised(py, &error))
+    artifact::check_place(&dir, None).map_err(|error| raised(py, &error))
 }
 
 /// The reason why a model without a certificate cannot be checked.

@@ -6,6 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use formwright::error::{Error, Result};
+use formwright::option::Front;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
@@ -54,10 +55,10 @@ pub fn detached<T: Send + 'static>(py: Python<'_>, work: impl FnOnce() -> Result
     }
 }
 
-/// The exception for an error, with the text of the command line.
+/// The exception for an error, with the text of the command line; options are written as Python writes them.
 pub fn raised(py: Python<'_>, error: &Error) -> PyErr {
     let class = py.import("formwright.errors").and_then(|errors| errors.getattr(exception(error.kind())));
-    match class.and_then(|class| class.call1((error.to_string(),))) {
+    match class.and_then(|class| class.call1((error.told(Front::Python).to_string(),))) {
         Ok(exception) => PyErr::from_value(exception),
         Err(error) => error,
     }

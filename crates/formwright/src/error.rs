@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::option::Front;
+
 /// The three kinds of failure; the command line turns each into an exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorKind {
@@ -13,7 +15,7 @@ pub enum ErrorKind {
     Input,
 }
 
-/// An error, printed as a headline and labelled lines below it.
+/// An error, printed as a headline and labelled lines below it. Its texts name options as [`Front`] reads them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
     kind: ErrorKind,
@@ -58,6 +60,12 @@ impl Error {
         self
     }
 
+    /// The error as the users of a front end read it.
+    pub fn told(&self, front: Front) -> Self {
+        let notes = self.notes.iter().map(|(label, text)| (*label, front.shows(text))).collect();
+        Self { kind: self.kind, headline: front.shows(&self.headline), notes }
+    }
+
     /// The kind of failure.
     pub fn kind(&self) -> ErrorKind {
         self.kind
@@ -76,8 +84,9 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.headline)?;
-        for (label, text) in &self.notes {
+        let Self { headline, notes, .. } = self.told(Front::Library);
+        f.write_str(&headline)?;
+        for (label, text) in &notes {
             for (i, line) in text.lines().enumerate() {
                 let label = if i == 0 { label } else { "" };
                 write!(f, "\n  {label:<8} {line}")?;

@@ -20,6 +20,8 @@ use dashu_int::{IBig, UBig};
 use dashu_ratio::RBig;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::error::Error;
+
 /// A sequence, `[token][coordinate]`.
 pub type Sequence = Vec<Vec<Rat>>;
 
@@ -456,67 +458,53 @@ impl fmt::Debug for Rat {
     }
 }
 
-/// The reason why a text is not a number.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum NumberError {
-    /// `NaN` or an infinity: exact numbers are finite.
-    NotFinite,
-    /// More than `MAX_DIGITS` characters, or an exponent beyond it.
-    TooLong,
-    /// A fraction whose denominator is zero.
-    ZeroDenominator,
-    /// Anything else.
-    Malformed,
+/// `NaN` or an infinity: exact numbers are finite.
+fn not_finite() -> Error {
+    Error::input("not a finite number")
 }
 
-impl fmt::Display for NumberError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotFinite => f.write_str("not a finite number"),
-            Self::TooLong => write!(f, "a number of more than {MAX_DIGITS} digits"),
-            Self::ZeroDenominator => f.write_str("a fraction with denominator 0"),
-            Self::Malformed => {
-                f.write_str("not a number (expected an integer, a decimal such as 0.125 or a fraction such as 3/8)")
-            }
-        }
-    }
+/// More than `MAX_DIGITS` characters, or an exponent beyond it.
+fn too_long() -> Error {
+    Error::input(format!("a number of more than {MAX_DIGITS} digits"))
 }
 
-impl std::error::Error for NumberError {}
+fn malformed() -> Error {
+    Error::input("not a number (expected an integer, a decimal such as 0.125 or a fraction such as 3/8)")
+}
 
-fn digits(text: &str) -> Result<UBig, NumberError> {
+fn digits(text: &str) -> Result<UBig, Error> {
     if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
-        return Err(NumberError::Malformed);
+        return Err(malformed());
     }
-    UBig::from_str_radix(text, 10).map_err(|_| NumberError::Malformed)
+    UBig::from_str_radix(text, 10).map_err(|_| malformed())
 }
 
 impl FromStr for Int {
-    type Err = NumberError;
+    type Err = Error;
 
-    fn from_str(text: &str) -> Result<Self, NumberError> {
-        Rat::from_str(text)?.to_int().ok_or(NumberError::Malformed)
+    fn from_str(text: &str) -> Result<Self, Error> {
+        Rat::from_str(text)?.to_int().ok_or_else(malformed)
     }
 }
 
 impl FromStr for Rat {
-    type Err = NumberError;
+    type Err = Error;
 
-    fn from_str(text: &str) -> Result<Self, NumberError> {
+    fn from_str(text: &str) -> Result<Self, Error> {
         if text.len() > MAX_DIGITS {
-            return Err(NumberError::TooLong);
+            return Err(too_long());
         }
         let (negative, unsigned) = match text.strip_prefix('-') {
             Some(rest) => (true, rest),
             None => (false, text.strip_prefix('+').unwrap_or(text)),
         };
         if ["nan", "inf", "infinity"].contains(&unsigned.to_ascii_lowercase().as_str()) {
-            return Err(NumberError::NotFinite);
+            return Err(not_finite());
         }
         let value = if let Some((numerator, denominator)) = unsigned.split_once('/') {
             let (numerator, denominator) = (digits(numerator)?, digits(denominator)?);
             if denominator == UBig::ZERO {
-                return Err(NumberError::ZeroDenominator);
+                return Err(Error::input("a fraction with denominator 0"));
             }
             RBig::from_parts(numerator.into(), denominator)
         } else {
@@ -527,18 +515,18 @@ impl FromStr for Rat {
 }
 
 /// `12`, `.5`, `12.5`, `1.25e-3`.
-fn decimal(text: &str) -> Result<RBig, NumberError> {
+fn decimal(text: &str) -> Result<RBig, Error> {
     let (mantissa, exponent) = match text.split_once(['e', 'E']) {
-        Some((mantissa, exponent)) => (mantissa, exponent.parse::<i64>().map_err(|_| NumberError::Malformed)?),
+        Some((mantissa, exponent)) => (mantissa, exponent.parse::<i64>().map_err(|_| malformed())?),
         None => (text, 0),
     };
     if exponent.unsigned_abs() > MAX_DIGITS as u64 {
-        return Err(NumberError::TooLong);
+        return Err(too_long());
     }
     let (whole_part, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
     let value = digits(&format!("{whole_part}{fraction}"))?;
-    let places = i64::try_from(fraction.len()).map_err(|_| NumberError::TooLong)? - exponent;
-    let scale = UBig::from(10u32).pow(usize::try_from(places.unsigned_abs()).map_err(|_| NumberError::TooLong)?);
+    let places = i64::try_from(fraction.len()).map_err(|_| too_long())? - exponent;
+    let scale = UBig::from(10u32).pow(usize::try_from(places.unsigned_abs()).map_err(|_| too_long())?);
     Ok(if places > 0 { RBig::from_parts(value.into(), scale) } else { RBig::from(IBig::from(value * scale)) })
 }
 
@@ -599,18 +587,18 @@ mod tests {
     #[test]
     fn texts_that_are_no_numbers_are_refused() {
         for (text, error) in [
-            ("NaN", NumberError::NotFinite),
-            ("-inf", NumberError::NotFinite),
-            ("1/0", NumberError::ZeroDenominator),
-            ("1e9999999", NumberError::TooLong),
-            ("", NumberError::Malformed),
-            ("-", NumberError::Malformed),
-            (".", NumberError::Malformed),
-            ("1/-2", NumberError::Malformed),
-            ("--1", NumberError::Malformed),
-            ("0x10", NumberError::Malformed),
-            ("1e", NumberError::Malformed),
-            ("1_000", NumberError::Malformed),
+            ("NaN", not_finite()),
+            ("-inf", not_finite()),
+            ("1/0", Error::input("a fraction with denominator 0")),
+            ("1e9999999", too_long()),
+            ("", malformed()),
+            ("-", malformed()),
+            (".", malformed()),
+            ("1/-2", malformed()),
+            ("--1", malformed()),
+            ("0x10", malformed()),
+            ("1e", malformed()),
+            ("1_000", malformed()),
         ] {
             assert_eq!(text.parse::<Rat>(), Err(error), "{text:?}");
         }

@@ -16,7 +16,7 @@ use crate::network::Sequence;
 
 /// Parses JSON. The bare words `NaN`, `Infinity` and `-Infinity`, which some writers emit, are read as strings, so that
 /// the reader of a number can report their place.
-pub fn parse_json(text: &str, name: &str) -> Result<Value> {
+pub(crate) fn parse_json(text: &str, name: &str) -> Result<Value> {
     if text.trim().is_empty() {
         return Err(nothing(name));
     }

@@ -66,6 +66,7 @@ pub mod markdown;
 pub(crate) mod meaning;
 pub mod model;
 pub mod network;
+pub mod option;
 pub mod pattern;
 pub mod plan;
 pub mod questions;

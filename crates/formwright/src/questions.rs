@@ -15,6 +15,8 @@
 //! - *6.* Is one number for each token enough, in the supremum norm? [`one_number`]: not for a continuous code of three
 //!   tokens.
 
+mod answers;
+
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -31,9 +33,11 @@ use crate::lower::{Format, Hidden, Temperature};
 use crate::network::{Generator as _, Layer, Network, Precision, Sequence};
 use crate::target::{Source, Target};
 
+pub use answers::{Answer, Part, answers};
+
 /// The function, the shape and the grid of an example.
 #[derive(Clone, Debug, Serialize)]
-pub struct Example {
+pub(crate) struct Example {
     /// The target.
     pub expression: &'static str,
     /// `n`.
@@ -69,7 +73,7 @@ fn centres() -> Sequence {
 
 /// The cost of shared parameters, and the savings.
 #[derive(Clone, Debug, Serialize)]
-pub struct Sharing {
+pub(crate) struct Sharing {
     /// The network.
     pub example: Example,
     /// Entries of all attention layers.
@@ -100,7 +104,7 @@ pub struct Sharing {
 }
 
 /// Question 1: every layer of a network of Theorem 2 treats all tokens alike.
-pub fn sharing() -> Result<Sharing> {
+pub(crate) fn sharing() -> Result<Sharing> {
     let network = CENTRING.network()?;
     let (mut attention, mut feed_forward) = (0, 0);
     let entries = |rows: &[Vec<Rat>]| rows.iter().map(Vec::len).sum::<usize>();
@@ -146,7 +150,7 @@ pub fn sharing() -> Result<Sharing> {
 
 /// The state after a stage, with skip connections and without.
 #[derive(Clone, Debug, Serialize)]
-pub struct Compared {
+pub(crate) struct Compared {
     /// The stage, or `output`.
     pub after: &'static str,
     /// The state of the network as it is.
@@ -157,7 +161,7 @@ pub struct Compared {
 
 /// The effect of skip connections.
 #[derive(Clone, Debug, Serialize)]
-pub struct Skips {
+pub(crate) struct Skips {
     /// The network.
     pub example: Example,
     /// The input.
@@ -175,23 +179,19 @@ pub struct Skips {
 }
 
 /// Question 4: the same layers with their skip connections and without.
-pub fn skips() -> Result<Skips> {
+pub(crate) fn skips() -> Result<Skips> {
     let (grid, target, _) = CENTRING.parts()?;
     let network = CENTRING.network()?;
     let input = centres();
-    let (with, without) = (exact::trace(&network, &input)?, exact::trace_without_skips(&network, &input)?);
+    let (with, (states, bare)) = (exact::trace(&network, &input)?, exact::without_skips(&network, &input)?);
     let mut states: Vec<Compared> =
-        with.into_iter().zip(without).map(|((after, with), (_, without))| Compared { after, with, without }).collect();
-    states.push(Compared {
-        after: "output",
-        with: exact::run(&network, &input)?,
-        without: exact::run_without_skips(&network, &input)?,
-    });
+        with.into_iter().zip(states).map(|((after, with), (_, without))| Compared { after, with, without }).collect();
+    states.push(Compared { after: "output", with: exact::run(&network, &input)?, without: bare });
     let (mut sequences, mut right_with, mut right_without) = (0, 0, 0);
     let mut outputs: Vec<Sequence> = Vec::new();
     for point in grid.all_points().filter(|point| crate::lattice::has_distinct_columns(point)) {
         let (centre, value) = (grid.centre(&point), yun::centres::value_at_centre(&target, &grid, &point, false)?);
-        let bare = exact::run_without_skips(&network, &centre)?;
+        let (_, bare) = exact::without_skips(&network, &centre)?;
         sequences += 1;
         right_with += usize::from(indexed::run(&network, &centre)? == value);
         right_without += usize::from(bare == value);
@@ -205,8 +205,8 @@ pub fn skips() -> Result<Skips> {
 
 /// One width of feed-forward blocks.
 #[derive(Clone, Debug, Serialize)]
-pub struct Row {
-    /// The option on the command line.
+pub(crate) struct Row {
+    /// The option.
     pub option: String,
     /// Blocks.
     pub blocks: Int,
@@ -222,7 +222,7 @@ pub struct Row {
 
 /// Two sets of tokens whose contexts a wide attention window does not tell apart.
 #[derive(Clone, Debug, Serialize)]
-pub struct Collision {
+pub(crate) struct Collision {
     /// The ids of one sequence.
     pub first: Vec<Int>,
     /// The ids of another sequence.
@@ -241,7 +241,7 @@ pub struct Collision {
 
 /// The savings of wider blocks, and their cost.
 #[derive(Clone, Debug, Serialize)]
-pub struct Width {
+pub(crate) struct Width {
     /// The network.
     pub example: Example,
     /// Its format.
@@ -253,14 +253,14 @@ pub struct Width {
 }
 
 /// Question 5: the same network with feed-forward blocks of several widths.
-pub fn width() -> Result<Width> {
+pub(crate) fn width() -> Result<Width> {
     let example = Example { expression: "x * max(x)", tokens: 3, dims: 1, resolution: 6, positional: true };
     let (grid, target, options) = example.parts()?;
     let precision = Precision::F64;
-    let units = [4, 16, 64, 256].map(|units| (format!("--hidden {units}"), Hidden::Units(units)));
+    let units = [4, 16, 64, 256].map(|units| (format!("⟨hidden={units}⟩"), Hidden::Units(units)));
     let mut widths = vec![("literal".to_owned(), Hidden::Literal)];
     widths.extend(units);
-    widths.push(("--pack".to_owned(), Hidden::All));
+    widths.push(("⟨pack⟩".to_owned(), Hidden::All));
     let row = |(option, hidden): (String, Hidden)| {
         let format = Format { precision, temperature: Temperature::Derived, hidden };
         let lowering = Lowering::derive(&grid, &target, &options, format)?;
@@ -309,7 +309,7 @@ fn collision() -> Result<Collision> {
 
 /// Two contexts that a continuous code of one number does not tell apart.
 #[derive(Clone, Debug, Serialize)]
-pub struct OneNumber {
+pub(crate) struct OneNumber {
     /// `φ` on `[0, 1]`, continuous and piecewise linear: its knots and its values there.
     pub phi: Vec<(Rat, Rat)>,
     /// A `t` with `2φ(t) = φ(0) + φ(1)`.
@@ -327,7 +327,7 @@ pub struct OneNumber {
 /// Question 6: for any continuous piecewise linear `φ` on `[0, 1]`, given by its knots.
 ///
 /// The mean of `φ(0)` and `φ(1)` is a value of `φ` somewhere: on the first segment whose ends enclose it.
-pub fn one_number(phi: &[(Rat, Rat)]) -> Result<OneNumber> {
+pub(crate) fn one_number(phi: &[(Rat, Rat)]) -> Result<OneNumber> {
     let increasing = phi.windows(2).all(|pair| pair[0].0 < pair[1].0);
     let (Some((first, low)), Some((last, high)), true) = (phi.first(), phi.last(), increasing && phi.len() >= 2) else {
         return Err(Error::input("a piecewise linear function has at least two knots, and they increase")
@@ -373,7 +373,7 @@ fn evaluate(knots: &[(Rat, Rat)], x: &Rat) -> Rat {
 
 /// The `φ` of `sumformer-discrete` as ReLUs compute it: a histogram of three tokens on four cells, with ramps of an
 /// eighth of a cell.
-pub fn stepped_code() -> Result<Vec<(Rat, Rat)>> {
+pub(crate) fn stepped_code() -> Result<Vec<(Rat, Rat)>> {
     let (cells, ramp) = (4_u64, Rat::new(1, 8));
     let codes = Code::Histogram.codes(3, &Int::from(cells))?;
     let mut knots = Vec::new();

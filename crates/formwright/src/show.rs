@@ -46,9 +46,16 @@ pub fn shown(x: &Sequence) -> Vec<Vec<String>> {
     x.iter().map(|token| token.iter().map(short).collect()).collect()
 }
 
-/// The same, of floats of a format.
-pub fn shown_floats(x: &[Vec<f64>], precision: Precision) -> Vec<Vec<String>> {
-    x.iter().map(|token| token.iter().map(|x| float(*x, precision)).collect()).collect()
+impl Precision {
+    /// A sequence's numbers as they are shown, of floats of this format.
+    pub fn shown(self, x: &[Vec<f64>]) -> Vec<Vec<String>> {
+        x.iter().map(|token| token.iter().map(|x| float(*x, self)).collect()).collect()
+    }
+
+    /// The same as JSON.
+    pub fn to_json(self, x: &[Vec<f64>]) -> Value {
+        x.iter().map(|token| token.iter().map(|x| json_float(*x, self)).collect::<Value>()).collect()
+    }
 }
 
 /// A float in the fewest digits that give it back in its own format: of single precision 0.1, not 0.10000000149011612.
@@ -62,17 +69,12 @@ pub(crate) fn float(x: f64, precision: Precision) -> String {
     }
 }
 
-/// The same as a JSON number.
+/// A float as a JSON number, in the fewest digits of its own format.
 pub(crate) fn json_float(x: f64, precision: Precision) -> Value {
     match precision {
         Precision::F32 => json!(single(x)),
         Precision::F64 => json!(x),
     }
-}
-
-/// The same of a sequence.
-pub fn json_floats(x: &[Vec<f64>], precision: Precision) -> Value {
-    x.iter().map(|token| token.iter().map(|x| json_float(*x, precision)).collect::<Value>()).collect()
 }
 
 /// A number of single precision as what it is.
@@ -81,7 +83,7 @@ fn single(x: f64) -> f32 {
     x as f32
 }
 
-/// The same, in six digits: of numbers that are not exact anyway.
+/// A sequence's numbers in six digits: of numbers that are not exact anyway.
 pub fn shown_rounded(x: &[Vec<f64>]) -> Vec<Vec<String>> {
     x.iter().map(|token| token.iter().map(|x| rounded(*x)).collect()).collect()
 }

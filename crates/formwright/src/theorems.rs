@@ -14,7 +14,7 @@ use crate::markdown::wrapped;
 /// The kind of a departure from the printed text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum DepartureKind {
+pub(crate) enum DepartureKind {
     /// A step does not follow as printed; the theorem stands.
     Gap,
     /// Notation, seen in a plain-text copy of a preprint or in a lecture, and perhaps corrected in print.
@@ -29,11 +29,18 @@ pub enum DepartureKind {
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Departure {
     /// Its kind.
-    pub kind: DepartureKind,
+    pub(crate) kind: DepartureKind,
     /// Its description.
     pub text: &'static str,
     /// A command that shows it.
     pub show: Option<&'static str>,
+}
+
+impl Departure {
+    /// The name of its kind.
+    pub fn kind(&self) -> &'static str {
+        self.kind.word()
+    }
 }
 
 /// A statement of a paper that this project builds.
@@ -798,11 +805,6 @@ pub const STATEMENTS: &[Statement] = &[
     },
 ];
 
-/// The statement with this id.
-pub fn find(id: &str) -> Option<&'static Statement> {
-    STATEMENTS.iter().find(|statement| statement.id == id)
-}
-
 #[cfg(test)]
 /// The page THEOREMS.md.
 pub(crate) fn markdown() -> String {
@@ -840,7 +842,7 @@ pub(crate) fn markdown() -> String {
 
 impl DepartureKind {
     /// Its name.
-    pub fn word(self) -> &'static str {
+    pub(crate) fn word(self) -> &'static str {
         match self {
             Self::Gap => "gap",
             Self::Slip => "slip",

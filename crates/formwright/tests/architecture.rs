@@ -107,7 +107,7 @@ fn starts(item: &str, kind: &str) -> bool {
 /// The number may fall. Whoever wants it to grow says here what for.
 /// `network::attention::Detour` is how a kind tells a checker what its heads compute, `export::hf::files` the files of a
 /// stock Transformer.
-const PUBLIC_ITEMS: usize = 198;
+const PUBLIC_ITEMS: usize = 150;
 
 #[test]
 fn the_front_door_is_no_wider() {

@@ -4,7 +4,7 @@
 use super::support::Random;
 use super::support::floats::{self, Execution, Layers, Plain, Shape, judge};
 use super::support::onnxruntime;
-use formwright::artifact::tensors::{Skeleton, from_bytes, to_bytes};
+use formwright::artifact::tensors::{Skeleton, to_bytes};
 use formwright::error::ErrorKind;
 use formwright::eval::float::{Engine, Sequence};
 use formwright::eval::reference::{self, Reference};
@@ -240,7 +240,7 @@ fn connections_come_back_from_the_file() {
         let bytes = to_bytes(&network).expect("bytes");
         let text = serde_json::to_string(&Skeleton::of(&network)).expect("JSON");
         let skeleton: Skeleton = serde_json::from_str(&text).expect("the skeleton that was written");
-        assert_eq!(from_bytes(&bytes, "model.safetensors", &skeleton).expect("the network that was written"), network);
+        assert_eq!(skeleton.read(&bytes, "model.safetensors").expect("the network that was written"), network);
     }
     let text = serde_json::to_string(&Skeleton::of(&plain(2, Precision::F32, 9))).expect("JSON");
     assert!(!text.contains("connections"), "nothing is written where there are none");
@@ -254,7 +254,7 @@ fn malformed_connections_in_a_file_are_refused() {
         let mut skeleton = serde_json::to_value(Skeleton::of(&network)).expect("JSON");
         skeleton["runs"][1]["attention"]["connections"] = connections;
         let error = match serde_json::from_value::<Skeleton>(skeleton) {
-            Ok(skeleton) => from_bytes(&bytes, "model.safetensors", &skeleton).expect_err(what).to_string(),
+            Ok(skeleton) => skeleton.read(&bytes, "model.safetensors").expect_err(what).to_string(),
             Err(error) => format!("serde: {error}"),
         };
         format!("> {what}\n{error}\n")

@@ -177,7 +177,7 @@ fn what_cannot_be_had_is_refused() {
         Err(error) => error.to_string(),
     };
     let error = refused("exp(-x * mean(x))", (3, 1), eps(), None);
-    assert!(error.contains("not a polynomial") && error.contains("--basis fit:4"), "{error}");
+    assert!(error.contains("not a polynomial") && error.contains("basis=fit:4"), "{error}");
     let error = refused("exp(-x * mean(x))", (3, 1), eps(), Some(Basis::Hats));
     assert!(error.contains("two tokens of one coordinate"), "{error}");
     let error = refused("abs(x - mean(x))", (2, 1), eps(), None);

@@ -18,10 +18,9 @@ use formwright::artifact::{Contents, sha256};
 use formwright::compile::{Arithmetic, Model, Request, compile};
 use formwright::construct::sumcode::{self, SUM_CODE};
 use formwright::construct::sumformer::discrete::SUMFORMER_DISCRETE;
-use formwright::construct::sumformer::learned::learned;
 use formwright::eval::enclosure::Executions;
 use formwright::exact::Rat;
-use formwright::export::{metadata, onnx};
+use formwright::export::onnx;
 use formwright::lattice::has_distinct_columns;
 use formwright::lower::{Format, Hidden, Temperature};
 use formwright::network::{Precision, Realisation};
@@ -117,7 +116,7 @@ fn examples(precision: Precision) -> Vec<Example> {
     }
     let built = asked.into_iter().map(|asked| Example::new(&in_floats(precision, asked)));
     let kinds = ["softmax", "average", "linformer:1", "linformer:3", "performer:1", "performer:4"];
-    built.chain(kinds.map(|kind| Example::of(learned(&centring(kind, precision)).expect(kind)))).collect()
+    built.chain(kinds.map(|kind| Example::of(centring(kind, precision).compile().expect(kind)))).collect()
 }
 
 /// The properties of the file agree with the folder's.
@@ -133,7 +132,7 @@ fn agree(precision: Precision) {
     let examples = examples(precision);
     let file = |(number, example): (usize, &Example)| {
         let network = example.model.float().expect("a float network");
-        let properties = metadata(&example.model).expect("properties");
+        let properties = example.model.metadata().expect("properties");
         let bytes = onnx::to_bytes(network, &properties, true).expect("an ONNX model");
         (format!("{number:02}"), bytes, example.inputs.clone())
     };

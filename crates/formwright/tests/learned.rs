@@ -7,7 +7,7 @@ use super::support::learned::centring;
 use super::support::shuffled::{Shuffle, trace};
 use formwright::artifact::{self, tensors};
 use formwright::compile::Model;
-use formwright::construct::sumformer::learned::{Dense, Learned, Trained, learned};
+use formwright::construct::sumformer::learned::{Dense, Learned, Trained};
 use formwright::construct::sumformer::rounding::Rounding;
 use formwright::construct::sumformer::transformer::transformer;
 use formwright::error::ErrorKind;
@@ -69,7 +69,7 @@ fn trained(seed: u64, case: &Case, attention: &str, precision: Precision) -> Tra
 }
 
 fn compiled(trained: &Trained) -> Model {
-    learned(trained).unwrap_or_else(|error| panic!("{} {}: {error}", trained.source.name, trained.attention))
+    trained.compile().unwrap_or_else(|error| panic!("{} {}: {error}", trained.source.name, trained.attention))
 }
 
 fn part(model: &Model) -> &Learned {
@@ -508,7 +508,7 @@ fn what_cannot_be_compiled_is_refused_with_a_reason() {
     let refused = |change: &dyn Fn(&mut Trained)| {
         let mut trained = centring("softmax", Precision::F32);
         change(&mut trained);
-        learned(&trained).expect_err("it is refused")
+        trained.compile().expect_err("it is refused")
     };
     let kind = |text: &str| text.parse::<Realisation>().expect(text);
     let errors = [

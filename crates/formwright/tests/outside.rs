@@ -18,8 +18,8 @@ use formwright::network::attention::{
 use formwright::network::{
     AttentionRun, Coordinate, FloatAffine, FloatNetwork, FloatStage, Mask, Normaliser, Precision, Run,
 };
-use formwright::plan::plan;
-use formwright::{report, words};
+use formwright::plan::{Rows as Wanted, sized_up};
+use formwright::report;
 
 /// Weights that depend on places alone: `Σ_j g_ij V_j`, `g` stored, a row for each token or one for all. There are
 /// neither queries nor keys.
@@ -101,7 +101,8 @@ fn it_has_its_name_in_options_and_files() {
 fn a_circuit_with_it_is_planned_built_written_read_and_looked_at() {
     let model = asked("x - mean(x)", &["circuit"]).expect("a circuit");
     let request = Asked { tokens: Some(4), attention: Some("placed".into()), ..Asked::default() };
-    let plan = plan(&request.request(read_target("x - mean(x)").expect("a target")).expect("a request"));
+    let request = request.request(read_target("x - mean(x)").expect("a target")).expect("a request");
+    let plan = sized_up(&request, Wanted::All, &mut |_| {});
     let chosen = plan.expect("a plan").chosen().expect("a row that serves").name();
     assert!(chosen.contains("--attention placed:1"), "{chosen}");
 
@@ -123,10 +124,10 @@ fn a_circuit_with_it_is_planned_built_written_read_and_looked_at() {
     let place = tempfile::tempdir().expect("a place");
     let folder = place.path().join("model");
     artifact::write(&model, &folder).expect("written");
-    let read = artifact::read(&folder).expect("read");
+    let read = formwright::open(&folder).expect("read");
     assert_eq!(read.float().expect("floats"), network);
     assert_eq!(read.stated().expect("a claim").map(|stated| stated.bound), Some(bound));
-    assert!(words::made(&read).contains("placed:1 attention"), "{}", words::made(&read));
+    assert!(read.made().contains("placed:1 attention"), "{}", read.made());
     assert!(report::page(&read).expect("a page").contains("placed:1"));
 
     // A checker is told that it does not know this kind.

@@ -57,7 +57,7 @@ fn check(
         }
     }
     let bytes = tensors::to_bytes(&network).expect("a file");
-    assert_eq!(tensors::from_bytes(&bytes, "model", &Skeleton::of(&network)).expect("a network"), network);
+    assert_eq!(Skeleton::of(&network).read(&bytes, "model").expect("a network"), network);
     let size = network.size();
     println!(
         "{expression} {:?} positional {positional} {precision} {hidden:?}: {} blocks, hidden {}, {} parameters, rounding {:.1e} (found {worst:.1e}), bad {:.1e}",

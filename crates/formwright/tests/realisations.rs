@@ -6,7 +6,7 @@ use super::support::Random;
 use super::support::circuits::Subject;
 use super::support::floats::{self, Execution, Layers, Shape, judge};
 use super::support::onnxruntime;
-use formwright::artifact::tensors::{Skeleton, from_bytes, to_bytes};
+use formwright::artifact::tensors::{Skeleton, to_bytes};
 use formwright::bound::ascent::starts;
 use formwright::construct::circuit::{Compiled, Trade};
 use formwright::error::ErrorKind;
@@ -405,7 +405,7 @@ fn file(network: &FloatNetwork) -> (Value, Vec<u8>) {
 
 fn read(skeleton: Value, bytes: &[u8]) -> Result<FloatNetwork, String> {
     let skeleton: Skeleton = serde_json::from_value(skeleton).map_err(|error| error.to_string())?;
-    from_bytes(bytes, "model.safetensors", &skeleton).map_err(|error| error.headline().to_owned())
+    skeleton.read(bytes, "model.safetensors").map_err(|error| error.headline().to_owned())
 }
 
 #[test]

@@ -8,7 +8,7 @@ use super::support::{Constructions, Options, Triple, circuits, expression, only,
 use formwright::artifact;
 use formwright::compile::{Arithmetic, Model, Request, compile};
 use formwright::construct::sumcode::{self, SUM_CODE};
-use formwright::export::{metadata, onnx, vnnlib};
+use formwright::export::{onnx, vnnlib};
 use formwright::lower::{Format, Hidden, Temperature};
 use formwright::network::Precision;
 
@@ -39,8 +39,8 @@ fn points_of_every_box_answer_as_expected_and_a_wrong_network_does_not() {
     for model in &models {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let case = folder.path().join("case");
-        let (name, properties) = (model.source.name.clone(), metadata(model).expect("properties"));
-        let export = vnnlib::files(model, &properties, 12).expect("instances");
+        let (name, properties) = (model.source.name.clone(), model.metadata().expect("properties"));
+        let export = vnnlib::files(model, &properties, Some(12)).expect("instances");
         artifact::write_new_folder(&case, &export.files).expect("a folder");
         let seen = onnxruntime::script("vnnlib.py", &case).unwrap_or_else(|error| panic!("{name}: {error}"));
         assert_eq!(seen.trim(), (export.taken + 1).to_string(), "{name}");

@@ -3,7 +3,7 @@
 
 use super::support::Random;
 use super::support::floats::{self, Layers, Shape};
-use formwright::artifact::tensors::{Skeleton, from_bytes, to_bytes};
+use formwright::artifact::tensors::{Skeleton, to_bytes};
 use formwright::error::{ErrorKind, Result};
 use formwright::network::{Coordinate, FeedForwardRun, FloatAffine, FloatNetwork, FloatStage, Precision, Run};
 use serde_json::{Value, json};
@@ -67,7 +67,7 @@ fn bits(network: &FloatNetwork) -> Vec<Vec<u64>> {
 
 fn comes_back(network: &FloatNetwork) {
     let bytes = to_bytes(network).expect("bytes");
-    let read = from_bytes(&bytes, FILE, &skeleton(network)).expect("the network that was written");
+    let read = skeleton(network).read(&bytes, FILE).expect("the network that was written");
     assert_eq!(read, *network);
     assert_eq!(bits(&read), bits(network));
     assert_eq!(to_bytes(&read).expect("bytes"), bytes, "the same network, the same bytes");
@@ -137,7 +137,7 @@ fn parts(bytes: &[u8]) -> (Value, Vec<u8>) {
 fn files_cut_off_are_refused() {
     let network = by_hand();
     let bytes = to_bytes(&network).expect("bytes");
-    let read = |bytes: &[u8]| from_bytes(bytes, FILE, &skeleton(&network));
+    let read = |bytes: &[u8]| skeleton(&network).read(bytes, FILE);
     for length in 0..bytes.len() {
         let error = read(&bytes[..length]).expect_err("a part of the file");
         assert!(error.headline().contains(FILE) && error.headline().contains("cut off"), "{length}: {error}");
@@ -172,7 +172,7 @@ fn headers_that_lie_are_refused() {
     let changed = |what: &str, change: &dyn Fn(&mut Value)| {
         let mut header = header.clone();
         change(&mut header);
-        refusal(what, from_bytes(&file(&header.to_string(), &data), FILE, &skeleton(&network)))
+        refusal(what, skeleton(&network).read(&file(&header.to_string(), &data), FILE))
     };
     let text = header.to_string();
     let twice = text.replacen('{', r#"{"pos":{"dtype":"F32","shape":[0],"data_offsets":[0,0]},"pos":{"dtype":"F32","shape":[0],"data_offsets":[0,0]},"#, 1);
@@ -197,12 +197,12 @@ fn headers_that_lie_are_refused() {
         changed("an unknown type", &|h| h["embed.bias"]["dtype"] = json!("F33")),
         changed("another type", &|h| h["embed.bias"]["dtype"] = json!("I32")),
         changed("metadata that is no text", &|h| h["__metadata__"] = json!({"format": 1})),
-        refusal("a name that comes twice", from_bytes(&file(&twice, &data), FILE, &skeleton(&network))),
+        refusal("a name that comes twice", skeleton(&network).read(&file(&twice, &data), FILE)),
     ];
     insta::assert_snapshot!(messages.join("\n"));
     let mut described = header.clone();
     described["__metadata__"] = json!({"format": "pt", "written": "elsewhere"});
-    let read = from_bytes(&file(&described.to_string(), &data), FILE, &skeleton(&network));
+    let read = skeleton(&network).read(&file(&described.to_string(), &data), FILE);
     assert_eq!(read.expect("metadata is no concern of ours"), network);
 }
 
@@ -212,7 +212,7 @@ fn other_tensors_are_refused() {
     let against = |what: &str, change: &dyn Fn(&mut FloatNetwork)| {
         let mut other = network.clone();
         change(&mut other);
-        refusal(what, from_bytes(&to_bytes(&other).expect("bytes"), FILE, &skeleton(&network)))
+        refusal(what, skeleton(&network).read(&to_bytes(&other).expect("bytes"), FILE))
     };
     let bytes = to_bytes(&network).expect("bytes");
     let (header, data) = parts(&bytes);
@@ -220,7 +220,7 @@ fn other_tensors_are_refused() {
         let start = usize::try_from(header[name]["data_offsets"][0].as_u64().expect("an offset")).expect("short");
         let mut data = data.clone();
         data[start + 4 * place..start + 4 * place + 4].copy_from_slice(&number.to_le_bytes());
-        refusal(what, from_bytes(&file(&header.to_string(), &data), FILE, &skeleton(&network)))
+        refusal(what, skeleton(&network).read(&file(&header.to_string(), &data), FILE))
     };
     let messages = [
         against("without positions", &|n| n.positions = None),
@@ -248,8 +248,8 @@ fn skeletons_of_no_network_are_refused() {
     let changed = |what: &str, change: &dyn Fn(&mut Value)| {
         let mut skeleton = serde_json::to_value(Skeleton::of(&network)).expect("JSON");
         change(&mut skeleton);
-        match serde_json::from_value(skeleton) {
-            Ok(skeleton) => refusal(what, from_bytes(&bytes, FILE, &skeleton)),
+        match serde_json::from_value::<Skeleton>(skeleton) {
+            Ok(skeleton) => refusal(what, skeleton.read(&bytes, FILE)),
             Err(error) => format!("> {what}\nserde: {error}\n"),
         }
     };

@@ -35,7 +35,10 @@ pub fn families() -> Vec<Artifact> {
         ("sin(3 * x) * x[0]", 2),
     ] {
         for precision in [F32, F64] {
-            all.push(Artifact::new(&format!("{text}, {tokens} tokens, {precision}"), &circuit(text, tokens, precision)));
+            all.push(Artifact::new(
+                &format!("{text}, {tokens} tokens, {precision}"),
+                &circuit(text, tokens, precision),
+            ));
         }
     }
     for text in ["x * mean(x)", "x^2 - mean(x)", "var(x)"] {
@@ -87,7 +90,8 @@ fn word(
     change: impl Fn(&str, &mut Random) -> String,
 ) -> Option<Artifact> {
     said_otherwise(artifact, random, |lines, place, random| {
-        let mut words: Vec<Vec<String>> = lines.iter().map(|line| line.split(' ').map(str::to_owned).collect()).collect();
+        let mut words: Vec<Vec<String>> =
+            lines.iter().map(|line| line.split(' ').map(str::to_owned).collect()).collect();
         let all = place.flat_map(|line| (1..words[line].len()).map(move |at| (line, at)));
         let places: Vec<(usize, usize)> = all.filter(|(line, at)| wanted(&words[*line][*at])).collect();
         if places.is_empty() {
@@ -119,8 +123,12 @@ const OWN: &[Kind] = &[
         let weights = Weights::of(artifact);
         there(artifact, random, |x| weights.neighbour(x, true))
     }),
-    ("weights", "one that is there: times 1 + 2^-12", |artifact, _, random| there(artifact, random, |x| x * (1.0 + 1.0 / 4096.0))),
-    ("weights", "one that is there: times 1 - 2^-20", |artifact, _, random| there(artifact, random, |x| x * (1.0 - 1.0 / 1_048_576.0))),
+    ("weights", "one that is there: times 1 + 2^-12", |artifact, _, random| {
+        there(artifact, random, |x| x * (1.0 + 1.0 / 4096.0))
+    }),
+    ("weights", "one that is there: times 1 - 2^-20", |artifact, _, random| {
+        there(artifact, random, |x| x * (1.0 - 1.0 / 1_048_576.0))
+    }),
     ("weights", "one that is there: 0", |artifact, _, random| there(artifact, random, |_| 0.0)),
     ("weights", "one that is there: the other sign", |artifact, _, random| there(artifact, random, |x| -x)),
     ("weights", "one that is there: halved", |artifact, _, random| there(artifact, random, |x| x / 2.0)),
@@ -135,7 +143,10 @@ const OWN: &[Kind] = &[
     }),
     ("meanings", "a number times another", |artifact, _, random| {
         word(artifact, random, is_number, |word, random| {
-            let factor: Rat = random.of(&["2", "1/2", "-1", "0", "1048575/1048576", "1073741825/1073741824", "3"]).parse().expect("a number");
+            let factor: Rat = random
+                .of(&["2", "1/2", "-1", "0", "1048575/1048576", "1073741825/1073741824", "3"])
+                .parse()
+                .expect("a number");
             word.parse::<Rat>().map_or(word.to_owned(), |x| (x * factor).to_string())
         })
     }),
@@ -192,7 +203,11 @@ const OWN: &[Kind] = &[
         said_otherwise(artifact, random, |lines, place, random| {
             let at = place.start + random.below(place.len());
             let first = lines[at].split(' ').next().map(str::to_owned);
-            let same: Vec<String> = lines[place].iter().filter(|line| line.split(' ').next().map(str::to_owned) == first).cloned().collect();
+            let same: Vec<String> = lines[place]
+                .iter()
+                .filter(|line| line.split(' ').next().map(str::to_owned) == first)
+                .cloned()
+                .collect();
             lines[at].clone_from(random.of(&same));
             Some(())
         })
@@ -203,7 +218,10 @@ const OWN: &[Kind] = &[
         Some(Artifact { certificate: format!("{head}\nmeanings {rest}").into_bytes(), ..artifact.clone() })
     }),
     ("claim", "a bound times another", |artifact, _, random| {
-        let factor: Rat = random.of(&["1/2", "3/4", "15/16", "255/256", "65535/65536", "1048577/1048576", "0", "1/1000000"]).parse().ok()?;
+        let factor: Rat = random
+            .of(&["1/2", "3/4", "15/16", "255/256", "65535/65536", "1048577/1048576", "0", "1/1000000"])
+            .parse()
+            .ok()?;
         let bound: Rat = artifact.line("bound").parse().ok()?;
         Some(artifact.with_line("bound", &(bound * factor).to_string()))
     }),
@@ -222,7 +240,9 @@ const OWN: &[Kind] = &[
         let at = *random.of(&places);
         let mut words: Vec<String> = lines[at].split(' ').map(str::to_owned).collect();
         let place = 1 + random.below(5);
-        words[place] = (if place == 5 { *random.of(&["yes", "no"]) } else { *random.of(&["*", "0", "1", "-1", "2", "-2"]) }).to_owned();
+        words[place] =
+            (if place == 5 { *random.of(&["yes", "no"]) } else { *random.of(&["*", "0", "1", "-1", "2", "-2"]) })
+                .to_owned();
         lines[at] = words.join(" ");
         Some(Artifact { certificate: (lines.join("\n") + "\n").into_bytes(), ..artifact.clone() })
     }),

@@ -1,7 +1,7 @@
 //! Decides whether a claim is true: the compiler reads the weights and the target, and its evaluators run both. Nothing
 //! is shared with the checker.
 
-use formwright::artifact::tensors::{Skeleton, from_bytes};
+use formwright::artifact::tensors::Skeleton;
 use formwright::eval::float::Engine;
 use formwright::exact::Rat;
 use formwright::network::{FloatNetwork, Run};
@@ -80,7 +80,7 @@ impl Subject {
             "runs": runs(text, most)?,
         });
         let skeleton: Skeleton = serde_json::from_value(skeleton).map_err(say)?;
-        let network = from_bytes(&artifact.weights, "the weights", &skeleton).map_err(say)?;
+        let network = skeleton.read(&artifact.weights, "the weights").map_err(say)?;
         let engine = Engine::new(&network).and_then(|engine| engine.with_threads(1)).map_err(say)?;
         let file: Value = serde_json::from_slice(&artifact.target).map_err(say)?;
         let source = source(file)?;
@@ -155,7 +155,8 @@ impl Subject {
     /// The numbers of tokens at which a claim for every point is tried.
     pub fn lengths(&self) -> Vec<usize> {
         let (least, most) = self.lengths;
-        let mut lengths: Vec<usize> = [least, 2, 3, 7, 33, most.min(33)].into_iter().filter(|n| least <= *n && *n <= most).collect();
+        let mut lengths: Vec<usize> =
+            [least, 2, 3, 7, 33, most.min(33)].into_iter().filter(|n| least <= *n && *n <= most).collect();
         lengths.sort_unstable();
         lengths.dedup();
         lengths

@@ -17,7 +17,7 @@ use formwright::error::{Error, Result};
 use formwright::exact::{Int, Rat};
 use formwright::interval::Interval;
 use formwright::lattice::Grid;
-use formwright::target::Symmetry;
+use formwright::option::Front;
 
 use crate::config::{Run, source};
 
@@ -97,7 +97,7 @@ impl Ladder {
 
     fn build_or_leave_out(&mut self, run: &Run, family: &str, size: String, asked: Asked) {
         if let Err(error) = self.build(run, family, size.clone(), asked) {
-            self.leave_out(family, size, error.headline());
+            self.leave_out(family, size, error.told(Front::CommandLine).headline());
         }
     }
 }
@@ -107,10 +107,8 @@ pub fn constructions(run: &Run, doing: &impl Fn(&str)) -> Result<Ladder> {
     let mut ladder = Ladder::default();
     // The compiler takes no single token: then every family says so.
     let (low, high) = source(&run.target)?.cube();
-    let positional = match Grid::new(run.tokens, run.dims, CELLS[0], low, high) {
-        Ok(grid) => run.target()?.symmetry(&grid) != Symmetry::Proved,
-        Err(_) => false,
-    };
+    let has_grid = Grid::new(run.tokens, run.dims, CELLS[0], low, high).is_ok();
+    let positional = has_grid && !run.target()?.is_equivariant();
     for (construction, pack) in [("yun", true), ("sum-code", false)] {
         let family = [construction, if pack { " --pack" } else { "" }, if positional { " --positional" } else { "" }];
         let family = family.concat();

@@ -20,7 +20,7 @@ use std::fmt;
 use burn::backend::Flex;
 use formwright::error::{Error, Result};
 use formwright::pattern::Connections;
-use formwright::pattern::read_pattern;
+use formwright::pattern::Pattern;
 use serde::{Deserialize, Serialize};
 
 use super::dense::Dense;
@@ -140,7 +140,7 @@ impl Sizes {
         let mix = &layers[layer];
         let pattern = if let Mix::Sparse { pattern } = mix { pattern } else { "dense" };
         let at = |error: Error| error.note("where", format!("layer {layer}, {mix}"));
-        let read = read_pattern(pattern, self.tokens).map_err(at)?;
+        let read = Pattern::named(pattern, self.tokens).map_err(at)?;
         if read.tokens() != self.tokens {
             let error =
                 Error::input(format!("a pattern for {} tokens, and the encoder has {}", read.tokens(), self.tokens));

@@ -79,7 +79,7 @@ impl Contents {
     pub fn refused(reason: &str) -> Error {
         Error::rejected("the checker rejects the claim of this network, and nothing was written")
             .note("reason", reason)
-            .note("try", "to report it, with this message; --no-check writes the network all the same")
+            .note("try", "to report it, with this message; ⟨no-check⟩ writes the network all the same")
     }
 
     /// Why a folder without a certificate cannot be checked.
@@ -95,6 +95,6 @@ impl Contents {
                 "reason",
                 "an exact model has none, nor has one of which nothing, or only a grid's points, is claimed",
             )
-            .note("try", "build it with a tolerance, such as --eps 1/10 --norm l2, and --precision f64")
+            .note("try", "build it with a tolerance, such as ⟨eps=1/10⟩ ⟨norm=l2⟩, and ⟨precision=f64⟩")
     }
 }

@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::tensors::{self, Skeleton};
+use super::tensors::Skeleton;
 use super::{FORMAT, MODEL, TARGET, VERSION, WEIGHTS, check_folder};
 use crate::construct::families;
 use crate::error::{Error, Result};
@@ -87,7 +87,7 @@ struct WrittenTolerance {
 }
 
 /// Reads a model's folder.
-pub fn read(dir: &Path) -> Result<Model> {
+pub(crate) fn read(dir: &Path) -> Result<Model> {
     check_folder(dir)?;
     let load = |name: &str| {
         let path = dir.join(name);
@@ -169,7 +169,7 @@ fn read_network(
     let weights = dir.join(WEIGHTS);
     let bytes = fs::read(&weights)
         .map_err(|error| Error::input(format!("cannot read {}: {error}", weights.display())).note("try", ANEW))?;
-    let network = tensors::from_bytes(&bytes, &weights.display().to_string(), skeleton)?;
+    let network = skeleton.read(&bytes, &weights.display().to_string())?;
     let fits = network.tokens == grid.tokens()
         && network.dims() == grid.dims()
         && network.output_dims() == target.output_dims();

@@ -34,8 +34,8 @@ pub use crate::files::{beside, check_new, write_new, write_new_folder};
 use crate::model::Model;
 
 pub use contents::Contents;
-pub use document::read;
-pub use place::{check_place, check_target, write_report};
+pub(crate) use document::read;
+pub use place::check_place;
 pub use source::read_target;
 
 /// The name of the format in `model.json`.

@@ -68,6 +68,19 @@ impl Contents {
         }
         written
     }
+
+    /// Writes the page of a model's folder, in place of the one that is there; where it is.
+    pub fn write_report(dir: &Path, page: &str) -> Result<PathBuf> {
+        let file = dir.join(REPORT);
+        let fail = |error: io::Error| Error::input(format!("cannot write {}: {error}", file.display()));
+        let new = beside(&file, "new")?;
+        let placed = fs::write(&new, page).and_then(|()| fs::rename(&new, &file)).map_err(fail);
+        if placed.is_err() {
+            // The error that is reported is the one that came first.
+            drop(fs::remove_file(&new));
+        }
+        placed.map(|()| file)
+    }
 }
 
 /// The path that a folder is to be written to; refused if something is there that is not to be replaced.
@@ -91,13 +104,14 @@ fn replaceable(dir: &Path) -> Result<PathBuf> {
     Ok(place)
 }
 
-/// Refuses a folder that could not be written: something is there that is not to be replaced.
-pub fn check_place(dir: &Path) -> Result<()> {
-    replaceable(dir).map(drop)
+/// Refuses a folder that could not be written, before any work is done for it: something is there that is not to be
+/// replaced; or, with a target, a model of another one, as [`Contents::write`] refuses it.
+pub fn check_place(dir: &Path, source: Option<&Source>) -> Result<()> {
+    replaceable(dir)?;
+    source.map_or(Ok(()), |source| check_target(dir, source))
 }
 
-/// Refuses a folder that holds a model of another target: what [`Contents::write`] would refuse, before any work is done for it.
-pub fn check_target(dir: &Path, source: &Source) -> Result<()> {
+fn check_target(dir: &Path, source: &Source) -> Result<()> {
     let same = |there: Vec<u8>| there == text(&source.to_json());
     if holds_model(dir) && !fs::read(dir.join(TARGET)).is_ok_and(same) { Err(occupied(dir)) } else { Ok(()) }
 }
@@ -121,8 +135,8 @@ fn occupied(dir: &Path) -> Error {
     let (construction, precision) = (word(&file["construction"]), word(&file["precision"]));
     let (target, tokens) = (word(&file["target"]["name"]), word(&file["tokens"]));
     Error::input(format!("{} holds another model, and nothing was written", dir.display()))
-        .note("there", format!("{target}, by {construction} in {precision}, for --tokens {tokens}"))
-        .note("try", "another folder, or --force (from Python force=True), which replaces it")
+        .note("there", format!("{target}, by {construction} in {precision}, for ⟨tokens={tokens}⟩"))
+        .note("try", "another folder, or ⟨force⟩, which replaces it")
 }
 
 /// How much of a word of a file a message shows.
@@ -135,17 +149,4 @@ fn is_replaceable(dir: &Path) -> io::Result<bool> {
     }
     let names = fs::read_dir(dir)?.map(|entry| entry.map(|entry| entry.file_name())).collect::<io::Result<Vec<_>>>()?;
     Ok(names.is_empty() || names.iter().all(|name| FILES.iter().any(|file| name == file)) && holds_model(dir))
-}
-
-/// Writes the page of a model's folder, in place of the one that is there; where it is.
-pub fn write_report(dir: &Path, page: &str) -> Result<PathBuf> {
-    let file = dir.join(REPORT);
-    let fail = |error: io::Error| Error::input(format!("cannot write {}: {error}", file.display()));
-    let new = beside(&file, "new")?;
-    let placed = fs::write(&new, page).and_then(|()| fs::rename(&new, &file)).map_err(fail);
-    if placed.is_err() {
-        // The error that is reported is the one that came first.
-        drop(fs::remove_file(&new));
-    }
-    placed.map(|()| file)
 }

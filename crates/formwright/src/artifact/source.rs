@@ -45,7 +45,7 @@ pub fn read_target(text: &str) -> Result<Source> {
                     .note("parser", reason.headline());
             if names().contains(&text) {
                 return Err(Error::input(format!("{text} is a construction, and no target is named"))
-                    .note("try", format!("formwright build TARGET --construction {text}")));
+                    .note("try", format!("formwright build TARGET ⟨construction={text}⟩")));
             }
             Err(match nearest(text, catalogue::names()) {
                 Some(near) => error.note("try", format!("{near}, or formwright targets for the whole list")),

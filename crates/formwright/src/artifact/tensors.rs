@@ -471,45 +471,51 @@ pub(crate) fn named_to_bytes<E: AsRef<[f64]>>(
     serialize(views, None).map_err(unwritten)
 }
 
-/// The network that a skeleton describes, with its numbers from the bytes of `file`.
-pub fn from_bytes(bytes: &[u8], file: &str, skeleton: &Skeleton) -> Result<FloatNetwork> {
-    let remedy = |error: Error| error.note("try", crate::model::ANEW);
-    skeleton.check().map_err(|what| {
-        let error = Error::input(format!("what {file} should hold is no network: {what}"));
-        remedy(error.note("where", "the shapes in model.json"))
-    })?;
-    let wrong = |what: String| remedy(Error::input(format!("{file} does not hold the network's weights: {what}")));
-    let (header, data) = split(bytes).map_err(wrong)?;
-    let mut network = skeleton.empty();
-    let demanded: Vec<(String, Vec<usize>)> =
-        network.tensors().into_iter().map(|(name, shape, _)| (name, shape)).collect();
-    let precision = skeleton.precision;
-    for ((name, shape), entries) in demanded.iter().zip(entries(&mut network)) {
-        let Some(found) = header.get(name) else {
-            return Err(wrong(format!("tensor '{name}' is missing")));
-        };
-        if found.dtype != dtype(precision) {
-            return Err(wrong(format!("tensor '{name}' is of type {}, expected {}", found.dtype, dtype(precision))));
+impl Skeleton {
+    /// The network that it describes, with its numbers from the bytes of `file`.
+    pub fn read(&self, bytes: &[u8], file: &str) -> Result<FloatNetwork> {
+        let remedy = |error: Error| error.note("try", crate::model::ANEW);
+        self.check().map_err(|what| {
+            let error = Error::input(format!("what {file} should hold is no network: {what}"));
+            remedy(error.note("where", "the shapes in model.json"))
+        })?;
+        let wrong = |what: String| remedy(Error::input(format!("{file} does not hold the network's weights: {what}")));
+        let (header, data) = split(bytes).map_err(wrong)?;
+        let mut network = self.empty();
+        let demanded: Vec<(String, Vec<usize>)> =
+            network.tensors().into_iter().map(|(name, shape, _)| (name, shape)).collect();
+        let precision = self.precision;
+        for ((name, shape), entries) in demanded.iter().zip(entries(&mut network)) {
+            let Some(found) = header.get(name) else {
+                return Err(wrong(format!("tensor '{name}' is missing")));
+            };
+            if found.dtype != dtype(precision) {
+                return Err(wrong(format!(
+                    "tensor '{name}' is of type {}, expected {}",
+                    found.dtype,
+                    dtype(precision)
+                )));
+            }
+            if found.shape != *shape {
+                return Err(wrong(format!("tensor '{name}' has shape {:?}, expected {shape:?}", found.shape)));
+            }
+            let (start, end) = found.data_offsets;
+            *entries = from_little_endian(precision, &data[start..end]);
+            if let Some(place) = entries.iter().position(|x| !x.is_finite()) {
+                return Err(wrong(format!("tensor '{name}' holds {} at {:?}", entries[place], index(place, shape))));
+            }
         }
-        if found.shape != *shape {
-            return Err(wrong(format!("tensor '{name}' has shape {:?}, expected {shape:?}", found.shape)));
+        let known: BTreeSet<&str> = demanded.iter().map(|(name, _)| name.as_str()).collect();
+        if let Some(name) = header.keys().find(|name| !known.contains(name.as_str())) {
+            return Err(wrong(format!("tensor '{name}' is none of its tensors")));
         }
-        let (start, end) = found.data_offsets;
-        *entries = from_little_endian(precision, &data[start..end]);
-        if let Some(place) = entries.iter().position(|x| !x.is_finite()) {
-            return Err(wrong(format!("tensor '{name}' holds {} at {:?}", entries[place], index(place, shape))));
+        for attention in network.runs.iter_mut().filter_map(|run| run.attention.as_mut()) {
+            if attention.masks.is_empty() {
+                attention.masks = vec![Mask::ALL; attention.heads];
+            }
         }
+        Ok(network)
     }
-    let known: BTreeSet<&str> = demanded.iter().map(|(name, _)| name.as_str()).collect();
-    if let Some(name) = header.keys().find(|name| !known.contains(name.as_str())) {
-        return Err(wrong(format!("tensor '{name}' is none of its tensors")));
-    }
-    for attention in network.runs.iter_mut().filter_map(|run| run.attention.as_mut()) {
-        if attention.masks.is_empty() {
-            attention.masks = vec![Mask::ALL; attention.heads];
-        }
-    }
-    Ok(network)
 }
 
 /// The header and the data behind it, which the tensors of the header fill without gap or overlap; or what is wrong.

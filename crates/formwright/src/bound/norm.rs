@@ -42,8 +42,8 @@ impl FromStr for Norm {
                     let error = Error::input(format!("'{text}' is no norm"))
                         .note("expected", "sup, l1, l2, or lp:P with a number P ≥ 1");
                     match text.to_lowercase().trim_start_matches('l') {
-                        "inf" | "infinity" | "max" => error.note("try", "--norm sup"),
-                        p if p.parse().is_ok_and(|p: Rat| p >= Rat::ONE) => error.note("try", format!("--norm lp:{p}")),
+                        "inf" | "infinity" | "max" => error.note("try", "⟨norm=sup⟩"),
+                        p if p.parse().is_ok_and(|p: Rat| p >= Rat::ONE) => error.note("try", format!("⟨norm=lp:{p}⟩")),
                         _ => error,
                     }
                 };
@@ -52,7 +52,7 @@ impl FromStr for Norm {
         };
         if p < Rat::ONE || p > Rat::from(1000) {
             return Err(Error::input(format!("p is {p}, but L^p is a norm for p ≥ 1 only, and p ≤ 1000 here"))
-                .note("try", "--norm l1"));
+                .note("try", "⟨norm=l1⟩"));
         }
         Ok(Self::Lp(p))
     }

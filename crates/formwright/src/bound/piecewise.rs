@@ -88,14 +88,14 @@ pub(crate) fn bound_around(question: Question<'_>, unserved: Unserved, norm: &No
     let Norm::Lp(p) = norm else {
         return Err(Error::declined("a lattice network is certified in L^p, not in the supremum norm")
             .note("reason", "it is 0 on cells with equal columns and, once lowered to floats, far off between cells")
-            .note("try", "--norm l2"));
+            .note("try", "⟨norm=l2⟩"));
     };
     if question.target.is_discrete() {
         return Err(Error::declined(
             "on an integer domain there is nothing between the cell centres to integrate over",
         )
         .note("reason", "an L^p error is taken over a box; on integers the network is compared point by point")
-        .note("try", "leave out --eps and --norm: the network equals the target at every point that it serves"));
+        .note("try", "leave out ⟨eps⟩ and ⟨norm⟩: the network equals the target at every point that it serves"));
     }
     let inputs = question.grid.tokens() * question.grid.dims();
     if inputs > MOST_INPUTS {
@@ -103,7 +103,7 @@ pub(crate) fn bound_around(question: Question<'_>, unserved: Unserved, norm: &No
             "a bound over {inputs} inputs would take {inputs} slopes of each of as many outputs"
         ))
         .note("limit", format!("{MOST_INPUTS} inputs (tokens times coordinates)"))
-        .note("try", "fewer --tokens or --dims; or --resolution without --norm, which claims equality on the grid"));
+        .note("try", "fewer ⟨tokens⟩ or ⟨dims⟩; or ⟨resolution⟩ without ⟨norm⟩, which claims equality on the grid"));
     }
     let exponent = Exponent::new(p);
     let cells = question.grid.points().to_u64().filter(|cells| *cells <= MOST_CELLS);
@@ -192,13 +192,13 @@ fn on_integers(question: Question<'_>) -> Result<Budget> {
     if !question.positional {
         return Err(Error::declined("without positions a lattice network is wrong at sequences with equal tokens")
             .note("reason", "Theorem 2 gives one value for all of them")
-            .note("try", "--positional; or leave out --eps and --norm: what it serves is right"));
+            .note("try", "⟨positional⟩; or leave out ⟨eps⟩ and ⟨norm⟩: what it serves is right"));
     }
     if !question.target.is_rational() {
         return Err(Error::declined(
             "values that are not rational are not stored exactly, and on integers nothing accounts for it",
         )
-        .note("try", "leave out --eps and --norm"));
+        .note("try", "leave out ⟨eps⟩ and ⟨norm⟩"));
     }
     let (norm, method) = (Norm::Sup, Method::CellWise);
     Ok(Budget { norm, bound: 0.0, terms: Vec::new(), method, assumptions: Vec::new() })

@@ -15,7 +15,7 @@ pub(crate) fn factor(norm: &Norm, grid: &Grid, target: &Target) -> Result<Up> {
     if target.is_discrete() {
         return Err(Error::declined("on an integer domain there is nothing to integrate over")
             .note("reason", "an L^p error is taken over a box; on integers every point counts")
-            .note("try", "--norm sup, or leave out --norm"));
+            .note("try", "⟨norm=sup⟩, or leave out ⟨norm⟩"));
     }
     let volume = Up::from(&(grid.high() - grid.low()).pow(grid.tokens() * grid.dims()));
     Ok(Exponent::new(p).root(volume * Up::from(grid.tokens() * target.output_dims())))
@@ -29,7 +29,7 @@ pub(crate) fn allowed(eps: &Rat, factor: Up) -> Result<Rat> {
     let factor = Rat::from_f64(factor.get()).ok_or_else(|| {
         Error::declined("the volume of the box is beyond every float")
             .note("reason", "an error in the supremum norm is multiplied by a power of the volume")
-            .note("try", "--norm sup")
+            .note("try", "⟨norm=sup⟩")
     })?;
     // A little less, so that the product, rounded up, is still below.
     Ok(eps * &Rat::new((1_u64 << 40) - 1, 1_u64 << 40) / factor)

@@ -7,7 +7,7 @@ use crate::error::{Error, Result, nearest};
 use crate::lower::{Format, Hidden, Temperature};
 use crate::model::{Arithmetic, Asked, Construction, Family, Own, Request, Tolerance, chosen, positive};
 use crate::network::{Precision, Realisation};
-use crate::pattern::{Pattern, read_pattern};
+use crate::pattern::Pattern;
 use crate::target::Source;
 
 /// The prefix of a pattern's name.
@@ -45,9 +45,9 @@ impl Asked {
     /// The request, for this target.
     pub fn request(&self, source: Source) -> Result<Request> {
         if self.lipschitz.is_some() && self.norm.is_none() && self.eps.is_none() {
-            return Err(Error::input("--lipschitz serves a bound, and none was asked for").note("try", "add --norm l2"));
+            return Err(Error::input("⟨lipschitz⟩ serves a bound, and none was asked for").note("try", "add ⟨norm=l2⟩"));
         }
-        let everywhere = chosen("--domain", self.domain.as_deref(), &[("box", false), ("all", true)])?;
+        let everywhere = chosen("domain", self.domain.as_deref(), &[("box", false), ("all", true)])?;
         let named = self.family()?;
         self.check(named)?;
         // With a grid and no tolerance, nothing is asked of the error, and exact numbers are the plainest network.
@@ -55,7 +55,7 @@ impl Asked {
             Some(family) => family.has_cells() && self.resolution.or(source.resolution()).is_some(),
             None => self.resolution.is_some() || source.text().is_none(),
         };
-        let equivariant = |name: &String| chosen("--assume", Some(name), &[("equivariant", ())]);
+        let equivariant = |name: &String| chosen("assume", Some(name), &[("equivariant", ())]);
         self.assume.iter().try_for_each(|name| equivariant(name).map(drop))?;
         let mut request = Request {
             tokens: self.tokens,
@@ -69,9 +69,9 @@ impl Asked {
             assume_equivariant: !self.assume.is_empty(),
             everywhere: everywhere.unwrap_or(false),
             tolerance: Tolerance {
-                eps: positive("--eps", self.eps.as_deref())?,
+                eps: positive("eps", self.eps.as_deref())?,
                 norm: self.norm.as_deref().map(str::parse).transpose()?,
-                lipschitz: positive("--lipschitz", self.lipschitz.as_deref())?,
+                lipschitz: positive("lipschitz", self.lipschitz.as_deref())?,
             },
             ..Request::new(source, Vec::new())
         };
@@ -94,11 +94,11 @@ impl Asked {
     fn pattern(&self, request: &Request) -> Result<Option<Pattern>> {
         let Some(name) = self.attention.as_deref().and_then(|kind| kind.strip_prefix(SPARSE)) else { return Ok(None) };
         let tokens = request.grid()?.tokens();
-        let pattern = read_pattern(name, tokens)?;
+        let pattern = Pattern::named(name, tokens)?;
         if pattern.tokens() != tokens {
             let (name, expected) = (pattern.name(), pattern.tokens());
             return Err(Error::input(format!("the pattern {name} is for {expected} tokens, not for {tokens}"))
-                .note("try", format!("--tokens {expected}")));
+                .note("try", format!("⟨tokens={expected}⟩")));
         }
         Ok(Some(pattern))
     }
@@ -129,7 +129,7 @@ impl Asked {
                     "reason",
                     "a sum over all tokens takes a token that sees all others and that all see, in every layer",
                 )
-                .note("try", "sparse:star, sparse:hub or sparse:bigbird:1, or --construction yun")),
+                .note("try", "sparse:star, sparse:hub or sparse:bigbird:1, or ⟨construction=yun⟩")),
         }
     }
 
@@ -137,7 +137,7 @@ impl Asked {
     fn family(&self) -> Result<Option<&'static dyn Family>> {
         let names = names();
         let known: Vec<(&str, usize)> = names.iter().enumerate().map(|(place, name)| (*name, place)).collect();
-        let named = chosen("--construction", self.construction.as_deref(), &known)?.map(|place| names[place]);
+        let named = chosen("construction", self.construction.as_deref(), &known)?.map(|place| names[place]);
         Ok(families().into_iter().find(|family| match named {
             Some(name) => family.name() == name,
             None => family.is_meant(self),
@@ -155,20 +155,20 @@ impl Asked {
             if !fits {
                 let names: Vec<&str> = owners.iter().map(|family| family.name()).collect();
                 let way_out = match named {
-                    Some(_) => format!("leave out --{name}, or --construction {}", names[0]),
-                    None => format!("add --construction {}, or leave out --{name}", names[0]),
+                    Some(_) => format!("leave out ⟨{name}⟩, or ⟨construction={}⟩", names[0]),
+                    None => format!("add ⟨construction={}⟩, or leave out ⟨{name}⟩", names[0]),
                 };
-                return Err(Error::input(format!("--{name} is for {}", names.join(" and "))).note("try", way_out));
+                return Err(Error::input(format!("⟨{name}⟩ is for {}", names.join(" and "))).note("try", way_out));
             }
         }
         if let Some(family) = named.filter(|family| !family.is_printed() && !self.as_printed.is_empty()) {
-            return Err(Error::declined(format!("{} has no steps --as-printed", family.name()))
+            return Err(Error::declined(format!("{} has no steps ⟨as-printed⟩", family.name()))
                 .note("reason", "the steps that are printed are those of Yun et al. 2020")
-                .note("try", "--construction yun"));
+                .note("try", "⟨construction=yun⟩"));
         }
         match named.and_then(Family::no_positions).filter(|_| self.positional) {
-            Some(reason) => Err(Error::input(format!("--positional is for yun: {reason}"))
-                .note("try", "leave out --positional, or --construction yun")),
+            Some(reason) => Err(Error::input(format!("⟨positional⟩ is for yun: {reason}"))
+                .note("try", "leave out ⟨positional⟩, or ⟨construction=yun⟩")),
             None => Ok(()),
         }
     }
@@ -187,24 +187,24 @@ impl Asked {
     fn arithmetic(&self, by_tolerance: bool) -> Result<Arithmetic> {
         let hidden = match (self.pack, self.hidden) {
             (true, Some(_)) => {
-                return Err(Error::input("--pack and --hidden exclude each other").note("try", "one of them"));
+                return Err(Error::input("⟨pack⟩ and ⟨hidden⟩ exclude each other").note("try", "one of them"));
             }
             (true, None) => Hidden::All,
             (false, Some(units)) if units < 4 => {
-                return Err(Error::input(format!("--hidden is {units}, but a window needs 4 hidden units"))
-                    .note("try", "--hidden 4, or leave it out"));
+                return Err(Error::input(format!("⟨hidden⟩ is {units}, but a window needs 4 hidden units"))
+                    .note("try", "⟨hidden=4⟩, or leave it out"));
             }
             (false, Some(units)) => Hidden::Units(units),
             (false, None) => Hidden::Literal,
         };
         let temperatures = [("derived", Temperature::Derived), ("saturate", Temperature::Saturate)];
-        let temperature = chosen("--temperature", self.temperature.as_deref(), &temperatures)?;
+        let temperature = chosen("temperature", self.temperature.as_deref(), &temperatures)?;
         let temperature = temperature.unwrap_or(Temperature::Derived);
         let format = |precision| Format { precision, temperature, hidden };
         let packed = hidden != Hidden::Literal || temperature != Temperature::Derived;
         let attention = self.attention()?;
         let names = ["exact", "f64", "f32", "auto"].map(|name| (name, name));
-        let asked = match (chosen("--precision", self.precision.as_deref(), &names)?, attention) {
+        let asked = match (chosen("precision", self.precision.as_deref(), &names)?, attention) {
             (Some(precision), _) => precision,
             (None, Some(Attention::Float(_))) => "auto",
             (None, None | Some(Attention::Sparse)) if by_tolerance || packed => "auto",
@@ -223,21 +223,21 @@ impl Asked {
         match (arithmetic, attention) {
             (Arithmetic::Exact, Some(Attention::Float(kind))) if kind.is_softmax() => {
                 Err(Error::input("softmax is not rational: an exact network has hardmax attention")
-                    .note("try", "--precision f64, or leave out --attention"))
+                    .note("try", "⟨precision=f64⟩, or leave out ⟨attention⟩"))
             }
             (Arithmetic::Exact, Some(Attention::Float(kind))) => {
                 Err(Error::input(format!("{} attention is for floats", kind.kind()))
-                    .note("try", "--precision f64, or leave out --precision"))
+                    .note("try", "⟨precision=f64⟩, or leave out ⟨precision⟩"))
             }
             (Arithmetic::Float(_) | Arithmetic::AnyFloat(_) | Arithmetic::Auto(_), Some(Attention::Hardmax)) => {
                 Err(Error::input("a float network has softmax attention").note(
                     "try",
-                    "--temperature saturate, with which softmax is hardmax on the grid; or --precision exact",
+                    "⟨temperature=saturate⟩, with which softmax is hardmax on the grid; or ⟨precision=exact⟩",
                 ))
             }
             (Arithmetic::Exact, _) if packed => {
-                Err(Error::input("--pack, --hidden and --temperature are about float networks")
-                    .note("try", "add --precision f64"))
+                Err(Error::input("⟨pack⟩, ⟨hidden⟩ and ⟨temperature⟩ are about float networks")
+                    .note("try", "add ⟨precision=f64⟩"))
             }
             _ => Ok(arithmetic),
         }

@@ -7,7 +7,8 @@ pub(crate) use crate::model::Certified;
 pub use crate::model::Own;
 #[cfg(test)]
 pub(crate) use crate::model::{Arithmetic, Construction, Tolerance};
-pub use crate::model::{Asked, Check, Model, Over, Request, Stated};
+pub use crate::model::{Asked, Check, Model, Request};
+pub use crate::model::{Over, Stated};
 
 /// Compiles a target by the construction that the request names, or by the first if it leaves the choice open.
 pub fn compile(request: &Request) -> Result<Model> {

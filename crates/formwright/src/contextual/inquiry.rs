@@ -7,6 +7,7 @@ use super::linear::Failure;
 use super::{Closest, Definition, Mixer, Set, closest, sums};
 use crate::error::{Error, Result, nearest};
 use crate::exact::Rat;
+use crate::input::parse_json;
 use crate::lattice::{Grid, Point};
 use crate::network::Sequence;
 use crate::show::{short, shown};
@@ -117,11 +118,11 @@ impl Draws {
 #[derive(Clone, Debug)]
 pub struct Answer {
     /// The mixer.
-    pub mixer: Mixer,
+    pub(crate) mixer: Mixer,
     /// True if positions are added.
     pub positional: bool,
     /// The set.
-    pub set: Set,
+    pub(crate) set: Set,
     /// The definition of the question.
     pub definition: Definition,
     /// For every definition the closest two tokens that must differ, over all draws if there are several; `None` where
@@ -134,6 +135,12 @@ pub struct Answer {
 }
 
 impl Inquiry {
+    /// Reads the options, as JSON.
+    pub fn read(text: &str) -> Result<Self> {
+        serde_json::from_value(parse_json(text, "the request")?)
+            .map_err(|error| Error::input(format!("the options: {error}")))
+    }
+
     /// Answers the question. Sets and patterns may be read from files.
     pub fn answer(&self) -> Result<Answer> {
         let mixer: Mixer = self.mixer.parse()?;
@@ -170,13 +177,13 @@ impl Inquiry {
         match mixer {
             Mixer::Sumformer { .. } if self.positional => {
                 Err(Error::input("a Sumformer has no positions: φ is the same for every token")
-                    .note("try", "sum-code --positional, whose codes are not"))
+                    .note("try", "sum-code ⟨positional⟩, whose codes are not"))
             }
             Mixer::Sumformer { .. } => match (self.dims, self.resolution) {
                 (Some(dims), _) if dims != 1 => Err(one_coordinate(dims)),
                 (_, Some(knots)) if knots > MOST_KNOTS => Err(Error::declined(format!("φ would have {knots} knots"))
                     .note("limit", MOST_KNOTS.to_string())
-                    .note("try", "a smaller --resolution, which is their number")),
+                    .note("try", "a smaller ⟨resolution⟩, which is their number")),
                 _ => Ok(()),
             },
             _ => Ok(()),
@@ -187,16 +194,16 @@ impl Inquiry {
     fn seeds(&self, mixer: &Mixer, sequences: usize) -> Result<u64> {
         let seeds = self.seeds.unwrap_or(1);
         if seeds != 1 && mixer.seed().is_none() {
-            return Err(Error::input(format!("--seeds {seeds}, but nothing is drawn for {mixer}"))
+            return Err(Error::input(format!("⟨seeds={seeds}⟩, but nothing is drawn for {mixer}"))
                 .note("drawn", "bproj, sepconv, sumformer, linformer:k:gaussian"));
         }
         if seeds == 0 || seeds > MOST_SEEDS {
-            return Err(Error::input(format!("--seeds is {seeds}, expected 1 to {MOST_SEEDS}")));
+            return Err(Error::input(format!("⟨seeds⟩ is {seeds}, expected 1 to {MOST_SEEDS}")));
         }
         if seeds.saturating_mul(sequences) > MOST_MAPPED {
             return Err(Error::declined(format!("{seeds} draws on {sequences} sequences each"))
                 .note("limit", format!("{MOST_MAPPED} together"))
-                .note("try", format!("--seeds {}", MOST_MAPPED / sequences)));
+                .note("try", format!("⟨seeds={}⟩", MOST_MAPPED / sequences)));
         }
         Ok(seeds as u64)
     }
@@ -220,17 +227,17 @@ impl Inquiry {
             ("distinct", _) => Set::of_grid(grid, true),
             ("halfway", Some(seed)) if self.seeds.is_none_or(|seeds| seeds == 1) => sums::halfway(&grid, seed),
             ("halfway", Some(_)) => {
-                Err(Error::input("--seeds with --set halfway, which is another set for every seed")
-                    .note("try", "--set grid, or one seed after the other"))
+                Err(Error::input("⟨seeds⟩ with ⟨set=halfway⟩, which is another set for every seed")
+                    .note("try", "⟨set=grid⟩, or one seed after the other"))
             }
             ("halfway", None) => {
-                Err(Error::input(format!("--set halfway is for sumformer, not for {mixer}")).note("try", "--set grid"))
+                Err(Error::input(format!("⟨set=halfway⟩ is for sumformer, not for {mixer}")).note("try", "⟨set=grid⟩"))
             }
             (other, _) => {
                 let known = ["grid", "distinct", "halfway"];
                 let error = Error::input(format!("'{other}' is no set of sequences"))
                     .note("known", "grid, distinct, file:PATH; halfway for sumformer");
-                Err(error.note("try", format!("--set {}", nearest(other, known).unwrap_or("grid"))))
+                Err(error.note("try", format!("⟨set={}⟩", nearest(other, known).unwrap_or("grid"))))
             }
         }
     }
@@ -238,18 +245,18 @@ impl Inquiry {
     /// Refuses options that contradict a list of sequences.
     fn fits(&self, mixer: &Mixer, set: &Set) -> Result<()> {
         let (tokens, dims) = (set.grid.tokens(), set.grid.dims());
-        for (option, asked, found) in [("--tokens", self.tokens, tokens), ("--dims", self.dims, dims)] {
+        for (option, asked, found) in [("tokens", self.tokens, tokens), ("dims", self.dims, dims)] {
             if let Some(asked) = asked.filter(|asked| *asked != found) {
-                return Err(Error::input(format!("{option} is {asked}, and the sequences of the set have {found}"))
-                    .note("try", format!("leave {option} out")));
+                return Err(Error::input(format!("⟨{option}⟩ is {asked}, and the sequences of the set have {found}"))
+                    .note("try", format!("leave ⟨{option}⟩ out")));
             }
         }
         match mixer {
             Mixer::Sumformer { .. } if dims != 1 => Err(one_coordinate(dims)),
             Mixer::Sumformer { .. } => Ok(()),
-            _ if self.resolution.is_some() => Err(Error::input("--resolution, and the set has its own numbers")
+            _ if self.resolution.is_some() => Err(Error::input("⟨resolution⟩, and the set has its own numbers")
                 .note("reason", "the grid is the coarsest on which they are whole")
-                .note("try", "leave --resolution out")),
+                .note("try", "leave ⟨resolution⟩ out")),
             _ => Ok(()),
         }
     }
@@ -272,7 +279,7 @@ fn check_weights(mixer: &Mixer, tokens: usize) -> Result<()> {
 
 fn one_coordinate(dims: usize) -> Error {
     Error::declined(format!("sumformer is here for tokens of one coordinate, and they have {dims}"))
-        .note("try", "--dims 1")
+        .note("try", "⟨dims=1⟩")
 }
 
 fn told(set: &Set, values: &[Vec<Rat>], pair: &Closest, seed: Option<u64>) -> Pair {
@@ -344,19 +351,19 @@ impl Answer {
         match &self.mixer {
             Mixer::BProj { .. } if !self.positional && self.set.points.iter().any(zero) => {
                 remarks.push(
-                    "the sequence of zeros has q = 0 under every W_P: --positional, or --set distinct, is without it"
+                    "the sequence of zeros has q = 0 under every W_P: ⟨positional⟩, or ⟨set=distinct⟩, is without it"
                         .to_owned(),
                 );
             }
             Mixer::Sumformer { .. } if self.holds(Definition::Columns) => {
                 remarks.push(
-                    "on these sequences; between them some t has 2φ(t) = φ(0) + φ(N-1): --set halfway".to_owned(),
+                    "on these sequences; between them some t has 2φ(t) = φ(0) + φ(N-1): ⟨set=halfway⟩".to_owned(),
                 );
             }
             Mixer::Attention { .. } if !self.positional && !self.holds(Definition::Columns) => remarks.push(
-                "Lemma 6 is about sequences of distinct columns (--set distinct), where its stack is contextual up to \
+                "Lemma 6 is about sequences of distinct columns (⟨set=distinct⟩), where its stack is contextual up to \
                  permutations: equal columns without positions look alike to every head, however many are stacked, and \
-                 --positional makes all columns distinct"
+                 ⟨positional⟩ makes all columns distinct"
                     .to_owned(),
             ),
             Mixer::FeedForward => remarks.push(
@@ -366,6 +373,12 @@ impl Answer {
             _ => {}
         }
         remarks
+    }
+
+    /// The mixer and the set, in words.
+    pub fn subject(&self) -> String {
+        let positions = if self.positional { ", with positions" } else { "" };
+        format!("{}: {}{positions}\non {}", self.mixer, self.mixer.about(), self.set.words)
     }
 
     /// The output of `formwright contextual --json`.

@@ -20,7 +20,7 @@ const MOST_TAPS: usize = 4096;
 
 /// A way to mix tokens.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Mixer {
+pub(crate) enum Mixer {
     /// The paper's stack of attention layers.
     Attention {
         /// Windows per layer; the paper has one.

@@ -45,8 +45,8 @@ use std::str::FromStr;
 pub use inquiry::Inquiry;
 pub use inquiry::{Answer, Draws, Pair};
 pub use linear::Failure;
-pub use mixer::Mixer;
-pub use set::Set;
+pub(crate) use mixer::Mixer;
+pub(crate) use set::Set;
 
 use crate::error::{Error, Result, nearest};
 use crate::exact::Rat;
@@ -92,7 +92,7 @@ impl FromStr for Definition {
             let error = Error::input(format!("'{name}' is no definition of a contextual mapping"));
             error
                 .note("known", names.join(", "))
-                .note("try", format!("--definition {}", nearest(name, names).unwrap_or("paper")))
+                .note("try", format!("⟨definition={}⟩", nearest(name, names).unwrap_or("paper")))
         })
     }
 }

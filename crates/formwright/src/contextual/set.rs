@@ -28,7 +28,7 @@ const MOST_BITS: usize = 4096;
 
 /// A finite set of sequences of one length.
 #[derive(Clone, Debug)]
-pub struct Set {
+pub(crate) struct Set {
     /// The grid on which all coordinates are.
     pub grid: Grid,
     /// The sequences, as points of the grid.
@@ -46,7 +46,7 @@ pub(super) fn check_length(tokens: usize, whence: &str) -> Result<()> {
     }
     Err(Error::declined(format!("the sequences {whence} have {tokens} tokens"))
         .note("limit", format!("{MOST_TOKENS}: every two of them are compared"))
-        .note("try", format!("--tokens {MOST_TOKENS}")))
+        .note("try", format!("⟨tokens={MOST_TOKENS}⟩")))
 }
 
 impl Set {
@@ -66,7 +66,7 @@ impl Set {
                 let columns = columns.unwrap_or_default();
                 return Err(Error::declined(format!("there are no sequences of {shape}{which}"))
                     .note("reason", format!("{n} distinct columns, and there are {columns}"))
-                    .note("try", "a larger --resolution, or --set grid"));
+                    .note("try", "a larger ⟨resolution⟩, or ⟨set=grid⟩"));
             }
             Some(count) if *count <= Int::from(MOST_SEQUENCES) => {}
             count => {
@@ -74,7 +74,7 @@ impl Set {
                 return Err(Error::declined(format!("the set has {count} sequences"))
                     .note("set", format!("{shape} in 0..{}{which}", resolution - 1))
                     .note("limit", format!("{MOST_SEQUENCES}: every two tokens are compared"))
-                    .note("try", "fewer --tokens, a smaller --resolution, or --set file:PATH with those that matter"));
+                    .note("try", "fewer ⟨tokens⟩, a smaller ⟨resolution⟩, or ⟨set=file:PATH⟩ with those that matter"));
             }
         }
         let columns: Vec<Vec<u64>> = tuples((0..resolution).collect(), d).collect();

@@ -93,7 +93,7 @@ pub(super) fn sumformer(set: &Set, resolution: u64, seed: u64) -> Result<Map> {
         let x = set.coordinate(cell);
         let left = x.floor().to_usize().filter(|_| x <= last).ok_or_else(|| {
             Error::declined(format!("φ is a function on [0, {last}], and a coordinate is {x}"))
-                .note("try", "a larger --resolution, which is where its knots are")
+                .note("try", "a larger ⟨resolution⟩, which is where its knots are")
         })?;
         let right = &phi[(left + 1).min(phi.len() - 1)];
         let rise = Rat::from(right - &phi[left]) * (x - Rat::from(left));
@@ -115,7 +115,7 @@ pub(super) fn halfway(grid: &Grid, seed: u64) -> Result<Set> {
         return Err(Error::declined(
             "for two tokens one number is enough: the other token is the sum less the token itself",
         )
-        .note("try", "--tokens 3, or --set grid"));
+        .note("try", "⟨tokens=3⟩, or ⟨set=grid⟩"));
     }
     check_length(grid.tokens(), HALFWAY)?;
     let last = Rat::from(grid.resolution() - 1);

@@ -29,7 +29,7 @@ use crate::network::{FeedForwardRun, FloatAffine, FloatNetwork};
 use sum::{Rounding, Sum};
 
 /// Intervals around the numbers of a sequence, `[tokens][coordinates]`.
-pub type State = Vec<Vec<Interval>>;
+pub(crate) type State = Vec<Vec<Interval>>;
 
 /// Intervals that contain the results of any execution on one input.
 #[derive(Clone, Debug, PartialEq)]

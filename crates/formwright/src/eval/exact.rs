@@ -39,18 +39,12 @@ pub(crate) fn trace_batch(network: &Network, batch: &[Sequence]) -> Result<Vec<(
     Ok(trace)
 }
 
-/// The output of the network without its skip connections: a layer outputs the term that it would have added, without
-/// its input.
+/// The states of the network without its skip connections, after the embedding and after each stage, and its output: a
+/// layer outputs the term that it would have added, without its input.
 ///
 /// Sub-layers that a block does not have stay the identity; if they were layers of zeros, nothing would pass them at
 /// all.
-pub fn run_without_skips(network: &Network, x: &[Vec<Rat>]) -> Result<Sequence> {
-    let trace = trace_without_skips(network, x)?;
-    Ok(trace.last().map_or_else(Vec::new, |(_, state)| network.read_out(state)))
-}
-
-/// The states of the network without its skip connections, after the embedding and after each stage.
-pub fn trace_without_skips(network: &Network, x: &[Vec<Rat>]) -> Result<Trace> {
+pub fn without_skips(network: &Network, x: &[Vec<Rat>]) -> Result<(Trace, Sequence)> {
     check_shape(network, x)?;
     let mut state = network.embed(x);
     let mut trace = vec![("embed", state.clone())];
@@ -64,7 +58,7 @@ pub fn trace_without_skips(network: &Network, x: &[Vec<Rat>]) -> Result<Trace> {
         }
         trace.push((stage.name, state.clone()));
     }
-    Ok(trace)
+    Ok((trace, network.read_out(&state)))
 }
 
 /// Applies one layer.

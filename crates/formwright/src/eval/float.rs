@@ -42,7 +42,7 @@ use crate::network::{FloatNetwork, Precision};
 use program::Program;
 
 /// A sequence of tokens, `[tokens][dims]`.
-pub type Sequence = Vec<Vec<f64>>;
+pub(crate) type Sequence = Vec<Vec<f64>>;
 
 /// A float network, ready to run.
 #[derive(Clone, Debug)]

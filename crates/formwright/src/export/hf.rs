@@ -15,8 +15,8 @@ use std::fmt::Write as _;
 
 use serde_json::{Map, Value, json};
 
+use super::Files;
 use super::transformerlens::{values, vocabulary, whole};
-use super::{Files, metadata};
 use crate::artifact::{sha256, tensors};
 use crate::bound::norm::upward;
 use crate::error::{Error, Result};
@@ -51,7 +51,7 @@ impl<'m> Export<'m> {
         let words = match words {
             Some(_) if tokens.is_empty() => {
                 return Err(Error::input("there is no vocabulary: the target is about numbers, not integers")
-                    .note("try", "leave out --vocabulary"));
+                    .note("try", "leave out ⟨vocabulary⟩"));
             }
             Some(words) => checked(words, tokens.len())?,
             None => tokens.iter().map(|token| in_words(token)).collect(),
@@ -173,7 +173,7 @@ impl<'m> Export<'m> {
         };
         let coordinates = network.iter().flat_map(|network| network.coordinates.iter().enumerate());
         let properties: Map<String, Value> =
-            metadata(self.model)?.into_iter().map(|(key, value)| (key, value.into())).collect();
+            self.model.metadata()?.into_iter().map(|(key, value)| (key, value.into())).collect();
         let (least, most) = self.model.lengths();
         Ok(json!({
             "format": "formwright-host",

@@ -14,34 +14,36 @@ use crate::model::Model;
 use crate::network::FloatNetwork;
 
 /// Files by name.
-pub type Files = Vec<(String, Vec<u8>)>;
+pub(crate) type Files = Vec<(String, Vec<u8>)>;
 
-/// The network of a model that can be exported, which must be one of floats.
-pub fn floats(model: &Model) -> Result<&FloatNetwork> {
-    model.float().ok_or_else(|| {
-        Error::declined("an exact model is not exported: ONNX has floats, and no rational numbers")
-            .note("reason", "its layers jump, and its ids may have more digits than any float")
-            .note("try", "build it with --precision f64, or f32, and export that")
-    })
-}
-
-/// The metadata of an exported file: its purpose, and the claim about it. Nothing is claimed about a network that was
-/// edited.
-pub fn metadata(model: &Model) -> Result<Vec<(String, String)>> {
-    let target = model.source.text().unwrap_or_else(|| model.target.name.clone());
-    let mut properties = vec![
-        ("formwright", env!("CARGO_PKG_VERSION").to_owned()),
-        ("target", target),
-        ("construction", model.built.exported_as()),
-        ("attention", model.attention()),
-        ("precision", model.precision().to_owned()),
-    ];
-    properties.extend(model.built.properties(model));
-    if let Some(network) = model.float() {
-        properties.push(("weights_sha256", sha256(&tensors::to_bytes(network)?)));
-        properties.extend(claims(model)?);
+impl Model {
+    /// The network of a model that can be exported, which must be one of floats.
+    pub fn exported(&self) -> Result<&FloatNetwork> {
+        self.float().ok_or_else(|| {
+            Error::declined("an exact model is not exported: ONNX has floats, and no rational numbers")
+                .note("reason", "its layers jump, and its ids may have more digits than any float")
+                .note("try", "build it with ⟨precision=f64⟩, or f32, and export that")
+        })
     }
-    Ok(properties.into_iter().map(|(key, value)| (key.to_owned(), value)).collect())
+
+    /// The metadata of an exported file: its purpose, and the claim about it. Nothing is claimed about a network that was
+    /// edited.
+    pub fn metadata(&self) -> Result<Vec<(String, String)>> {
+        let target = self.source.text().unwrap_or_else(|| self.target.name.clone());
+        let mut properties = vec![
+            ("formwright", env!("CARGO_PKG_VERSION").to_owned()),
+            ("target", target),
+            ("construction", self.built.exported_as()),
+            ("attention", self.attention()),
+            ("precision", self.precision().to_owned()),
+        ];
+        properties.extend(self.built.properties(self));
+        if let Some(network) = self.float() {
+            properties.push(("weights_sha256", sha256(&tensors::to_bytes(network)?)));
+            properties.extend(claims(self)?);
+        }
+        Ok(properties.into_iter().map(|(key, value)| (key.to_owned(), value)).collect())
+    }
 }
 
 /// The claim about a float network.

@@ -17,7 +17,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Files, metadata, rotate};
+use super::{Files, rotate};
 use crate::artifact::{Contents, tensors};
 use crate::bound::Norm;
 use crate::construct::circuit::built::Proof;
@@ -90,7 +90,7 @@ pub fn files(
     }
     Err(Error::declined("no error of the rotated network is proved, and nothing was written")
         .note("checker", said)
-        .note("try", "fewer tokens or integers, or leave out --rotate"))
+        .note("try", "fewer tokens or integers, or leave out ⟨rotate⟩"))
 }
 
 type Named = (String, Vec<usize>, Vec<f64>);
@@ -101,7 +101,7 @@ impl<'m> TransformerLens<'m> {
     pub fn new(model: &'m Model, seed: Option<u64>) -> Result<Self> {
         let network = model.float().ok_or_else(|| {
             Error::declined("an exact model is not exported: TransformerLens has floats, and no rational numbers")
-                .note("try", "build it with --precision f64, or f32, and export that")
+                .note("try", "build it with ⟨precision=f64⟩, or f32, and export that")
         })?;
         let causal = direction(network)?;
         let vocabulary = vocabulary(model)?;
@@ -123,7 +123,7 @@ impl<'m> TransformerLens<'m> {
         if entries > MOST_ENTRIES {
             return Err(Error::declined(format!("a state dict of {entries} numbers, of at most {MOST_ENTRIES}"))
                 .note("reason", "all blocks are filled up to one shape")
-                .note("try", "a smaller network: --construction circuit; or --format onnx"));
+                .note("try", "a smaller network: ⟨construction=circuit⟩; or ⟨format=onnx⟩"));
         }
         Ok(export)
     }
@@ -294,7 +294,7 @@ impl<'m> TransformerLens<'m> {
         };
         let logit = |(output, value): (usize, Option<i64>)| json!({"output": output, "value": value});
         let properties: serde_json::Map<String, Value> =
-            metadata(model)?.into_iter().map(|(key, value)| (key, value.into())).collect();
+            model.metadata()?.into_iter().map(|(key, value)| (key, value.into())).collect();
         let proved = bound.map(|bound| json!({
             "badge": model.badge(),
             "output": format!("every output is within {bound:e} of the target's, over all sequences of tokens"),
@@ -490,14 +490,14 @@ fn direction(network: &FloatNetwork) -> Result<bool> {
                     "block {block} has {} attention, and TransformerLens softmax only",
                     a.kind.name()
                 ))
-                .map_err(|error| error.note("try", "build it with --attention softmax"));
+                .map_err(|error| error.note("try", "build it with ⟨attention=softmax⟩"));
             }
             if !a.connections.is_empty() {
                 return declined(format!("block {block} has connections, for which TransformerLens has no mask"))
                     .map_err(|error| {
                         error
                             .note("reason", "there, either all heads of a model see everything, or all are causal")
-                            .note("try", "--format onnx, which has them")
+                            .note("try", "⟨format=onnx⟩, which has them")
                     });
             }
             for (head, mask) in a.masks.iter().enumerate() {
@@ -509,7 +509,7 @@ fn direction(network: &FloatNetwork) -> Result<bool> {
                     .map_err(|error| {
                         error
                             .note("reason", "there, either all heads of a model see everything, or all are causal")
-                            .note("try", "--format onnx, which has every mask")
+                            .note("try", "⟨format=onnx⟩, which has every mask")
                     });
                 }
                 first = Some(causal);
@@ -526,14 +526,14 @@ pub(super) fn vocabulary(model: &Model) -> Result<Vec<Vec<i64>>> {
     let Some(Domain::Integers(from, to)) = domain else {
         return Err(Error::declined("TransformerLens reads tokens, and this model real numbers")
             .note("expected", "a target on integers, such as `sort(x) on integers 0..4`")
-            .note("try", "--format onnx"));
+            .note("try", "⟨format=onnx⟩"));
     };
     let mut tokens: Vec<Vec<i64>> = vec![Vec::new()];
     for _ in 0..model.grid.dims() {
         let many = tokens.len().saturating_mul(usize::try_from(to - from).unwrap_or(usize::MAX));
         if many > MOST_TOKENS {
             return Err(Error::declined(format!("a vocabulary of {many} tokens or more, of at most {MOST_TOKENS}"))
-                .note("try", "fewer integers, or fewer coordinates; or --format onnx"));
+                .note("try", "fewer integers, or fewer coordinates; or ⟨format=onnx⟩"));
         }
         tokens = tokens.into_iter().flat_map(|token| (from..to).map(move |x| [&token[..], &[x]].concat())).collect();
     }

@@ -49,25 +49,25 @@ pub struct VnnLib {
 }
 
 /// The default number of instances.
-pub const CELLS: usize = 16;
+const CELLS: usize = 16;
 
-/// The claim at `cells` cells, spread evenly over all of them.
-pub fn files(model: &Model, metadata: &[(String, String)], cells: usize) -> Result<VnnLib> {
+/// The claim at `cells` cells, or 16, spread evenly over all of them.
+pub fn files(model: &Model, metadata: &[(String, String)], cells: Option<usize>) -> Result<VnnLib> {
     let (Some(network), true) = (model.float(), model.is_claimed()) else {
         return Err(Error::declined("nothing is claimed of this model's floats, so there is nothing to verify")
-            .note("try", "build it with --precision f64, or f32, and leave its files as they are"));
+            .note("try", "build it with ⟨precision=f64⟩, or f32, and leave its files as they are"));
     };
     if model.learned().is_some() {
         return Err(Error::declined("a measured error is nothing to verify")
             .note("reason", "of what was trained, no bound against the target is stated")
-            .note("try", "--format onnx"));
+            .note("try", "⟨format=onnx⟩"));
     }
     let all = model.grid.points().to_u64().ok_or_else(|| {
         Error::declined(format!("{} cells are too many to number", model.grid.points()))
             .note("try", "fewer tokens, or a coarser grid")
     })?;
     let mut instances = Vec::new();
-    let wanted = u64::try_from(cells).unwrap_or(u64::MAX).min(all);
+    let wanted = u64::try_from(cells.unwrap_or(CELLS)).unwrap_or(u64::MAX).min(all);
     for number in 0..wanted {
         let from =
             |number: u64| u64::try_from(u128::from(number) * u128::from(all) / u128::from(wanted)).unwrap_or(all);

@@ -192,7 +192,7 @@ impl Writer {
                 "sequence {count} has {tokens} tokens, and those before it have {before}"
             ))
             .note("reason", "an array has one length for all")
-            .note("try", "leave out --output, or one file for each length"));
+            .note("try", "leave out ⟨output⟩, or one file for each length"));
         }
         for entry in y.iter().flatten() {
             match self.precision {

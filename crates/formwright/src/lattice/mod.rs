@@ -27,8 +27,9 @@ pub(crate) fn has_distinct_columns(point: &[Vec<u64>]) -> bool {
 }
 
 /// A coordinate of the extended grid.
+#[cfg(test)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Extended {
+pub(crate) enum Extended {
     /// Outside of the box.
     Flag,
     /// In the cell with this index.
@@ -68,19 +69,19 @@ impl Grid {
     /// The grid of `resolution` cells per side over `[low, high)`; at least one token, one coordinate, two cells.
     pub fn new(tokens: usize, dims: usize, resolution: u64, low: Rat, high: Rat) -> Result<Self> {
         let least = |name: &str, found: String, least: u64, why: &str| {
-            Error::input(format!("{name} is {found}, but at least {least} is needed"))
+            Error::input(format!("⟨{name}⟩ is {found}, but at least {least} is needed"))
                 .note("reason", why)
-                .note("try", format!("{name} {least}"))
+                .note("try", format!("⟨{name}={least}⟩"))
         };
         if tokens < 1 {
-            return Err(least("--tokens", tokens.to_string(), 1, "a sequence has at least one token"));
+            return Err(least("tokens", tokens.to_string(), 1, "a sequence has at least one token"));
         }
         if dims < 1 {
-            return Err(least("--dims", dims.to_string(), 1, "a token has at least one coordinate"));
+            return Err(least("dims", dims.to_string(), 1, "a token has at least one coordinate"));
         }
         if resolution < 2 {
             return Err(least(
-                "--resolution",
+                "resolution",
                 resolution.to_string(),
                 2,
                 "the grid has at least two cells a side (Lemma 6)",
@@ -95,9 +96,9 @@ impl Grid {
     /// The grid of contexts over the unit box; at least two tokens.
     pub fn unit(tokens: usize, dims: usize, resolution: u64) -> Result<Self> {
         if tokens == 1 {
-            return Err(Error::input("--tokens is 1, but at least 2 is needed")
+            return Err(Error::input("⟨tokens⟩ is 1, but at least 2 is needed")
                 .note("reason", "a context is made of at least two tokens (Lemma 6)")
-                .note("try", "--tokens 2"));
+                .note("try", "⟨tokens=2⟩"));
         }
         Self::new(tokens, dims, resolution, Rat::ZERO, Rat::ONE)
     }
@@ -195,7 +196,8 @@ impl Grid {
     }
 
     /// Every point of the extended grid.
-    pub fn all_extended_points(&self) -> impl Iterator<Item = Vec<Vec<Extended>>> + use<'_> {
+    #[cfg(test)]
+    pub(crate) fn all_extended_points(&self) -> impl Iterator<Item = Vec<Vec<Extended>>> + use<'_> {
         let entries: Vec<Extended> =
             std::iter::once(Extended::Flag).chain((0..self.resolution).map(Extended::Cell)).collect();
         tuples(entries, self.tokens * self.dims).map(|flat| flat.chunks(self.dims).map(<[Extended]>::to_vec).collect())

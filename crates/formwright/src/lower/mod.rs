@@ -157,5 +157,5 @@ pub(crate) fn check_box(grid: &Grid, steps: &Int, precision: Precision) -> Resul
             "reason",
             format!("rounding moves a coordinate by up to {shift:.1e} cells: the box is far from 0 for its size"),
         )
-        .note("try", "a domain that is moved to 0, a coarser --resolution, or --precision f64"))
+        .note("try", "a domain that is moved to 0, a coarser ⟨resolution⟩, or ⟨precision=f64⟩"))
 }

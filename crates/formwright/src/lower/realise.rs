@@ -41,7 +41,7 @@ pub(crate) fn check_size(heads: usize, tokens: usize, realisation: &Realisation)
     Err(Error::declined(format!("{kind} attention of size {size} would {would}"))
         .note("size", format!("{}, each with {size} {what}", plural(heads, "head")))
         .note("limit", limit.to_string())
-        .note("try", format!("--attention {kind}: every size gives the same sum")))
+        .note("try", format!("⟨attention={kind}⟩: every size gives the same sum")))
 }
 
 /// Refuses a head that is not a uniform sum.
@@ -55,7 +55,7 @@ fn check(network: &FloatNetwork, realisation: &Realisation) -> Result<()> {
                 let number = head % attention.heads;
                 return Err(Error::declined(format!("head {number} of stage '{stage}' is no uniform sum"))
                     .note("reason", format!("{reason}; {} attention has nothing to say that with", realisation.kind()))
-                    .note("try", "--attention softmax"));
+                    .note("try", "⟨attention=softmax⟩"));
             }
         }
     }

@@ -57,7 +57,7 @@ pub(crate) fn check_magnitude(what: &str, x: &Rat, precision: Precision) -> Resu
     let (low, high) = (small.to_f64(), large.to_f64());
     Err(Error::declined(format!("{what}, about {:.1e}, is out of the reach of {precision}", x.to_f64()))
         .note("reason", format!("sums and products must neither overflow nor vanish: {low:.1e} to {high:.1e}"))
-        .note("try", "another unit for the domain or for the values, or --precision exact"))
+        .note("try", "another unit for the domain or for the values, or ⟨precision=exact⟩"))
 }
 
 /// The ramp of the quantiser's steps: the narrowest power of two for which its layers are exact.

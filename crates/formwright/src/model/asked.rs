@@ -77,9 +77,9 @@ pub(crate) fn chosen<T: Copy>(option: &str, name: Option<&str>, known: &[(&str, 
         return Ok(Some(*meaning));
     }
     let names: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
-    let error = Error::input(format!("{option} is '{name}'")).note("expected", names.join(", "));
+    let error = Error::input(format!("⟨{option}⟩ is '{name}'")).note("expected", names.join(", "));
     Err(match nearest(name, names) {
-        Some(near) => error.note("try", format!("{option} {near}")),
+        Some(near) => error.note("try", format!("⟨{option}={near}⟩")),
         None => error,
     })
 }
@@ -87,9 +87,9 @@ pub(crate) fn chosen<T: Copy>(option: &str, name: Option<&str>, known: &[(&str, 
 /// A positive exact number.
 pub(crate) fn positive(option: &str, text: Option<&str>) -> Result<Option<Rat>> {
     let Some(text) = text else { return Ok(None) };
-    let value: Rat = text.parse().map_err(|error| Error::input(format!("{option} is '{text}': {error}")))?;
+    let value: Rat = text.parse().map_err(|error| Error::input(format!("⟨{option}⟩ is '{text}': {error}")))?;
     if value > Rat::ZERO {
         return Ok(Some(value));
     }
-    Err(Error::input(format!("{option} is {text}, but must be above 0")).note("try", format!("{option} 1/10")))
+    Err(Error::input(format!("⟨{option}⟩ is {text}, but must be above 0")).note("try", format!("⟨{option}=1/10⟩")))
 }

@@ -199,7 +199,7 @@ pub trait Built: Any + fmt::Debug + Send + Sync {
 
     /// The name under which the plan chose it, and what else one could ask for.
     fn chosen(&self, _model: &Model) -> (String, String) {
-        (self.construction(), "--construction yun takes the literal theorem".to_owned())
+        (self.construction(), "⟨construction=yun⟩ takes the literal theorem".to_owned())
     }
 }
 

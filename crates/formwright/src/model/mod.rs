@@ -39,7 +39,8 @@ pub use crate::meaning::Meanings;
 pub use asked::{Asked, Own};
 pub(crate) use asked::{chosen, positive};
 pub use built::Built;
-pub use claim::{Check, Over, Stated};
+pub use claim::Check;
+pub use claim::{Over, Stated};
 pub(crate) use construction::ANEW;
 pub use construction::Other;
 pub(crate) use construction::weight;
@@ -396,7 +397,7 @@ impl Model {
         let Some(certified) = certified else {
             return Err(Error::rejected(format!("the tolerance {eps} is not met: nothing is claimed of this network"))
                 .note("reason", "the values reach into the windows, and as printed nothing keeps them out")
-                .note("try", "leave out --as-printed lemma7-order"));
+                .note("try", "leave out ⟨as-printed=lemma7-order⟩"));
         };
         let missed = || self.built.missed(self, eps, certified);
         if certified.budget.meets(eps) { Ok(()) } else { missed().map_or(Ok(()), Err) }

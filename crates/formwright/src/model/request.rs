@@ -176,9 +176,9 @@ pub(crate) fn shape(
     dims: Option<usize>,
     resolution: Option<u64>,
 ) -> Result<Grid> {
-    let tokens = fixed("--tokens", tokens, source.tokens(), &source.name)?.unwrap_or(DEFAULT_TOKENS);
-    let dims = fixed("--dims", dims, source.dims(), &source.name)?.unwrap_or(DEFAULT_DIMS);
-    let resolution = fixed("--resolution", resolution, source.resolution(), &source.name)?;
+    let tokens = fixed("tokens", tokens, source.tokens(), &source.name)?.unwrap_or(DEFAULT_TOKENS);
+    let dims = fixed("dims", dims, source.dims(), &source.name)?.unwrap_or(DEFAULT_DIMS);
+    let resolution = fixed("resolution", resolution, source.resolution(), &source.name)?;
     if source.resolution().is_some_and(|cells| cells < 2) {
         return Err(Error::input(format!("the domain of {} has a single value", source.name))
             .note("try", "a domain of at least two integers, such as `on integers 0..2`"));
@@ -208,13 +208,13 @@ fn check_size(source: &Source, tokens: usize, dims: usize) -> Result<()> {
     if dims > MOST_DIMS {
         let limit = format!("{MOST_DIMS}: weights are matrices of them");
         return Err(too_large(format!("a token would have {dims} coordinates"), limit)
-            .note("try", format!("--dims {MOST_DIMS}")));
+            .note("try", format!("⟨dims={MOST_DIMS}⟩")));
     }
     if tokens.saturating_mul(dims) > MOST_NUMBERS {
         let numbers = tokens as u128 * dims as u128;
         let limit = format!("{MOST_NUMBERS}: all are part of the proof, and attention looks at every two tokens");
         return Err(too_large(format!("a sequence of {shape} would have {numbers} numbers"), limit)
-            .note("try", format!("--tokens {}", MOST_NUMBERS / dims)));
+            .note("try", format!("⟨tokens={}⟩", MOST_NUMBERS / dims)));
     }
     let fits = |tokens: usize| source.steps(tokens, dims) <= MOST_STEPS;
     if fits(tokens) {
@@ -228,7 +228,7 @@ fn check_size(source: &Source, tokens: usize, dims: usize) -> Result<()> {
         let middle = enough.midpoint(many);
         if fits(middle) { enough = middle } else { many = middle }
     }
-    Err(error.note("try", if enough == 0 { "a shorter expression".to_owned() } else { format!("--tokens {enough}") }))
+    Err(error.note("try", if enough == 0 { "a shorter expression".to_owned() } else { format!("⟨tokens={enough}⟩") }))
 }
 
 /// Checks that the user and the target agree on a number.
@@ -240,8 +240,8 @@ fn fixed<T: PartialEq + std::fmt::Display>(
 ) -> Result<Option<T>> {
     match (asked, fixed) {
         (Some(asked), Some(fixed)) if asked != fixed => {
-            Err(Error::input(format!("{option} is {asked}, but the target {name} fixes it to {fixed}"))
-                .note("try", format!("leave out {option}")))
+            Err(Error::input(format!("⟨{option}⟩ is {asked}, but the target {name} fixes it to {fixed}"))
+                .note("try", format!("leave out ⟨{option}⟩")))
         }
         (asked, fixed) => Ok(fixed.or(asked)),
     }

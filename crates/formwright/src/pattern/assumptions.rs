@@ -17,7 +17,7 @@ use crate::error::Error;
 /// The answer to the question if every token reaches every other, layer after layer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "verdict", rename_all = "kebab-case")]
-pub enum Reach {
+pub(crate) enum Reach {
     /// After `s` layers every token has heard of every other.
     Hops {
         /// The smallest such `s`.
@@ -40,9 +40,9 @@ pub struct Assumptions {
     /// Condition (1): the first layer and token without a self-loop, if there is one.
     pub no_self_loop: Option<(usize, usize)>,
     /// Condition (2).
-    pub chain: Chain,
+    pub(crate) chain: Chain,
     /// Condition (3).
-    pub reach: Reach,
+    pub(crate) reach: Reach,
 }
 
 impl Assumptions {
@@ -52,6 +52,19 @@ impl Assumptions {
         let no_self_loop = (0..pattern.period()).find_map(|layer| Some((layer, lacks(layer)?)));
         let reach = if no_self_loop.is_some() { Reach::Forgets } else { reach(pattern) };
         Self { no_self_loop, chain: Chain::of(pattern), reach }
+    }
+
+    /// The layers after which every token has heard of every other, if it ever does.
+    pub fn hops(&self) -> Option<usize> {
+        match self.reach {
+            Reach::Hops { s } => Some(s),
+            Reach::Never { .. } | Reach::Forgets => None,
+        }
+    }
+
+    /// True if there is a chain, and its order is another than that of the tokens.
+    pub fn is_reordered(&self) -> bool {
+        matches!(&self.chain, Chain::Found { order, .. } if !order.is_sorted())
     }
 
     /// The three conditions in words, a line each.

@@ -25,7 +25,7 @@ const MOST_TURNS: usize = 100_000;
 /// The answer to the question if the tokens can be put in a row in which each is seen by the next.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "verdict", rename_all = "kebab-case")]
-pub enum Chain {
+pub(crate) enum Chain {
     /// They can, in this order.
     Found {
         /// `γ`: the tokens in the order of the row.

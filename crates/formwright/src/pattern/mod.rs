@@ -21,8 +21,10 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-pub use assumptions::{Assumptions, Reach};
-pub use chain::Chain;
+pub use assumptions::Assumptions;
+#[cfg(test)]
+pub(crate) use assumptions::Reach;
+pub(crate) use chain::Chain;
 pub use names::Family;
 
 use crate::error::{Error, Result};
@@ -217,14 +219,14 @@ impl Pattern {
     pub fn connections(&self) -> usize {
         self.cycle.iter().map(Connections::count).max().unwrap_or_default()
     }
-}
 
-/// A pattern of sparse attention for so many tokens: by its name, or `file:` and a path. That of a file is called by the
-/// file's name, wherever it lies.
-pub fn read_pattern(text: &str, tokens: usize) -> Result<Pattern> {
-    let Some(path) = text.strip_prefix("file:").map(Path::new) else {
-        return text.parse::<Family>()?.pattern(tokens);
-    };
-    let name = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-    Pattern::read(&format!("file:{name}"), &read_file(path)?)
+    /// A pattern of sparse attention for so many tokens: by its name, or `file:` and a path. That of a file is called by the
+    /// file's name, wherever it lies.
+    pub fn named(text: &str, tokens: usize) -> Result<Self> {
+        let Some(path) = text.strip_prefix("file:").map(Path::new) else {
+            return text.parse::<Family>()?.pattern(tokens);
+        };
+        let name = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+        Self::read(&format!("file:{name}"), &read_file(path)?)
+    }
 }

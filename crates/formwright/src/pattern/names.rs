@@ -113,7 +113,7 @@ impl Family {
         if most > MOST_CONNECTIONS {
             return Err(Error::declined(format!("{self}, for {tokens} tokens, has up to {most} connections"))
                 .note("limit", format!("{MOST_CONNECTIONS}: they are written out"))
-                .note("try", "fewer --tokens, or a sparser pattern, such as star"));
+                .note("try", "fewer ⟨tokens⟩, or a sparser pattern, such as star"));
         }
         let all = || (0..tokens).collect::<Vec<usize>>();
         let cycle = match self {
@@ -151,7 +151,7 @@ impl Family {
             Self::Random { keys, seed } => {
                 if keys >= tokens {
                     return Err(Error::input(format!("{self}: a token has only {} others to see", tokens - 1))
-                        .note("try", format!("fewer, or --tokens {} or more", keys.saturating_add(1))));
+                        .note("try", format!("fewer, or ⟨tokens={}⟩ or more", keys.saturating_add(1))));
                 }
                 let drawn = drawn(seed, keys, tokens);
                 vec![Connections::by(tokens, |i| [&[i], drawn[i].as_slice()].concat())]

@@ -69,7 +69,7 @@ pub struct Taken {
 }
 
 /// Compiles the first row of the plan. If no row meets the tolerance, the error is that of the first row.
-pub fn compile_first(request: &Request) -> Result<Model> {
+pub(crate) fn compile_first(request: &Request) -> Result<Model> {
     take_first(request).map(|taken| taken.model)
 }
 
@@ -127,7 +127,7 @@ fn with_tolerance(request: &Request) -> Request {
 }
 
 /// Sizes up every construction for a request.
-pub fn plan(request: &Request) -> Result<Plan> {
+pub(crate) fn plan(request: &Request) -> Result<Plan> {
     sized_up(request, Rows::All, &mut |_| {})
 }
 

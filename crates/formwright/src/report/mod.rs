@@ -28,9 +28,9 @@ use crate::eval::indexed;
 use crate::exact::{Int, Rat};
 use crate::meaning::THEN;
 use crate::model::Model;
+use crate::option::Front;
 use crate::pattern::Pattern;
-use crate::show::{brief, plural, short_int, shown, shown_floats, shown_rounded};
-use crate::words::{Line, claims, made, normal_form, title};
+use crate::show::{brief, plural, short_int, shown, shown_rounded};
 
 const STYLE: &str = include_str!("style.css");
 
@@ -54,12 +54,12 @@ pub fn page(model: &Model) -> Result<String> {
             body {
                 header {
                     p.kicker { "A Transformer, compiled" }
-                    h1 { (title(model)) }
-                    p.made { (made(model)) }
-                    @for line in normal_form(model).into_iter().flatten() { p.formula { (line) } }
+                    h1 { (model.title()) }
+                    p.made { (model.made()) }
+                    @for line in model.normal_form().into_iter().flatten() { p.formula { (line) } }
                 }
                 main {
-                    section #claim { h2 { "What is claimed" } (claim(&claims(model)?)) (budget::compared(model)?) }
+                    section #claim { h2 { "What is claimed" } (claim(&model.claims()?)) (budget::compared(model)?) }
                     section #size { h2 { "Size" } (sizes(model)) }
                     section #pictures { h2 { "The function and the network" } (picture::pictures(model)) }
                     section #budget { h2 { "Where the error comes from" } (budget::terms(model)?) }
@@ -79,16 +79,16 @@ pub fn page(model: &Model) -> Result<String> {
             }
         }
     };
-    Ok(page.into_string())
+    Ok(Front::CommandLine.shows(&page.into_string()))
 }
 
 /// Claims, each behind its badge.
-fn claim(lines: &[Line]) -> Markup {
+fn claim(lines: &[(&'static str, String)]) -> Markup {
     html! {
         dl.claims {
-            @for line in lines {
-                dt { span class={ "badge " (line.label.replace(' ', "-")) } { (line.label) } }
-                dd { (line.text) }
+            @for (label, text) in lines {
+                dt { span class={ "badge " (label.replace(' ', "-")) } { (label) } }
+                dd { (text) }
             }
         }
     }
@@ -269,8 +269,7 @@ fn states(model: &Model) -> Result<Vec<State>> {
     if let Some(network) = model.float() {
         let engine = Engine::new(network)?;
         let inexact = !model.has_cells();
-        let show =
-            |state: &[Vec<f64>]| if inexact { shown_rounded(state) } else { shown_floats(state, network.precision) };
+        let show = |state: &[Vec<f64>]| if inexact { shown_rounded(state) } else { network.precision.shown(state) };
         let trace = engine.trace(&floats(&x))?;
         states.extend(trace.iter().map(|(name, state)| (name.clone(), names.clone(), show(state))));
         let output = engine.run(&[floats(&x)])?.remove(0);

@@ -57,13 +57,13 @@ catalogue![
 ];
 
 /// The built-in target of this name.
-pub fn find(name: &str) -> Option<Result<Source>> {
+pub(crate) fn find(name: &str) -> Option<Result<Source>> {
     let (name, text) = CATALOGUE.iter().find(|(known, _)| *known == name)?;
     Some(Source::expression(name, text))
 }
 
 /// The names of all built-in targets.
-pub fn names() -> impl Iterator<Item = &'static str> {
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     CATALOGUE.iter().map(|(name, _)| *name)
 }
 

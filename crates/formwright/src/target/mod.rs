@@ -59,9 +59,8 @@ use modulus::{Cube, oscillation};
 
 pub(crate) use expr::{Domain, Expression};
 pub use table::Table;
-pub use typing::Checked;
-pub use witness::Symmetry;
-pub use witness::Witness;
+pub(crate) use typing::Checked;
+pub(crate) use witness::Symmetry;
 
 /// A target as a user writes it.
 #[derive(Clone, Debug)]
@@ -231,7 +230,7 @@ impl Source {
 
 impl Target {
     /// The expression, unless it is a table.
-    pub fn expression(&self) -> Option<&Checked> {
+    pub(crate) fn expression(&self) -> Option<&Checked> {
         match &self.function {
             Function::Expression(checked) => Some(checked),
             Function::Table(_) => None,
@@ -430,7 +429,7 @@ impl Target {
     }
 
     /// The same, and where it is not proved, a search for a witness against it.
-    pub fn symmetry(&self, grid: &Grid) -> Symmetry {
+    pub(crate) fn symmetry(&self, grid: &Grid) -> Symmetry {
         match &self.function {
             Function::Expression(_) if self.is_equivariant() => Symmetry::Proved,
             Function::Expression(checked) => {

@@ -153,7 +153,7 @@ impl Table {
 
     /// The symmetry, decided at every grid point: swapping two neighbouring tokens must swap the values. Neighbours are
     /// enough, since their swaps generate all permutations.
-    pub fn symmetry(&self) -> Symmetry {
+    pub(crate) fn symmetry(&self) -> Symmetry {
         for point in self.grid.all_points() {
             for first in 0..self.grid.tokens() - 1 {
                 let mut swapped = point.clone();

@@ -16,7 +16,7 @@ const MAX_EXPONENT: u32 = 1000;
 
 /// A target that passed the check, for tokens of a given number of coordinates.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Checked {
+pub(crate) struct Checked {
     expression: Expression,
     /// The form that enclosures are taken of.
     simplified: Expression,
@@ -267,7 +267,7 @@ impl Checker<'_> {
             let error = self.complain(headline, expr, "no such coordinate");
             let error =
                 error.note("expected", if dims == 1 { "`.0`".into() } else { format!("`.0` to `.{}`", dims - 1) });
-            return Err(error.note("try", format!("tokens of {} coordinates (--dims {})", k + 1, k + 1)));
+            return Err(error.note("try", format!("tokens of {} coordinates (⟨dims={}⟩)", k + 1, k + 1)));
         }
         Ok(Type { vector: false, ..found })
     }

@@ -7,7 +7,7 @@ use crate::lattice::Grid;
 
 /// The result of a search for symmetry.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Symmetry {
+pub(crate) enum Symmetry {
     /// It is equivariant.
     Proved,
     /// It is not, as the witness shows.
@@ -18,7 +18,7 @@ pub enum Symmetry {
 
 /// A sequence and a swap of two tokens at which equivariance fails.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Witness {
+pub(crate) struct Witness {
     /// `X`.
     pub x: Sequence,
     /// The tokens that are swapped.

@@ -182,7 +182,8 @@ impl Meanings {
             return Err(format!("there is no input {c}"));
         }
         let [_, most] = certificate.tokens;
-        let hub = |wire: &Wire| if let Wire::Hub { token, .. } = wire { (*token >= most).then_some(*token) } else { None };
+        let hub =
+            |wire: &Wire| if let Wire::Hub { token, .. } = wire { (*token >= most).then_some(*token) } else { None };
         if let Some(token) = self.wires.iter().find_map(hub) {
             return Err(format!("there is no token {token}"));
         }
@@ -267,7 +268,8 @@ impl Lines<'_> {
     fn wire(&mut self, known: usize) -> Result<Wire, String> {
         self.line("wire")?;
         let kinds = [
-            "input", "curve", "product", "mean", "hub", "teeth", "position", "seen", "gather", "select", "points", "cases",
+            "input", "curve", "product", "mean", "hub", "teeth", "position", "seen", "gather", "select", "points",
+            "cases",
         ];
         Ok(match self.one_of(&kinds)? {
             "input" => Wire::Input(self.count()?),

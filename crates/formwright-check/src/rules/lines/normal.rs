@@ -476,9 +476,7 @@ impl Things {
                 };
                 Self::plus(&Polynomial::new(), scale, &pooled)
             }
-            Wire::Position(_) | Wire::Gather { .. } => {
-                Err("positions, for any number of tokens".to_owned())
-            }
+            Wire::Position(_) | Wire::Gather { .. } => Err("positions, for any number of tokens".to_owned()),
         }
     }
 }

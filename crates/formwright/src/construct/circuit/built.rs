@@ -145,8 +145,8 @@ impl Circuit {
         self.network.size().parameters * Int::from(self.network.precision.bytes())
     }
 
-    /// True if the same circuit in double precision is not worth a look: then the share of the tolerance that rounding
-    /// takes from this one, which is in single precision and serves. A double has twice the bytes, so that it would
+    /// If the same circuit in double precision is not worth a look, the share of the tolerance that rounding takes from
+    /// this one, which is in single precision and serves. A double has twice the bytes, so that it would
     /// have to do with less than half of the parameters. It has for its gates what rounding takes here, and units go
     /// like deviations to the power -1/2 (`tune.rs`): 3/8 of the tolerance save 21 %. (In 960 circuits, 40 targets at
     /// 2, 5 and 16 tokens and four tolerances, nothing that is passed over had less than 54 %; beyond one half there is
@@ -173,9 +173,9 @@ impl Circuit {
             Some(term) => error.note("term", format!("the largest is {}: {}", term.name, upward(term.bound, 3))),
             None => error,
         };
-        let reachable = format!("--eps {}", upward(budget.bound, 3));
+        let reachable = format!("⟨eps={}⟩", upward(budget.bound, 3));
         Some(match precision {
-            Precision::F32 => error.note("try", format!("{reachable}, or --precision f64")),
+            Precision::F32 => error.note("try", format!("{reachable}, or ⟨precision=f64⟩")),
             Precision::F64 => error.note("try", reachable),
         })
     }
@@ -365,13 +365,13 @@ impl Built for Circuit {
 
     fn chosen(&self, model: &Model) -> (String, String) {
         let in_sup = model.norm() == Some(Norm::Sup) && !model.target.is_discrete();
-        let literal = if in_sup { "--construction yun --norm l2" } else { "--construction yun" };
+        let literal = if in_sup { "⟨construction=yun⟩ ⟨norm=l2⟩" } else { "⟨construction=yun⟩" };
         let chosen = format!("{} --trade {}", self.family(), self.wish.trade.name());
         let attention = self.wish.attention;
         if attention.is_softmax() {
             (chosen, format!("{literal} takes the literal theorem"))
         } else {
-            (format!("{chosen} --attention {attention}"), "--attention softmax takes ordinary heads".to_owned())
+            (format!("{chosen} --attention {attention}"), "⟨attention=softmax⟩ takes ordinary heads".to_owned())
         }
     }
 }

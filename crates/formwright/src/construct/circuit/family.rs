@@ -49,7 +49,7 @@ impl Options {
     /// The options that a front end was told.
     pub(in crate::construct) fn asked(asked: &Asked) -> Result<Self> {
         let trades = [Trade::Width, Trade::Depth].map(|trade| (trade.name(), trade));
-        Ok(Self { trade: chosen("--trade", asked.own(&TRADE), &trades)? })
+        Ok(Self { trade: chosen("trade", asked.own(&TRADE), &trades)? })
     }
 
     /// The trades that are tried.
@@ -165,7 +165,7 @@ impl Row {
         )
     }
 
-    /// True if the circuit of the target's own expression serves with no more gates than the normal form has. A
+    /// The reason to leave a normal form out: the circuit of the target's own expression serves with no more gates. A
     /// Sumformer that nobody asked for is looked at where it has fewer, or where the circuit needs positions.
     fn has_no_fewer_gates(&self, scope: &Scope<'_>, looked_at: &[Candidate]) -> Option<Error> {
         let form = self.form.as_ref()?.form.as_ref().filter(|_| scope.request.named().is_none())?;
@@ -339,31 +339,31 @@ pub(in crate::construct) fn refusal(request: &Request, sums: bool) -> Option<Err
     let format = request.arithmetic.choices().into_iter().flatten().next();
     if request.source.text().is_none() {
         let reason = "its gates come from an expression, and a table has none";
-        return out("a circuit computes an expression", reason, "--construction yun");
+        return out("a circuit computes an expression", reason, "⟨construction=yun⟩");
     }
     if request.resolution.is_some() {
-        let reason = "it is as precise as --eps says, between the points of any grid";
-        return out("a circuit has no --resolution", reason, "leave out --resolution, or --construction yun");
+        let reason = "it is as precise as ⟨eps⟩ says, between the points of any grid";
+        return out("a circuit has no ⟨resolution⟩", reason, "leave out ⟨resolution⟩, or ⟨construction=yun⟩");
     }
     if request.everywhere {
         let reason = "its gates are right on the ranges that the box gives them, and on nothing else";
-        return out("a circuit is certified on its box only", reason, "leave out --domain all, or --construction yun");
+        return out("a circuit is certified on its box only", reason, "leave out ⟨domain=all⟩, or ⟨construction=yun⟩");
     }
     if request.tolerance.lipschitz.is_some() {
         let reason = "its bound comes from its gates, which are known";
-        return out("a circuit has no use for --lipschitz", reason, "leave out --lipschitz, or --construction yun");
+        return out("a circuit has no use for ⟨lipschitz⟩", reason, "leave out ⟨lipschitz⟩, or ⟨construction=yun⟩");
     }
     if format.is_some_and(|format| format.hidden != Hidden::Literal) {
-        let reason = "they are about the layers of a lattice network; hidden units of a circuit are traded by --trade";
-        return out("--pack and --hidden are not for circuits", reason, "leave them out, or --construction yun");
+        let reason = "they are about the layers of a lattice network; hidden units of a circuit are traded by ⟨trade⟩";
+        return out("⟨pack⟩ and ⟨hidden⟩ are not for circuits", reason, "leave them out, or ⟨construction=yun⟩");
     }
     if format.is_some_and(|format| format.temperature != Temperature::Derived) {
         let reason = "its temperatures follow from the tolerance";
-        return out("--temperature is not for circuits", reason, "leave out --temperature, or --construction yun");
+        return out("⟨temperature⟩ is not for circuits", reason, "leave out ⟨temperature⟩, or ⟨construction=yun⟩");
     }
     if request.arithmetic.choices().iter().all(Option::is_none) {
         let reason = "softmax and approximate gates are not rational";
-        return out("a circuit computes in floats", reason, "--precision f32, f64 or auto; or --construction yun");
+        return out("a circuit computes in floats", reason, "⟨precision=f32⟩, f64 or auto; or ⟨construction=yun⟩");
     }
     None
 }
@@ -401,7 +401,7 @@ fn gates(target: &Target, form: &Continuous, tokens: usize) -> Result<(usize, us
 fn asked(request: &Request) -> Result<(Rat, Norm)> {
     let tolerance = request.tolerance.or_default();
     let norm = tolerance.norm();
-    tolerance.eps.zip(norm).ok_or_else(|| Error::input("a circuit needs a tolerance").note("try", "--eps 1/100"))
+    tolerance.eps.zip(norm).ok_or_else(|| Error::input("a circuit needs a tolerance").note("try", "⟨eps=1/100⟩"))
 }
 
 /// A circuit as it is written.

@@ -312,7 +312,7 @@ impl Graph {
                     "reason",
                     format!("its argument takes all values of {range}, and attention and ReLU are continuous"),
                 )
-                .note("try", "an integer domain (`on integers 0..8`), or --norm l2 (lattice constructions)"));
+                .note("try", "an integer domain (`on integers 0..8`), or ⟨norm=l2⟩ (lattice constructions)"));
         }
         if let Some(nodes) = hinges::piecewise(&function, &of_rational(range))
             && let [(a, ya), (b, yb)] = &nodes[..]

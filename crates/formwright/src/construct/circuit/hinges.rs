@@ -470,7 +470,7 @@ pub(crate) fn fit(
         nodes.push(if next.0 > a { next } else { (end.min(hi), f(end) + offset(end)) });
         if nodes.len() > MOST {
             return Err(crate::error::Error::declined(format!("a curve needs more than {MOST} segments"))
-                .note("try", "a larger --eps"));
+                .note("try", "a larger ⟨eps⟩"));
         }
     }
     if nodes.len() < 2 {

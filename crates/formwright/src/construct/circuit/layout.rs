@@ -211,7 +211,7 @@ pub(crate) fn check_gates(gates: usize) -> Result<()> {
     }
     Err(Error::declined(format!("the circuit would have {gates} inputs and gates"))
         .note("limit", format!("{MOST_GATES} are laid out in registers"))
-        .note("try", "fewer --dims, a smaller domain of integers, or a shorter expression"))
+        .note("try", "fewer ⟨dims⟩, a smaller domain of integers, or a shorter expression"))
 }
 
 impl Layout {

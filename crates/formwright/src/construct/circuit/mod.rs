@@ -228,7 +228,7 @@ fn deep(target: &Checked, translated: &Translated, wish: &Wish) -> Result<Compil
     let graph = &translated.graph;
     if !(0..graph.wires.len()).any(|wire| is_deep(graph, wire)) {
         return Err(
-            Error::declined("there is nothing to make deep: no product, no square").note("try", "--trade width")
+            Error::declined("there is nothing to make deep: no product, no square").note("try", "⟨trade=width⟩")
         );
     }
     // The split is one of approximations: it is found in double precision, where rounding does not interfere.
@@ -283,7 +283,7 @@ fn check_heads(graph: &Graph, layout: &Layout, names: &Names, attention: &Realis
         return Err(Error::declined(format!("{kind} attention has no weights for {}", names.definition(number)))
             .place(&graph.text, &wire.span, "this")
             .note("reason", format!("{reason}; {kind} attention gives sums and means over all tokens"))
-            .note("try", "--attention softmax"));
+            .note("try", "⟨attention=softmax⟩"));
     }
     // Before it is asked what so many numbers lose by rounding.
     let heads = graph.wires.iter().zip(&layout.wires).filter(|(wire, form)| form.is_some() && is_head(&wire.kind));
@@ -426,7 +426,7 @@ pub(crate) fn of_form(form: &Continuous, wish: &Wish) -> Result<Compiled> {
     let left = left.ok_or_else(|| {
         Error::rejected(format!("the tolerance {} is not met", wish.eps))
             .note("distance", format!("ψ itself is within {:.3e} of the target, and no nearer", form.distance))
-            .note("try", "a larger --eps, or another --basis")
+            .note("try", "a larger ⟨eps⟩, or another ⟨basis⟩")
     })?;
     let mut compiled = compile(&form.psi, &Wish { eps: left, ..wish.clone() })?;
     let layers = compiled.network.size().attention_layers;

@@ -87,7 +87,7 @@ impl Translator<'_> {
         if self.graph.wires.len() > MOST_GATES {
             return Err(self
                 .decline(format!("the circuit would have more than {MOST_GATES} gates"), e, "up to here")
-                .note("try", "fewer --dims, a smaller domain of integers, or a shorter expression"));
+                .note("try", "fewer ⟨dims⟩, a smaller domain of integers, or a shorter expression"));
         }
         if !e.depends_on_values() && !matches!(e.node, Node::Number(_)) {
             return self.position(e, scope);

@@ -267,7 +267,7 @@ impl Tuner<'_> {
             if half > 4096.0 {
                 return Err(Error::declined("a product needs more than 16384 hidden units")
                     .place(&self.graph.text, &self.graph.wires[wire].span, "this product")
-                    .note("try", "--trade depth, or a larger --eps"));
+                    .note("try", "⟨trade=depth⟩, or a larger ⟨eps⟩"));
             }
             #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 1 and 4096")]
             let half = half as usize;
@@ -516,8 +516,8 @@ impl Tuner<'_> {
             analysis.output.get()
         ));
         let attempt = match precision {
-            Precision::F32 => "--precision f64, or a larger --eps",
-            Precision::F64 => "a larger --eps",
+            Precision::F32 => "⟨precision=f64⟩, or a larger ⟨eps⟩",
+            Precision::F64 => "a larger ⟨eps⟩",
         };
         error
             .note(

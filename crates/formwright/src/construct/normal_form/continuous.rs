@@ -52,10 +52,10 @@ impl FromStr for Basis {
                 Some(Ok(degree)) if degree > 0 => Ok(Self::Fit(degree)),
                 Some(_) => Err(Error::input(format!("'{text}' has no degree"))
                     .note("expected", "fit:DEGREE, a whole number from 1")
-                    .note("try", "--basis fit:4")),
+                    .note("try", "⟨basis=fit:4⟩")),
                 None => Err(Error::input(format!("there is no basis '{text}'"))
                     .note("expected", "polynomial, hats or fit:DEGREE")
-                    .note("try", "--basis fit:4, or leave it out: the first that serves is taken")),
+                    .note("try", "⟨basis=fit:4⟩, or leave it out: the first that serves is taken")),
             },
         }
     }

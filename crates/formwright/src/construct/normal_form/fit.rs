@@ -58,19 +58,19 @@ impl Fit {
         let dims = target.dims();
         let Domain::Interval(low, high) = &target.expression().domain else {
             return Err(Error::declined("a fit is for intervals, and the domain is one of integers")
-                .note("try", "--construction circuit"));
+                .note("try", "⟨construction=circuit⟩"));
         };
         if !target.equivariance().is_proved() {
             return Err(Error::declined("equivariance is not shown by the syntax")
                 .note("reason", "i, j, sort, filters and gathers other than x[i] may tell tokens apart")
-                .note("try", "--construction circuit, or an expression without them"));
+                .note("try", "⟨construction=circuit⟩, or an expression without them"));
         }
         check_size(tokens, dims, degree)?;
         let basis = basis(tokens, dims, degree);
         if basis.len() > MOST_ELEMENTS {
             return Err(Error::declined(format!("the basis has {} elements", basis.len()))
                 .note("limit", format!("{MOST_ELEMENTS} coefficients are fitted"))
-                .note("try", format!("--basis fit:{}", degree.saturating_sub(1).max(1))));
+                .note("try", format!("⟨basis=fit:{}⟩", degree.saturating_sub(1).max(1))));
         }
         let points = points(tokens, dims, (low.to_f64(), high.to_f64()), basis.len());
         let rows: Vec<Vec<f64>> =

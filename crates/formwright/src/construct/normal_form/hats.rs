@@ -64,17 +64,17 @@ impl Hats {
     pub fn of(target: &Checked, tokens: usize, eps: &Rat) -> Result<Self> {
         let Domain::Interval(low, high) = &target.expression().domain else {
             return Err(Error::declined("hat functions are for intervals, and the domain is one of integers")
-                .note("try", "--construction circuit"));
+                .note("try", "⟨construction=circuit⟩"));
         };
         if (tokens, target.dims()) != (2, 1) {
             return Err(Error::declined("hat functions are for two tokens of one coordinate")
                 .note("reason", format!("here the interpolant takes products of {} hats", tokens * target.dims()))
-                .note("try", "--basis fit:4, or --tokens 2"));
+                .note("try", "⟨basis=fit:4⟩, or ⟨tokens=2⟩"));
         }
         if !target.equivariance().is_proved() {
             return Err(Error::declined("equivariance is not shown by the syntax")
                 .note("reason", "i, j, sort, filters and gathers other than x[i] may tell tokens apart")
-                .note("try", "--construction circuit, or an expression without them"));
+                .note("try", "⟨construction=circuit⟩, or an expression without them"));
         }
         let half = eps / &Rat::from(2);
         let enough = |distance: f64| Rat::from_f64(distance).is_some_and(|distance| distance <= half);
@@ -88,7 +88,7 @@ impl Hats {
         }
         Err(Error::rejected(format!("half of the tolerance {eps} is not reached by {MOST_CELLS} cells a side"))
             .note("distance", format!("with {MOST_CELLS} cells the interpolant is within {nearest:.3e} of the target"))
-            .note("try", "a larger --eps, or --construction circuit"))
+            .note("try", "a larger ⟨eps⟩, or ⟨construction=circuit⟩"))
     }
 
     /// The points of the grid.

@@ -243,7 +243,7 @@ pub(crate) fn degree(target: &Checked) -> Result<u32> {
         Error::declined("the target is not a polynomial")
             .place(&expression.source.text, &culprit.span, "this is not one")
             .note("expected", "numbers, x, + - *, powers, division by numbers, sum, mean, var")
-            .note("try", "--basis hats (one coordinate, two tokens), or --basis fit:4")
+            .note("try", "⟨basis=hats⟩ (one coordinate, two tokens), or ⟨basis=fit:4⟩")
     };
     let mut lets = Vec::new();
     for binding in &expression.lets {
@@ -297,7 +297,7 @@ pub(crate) fn expand(target: &Checked, tokens: usize) -> Result<Vec<Vec<Polynomi
             .note("reason", format!("degree {degree} in {} entries; it is done for {MONOMIALS} at most", tokens * dims))
             .note(
                 "try",
-                "an expression without i, j and gathers, which need not be multiplied out; or fewer --tokens",
+                "an expression without i, j and gathers, which need not be multiplied out; or fewer ⟨tokens⟩",
             ));
     }
     let token = |t: usize| (0..dims).map(|k| Polynomial::variable((t, k))).collect();

@@ -170,7 +170,7 @@ pub(crate) fn check_size(tokens: usize, dims: usize, degree: u32) -> Result<()> 
                 counted((tokens + dims) as u64, dims as u64)
             ),
         )
-        .note("try", "a smaller degree, fewer --dims, or --construction circuit"))
+        .note("try", "a smaller degree, fewer ⟨dims⟩, or ⟨construction=circuit⟩"))
 }
 
 /// `C(n, k) - 1`, in words where it would be a long number.
@@ -211,7 +211,7 @@ impl Reader<'_> {
             Some(Err(error)) => Err(error),
             _ => Err(Error::declined("a coefficient is not rational")
                 .place(text, &e.span, "this number")
-                .note("try", "a rational number near it, or --construction circuit")),
+                .note("try", "a rational number near it, or ⟨construction=circuit⟩")),
         }
     }
 
@@ -316,7 +316,7 @@ fn refuted(outputs: &[Vec<Polynomial<Entry>>], tokens: usize) -> Option<Error> {
         Error::declined("the target is not permutation-equivariant")
             .note("witness", format!("{what} differ by {}", show(difference)))
             .note("theorem", "a Sumformer computes ψ(x_i, Σ_k φ(x_k)), which is equivariant")
-            .note("try", "--construction circuit, or --construction yun --positional")
+            .note("try", "⟨construction=circuit⟩, or ⟨construction=yun⟩ ⟨positional⟩")
     };
     let minus = |a: &Polynomial<Entry>, b: &Polynomial<Entry>| a.plus(&-Rat::ONE, b);
     let first = outputs.first()?;

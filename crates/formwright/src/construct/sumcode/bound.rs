@@ -24,7 +24,7 @@ pub(crate) fn bound(question: Question<'_>, losses: Option<&Losses>, norm: &Norm
     if losses.is_some() && budget.method == Method::Uniform && !question.target.is_rational() {
         return Err(Error::declined("values that are not rational are certified cell by cell only")
             .note("limit", format!("{MOST_CELLS} cells; this grid has {}", question.grid.points()))
-            .note("try", "a larger --eps, or a coarser --resolution"));
+            .note("try", "a larger ⟨eps⟩, or a coarser ⟨resolution⟩"));
     }
     for term in &mut budget.terms {
         term.name = "cells".into();
@@ -44,7 +44,7 @@ pub(crate) fn no_supremum() -> Error {
              other two, some t has 2φ(t) = φ(0) + φ(1), the contexts {0, 1} and {t, t} have one sum, and the error is 1/2 \
              or more at one of them (formwright theorems questions)",
         )
-        .note("try", "--norm l2")
+        .note("try", "⟨norm=l2⟩")
 }
 
 /// The losses of floats alone: these terms grow with the grid.

@@ -82,20 +82,20 @@ pub(super) fn refusal(request: &Request, options: &Options) -> Option<Error> {
         return out(
             format!("{name} is certified on its box only"),
             reason,
-            "leave out --domain all, or --construction yun",
+            "leave out ⟨domain=all⟩, or ⟨construction=yun⟩",
         );
     }
     if format.is_some_and(|format| format.hidden != Hidden::Literal) {
         let reason = "its values are in one block already, or in layers";
         return out(
-            format!("--pack and --hidden are not for {name}"),
+            format!("⟨pack⟩ and ⟨hidden⟩ are not for {name}"),
             reason,
-            "--values one-block, staircase, layered or rank",
+            "⟨values=one-block⟩, staircase, layered or rank",
         );
     }
     if format.is_some_and(|format| format.temperature != Temperature::Derived) {
         let reason = "its scores are all equal, at any temperature";
-        return out(format!("--temperature is not for {name}"), reason, "leave out --temperature");
+        return out(format!("⟨temperature⟩ is not for {name}"), reason, "leave out ⟨temperature⟩");
     }
     None
 }
@@ -152,7 +152,7 @@ pub(super) fn build(
     let Some(precision) = precision else {
         if !options.attention.is_softmax() {
             let headline = format!("sums of codes have {} attention in floats only", options.attention.kind());
-            return Err(Error::declined(headline).note("try", "--precision f64, or leave out --attention"));
+            return Err(Error::declined(headline).note("try", "⟨precision=f64⟩, or leave out ⟨attention⟩"));
         }
         value_range(grid, target)?;
         let parts = Parts::new(grid, target, options, false)?;
@@ -173,8 +173,8 @@ fn smallest_grid(
     precision: Option<Precision>,
 ) -> Result<Grid> {
     let (Some(eps), Some(norm)) = (&tolerance.eps, tolerance.norm()) else {
-        return Err(Error::input("how fine the grid is must be said: there is no --resolution and no --eps")
-            .note("try", "--resolution 4, or a tolerance such as --eps 0.1 --norm l2"));
+        return Err(Error::input("how fine the grid is must be said: there is no ⟨resolution⟩ and no ⟨eps⟩")
+            .note("try", "⟨resolution=4⟩, or a tolerance such as ⟨eps=0.1⟩ ⟨norm=l2⟩"));
     };
     match grid_for(target, shape, tolerance.lipschitz.as_ref(), options, precision, &norm, eps)? {
         Found::Enough(resolution, _) => shape.with_resolution(resolution),
@@ -186,11 +186,11 @@ fn smallest_grid(
 pub(super) fn out_of_reach(eps: &Rat, budget: &Budget, resolution: u64, precision: Option<Precision>) -> Error {
     let reachable = upward(budget.bound, 3);
     let way_out = match precision {
-        Some(Precision::F32) => format!("--eps {reachable}, the least that was found in f32, or --precision f64"),
+        Some(Precision::F32) => format!("⟨eps={reachable}⟩, the least that was found in f32, or ⟨precision=f64⟩"),
         Some(Precision::F64) => {
-            format!("--eps {reachable}, the least that was found in floats, or --precision exact")
+            format!("⟨eps={reachable}⟩, the least that was found in floats, or ⟨precision=exact⟩")
         }
-        None => format!("--eps {reachable}, the least that was found"),
+        None => format!("⟨eps={reachable}⟩, the least that was found"),
     };
     not_met(eps, budget, resolution).note("try", way_out)
 }
@@ -251,7 +251,7 @@ pub(super) fn grid_for(
             }
         };
         parts.nodes.check_count()?;
-        return Err(Error::declined("the coarsest grid has too many ids").note("try", "fewer --tokens or --dims"));
+        return Err(Error::declined("the coarsest grid has too many ids").note("try", "fewer ⟨tokens⟩ or ⟨dims⟩"));
     }
     let mut too_fine = 4;
     while fits(too_fine) {
@@ -321,11 +321,11 @@ impl SumCoded {
             return error
                 .note("reason", format!("on the ramps ids of {} bits may meet several windows", self.id_bits))
                 .note("grid", format!("{} cells a side", grid.resolution()))
-                .note("try", "--values one-block, or a coarser --resolution");
+                .note("try", "⟨values=one-block⟩, or a coarser ⟨resolution⟩");
         }
         error
             .note("reason", "the target jumps, or its slope or its values are not bounded on some cell")
-            .note("try", "--lipschitz L, if you know a constant; or leave out --norm")
+            .note("try", "⟨lipschitz=L⟩, if you know a constant; or leave out ⟨norm⟩")
     }
 }
 
@@ -396,9 +396,9 @@ impl Built for SumCoded {
 
     fn missed(&self, model: &Model, eps: &Rat, certified: &Certified) -> Option<Error> {
         let way_out = if model.source.resolution().is_some() {
-            "a larger --eps: the target fixes the grid"
+            "a larger ⟨eps⟩: the target fixes the grid"
         } else {
-            "leave out --resolution: one that is enough is found"
+            "leave out ⟨resolution⟩: one that is enough is found"
         };
         Some(not_met(eps, &certified.budget, model.grid.resolution()).note("try", way_out))
     }

@@ -323,7 +323,7 @@ fn sketch(scope: &Scope<'_>, options: &Options, precision: Option<Precision>) ->
         (None, Some(eps)) => match grid_for(target, shape, lipschitz, options, precision, norm, eps)? {
             Found::Enough(resolution, _) | Found::AtBest(resolution, _) => resolution,
         },
-        (None, None) => return Err(Error::input("there is no --resolution and no --eps")),
+        (None, None) => return Err(Error::input("there is no ⟨resolution⟩ and no ⟨eps⟩")),
     };
     let grid = shape.with_resolution(resolution)?;
     let built = build(&grid, target, options, precision)?;

@@ -82,7 +82,7 @@ pub(crate) static SUM_CODE: Scheme = Scheme {
     is_apart: false,
     is_planned_with_positions: true,
     needs: "sum-code without positions needs f(XP) = f(X)P for every permutation P",
-    way_out: "--positional",
+    way_out: "⟨positional⟩",
 };
 
 /// The map from ids to values.
@@ -127,7 +127,7 @@ impl FromStr for Values {
         Self::ALL.into_iter().find(|values| values.name() == name).ok_or_else(|| {
             let names = Self::ALL.map(Self::name);
             let error = Error::input(format!("'{name}' is no value map")).note("known", names.join(", "));
-            error.note("try", format!("--values {}", nearest(name, names).unwrap_or("one-block")))
+            error.note("try", format!("⟨values={}⟩", nearest(name, names).unwrap_or("one-block")))
         })
     }
 }
@@ -157,9 +157,9 @@ impl Options {
     pub fn code(&self) -> Result<Code> {
         match (self.positional, self.code) {
             (true, Some(code)) if code != Code::Positional => Err(Error::input(format!(
-                "--code {code} names multisets, and --positional needs a code that names places"
+                "⟨code={code}⟩ names multisets, and ⟨positional⟩ needs a code that names places"
             ))
-            .note("try", "leave out --code, or --positional")),
+            .note("try", "leave out ⟨code⟩, or ⟨positional⟩")),
             (true, ..) => Ok(Code::Positional),
             (false, code) => Ok(code.unwrap_or(self.family.code)),
         }

@@ -150,7 +150,7 @@ impl Nodes {
             "the value map has the target's values at {multisets} multisets, of {each} steps each"
         ))
         .note("limit", format!("{MOST_STEPS} steps in all"))
-        .note("try", "fewer --tokens, or --construction circuit"))
+        .note("try", "fewer ⟨tokens⟩, or ⟨construction=circuit⟩"))
     }
 
     /// The sums of all multisets, increasing.
@@ -241,5 +241,5 @@ fn check(count: &Int, what: &str) -> Result<()> {
     }
     Err(Error::declined(format!("the value map has {count} {what}, too many to write down"))
         .note("limit", MOST_NODES.to_string())
-        .note("try", "a coarser --resolution, or fewer --tokens"))
+        .note("try", "a coarser ⟨resolution⟩, or fewer ⟨tokens⟩"))
 }

@@ -12,5 +12,5 @@ pub(crate) static SUMFORMER_DISCRETE: Scheme = Scheme {
     is_apart: true,
     is_planned_with_positions: false,
     needs: "a Sumformer is equivariant: f(XP) = f(X)P for every permutation P (Alberti et al. 2023)",
-    way_out: "--positional, which gives every place codes of its own",
+    way_out: "⟨positional⟩, which gives every place codes of its own",
 };

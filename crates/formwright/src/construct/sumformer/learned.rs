@@ -91,22 +91,24 @@ pub struct Learned {
 /// The number of points at which executions are enclosed for a model's report.
 const ENCLOSED: usize = 64;
 
-/// Compiles a trained Sumformer.
-pub fn learned(trained: &Trained) -> Result<Model> {
-    let Trained { source, tokens, phi, psi, attention, precision } = trained;
-    let sumformer = Sumformer::new(token_network("φ", phi)?, token_network("ψ", psi)?)?;
-    let grid = shape(source, Some(*tokens), Some(sumformer.dims()), None)?;
-    let target = Arc::new(source.target(grid.dims())?);
-    if sumformer.output_dims() != target.output_dims() {
-        let (given, wanted) = (sumformer.output_dims(), target.output_dims());
-        return Err(Error::input(format!("ψ gives {given} numbers a token, and the target {wanted}"))
-            .note("target", source.name.clone())
-            .note("try", format!("a ψ whose last layer has {wanted} rows")));
+impl Trained {
+    /// Compiles the Sumformer.
+    pub fn compile(&self) -> Result<Model> {
+        let Trained { source, tokens, phi, psi, attention, precision } = self;
+        let sumformer = Sumformer::new(token_network("φ", phi)?, token_network("ψ", psi)?)?;
+        let grid = shape(source, Some(*tokens), Some(sumformer.dims()), None)?;
+        let target = Arc::new(source.target(grid.dims())?);
+        if sumformer.output_dims() != target.output_dims() {
+            let (given, wanted) = (sumformer.output_dims(), target.output_dims());
+            return Err(Error::input(format!("ψ gives {given} numbers a token, and the target {wanted}"))
+                .note("target", source.name.clone())
+                .note("try", format!("a ψ whose last layer has {wanted} rows")));
+        }
+        let built = Learned::build(sumformer, &grid, (*attention, *precision))?;
+        // What nobody asks for is measured where it is largest.
+        let tolerance = Tolerance { norm: Some(Norm::Sup), ..Tolerance::default() };
+        Ok(Model::new(source.clone(), target, grid, Vec::new(), tolerance, Arc::new(built)))
     }
-    let built = Learned::build(sumformer, &grid, (*attention, *precision))?;
-    // What nobody asks for is measured where it is largest.
-    let tolerance = Tolerance { norm: Some(Norm::Sup), ..Tolerance::default() };
-    Ok(Model::new(source.clone(), target, grid, Vec::new(), tolerance, Arc::new(built)))
 }
 
 /// Trained layers over the rationals.
@@ -132,7 +134,7 @@ impl Learned {
         if attention.normaliser().is_none() {
             return Err(Error::declined(format!("{attention} attention does not compute the trained function"))
                 .note("reason", "a drawn F does not give the sum, and 1/‖a_0‖² of a constant row has to be rounded")
-                .note("try", "--attention linformer:4, or performer:4"));
+                .note("try", "⟨attention=linformer:4⟩, or performer:4"));
         }
         let exact = transformer(&sumformer, grid.tokens())?;
         let network = realise(&as_it_is(&exact, precision)?, &attention)?;
@@ -142,7 +144,7 @@ impl Learned {
         if rounding.is_infinite() {
             return Err(Error::declined(format!("executions of this network in {precision} might overflow"))
                 .note("reason", "nothing is proved of how large its values are, at every point of the box")
-                .note("try", "--precision f64, or smaller weights"));
+                .note("try", "⟨precision=f64⟩, or smaller weights"));
         }
         Ok(Self { sumformer, exact, network, attention, rounding, executions, spread: OnceLock::new() })
     }

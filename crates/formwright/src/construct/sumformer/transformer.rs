@@ -97,7 +97,7 @@ const PSI: usize = 2;
 /// The Transformer of a Sumformer, for `tokens` tokens.
 pub(crate) fn transformer(sumformer: &Sumformer, tokens: usize) -> Result<Network> {
     if tokens == 0 {
-        return Err(Error::input("a Transformer of no tokens").note("try", "--tokens 3"));
+        return Err(Error::input("a Transformer of no tokens").note("try", "⟨tokens=3⟩"));
     }
     let sumformer = Arc::new(sumformer.clone());
     let places = Places::of(&sumformer.phi().sizes(), &sumformer.psi().sizes());

@@ -23,7 +23,7 @@ pub(crate) fn bound(question: Question<'_>, lowering: &Lowering, norm: &Norm) ->
     if budget.method == Method::Uniform && !question.target.is_rational() {
         return Err(Error::declined("values that are not rational are certified cell by cell only")
             .note("limit", format!("{MOST_CELLS} cells; this grid has {}", question.grid.points()))
-            .note("try", "a larger --eps, or a coarser --resolution"));
+            .note("try", "a larger ⟨eps⟩, or a coarser ⟨resolution⟩"));
     }
     for term in losses(question, lowering, norm) {
         budget.add(term);

@@ -40,7 +40,7 @@ pub(super) fn check_columns(grid: &Grid) -> Result<()> {
         .note("theorem", "yun (Theorem 2) tells sequences with distinct columns apart, which needs D = N^d ≥ n")
         .note(
             "try",
-            format!("a grid of {} cells a side or more, or --positional (Theorem 3)", enough.unwrap_or_default()),
+            format!("a grid of {} cells a side or more, or ⟨positional⟩ (Theorem 3)", enough.unwrap_or_default()),
         ))
 }
 

@@ -38,7 +38,7 @@ impl Family for Yun {
     }
 
     fn summary(&self) -> &'static str {
-        "Yun et al. 2020, Theorem 2, and with --positional Theorem 3: any continuous function, cell by cell"
+        "Yun et al. 2020, Theorem 2, and with positions Theorem 3: any continuous function, cell by cell"
     }
 
     fn is_printed(&self) -> bool {
@@ -276,7 +276,7 @@ fn sketch(scope: &Scope<'_>, options: &Options, format: Option<Format>) -> Resul
         (None, format, Some(eps)) => match grid_for(on_coarse, options, format, norm, eps)? {
             Found::Enough(resolution, budget) | Found::AtBest(resolution, budget) => (resolution, budget),
         },
-        (None, _, None) => return Err(Error::input("there is no --resolution and no --eps")),
+        (None, _, None) => return Err(Error::input("there is no ⟨resolution⟩ and no ⟨eps⟩")),
     };
     let grid = shape.with_resolution(resolution)?;
     let (size, budget) = match format {

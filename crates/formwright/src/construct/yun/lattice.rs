@@ -91,9 +91,9 @@ fn no_supremum(request: &Request, options: &Options, target: &Arc<Target>, shape
     let reached = upward(budget.bound, 3);
     let in_l2 = format!("{reached} with {side} cells a side, in {}", format.map_or("exact", |f| f.precision.name()));
     let way_out = if met {
-        "--norm l2; or a circuit".to_owned()
+        "⟨norm=l2⟩; or a circuit".to_owned()
     } else {
-        format!("--norm l2 --eps {reached}, the least that was found there; or a circuit")
+        format!("⟨norm=l2⟩ ⟨eps={reached}⟩, the least that was found there; or a circuit")
     };
     Ok(refused.without("try").note("in l2", in_l2).note("try", way_out))
 }
@@ -107,7 +107,7 @@ pub(super) fn check_attention(request: &Request, options: &Options) -> Result<()
     if hub {
         return Err(Error::declined("a lattice network (yun) needs more of a pattern than a hub")
             .note("reason", "Assumption 1 of the sparse theorem: formwright patterns says what is missing")
-            .note("try", "--construction circuit or sum-code, or --attention sparse:star"));
+            .note("try", "⟨construction=circuit⟩ or sum-code, or ⟨attention=sparse:star⟩"));
     }
     let kind = request.attention.kind();
     Err(Error::declined(format!("a lattice network (yun) has no {kind} attention"))
@@ -115,7 +115,7 @@ pub(super) fn check_attention(request: &Request, options: &Options) -> Result<()
             "reason",
             format!("its heads look for the largest and the smallest id; {kind} attention gives sums and means"),
         )
-        .note("try", "--construction circuit, or --attention softmax"))
+        .note("try", "⟨construction=circuit⟩, or ⟨attention=softmax⟩"))
 }
 
 /// Compiles in one format; `None` is exact.
@@ -170,7 +170,7 @@ fn too_wide(error: Error, tolerance: &Tolerance, format: Option<Format>, grid: &
             Error::rejected(format!("the tolerance {eps} is not met in {precision} with blocks this wide"))
                 .note("grid", format!("{} cells a side would do", grid.resolution()))
                 .note("reason", error.headline())
-                .note("try", "fewer --hidden units, or neither --pack nor --hidden")
+                .note("try", "fewer ⟨hidden⟩ units, or neither ⟨pack⟩ nor ⟨hidden⟩")
         }
         _ => error,
     }
@@ -186,8 +186,8 @@ fn smallest_grid(
 ) -> Result<Grid> {
     super::check_size(shape)?;
     let (Some(eps), Some(norm)) = (&tolerance.eps, tolerance.norm()) else {
-        return Err(Error::input("how fine the grid is must be said: there is no --resolution and no --eps")
-            .note("try", "--resolution 4, or a tolerance such as --eps 0.1 --norm l2"));
+        return Err(Error::input("how fine the grid is must be said: there is no ⟨resolution⟩ and no ⟨eps⟩")
+            .note("try", "⟨resolution=4⟩, or a tolerance such as ⟨eps=0.1⟩ ⟨norm=l2⟩"));
     };
     let positional = options.positional;
     let shape = coarsest(shape, positional)?;
@@ -212,12 +212,12 @@ pub(super) fn out_of_reach(
     let reachable = upward(budget.bound, 3);
     let way_out = match format {
         Some(Format { precision: Precision::F32, .. }) => {
-            format!("--eps {reachable}, the least that was found in f32, or --precision f64")
+            format!("⟨eps={reachable}⟩, the least that was found in f32, or ⟨precision=f64⟩")
         }
-        Some(_) if target.range(shape.tokens()).is_err() => format!("--eps {reachable}, the least that was found"),
-        Some(_) => format!("--eps {reachable}, the least that was found in floats, or --precision exact"),
-        None if positional => format!("--eps {reachable}, the least that was found"),
-        None => format!("--eps {reachable}, the least that was found, or --positional (no duplicates)"),
+        Some(_) if target.range(shape.tokens()).is_err() => format!("⟨eps={reachable}⟩, the least that was found"),
+        Some(_) => format!("⟨eps={reachable}⟩, the least that was found in floats, or ⟨precision=exact⟩"),
+        None if positional => format!("⟨eps={reachable}⟩, the least that was found"),
+        None => format!("⟨eps={reachable}⟩, the least that was found, or ⟨positional⟩ (no duplicates)"),
     };
     not_met(eps, budget, resolution).note("try", way_out)
 }
@@ -295,7 +295,7 @@ pub(in crate::construct) fn assumptions(
     allowed: bool,
 ) -> Result<Vec<String>> {
     let theorem = "yun (Theorem 2) needs f(XP) = f(X)P for every permutation P";
-    assumptions_of(grid, target, options.positional, allowed, theorem, "--positional (Theorem 3)")
+    assumptions_of(grid, target, options.positional, allowed, theorem, "⟨positional⟩ (Theorem 3)")
 }
 
 /// The same for a construction whose hypothesis is put this way, and whose way out is this one.
@@ -325,7 +325,7 @@ fn check_context(grid: &Grid) -> Result<()> {
     }
     Err(Error::declined("a network by cells needs at least 2 tokens, and there is 1")
         .note("reason", "its ids name a context, which is made of at least two tokens (Lemma 6)")
-        .note("try", "--construction circuit, which takes one token; or --tokens 2"))
+        .note("try", "⟨construction=circuit⟩, which takes one token; or ⟨tokens=2⟩"))
 }
 
 fn not_equivariant(symmetry: &Symmetry, theorem: &str, way_out: &str) -> Error {
@@ -341,7 +341,7 @@ fn not_equivariant(symmetry: &Symmetry, theorem: &str, way_out: &str) -> Error {
         )
         .note("reason", "it mentions i, j, sort, a gather or a position filter; no witness against it was found either")
         .note("theorem", theorem)
-        .note("try", format!("{way_out}, or --assume equivariant if you know it is")),
+        .note("try", format!("{way_out}, or ⟨assume=equivariant⟩ if you know it is")),
     }
 }
 
@@ -412,14 +412,14 @@ impl Lattice {
                     .note(
                         "try",
                         match precision {
-                            Precision::F32 => "--precision f64, or a coarser --resolution",
-                            Precision::F64 => "a coarser --resolution, or --precision exact",
+                            Precision::F32 => "⟨precision=f64⟩, or a coarser ⟨resolution⟩",
+                            Precision::F64 => "a coarser ⟨resolution⟩, or ⟨precision=exact⟩",
                         },
                     )
             }
             _ => error
                 .note("reason", "the target jumps, or its slope or its values are not bounded on some cell")
-                .note("try", "--lipschitz L, if you know a constant; or leave out --norm"),
+                .note("try", "⟨lipschitz=L⟩, if you know a constant; or leave out ⟨norm⟩"),
         }
     }
 }
@@ -531,11 +531,11 @@ impl Built for Lattice {
     fn missed(&self, model: &Model, eps: &Rat, certified: &Certified) -> Option<Error> {
         let packed = self.lowered.as_ref().is_some_and(|lowered| lowered.lowering.format.hidden != Hidden::Literal);
         let way_out = if model.source.resolution().is_some() {
-            "a larger --eps: the target fixes the grid"
+            "a larger ⟨eps⟩: the target fixes the grid"
         } else if packed {
-            "a smaller --hidden, or none: what is packed keeps fewer digits of the values"
+            "a smaller ⟨hidden⟩, or none: what is packed keeps fewer digits of the values"
         } else {
-            "leave out --resolution: one that is enough is found"
+            "leave out ⟨resolution⟩: one that is enough is found"
         };
         Some(not_met(eps, &certified.budget, model.grid.resolution()).note("try", way_out))
     }
@@ -640,10 +640,10 @@ impl Built for Lattice {
     fn chosen(&self, _model: &Model) -> (String, String) {
         let (chosen, other) = match &self.options {
             Options { sparse: Some(_), .. } => {
-                (format!("{NAME} --attention {}", self.attention()), "--positional takes Theorem 3, where all see all")
+                (format!("{NAME} --attention {}", self.attention()), "⟨positional⟩ takes Theorem 3, where all see all")
             }
-            Options { positional: true, .. } => (self.construction(), "--construction yun takes the other theorem"),
-            _ => (self.construction(), "--construction yun --positional takes the other theorem"),
+            Options { positional: true, .. } => (self.construction(), "⟨construction=yun⟩ takes the other theorem"),
+            _ => (self.construction(), "⟨construction=yun⟩ ⟨positional⟩ takes the other theorem"),
         };
         (chosen, other.to_owned())
     }

@@ -98,7 +98,7 @@ impl FromStr for AsPrinted {
             let names = Self::ALL.map(Self::name);
             let error = Error::input(format!("'{name}' is no step of a printed proof")).note("known", names.join(", "));
             match nearest(name, names) {
-                Some(near) => error.note("try", format!("--as-printed {near}")),
+                Some(near) => error.note("try", format!("⟨as-printed={near}⟩")),
                 None => error,
             }
         })
@@ -181,11 +181,11 @@ impl Options {
 
     pub(crate) fn check(&self) -> Result<()> {
         if self.prints(AsPrinted::Theorem3Positions) && !self.positional {
-            return Err(Error::input("--as-printed theorem3-positions needs a network with positions")
-                .note("try", "add --positional"));
+            return Err(Error::input("⟨as-printed=theorem3-positions⟩ needs a network with positions")
+                .note("try", "add ⟨positional⟩"));
         }
         if self.everywhere && self.positional {
-            return Err(Error::declined("--domain all needs a network that is 0 outside of the box")
+            return Err(Error::declined("⟨domain=all⟩ needs a network that is 0 outside of the box")
                 .note(
                     "theorem",
                     "Theorem 3 is about a compact domain: its network has no flags, and nothing is known outside",
@@ -193,19 +193,19 @@ impl Options {
                 .note(
                     "try",
                     if self.sparse.is_some() {
-                        "leave out --domain all"
+                        "leave out ⟨domain=all⟩"
                     } else {
-                        "leave out --domain all, or --positional"
+                        "leave out ⟨domain=all⟩, or ⟨positional⟩"
                     },
                 ));
         }
         if self.sparse.is_some() && !(self.positional && self.as_printed.is_empty()) {
             return Err(Error::input("sparse attention has positions, and every step repaired")
-                .note("try", "leave out --as-printed"));
+                .note("try", "leave out ⟨as-printed⟩"));
         }
         if self.prints(AsPrinted::FlagSign) && self.positional {
-            return Err(Error::input("--as-printed flag-sign needs a network with a flag, and Theorem 3 has none")
-                .note("try", "leave out --positional"));
+            return Err(Error::input("⟨as-printed=flag-sign⟩ needs a network with a flag, and Theorem 3 has none")
+                .note("try", "leave out ⟨positional⟩"));
         }
         Ok(())
     }
@@ -223,7 +223,7 @@ pub(crate) fn build(grid: &Grid, target: &Arc<Target>, options: &Options) -> Res
             grid.dims()
         ))
         .note("theorem", "yun maps sequences of d coordinates to sequences of d coordinates")
-        .note("try", format!("--dims {outputs}, with a target that ignores the further input coordinates")));
+        .note("try", format!("⟨dims={outputs}⟩, with a target that ignores the further input coordinates")));
     }
     if options.positional {
         positional::build(grid, target, options)
@@ -238,7 +238,7 @@ pub(crate) fn check_size(grid: &Grid) -> Result<()> {
     if dims > MAX_DIMS {
         return Err(Error::declined(format!("the embedding of {dims} coordinates would have {dims} × {dims} weights"))
             .note("limit", format!("{MAX_DIMS} coordinates"))
-            .note("try", format!("--dims {MAX_DIMS} or fewer")));
+            .note("try", format!("⟨dims={MAX_DIMS}⟩ or fewer")));
     }
     let digits = (64 - grid.resolution().leading_zeros()) as usize;
     let id_bits = |tokens: usize| (3 * tokens as u128 + 1) * (dims * digits) as u128 + 2;
@@ -257,7 +257,7 @@ pub(crate) fn check_size(grid: &Grid) -> Result<()> {
         .note("size", size)
         .note("reason", "an id has up to (3n+1)·log2 D + 2 digits, and a sweep touches n ids n times")
         .note("limit", format!("{MAX_ID_BITS} binary digits, {MAX_WORK:.1e} bit operations"))
-        .note("try", most.map_or_else(|| "fewer --dims".to_owned(), |most| format!("--tokens {most} or fewer"))))
+        .note("try", most.map_or_else(|| "fewer ⟨dims⟩".to_owned(), |most| format!("⟨tokens={most}⟩ or fewer"))))
 }
 
 /// A rational range of the target, around which an exact network is built.
@@ -266,7 +266,7 @@ pub(crate) fn value_range(grid: &Grid, target: &Target) -> Result<(Rat, Rat)> {
     target.range(grid.tokens()).map_err(|error| {
         let error = error.note("reason", why);
         // For floats, a rational number near an irrational one is enough.
-        if target.range_near(grid.tokens()).is_ok() { error.note("try", "--precision f64") } else { error }
+        if target.range_near(grid.tokens()).is_ok() { error.note("try", "⟨precision=f64⟩") } else { error }
     })
 }
 

@@ -32,7 +32,7 @@ impl Sparse {
         if pattern.tokens() > MOST_TOKENS {
             return Err(Error::declined(format!("{} tokens are too many for the construction", pattern.tokens()))
                 .note("limit", format!("{MOST_TOKENS}: its ids have some D^n of digits for each hop"))
-                .note("try", "fewer --tokens, or a circuit or sum of codes with sparse:hub"));
+                .note("try", "fewer ⟨tokens⟩, or a circuit or sum of codes with sparse:hub"));
         }
         let assumptions = Assumptions::of(&pattern);
         let (order, served, hops) = assumptions.satisfied(&pattern)?;
@@ -66,7 +66,7 @@ impl Sparse {
         if tokens != expected {
             let name = self.pattern.name();
             return Err(Error::input(format!("the pattern {name} is for {expected} tokens, not for {tokens}"))
-                .note("try", format!("--tokens {expected}")));
+                .note("try", format!("⟨tokens={expected}⟩")));
         }
         // M < 2s · D^{n-1} · nND, and an id has less than s of it and l̃.
         let column = grid.dims() as u128 * u128::from(u64::BITS - grid.resolution().leading_zeros());
@@ -85,6 +85,6 @@ impl Sparse {
                 format!("each of the s = {} layers that carry the largest id multiplies by some D^n", self.hops),
             )
             .note("limit", format!("{MAX_ID_BITS} binary digits, {MAX_WORK:.1e} bit operations"))
-            .note("try", format!("fewer --tokens{fewer}")))
+            .note("try", format!("fewer ⟨tokens⟩{fewer}")))
     }
 }

@@ -27,7 +27,7 @@ pub(super) fn field(asked: Option<u64>, ids: u64) -> Result<u64> {
                 "the field of bose-chowla has {q} elements, but the grid has {ids} columns"
             ))
             .note("reason", "every column has an element of the field of its own")
-            .note("try", format!("--code bose-chowla:{}, or --code bose-chowla", next_prime(ids))));
+            .note("try", format!("⟨code=bose-chowla:{}⟩, or ⟨code=bose-chowla⟩", next_prime(ids))));
         }
         if q > MOST_STEPS {
             return Err(too_large(q, 1));
@@ -46,7 +46,7 @@ fn too_large(q: u64, tokens: usize) -> Error {
             "Bose and Chowla's codes are logarithms, and are found by listing the powers of a generator of GF(q^n)",
         )
         .note("limit", MOST_STEPS.to_string())
-        .note("try", "a coarser --resolution or fewer --tokens, or --code histogram")
+        .note("try", "a coarser ⟨resolution⟩ or fewer ⟨tokens⟩, or ⟨code=histogram⟩")
 }
 
 fn next_prime(from: u64) -> u64 {
@@ -97,7 +97,7 @@ pub(super) fn codes(tokens: usize, ids: u64, q: u64, most: u64) -> Result<Option
         return Err(too_large(q, tokens));
     };
     let ring = Ring::primitive(q, tokens, size - 1)
-        .ok_or_else(|| Error::declined(format!("GF({q}^{tokens}) has no generator")).note("try", "--code histogram"))?;
+        .ok_or_else(|| Error::declined(format!("GF({q}^{tokens}) has no generator")).note("try", "⟨code=histogram⟩"))?;
     let ids = usize::try_from(ids).unwrap_or(usize::MAX);
     let (mut codes, mut power) = (Vec::new(), ring.theta());
     for exponent in 1..=(size - 2).min(most) {

@@ -14,7 +14,7 @@ pub(super) fn codes(tokens: usize, ids: u64) -> Result<Vec<Int>> {
         return Err(Error::declined(format!("a histogram of {ids} ids takes codes of {bits} bits in all"))
             .note("reason", "the code of an id is (n+1)^id: one digit for each id")
             .note("limit", MOST_BITS.to_string())
-            .note("try", "--code bose-chowla, or a coarser --resolution"));
+            .note("try", "⟨code=bose-chowla⟩, or a coarser ⟨resolution⟩"));
     }
     let mut codes = vec![Int::ONE];
     while codes.len() < usize::try_from(ids).unwrap_or(usize::MAX) {

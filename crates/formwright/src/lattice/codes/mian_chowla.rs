@@ -19,7 +19,7 @@ pub(super) fn codes(tokens: usize, ids: u64) -> Result<Vec<Int>> {
         return Err(Error::declined(format!("the greedy code of {ids} ids may have to try numbers up to {worst}"))
             .note("reason", "each of D numbers is found by trying, and the last may be as large as D^(2n-1)")
             .note("limit", MOST_TRIED.to_string())
-            .note("try", "--code bose-chowla"));
+            .note("try", "⟨code=bose-chowla⟩"));
     }
     let mut found: Vec<u64> = Vec::new();
     // sums[k]: all sums of k numbers.

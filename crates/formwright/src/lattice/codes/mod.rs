@@ -67,7 +67,7 @@ impl Code {
     /// The codes of `ids` ids for sequences of `tokens` tokens; sizes that explode are declined before any work.
     pub fn codes(self, tokens: usize, ids: &Int) -> Result<Codes> {
         let codes = self.codes_up_to(tokens, ids, u64::MAX)?;
-        codes.ok_or_else(|| Error::declined("the codes are longer than 64 bits").note("try", "--code histogram"))
+        codes.ok_or_else(|| Error::declined("the codes are longer than 64 bits").note("try", "⟨code=histogram⟩"))
     }
 
     /// As [`Code::codes`]; `None` as soon as a code that has to be searched for is larger than `most`.
@@ -81,7 +81,7 @@ impl Code {
                     "one for each of the D = N^d columns of the grid, with positions for each at every place",
                 )
                 .note("limit", MOST_CODES.to_string())
-                .note("try", "a coarser --resolution, or fewer --dims"));
+                .note("try", "a coarser ⟨resolution⟩, or fewer ⟨dims⟩"));
         };
         let (field, values) = match self {
             Self::Histogram => (None, histogram::codes(tokens, small)?),
@@ -118,15 +118,15 @@ impl FromStr for Code {
             ("bose-chowla", Some(q)) => match q.parse() {
                 Ok(q) => Ok(Self::BoseChowla { field: Some(q) }),
                 Err(_) => Err(Error::input(format!("the field of bose-chowla is '{q}', expected a prime number"))
-                    .note("try", "--code bose-chowla, which takes the smallest field that has room")),
+                    .note("try", "⟨code=bose-chowla⟩, which takes the smallest field that has room")),
             },
             _ => {
                 let known = ["histogram", "bose-chowla", "mian-chowla"];
                 let error = Error::input(format!("'{text}' is no code"))
                     .note("known", "histogram, bose-chowla, bose-chowla:q with a prime q, mian-chowla");
                 Err(match nearest(name, known) {
-                    Some(near) => error.note("try", format!("--code {near}")),
-                    None => error.note("try", "--code bose-chowla"),
+                    Some(near) => error.note("try", format!("⟨code={near}⟩")),
+                    None => error.note("try", "⟨code=bose-chowla⟩"),
                 })
             }
         }

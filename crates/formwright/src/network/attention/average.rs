@@ -34,7 +34,7 @@ impl Kind for Average {
 
     fn sums_of_integers(&self, _: &Choice, tokens: usize) -> Integers {
         let exact = tokens.is_power_of_two();
-        Integers::Divided { divisor: tokens, exact, wanted: "--tokens that are a power of two" }
+        Integers::Divided { divisor: tokens, exact, wanted: "⟨tokens⟩ that are a power of two" }
     }
 
     fn mixer(&self) -> Option<&'static str> {

@@ -62,7 +62,7 @@ impl Kind for Linformer {
         choice.variant.then(|| {
             Error::declined("a Linformer that mixes values at random does not give their sum")
                 .note("reason", "each token weighs Σ_a p_a f_aj, which depends on its place; for f = 1 it is 1")
-                .note("try", "--attention linformer")
+                .note("try", "⟨attention=linformer⟩")
         })
     }
 

@@ -134,7 +134,7 @@ pub(super) fn no_kind(text: &str) -> Error {
     let known: Vec<String> = kinds().iter().map(|kind| kind.usage()).collect();
     Error::input(format!("'{text}' is no kind of attention"))
         .note("known", format!("{}; hardmax for exact networks", known.join(", ")))
-        .note("try", "--attention softmax")
+        .note("try", "⟨attention=softmax⟩")
 }
 
 /// `[:k][:variant][@seed]`. Every `k ≥ 1` gives the sum, so that without one it is 1: the fewest weights, and the
@@ -151,7 +151,7 @@ pub(super) fn read(
             return Ok(Choice::default());
         }
         return Err(Error::input(format!("'{text}': {kind} has no size and no seed"))
-            .note("try", format!("--attention {kind}")));
+            .note("try", format!("⟨attention={kind}⟩")));
     }
     let chosen = variant.is_some() && parts.last().copied() == variant;
     let size = match parts[..parts.len() - usize::from(chosen)] {
@@ -160,14 +160,14 @@ pub(super) fn read(
             Ok(0) => {
                 return Err(Error::input(format!("'{text}': a {kind} of size 0 has nothing to attend to"))
                     .note("expected", "k ≥ 1; every one gives the sum")
-                    .note("try", format!("--attention {kind}:1")));
+                    .note("try", format!("⟨attention={kind}:1⟩")));
             }
             Ok(size) => size,
             Err(_) => {
                 let or = variant.map_or(String::new(), |variant| format!(", or {kind}:k:{variant}"));
                 return Err(Error::input(format!("'{text}': '{size}' is no size"))
                     .note("expected", format!("{kind}:k with an integer k ≥ 1{or}"))
-                    .note("try", format!("--attention {kind}:4")));
+                    .note("try", format!("⟨attention={kind}:4⟩")));
             }
         },
         _ => return Err(no_kind(text)),

@@ -60,7 +60,7 @@ fn divide(v: &mut [f64], tokens: usize, precision: Precision) -> Result<()> {
             return Err(Error::declined(format!(
                 "a weight of {entry:e}, divided by {tokens} tokens, is no normal number"
             ))
-            .note("try", "--attention average, which divides the sum"));
+            .note("try", "⟨attention=average⟩, which divides the sum"));
         }
         *entry = divided;
     }

@@ -127,7 +127,7 @@ impl Analyst<'_> {
             return Err(Error::declined(format!("an index is known only to within {:.2e}", off.get()))
                 .place(&self.graph.text, &known.span, "this index")
                 .note("reason", "a gather needs it to within 1/4")
-                .note("try", "--precision f64"));
+                .note("try", "⟨precision=f64⟩"));
         }
         let (place, square) = (self.read(&keys.0, slot), self.read(&keys.1, slot));
         let sizes = 2.0 * (asked.all() * place.all()) + square.all();

@@ -130,7 +130,7 @@ impl Translator<'_> {
             return Err(self
                 .decline("an aggregate mixes the running and the output token and does not separate", body, "this body")
                 .note("reason", "attention adds up what each token has by itself: only finite sums of products `a(i)·b(j)` can be had")
-                .note("try", "an integer domain of few values; or --norm l2 (lattice constructions)"));
+                .note("try", "an integer domain of few values; or ⟨norm=l2⟩ (lattice constructions)"));
         };
         let mut sum = Form::default();
         let (mut hull, mut whole) = (None, true);

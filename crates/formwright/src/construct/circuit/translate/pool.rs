@@ -138,7 +138,7 @@ impl Translator<'_> {
         let Some((lo, hi)) = self.graph.integers(&of) else {
             return Err(self
                 .decline("sorting real numbers is not a circuit of moderate size", e, "this sort")
-                .note("try", "`on integers 0..8`; or --norm l2 (lattice constructions)"));
+                .note("try", "`on integers 0..8`; or ⟨norm=l2⟩ (lattice constructions)"));
         };
         // Two comparisons and a sum for each step, besides what there is.
         let steps = usize::try_from(hi.saturating_sub(lo)).unwrap_or(usize::MAX);

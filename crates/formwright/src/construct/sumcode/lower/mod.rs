@@ -156,8 +156,8 @@ pub(crate) fn fitting(grid: &Grid, target: &Arc<Target>, options: &Options, prec
 /// A remedy where something does not fit.
 fn ways_out(precision: Precision) -> &'static str {
     match precision {
-        Precision::F32 => "--precision f64, or a coarser --resolution",
-        Precision::F64 => "a coarser --resolution, or --precision exact",
+        Precision::F32 => "⟨precision=f64⟩, or a coarser ⟨resolution⟩",
+        Precision::F64 => "a coarser ⟨resolution⟩, or ⟨precision=exact⟩",
     }
 }
 
@@ -184,7 +184,7 @@ fn check_sum(parts: &Parts, precision: Precision) -> Result<()> {
     };
     Err(Error::declined(format!("{} attention does not add codes up exactly in {precision}", parts.options.attention))
         .note("reason", reason)
-        .note("try", format!("{wanted}, or --attention softmax")))
+        .note("try", format!("{wanted}, or ⟨attention=softmax⟩")))
 }
 
 /// Checks that `fl(1/n)·(n c)` is `c` for every code, rounded or fused into a sum.
@@ -211,7 +211,7 @@ fn check_shares(parts: &Parts, precision: Precision) -> Result<()> {
                     Rat::from(code) * Rat::from(codes.tokens)
                 ),
             )
-            .note("try", "another number of --tokens (a power of two always serves), or --precision exact")),
+            .note("try", "another number of ⟨tokens⟩ (a power of two always serves), or ⟨precision=exact⟩")),
     }
 }
 
@@ -315,7 +315,7 @@ impl SumCodeLowering {
         if values.len() as u64 > MOST_LAYERS {
             return Err(Error::declined(format!("the network has {} layers, too many to write down", values.len()))
                 .note("limit", MOST_LAYERS.to_string())
-                .note("try", "--values one-block, or a coarser --resolution"));
+                .note("try", "⟨values=one-block⟩, or a coarser ⟨resolution⟩"));
         }
         push("values", "sum-code", parts.values_meaning(), forward(values));
         if self.curve.is_none() {

@@ -37,7 +37,7 @@ const MOST_TRIES: usize = 64;
 pub(crate) fn on_grid(nodes: &Nodes, steep: bool, precision: Precision) -> Result<Gridded> {
     gridded(nodes, precision, steep)?.ok_or_else(|| {
         Error::declined(format!("the values of this network do not add up exactly in {precision}"))
-            .note("try", "--values layered, a coarser --resolution, or --precision exact")
+            .note("try", "⟨values=layered⟩, a coarser ⟨resolution⟩, or ⟨precision=exact⟩")
     })
 }
 

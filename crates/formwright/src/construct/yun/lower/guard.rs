@@ -31,14 +31,14 @@ pub(crate) fn derive(map: &ContextMap, format: Format, exponent: u32, options: &
     let grid = &map.grid;
     options.check()?;
     if format.hidden != Hidden::Literal {
-        return Err(Error::declined("a guarded network is not packed").note("try", "leave out --pack and --hidden"));
+        return Err(Error::declined("a guarded network is not packed").note("try", "leave out ⟨pack⟩ and ⟨hidden⟩"));
     }
     let (columns, others) = (Rat::from(grid.columns()), Rat::from(grid.tokens() - 1));
     let rounding = Rat::from(180) * &others * columns.pow(3) / Rat::from(2).pow(format.precision.digits());
     if rounding > Rat::new(1, 2) {
         return Err(Error::declined(format!("the guard does not hold in {} on so fine a grid", format.precision))
             .note("grid", format!("{} cells a side", grid.resolution()))
-            .note("try", "a coarser --resolution, or --precision f64"));
+            .note("try", "a coarser ⟨resolution⟩, or ⟨precision=f64⟩"));
     }
     let clamp = power_above(&(Rat::from(grid.resolution()) + Rat::from(2)));
     // 1/e < 3/8

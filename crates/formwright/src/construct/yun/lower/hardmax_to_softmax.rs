@@ -69,7 +69,7 @@ pub(crate) fn temperature(map: &ContextMap, precision: Precision, wish: Temperat
     };
     (0..=MOST).find(|exponent| enough(exponent) && sound(exponent)).ok_or_else(|| {
         Error::declined(format!("no temperature up to 2^{MOST} makes softmax follow hardmax closely enough"))
-            .note("try", "a coarser --resolution, or --precision exact")
+            .note("try", "a coarser ⟨resolution⟩, or ⟨precision=exact⟩")
     })
 }
 

@@ -23,11 +23,11 @@ pub(crate) fn check_bits(
     let coarser = if fixed { None } else { last(2, resolution - 1, fits_at) };
     let way_out = match (precision, coarser) {
         (Precision::F32, coarser) if bits <= Precision::F64.digits() => {
-            let or = coarser.map_or_else(String::new, |side| format!(", or --resolution {side}"));
-            format!("--precision f64{or}")
+            let or = coarser.map_or_else(String::new, |side| format!(", or ⟨resolution={side}⟩"));
+            format!("⟨precision=f64⟩{or}")
         }
-        (_, Some(side)) => format!("--resolution {side}, or --precision exact"),
-        (_, None) => "--precision exact".to_owned(),
+        (_, Some(side)) => format!("⟨resolution={side}⟩, or ⟨precision=exact⟩"),
+        (_, None) => "⟨precision=exact⟩".to_owned(),
     };
     Err(Error::declined(format!("the ids of this network have {} bits and do not fit {precision}", map.id_bits()))
         .note(

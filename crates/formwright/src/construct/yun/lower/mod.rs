@@ -111,7 +111,7 @@ impl Lowering {
         if format.hidden != Hidden::Literal && !options.as_printed.is_empty() {
             return Err(Error::declined("a packed network has every step repaired")
                 .note("reason", "several windows share a block only by decreasing id")
-                .note("try", "leave out --as-printed, or --pack and --hidden"));
+                .note("try", "leave out ⟨as-printed⟩, or ⟨pack⟩ and ⟨hidden⟩"));
         }
         let steps = yun::quantiser_steps(grid, options);
         check_box(grid, &steps, precision)?;
@@ -124,7 +124,7 @@ impl Lowering {
         };
         let step_ramp = step_ramp.ok_or_else(|| {
             Error::declined(format!("{steps} steps of the quantiser do not fit {precision}"))
-                .note("try", "a coarser --resolution, or fewer --hidden units")
+                .note("try", "a coarser ⟨resolution⟩, or fewer ⟨hidden⟩ units")
         })?;
         let temperature = hardmax_to_softmax::temperature(&map, precision, format.temperature)?;
         let guard = options.everywhere.then(|| guard::derive(&map, format, temperature, options)).transpose()?;
@@ -169,7 +169,7 @@ impl Lowering {
         if value_loss > Rat::new(1, 2) {
             return Err(Error::declined(format!("the values of this network do not add up exactly in {precision}"))
                 .note("reason", "they are rounded to a grid, which is coarser than the ids' own, the integers")
-                .note("try", "a coarser --resolution, or --precision f64"));
+                .note("try", "a coarser ⟨resolution⟩, or ⟨precision=f64⟩"));
         }
         // Snapping moves a coordinate by half of what a ramp is wide.
         let snap = if snaps { &step_ramp / &Rat::from(2) } else { Rat::ZERO };
@@ -212,7 +212,7 @@ impl Lowering {
         if layers > Int::from(MOST_LAYERS) {
             return Err(Error::declined(format!("the network has {layers} layers, too many to write down"))
                 .note("limit", MOST_LAYERS.to_string())
-                .note("try", "a coarser --resolution, a larger --eps, or --precision exact"));
+                .note("try", "a coarser ⟨resolution⟩, a larger ⟨eps⟩, or ⟨precision=exact⟩"));
         }
         let precision = self.format.precision;
         let width = network.width();
@@ -305,7 +305,7 @@ pub(crate) fn finest(shape: &Grid, options: &Options, precision: Precision) -> R
 fn drop_above(reach: Interval) -> Result<Rat> {
     let reach = Rat::from_f64(reach.hi()).ok_or_else(|| {
         Error::declined("the contextual map's ids are not bounded on the ramps: rounding is too coarse")
-            .note("try", "a coarser --resolution, or --precision f64")
+            .note("try", "a coarser ⟨resolution⟩, or ⟨precision=f64⟩")
     })?;
     Ok(Rat::from(2).pow(reach.ceil().bits() + 1))
 }

@@ -166,8 +166,8 @@ fn grid_of(bits: usize, ids: usize, precision: Precision) -> Result<Rat> {
         .note(
             "try",
             match precision {
-                Precision::F32 => "fewer --hidden units, --precision f64, or neither --pack nor --hidden",
-                Precision::F64 => "fewer --hidden units, a coarser grid, or neither --pack nor --hidden",
+                Precision::F32 => "fewer ⟨hidden⟩ units, ⟨precision=f64⟩, or neither ⟨pack⟩ nor ⟨hidden⟩",
+                Precision::F64 => "fewer ⟨hidden⟩ units, a coarser grid, or neither ⟨pack⟩ nor ⟨hidden⟩",
             },
         ))
 }

@@ -68,7 +68,7 @@ fn vanishes(exponent: usize, precision: Precision) -> Error {
             "reason",
             format!("the residual stream would be carried times 2^-{exponent}, and its last digits would vanish"),
         )
-        .note("try", "another unit for the domain or for the values, --precision f64, or leave out --domain all")
+        .note("try", "another unit for the domain or for the values, ⟨precision=f64⟩, or leave out ⟨domain=all⟩")
 }
 
 /// The same network with its stream times `2^-exponent`.
