@@ -322,7 +322,7 @@ def export(
     `onnx` is a file; with `stages` the residual stream is an output as well. `transformerlens` is a folder that
     TransformerLens loads, with the ground truth; `rotate` is the seed of another basis, in which the checker proves the
     error anew. `vnnlib` is a folder of at most `cells` instances for verifiers. `hf` is a folder that Hugging Face's
-    `transformers` loads: the network inside of `host`, a stock class (`bert`, `gpt2`), and for a target on integers a
+    `transformers` loads: the network inside of `host`, a stock class (`bert`, `gpt2`, …), and for a target on integers a
     word for each (`vocabulary`).
 
     >>> import pathlib, tempfile
@@ -514,11 +514,12 @@ class Network:
         return self._native.report()
 
     def to_transformers(self, host: str, *, vocabulary: Sequence[str] | None = None) -> Any:
-        """The network inside of a stock class of Hugging Face's `transformers` (`bert`, `gpt2`), loaded by
-        `AutoModelForTokenClassification`. `export(network, path, "hf", host=host)` writes the same to a folder, with
-        its tokenizer, its inputs' map and its claim."""
+        """The network inside of a stock class of Hugging Face's `transformers` (`bert`, `t5`, `modernbert`, `gpt2`,
+        `llama`), loaded by `AutoModelForTokenClassification`, or by `AutoModelForCausalLM` (`opt`).
+        `export(network, path, "hf", host=host)` writes the same to a folder, with its tokenizer, its inputs' map and
+        its claim."""
         try:
-            loader = import_module("transformers").AutoModelForTokenClassification
+            transformers = import_module("transformers")
         except ModuleNotFoundError as error:
             if error.name != "transformers":
                 raise
@@ -527,7 +528,8 @@ class Network:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "host"
             export(self, path, "hf", host=host, vocabulary=vocabulary)
-            return loader.from_pretrained(path).eval()
+            loader = json.loads((path / "formwright.json").read_text())["loader"]
+            return getattr(transformers, loader).from_pretrained(path).eval()
 
     def save(self, dir: Folder, *, check: bool = True, force: bool = False) -> None:
         """Writes the folder, after running the checker (`check`); a rejected model is not written. A folder that holds

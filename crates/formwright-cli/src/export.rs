@@ -39,7 +39,8 @@ pub struct Export {
     /// VNN-LIB: instances, at most; they are spread evenly over all cells.
     #[arg(long, value_name = "K")]
     cells: Option<NonZeroUsize>,
-    /// Hugging Face: the stock class that the network is put into: bert (all tokens see each other) or gpt2 (causal).
+    /// Hugging Face: the stock class that the network is put into: bert, t5, modernbert (all tokens see each other),
+    /// gpt2, opt or llama (causal).
     #[arg(long, value_name = "CLASS")]
     host: Option<String>,
     /// Hugging Face: the words of the integers of the domain, the least one first, with commas between; otherwise their
@@ -57,7 +58,8 @@ enum FileKind {
     Transformerlens,
     /// A folder: the claim at some cells as ONNX and VNN-LIB instances for verifiers (VNNLIB.md).
     Vnnlib,
-    /// A folder: the network inside of a stock Transformer (--host), which `AutoModelForTokenClassification` loads.
+    /// A folder: the network inside of a stock Transformer (--host), which `AutoModelForTokenClassification` loads, or
+    /// `AutoModelForCausalLM`.
     Hf,
 }
 
@@ -153,8 +155,10 @@ impl Export {
 
     fn hf(&self, model: &Model, path: &Path) -> Result<Answer> {
         let host = self.host.as_deref().ok_or_else(|| {
-            Error::input("--format hf needs the class that the network is put into")
-                .note("try", "--host bert, or --host gpt2")
+            Error::input("--format hf needs the class that the network is put into").note(
+                "try",
+                "--host bert, t5 or modernbert; where tokens see those before them only, gpt2, opt or llama",
+            )
         })?;
         let (files, claim) = hf::files(model, host, self.vocabulary.as_deref())?;
         answer(path, &files, &claim)

@@ -1,5 +1,5 @@
-//! A network inside of a stock Transformer, as `AutoModelForTokenClassification.from_pretrained` loads it, without
-//! remote code.
+//! A network inside of a stock Transformer, as `AutoModelForTokenClassification.from_pretrained` loads it, or
+//! `AutoModelForCausalLM` where a class has no classifier of tokens; without remote code.
 //!
 //! - `config.json`, `model.safetensors`: a stock class, its settings, weights under its names;
 //! - `tokenizer.json`, `tokenizer_config.json`: of a target on integers, a word for each of them, and no other word;
@@ -9,7 +9,8 @@
 //!   where each gate is.
 //!
 //! Outputs are labels, a regression. Where all are integers there is a logit for each, `2vy - v²`, if the largest is
-//! proved to be the right one.
+//! proved to be the right one. A class that scores next tokens has the integers of the vocabulary first, so that the
+//! label is the token.
 
 use std::fmt::Write as _;
 
@@ -20,7 +21,8 @@ use super::transformerlens::{values, vocabulary, whole};
 use crate::artifact::{sha256, tensors};
 use crate::bound::norm::upward;
 use crate::error::{Error, Result};
-use crate::host::{Class, Matrices, Mirrored, Place, named};
+use crate::host::{Class, Matrices, Place, named};
+use crate::interval::Up;
 use crate::markdown::wrapped;
 use crate::model::Model;
 use crate::network::{Coordinate, Precision};
@@ -34,19 +36,19 @@ pub fn files(model: &Model, host: &str, words: Option<&[String]>) -> Result<(Fil
 /// A network with the names of its inputs and outputs in a host.
 struct Export<'m> {
     model: &'m Model,
-    class: &'static dyn Class,
+    class: &'static Class,
     matrices: Matrices,
     /// The words of the vocabulary; none where tokens are vectors.
     words: Vec<String>,
-    /// The last layer, and what it gives out.
-    head: Mirrored,
+    /// The last layer by rows, and what it gives out.
+    head: Vec<f64>,
     labels: Vec<String>,
     /// The integers that the labels stand for, where they are classes.
     classes: Option<Vec<i64>>,
 }
 
 impl<'m> Export<'m> {
-    fn new(model: &'m Model, class: &'static dyn Class, words: Option<&[String]>) -> Result<Self> {
+    fn new(model: &'m Model, class: &'static Class, words: Option<&[String]>) -> Result<Self> {
         let tokens = if model.target.is_discrete() { vocabulary(model)? } else { Vec::new() };
         let words = match words {
             Some(_) if tokens.is_empty() => {
@@ -56,13 +58,13 @@ impl<'m> Export<'m> {
             Some(words) => checked(words, tokens.len())?,
             None => tokens.iter().map(|token| in_words(token)).collect(),
         };
-        let matrices = Matrices::new(model, class, &tokens)?;
+        let mut matrices = Matrices::new(model, class, &tokens)?;
         let mut labels: Vec<String> = (0..model.target.output_dims()).map(|c| format!("y{c}")).collect();
         let (mut head, mut classes) = (matrices.read_out.clone(), None);
         if let Some((low, high)) = values(model)? {
-            let values: Vec<i64> = (low..=high).collect();
+            let values = labelled(class, &tokens, low..=high);
             let numbers: Vec<f64> = values.iter().map(|v| whole(*v)).collect();
-            if let Some(found) = matrices.classes(&numbers) {
+            if let Some(found) = matrices.classes(&numbers).filter(|_| !values.is_empty()) {
                 let word = |v: &i64| tokens.iter().position(|token| token == &[*v]).map(|at| words[at].clone());
                 labels = values.iter().map(|v| word(v).unwrap_or_else(|| v.to_string())).collect();
                 (head, classes) = (found, Some(values));
@@ -72,6 +74,11 @@ impl<'m> Export<'m> {
             return Err(Error::input(format!("two values would have the label '{}'", labels[at]))
                 .note("values", format!("output {first}, the word of an integer, and output {at}, which has no word"))
                 .note("try", "words that are no numbers"));
+        }
+        if class.scores_tokens {
+            // There is a score for each word, and a word for each label.
+            let (rows, width) = (matrices.words.len().max(labels.len()), matrices.sides.width);
+            matrices.words.resize(rows, vec![0.0; width]);
         }
         Ok(Self { model, class, matrices, words, head, labels, classes })
     }
@@ -85,20 +92,34 @@ impl<'m> Export<'m> {
             ),
             None => format!("every output is within {bound} of the target's"),
         };
+        let missed = self.missed().map(|missed| format!(". {missed}")).unwrap_or_default();
         format!(
-            "{}, by formwright's own analysis: {what}, on {}; the host term is {term}. No checker decides hosts yet",
+            "{}, by formwright's own analysis: {what}, on {}; the host term is {term}{missed}. No checker decides hosts yet",
             self.model.badge(),
             self.model.domain_name()
         )
+    }
+
+    /// What the network promised by itself, and does not in the host.
+    fn missed(&self) -> Option<String> {
+        let bound = self.matrices.fitted.bound;
+        if let Ok(Some((low, high))) = values(self.model) {
+            let count = high - low + 1;
+            return self.classes.is_none().then(|| {
+                format!(
+                    "It is NOT proved that the nearest of the {count} integers is the right one: outputs are numbers"
+                )
+            });
+        }
+        let eps = self.model.tolerance.eps.as_ref().filter(|eps| Up::from(*eps) < bound)?;
+        Some(format!("That is MORE than the tolerance {eps} of the network by itself"))
     }
 
     fn files(&self) -> Result<Files> {
         let text = |value: &Value| format!("{value:#}\n").into_bytes();
         let precision = self.matrices.precision;
         let width = self.matrices.sides.width;
-        let mut named = self.class.tensors(&self.matrices);
-        named.push(("classifier.weight".to_owned(), vec![self.labels.len(), width], self.head.weight.clone()));
-        named.push(("classifier.bias".to_owned(), vec![self.labels.len()], self.head.bias.clone()));
+        let named = self.class.tensors(&self.matrices, &self.head);
         let mut files: Files = vec![
             ("config.json".to_owned(), text(&self.config())),
             ("model.safetensors".to_owned(), tensors::named_to_bytes(precision, &named)?),
@@ -122,11 +143,11 @@ impl<'m> Export<'m> {
     }
 
     fn config(&self) -> Value {
-        let mut config = self.class.config(&self.matrices);
+        let mut config = (self.class.settings)(&self.matrices).as_object().cloned().unwrap_or_default();
         let ids = self.labels.iter().enumerate();
         let more = json!({
-            "architectures": [self.class.architecture()],
-            "model_type": self.class.name(),
+            "architectures": [self.class.architecture],
+            "model_type": self.class.name,
             "attn_implementation": "eager",
             "dtype": match self.matrices.precision { Precision::F32 => "float32", Precision::F64 => "float64" },
             "vocab_size": self.matrices.words.len(),
@@ -178,7 +199,8 @@ impl<'m> Export<'m> {
         Ok(json!({
             "format": "formwright-host",
             "version": 1,
-            "host": self.class.name(),
+            "host": self.class.name,
+            "loader": self.class.loader(),
             "sha256": hashes,
             "model": properties,
             "claim": {
@@ -209,9 +231,9 @@ impl<'m> Export<'m> {
         let gate = |gate: &crate::construct::circuit::Gate| {
             let place = |at: &usize| match gate.heads {
                 0 => Place::Unit(*at),
-                _ => Place::Head { head: *at, size, width: self.matrices.sides.width },
+                _ => Place::Head { head: *at, size },
             };
-            let places = gate.places.iter().flat_map(|at| self.class.places(gate.block, place(at)));
+            let places = gate.places.iter().flat_map(|at| self.class.places(&self.matrices, gate.block, place(at)));
             json!({
                 "name": gate.name,
                 "formula": gate.formula,
@@ -230,10 +252,10 @@ impl<'m> Export<'m> {
         let half = sides.width / 2;
         let target = model.source.text().unwrap_or_else(|| model.target.name.clone());
         let mut page = String::new();
-        let (pin, gain, scale) = (power(fitted.pin), power(fitted.gain), power(fitted.scale));
+        let (pin, gain) = (power(fitted.pin), power(fitted.gain));
         let (plain, term) = (upward(fitted.plain, 4), upward(fitted.host_term(), 2));
-        let _ = writeln!(page, "---\nlibrary_name: transformers\npipeline_tag: token-classification\n---\n");
-        let _ = writeln!(page, "# `{target}` in {}\n", self.class.architecture());
+        let _ = writeln!(page, "---\nlibrary_name: transformers\npipeline_tag: {}\n---\n", self.task());
+        let _ = writeln!(page, "# `{target}` in {}\n", self.class.architecture);
         let _ = writeln!(
             page,
             "Compiled by formwright {}, not trained: every weight has a meaning, and the error is bounded at every \
@@ -251,6 +273,7 @@ impl<'m> Export<'m> {
              may load another format, and attend otherwise.\n\
              - An execution may add up in any order, and fuse; norms and activations as formwright's HOSTS.md has \
              them. SDPA, other formats and reduced precision are not covered.\n\
+             - A sequence has a token at least: with none, `transformers` fails to reshape a tensor of 0 elements.\n\
              - No checker decides hosts yet: the bound is what the compiler's own analysis proves.\n",
             self.matrices.precision
         );
@@ -259,12 +282,11 @@ impl<'m> Export<'m> {
             page,
             "## What the numbers mean\n\n\
              Of {} coordinates the second half mirrors the first: `v = (z, 0, C | -z, 0, -C)`, pin `C = {pin}`. What is \
-             read is `½(v[p] - v[p + {half}])`. The mean that a norm takes away is the same for both, and is gone. \
-             The variance is that of the pin, up to `Σz²/C²`, so that with a gain of `C·√(2/D) = {gain}` the norm is \
-             the identity up to a factor near 1, the same for a whole token. `{}(s·t)/s` with `s = {scale}` is \
-             `max(t, 0)` up to `0.172/s`; both factors are in the weights.\n",
+             read is `½(v[p] - v[p + {half}])`. {} With a gain of `C·√(2/D) = {gain}` the norm is the identity up to a \
+             factor near 1, the same for a whole token. {}\n",
             sides.width,
-            self.class.activation(),
+            self.class.norm.kind.in_words(),
+            self.activation(),
         );
         let _ = writeln!(page, "| coordinate | mirror | meaning |\n|---|---|---|");
         for (p, known) in model.coordinates().iter().enumerate() {
@@ -275,37 +297,80 @@ impl<'m> Export<'m> {
         wrapped_prose(&page)
     }
 
+    /// What it is for, in the words of `transformers`.
+    fn task(&self) -> &'static str {
+        if self.class.scores_tokens { "text-generation" } else { "token-classification" }
+    }
+
+    /// The activation, and where constants come from, in words.
+    fn activation(&self) -> String {
+        let (Class { activation, gated, .. }, scale) = (self.class, power(self.matrices.fitted.scale));
+        let scaled = format!(
+            "`{}(s·t)/s` with `s = {scale}` is `max(t, 0)` up to `{}/s`; both factors are in the weights.",
+            activation.name, activation.distance
+        );
+        let words = [
+            Some("A constant `c` is read from the pin, with `c/2C` and `-c/2C`, so that it has the same factor."),
+            Some(scaled.as_str()).filter(|_| !activation.is_relu()),
+            Some("What an activation is multiplied by is 1.").filter(|_| *gated),
+        ];
+        words.into_iter().flatten().collect::<Vec<_>>().join(" ")
+    }
+
     /// Lines of Python that use it.
     fn example(&self) -> String {
+        let loader = self.class.loader();
+        let load = format!(
+            "model = {loader}.from_pretrained(\n    \".\", attn_implementation=\"eager\", dtype=\"auto\"\n).eval()\n"
+        );
+        // A class that scores next tokens has scores for all of them.
+        let outputs = match (self.class.scores_tokens, &self.classes) {
+            (true, None) if self.matrices.words.len() > self.labels.len() => format!("[..., :{}]", self.labels.len()),
+            _ => String::new(),
+        };
         let (least, most) = self.model.lengths();
         if self.words.is_empty() {
             let dims = self.model.grid.dims();
             return format!(
-                "import torch\nfrom safetensors.torch import load_file\n\
-                 from transformers import AutoModelForTokenClassification\n\n\
-                 model = AutoModelForTokenClassification.from_pretrained(\n    \".\", attn_implementation=\"eager\", dtype=\"auto\"\n).eval()\n\
+                "import torch\nfrom safetensors.torch import load_file\nfrom transformers import {loader}\n\n{load}\
                  inputs = load_file(\"inputs.safetensors\")\n\
                  x = torch.rand(1, {most}, {dims}, dtype=model.dtype)  # of the domain\n\
                  with torch.no_grad():\n    \
-                 y = model(inputs_embeds=x @ inputs[\"weight\"].T + inputs[\"bias\"]).logits\n"
+                 y = model(inputs_embeds=x @ inputs[\"weight\"].T + inputs[\"bias\"]).logits{outputs}\n"
             );
         }
         let sentence: Vec<&str> =
             (0..most.max(least)).map(|t| self.words[(t * 7 + 3) % self.words.len()].as_str()).collect();
         let sentence = sentence.join(" ");
-        let head = "from transformers import pipeline\n\n\
-                    sentence = pipeline(\"token-classification\", \".\")\n";
-        if self.classes.is_some() {
-            format!("{head}print([token[\"entity\"] for token in sentence(\"{sentence}\")])\n")
-        } else {
-            format!(
-                "import torch\nfrom transformers import AutoModelForTokenClassification, AutoTokenizer\n\n\
-                 model = AutoModelForTokenClassification.from_pretrained(\n    \".\", attn_implementation=\"eager\", dtype=\"auto\"\n).eval()\n\
-                 words = AutoTokenizer.from_pretrained(\".\")(\"{sentence}\", return_tensors=\"pt\")\n\
-                 with torch.no_grad():\n    y = model(**words).logits\n"
-            )
+        if self.classes.is_some() && !self.class.scores_tokens {
+            return format!(
+                "from transformers import pipeline\n\n\
+                 sentence = pipeline(\"token-classification\", \".\")\n\
+                 print([token[\"entity\"] for token in sentence(\"{sentence}\")])\n"
+            );
+        }
+        let words = format!(
+            "import torch\nfrom transformers import {loader}, AutoTokenizer\n\n{load}\
+             words = AutoTokenizer.from_pretrained(\".\")(\"{sentence}\", return_tensors=\"pt\")\n\
+             with torch.no_grad():\n    y = model(**words).logits{outputs}\n"
+        );
+        match &self.classes {
+            Some(_) => format!("{words}print([model.config.id2label[id] for id in y.argmax(-1)[0].tolist()])\n"),
+            None => words,
         }
     }
+}
+
+/// The integers that have a label each: those that are outputs. Where labels are tokens, those of the vocabulary come
+/// first, if it has one for each integer.
+fn labelled(class: &Class, tokens: &[Vec<i64>], outputs: std::ops::RangeInclusive<i64>) -> Vec<i64> {
+    if !class.scores_tokens {
+        return outputs.collect();
+    }
+    let known: Option<Vec<i64>> = tokens.iter().map(|token| if let [v] = token[..] { Some(v) } else { None }).collect();
+    let known = known.unwrap_or_default();
+    let others = outputs.filter(|v| !known.contains(v));
+    if known.is_empty() { Vec::new() } else { known.iter().copied().chain(others).collect() }
 }
 
 /// Lines of at most 120 characters, except in code.

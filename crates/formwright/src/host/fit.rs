@@ -4,10 +4,11 @@
 //! it gives. So it is assumed, and confirmed: what registers hold before a norm follows from the norms before it, and
 //! where the analysis ends with no more than was assumed, it was right, norm by norm.
 //!
-//! The pin costs least where `E/2C²` (small pins) and the mean's rounding (large ones) are both small; `s` is the
-//! smallest power of two at which activations are no more than 1/64 of the host term.
+//! The pin costs least where `E/2C²` (small pins) and the mean's rounding (large ones) are both small: a rough sum of the
+//! two finds the place, and the analysis decides there. `s` is the smallest power of two at which activations are no more
+//! than 1/64 of the host term.
 
-use super::norm::{Known, Norms, gain};
+use super::norm::{Known, Norms, gain, largest_pin};
 use super::pass::Sides;
 use super::{Class, activation};
 use crate::construct::circuit::Made;
@@ -15,7 +16,7 @@ use crate::construct::circuit::analysis::{Analysis, Housing};
 use crate::error::{Error, Result};
 use crate::interval::Up;
 use crate::model::Model;
-use crate::network::FloatNetwork;
+use crate::network::{FloatNetwork, Precision};
 
 /// A network that fits into a host.
 #[derive(Clone, Copy, Debug)]
@@ -32,6 +33,9 @@ pub(crate) struct Fitted {
     pub bound: f64,
     /// What a coordinate of the stream may be, at most.
     pub largest: f64,
+    /// How far the factor of a token may be from 1, and how far the pin from that, relatively.
+    pub factor: f64,
+    pub drift: f64,
 }
 
 impl Fitted {
@@ -41,27 +45,57 @@ impl Fitted {
     }
 }
 
-/// The scales to choose from; the largest are those for f64.
-const SCALES: std::ops::RangeInclusive<i32> = 2..=56;
-
 struct Search<'a> {
     made: &'a Made,
+    class: &'a Class,
     known: Known,
 }
 
 impl Search<'_> {
     /// The analysis in the host, if it confirms what was assumed.
-    fn analyse(&self, norms: &Norms, scale: f64) -> Result<Option<Analysis>> {
-        let Norms { middle, relative, elementwise, stream } = *norms;
-        let activation = activation::distance(scale);
-        let found = self.made.analyse(Some(Housing { relative, middle, elementwise, activation, stream }))?;
+    fn analyse(&self, (pin, norms): (f64, &Norms), scale: f64) -> Result<Option<Analysis>> {
+        let Norms { middle, relative: factor, elementwise, stream } = *norms;
+        let (activation, gated) = (self.class.activation.off(scale), self.class.gated);
+        let housing = Housing { factor, middle, elementwise, activation, gated, pin, stream };
+        let found = self.made.analyse(Some(housing))?;
         let confirmed = found.squares <= self.known.squares && found.largest <= self.known.largest;
         Ok(confirmed.then_some(found))
+    }
+
+    fn scales(&self) -> impl DoubleEndedIterator<Item = i32> {
+        let (activation, largest) = (self.class.activation, activation::largest(self.known.precision));
+        let fits = move |k: &i32| activation.is_relu() || 2_f64.powi(*k) * self.known.largest.get() <= largest;
+        activation.scales().filter(fits)
+    }
+
+    fn analysed(&self, pin: (f64, &Norms), k: i32) -> Option<Analysis> {
+        self.analyse(pin, 2_f64.powi(k)).ok().flatten()
+    }
+
+    /// The pin that costs least, of those next to where a rough sum has its least; with the bound for the largest scale.
+    fn pin(&self) -> Option<(f64, Norms, Up)> {
+        let (near, _) = self.known.pin()?;
+        let largest = self.scales().next_back()?;
+        let pins = (-6..=3).rev().map(|k| near * 2_f64.powi(k));
+        let tried = pins.filter_map(|pin| {
+            let norms = self.known.norms(pin)?;
+            let found = self.analysed((pin, &norms), largest)?;
+            Some((pin, norms, found.output))
+        });
+        tried.min_by(|(.., a), (.., b)| a.get().total_cmp(&b.get()))
+    }
+
+    /// The smallest scale at which activations are no more than 1/64 of the host term, with what is found then.
+    fn scale(&self, plain: Up, (pin, norms, best): (f64, &Norms, Up)) -> Option<(f64, Analysis)> {
+        let enough = best.get() + (best.get() - plain.get()).max(0.0) / 64.0;
+        let analysed =
+            |k| Some((2_f64.powi(k), self.analysed((pin, norms), k).filter(|found| found.output <= enough)?));
+        self.scales().find_map(analysed)
     }
 }
 
 /// Fits a network into a host of some sides.
-pub(super) fn fit(model: &Model, network: &FloatNetwork, class: &dyn Class, sides: &Sides) -> Result<Fitted> {
+pub(super) fn fit(model: &Model, network: &FloatNetwork, class: &Class, sides: &Sides) -> Result<Fitted> {
     let proof = model.circuit().and_then(|circuit| circuit.proof());
     let proof = proof.filter(|proof| !proof.is_measured()).ok_or_else(|| {
         Error::declined("nothing is proved of this network by itself, and so nothing in a host")
@@ -72,40 +106,49 @@ pub(super) fn fit(model: &Model, network: &FloatNetwork, class: &dyn Class, side
     let plain = made.analyse(None)?;
     let known = |more: f64| Known {
         precision: network.precision,
-        order: class.order(),
-        eps: class.eps(),
+        norm: class.norm,
         width: sides.width,
         norms: 2 * sides.blocks + 1,
         terms: sides.hidden + sides.width + 8,
         squares: more * plain.squares,
         largest: more * plain.largest,
     };
-    let lost = || {
-        Error::declined(format!("no pin keeps this network in {} in {}", class.name(), network.precision))
-            .note("reason", "what norms lose is more than what it can lose")
-            .note("try", "build it with --precision f64")
-    };
     for more in [1.125, 2.0, 16.0, 4096.0] {
-        let search = Search { made, known: known(more) };
-        let Some((pin, norms)) = search.known.pin() else { continue };
-        let at = |k: i32| search.analyse(&norms, 2_f64.powi(k));
-        let fits = |k: &i32| 2_f64.powi(*k) * search.known.largest.get() <= activation::LARGEST;
-        let largest = SCALES.rev().find(fits);
-        let Some(Ok(Some(best))) = largest.map(at) else { continue };
-        let enough = best.output.get() + (best.output.get() - plain.output.get()).max(0.0) / 64.0;
-        for k in SCALES.filter(fits) {
-            let Some(found) = at(k).ok().flatten().filter(|found| found.output <= enough) else { continue };
-            let scale = 2_f64.powi(k);
-            let beyond = proof.form.as_ref().map_or(Up::ZERO, |form| Up::from(form.distance));
-            return Ok(Fitted {
-                pin,
-                gain: gain(pin, sides.width),
-                scale,
-                plain: proof.sup.bound,
-                bound: (found.output + beyond).get(),
-                largest: (found.squares.sqrt() + norms.middle).get(),
-            });
-        }
+        let search = Search { made, class, known: known(more) };
+        let Some((pin, norms, best)) = search.pin() else { continue };
+        let Some((scale, found)) = search.scale(plain.output, (pin, &norms, best)) else { continue };
+        let beyond = proof.form.as_ref().map_or(Up::ZERO, |form| Up::from(form.distance));
+        return Ok(Fitted {
+            pin,
+            gain: gain(pin, sides.width),
+            scale,
+            plain: proof.sup.bound,
+            bound: (found.output + beyond).get(),
+            largest: (found.squares.sqrt() + norms.middle).get(),
+            factor: norms.relative.get(),
+            drift: (2.0 * norms.elementwise * (Up::ONE + norms.middle / pin)).get(),
+        });
     }
-    Err(lost())
+    Err(lost(class, network.precision, &plain, &known(1.125)))
+}
+
+/// Why no pin serves.
+fn lost(class: &Class, precision: Precision, plain: &Analysis, known: &Known) -> Error {
+    let error = Error::declined(format!("no pin keeps this network in {} in {precision}", class.name));
+    let registers = plain.squares.sqrt().get();
+    let error = match known.pin() {
+        None => error.note("reason", format!(
+            "its registers hold up to {registers:.1e}, and the pin beside them, whose square is a number of {precision}, \
+             is 2^{} at most",
+            largest_pin(precision)
+        )),
+        Some(_) => error.note("reason", "what norms and activations lose is more than what it can lose"),
+    };
+    error.note(
+        "try",
+        match precision {
+            Precision::F32 if class.single.is_none() => "build it with --precision f64",
+            _ => "another unit for the domain or for the values, so that numbers are smaller",
+        },
+    )
 }

@@ -4,9 +4,11 @@
 //! |---|---|
 //! | `norm.rs` | a pin and mirrored registers make the norm the identity, up to one common factor: what is lost |
 //! | `activation.rs` | `act(s t)/s` is a ReLU, up to a number over `s` |
+//! | `check.rs` | what has no place in a class, and where it has one |
 //! | `fit.rs` | the pin and `s`, derived; the bound in the host |
 //! | `pass.rs` | from a network to the matrices of a host: mirrored, padded, scaled |
-//! | `bert.rs`, `gpt2.rs` | classes, a file each: what their tensors and settings are called |
+//! | `tensors.rs` | the matrices under the names of a class |
+//! | `bert.rs`, `gpt2.rs`, … | classes, a file each: what they compute, what they call it, their settings |
 //!
 //! **The claim.** In every execution of `ieee-any-order`, with the lines for norms and activations in `norm.rs` and
 //! `activation.rs`, the host's output is within `bound(host)` of the target: the circuit is analysed gate by gate
@@ -15,133 +17,123 @@
 
 mod activation;
 mod bert;
+mod check;
 mod fit;
 mod gpt2;
+mod llama;
+mod modernbert;
 mod norm;
+mod opt;
 mod pass;
+mod t5;
+mod tensors;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::error::{Error, Result, nearest};
-use crate::model::Model;
-use crate::network::{FloatNetwork, Mask};
+use crate::network::Mask;
 
+pub(crate) use activation::Activation;
 pub(crate) use fit::Fitted;
-pub(crate) use pass::{Matrices, Mirrored, Place};
+pub(crate) use norm::{Kind, Norm, Order};
+pub(crate) use pass::Matrices;
+pub(crate) use tensors::Place;
 
 /// A tensor of a host: its name, its shape, its entries.
 pub(crate) type Tensor = (String, Vec<usize>, Vec<f64>);
 
-/// Where the norm stands.
+/// A linear map of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Order {
-    /// Before each sub-layer, and at the end: the stream itself is not touched.
-    Before,
-    /// Behind each sub-layer, and behind the embedding: the stream is what was normed.
-    Behind,
+pub(crate) enum Part {
+    Query,
+    Key,
+    Value,
+    /// From the values of all heads to the stream.
+    Output,
+    /// To the hidden units, before the activation.
+    Inner,
+    /// What activated units are multiplied by.
+    Factor,
+    /// From the hidden units to the stream.
+    Outer,
 }
 
-/// A class of stock Transformers.
-pub(crate) trait Class: Sync {
+/// What a class calls its tensors.
+#[derive(Debug)]
+pub(crate) struct Names {
+    /// The rows of the vocabulary.
+    pub words: &'static str,
+    /// The rows of positions, and how many stand before the first; none where the stream has no positions.
+    pub positions: Option<(&'static str, usize)>,
+    /// The norms behind the embedding and at the end.
+    pub norms: &'static [&'static str],
+    /// What stands before a layer's number.
+    pub layer: &'static str,
+    /// The linear maps of a layer; those of one name are one tensor, one after the other.
+    pub parts: &'static [(Part, &'static str)],
+    /// Whether their weights are `[in, out]`.
+    pub transposed: bool,
+    /// The norms of a layer; the first one is not there in the first layer of some classes.
+    pub layer_norms: [&'static str; 2],
+    /// The last linear map.
+    pub head: &'static str,
+}
+
+/// A class of stock Transformers: what it computes, and what it calls it.
+pub(crate) struct Class {
     /// Its name on the command line, which is also its `model_type`.
-    fn name(&self) -> &'static str;
-
-    /// Its class for `AutoModelForTokenClassification`.
-    fn architecture(&self) -> &'static str;
-
-    /// Where its norms stand.
-    fn order(&self) -> Order;
-
-    /// What is added to a variance.
-    fn eps(&self) -> f64;
-
-    /// Its activation, in its own words.
-    fn activation(&self) -> &'static str;
-
+    pub name: &'static str,
+    /// Its class in `transformers`.
+    pub architecture: &'static str,
     /// What its heads see, all of them.
-    fn mask(&self) -> Mask;
-
+    pub mask: Mask,
+    /// Its norms.
+    pub norm: Norm,
+    /// Its activation.
+    pub activation: Activation,
+    /// Whether what is activated is multiplied by a linear map.
+    pub gated: bool,
+    /// Whether linear maps and norms have biases, which are 0; the last map has one in any case but the next.
+    pub biased: bool,
+    /// Whether its outputs are scores of next tokens, without a bias, and not labels of tokens.
+    pub scores_tokens: bool,
+    /// Whether scores are divided by the root of the heads' size.
+    pub scaled: bool,
+    /// The least size of a head, a power of 4.
+    pub least_head: usize,
+    /// What it computes in single precision, whatever its weights are.
+    pub single: Option<&'static str>,
+    /// Its names.
+    pub names: Names,
     /// Its settings, beside those of all classes.
-    fn config(&self, matrices: &Matrices) -> Map<String, Value>;
+    pub settings: fn(&Matrices) -> Value,
+    /// Tensors that only it has.
+    pub more: fn(&Matrices) -> Vec<Tensor>,
+}
 
-    /// Its tensors, by its names.
-    fn tensors(&self, matrices: &Matrices) -> Vec<Tensor>;
-
-    /// The tensors of a block that hold its hidden units, as rows and as columns, and those of a head.
-    fn places(&self, block: usize, place: Place) -> Vec<Value>;
+impl Class {
+    /// The class of `transformers` that loads it.
+    pub fn loader(&self) -> &'static str {
+        if self.scores_tokens { "AutoModelForCausalLM" } else { "AutoModelForTokenClassification" }
+    }
 }
 
 /// The classes.
-static CLASSES: [&dyn Class; 2] = [&bert::Bert, &gpt2::Gpt2];
+static CLASSES: [&Class; 6] = [&bert::BERT, &gpt2::GPT2, &t5::T5, &opt::OPT, &llama::LLAMA, &modernbert::MODERNBERT];
 
 /// The class of that name.
-pub(crate) fn named(name: &str) -> Result<&'static dyn Class> {
-    let known = || CLASSES.iter().map(|class| class.name());
-    CLASSES.iter().find(|class| class.name() == name).copied().ok_or_else(|| {
-        let error = Error::input(format!("'{name}' is no host")).note("known", known().collect::<Vec<_>>().join(", "));
-        match nearest(name, known()) {
+pub(crate) fn named(name: &str) -> Result<&'static Class> {
+    CLASSES.iter().find(|class| class.name == name).copied().ok_or_else(|| {
+        let error =
+            Error::input(format!("'{name}' is no host")).note("known", CLASSES.map(|class| class.name).join(", "));
+        match nearest(name, CLASSES.iter().map(|class| class.name)) {
             Some(near) => error.note("try", format!("--host {near}")),
             None => error,
         }
     })
 }
 
-/// Declines a network that has no place in a class, with the place.
-pub(crate) fn check<'m>(model: &'m Model, class: &dyn Class) -> Result<&'m FloatNetwork> {
-    let network = model.float().ok_or_else(|| {
-        Error::declined("an exact model has no place in a host, whose numbers are floats")
-            .note("try", "build it with --precision f32, and export that")
-    })?;
-    if model.circuit().is_none() {
-        return Err(Error::declined(format!("{} networks have no bound in a host", model.family()))
-            .note("reason", "their ids are exact sums, and behind a norm no sum is exact")
-            .note("try", "--construction circuit"));
-    }
-    let mut block = 0;
-    for run in &network.runs {
-        if let Some(a) = &run.attention {
-            if !a.kind.is_softmax() {
-                let kind = a.kind.name();
-                return Err(Error::declined(format!(
-                    "block {block} has {kind} attention, and {} softmax",
-                    class.name()
-                ))
-                .note("try", "build it with --attention softmax"));
-            }
-            if !a.connections.is_empty() {
-                return Err(Error::declined(format!("block {block} has connections, and {} none", class.name()))
-                    .note("try", "build it with --attention softmax"));
-            }
-            let alike = |mask: &Mask| if class.mask().is_all() { mask.is_all() } else { *mask == class.mask() };
-            if let Some(head) = a.masks.iter().position(|mask| !alike(mask)) {
-                return Err(other_mask(block, head, &a.masks[head], class));
-            }
-        }
-        block += run.blocks;
-    }
-    if block == 0 {
-        return Err(Error::declined("it has no blocks: there is nothing to put into a host"));
-    }
-    Ok(network)
-}
-
-/// Declines a head that sees other tokens than those of a class.
-fn other_mask(block: usize, head: usize, mask: &Mask, class: &dyn Class) -> Error {
-    let sees = |mask: &Mask| {
-        let causal = Mask { first: false, ..*mask } == Mask::CAUSAL;
-        if mask.is_all() {
-            "all tokens"
-        } else if causal {
-            "the tokens up to its own"
-        } else {
-            "other tokens"
-        }
-    };
-    let error = Error::declined(format!("block {block}, head {head} sees {}", sees(mask)))
-        .note("host", format!("in {} every head sees {}", class.name(), sees(&class.mask())));
-    let other = CLASSES.iter().find(|other| if other.mask().is_all() { mask.is_all() } else { other.mask() == *mask });
-    match other {
-        Some(other) => error.note("try", format!("--host {}, if all heads do", other.name())),
-        None => error.note("try", "--format onnx, which has every mask"),
-    }
+/// Tensors of a class that has no more than all.
+fn none(_: &Matrices) -> Vec<Tensor> {
+    Vec::new()
 }

@@ -20,10 +20,15 @@
 //! h = ρ(v - m) + e,                   |ρ - 1| ≤ r = q/2 ⊕ (ν/2 + ν²) ⊕ γ₈,  ν = γ_{D+32} (1 + q) ≤ ¼
 //!                                     |e| ≤ γ₂ ρ (|v| + |m|)
 //! ½(h_p - h_{-p}) = ρ ẑ_p + ½(e_p - e_{-p}):   m is gone, however large
-//!                                     within r ⊕ γ₂ (1 + 2M/C) of ẑ_p, relatively, and 2γ₂ M
+//!                                     within γ₂ (1 + r) |ẑ_p| + 2γ₂ M of ρ ẑ_p
 //! ```
 //!
 //! `(1 - x)^{-1/2} ≤ 1 + x/2 + x²` for `x ≤ ¼`. The lower bound of the variance are the pins alone.
+//!
+//! **Lemma** (root mean square). `RN(v) = γ v/√(Σv²/D + eps)` takes no mean away. `Σv²` is within `γ_{D+4}` in any
+//! order, relatively, and all the above holds with `δ = 0`, `M = O` and `ν = γ_{D+4}(1 + q)`: `ẑ` and the pair's middle are
+//! multiplied by `ρ` alike, so that middles are of no account to who reads half-differences. `e` are the roundings of a
+//! product: `γ₂ ρ |v|`.
 //!
 //! **Lemma** (post). The stream is `h`: pins `P` and `-P` now, no longer `C`. In units of the pin, `z̃ = ẑ C/P`, the
 //! factor `ρ` is gone:
@@ -39,20 +44,76 @@
 //! alike vanish with the next norm. `S` bounds every coordinate; `A = (L + 1) γ_K X` is how differently sums of up to
 //! `K` terms, up to `X` together, may be rounded on both sides. Without a norm behind the layers `O = A`.
 
-use super::Order;
+use crate::construct::circuit::analysis::Stream;
 use crate::interval::Up;
 use crate::network::Precision;
 use crate::rounding::compound;
+
+/// What a norm takes away, before it divides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// The mean (`LayerNorm`).
+    Centred,
+    /// Nothing: it divides by the root of the mean square (`RMSNorm`).
+    Root,
+}
+
+impl Kind {
+    /// What it does to mirrored registers with a pin.
+    pub fn in_words(self) -> &'static str {
+        match self {
+            Self::Centred => {
+                "The mean that a norm takes away is the same for both, and is gone. The variance is that of the pin, up \
+                 to `Σz²/C²`."
+            }
+            Self::Root => "The mean square is that of the pin, up to `Σz²/C²`.",
+        }
+    }
+}
+
+/// Where norms stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Order {
+    /// Before each sub-layer, and at the end: the stream itself is not touched.
+    Before,
+    /// Behind each sub-layer, and behind the embedding: the stream is what was normed.
+    Behind,
+    /// Behind the embedding, before each sub-layer but the first, and twice at the end.
+    Ends,
+}
+
+impl Order {
+    /// Whether the first layer has no norm before attention.
+    pub fn skips_the_first(self) -> bool {
+        self == Self::Ends
+    }
+
+    /// How many norms the stream itself goes through, of all.
+    fn of_stream(self, norms: usize) -> usize {
+        match self {
+            Self::Before => 0,
+            Self::Behind => norms,
+            Self::Ends => 2,
+        }
+    }
+}
+
+/// The norms of a class.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Norm {
+    pub kind: Kind,
+    pub order: Order,
+    /// What is added to a variance, or to a mean square.
+    pub eps: f64,
+}
 
 /// What is known of a network in a host.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Known {
     /// The format.
     pub precision: Precision,
-    /// Where the norms stand.
-    pub order: Order,
-    /// `eps`
-    pub eps: f64,
+    /// Its norms.
+    pub norm: Norm,
     /// `D`
     pub width: usize,
     /// `L`: how many norms a token goes through.
@@ -74,8 +135,8 @@ pub(super) struct Norms {
     pub relative: Up,
     /// `γ₂`
     pub elementwise: Up,
-    /// `d` and `a`, of norms behind layers.
-    pub stream: Option<(Up, Up)>,
+    /// What the stream loses, where it is normed itself.
+    pub stream: Option<Stream>,
 }
 
 /// How far a pin may be from where it was: less than 1/256, or nothing is claimed.
@@ -84,6 +145,14 @@ const DRIFT: f64 = 1.0 / 256.0;
 /// `σ₀ = C √(2/D)` for `D = 2·4^k`: exactly.
 pub(super) fn gain(pin: f64, width: usize) -> f64 {
     pin / f64::from(1_u32 << ((width / 2).trailing_zeros() / 2))
+}
+
+/// The largest pin, as a power of 2: its square, and sums of squares, stay far from the end of the format.
+pub(super) fn largest_pin(precision: Precision) -> i32 {
+    match precision {
+        Precision::F32 => 47,
+        Precision::F64 => 400,
+    }
 }
 
 impl Known {
@@ -103,39 +172,46 @@ impl Known {
             return None;
         }
         let stretch = Up::ONE + 2.0 * once;
-        let stream = ((once + gamma) * stretch, 2.0 * (gamma * middle) * stretch);
-        let stream = (self.order == Order::Behind).then_some(stream);
+        let (d, a) = ((once + gamma) * stretch, 2.0 * (gamma * middle) * stretch);
+        let order = self.norm.order;
+        let stream = Stream { relative: d, absolute: a, ends: order == Order::Ends };
+        let stream = (order != Order::Before).then_some(stream);
         Some(Norms { middle, relative, elementwise: gamma, stream })
     }
 
     /// `M` and `r`, if they are no more than these.
     fn next(&self, pin: f64, middle: Up, factor: Up) -> (Up, Up) {
         let (precision, width) = (self.precision, Up::from(self.width));
-        let behind = self.order == Order::Behind;
-        let more = if behind { Up::from(1.0 + 2.0 * DRIFT) } else { Up::ONE };
-        let (most, least) = (more * Up::from(pin), if behind { pin * (1.0 - DRIFT) } else { pin });
+        let of_stream = self.norm.order.of_stream(self.norms);
+        let more = if of_stream > 0 { Up::from(1.0 + 2.0 * DRIFT) } else { Up::ONE };
+        let (most, least) = (more * Up::from(pin), if of_stream > 0 { pin * (1.0 - DRIFT) } else { pin });
         let (squares, largest) = (more * more * self.squares, more * self.largest);
         let grown = Up::ONE + factor;
         let apart = Up::from(self.norms + 1) * precision.gamma(self.terms) * largest;
-        let off = |square: Up| {
-            precision.gamma(self.width + 8) * (2.0 * (most * most + squares) + square).sqrt() / self.root()
+        let off = |square: Up| match self.norm.kind {
+            Kind::Centred => {
+                precision.gamma(self.width + 8) * (2.0 * (most * most + squares) + square).sqrt() / self.root()
+            }
+            Kind::Root => Up::ZERO,
         };
-        let offset = if behind {
-            let powers = (0..self.norms).fold(Up::ONE, |power, _| power * grown);
+        let offset = if of_stream > 0 {
+            let powers = (0..of_stream).fold(Up::ONE, |power, _| power * grown);
             let size = most + squares.sqrt();
             let each = precision.gamma(2) * grown * (size + middle);
-            2.0 * (powers * (Up::from(self.norms) * each + apart)) + grown * off(width * middle * middle)
+            2.0 * (powers * (Up::from(of_stream) * each + apart)) + grown * off(width * middle * middle)
         } else {
             apart
         };
         let all = width * offset * offset;
         // What is flushed is less than a unit in the last place of this.
         let tiny = Up::from(gain(pin, self.width)) * precision.flushed(8) / precision.unit();
-        let q = (2.0 * squares + all + width * Up::from(self.eps)) / (2.0 * least * least).next_down();
-        let variance = precision.gamma(self.width + 32) * (Up::ONE + q);
+        let q = (2.0 * squares + all + width * Up::from(self.norm.eps)) / (2.0 * least * least).next_down();
+        let roundings = self.width + if self.norm.kind == Kind::Centred { 32 } else { 4 };
+        let variance = precision.gamma(roundings) * (Up::ONE + q);
         let root = if variance <= 0.25 { 0.5 * variance + variance * variance } else { Up::INFINITY };
         let factor = compound(compound(0.5 * q, root), precision.gamma(8));
-        (2.0 * offset + off(all) + tiny, factor)
+        let middles = if self.norm.kind == Kind::Centred { 2.0 * offset + off(all) } else { offset };
+        (middles + tiny, factor)
     }
 
     /// `√D` from below.
@@ -147,14 +223,15 @@ impl Known {
     fn cost(&self, norms: &Norms) -> f64 {
         let size = self.squares.sqrt();
         let reading = norms.relative * size + 4.0 * (norms.elementwise * norms.middle);
-        let drift = norms.stream.map_or(Up::ZERO, |(d, a)| Up::from(self.norms) * (d * size + a));
+        let often = Up::from(self.norm.order.of_stream(self.norms));
+        let drift = norms.stream.map_or(Up::ZERO, |stream| often * (stream.relative * size + stream.absolute));
         (reading + drift).get()
     }
 
     /// The power of two that costs least, the smallest of those that cost the same within 1/64; with what it does.
     pub fn pin(&self) -> Option<(f64, Norms)> {
-        // Squares of pins stay far from the end of the format, and so do gains.
-        let tries = (-24..48).map(|k| 2_f64.powi(k)).filter_map(|pin| Some((pin, self.norms(pin)?)));
+        let tries =
+            (-24..=largest_pin(self.precision)).map(|k| 2_f64.powi(k)).filter_map(|pin| Some((pin, self.norms(pin)?)));
         let tries: Vec<(f64, Norms, f64)> = tries.map(|(pin, norms)| (pin, norms, self.cost(&norms))).collect();
         let least = tries.iter().map(|(.., cost)| *cost).fold(f64::INFINITY, f64::min);
         tries.into_iter().find(|(.., cost)| *cost <= least * (65.0 / 64.0)).map(|(pin, norms, _)| (pin, norms))
@@ -166,25 +243,33 @@ mod tests {
     use super::*;
     use crate::random::uniform;
 
-    fn known(order: Order, width: usize, precision: Precision) -> Known {
+    fn known(kind: Kind, order: Order, width: usize, precision: Precision) -> Known {
         let (squares, largest) = (Up::from(9.0), Up::from(16.0));
-        Known { precision, order, eps: 1e-5, width, norms: 9, terms: 100, squares, largest }
+        let norm = Norm { kind, order, eps: 1e-5 };
+        Known { precision, norm, width, norms: 9, terms: 100, squares, largest }
     }
 
     #[test]
     fn a_pin_that_is_too_small_is_refused_and_the_chosen_one_costs_least() {
-        for (order, width) in [(Order::Before, 8), (Order::Behind, 8), (Order::Behind, 128)] {
+        for (kind, order, width) in [
+            (Kind::Centred, Order::Before, 8),
+            (Kind::Centred, Order::Behind, 8),
+            (Kind::Centred, Order::Behind, 128),
+            (Kind::Centred, Order::Ends, 32),
+            (Kind::Root, Order::Before, 32),
+        ] {
             for precision in [Precision::F32, Precision::F64] {
-                let known = known(order, width, precision);
+                let known = known(kind, order, width, precision);
                 assert!(known.norms(1.0).is_none(), "a pin below what it holds");
                 let (pin, norms) = known.pin().expect("a pin");
                 let cost = |pin: f64| known.norms(pin).map_or(f64::INFINITY, |norms| known.cost(&norms));
                 assert!((-20..=20).all(|k| cost(pin) <= 1.016 * cost(pin * 2_f64.powi(k))), "{width} {precision}");
                 // The roundings of the variance, ten more, and what the pin is chosen to balance.
                 let units = norms.relative.get() / precision.unit();
-                let roundings = f64::from(u32::try_from(width).expect("small")) / 2.0 + 26.0;
+                let own = if kind == Kind::Centred { 26.0 } else { 12.0 };
+                let roundings = f64::from(u32::try_from(width).expect("small")) / 2.0 + own;
                 assert!((roundings..1.25 * roundings).contains(&units), "{units} units for {width}");
-                assert_eq!(norms.stream.is_some(), order == Order::Behind);
+                assert_eq!(norms.stream.is_some(), order != Order::Before);
             }
         }
     }
@@ -196,18 +281,16 @@ mod tests {
         }
     }
 
-    /// Norms in single precision, by two passes and by Welford, of streams whose middles are not 0.
+    /// Norms in single precision, by two passes, by Welford, and without a mean, of streams whose middles are not 0.
     #[test]
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_precision_loss,
-        reason = "single precision is what is asked for"
-    )]
+    #[expect(clippy::cast_possible_truncation, reason = "single precision is what is asked for")]
     fn half_differences_behind_a_norm_are_what_they_were() {
         let mut seed = 7;
-        for width in [8, 32, 128] {
-            let known = known(Order::Before, width, Precision::F32);
-            let (pin, norms) = known.pin().expect("a pin");
+        for (kind, width) in [8, 32, 128].into_iter().flat_map(|width| [(Kind::Centred, width), (Kind::Root, width)]) {
+            let known = known(kind, Order::Before, width, Precision::F32);
+            // A pin that is small enough for its loss to be seen.
+            let pin = known.pin().expect("a pin").0 / 16.0;
+            let norms = known.norms(pin).expect("norms");
             let (half, gain) = (width / 2, gain(pin, width) as f32);
             let (relative, absolute) = (norms.relative.get(), 2.0 * (norms.elementwise * norms.middle).get());
             let most = (9.0 / f64::from(u32::try_from(half).expect("small"))).sqrt();
@@ -220,18 +303,8 @@ mod tests {
                     (v[p], v[half + p]) = (z as f32, -(z as f32).next_up());
                 }
                 (v[half - 1], v[width - 1]) = (pin as f32, -pin as f32);
-                let (mut mean, mut sum) = (0.0_f32, 0.0_f32);
-                if trial % 2 == 0 {
-                    for (k, x) in v.iter().enumerate() {
-                        let delta = x - mean;
-                        mean += delta / (k as f32 + 1.0);
-                        sum += delta * (x - mean);
-                    }
-                } else {
-                    mean = v.iter().sum::<f32>() / width as f32;
-                    sum = v.iter().map(|x| (x - mean) * (x - mean)).sum::<f32>();
-                }
-                let factor = 1.0 / (sum / width as f32 + 1e-5).sqrt();
+                let (mean, variance) = moments(kind, trial % 2 == 0, &v);
+                let factor = 1.0 / (variance + 1e-5).sqrt();
                 let shift = -mean * factor;
                 let h: Vec<f64> = v.iter().map(|x| f64::from((x * factor + shift) * gain)).collect();
                 for p in 0..half {
@@ -244,5 +317,25 @@ mod tests {
             }
             assert!(worst > 1e-3, "{width}: the bound is not that far: {worst}");
         }
+    }
+
+    /// The mean and the variance, in single precision.
+    #[expect(clippy::cast_precision_loss, reason = "single precision is what is asked for")]
+    fn moments(kind: Kind, welford: bool, v: &[f32]) -> (f32, f32) {
+        let width = v.len() as f32;
+        if kind == Kind::Root {
+            return (0.0, v.iter().map(|x| x * x).sum::<f32>() / width);
+        }
+        if welford {
+            let (mut mean, mut sum) = (0.0_f32, 0.0_f32);
+            for (k, x) in v.iter().enumerate() {
+                let delta = x - mean;
+                mean += delta / (k as f32 + 1.0);
+                sum += delta * (x - mean);
+            }
+            return (mean, sum / width);
+        }
+        let mean = v.iter().sum::<f32>() / width;
+        (mean, v.iter().map(|x| (x - mean) * (x - mean)).sum::<f32>() / width)
     }
 }

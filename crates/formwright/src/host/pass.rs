@@ -5,15 +5,17 @@
 //! reading     row w over registers: ½w over the first half, -½w over the second
 //! writing     column w over registers: w into the first half, -w into the second
 //! heads       size 4^j, √size in the queries, since scores are divided by it
-//! units       s·w1, s·b1 before the activation, w2/s behind it
+//! units       s·w1, s·b1 before the activation, w2/s behind it; in gated classes each is multiplied by 1
+//! constants   read from the pin, c/2C and -c/2C, and biases are 0: so constants have the factor of all that is read
 //! blocks      both sub-layers in each: where the network has one, the other is 0
 //! ```
 
-use super::{Class, Fitted, Tensor, check, fit};
+use super::check::check;
+use super::{Class, Fitted, fit};
 use crate::error::{Error, Result};
 use crate::interval::Up;
 use crate::model::Model;
-use crate::network::{FloatNetwork, Precision};
+use crate::network::{AttentionRun, FeedForwardRun, FloatNetwork, Precision, Run};
 
 /// The sides of a host.
 #[derive(Clone, Copy, Debug)]
@@ -35,31 +37,21 @@ pub(crate) struct Sides {
 /// A matrix by rows, or a vector.
 pub(crate) type Entries = Vec<f64>;
 
-/// A block: rows of weights over what is read, as `weight x + bias` has them.
+/// A block: rows of weights over what is read. Biases are 0.
 #[derive(Clone, Debug)]
 pub(crate) struct Block {
-    /// `[heads·size, width]` each, and the bias of the queries.
+    /// `[heads·size, width]` each.
     pub q: Entries,
-    pub q_bias: Entries,
     pub k: Entries,
     pub v: Entries,
     /// `[width, heads·size]`
     pub o: Entries,
-    /// `[hidden, width]`, `[hidden]`
+    /// `[hidden, width]`
     pub w1: Entries,
-    pub b1: Entries,
-    /// `[width, hidden]`, `[width]`
+    /// `[hidden, width]`: what reads 1 from the pin, in gated classes.
+    pub factor: Entries,
+    /// `[width, hidden]`
     pub w2: Entries,
-    pub b2: Entries,
-}
-
-/// What part of a block is meant.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Place {
-    /// A head, with the rows of its size.
-    Head { head: usize, size: usize, width: usize },
-    /// A hidden unit.
-    Unit(usize),
 }
 
 /// A map into the stream, or from it.
@@ -88,39 +80,36 @@ pub(crate) struct Matrices {
     pub words: Vec<Entries>,
     /// The blocks.
     pub blocks: Vec<Block>,
-    /// From the stream to labels.
-    pub read_out: Mirrored,
+    /// From the stream to labels: `[out, width]`.
+    pub read_out: Entries,
 }
 
 impl Matrices {
     /// Puts a model into a class, or says why it does not fit; `words` are the tokens of its vocabulary, or none.
-    pub fn new(model: &Model, class: &dyn Class, words: &[Vec<i64>]) -> Result<Self> {
+    pub fn new(model: &Model, class: &Class, words: &[Vec<i64>]) -> Result<Self> {
         let network = check(model, class)?;
-        let sides = sides(network);
+        let sides = sides(network, class);
         let fitted = fit::fit(model, network, class, &sides)?;
-        let pass = Pass { network, sides, fitted };
+        let pass = Pass { network, class, sides, fitted };
         let embed = pass.embed();
-        let rows = if words.is_empty() { vec![pass.pinned(&vec![0.0; network.width()])] } else { pass.words(words) };
+        let words = if words.is_empty() { vec![pass.pinned(&vec![0.0; network.width()])] } else { pass.words(words) };
         let positions = pass.positions();
-        let read_out = Mirrored {
-            weight: network.read_out.weight.chunks(network.width()).flat_map(|row| pass.read(row, 1.0)).collect(),
-            bias: network.read_out.bias.clone(),
-        };
+        let rows = network.read_out.weight.chunks(network.width()).zip(&network.read_out.bias);
+        let read_out = rows.flat_map(|(row, bias)| pass.read_with(row, *bias, 1.0)).collect();
         let blocks = pass.blocks();
-        let matrices =
-            Self { sides, fitted, precision: network.precision, embed, positions, words: rows, blocks, read_out };
+        let matrices = Self { sides, fitted, precision: network.precision, embed, positions, words, blocks, read_out };
         matrices.check(class)?;
         Ok(matrices)
     }
 
     /// Refuses numbers that scaling has put out of the format.
-    fn check(&self, class: &dyn Class) -> Result<()> {
+    fn check(&self, class: &Class) -> Result<()> {
         let precision = self.precision;
         let fits = |x: &f64| *x == 0.0 || x.abs() >= precision.least_normal() && x.abs() <= precision.largest();
-        let blocks = self.blocks.iter().flat_map(|b| [&b.q, &b.q_bias, &b.k, &b.v, &b.o, &b.w1, &b.b1, &b.w2, &b.b2]);
-        let all = blocks.chain([&self.read_out.weight, &self.embed.weight]).flatten();
+        let blocks = self.blocks.iter().flat_map(|b| [&b.q, &b.k, &b.v, &b.o, &b.w1, &b.factor, &b.w2]);
+        let all = blocks.chain([&self.read_out, &self.embed.weight]).flatten();
         match all.into_iter().find(|x| !fits(x)) {
-            Some(x) => Err(Error::declined(format!("{x:e} is no normal number of {precision}, in {}", class.name()))
+            Some(x) => Err(Error::declined(format!("{x:e} is no normal number of {precision}, in {}", class.name))
                 .note("reason", "weights are scaled by powers of two there")
                 .note("try", "another unit for the domain or for the values, or --precision f64")),
             None => Ok(()),
@@ -128,41 +117,40 @@ impl Matrices {
     }
 
     /// Logits `2vy - v²` for each of these integers, the largest of which is that of the integer next to the output;
-    /// `None` if that is not proved. Of `2w + 1` terms, all within `γ Σ|terms|`, and the output within its bound:
-    /// `2 bound + 2 off < 1`, since the logit of `v` is `(v - v')² - 2|v - v'| bound` ahead of that of `v'`.
-    pub fn classes(&self, values: &[f64]) -> Option<Mirrored> {
+    /// `None` if that is not proved. The factor `ρ` of a token is that of all logits. But for that, they are sums of `2w`
+    /// terms, within `γ Σ|terms|`, of which `v²` is off by as much as the pin, and the output is within its bound: the
+    /// logit of `v` is `(v - v')² - 2|v - v'| bound` ahead of that of `v'`, so that `2 bound + 2 off/ρ < 1` is enough.
+    pub fn classes(&self, values: &[f64]) -> Option<Entries> {
+        let (width, half) = (self.sides.width, self.sides.width / 2);
+        if self.read_out.len() != width {
+            return None;
+        }
         let round = |x: f64| self.precision.round(x) + 0.0;
-        let [bias] = self.read_out.bias[..] else { return None };
-        let row = &self.read_out.weight;
-        let largest = values.iter().fold(0.0, |most: f64, v| most.max(v.abs()));
-        let terms = row.iter().filter(|w| **w != 0.0).count();
-        let size: Up = row.iter().map(|w| Up::from(*w) * Up::from(self.fitted.largest)).sum();
-        let sizes = 2.0 * (Up::from(largest) * (2.0 * size + Up::from(bias))) + Up::from(largest * largest);
-        let off = self.precision.gamma(terms + 8) * sizes;
-        let apart = 2.0 * (Up::from(self.fitted.bound) + off);
-        (apart < 1.0).then(|| Mirrored {
-            weight: values.iter().flat_map(|v| row.iter().map(move |w| round(2.0 * v * w))).collect(),
-            bias: values.iter().map(|v| round(2.0 * v * bias - v * v)).collect(),
-        })
-    }
-
-    /// A norm's tensors: the gain, and no bias.
-    pub fn norm(&self, name: &str) -> Vec<Tensor> {
-        let width = self.sides.width;
-        vec![
-            (format!("{name}.weight"), vec![width], vec![self.fitted.gain; width]),
-            (format!("{name}.bias"), vec![width], vec![0.0; width]),
-        ]
+        let Fitted { pin, bound, largest, factor, drift, .. } = self.fitted;
+        let most = values.iter().fold(0.0, |most: f64, v| most.max(v.abs()));
+        let held = |at: usize| if at % half == half - 1 { pin } else { largest };
+        let size: Up = self.read_out.iter().enumerate().map(|(at, w)| Up::from(*w) * Up::from(held(at))).sum();
+        let square = Up::from(most * most);
+        let sizes = 2.0 * (Up::from(most) * size) + square;
+        let off = 2.0 * (self.precision.gamma(width + 10) * sizes) + Up::from(drift) * square;
+        let apart = 2.0 * (Up::from(bound) + off * Up::from(1.0 + 2.0 * factor));
+        let logit = |v: f64| {
+            let mut row: Entries = self.read_out.iter().map(|w| 2.0 * v * w).collect();
+            row[half - 1] -= 0.5 * v * v / pin;
+            row[width - 1] = -row[half - 1];
+            row.into_iter().map(round).collect::<Entries>()
+        };
+        (apart < 1.0).then(|| values.iter().flat_map(|v| logit(*v)).collect())
     }
 }
 
 /// The smallest powers that have room.
-fn sides(network: &FloatNetwork) -> Sides {
+fn sides(network: &FloatNetwork, class: &Class) -> Sides {
     let attention = || network.runs.iter().filter_map(|run| run.attention.as_ref());
     let size = attention().map(|a| a.head_size.max(a.value_size)).max().unwrap_or(1).max(1);
     let heads = attention().map(|a| a.heads).max().unwrap_or(1);
     let power_of_four = |least: usize| 1_usize << (2 * least.next_power_of_two().trailing_zeros().div_ceil(2));
-    let head_size = power_of_four(size);
+    let head_size = power_of_four(size).max(class.least_head);
     let width = 2 * power_of_four((network.width() + 1).max((heads * head_size).div_ceil(2)));
     let hidden = network.runs.iter().filter_map(|run| run.feed_forward.as_ref()).map(|f| f.hidden).max();
     Sides {
@@ -177,6 +165,7 @@ fn sides(network: &FloatNetwork) -> Sides {
 
 struct Pass<'a> {
     network: &'a FloatNetwork,
+    class: &'a Class,
     sides: Sides,
     fitted: Fitted,
 }
@@ -190,6 +179,14 @@ impl Pass<'_> {
             read[p] = 0.5 * scale * w + 0.0;
             read[half + p] = -0.5 * scale * w + 0.0;
         }
+        read
+    }
+
+    /// A row that reads a constant as well.
+    fn read_with(&self, row: &[f64], constant: f64, scale: f64) -> Entries {
+        let (mut read, half) = (self.read(row, scale), self.sides.width / 2);
+        read[half - 1] = 0.5 * scale * constant / self.fitted.pin + 0.0;
+        read[2 * half - 1] = -read[half - 1] + 0.0;
         read
     }
 
@@ -245,62 +242,64 @@ impl Pass<'_> {
     }
 
     fn blocks(&self) -> Vec<Block> {
+        let runs = self.network.runs.iter();
+        runs.flat_map(|run| (0..run.blocks).map(move |block| self.block(run, block))).collect()
+    }
+
+    fn block(&self, run: &Run, number: usize) -> Block {
         let Sides { width, heads, head_size, hidden, .. } = self.sides;
         let joined = heads * head_size;
-        let root = f64::from(1_u32 << (head_size.trailing_zeros() / 2));
-        let registers = self.network.width();
-        let mut blocks = Vec::new();
-        for run in &self.network.runs {
-            for block in 0..run.blocks {
-                let mut made = Block {
-                    q: vec![0.0; joined * width],
-                    q_bias: vec![0.0; joined],
-                    k: vec![0.0; joined * width],
-                    v: vec![0.0; joined * width],
-                    o: vec![0.0; width * joined],
-                    w1: vec![0.0; hidden * width],
-                    b1: vec![0.0; hidden],
-                    w2: vec![0.0; width * hidden],
-                    b2: vec![0.0; width],
-                };
-                if let Some(a) = &run.attention {
-                    let (m, mv) = (a.head_size, a.value_size);
-                    for head in 0..a.heads {
-                        let (at, to) = (block * a.heads + head, head * head_size);
-                        let rows = |all: &[f64], count: usize, scale: f64| -> Entries {
-                            let rows = all[at * count * registers..][..count * registers].chunks(registers);
-                            rows.flat_map(|row| self.read(row, scale)).collect()
-                        };
-                        made.q[to * width..][..m * width].copy_from_slice(&rows(&a.q, m, root));
-                        made.k[to * width..][..m * width].copy_from_slice(&rows(&a.k, m, 1.0));
-                        made.v[to * width..][..mv * width].copy_from_slice(&rows(&a.v, mv, 1.0));
-                        for (i, bias) in a.q_bias[at * m..][..m].iter().enumerate() {
-                            made.q_bias[to + i] = root * bias;
-                        }
-                        let columns = self.written(&a.o[at * registers * mv..][..registers * mv], mv, 1.0);
-                        for (row, column) in columns.chunks(mv).enumerate() {
-                            made.o[row * joined + to..][..mv].copy_from_slice(column);
-                        }
-                    }
-                }
-                if let Some(f) = &run.feed_forward {
-                    let (r, s) = (f.hidden, self.fitted.scale);
-                    let rows = f.w1[block * r * registers..][..r * registers].chunks(registers);
-                    let rows: Entries = rows.flat_map(|row| self.read(row, s)).collect();
-                    made.w1[..r * width].copy_from_slice(&rows);
-                    for (i, bias) in f.b1[block * r..][..r].iter().enumerate() {
-                        made.b1[i] = s * bias;
-                    }
-                    let columns = self.written(&f.w2[block * registers * r..][..registers * r], r, 1.0 / s);
-                    for (row, column) in columns.chunks(r).enumerate() {
-                        made.w2[row * hidden..][..r].copy_from_slice(column);
-                    }
-                    made.b2 = self.written(&f.b2[block * registers..][..registers], 1, 1.0);
-                }
-                blocks.push(made);
+        let [q, k, v, o] = [(); 4].map(|()| vec![0.0; joined * width]);
+        let [w1, factor, w2] = [(); 3].map(|()| vec![0.0; hidden * width]);
+        let mut block = Block { q, k, v, o, w1, factor, w2 };
+        if let Some(attention) = &run.attention {
+            (0..attention.heads).for_each(|head| self.head(&mut block, attention, number, head));
+        }
+        if let Some(layer) = &run.feed_forward {
+            self.units(&mut block, layer, number);
+        }
+        block
+    }
+
+    /// Puts a head into a block.
+    fn head(&self, block: &mut Block, a: &AttentionRun, number: usize, head: usize) {
+        let (Sides { width, heads, head_size, .. }, registers) = (self.sides, self.network.width());
+        let (at, to, joined) = (number * a.heads + head, head * head_size, heads * head_size);
+        let root = if self.class.scaled { f64::from(1_u32 << (head_size.trailing_zeros() / 2)) } else { 1.0 };
+        let rows = |all: &[f64], count: usize| -> Vec<Entries> {
+            all[at * count * registers..][..count * registers]
+                .chunks(registers)
+                .map(|row| self.read(row, 1.0))
+                .collect()
+        };
+        let queries = a.q[at * a.head_size * registers..].chunks(registers);
+        for (i, (row, bias)) in queries.zip(&a.q_bias[at * a.head_size..][..a.head_size]).enumerate() {
+            block.q[(to + i) * width..][..width].copy_from_slice(&self.read_with(row, *bias, root));
+        }
+        block.k[to * width..][..a.head_size * width].copy_from_slice(&rows(&a.k, a.head_size).concat());
+        block.v[to * width..][..a.value_size * width].copy_from_slice(&rows(&a.v, a.value_size).concat());
+        let columns =
+            self.written(&a.o[at * registers * a.value_size..][..registers * a.value_size], a.value_size, 1.0);
+        for (row, column) in columns.chunks(a.value_size).enumerate() {
+            block.o[row * joined + to..][..a.value_size].copy_from_slice(column);
+        }
+    }
+
+    /// Puts hidden units into a block.
+    fn units(&self, block: &mut Block, f: &FeedForwardRun, number: usize) {
+        let (Sides { width, hidden, .. }, registers, scale) = (self.sides, self.network.width(), self.fitted.scale);
+        let rows = f.w1[number * f.hidden * registers..].chunks(registers);
+        for (i, (row, bias)) in rows.zip(&f.b1[number * f.hidden..][..f.hidden]).enumerate() {
+            block.w1[i * width..][..width].copy_from_slice(&self.read_with(row, *bias, scale));
+            if self.class.gated {
+                block.factor[i * width..][..width].copy_from_slice(&self.read_with(&[], 1.0, 1.0));
             }
         }
-        blocks
+        let columns =
+            self.written(&f.w2[number * registers * f.hidden..][..registers * f.hidden], f.hidden, 1.0 / scale);
+        for (row, column) in columns.chunks(f.hidden).enumerate() {
+            block.w2[row * hidden..][..f.hidden].copy_from_slice(column);
+        }
     }
 }
 

@@ -1,5 +1,5 @@
-//! Stock Transformers from their files, as their authors describe them: BERT and GPT-2 with a token classifier. It
-//! knows nothing of how the files were made.
+//! Stock Transformers from their files, as their authors describe them: BERT, GPT-2, T5's encoder, Llama and ModernBERT
+//! with a token classifier, OPT with its scores of next tokens. It knows nothing of how the files were made.
 //!
 //! Every operation is rounded to the format of `config.json`; sums are in an order of their own, norms by one of four
 //! formulas, activations off by as much as they may be.
@@ -79,6 +79,11 @@ impl Stock {
         &self.tensors.get(name).unwrap_or_else(|| panic!("no {name}")).1
     }
 
+    /// The bias of a linear map or a norm; nothing if it has none.
+    fn bias(&self, name: &str) -> &[f64] {
+        self.tensors.get(&format!("{name}.bias")).map_or(&[], |(_, entries)| entries)
+    }
+
     /// The entries of a tensor, to be changed.
     pub fn change(&mut self, name: &str) -> &mut Vec<f64> {
         &mut self.tensors.get_mut(name).unwrap_or_else(|| panic!("no {name}")).1
@@ -86,19 +91,52 @@ impl Stock {
 
     /// The row of a token.
     pub fn word(&self, id: usize) -> Vec<f64> {
-        let name = if self.is_bert() { "bert.embeddings.word_embeddings.weight" } else { "transformer.wte.weight" };
+        let name = match self.class() {
+            "bert" => "bert.embeddings.word_embeddings.weight",
+            "gpt2" => "transformer.wte.weight",
+            "t5" => "transformer.shared.weight",
+            "opt" => "model.decoder.embed_tokens.weight",
+            "llama" => "model.embed_tokens.weight",
+            _ => "model.embeddings.tok_embeddings.weight",
+        };
         let (shape, entries) = &self.tensors[name];
         entries[id * shape[1]..][..shape[1]].to_vec()
     }
 
-    fn is_bert(&self) -> bool {
-        self.config["model_type"] == "bert"
+    pub fn class(&self) -> &str {
+        self.config["model_type"].as_str().expect("a class")
+    }
+
+    /// The setting that is added to a variance.
+    pub fn eps_key(&self) -> Option<&'static str> {
+        match self.class() {
+            "bert" => Some("layer_norm_eps"),
+            "gpt2" | "t5" => Some("layer_norm_epsilon"),
+            "llama" => Some("rms_norm_eps"),
+            "modernbert" => Some("norm_eps"),
+            _ => None,
+        }
+    }
+
+    /// The names of all norms' gains.
+    pub fn gains(&self) -> Vec<String> {
+        let is_gain =
+            |name: &&String| name.ends_with("weight") && ["norm", "Norm", "ln_"].iter().any(|n| name.contains(n));
+        self.tensors.keys().filter(is_gain).cloned().collect()
     }
 
     /// Logits, of vectors.
     pub fn run(&self, vectors: &Matrix, norm: Norm, seed: u64) -> Matrix {
         let mut execution = Execution { stock: self, norm, seed };
-        if self.is_bert() { execution.bert(vectors) } else { execution.gpt2(vectors) }
+        match self.class() {
+            "bert" => execution.bert(vectors),
+            "gpt2" => execution.gpt2(vectors),
+            "t5" => execution.t5(vectors),
+            "opt" => execution.opt(vectors),
+            "llama" => execution.llama(vectors),
+            "modernbert" => execution.modernbert(vectors),
+            class => panic!("{class}"),
+        }
     }
 }
 
@@ -129,29 +167,34 @@ impl Execution<'_> {
     /// `weight x + bias`; `weight` is `[out, in]`, or transposed.
     fn dense(&mut self, name: &str, x: &[f64], transposed: bool) -> Vec<f64> {
         let weight = self.stock.entries(&format!("{name}.weight"));
-        let bias = self.stock.entries(&format!("{name}.bias"));
-        let outputs = bias.len();
-        assert_eq!(weight.len(), outputs * x.len(), "{name}");
+        let bias = self.stock.bias(name);
+        let outputs = weight.len() / x.len();
+        assert!(bias.is_empty() || bias.len() == outputs, "{name}");
         let entry = |row: usize, column: usize| {
             if transposed { weight[column * outputs + row] } else { weight[row * x.len() + column] }
         };
         (0..outputs)
             .map(|row| {
                 let terms: Vec<f64> = (0..x.len()).map(|c| self.round(entry(row, c) * x[c])).collect();
-                self.sum(terms.into_iter().chain([bias[row]]))
+                self.sum(terms.into_iter().chain(bias.get(row).copied()))
             })
             .collect()
     }
 
+    /// `LayerNorm`, or `RMSNorm`.
     #[expect(clippy::cast_precision_loss, reason = "a width")]
-    fn layer_norm(&mut self, name: &str, x: &[f64]) -> Vec<f64> {
+    fn norm(&mut self, name: &str, x: &[f64]) -> Vec<f64> {
         let stock = self.stock;
-        let (weight, bias) = (stock.entries(&format!("{name}.weight")), stock.entries(&format!("{name}.bias")));
-        let eps = stock.config[if stock.is_bert() { "layer_norm_eps" } else { "layer_norm_epsilon" }].as_f64();
-        let (count, eps) = (x.len() as f64, self.round(eps.expect("eps")));
+        let (weight, bias) = (stock.entries(&format!("{name}.weight")), stock.bias(name));
+        let eps = stock.eps_key().map_or(1e-5, |key| stock.config[key].as_f64().expect("eps"));
+        let (count, eps) = (x.len() as f64, self.round(eps));
         let unit = stock.precision.unit();
         let (mut mean, mut variance) = (0.0, 0.0);
-        if matches!(self.norm, Norm::Welford) {
+        if matches!(stock.class(), "t5" | "llama") {
+            let squares: Vec<f64> = x.iter().map(|x| self.round(x * x)).collect();
+            variance = self.sum(squares);
+            variance = self.round(variance / count);
+        } else if matches!(self.norm, Norm::Welford) {
             for (k, x) in x.iter().enumerate() {
                 let delta = self.round(x - mean);
                 mean = self.round(mean + self.round(delta * self.round(1.0 / (k as f64 + 1.0))));
@@ -181,19 +224,22 @@ impl Execution<'_> {
             Norm::Squares => self.round(self.round(x - mean) / root),
             _ => self.round(self.round(x - mean) * factor),
         };
-        let gained = x.iter().zip(weight).zip(bias).map(|((x, w), b)| self.round(self.round(normed(*x) * w) + b));
-        gained.collect()
+        let bias = |at: usize| bias.get(at).copied().unwrap_or(0.0);
+        let gained = x.iter().zip(weight).enumerate();
+        gained.map(|(at, (x, w))| self.round(self.round(normed(*x) * w) + bias(at))).collect()
     }
 
-    /// GELU, off by as much as it may be.
-    fn activation(&mut self, x: f64) -> f64 {
-        if x.abs() >= 16.0 {
+    /// An activation, off by as much as it may be.
+    fn activation(&mut self, name: &str, x: f64) -> f64 {
+        let beyond = if name == "silu" { 64.0 } else { 16.0 };
+        if name == "relu" || x.abs() >= beyond {
             return x.max(0.0);
         }
-        let exact = if self.stock.is_bert() {
-            0.5 * x * core_math::erfc(-x * std::f64::consts::FRAC_1_SQRT_2)
-        } else {
-            0.5 * x * (1.0 + ((2.0 / std::f64::consts::PI).sqrt() * (x + 0.044_715 * x * x * x)).tanh())
+        let exact = match name {
+            "gelu" => 0.5 * x * core_math::erfc(-x * std::f64::consts::FRAC_1_SQRT_2),
+            "gelu_new" => 0.5 * x * (1.0 + ((2.0 / std::f64::consts::PI).sqrt() * (x + 0.044_715 * x * x * x)).tanh()),
+            "silu" => x / (1.0 + (-x).exp()),
+            _ => panic!("{name}"),
         };
         let error = self.stock.precision.exp_error() * x.abs();
         let sign = if self.next().is_multiple_of(2) { 1.0 } else { -1.0 };
@@ -202,10 +248,22 @@ impl Execution<'_> {
     }
 
     /// Every query's heads, from queries, keys and values of all tokens.
-    fn heads(&mut self, q: &Matrix, k: &Matrix, v: &Matrix, heads: usize, causal: bool) -> Matrix {
+    fn heads(&mut self, [q, k, v]: [&Matrix; 3], heads: usize, causal: bool) -> Matrix {
         let size = q[0].len() / heads;
         #[expect(clippy::cast_precision_loss, reason = "a size")]
         let scale = self.round(1.0 / (size as f64).sqrt());
+        self.attend([q, k, v], (heads, scale), causal, &|_, _, _| 0.0)
+    }
+
+    /// The same, for scores that are multiplied by a number, and have another added, by head, query and key.
+    fn attend(
+        &mut self,
+        [q, k, v]: [&Matrix; 3],
+        (heads, scale): (usize, f64),
+        causal: bool,
+        bias: &dyn Fn(usize, usize, usize) -> f64,
+    ) -> Matrix {
+        let size = q[0].len() / heads;
         let mut all = vec![Vec::new(); q.len()];
         for (t, all) in all.iter_mut().enumerate() {
             let seen = if causal { t + 1 } else { q.len() };
@@ -215,7 +273,7 @@ impl Execution<'_> {
                     .map(|j| {
                         let terms: Vec<f64> = part.clone().map(|c| self.round(q[t][c] * k[j][c])).collect();
                         let sum = self.sum(terms);
-                        self.round(sum * scale)
+                        self.round(self.round(sum * scale) + bias(head, t, j))
                     })
                     .collect();
                 let most = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -239,7 +297,8 @@ impl Execution<'_> {
     fn bert(&mut self, vectors: &Matrix) -> Matrix {
         let stock = self.stock;
         let (layers, heads) = (stock.setting("num_hidden_layers"), stock.setting("num_attention_heads"));
-        assert_eq!((stock.config["hidden_act"].as_str(), stock.setting("type_vocab_size")), (Some("gelu"), 1));
+        assert_eq!(stock.setting("type_vocab_size"), 1);
+        let act = stock.config["hidden_act"].as_str().expect("a name");
         let e = "bert.embeddings";
         let positions = stock.entries(&format!("{e}.position_embeddings.weight"));
         let kind = stock.entries(&format!("{e}.token_type_embeddings.weight"));
@@ -247,7 +306,7 @@ impl Execution<'_> {
         let mut state: Matrix = Vec::new();
         for (x, position) in vectors.iter().zip(positions.chunks(width)) {
             let sum = self.added(&self.added(x, kind), position);
-            state.push(self.layer_norm(&format!("{e}.LayerNorm"), &sum));
+            state.push(self.norm(&format!("{e}.LayerNorm"), &sum));
         }
         for layer in 0..layers {
             let l = format!("bert.encoder.layer.{layer}");
@@ -255,14 +314,14 @@ impl Execution<'_> {
                 let name = format!("{l}.attention.self.{name}");
                 state.iter().map(|x| self.dense(&name, x, false)).collect::<Matrix>()
             });
-            let mixed = self.heads(&q, &k, &v, heads, false);
+            let mixed = self.heads([&q, &k, &v], heads, false);
             for (x, mixed) in state.iter_mut().zip(&mixed) {
                 let out = self.dense(&format!("{l}.attention.output.dense"), mixed, false);
-                let z = self.layer_norm(&format!("{l}.attention.output.LayerNorm"), &self.added(&out, x));
+                let z = self.norm(&format!("{l}.attention.output.LayerNorm"), &self.added(&out, x));
                 let hidden = self.dense(&format!("{l}.intermediate.dense"), &z, false);
-                let hidden: Vec<f64> = hidden.into_iter().map(|x| self.activation(x)).collect();
+                let hidden: Vec<f64> = hidden.into_iter().map(|x| self.activation(act, x)).collect();
                 let out = self.dense(&format!("{l}.output.dense"), &hidden, false);
-                *x = self.layer_norm(&format!("{l}.output.LayerNorm"), &self.added(&out, &z));
+                *x = self.norm(&format!("{l}.output.LayerNorm"), &self.added(&out, &z));
             }
         }
         state.iter().map(|x| self.dense("classifier", x, false)).collect()
@@ -271,7 +330,7 @@ impl Execution<'_> {
     fn gpt2(&mut self, vectors: &Matrix) -> Matrix {
         let stock = self.stock;
         let (layers, heads) = (stock.setting("n_layer"), stock.setting("n_head"));
-        assert_eq!(stock.config["activation_function"], "gelu_new");
+        let act = stock.config["activation_function"].as_str().expect("a name");
         let width = stock.setting("n_embd");
         let positions = stock.entries("transformer.wpe.weight").chunks(width);
         let mut state: Matrix = vectors.iter().zip(positions).map(|(x, p)| self.added(x, p)).collect();
@@ -279,23 +338,175 @@ impl Execution<'_> {
             let l = format!("transformer.h.{layer}");
             let mut parts: [Matrix; 3] = [Vec::new(), Vec::new(), Vec::new()];
             for x in &state {
-                let normed = self.layer_norm(&format!("{l}.ln_1"), x);
+                let normed = self.norm(&format!("{l}.ln_1"), x);
                 let all = self.dense(&format!("{l}.attn.c_attn"), &normed, true);
                 parts.iter_mut().zip(all.chunks(width)).for_each(|(part, rows)| part.push(rows.to_vec()));
             }
             let [q, k, v] = parts;
-            let mixed = self.heads(&q, &k, &v, heads, true);
+            let mixed = self.heads([&q, &k, &v], heads, true);
             for (x, mixed) in state.iter_mut().zip(&mixed) {
                 let out = self.dense(&format!("{l}.attn.c_proj"), mixed, true);
                 let z = self.added(&out, x);
-                let normed = self.layer_norm(&format!("{l}.ln_2"), &z);
+                let normed = self.norm(&format!("{l}.ln_2"), &z);
                 let hidden = self.dense(&format!("{l}.mlp.c_fc"), &normed, true);
-                let hidden: Vec<f64> = hidden.into_iter().map(|x| self.activation(x)).collect();
+                let hidden: Vec<f64> = hidden.into_iter().map(|x| self.activation(act, x)).collect();
                 let out = self.dense(&format!("{l}.mlp.c_proj"), &hidden, true);
                 *x = self.added(&out, &z);
             }
         }
-        let end: Matrix = state.iter().map(|x| self.layer_norm("transformer.ln_f", x)).collect();
+        let end: Matrix = state.iter().map(|x| self.norm("transformer.ln_f", x)).collect();
         end.iter().map(|x| self.dense("classifier", x, false)).collect()
+    }
+
+    /// A map of all tokens.
+    fn all(&mut self, name: &str, x: &Matrix) -> Matrix {
+        x.iter().map(|x| self.dense(name, x, false)).collect()
+    }
+
+    fn normed(&mut self, name: &str, x: &Matrix) -> Matrix {
+        x.iter().map(|x| self.norm(name, x)).collect()
+    }
+
+    fn plus(&mut self, x: &Matrix, y: &Matrix) -> Matrix {
+        x.iter().zip(y).map(|(x, y)| self.added(y, x)).collect()
+    }
+
+    /// Units, times a second map if there is one.
+    fn units(&mut self, act: &str, inner: &Matrix, factor: Option<&Matrix>) -> Matrix {
+        let mut units: Matrix = Vec::new();
+        for (t, row) in inner.iter().enumerate() {
+            let row: Vec<f64> = row.iter().map(|x| self.activation(act, *x)).collect();
+            let times = |(i, x): (usize, &f64)| factor.map_or(*x, |factor| self.round(x * factor[t][i]));
+            units.push(row.iter().enumerate().map(times).collect());
+        }
+        units
+    }
+
+    /// Queries or keys, rotated as the settings say, in single precision.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "single precision")]
+    fn rotated(&self, x: &Matrix, heads: usize, rope: &Value) -> Matrix {
+        let (size, number) = (x[0].len() / heads, |key: &str| rope[key].as_f64().expect(key));
+        assert_eq!(rope["rope_type"], "linear");
+        let frequency = |i: usize| {
+            let power = (number("rope_theta") as f32).powf(2.0 * i as f32 / size as f32);
+            (1.0 / power) / number("factor") as f32
+        };
+        let turn = |t: usize, at: usize| {
+            let (i, half) = (at % size, size / 2);
+            let angle = t as f32 * frequency(i % half);
+            let other = if i < half { -x[t][at + half] } else { x[t][at - half] };
+            let (cos, sin) = (f64::from(angle.cos()), f64::from(angle.sin()));
+            self.round(self.round(x[t][at] * cos) + self.round(other * sin))
+        };
+        (0..x.len()).map(|t| (0..x[t].len()).map(|at| turn(t, at)).collect()).collect()
+    }
+
+    fn t5(&mut self, vectors: &Matrix) -> Matrix {
+        let stock = self.stock;
+        let (layers, heads) = (stock.setting("num_layers"), stock.setting("num_heads"));
+        let act = stock.config["feed_forward_proj"].as_str().expect("a name");
+        let stack = "transformer.encoder";
+        let table = stock.entries(&format!("{stack}.block.0.layer.0.SelfAttention.relative_attention_bias.weight"));
+        let bias = |head: usize, t: usize, j: usize| {
+            let far = t.abs_diff(j);
+            assert!(far < 8, "no logarithms here");
+            table[(far + if j > t { 16 } else { 0 }) * heads + head]
+        };
+        let mut state = vectors.clone();
+        for layer in 0..layers {
+            let l = format!("{stack}.block.{layer}");
+            let x = self.normed(&format!("{l}.layer.0.layer_norm"), &state);
+            let [q, k, v] = ["q", "k", "v"].map(|name| self.all(&format!("{l}.layer.0.SelfAttention.{name}"), &x));
+            let mixed = self.attend([&q, &k, &v], (heads, 1.0), false, &bias);
+            let out = self.all(&format!("{l}.layer.0.SelfAttention.o"), &mixed);
+            state = self.plus(&state, &out);
+            let x = self.normed(&format!("{l}.layer.1.layer_norm"), &state);
+            let inner = self.all(&format!("{l}.layer.1.DenseReluDense.wi"), &x);
+            let hidden = self.units(act, &inner, None);
+            let out = self.all(&format!("{l}.layer.1.DenseReluDense.wo"), &hidden);
+            state = self.plus(&state, &out);
+        }
+        let end = self.normed(&format!("{stack}.final_layer_norm"), &state);
+        self.all("classifier", &end)
+    }
+
+    fn opt(&mut self, vectors: &Matrix) -> Matrix {
+        let stock = self.stock;
+        let (layers, heads) = (stock.setting("num_hidden_layers"), stock.setting("num_attention_heads"));
+        let act = stock.config["activation_function"].as_str().expect("a name");
+        assert!(stock.config["do_layer_norm_before"] == true && stock.config["tie_word_embeddings"] == false);
+        let positions = stock.entries("model.decoder.embed_positions.weight").chunks(vectors[0].len()).skip(2);
+        let mut state: Matrix = vectors.iter().zip(positions).map(|(x, p)| self.added(x, p)).collect();
+        for layer in 0..layers {
+            let l = format!("model.decoder.layers.{layer}");
+            let x = self.normed(&format!("{l}.self_attn_layer_norm"), &state);
+            let [q, k, v] = ["q", "k", "v"].map(|name| self.all(&format!("{l}.self_attn.{name}_proj"), &x));
+            let mixed = self.heads([&q, &k, &v], heads, true);
+            let out = self.all(&format!("{l}.self_attn.out_proj"), &mixed);
+            state = self.plus(&state, &out);
+            let x = self.normed(&format!("{l}.final_layer_norm"), &state);
+            let inner = self.all(&format!("{l}.fc1"), &x);
+            let hidden = self.units(act, &inner, None);
+            let out = self.all(&format!("{l}.fc2"), &hidden);
+            state = self.plus(&state, &out);
+        }
+        let end = self.normed("model.decoder.final_layer_norm", &state);
+        self.all("lm_head", &end)
+    }
+
+    fn llama(&mut self, vectors: &Matrix) -> Matrix {
+        let stock = self.stock;
+        let (layers, heads) = (stock.setting("num_hidden_layers"), stock.setting("num_attention_heads"));
+        let act = stock.config["hidden_act"].as_str().expect("a name");
+        let rope = &stock.config["rope_parameters"];
+        let mut state = vectors.clone();
+        for layer in 0..layers {
+            let l = format!("model.layers.{layer}");
+            let x = self.normed(&format!("{l}.input_layernorm"), &state);
+            let [q, k, v] = ["q", "k", "v"].map(|name| self.all(&format!("{l}.self_attn.{name}_proj"), &x));
+            let [q, k] = [q, k].map(|x| self.rotated(&x, heads, rope));
+            let mixed = self.heads([&q, &k, &v], heads, true);
+            let out = self.all(&format!("{l}.self_attn.o_proj"), &mixed);
+            state = self.plus(&state, &out);
+            let x = self.normed(&format!("{l}.post_attention_layernorm"), &state);
+            let [gate, up] = ["gate", "up"].map(|name| self.all(&format!("{l}.mlp.{name}_proj"), &x));
+            let hidden = self.units(act, &gate, Some(&up));
+            let out = self.all(&format!("{l}.mlp.down_proj"), &hidden);
+            state = self.plus(&state, &out);
+        }
+        let end = self.normed("model.norm", &state);
+        self.all("score", &end)
+    }
+
+    fn modernbert(&mut self, vectors: &Matrix) -> Matrix {
+        let stock = self.stock;
+        let (layers, heads) = (stock.setting("num_hidden_layers"), stock.setting("num_attention_heads"));
+        let act = stock.config["hidden_activation"].as_str().expect("a name");
+        assert_eq!(stock.config["classifier_activation"], "linear");
+        let rope = &stock.config["rope_parameters"]["full_attention"];
+        let mut state = self.normed("model.embeddings.norm", vectors);
+        for layer in 0..layers {
+            let l = format!("model.layers.{layer}");
+            assert_eq!(stock.config["layer_types"][layer], "full_attention");
+            let x = if layer == 0 { state.clone() } else { self.normed(&format!("{l}.attn_norm"), &state) };
+            let width = x[0].len();
+            let all = self.all(&format!("{l}.attn.Wqkv"), &x);
+            let part = |at: usize| all.iter().map(|row| row[at * width..][..width].to_vec()).collect::<Matrix>();
+            let [q, k] = [0, 1].map(|at| self.rotated(&part(at), heads, rope));
+            let mixed = self.heads([&q, &k, &part(2)], heads, false);
+            let out = self.all(&format!("{l}.attn.Wo"), &mixed);
+            state = self.plus(&state, &out);
+            let x = self.normed(&format!("{l}.mlp_norm"), &state);
+            let both = self.all(&format!("{l}.mlp.Wi"), &x);
+            let hidden = stock.setting("intermediate_size");
+            let [input, gate] = [0, 1].map(|at| both.iter().map(|row| row[at * hidden..][..hidden].to_vec()).collect());
+            let units = self.units(act, &input, Some(&gate));
+            let out = self.all(&format!("{l}.mlp.Wo"), &units);
+            state = self.plus(&state, &out);
+        }
+        let end = self.normed("model.final_norm", &state);
+        let dense = self.all("head.dense", &end);
+        let end = self.normed("head.norm", &dense);
+        self.all("classifier", &end)
     }
 }

@@ -43,24 +43,27 @@ impl Analyst<'_> {
     pub(super) fn inside(&self, units: &Units<'_>, arguments: Interval, error: Up) -> Up {
         let Units { hinges, reading, company, knots, stored } = units;
         let (unit, reads) = (self.machine.unit(), self.machine.gamma(reading.count + 3));
-        let reached = arguments.widened(error + reads * (reading.all() + *knots) + reading.housed);
+        let pinned = reading.in_host() + reading.pinned * *knots;
+        let reached = arguments.widened(error + reads * (reading.all() + *knots) + pinned);
         let ends = [reached.lo(), reached.hi()].map(|end| hinges.active(end));
         let most = |f: fn(&Active) -> Up| f(&ends[0]).max(f(&ends[1]));
         let (slopes, heights) = (most(|active| active.slopes), most(|active| active.heights));
         let size = reading.size(arguments) + error;
-        let read = if reading.single && self.machine.housing.is_some() {
-            // Two halves and a bias: one sum of two of them, and one of all.
-            let twice = self.machine.gamma(if *stored { 2 } else { 3 });
-            twice * (slopes * (size + reading.offset()) + most(|active| active.knots)) + slopes * reading.housed
+        let knots = most(|active| active.knots);
+        let read = if self.machine.housing.is_some() {
+            // Two halves, exact if it is a single register; two halves of a bias, each rounded, and once before if it is
+            // not a number of the format.
+            let reads = if reading.single { self.machine.gamma(if *stored { 4 } else { 5 }) } else { reads };
+            reads * (slopes * (size + reading.offset()) + knots) + slopes * reading.in_host() + reading.pinned * knots
         } else if reading.single {
             // One rounding of the sum, which is the height, and one of the bias, unless it is a number of the format.
-            let biases = slopes * reading.offset() + most(|active| active.knots);
+            let biases = slopes * reading.offset() + knots;
             2.0 * (unit * if *stored { heights } else { heights + biases })
         } else {
-            reads * (slopes * (size + reading.offset()) + most(|active| active.knots)) + slopes * reading.housed
+            reads * (slopes * (size + reading.offset()) + knots)
         };
         let count = ends[0].count.max(ends[1].count);
-        let add = self.machine.gamma(count + company + 4) * heights;
+        let add = (self.machine.gamma(count + company + 4) + self.unit_factor()) * heights;
         self.note_size(heights + slopes * size);
         read + add + self.activations(hinges) + self.machine.tiny()
     }
@@ -68,7 +71,8 @@ impl Analyst<'_> {
     /// The error that activations other than ReLUs add to a gate.
     fn activations(&self, hinges: &Hinges) -> Up {
         let slopes = || hinges.units.iter().map(|unit| Up::from(unit.slope)).sum::<Up>();
-        self.machine.housing.map_or(Up::ZERO, |housing| 3.0 * housing.activation * slopes())
+        let gated = Up::ONE + self.unit_factor() + self.gate_factor();
+        self.machine.housing.map_or(Up::ZERO, |housing| 3.0 * housing.activation * gated * slopes())
     }
 
     /// `|P(t̃) - f(t)| ≤ sup|P'| · e + |P(t) - f(t)|`, cell by cell of the argument.
@@ -88,9 +92,11 @@ impl Analyst<'_> {
             let error = reading.value.over(argument) + lost;
             let steepest = hinges.steepest(argument.widened(error));
             let inside = if exact { Up::ZERO } else { self.inside(&units, argument, error) };
+            let own = steepest * error + weight * deviation + inside;
+            let factor = self.gate_factor() * (Up::from(values - Interval::point_or_entire(hinges.base)) + own);
             inner = inner.max(inside);
-            tooth = tooth.max(steepest * (taken + lost) + inside);
-            Piece { argument, values, error: steepest * error + weight * deviation + inside }
+            tooth = tooth.max(steepest * (taken + lost) + inside + factor);
+            Piece { argument, values, error: own + factor }
         };
         let pieces: Vec<Piece> = if hinges.integers {
             let values = integer_values(&hinges, reading.range);
@@ -133,18 +139,21 @@ impl Analyst<'_> {
             self.inside(&units, reading.range.relu(), lost + of_condition + of_value.sup())
         };
         let fixed = of_condition * (Up::from(&reach) + Up::from(&floor)) + lost + inside;
+        let factor = self.gate_factor();
         // Off, the argument is negative, errors included, and the unit is silent.
         let room = (Interval::from(&reach) - Interval::point_or_entire(self.graph.range(value).width())).lo();
-        let reads = self.machine.gamma(reading.count + 3) * reading.all() + reading.housed;
+        let reads = self.machine.gamma(reading.count + 3) * reading.all() + reading.in_host();
         let silent = of_value.sup() + of_condition * Up::from(&reach) + lost + inside + reads;
         if of_condition == 0.0 && (floor.is_zero() || exact) && silent < room {
             self.off.insert(wire, self.activations(&hinges));
         }
         let beyond = Interval::point_or_entire(silent.get()) - Interval::point_or_entire(room);
-        let on = of_value.cells().map(|(cell, error)| (cell, error + fixed));
-        let errors: Vec<_> = on.chain([(Interval::ZERO, fixed + Up::from(beyond.relu()))]).collect();
+        let scaled = |cell: Interval, error: Up| error + factor * (Up::from(cell) + Up::from(&floor) + error);
+        let on = of_value.cells().map(|(cell, error)| (cell, scaled(cell, error + fixed)));
+        let off = (Interval::ZERO, scaled(Interval::ZERO, fixed + Up::from(beyond.relu())));
+        let errors: Vec<_> = on.chain([off]).collect();
         self.exact[atom] = exact;
-        self.sizes[atom] = Up::from(&reach) + of_value.sup() + fixed;
+        self.sizes[atom] = (Up::from(&reach) + of_value.sup() + fixed) * (Up::ONE + factor);
         self.inner[atom] = inside;
         self.errors[wire] = Some(Profile::gathered(self.graph.wires[wire].range, &errors));
         self.gates[atom] = vec![(hinges, 1.0)];

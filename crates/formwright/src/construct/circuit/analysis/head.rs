@@ -51,7 +51,7 @@ impl Analyst<'_> {
             let seen = (0..machine.tokens).map(|t| mask.keys(t, machine.tokens).positions().count());
             seen.max().unwrap_or(1)
         };
-        let reading = self.read(of, slot);
+        let reading = self.read(of, slot).without_constant();
         // The weights: exp, their sum, the quotient, or a reciprocal and a product; then the sum of the products. Or whatever takes their place.
         let Loss { relative: theta, absolute } = match scores {
             Scores::Uniform => Loss::of(&machine.attention, tokens, machine.precision),

@@ -1,18 +1,23 @@
 //! A circuit behind norms: what a stock Transformer adds to what a circuit loses.
 //!
 //! A register `z` is kept twice, as `z` and `-z`, beside a pin `±C`, and `½(v_p - v_{-p})` is what is read
-//! (`host/norm.rs` derives the numbers). All else is the analysis of the circuit by itself, with these changes:
+//! (`host/norm.rs` derives the numbers). A constant `c` is read from the pin, with the weight `c/C`, so that all that is
+//! read of a token has one common factor `ρ`, constants included, and its own small error. All else is the analysis of
+//! the circuit by itself, with these changes:
 //!
 //! ```text
-//! reading     h = ρ(v - m) + e, |ρ - 1| ≤ r for all of a token, m cancels: |½(h_p - h_{-p}) - z| ≤ rel |z| + 2γ₂ M
-//! summing     over k registers there are 2k products, each pair up to (1 + rel)(|z| + M): γ (rel |z| + (1 + rel) M)
-//!             more
+//! reading     h = ρ(v - m) + e, |ρ - 1| ≤ r for all of a token, m cancels: |½(h_p - h_{-p}) - ρz| ≤ γ₂(1 + r)|z| + 2γ₂ M
+//! summing     over k registers there are 2k products, each pair up to (1 + r)(|z| + M): γ (r |z| + (1 + r) M) more
+//! gates       max(ρx, 0) = ρ max(x, 0): no kink moves, and a gate is ρ times what it is: r|value|, whatever its slopes
+//! heads       values of other tokens have factors of their own; scores and outputs are read once: r times what is read
+//! gated       what is activated is multiplied by a 1 that is read from the pin, which is ρ as well
 //! activation  |act(s t)/s - max(t, 0)| ≤ α for every unit; what is not active is tiny, and an addition is off by no
 //!             more than its smaller operand: 3α Σ|slope|
 //! clearing    z - R(z̃) + R(-z̃) leaves twice what the reading is off by
 //! stream      where the norm is behind the layer, the stream itself is what was normed. In units of the pin it is
-//!             off by d|z| + a after each norm, and what is added is off by rel/(1 - rel) of it; what is common to
-//!             pin and data does not matter
+//!             off by d|z| + a after each norm, and what is added is off by r/(1 - r) of it; what is common to
+//!             pin and data does not matter. Then ρ is the pin's own factor, which a layer of units gives back to the
+//!             stream: no r for gates
 //! exactness   there is none
 //! ```
 //!
@@ -27,16 +32,31 @@ use crate::rounding::compound;
 /// The errors that a host adds to the numbers of a circuit.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Housing {
-    /// `rel`: the relative error of a register, as it is read.
-    pub relative: Up,
+    /// `r`: how far the factor of a token may be from 1.
+    pub factor: Up,
     /// `M`: how far the middle of a pair may be from 0.
     pub middle: Up,
     /// `γ₂`
     pub elementwise: Up,
     /// `α`: how far a unit may be from its ReLU.
     pub activation: Up,
-    /// `d` and `a`, where the stream itself is normed.
-    pub stream: Option<(Up, Up)>,
+    /// Whether what is activated is multiplied by 1.
+    pub gated: bool,
+    /// `C`
+    pub pin: f64,
+    /// What the stream loses, where it is normed itself.
+    pub stream: Option<Stream>,
+}
+
+/// What a norm does to the stream.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stream {
+    /// `d`
+    pub relative: Up,
+    /// `a`
+    pub absolute: Up,
+    /// Whether it is normed behind the embedding and at the end only, or behind every layer.
+    pub ends: bool,
 }
 
 /// The loss of reading a register in a host.
@@ -53,19 +73,36 @@ pub(super) struct Housed {
 impl Housing {
     /// The loss of a sum over so many registers, for one of a size that has lost something.
     fn read(&self, machine: Machine, registers: usize, (size, lost): (Up, Up)) -> Housed {
-        let rel = self.relative;
-        let more = rel * size + (Up::ONE + rel) * (lost + self.middle);
+        let grown = Up::ONE + self.factor;
+        let more = self.factor * size + grown * (lost + self.middle);
         Housed {
-            relative: rel,
-            absolute: rel * lost + 2.0 * (self.elementwise * self.middle),
+            relative: self.elementwise * grown,
+            absolute: self.factor * lost + 2.0 * (self.elementwise * self.middle),
             summed: machine.gamma(2 * registers + 6) * more,
         }
     }
 
-    /// `rel/(1 - rel) ≤ rel (1 + 2 rel)` for `rel ≤ ½`, where the stream is in units of the pin.
+    /// What reading a constant loses, relative to it, in a sum over so many registers.
+    fn constant(&self, machine: Machine, registers: usize) -> Up {
+        let Housed { relative, absolute, summed } = self.read(machine, registers + 1, (self.pin.into(), Up::ZERO));
+        relative + (absolute + summed) / self.pin
+    }
+
+    /// How far all units of a gate may be from what they are, relatively, and alike.
+    fn gate(&self) -> Up {
+        let own = if self.stream.is_some_and(|stream| !stream.ends) { Up::ZERO } else { self.factor };
+        if self.gated { compound(own, self.factor) } else { own }
+    }
+
+    /// How far each unit may be from that, relatively, because of what it is multiplied by.
+    fn unit(&self, machine: Machine) -> Up {
+        if self.gated { compound(self.constant(machine, 0), machine.gamma(10)) } else { Up::ZERO }
+    }
+
+    /// `r/(1 - r) ≤ r (1 + 2r)` for `r ≤ ½`, where the stream is in units of the pin.
     fn unscale(&self) -> Up {
-        let rel = if self.relative <= 0.5 { self.relative } else { Up::INFINITY };
-        if self.stream.is_some() { rel * (Up::ONE + 2.0 * rel) } else { Up::ZERO }
+        let r = if self.factor <= 0.5 { self.factor } else { Up::INFINITY };
+        if self.stream.is_some() { r * (Up::ONE + 2.0 * r) } else { Up::ZERO }
     }
 }
 
@@ -76,31 +113,62 @@ impl Analyst<'_> {
         self.machine.housing.map_or_else(Housed::default, |housing| housing.read(self.machine, registers, known))
     }
 
-    /// The rest in a register that is cleared: twice the error of reading it, both units, and the sum's
+    /// What reading a constant loses because of the host, relative to it.
+    pub(super) fn housed_constant(&self, registers: usize) -> Up {
+        self.machine.housing.map_or(Up::ZERO, |housing| housing.constant(self.machine, registers))
+    }
+
+    /// `r`
+    pub(super) fn factor(&self) -> Up {
+        self.machine.housing.map_or(Up::ZERO, |housing| housing.factor)
+    }
+
+    /// What a gate loses because it is `ρ` times what it is, relative to what it adds to the stream.
+    pub(super) fn gate_factor(&self) -> Up {
+        self.machine.housing.map_or(Up::ZERO, |housing| housing.gate())
+    }
+
+    /// How far units may be from what they are, relatively, each by itself.
+    pub(super) fn unit_factor(&self) -> Up {
+        self.machine.housing.map_or(Up::ZERO, |housing| housing.unit(self.machine))
+    }
+
+    /// What is left in a register that is cleared: twice what the reading is off by, both units, and the sum's
     /// rounding.
     pub(super) fn left_behind(&self, slot: usize, clear: &Clear) -> Up {
         let Some(housing) = self.machine.housing else { return Up::ZERO };
         let (size, lost) = (self.size(&clear.content), self.lost[slot][clear.register]);
         let Housed { relative, absolute, summed } = housing.read(self.machine, 1, (size, lost));
+        let units = compound(housing.gate(), housing.unit(self.machine));
         let off = (relative + self.machine.gamma(6)) * size + absolute + summed;
-        let sum = self.machine.gamma(8) * (size + lost);
-        (2.0 * (off + sum) + 6.0 * housing.activation + self.machine.tiny()) * (Up::ONE + 2.0 * housing.unscale())
+        let sum = (self.machine.gamma(8) + units) * (size + lost);
+        (2.0 * (off + sum) + 6.0 * (housing.activation * (Up::ONE + units)) + self.machine.tiny())
+            * (Up::ONE + 2.0 * housing.unscale())
     }
 
-    /// The further loss of a register when something of a size is added to it, and relative to that.
-    pub(super) fn housed_write(&self, rounding: Up, garbage: Up) -> (Up, Up) {
+    /// What a register loses more when something of a size is added to it in a slot, and relative to that.
+    pub(super) fn housed_write(&self, slot: usize, rounding: Up, garbage: Up) -> (Up, Up) {
         let Some(housing) = self.machine.housing else { return (Up::ZERO, Up::ZERO) };
         let unscale = housing.unscale();
-        // Rounding is that of the stream, which is up to 1 + rel times as large as in units of the pin, and divided by
+        // The embedding comes with the pin as it is; and what units add has the factor of the pin, if they read the
+        // stream itself.
+        let alike = slot == 0 || slot % 2 == 0 && housing.stream.is_some_and(|stream| !stream.ends);
+        // Rounding is that of the stream, which is up to 1 + r times as large as in units of the pin, and divided by
         // the pin.
-        (2.0 * garbage + rounding * (4.0 * unscale), unscale)
+        (2.0 * garbage + rounding * (4.0 * unscale), if alike { Up::ZERO } else { unscale })
     }
 
-    /// The norm behind the layer, if it is there.
+    /// The norms of the stream behind a slot.
     pub(super) fn normed(&self, slot: usize, lost: &mut [Up], times: &mut [Up], fixed: &mut [Up]) {
-        let Some((relative, absolute)) = self.machine.housing.and_then(|housing| housing.stream) else { return };
-        // Where attention is last, its block has a feed-forward layer of zeros, with a norm behind it.
-        let norms = if slot == self.layout.last() && slot % 2 == 1 { 2 } else { 1 };
+        let Some(Stream { relative, absolute, ends }) = self.machine.housing.and_then(|housing| housing.stream) else {
+            return;
+        };
+        let norms = match (slot == self.layout.last(), ends) {
+            (false, true) => usize::from(slot == 0),
+            // Where attention is last, its block has a feed-forward layer of zeros, with a norm behind it.
+            (true, false) => 1 + slot % 2,
+            _ => 1,
+        };
         for (register, row) in self.layout.before[slot + 1].iter().enumerate() {
             for _ in 0..norms {
                 let stretched = |x: Up| x * (Up::ONE + relative) + absolute;

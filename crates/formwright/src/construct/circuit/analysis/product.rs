@@ -139,7 +139,7 @@ impl Analyst<'_> {
         let (lost_a, lost_b) = (left.lost(range_a, self.machine), right.lost(range_b, self.machine));
         let Squares { gates, deviation, inner, moved } = self.squares(atom, wire);
         let (known, table) = (self.graph.wires[wire].range, is_table_product(self.graph, wire));
-        let (error, own, reach);
+        let (mut error, mut own, reach): (Up, Up, Up);
         if table {
             error = moved + inner;
             (own, reach) = (error, known.into());
@@ -160,6 +160,9 @@ impl Analyst<'_> {
         }
         let bases = gates.iter().map(|(hinges, sign)| exactly(sign * hinges.base));
         self.bases[atom] = bases.fold(Rat::ZERO, |sum, base| sum + base);
+        // In a host all units of a token have a common factor.
+        let factor = self.gate_factor() * (reach + error + Up::from(&self.bases[atom]));
+        (error, own) = (error + factor, own + factor);
         self.own[atom] = own;
         self.sizes[atom] = reach + error + Up::from(&self.bases[atom]);
         self.inner[atom] = inner;

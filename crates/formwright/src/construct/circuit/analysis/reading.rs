@@ -22,7 +22,11 @@ pub(super) struct Reading {
     alone: Option<(Up, Up)>,
     /// The loss of adding up because every register is read twice, in a host.
     pub housed: Up,
-    /// The constant that is added to the registers' sum.
+    /// What reading a constant from a pin loses, relative to it.
+    pub pinned: Up,
+    /// How far the factor of all that is read may be from 1, in a host.
+    factor: Up,
+    /// What is added to the registers' sum.
     pub constant: Rat,
     /// An enclosure of it.
     pub centre: Interval,
@@ -66,7 +70,20 @@ impl Reading {
     }
 
     fn summed(&self, values: Interval, machine: Machine) -> Up {
-        self.lost(values, machine) + machine.gamma(self.count + 2) * self.size(values) + self.housed
+        let lost = self.lost(values, machine) + machine.gamma(self.count + 2) * self.size(values) + self.in_host();
+        // What is read may be the constant too, or not.
+        let read = Up::from(values - self.centre).max(if self.pinned == 0.0 { Up::ZERO } else { values.into() });
+        lost + self.factor * (read + self.value.over(values) + lost)
+    }
+
+    /// The same for who reads no constant, such as the values of heads.
+    pub fn without_constant(self) -> Self {
+        Self { pinned: Up::ZERO, ..self }
+    }
+
+    /// What a host adds by adding up, and by reading the constant.
+    pub fn in_host(&self) -> Up {
+        self.housed + self.pinned * self.offset()
     }
 
     /// The error of the linear part, as the sum is computed.
@@ -112,11 +129,13 @@ impl Analyst<'_> {
             lost: by_register + shared,
             alone,
             housed: used.iter().map(|p| weight(*p) * self.housed(slot, *p, used.len()).summed).sum(),
+            pinned: self.housed_constant(used.len()),
+            factor: self.factor(),
             centre: Interval::from(&constant),
             constant,
             size,
-            // In a host every register is read twice; two products that are exact, and a bias, are rounded no more than one that is not.
-            count: if self.machine.housing.is_some() && !single { 2 * used.len() } else { used.len() },
+            // In a host every register is read twice, and so is the pin.
+            count: if self.machine.housing.is_some() { 2 * (used.len() + 1) } else { used.len() },
             single,
         };
         self.note_size(reading.all());

@@ -33,7 +33,7 @@ impl Analyst<'_> {
             let (more, often) = self.written(slot, *register, addition);
             let empty = self.layout.before[slot].get(*register).is_none_or(|row| row.terms.is_empty());
             let garbage = if empty { lost[*register] } else { Up::ZERO };
-            let (besides, relative) = self.housed_write(more, garbage);
+            let (besides, relative) = self.housed_write(slot, more, garbage);
             lost[*register] += more + besides + relative * self.size(addition);
             times[*register] = self.more_often(often.unwrap_or(times[*register]), relative);
             fixed[*register] += besides;
