@@ -90,6 +90,7 @@ fn rule(wire: &Wire) -> &'static str {
         Wire::Mean { .. } | Wire::Seen { pooled: Pooled::Mean, .. } => "mean",
         Wire::Seen { pooled: Pooled::Sum, .. } | Wire::Gather { .. } => "scores by position",
         Wire::Seen { pooled: Pooled::Largest, .. } => "largest",
+        Wire::Attend { .. } => "softmax head",
     }
 }
 
