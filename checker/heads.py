@@ -52,15 +52,16 @@ class Head:
 
     def makes(self, made):
         """Proves the wire of a line, and keeps how far off it is."""
-        wire = self.meant.new(made, "mean", "hub", "seen", "gather")
-        if len(made.form.terms) != 1 or wire.kind != "gather" and wire.number == 0:
+        wire = self.meant.new(made, "mean", "hub", "seen", "attend", "gather")
+        if len(made.form.terms) != 1 or wire.kind in ("mean", "hub", "seen") and wire.number == 0:
             raise wrong_line(f"wire {made.wire}", "is more than the wire and a number, or 0 times something")
         kind = wire.of if wire.kind == "seen" else wire.kind
         if self.connections and kind == "mean":
             return self.handed_on(wire, made)
         if bool(self.connections) != (kind == "hub"):
             raise Declined(f"wire {made.wire}: no rule for it with such connections")
-        {"hub": self.hub, "mean": self.mean, "max": self.largest, "sum": self.by_position, "gather": self.by_position}[kind](wire, made)
+        rules = {"hub": self.hub, "mean": self.mean, "max": self.largest, "sum": self.by_position, "gather": self.by_position, "attend": self.attended}
+        rules[kind](wire, made)
 
     def reading(self, wanted, made):
         """The distance of a value from a form: the charge, the losses of registers, and the rounding."""
@@ -70,7 +71,7 @@ class Head:
 
     def sees(self, wire, made):
         """That the head sees just what the wire is over."""
-        if wire.kind == "mean" and self.mask[:4] != ("*",) * 4 or wire.kind == "seen" and self.mask != wire.mask:
+        if wire.kind == "mean" and self.mask[:4] != ("*",) * 4 or wire.kind in ("seen", "attend") and self.mask != wire.mask:
             raise wrong_line(f"wire {made.wire}", f"is of other tokens than {self.name} sees")
 
     # Weights that are all equal.
@@ -243,6 +244,42 @@ class Head:
         away += meant.size(Form(ZERO, apart.terms)) + wire.number * meant.off(inside)
         error = max(abs(apart.offset + noise), abs(apart.offset - below - 2 * haze - noise)) + away
         meant.profiles[made.wire] = Profile([(*meant.ranges[made.wire], up(error))])
+
+
+    # Weights of scores that are sums of products.
+
+    def attended(self, wire, made):
+        """A mean by the softmax of scores that are off by e moves by at most e/2 times what the values span."""
+        meant, a, n, inside = self.meant, self.meant.arithmetic, self.most, wire.forms[0]
+        self.sees(wire, made)
+        # What a score has of the token that sees alone changes no weight.
+        rows = [(query, key) for query, key in zip(wire.forms[1::2], wire.forms[2::2], strict=True) if key.terms]
+        if len(rows) > len(self.q) or any(r >= len(rows) for r in self.alive):
+            raise wrong_line(f"wire {made.wire}", f"has another number of products in its scores than {self.name}")
+        off = ZERO
+        for r, (query, key) in enumerate(rows):
+            asked, held = self.away(self.q[r], self.q_bias[r], query), self.away(self.k[r], ZERO, key, free=True)
+            off += self.queries[r].size * held + asked * (self.keys[r].size + held)
+        score, lost = a.total([a.times(self.keys[r], self.queries[r]) for r in range(len(rows))])
+        if (score.hi - score.lo) * (1 + 2 * a.unit) >= a.limit:
+            raise Rejected("finite", self.name, f"scores of up to {show(score.size)} in size may overflow")
+        off += lost + 2 * a.unit * score.size + 4 * a.tiny
+        lo, hi = meant.form_range(inside)
+        value, rounding, _ = self.values[made.value]
+        size = value.size + rounding
+        theta = (1 + a.theta) / (1 - a.theta) * (1 + a.gamma(n + 2)) - 1
+        noise = theta * size + (1 + theta) * a.gamma(n) * size + 4 * n * a.tiny * (1 + size)
+        wanted = Form.of(made.form.offset, {}).plus(meant.expand(inside))
+        error = min(ONE, off / 2) * (hi - lo) + noise + self.reading(wanted, made) + meant.off(inside)
+        meant.profiles[made.wire] = Profile([(*meant.ranges[made.wire], up(error))])
+
+    def away(self, row, bias, wanted, free=False):
+        """How far a row is from a form; a free one, up to a number."""
+        read, lost = self.meant.reading(row)
+        apart = read.plus(Form(bias, ())).plus(self.meant.expand(wanted), -ONE)
+        if free:
+            apart = Form(ZERO, apart.terms)
+        return lost + self.read(row, bias)[1] + self.meant.size(apart) + self.meant.off(wanted)
 
 
 def lambert(x):

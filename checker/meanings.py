@@ -15,7 +15,7 @@ from checker import rational, show, shows, sparse, valuation, within
 from curves import Broken, Budget, Profile, gaps, image_over, read_curve
 from forms import NOUGHT, Form, up, wrong_line
 from heads import attention, hides_nothing
-from normal import Atoms, Target, constant, plus, product
+from normal import Atoms, Target, constant, plus, product, total as total_of
 import tokens
 
 ZERO, ONE = Fraction(0), Fraction(1)
@@ -156,6 +156,11 @@ def read_wire(line, k, c):
                 raise line.wrong("mean, sum or max")
             number = line.rational()
             return Wire(kind, (line.form(k),), number=number, mask=mask, of=of)
+        case "attend":
+            mask, forms = line.mask(), [line.form(k)]
+            for _ in range(line.count()):
+                forms += [line.form(k), line.form(k)]
+            return Wire(kind, tuple(forms), mask=mask)
         case "gather" | "select":
             return Wire(kind, (line.form(k), line.form(k)))
         case "points":
@@ -168,7 +173,7 @@ def read_wire(line, k, c):
             return Wire(kind, (form,))
         case "cases":
             return Wire(kind, (line.form(k),))
-    raise line.wrong("input, curve, product, mean, hub, teeth, position, seen, gather, select, points or cases")
+    raise line.wrong("input, curve, product, mean, hub, teeth, position, seen, attend, gather, select, points or cases")
 
 
 def read_meanings(lines, c):
@@ -410,6 +415,8 @@ class Meant:
                 return tuple(sorted(wire.number * x for x in self.form_range(wire.forms[0])))
             case "seen":
                 return self.seen_range(wire)
+            case "attend":
+                return self.form_range(wire.forms[0])
             case "gather":
                 return self.form_range(wire.forms[1])
             case "select":
@@ -711,7 +718,8 @@ class Meant:
         return None
 
     def of_single_tokens(self, wire):
-        return wire.kind in ("position", "gather", "select") or wire.kind == "seen" and (wire.of == "sum" or not hides_nothing(wire.mask, self.most))
+        hides = wire.kind in ("seen", "attend") and not hides_nothing(wire.mask, self.most)
+        return wire.kind in ("position", "gather", "select") or hides or wire.kind == "seen" and wire.of == "sum"
 
     def of_any_token(self, target):
         atoms, normal = Atoms(), []
@@ -732,6 +740,12 @@ class Meant:
                 case "mean" | "seen":
                     over = atoms.largest if wire.of == "max" else atoms.mean
                     normal.append(product(constant(wire.number), over(atoms.run(polynomials[0]))))
+                case "attend":
+                    of, *sides = polynomials
+                    rows = [product(query, atoms.run(key)) for query, key in zip(sides[::2], sides[1::2], strict=True)]
+                    power = atoms.function("exp", total_of(rows))
+                    weighed = atoms.mean(product(power, atoms.run(of)))
+                    normal.append(atoms.binary("div", weighed, atoms.mean(power)))
                 case "product" | "teeth":
                     normal.append(product(*polynomials))
                 case "hub":  # at one token it is something else than at the others

@@ -244,6 +244,11 @@ class Atoms:
         raise Declined(f"no rule for `{name}` in the target")
 
 
+def is_sum(e):
+    """A sum over all tokens."""
+    return isinstance(e, dict) and "aggregate" in e and e["aggregate"][0] == "sum" and e["aggregate"][2] is None
+
+
 class Target:
     """The target's outputs as normal forms, and proofs by ranges that every part of it has a value."""
 
@@ -291,6 +296,11 @@ class Target:
                 return self.let(parts[0], c)
             case "coordinate":
                 return self.value(parts[0], parts[1], whose)
+            case "binary" if parts[0] == "div" and self.lengths[0] < self.lengths[1] and all(is_sum(part) for part in parts[1:]):
+                # Of two sums over all tokens it is the quotient of their means, whatever their number.
+                (_, one), (_, other) = (self.value(part, c, whose) for part in parts[1:])
+                a, b = (self.atoms.mean(self.value(part["aggregate"][1], c, RUNNING)[0]) for part in parts[1:])
+                return self.atoms.binary("div", a, b), kept(OPERATIONS["div"](one, other))
             case "binary" if parts[0] != "mod":
                 (a, one), (b, other) = self.value(parts[1], c, whose), self.value(parts[2], c, whose)
                 square = parts[0] == "mul" and a == b

@@ -17,6 +17,7 @@ from test_meanings import MEAN, ROOM, ast, call, changed, folder, mean, numbers,
 from tokens import Budget, TokenTarget
 
 GATHER, SHIFT, SUM = (folder(f"accept/meanings-{name}") for name in ("gather", "shift", "sum"))
+ATTEND = folder("accept/meanings-attend")
 LARGEST, PREFIX = folder("accept/meanings-largest"), folder("accept/meanings-prefix")
 
 
@@ -124,6 +125,74 @@ class ByPosition(Case):
     def test_a_number_of_tokens_is_known(self):
         text = "seen * 0 * * no sum 1 0 1 0 1"
         self.declined(changed(PREFIX, [("seen * 0 * * no mean 1 0 1 0 1", text)], bound=ROOM), "several numbers of tokens")
+
+
+def attended(score, value, shown=None):
+    power = call("exp", score)
+    return of("div", over("sum", of("mul", power, value), shown), over("sum", power, shown))
+
+
+class Softmax(Case):
+    """attend(2 * x * x[i] + x, 1 - x, j <= i): the stream holds 1/2 - x, queries are 2 x[i] + 1, keys x less 1/2."""
+
+    WIRE = "attend * 0 * * no 1 1 0 -1 1 1 1 0 2 0 1 0 1"
+    SCORE = of("add", of("mul", of("mul", number(2), "token"), {"gather": "index"}), "token")
+    VALUE = of("sub", number(1), "token")
+
+    def test_the_head_sees_what_the_wire_says(self):
+        self.accepted(ATTEND)
+        for mask in ("* * * * no", "* * 0 * no", "* 0 * * yes"):
+            self.rejected(changed(ATTEND, [("mask * 0 * * no", f"mask {mask}")], bound=ROOM), "line", "other tokens")
+        all_of = [("mask * 0 * * no", "mask * * * * no"), ("attend * 0 * * no", "attend * * * * no")]
+        self.accepted(changed(ATTEND, all_of, target=ast(attended(self.SCORE, self.VALUE))))
+        self.declined(changed(ATTEND, all_of, bound=ROOM), "different normal forms")
+
+    def test_queries_keys_and_values_are_those_of_the_line(self):
+        for tensor, steep in (("0.attn.q", -2.25), ("0.attn.q_bias", 2.25), ("0.attn.k", -1.25), ("0.attn.k", 1.0), ("0.attn.v", 1.25)):
+            self.declined(changed(ATTEND, weights=[(tensor, 0, steep)]), "is shown of the bound")
+            self.accepted(changed(ATTEND, weights=[(tensor, 0, steep)], bound="bound 2"))
+        self.declined(changed(ATTEND, weights=[("0.attn.k", 0, -1.0 - 2.0**-12)]), "is shown of the bound")
+        self.declined(changed(ATTEND, weights=[("0.attn.k", 0, -1.0 - 2.0**-12)], bound="bound 1/10000"), "is shown of the bound")
+        self.accepted(changed(ATTEND, weights=[("0.attn.k", 0, -1.0 - 2.0**-12)], bound="bound 1/1000"))
+
+    def test_the_line_is_what_the_target_says(self):
+        for wire in ("attend * 0 * * no 1 1 0 -1 1 1 1 0 3 0 1 0 1", "attend * 0 * * no 1 1 0 -1 1 1 1 0 2 0 1 0 2", "attend * 0 * * no 2 1 0 -1 1 1 1 0 2 0 1 0 1"):
+            self.declined(changed(ATTEND, [(self.WIRE, wire)], bound=ROOM), "different normal forms")
+        for score in (of("mul", number(2), self.SCORE), of("mul", self.SCORE, self.SCORE), "token"):
+            self.declined(changed(ATTEND, target=ast(attended(score, self.VALUE, UP_TO_HERE)), bound=ROOM), "different normal forms")
+
+    def test_what_belongs_to_the_token_that_sees_changes_no_weight(self):
+        rest = self.WIRE.replace("no 1 1 0 -1 1 ", "no 1 1 0 -1 2 ") + " 1/3 1 0 5 1 0"
+        more = of("add", of("add", self.SCORE, of("mul", number(5), {"gather": "index"})), number("1/3"))
+        self.accepted(changed(ATTEND, [(self.WIRE, rest)], target=ast(attended(more, self.VALUE, UP_TO_HERE))))
+        self.declined(changed(ATTEND, [(self.WIRE, rest)], bound=ROOM), "different normal forms")
+
+    def test_a_score_has_as_many_products_as_the_head(self):
+        two = self.WIRE.replace("no 1 1 0 -1 1 ", "no 1 1 0 -1 2 ") + " 0 1 0 1 0 1 0 1"
+        more = of("add", self.SCORE, of("mul", "token", {"gather": "index"}))
+        self.rejected(changed(ATTEND, [(self.WIRE, two)], target=ast(attended(more, self.VALUE, UP_TO_HERE)), bound=ROOM), "line", "another number of products")
+        none = [(self.WIRE, "attend * 0 * * no 1 1 0 -1 0")]
+        self.rejected(changed(ATTEND, none, target=ast(over("mean", self.VALUE, UP_TO_HERE)), bound=ROOM), "line", "another number of products")
+
+    def test_scores_do_not_overflow(self):
+        self.rejected(changed(ATTEND, weights=[("0.attn.q_bias", 0, 3e38), ("0.attn.k", 0, 2.0)], bound=ROOM), "finite")
+
+    def test_a_line_has_its_words(self):
+        for wire in ("attend * 0 * * no 1 1 0 -1 1 1 1 0 2", "attend * 0 * no 1 1 0 -1 1 1 1 0 2 0 1 0 1", "attend * 0 * * no 1 1 0 -1 1 1 1 1 2 0 1 0 1", self.WIRE + " 0 1 0 1"):
+            self.rejected(changed(ATTEND, [(self.WIRE, wire)], bound=ROOM), "format")
+
+    def test_the_mean_moves_by_no_more_than_half_of_what_scores_are_off(self):
+        rng = random.Random(7)
+        for _ in range(2000):
+            n, e = rng.randint(1, 6), rng.random() ** 2
+            scores, values = [rng.uniform(-3, 3) for _ in range(n)], [rng.random() for _ in range(n)]
+
+            def mean_of(s):
+                powers = [math.exp(x) for x in s]
+                return sum(p * v for p, v in zip(powers, values, strict=True)) / sum(powers)
+
+            off = [s + rng.choice((-e, e)) for s in scores]
+            self.assertLessEqual(abs(mean_of(off) - mean_of(scores)), e / 2 * (max(values) - min(values)) + 1e-12)
 
 
 class Largest(Case):

@@ -78,6 +78,12 @@ class Wires:
                     return product(constant(wire.number), self.atoms.largest_of([self.form(wire.forms[0], j) for j in shown]))
                 if wire.of != "max" and (shown or wire.of == "sum"):
                     return product(constant(wire.number / (len(shown) if wire.of == "mean" else 1)), self.added(wire, shown))
+            case "attend":
+                shown = [j for j in range(self.n) if shows(wire.mask, t, j)]
+                powers = [self.atoms.function("exp", self.score(wire, t, j)) for j in shown]
+                weighed = [product(power, self.form(wire.forms[0], j)) for power, j in zip(powers, shown, strict=True)]
+                if shown:
+                    return self.atoms.binary("div", total(weighed), total(powers))
             case "gather":
                 place = number_of(self.form(wire.forms[0], t))
                 if place is not None and place.denominator == 1 and 0 <= place < self.n:
@@ -87,6 +93,10 @@ class Wires:
                 if holds in (ZERO, ONE):
                     return self.form(wire.forms[1], t) if holds else {}
         raise Declined(f"wire {k} has no value at token {t} of {self.n}")
+
+    def score(self, wire, t, j):
+        pairs = zip(wire.forms[1::2], wire.forms[2::2], strict=True)
+        return total(product(self.form(query, t), self.form(key, j)) for query, key in pairs)
 
     def added(self, wire, tokens):
         return total(self.form(wire.forms[0], j) for j in tokens)
@@ -101,7 +111,7 @@ class TokenTarget(Target):
     """The target at the tokens of a sequence of n; `whose` is the output token and the running one, or None outside of aggregates."""
 
     def __init__(self, ast, c, domain, atoms, n, budget):
-        self.atoms, self.domain, self.n, self.budget = atoms, domain, n, budget
+        self.atoms, self.domain, self.n, self.budget, self.lengths = atoms, domain, n, budget, (n, n)
         self.lets = {let["name"]: let["value"] for let in ast.get("lets", [])}
         self.memory, self.uses = {}, {}
         for name in self.lets:  # used or not, each needs a value

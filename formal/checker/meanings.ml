@@ -71,6 +71,7 @@ let wire t (n : network) before =
       ignore (Lines.read t "mean, sum or max" (function "mean" | "sum" | "max" -> Some () | _ -> None));
       ignore (Lines.rational t);
       form ()
+  | "attend" -> mask t; form (); times (Lines.count t) (fun () -> form (); form ())
   | "points" -> form (); ignore (Lines.read t "an integer" Numbers.integer); ignore (rationals t)
   | "cases" -> form ()
   | "teeth" ->

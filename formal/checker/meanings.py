@@ -19,7 +19,7 @@ FOLDER = CORPUS / "accept" / "circuit-mod"
 
 # Every kind of wire; nothing here need be true.
 LINES = """\
-meanings 12
+meanings 13
 wire input 0
 wire position 0 1 -2/3
 wire curve 0 1 0 1 x 1/2 mul abs negate power 1000 exp 3 max
@@ -32,6 +32,7 @@ wire points 0 1 0 1 -1 0 1/2 1
 wire cases 0 2 7 1 8 1
 wire curve 1/2 1 0 1/2 2 x relu mul 4 x 1/2 sub relu mul sub
 wire teeth 0 1 0 1 0 1 0 1 1 1 0 1 0 1 1 10
+wire attend * 0 * * no 0 1 0 1 2 1 0 0 1 1 1/2 0 1 0 2 1 0
 layers 3
 layer 0 2
 holds 0 0 1 0 1
@@ -48,12 +49,12 @@ output 0 2 2 1 3 1
 
 # What stands in the lines above, and what is put in its place.
 REJECTED = {
-    "more wires than lines": ("meanings 12", "meanings 13"),
-    "more lines than wires": ("meanings 12", "meanings 11"),
-    "more wires than any file has": ("meanings 12", "meanings 2147483647"),
-    "a count of 2^31": ("meanings 12", "meanings 2147483648"),
-    "no count of wires": ("meanings 12", "meanings"),
-    "another word than meanings": ("meanings 12", "meanings-12"),
+    "more wires than lines": ("meanings 13", "meanings 14"),
+    "more lines than wires": ("meanings 13", "meanings 12"),
+    "more wires than any file has": ("meanings 13", "meanings 2147483647"),
+    "a count of 2^31": ("meanings 13", "meanings 2147483648"),
+    "no count of wires": ("meanings 13", "meanings"),
+    "another word than meanings": ("meanings 13", "meanings-13"),
     "two spaces": ("wire input 0", "wire  input 0"),
     "a space at the end": ("wire input 0", "wire input 0 "),
     "an empty line": ("wire input 0\n", "wire input 0\n\n"),
@@ -88,6 +89,10 @@ REJECTED = {
     "points that begin at a fraction": ("0 1 0 1 -1 0 1/2 1", "0 1 0 1 -1/2 0 1/2 1"),
     "points without numbers": ("0 1 0 1 -1 0 1/2 1", "0 1 0 1 -1"),
     "cases of two forms": ("wire cases 0 2 7 1 8 1", "wire cases 0 2 7 1 8 1 0 0"),
+    "a score of a query without a key": ("2 1 0 0 1 1 1/2 0 1 0 2 1 0", "2 1 0 0 1 1 1/2 0 1 0 2"),
+    "a score of more products than its count": ("no 0 1 0 1 2 1 0", "no 0 1 0 1 1 1 0"),
+    "a score of fewer products than its count": ("no 0 1 0 1 2 1 0", "no 0 1 0 1 3 1 0"),
+    "a softmax without a mask": ("wire attend * 0 * * no 0", "wire attend 0"),
     "a tooth that is not there": ("1 0 1 0 1 1 10", "1 0 1 0 1 1 11"),
     "fewer teeth than their count": ("1 0 1 0 1 1 10", "1 0 1 0 1 2 10"),
     "a sub-layer too few": ("layers 3", "layers 2"),
@@ -103,14 +108,14 @@ REJECTED = {
     "a head for hidden units": ("gate 3 0 1 3 1 2 5 0 1 0 1 0 1/2 0", "head 3 0 1 3 1 0 0"),
     "a head that is not there": ("head 4 0 1 4 1 0 0", "head 4 0 1 4 1 1 0"),
     "a value that is not there": ("head 4 0 1 4 1 0 0", "head 4 0 1 4 1 0 1"),
-    "a made wire that is not there": ("head 4 0 1 4 1 0 0", "head 12 0 1 4 1 0 0"),
+    "a made wire that is not there": ("head 4 0 1 4 1 0 0", "head 13 0 1 4 1 0 0"),
     "a unit that is not there": ("gate 3 0 1 3 1 2 5", "gate 3 0 1 3 1 2 6"),
     "an argument without its form": ("gate 3 0 1 3 1 2 5 0 1 0 1 0 1/2 0", "gate 3 0 1 3 1 2 5 0 1 0 1 0"),
     "another number of outputs": ("outputs 1", "outputs 2"),
     "no outputs": ("outputs 1\noutput 0 2 2 1 3 1\n", ""),
     "an output that is missing": ("output 0 2 2 1 3 1\n", ""),
     "an output twice": ("output 0 2 2 1 3 1\n", "output 0 2 2 1 3 1\noutput 0 2 2 1 3 1\n"),
-    "a wire that is not there in an output": ("output 0 2 2 1 3 1", "output 0 2 2 1 12 1"),
+    "a wire that is not there in an output": ("output 0 2 2 1 3 1", "output 0 2 2 1 13 1"),
 }
 
 # Where the page leaves room, or another checker reads less: nothing is said.

@@ -1,5 +1,6 @@
 //! The tests of the checker, in one program.
 
+mod attend;
 mod connections;
 mod corpus;
 mod executions;

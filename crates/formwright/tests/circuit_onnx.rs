@@ -99,6 +99,25 @@ fn onnxruntime_keeps_what_is_certified_in_double_precision() {
     agree(&names.map(case));
 }
 
+/// Scores of every kind: of keys alone, products, several rows, masks, positions.
+#[test]
+fn onnxruntime_keeps_what_is_certified_of_heads_with_scores() {
+    let case = |text: &str| {
+        let (subject, compiled) = compiled(text, 6, Precision::F32);
+        Case::new(subject, compiled, 32)
+    };
+    agree(
+        &[
+            "attend(2 * x, x)",
+            "attend(9 * x * x[i], 1 - x)",
+            "attend(x * (x[i] - 2) + x^2 * x[i], x, j <= i)",
+            "attend(i * x - (i - j)^2 / 4, x)",
+            "let b = attend(4 * x * x[i], x); x - attend(4 * b * b[i], b) on [-1, 2]",
+        ]
+        .map(case),
+    );
+}
+
 /// One file serves every length that is claimed.
 #[test]
 fn onnxruntime_runs_one_circuit_at_every_length() {

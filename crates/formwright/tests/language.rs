@@ -68,7 +68,7 @@ fn every_name_of_the_language_has_an_example() {
     let examples = lines("target\n").into_iter().map(|(text, _)| text).collect::<Vec<_>>().join("\n");
     let operators = BinaryOp::ALL.iter().map(|op| op.name()).chain(CompareOp::ALL.iter().map(|op| op.name()));
     let calls = Function::ALL.iter().map(|name| name.name()).chain(Aggregate::ALL.iter().map(|name| name.name()));
-    let calls = calls.chain(["sort", "table"]).map(|name| format!("{name}("));
+    let calls = calls.chain(["sort", "attend", "table"]).map(|name| format!("{name}("));
     let words =
         ["if", "and", "or", "not", "on [", "on integers", "x[", "x.", "i", "j", "n", "^", "let"].map(String::from);
     for name in operators.map(|op| format!(" {op} ")).chain(calls).chain(words) {

@@ -85,6 +85,8 @@ fn registers_of_odd_circuits_hold_what_is_said() {
         ("x * mean(x) on [1000, 1001]", 2, 1),
         ("let b = x - mean(x); b / (1 + sum(b^2))", 3, 1),
         ("sum(j * x) - log(i + 2)", 3, 1),
+        ("attend(2 * x * x[i] + x, 3 - x, j <= i + 1) on [-1, 2]", 4, 1),
+        ("[attend(x.0 * x[i].1 - j, x.1), i]", 3, 2),
         ("let c = if x > 1 then mean(x) else x; c * c[i] on integers 0..4", 3, 1),
     ] {
         let subject = Subject::new(expression(text), tokens, dims);

@@ -3,6 +3,7 @@
 mod agreement;
 mod architecture;
 mod as_printed;
+mod attend;
 mod bounds;
 mod catalogue;
 mod certificate;

@@ -17,11 +17,13 @@
 //! | `uniform.rs`, `linformer.rs`, `performer.rs` | so are heads of other kinds, times a number |
 //! | `placed.rs` | scores by position: gathers, and sums with a sink |
 //! | `largest.rs` | scores that are a number times the value: the largest |
+//! | `attend.rs` | scores that are products of queries and keys: means weighted by their softmax |
 //! | `teeth.rs` | squares and products that are sums of teeth |
 //! | `normal.rs`, `unrolled.rs` | the outputs' forms are the target's expression; token by token |
 //! | `profile.rs` | errors by value |
 //! | `told.rs` | what has been proved, for people |
 
+mod attend;
 mod cases;
 mod clearing;
 mod curve;

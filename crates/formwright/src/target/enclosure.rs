@@ -5,13 +5,13 @@
 //! - **square**: an even power is not negative;
 //! - **variance**: `var(e) ∈ [0, (b-a)²/4]` for values in `[a, b]` (the mean squared distance from the mean is at most
 //!   that from the middle of the range), intersected with the enclosure by definition;
-//! - **mean**: the mean of values in `[a, b]` lies in `[a, b]` up to rounding; so do maximum and minimum, by their own
-//!   rules;
+//! - **mean**: the mean of values in `[a, b]` lies in `[a, b]` up to rounding, and so does one weighted by a softmax; so
+//!   do maximum and minimum, by their own rules;
 //! - **order statistic**: the `i`-th smallest of intervals lies between the `i`-th smallest of their lower and of their
 //!   upper ends.
 
 use super::expr::{CompareOp, Function};
-use super::number::{Number, Outcome, declined, mean, undefined};
+use super::number::{Number, Outcome, declined, mean, shifted, softmax_mean, undefined};
 use crate::exact::Rat;
 use crate::interval::{Interval, Refusal};
 
@@ -149,6 +149,14 @@ impl Number for Interval {
         for (value, sorted) in values.iter_mut().zip(sorted) {
             *value = sorted;
         }
+    }
+
+    /// Lemma *mean*: among the values, whatever the weights.
+    fn weighted(scores: &[Self], values: &[Self]) -> Outcome<Self> {
+        let most = scores.iter().map(|score| score.hi()).fold(f64::NEG_INFINITY, f64::max);
+        let hull = values.iter().copied().reduce(Self::hull).unwrap_or(Self::ENTIRE);
+        let mean = softmax_mean(&shifted(scores, most), values).unwrap_or(hull);
+        Ok(mean.intersect(hull).unwrap_or(hull))
     }
 
     fn variance(values: &[Self]) -> Outcome<Self> {

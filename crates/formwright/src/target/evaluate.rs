@@ -9,6 +9,7 @@
 use std::cmp::Ordering;
 use std::collections::HashMap;
 
+use super::attend::{Attended, attended};
 use super::expr::{Aggregate, BinaryOp, Expr, Expression, Function, Node};
 use super::number::{MAX_BOUND_BITS, Number, Outcome, declined, mean, sum, undefined};
 use super::typing::Checked;
@@ -185,7 +186,10 @@ impl<'e, T: Number> Evaluator<'e, T> {
             }
             Node::Negate(e) => Ok(T::constant(&Rat::ZERO).sub(&self.number(e, at)?)),
             Node::Power(e, k) => self.number(e, at)?.pow(*k),
-            Node::Binary(op, a, b) => binary(*op, &self.number(a, at)?, &self.number(b, at)?),
+            Node::Binary(op, a, b) => match attended(&expr.node) {
+                Some(pooled) => return self.weighted(expr, pooled, at),
+                None => binary(*op, &self.number(a, at)?, &self.number(b, at)?),
+            },
             Node::If(c, a, b) => match self.condition(c, at)? {
                 Some(true) => return self.number(a, at),
                 Some(false) => return self.number(b, at),
@@ -300,6 +304,31 @@ impl<'e, T: Number> Evaluator<'e, T> {
             Aggregate::Mean => mean(&values),
             Aggregate::Var => T::variance(&values),
         })
+    }
+
+    /// A mean weighted by a softmax, computed unless it is already kept.
+    fn weighted(&mut self, expr: &Expr, Attended { score, value, filter }: Attended<'_>, at: At) -> Result<T> {
+        let slot = (std::ptr::from_ref(expr), at.c);
+        if let Some(value) = self.of_sequence.get(&slot).or_else(|| self.of_token.get(&slot)) {
+            return Ok(value.clone());
+        }
+        let (mut scores, mut values) = (Vec::new(), Vec::new());
+        for j in 0..self.x.len() {
+            let at = At { j: Some(j), ..at };
+            if let Some(filter) = filter
+                && self.condition(filter, at)? == Some(false)
+            {
+                continue;
+            }
+            scores.push(self.number(score, at)?);
+            values.push(value.map_or_else(|| Ok(T::whole(1)), |value| self.number(value, at))?);
+        }
+        let none = || undefined("no token passes the filter");
+        let outcome = if scores.is_empty() { none() } else { T::weighted(&scores, &values) };
+        let value = self.settle(outcome, expr, at)?;
+        let kept = if expr.depends_on_output() { &mut self.of_token } else { &mut self.of_sequence };
+        kept.insert(slot, value.clone());
+        Ok(value)
     }
 
     /// The value at the output token's place after sorting `x`, `x.k`, `b` or `b.k`.

@@ -17,7 +17,7 @@ pub(crate) const EXPRESSION: &str = "an expression";
 pub(crate) const OPERATOR: &str = "an operator";
 
 /// Words that can start an expression, other than functions and aggregates.
-const NAMES: [&str; 8] = ["x", "i", "j", "n", "sort", "table", "if", "not"];
+const NAMES: [&str; 9] = ["x", "i", "j", "n", "sort", "attend", "table", "if", "not"];
 /// Words that cannot start an expression.
 const KEYWORDS: [&str; 8] = ["then", "else", "and", "or", "mod", "on", "integers", "let"];
 
@@ -211,6 +211,7 @@ fn meant(name: &str) -> Option<String> {
         "variance" => "`var(x)`",
         "std" | "stdev" | "stddev" => "`sqrt(var(x))`",
         "softmax" => "`exp(x) / sum(exp(x))`",
+        "attention" => "`attend(x * x[i], x)`",
         "logsumexp" => "`log(sum(exp(x)))`",
         "sigmoid" => "`1 / (1 + exp(-x))`",
         "ln" => "`log(x)`",

@@ -9,6 +9,7 @@
 //! | `token`, `bind`, `parse`, `place` | from text to syntax, with errors that point into the text |
 //! | `print` | from syntax to text; reading it back gives the same syntax |
 //! | `typing` | scalars, vectors, conditions, integers: everything that can be refused before running |
+//! | `attend` | means weighted by a softmax, and their short form |
 //! | `simplify` | the variance in disguise |
 //! | `number`, `evaluate` | one evaluator for every kind of number |
 //! | `range` | an enclosure of all output values |
@@ -19,6 +20,7 @@
 //! | `work` | the number of steps that a value takes |
 //! | `table` | functions that are constant on cells, as data |
 
+pub(crate) mod attend;
 mod bind;
 pub mod catalogue;
 mod enclosure;

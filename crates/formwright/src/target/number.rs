@@ -85,10 +85,29 @@ pub(crate) trait Number: Clone {
     /// Sorts in ascending order.
     fn sort(values: &mut [Self]);
 
+    /// The mean of at least one value, weighted by the softmax of as many scores.
+    fn weighted(scores: &[Self], values: &[Self]) -> Outcome<Self> {
+        softmax_mean(scores, values)
+    }
+
     /// The mean squared distance from the mean of at least one value.
     fn variance(values: &[Self]) -> Outcome<Self> {
         centred_variance(values)
     }
+}
+
+/// `Σ exp(s) v / Σ exp(s)`.
+pub(crate) fn softmax_mean<T: Number>(scores: &[T], values: &[T]) -> Outcome<T> {
+    let powers = scores.iter().map(|score| T::call(Function::Exp, std::slice::from_ref(score)));
+    let powers = powers.collect::<Outcome<Vec<T>>>()?;
+    let weighed: Vec<T> = powers.iter().zip(values).map(|(power, value)| power.mul(value)).collect();
+    sum(&weighed).div(&sum(&powers))
+}
+
+/// The same scores, each less by a number: no weight changes, and powers stay small.
+pub(crate) fn shifted<T: Number>(scores: &[T], by: f64) -> Vec<T> {
+    let by = Rat::from_f64(by).map(|by| T::constant(&by));
+    scores.iter().map(|score| by.as_ref().map_or_else(|| score.clone(), |by| score.sub(by))).collect()
 }
 
 /// The variance by its definition.
@@ -285,6 +304,10 @@ impl Number for f64 {
 
     fn sort(values: &mut [Self]) {
         values.sort_by(f64::total_cmp);
+    }
+
+    fn weighted(scores: &[Self], values: &[Self]) -> Outcome<Self> {
+        softmax_mean(&shifted(scores, scores.iter().copied().fold(f64::NEG_INFINITY, f64::max)), values)
     }
 
     /// The variance of equal values is 0, although their mean may be rounded away from them.

@@ -17,13 +17,15 @@
 //! ```
 //!
 //! Whether an operand is a number or a condition is left to [`super::typing`]: the message is better there. `max` and
-//! `min` are aggregates with one argument or with a condition as the second, and functions otherwise.
+//! `min` are aggregates with one argument or with a condition as the second, and functions otherwise. `attend(s, v)` is
+//! written out as it is read.
 
 use chumsky::input::{Input as _, MapExtra, MappedInput};
 use chumsky::pratt::{infix, left, none, prefix};
 use chumsky::prelude::*;
 use chumsky::primitive::select;
 
+use super::attend::{MAX_SCORE, written_out};
 use super::bind::bind;
 use super::explain::{Complaint, EXPRESSION, Failure, OPERATOR, explain};
 use super::expr::{
@@ -204,7 +206,8 @@ fn atom<'t>(
     let entries = rational().separated_by(symbol(",")).at_least(1).collect();
     let table = expr.clone().then_ignore(symbol(";")).then(entries).delimited_by(symbol("("), symbol(")"));
     let arguments = expr.clone().separated_by(symbol(",")).collect::<Vec<_>>();
-    let callable = |name| name == "sort" || Function::from_name(name).is_some() || Aggregate::from_name(name).is_some();
+    let named = |name| Function::from_name(name).is_some() || Aggregate::from_name(name).is_some();
+    let callable = move |name| matches!(name, "sort" | "attend") || named(name);
     let call = select! { Token::Word(name) if callable(name) => name }
         .then(arguments.delimited_by(symbol("("), symbol(")")))
         .validate(|(name, arguments), e, emitter| {
@@ -245,6 +248,13 @@ fn call(name: &str, arguments: Vec<Expr>) -> std::result::Result<Node, Complaint
             wrong("one argument and a filter if wanted", format!("`{name}({of})` or `{name}({of}, j <= i)`"))
         }
         (Some(function), None) => Ok(Node::Call(function, arguments.collect())),
+        (None, None) if name == "attend" => match (arguments.next(), arguments.next(), arguments.next(), given) {
+            (Some(score), Some(value), filter, 2 | 3) => written_out(score, value, filter).ok_or_else(|| {
+                let headline = format!("a score of more than {MAX_SCORE} parts");
+                Complaint::new(headline, "this call").attempt("a name for a part of it, `let s = …;`")
+            }),
+            _ => wrong("a score, a value and a filter if wanted", "`attend(s, x)` or `attend(s, x, j <= i)`".into()),
+        },
         (None, None) => match (arguments.next(), given) {
             (Some(of), 1) => Ok(Node::Sort(Box::new(of))),
             _ => wrong("one argument", "`sort(x)` or `sort(x.0)`".into()),

@@ -5,6 +5,7 @@
 
 use std::fmt::{self, Display, Formatter};
 
+use super::attend::short;
 use super::expr::{BinaryOp, Body, Domain, Expr, Expression, Node};
 use crate::exact::{Int, Rat};
 
@@ -33,6 +34,7 @@ impl Level {
             Node::Not(_) => Self::Not,
             Node::Compare(..) => Self::Compare,
             Node::Binary(BinaryOp::Add | BinaryOp::Sub, ..) => Self::Sum,
+            node if short(node).is_some() => Self::Atom,
             Node::Binary(..) => Self::Product,
             Node::Negate(_) => Self::Minus,
             Node::Power(..) => Self::Power,
@@ -85,6 +87,10 @@ impl Display for Expr {
         let level = Level::of(&self.node);
         let tighter = level.tighter();
         match &self.node {
+            node if let Some((score, value, filter)) = short(node) => {
+                let filter = filter.map_or_else(String::new, |filter| format!(", {filter}"));
+                write!(f, "attend({score}, {value}{filter})")
+            }
             Node::Number(value) => Constant(value).fmt(f),
             Node::Token => f.write_str("x"),
             Node::Gather(index) => write!(f, "x[{index}]"),

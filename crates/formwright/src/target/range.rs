@@ -3,7 +3,7 @@
 //! The evaluator runs on intervals with rational ends. The output token and the running token stay single tokens, so
 //! conditions on positions are decided and only conditions on values are not: both branches of such an `if` count.
 //! Lemmas: `e^2 ≥ 0` and every even power; `var(e) ∈ [0, (b-a)²/4]` for values in `[a, b]` (the mean squared distance
-//! from the mean is at most that from the middle of the range); the `i`-th smallest of intervals lies between the
+//! from the mean is at most that from the middle of the range); a mean weighted by a softmax lies among the values; the `i`-th smallest of intervals lies between the
 //! `i`-th smallest of their lower ends and that of their upper ends.
 
 use super::evaluate::{Evaluator, evaluate};
@@ -207,6 +207,12 @@ impl Number for Bounds {
         for (value, (low, high)) in values.iter_mut().zip(ends.0.into_iter().zip(ends.1)) {
             *value = Self { low, high };
         }
+    }
+
+    /// Among the values, whatever the weights.
+    fn weighted(_scores: &[Self], values: &[Self]) -> Outcome<Self> {
+        let hull = values.iter().cloned().reduce(Self::either);
+        hull.map_or_else(|| undefined("no token passes the filter"), Ok)
     }
 
     fn variance(values: &[Self]) -> Outcome<Self> {

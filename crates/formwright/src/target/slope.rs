@@ -8,7 +8,7 @@ use std::convert::Infallible;
 
 use super::enclosure::{compare, modulo, order_statistics, positions, refused, variance_range};
 use super::expr::{CompareOp, Function};
-use super::number::{Number, Outcome, mean, undefined};
+use super::number::{Number, Outcome, mean, shifted, softmax_mean, undefined};
 use crate::exact::Rat;
 use crate::interval::dual::{Dual, Order};
 use crate::interval::{Interval, Refusal};
@@ -197,6 +197,12 @@ impl Number for Slope {
                 None => Self::Constant(range),
             };
         }
+    }
+
+    fn weighted(scores: &[Self], values: &[Self]) -> Outcome<Self> {
+        let most = scores.iter().map(|score| score.value().hi()).fold(f64::NEG_INFINITY, f64::max);
+        let hull = values.iter().map(Self::value).reduce(Interval::hull).unwrap_or(Interval::ENTIRE);
+        Ok(softmax_mean(&shifted(scores, most), values)?.within(hull))
     }
 
     fn variance(values: &[Self]) -> Outcome<Self> {

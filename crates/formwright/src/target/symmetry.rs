@@ -12,6 +12,7 @@
 //! parts show that no denominator has a zero, `log` a positive argument, `sqrt` one that is not negative, that indices
 //! name a token or an entry, and that filters let a token pass.
 
+use super::attend::attended;
 use super::expr::{Aggregate, BinaryOp, Domain, Expr, Function, Node};
 use super::number::Number;
 use super::range::{Bounds, Ranges};
@@ -133,6 +134,11 @@ impl<'e> Search<'e> {
     /// The reason why this part itself may have no value, if there is one.
     fn undefined<'p>(&mut self, expr: &'p Expr, inside: bool) -> Option<Finding<'p>> {
         match &expr.node {
+            // The sum of powers is positive as soon as it has a term.
+            node if let Some(pooled) = attended(node) => {
+                let filter = pooled.filter.filter(|filter| !self.passes(filter))?;
+                Some((filter, "not shown to let a token pass"))
+            }
             Node::Binary(BinaryOp::Div | BinaryOp::Mod, _, b) if !self.nonzero(b, inside) => {
                 Some((b, "not shown to differ from 0"))
             }

@@ -51,6 +51,15 @@ pub enum Wire {
         /// The form.
         of: Form,
     },
+    /// The mean of a form over the tokens that a mask shows, weighted by the softmax of scores.
+    Attend {
+        /// The mask.
+        mask: Mask,
+        /// The form.
+        of: Form,
+        /// The score: a sum of products, each of a form of the token that sees and one of the token that is seen.
+        rows: Vec<[Form; 2]>,
+    },
     /// The value of a form at another position.
     Gather {
         /// The position, a number for each.
@@ -268,8 +277,8 @@ impl Lines<'_> {
     fn wire(&mut self, known: usize) -> Result<Wire, String> {
         self.line("wire")?;
         let kinds = [
-            "input", "curve", "product", "mean", "hub", "teeth", "position", "seen", "gather", "select", "points",
-            "cases",
+            "input", "curve", "product", "mean", "hub", "teeth", "position", "seen", "attend", "gather", "select",
+            "points", "cases",
         ];
         Ok(match self.one_of(&kinds)? {
             "input" => Wire::Input(self.count()?),
@@ -292,6 +301,14 @@ impl Lines<'_> {
                     _ => Pooled::Largest,
                 };
                 Wire::Seen { mask, pooled, scale: self.ratio()?, of: self.form(known)? }
+            }
+            "attend" => {
+                let (mask, of) = (self.mask()?, self.form(known)?);
+                let mut rows = Vec::new();
+                for _ in 0..self.count()? {
+                    rows.push([self.form(known)?, self.form(known)?]);
+                }
+                Wire::Attend { mask, of, rows }
             }
             "gather" => Wire::Gather { index: self.form(known)?, of: self.form(known)? },
             "points" => {

@@ -234,13 +234,17 @@ impl Reader<'_> {
                 Things::plus(&b, &Ratio::ONE, &chosen)
             }
             Expr::Apply(name, parts) => self.apply(name, parts, at),
-            Expr::Aggregate(f, e, None) if !at.inside && f == "count" => {
-                let of = self.indicator(e, At { inside: true, ..at })?;
-                self.aggregate("sum", &of)
-            }
-            Expr::Aggregate(f, e, None) if !at.inside => {
-                let of = self.number(e, At { inside: true, ..at })?;
-                self.aggregate(f, &of)
+            Expr::Aggregate(f, e, None) => {
+                let inside = At { inside: true, ..at };
+                let found = if f == "count" {
+                    let of = self.indicator(e, inside)?;
+                    self.aggregate("sum", &of)?
+                } else {
+                    let of = self.number(e, inside)?;
+                    self.aggregate(f, &of)?
+                };
+                // What one inside of another has of the output token is that of the other one's as well.
+                if at.inside { self.things.outer(&found) } else { Ok(found) }
             }
             Expr::Aggregate(f, e, Some(filter)) if !at.inside => {
                 let none = || "there is no rule for such a filter for any number of tokens".to_owned();
@@ -315,7 +319,26 @@ impl Reader<'_> {
         }
     }
 
+    /// A quotient of two sums over all tokens is that of their means, whatever their number.
+    fn sums<'e>(name: &str, parts: &'e [Expr]) -> Option<[&'e Expr; 2]> {
+        match (name, parts) {
+            ("div", [Expr::Aggregate(f, a, None), Expr::Aggregate(g, b, None)]) => {
+                (f == "sum" && g == "sum").then_some([a, b])
+            }
+            _ => None,
+        }
+    }
+
     fn apply(&mut self, name: &str, parts: &[Expr], at: At) -> Outcome<Polynomial> {
+        if let Some(sums) = Self::sums(name, parts) {
+            let mut mean = |e: &Expr| {
+                let of = self.number(e, At { inside: true, ..at })?;
+                self.things.mean(&of)
+            };
+            let (above, below) = (mean(sums[0])?, mean(sums[1])?);
+            let quotient = self.things.binary(Binary::Div, &above, &below)?;
+            return if at.inside { self.things.outer(&quotient) } else { Ok(quotient) };
+        }
         let values = parts.iter().map(|part| self.number(part, at)).collect::<Outcome<Vec<_>>>();
         let call = CALLS.iter().find(|(known, _)| *known == name).map(|(_, call)| *call);
         let binary = BINARIES.iter().find(|(known, _)| *known == name).map(|(_, binary)| *binary);

@@ -262,9 +262,6 @@ impl Unrolled<'_> {
     }
 
     fn aggregate(&mut self, f: &str, of: &Expr, filter: Option<&Expr>, at: At) -> Outcome<Value> {
-        if at.j.is_some() {
-            return Err("there is no rule for an aggregate inside of another".to_owned());
-        }
         let (mut seen, mut counted) = (Vec::new(), Vec::new());
         for j in 0..self.tokens {
             let at = At { j: Some(j), ..at };

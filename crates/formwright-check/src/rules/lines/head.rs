@@ -269,6 +269,17 @@ impl Prover<'_> {
             (Kind::Uniform(_), Wire::Seen { mask, pooled: Pooled::Mean, scale, of }) => {
                 self.average(head.head, mask, (of, scale), &shift.offset, (reading, read, flushed, &theta))?
             }
+            (Kind::Scored | Kind::Placed(_), Wire::Attend { mask, of, rows }) => {
+                if *mask != head.head.mask {
+                    return Err(line(format!("wire {wire}: another mask")));
+                }
+                let (off, rest) = self.apart(&reading.form, &self.lowered(of)?)?;
+                let missed = (&Range::point(off) - &shift.offset.range()).size();
+                let error = &(&self.error(of)? + &reading.lost) + &(&rest + &read);
+                let range = self.range(of)?;
+                let weighed = self.weighed(head.head, rows, &range, (&reading.size, &error))?;
+                self.near(range, &(&(&weighed + &missed) + &flushed), (&reading.size, &read, &theta), seen)
+            }
             (Kind::Placed(shares), _) => {
                 self.placed(wire, (shares, seen), &shift.offset, (reading, read, flushed, &theta))?
             }

@@ -12,7 +12,7 @@
 //! the share; what is flushed is at most the least normal number each, beside an exponential that is 1. So the average of
 //! computed values is below `max Z` by at most `L + 2r`, up to `Θ max|Z| + (1 + Θ) r` either way.
 
-use super::{Prover, Stop, declined, line};
+use super::{Prover, Stop, declined, line, up};
 use crate::kernel::number::{Dyadic, Range};
 use crate::kernel::sum::Row;
 use crate::read::weights::Head;
@@ -65,13 +65,19 @@ impl Prover<'_> {
         let e = Range::whole(1).exp().ok_or_else(missing)?;
         let gap = (&Range::whole(1) + &others.over(&e).ok_or_else(missing)?).log().ok_or_else(missing)?;
         let gap = &gap.hi * &inverse;
-        let theta = Dyadic::power_of_two(self.format.theta);
-        let exps = Range::point(&one + &theta).over(&Range::point(&one - &theta)).ok_or_else(missing)?;
-        let grown = &exps.hi * &(&one + &self.gamma(seen.saturating_add(2)));
-        // Flushed exponentials, and shares.
-        let flushed = &Range::whole(seen).hi * &self.tiny(seen);
-        let share = &(&grown - &one) + &flushed;
+        let share = self.share(seen)?;
         let off = &(&share * &size) + &(&(&one + &share) * &read);
-        Ok(Behind { below: super::up(&(&gap + &(&reach + &reach))), off: super::up(&off) })
+        Ok(Behind { below: up(&(&gap + &(&reach + &reach))), off: up(&off) })
+    }
+
+    /// `Θ`: the factor by which the weights of so many tokens, as they are computed, may differ from those of their
+    /// scores, with exponentials and weights that are flushed.
+    pub(super) fn share(&self, seen: usize) -> Result<Dyadic, Stop> {
+        let (one, theta) = (Dyadic::ONE, Dyadic::power_of_two(self.format.theta));
+        let exps = Range::point(&one + &theta).over(&Range::point(&one - &theta));
+        let exps = exps.ok_or_else(|| line("exponentials without an error"))?;
+        let grown = &exps.hi * &(&one + &self.gamma(seen.saturating_add(2)));
+        let flushed = &Range::whole(seen).hi * &self.tiny(seen);
+        Ok(up(&(&(&grown - &one) + &flushed)))
     }
 }

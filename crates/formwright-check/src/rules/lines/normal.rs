@@ -323,6 +323,9 @@ impl Things {
         if let Some(exact) = exact {
             return Ok(exact);
         }
+        if f == Call::Exp && a.is_empty() {
+            return Ok(Self::constant(Ratio::ONE));
+        }
         let (mut rest, mut powers) = (a.clone(), Self::constant(Ratio::ONE));
         for (monomial, factor) in a.iter().filter(|_| f == Call::Exp) {
             let [(thing, 1)] = monomial.as_slice() else { continue };
@@ -476,7 +479,21 @@ impl Things {
                 };
                 Self::plus(&Polynomial::new(), scale, &pooled)
             }
-            Wire::Position(_) | Wire::Gather { .. } => Err("positions, for any number of tokens".to_owned()),
+            Wire::Attend { mask, of, rows } if !mask.hides() => {
+                let mut score = Polynomial::new();
+                for [query, key] in rows {
+                    let query = self.outer(&Self::form(query, earlier)?)?;
+                    let product = self.product(&query, &Self::form(key, earlier)?)?;
+                    score = Self::plus(&score, &Ratio::ONE, &product)?;
+                }
+                let power = self.call(Call::Exp, &score)?;
+                let weighed = self.product(&power, &Self::form(of, earlier)?)?;
+                let (above, below) = (self.mean(&weighed)?, self.mean(&power)?);
+                self.binary(Binary::Div, &above, &below)
+            }
+            Wire::Attend { .. } | Wire::Position(_) | Wire::Gather { .. } => {
+                Err("positions, for any number of tokens".to_owned())
+            }
         }
     }
 }

@@ -110,7 +110,7 @@ impl Whole {
                 }
                 Wire::Seen { scale, of, .. } => scale.is_whole() && is_whole(of, &wires),
                 Wire::Gather { of, .. } | Wire::Cases(of) => is_whole(of, &wires),
-                Wire::Curve { .. } | Wire::Teeth { .. } | Wire::Hub { .. } => false,
+                Wire::Curve { .. } | Wire::Teeth { .. } | Wire::Hub { .. } | Wire::Attend { .. } => false,
             };
             wires.push(whole);
         }

@@ -91,6 +91,7 @@ fn rule(wire: &Wire) -> &'static str {
         Wire::Hub { .. } => "hub",
         Wire::Seen { pooled: Pooled::Sum, .. } | Wire::Gather { .. } => "scores by position",
         Wire::Seen { pooled: Pooled::Largest, .. } => "largest",
+        Wire::Attend { .. } => "softmax head",
     }
 }
 

@@ -4,6 +4,7 @@
 
 use super::normal::{Polynomial, Things};
 use super::{Form, Outcome, Stop, declined, line};
+use crate::kernel::function::{Binary, Call};
 use crate::kernel::number::Ratio;
 use crate::read::certificate::{Mask, Meanings, Pooled, Wire};
 use crate::read::target::Target;
@@ -22,6 +23,7 @@ pub fn is_placed(wire: &Wire) -> bool {
     match wire {
         Wire::Position(_) | Wire::Gather { .. } => true,
         Wire::Seen { mask, pooled, .. } => mask.hides() || *pooled == Pooled::Sum,
+        Wire::Attend { mask, .. } => mask.hides(),
         _ => false,
     }
 }
@@ -96,6 +98,10 @@ fn unroll(hints: &Meanings, things: &mut Things, tokens: usize) -> Result<Unroll
                 found
             }
             Wire::Seen { mask, pooled, scale, of } => seen(things, &at, mask, (*pooled, scale, of))?,
+            Wire::Attend { mask, of, rows } => {
+                let found = (0..tokens).map(|t| attended(things, &at, t, (mask, of, rows)));
+                found.collect::<Outcome<Vec<_>>>().map_err(|what| declined(format!("wire {number}: {what}")))?
+            }
             Wire::Gather { index, of } => {
                 let mut found = Vec::new();
                 for wires in &at {
@@ -124,6 +130,29 @@ fn unroll(hints: &Meanings, things: &mut Things, tokens: usize) -> Result<Unroll
         }
     }
     Ok(at)
+}
+
+/// The mean of a form over what a token sees, weighted by the softmax of its scores.
+fn attended(
+    things: &mut Things,
+    at: &Unrolled,
+    t: usize,
+    (mask, of, rows): (&Mask, &Form, &[[Form; 2]]),
+) -> Outcome<Polynomial> {
+    let own = at.get(t).ok_or_else(|| "a token that does not exist".to_owned())?;
+    let (mut above, mut below) = (Vec::new(), Vec::new());
+    for (_, wires) in at.iter().enumerate().filter(|(k, _)| mask.sees(t, *k)) {
+        let mut score = Polynomial::new();
+        for [query, key] in rows {
+            let product = things.product(&Things::form(query, own)?, &Things::form(key, wires)?)?;
+            score = Things::plus(&score, &Ratio::ONE, &product)?;
+        }
+        let power = things.call(Call::Exp, &score)?;
+        above.push(things.product(&power, &Things::form(of, wires)?)?);
+        below.push(power);
+    }
+    let sum = |all: &[Polynomial]| Things::sum(&all.iter().collect::<Vec<_>>());
+    things.binary(Binary::Div, &sum(&above)?, &sum(&below)?)
 }
 
 /// A form at the token that a whole number names: at one place, or the sum over all places of what is there, where it is that place.

@@ -83,12 +83,13 @@ pub(crate) fn alike(graph: &Graph, outputs: &[Form]) -> Vec<u64> {
 mod tests {
     use super::super::translate::translate;
     use super::*;
+    use crate::network::Realisation;
     use crate::target::Expression;
 
     /// How many wires a target's circuit has, and how many classes of them.
     fn wires_and_classes(text: &str, dims: usize) -> (usize, usize) {
         let target = Expression::parse(text).and_then(|text| text.check(dims)).expect("a target");
-        let translated = translate(&target, 4).expect("a circuit");
+        let translated = translate(&target, 4, &Realisation::SOFTMAX).expect("a circuit");
         let colours = alike(&translated.graph, &translated.outputs);
         (colours.len(), colours.iter().collect::<BTreeSet<_>>().len())
     }

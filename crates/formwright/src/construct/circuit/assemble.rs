@@ -249,8 +249,12 @@ impl Assembler<'_> {
             return None;
         }
         let width = self.width;
-        let gathers = groups.iter().any(|group| matches!(group.scores, Scores::Gather { .. }));
-        let head_size = if gathers { 2 } else { 1 };
+        let rows_of = |group: &Group| match &group.scores {
+            Scores::Gather { .. } => 2,
+            Scores::Products(rows) => rows.len(),
+            _ => 1,
+        };
+        let head_size = groups.iter().map(rows_of).max().unwrap_or(1);
         let value_size = groups.iter().map(|group| group.atoms.len()).max().unwrap_or(1);
         let (mut q, mut q_bias, mut k, mut v, mut o) = (vec![], vec![], vec![], vec![], vec![]);
         let scaled = |weights: Vec<f64>, scale: f64| weights.into_iter().map(|w| w * scale).collect::<Vec<f64>>();
@@ -266,6 +270,10 @@ impl Assembler<'_> {
                     let Source::Head { value, .. } = &self.layout.atoms[group.atoms[0]].source else { continue };
                     vec![(none(), lambda, self.weights(value, slot))]
                 }
+                Scores::Products(rows) => rows
+                    .iter()
+                    .map(|(query, key)| (self.weights(query, slot), self.constant(query), self.weights(key, slot)))
+                    .collect(),
                 Scores::Gather { index, keys } => vec![
                     (
                         scaled(self.weights(index, slot), 2.0 * lambda),

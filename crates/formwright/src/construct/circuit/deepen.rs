@@ -110,12 +110,14 @@ impl Graph {
 mod tests {
     use super::reach;
     use crate::construct::circuit::translate::translate;
+    use crate::network::Realisation;
     use crate::target::Source;
 
     #[test]
     fn a_square_has_a_reach_even_if_it_is_always_zero() {
         let target = Source::expression("t", "var(x^0) + x^2").and_then(|source| source.target(1)).expect("a target");
-        let translated = translate(target.expression().expect("an expression"), 3).expect("a circuit");
+        let translated =
+            translate(target.expression().expect("an expression"), 3, &Realisation::SOFTMAX).expect("a circuit");
         for wire in 0..translated.graph.wires.len() {
             assert!(reach(&translated.graph, wire) > 0.0);
         }

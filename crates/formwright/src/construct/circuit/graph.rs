@@ -84,6 +84,17 @@ pub(crate) enum Kind {
         /// The visible tokens.
         mask: Mask,
     },
+    /// The mean of the visible tokens, weighted by the softmax of scores.
+    Attend {
+        /// Of what.
+        of: Form,
+        /// The visible tokens.
+        mask: Mask,
+        /// The score: a sum of products, each of a form of the token that sees and one of the token that is seen.
+        rows: Vec<(Form, Form)>,
+        /// What the score has besides of the token that sees: it changes nothing, and nobody computes it.
+        rest: Form,
+    },
     /// The value at another position.
     Gather {
         /// The position, an integer.
@@ -142,6 +153,10 @@ impl Kind {
             Self::Mean { of, mask, scale } => Self::Mean { of: f(of), mask: *mask, scale: scale.clone() },
             Self::Sink { of, mask, query, key } => Self::Sink { of: f(of), mask: *mask, query: f(query), key: f(key) },
             Self::Largest { of, mask } => Self::Largest { of: f(of), mask: *mask },
+            Self::Attend { of, mask, rows, rest } => {
+                let rows = rows.iter().map(|(query, key)| (f(query), f(key))).collect();
+                Self::Attend { of: f(of), mask: *mask, rows, rest: f(rest) }
+            }
             Self::Gather { index, of, keys } => {
                 Self::Gather { index: f(index), of: f(of), keys: (f(&keys.0), f(&keys.1)) }
             }

@@ -33,6 +33,8 @@ pub(crate) enum Scores {
     },
     /// Proportional to the value.
     Largest,
+    /// A sum of products, each of a query and a key.
+    Products(Vec<(Form, Form)>),
     /// `λ(2tp - p²)`.
     Gather {
         /// `t`
@@ -74,6 +76,7 @@ impl Source {
             Self::Head { scores, value, .. } => match scores {
                 Scores::Uniform | Scores::Largest => vec![value],
                 Scores::Sink { query, key } => vec![value, query, key],
+                Scores::Products(rows) => std::iter::once(value).chain(both(rows)).collect(),
                 Scores::Gather { index, keys } => vec![value, index, &keys.0, &keys.1],
             },
         }
@@ -313,6 +316,10 @@ impl Layout {
                 (scores, *mask, of, Rat::from(graph.tokens))
             }
             Kind::Largest { of, mask } => (Scores::Largest, *mask, of, Rat::ONE),
+            Kind::Attend { of, mask, rows, .. } => {
+                let rows = rows.iter().map(|(query, key)| (self.lower(query), self.lower(key))).collect();
+                (Scores::Products(rows), *mask, of, Rat::ONE)
+            }
             Kind::Gather { index, of, keys } => {
                 let keys = (self.lower(&keys.0), self.lower(&keys.1));
                 (Scores::Gather { index: self.lower(index), keys }, Mask::ALL, of, Rat::ONE)
@@ -362,6 +369,9 @@ impl Layout {
                         Scores::Uniform | Scores::Largest => {}
                         Scores::Sink { query, key } => {
                             reads.extend([(atom.slot, query.linear()), (atom.slot, key.linear())]);
+                        }
+                        Scores::Products(rows) => {
+                            reads.extend(both(rows).map(|form| (atom.slot, form.linear())));
                         }
                         Scores::Gather { index, keys } => {
                             reads.extend([index, &keys.0, &keys.1].map(|form| (atom.slot, form.linear())));
@@ -547,9 +557,15 @@ impl Echelon {
     }
 }
 
+/// The queries and the keys of a score.
+fn both(rows: &[(Form, Form)]) -> impl Iterator<Item = &Form> {
+    rows.iter().flat_map(|(query, key)| [query, key])
+}
+
 /// True if a wire is a head.
 pub(crate) fn is_head(kind: &Kind) -> bool {
-    matches!(kind, Kind::Mean { .. } | Kind::Sink { .. } | Kind::Largest { .. } | Kind::Gather { .. })
+    use Kind::{Attend, Gather, Largest, Mean, Sink};
+    matches!(kind, Mean { .. } | Sink { .. } | Largest { .. } | Attend { .. } | Gather { .. })
 }
 
 /// The forms that a wire is made of.
@@ -564,6 +580,7 @@ pub(crate) fn inputs(kind: &Kind) -> Vec<&Form> {
         Kind::Product(a, b) => vec![a, b],
         Kind::Select { condition, value } => vec![condition, value],
         Kind::Sink { of, query, key, .. } => vec![of, query, key],
+        Kind::Attend { of, rows, .. } => std::iter::once(of).chain(both(rows)).collect(),
         Kind::Gather { index, of, keys } => vec![index, of, &keys.0, &keys.1],
     }
 }

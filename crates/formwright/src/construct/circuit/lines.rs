@@ -195,6 +195,15 @@ impl Circuit<'_> {
             Kind::Mean { of, mask, scale } => format!("seen {} mean {scale} {}", mask.limits(), numbers.form(of)?),
             Kind::Sink { of, mask, .. } => format!("seen {} sum 1 {}", mask.limits(), numbers.form(of)?),
             Kind::Largest { of, mask } => format!("seen {} max 1 {}", mask.limits(), numbers.form(of)?),
+            Kind::Attend { of, mask, rows, rest } => {
+                let row =
+                    |(query, key): &(Form, Form)| Some(format!(" {} {}", numbers.form(query)?, numbers.form(key)?));
+                let mut rows = rows.iter().map(row).collect::<Option<Vec<_>>>()?;
+                // Where it is made of wires that nobody needs, the score is another one of the same weights.
+                let one = Form::constant(Rat::ONE);
+                rows.extend(row(&(rest.clone(), one)).filter(|_| *rest != Form::default()));
+                format!("attend {} {} {}{}", mask.limits(), numbers.form(of)?, rows.len(), rows.concat())
+            }
             Kind::Gather { index, of, .. } => format!("gather {} {}", numbers.form(index)?, numbers.form(of)?),
             Kind::Select { condition, value } => {
                 format!("select {} {}", numbers.form(condition)?, numbers.form(value)?)

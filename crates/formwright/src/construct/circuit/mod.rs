@@ -171,7 +171,7 @@ pub(crate) struct Compiled {
 
 /// Compiles a target into a circuit, or says why not.
 pub(crate) fn compile(target: &Checked, wish: &Wish) -> Result<Compiled> {
-    let translated = translate(target, wish.tokens)?;
+    let translated = translate(target, wish.tokens, &wish.attention)?;
     match wish.trade {
         Trade::Width => wide(target, &translated, wish),
         Trade::Depth => deep(target, &translated, wish),
@@ -180,7 +180,7 @@ pub(crate) fn compile(target: &Checked, wish: &Wish) -> Result<Compiled> {
 
 /// How many gates and heads a wide circuit has: known before anything is approximated.
 pub(crate) fn gate_count(target: &Checked, tokens: usize) -> Result<usize> {
-    let Translated { graph, outputs, .. } = translate(target, tokens)?;
+    let Translated { graph, outputs, .. } = translate(target, tokens, &Realisation::SOFTMAX)?;
     let layout = Layout::new(&graph, &outputs, true)?;
     let free = |kind: &Kind| matches!(kind, Kind::Input(_) | Kind::Position(_) | Kind::Cases(_) | Kind::Alias { .. });
     Ok(layout.atoms.iter().filter(|atom| !free(&graph.wires[atom.wire].kind)).count())
@@ -277,6 +277,7 @@ fn check_heads(graph: &Graph, layout: &Layout, names: &Names, attention: &Realis
             Kind::Mean { mask, .. } if mask.is_all() => continue,
             Kind::Mean { .. } | Kind::Sink { .. } => "it does not see all tokens alike",
             Kind::Largest { .. } => "a maximum weighs the tokens by their values",
+            Kind::Attend { .. } => "a softmax weighs the tokens by their scores",
             Kind::Gather { .. } => "it looks at one place",
             _ => continue,
         };
@@ -381,6 +382,7 @@ fn gates(
             Kind::Mean { scale, .. } if *scale == Rat::ONE => "mean",
             Kind::Mean { .. } | Kind::Sink { .. } => "sum",
             Kind::Largest { .. } => "maximum",
+            Kind::Attend { .. } => "softmax",
             Kind::Gather { .. } => "gather",
         };
         let share = tuned.shares.iter().find(|(wire, _)| *wire == atom.wire).map_or(0.0, |(_, share)| *share);
@@ -410,7 +412,7 @@ fn lengths(translated: &Translated, layout: &Layout) -> (usize, usize) {
         || wires().any(|kind| match kind {
             Kind::Mean { scale, mask, .. } => *scale != Rat::ONE || mask.blind((1, tokens)).is_some(),
             Kind::Sink { .. } | Kind::Gather { .. } | Kind::Position(_) => true,
-            Kind::Largest { mask, .. } => mask.blind((1, tokens)).is_some(),
+            Kind::Largest { mask, .. } | Kind::Attend { mask, .. } => mask.blind((1, tokens)).is_some(),
             _ => false,
         });
     if fixed {
@@ -454,7 +456,7 @@ mod tests {
     /// A circuit in its place.
     fn circuit(text: &str, tokens: usize) -> (Translated, Layout) {
         let target = Expression::parse(text).and_then(|text| text.check(1)).expect("a target");
-        let translated = translate(&target, tokens).expect("a circuit");
+        let translated = translate(&target, tokens, &Realisation::SOFTMAX).expect("a circuit");
         let layout = Layout::new(&translated.graph, &translated.outputs, true).expect("registers");
         (translated, layout)
     }

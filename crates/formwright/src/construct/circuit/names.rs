@@ -55,6 +55,9 @@ impl Names {
                 }
                 Kind::Sink { of, mask, .. } => format!("sum({}{})", running(of), filter(mask)),
                 Kind::Largest { of, mask } => format!("max({}{})", running(of), filter(mask)),
+                Kind::Attend { of, mask, rows, .. } => {
+                    format!("attend({}, {}{})", score(rows, &names), running(of), filter(mask))
+                }
                 Kind::Gather { index, of, .. } => gathered(of, &text(index), &names),
             };
             names.push(name);
@@ -127,6 +130,15 @@ fn written(form: &Form, name: &dyn Fn(usize) -> String) -> String {
         term(&mut text, &form.constant, "1", &form.constant.abs().to_string());
     }
     text
+}
+
+/// A score, as an aggregate has it: what belongs to the output token is gathered.
+fn score(rows: &[(Form, Form)], names: &[String]) -> String {
+    let product = |(query, key): &(Form, Form)| match query.as_constant() {
+        Some(one) if *one == Rat::ONE => show(key, names, "j"),
+        _ => format!("({}) * ({})", gathered(query, "i", names), show(key, names, "j")),
+    };
+    rows.iter().map(product).collect::<Vec<_>>().join(" + ")
 }
 
 /// The only place that all queries see.

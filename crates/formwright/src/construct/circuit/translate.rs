@@ -8,11 +8,13 @@
 //! | `condition.rs` | conditions are 0 or 1 |
 //! | `gather.rs` | the value at another position |
 //! | `aggregate.rs` | aggregates, whatever their body mixes |
+//! | `attend.rs` | means weighted by a softmax |
 //! | `separate.rs` | a body as a sum of products |
 //! | `pool.rs` | aggregates of what each token has by itself |
 //! | `mask.rs` | filters as intervals of positions |
 
 mod aggregate;
+mod attend;
 mod condition;
 mod gather;
 mod mask;
@@ -25,7 +27,9 @@ use super::layout::MOST_GATES;
 use crate::error::{Error, Result};
 use crate::exact::Rat;
 use crate::interval::{Interval, Up};
+use crate::network::Realisation;
 use crate::target::Checked;
+use crate::target::attend::attended;
 use crate::target::evaluate::positional_values;
 use crate::target::expr::{BinaryOp, CompareOp, Domain, Expr, Function, Node, Span};
 use crate::target::univariate::{binary, call, expr, number, variable};
@@ -51,12 +55,12 @@ pub(crate) struct Translated {
     pub fixed: bool,
 }
 
-/// Translates a target for sequences of `tokens` tokens.
-pub(crate) fn translate(target: &Checked, tokens: usize) -> Result<Translated> {
+/// Translates a target for sequences of `tokens` tokens. Heads have scores if they are softmax attention.
+pub(crate) fn translate(target: &Checked, tokens: usize, attention: &Realisation) -> Result<Translated> {
     let form = target.simplified();
     let graph =
         Graph { tokens, text: target.expression().source.text.clone(), wires: Vec::new(), live: vec![true; tokens] };
-    let mut translator = Translator { target, graph, lets: Vec::new(), fixed: false };
+    let mut translator = Translator { target, graph, lets: Vec::new(), fixed: false, scored: attention.is_softmax() };
     let scope = |c| Scope { c, running: false, live: vec![true; tokens] };
     for binding in &form.lets {
         // One that cannot be had matters only to those who use it.
@@ -75,6 +79,8 @@ struct Translator<'t> {
     /// The coordinates of each bound name.
     lets: Vec<Vec<Result<Form>>>,
     fixed: bool,
+    /// Whether heads have scores.
+    scored: bool,
 }
 
 impl Translator<'_> {
@@ -115,6 +121,11 @@ impl Translator<'_> {
                 self.graph.apply(&expr(Node::Power(Box::new(variable()), *k)), &a, span)
             }
             Node::Binary(op, a, b) => {
+                if let Some(pooled) = attended(&e.node)
+                    && let Some(mean) = self.attended(e, pooled, scope)?
+                {
+                    return Ok(mean);
+                }
                 if let Some(mean) = self.filtered_mean(*op, a, b, scope) {
                     return self.number(&mean, scope);
                 }

@@ -1,4 +1,10 @@
-//! Heads: means and sums, sums with a sink, maxima, gathers; and what weights that are computed do to each.
+//! Heads: means and sums, sums with a sink, maxima, means by scores, gathers; and what weights that are computed do to
+//! each.
+//!
+//! **Scores that are off.** Let `p ∝ e^s` and `p' ∝ e^(s+δ)` with `|δ_k| ≤ e`, and numbers `V_k` in `[l, h]`. Then
+//! `|Σ p'V - Σ pV| ≤ e (h - l)/2`: with `p^τ ∝ e^(s+τδ)` the derivative of `Σ p^τ V` by `τ` is the covariance of `δ` and `V`
+//! under `p^τ`, and that is at most the product of their standard deviations, which are at most half of what they span
+//! (Popoviciu): `e` and `(h - l)/2`. What all scores of a token have in common moves nothing.
 
 use super::reading::Reading;
 use super::{Analyst, Machine, exact_constant, exactly};
@@ -40,8 +46,11 @@ impl Analyst<'_> {
         let Source::Head { scores, mask, value, scale } = &self.layout.atoms[atom].source else { return Ok(()) };
         let (slot, machine) = (self.layout.atoms[atom].slot, self.machine);
         let known = &self.graph.wires[wire];
-        let (Kind::Mean { of, .. } | Kind::Sink { of, .. } | Kind::Largest { of, .. } | Kind::Gather { of, .. }) =
-            &known.kind
+        let (Kind::Mean { of, .. }
+        | Kind::Sink { of, .. }
+        | Kind::Largest { of, .. }
+        | Kind::Attend { of, .. }
+        | Kind::Gather { of, .. }) = &known.kind
         else {
             return Ok(());
         };
@@ -60,9 +69,10 @@ impl Analyst<'_> {
         let (linear, total) = (reading.range - reading.centre, reading.total(machine));
         let seen = Seen { tokens, theta, linear, total, scale, reading };
         let profile = match scores {
-            Scores::Uniform => mean(known.range, &seen),
+            Scores::Uniform => mean(known.range, &seen, Up::ZERO),
             Scores::Sink { .. } => self.sink(wire, slot, &seen),
             Scores::Largest => self.maximum(atom, wire, &seen),
+            Scores::Products(_) => self.attended(wire, slot, &seen),
             Scores::Gather { .. } => self.gather(wire, slot, &seen)?,
         };
         let profile = profile.plus(|_| absolute);
@@ -114,6 +124,31 @@ impl Analyst<'_> {
         Profile::new(self.graph.wires[wire].range, |_| error)
     }
 
+    /// A mean by the softmax of scores that are off by `e`: its weights are off by a factor between `e^-2e` and `e^2e`, and
+    /// it moves by at most `e/2` of what its values span.
+    fn attended(&self, wire: usize, slot: usize, seen: &Seen<'_>) -> Profile {
+        let known = &self.graph.wires[wire];
+        let Kind::Attend { rows, .. } = &known.kind else {
+            return Profile::constant(Interval::ENTIRE, Up::INFINITY);
+        };
+        let machine = self.machine;
+        let (mut sizes, mut off) = (Up::ZERO, Up::ZERO);
+        for (query, key) in rows {
+            let (asked, held) = (self.read(query, slot), self.read(key, slot));
+            let query = asked.total(machine).sup() + machine.gamma(asked.count + 2) * asked.offset();
+            let key = held.total(machine).sup();
+            let [queried, keyed] = [Up::from(asked.range), Up::from(held.range - held.centre)];
+            off += queried * key + keyed * query + query * key;
+            sizes += (asked.all() + query) * (held.size + key);
+        }
+        // Products and their sum; then the distance from the largest score, which is rounded once.
+        let score = off + (machine.gamma(rows.len() + 1) + 2.0 * machine.unit()) * sizes + machine.tiny();
+        self.note_size(4.0 * sizes);
+        let moved = Up::from(seen.linear.width()) * (0.5 * score).min(Up::ONE);
+        let flushed = machine.tiny() * Up::from(seen.linear);
+        mean(known.range, seen, moved).plus(|_| moved + flushed)
+    }
+
     /// The value at another position: what leaks from the others.
     fn gather(&self, wire: usize, slot: usize, seen: &Seen<'_>) -> Result<Profile> {
         let known = &self.graph.wires[wire];
@@ -147,12 +182,12 @@ impl Analyst<'_> {
     }
 }
 
-/// `ê(t) + θ · mean|v|` (Jensen).
-fn mean(range: Interval, seen: &Seen<'_>) -> Profile {
+/// `ê(t) + θ · mean|v|` (Jensen), where the mean may be `moved` from `t`.
+fn mean(range: Interval, seen: &Seen<'_>, moved: Up) -> Profile {
     let one_sign = seen.linear.lo() >= 0.0 || seen.linear.hi() <= 0.0;
     let (concave, scale) = (seen.total.concave(), Interval::from(seen.scale));
     let over = |values: Interval| {
-        let mean = values.checked_div(scale).unwrap_or(Interval::ENTIRE);
+        let mean = values.checked_div(scale).unwrap_or(Interval::ENTIRE).widened(moved);
         let size = if one_sign { seen.size(mean) } else { seen.linear.into() };
         Up::from(seen.scale) * (concave.over(mean) * (Up::ONE + seen.theta) + seen.theta * size)
     };

@@ -43,6 +43,24 @@ impl Translator<'_> {
         Some(Expr { node: mean, span: a.span.clone() })
     }
 
+    /// Declines a filter that some token does not pass at all.
+    pub(super) fn sees(&self, filter: &Expr, mask: Mask) -> Result<()> {
+        let tokens = self.graph.tokens;
+        let Some(t) = (0..tokens).find(|t| mask.keys(*t, tokens).range.is_empty()) else { return Ok(()) };
+        Err(self
+            .decline(format!("no token passes the filter at token {t}"), filter, "this filter")
+            .note(
+                "reason",
+                "a head's weights always add up to 1: it must see something, also where an `if` discards it",
+            )
+            .note("try", "a filter that some token always passes, such as `j <= i`"))
+    }
+
+    /// What the names stand for inside of an aggregate.
+    pub(super) fn running(&self, scope: &Scope) -> Scope {
+        Scope { running: true, live: vec![true; self.graph.tokens], ..scope.clone() }
+    }
+
     pub(super) fn aggregate(
         &mut self,
         e: &Expr,
@@ -52,19 +70,10 @@ impl Translator<'_> {
         scope: &Scope,
     ) -> Result<Form> {
         let mask = filter.map_or(Ok(Mask::ALL), |filter| self.mask(filter))?;
-        let tokens = self.graph.tokens;
-        let blind = (0..tokens).find(|t| mask.keys(*t, tokens).range.is_empty());
-        if let Some(t) = blind.filter(|_| !matches!(aggregate, Aggregate::Sum | Aggregate::Count)) {
-            let place = filter.unwrap_or(e);
-            return Err(self
-                .decline(format!("no token passes the filter at token {t}"), place, "this filter")
-                .note(
-                    "reason",
-                    "a head's weights always add up to 1: it must see something, also where an `if` discards it",
-                )
-                .note("try", "a filter that some token always passes, such as `j <= i`"));
+        if !matches!(aggregate, Aggregate::Sum | Aggregate::Count) {
+            self.sees(filter.unwrap_or(e), mask)?;
         }
-        let inside = Scope { running: true, live: vec![true; tokens], ..scope.clone() };
+        let inside = self.running(scope);
         let counted;
         let (aggregate, body) = match aggregate {
             Aggregate::Count => {

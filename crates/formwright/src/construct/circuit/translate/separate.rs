@@ -98,11 +98,21 @@ impl Translator<'_> {
         })
     }
 
+    /// A product whose factors are taken out, so that `(-x)(-x)` is the square that others have.
+    fn product(&mut self, a: &Form, b: &Form, span: &Span) -> Result<Form> {
+        let bare = |form: &Form| match form.single() {
+            Some((wire, scale)) if form.constant.is_zero() => (Form::of(wire), scale.clone()),
+            _ => (form.clone(), Rat::ONE),
+        };
+        let ((a, scale), (b, other)) = (bare(a), bare(b));
+        Ok(self.graph.product(&a, &b, span)?.scaled(&(scale * other)))
+    }
+
     fn products(&mut self, a: &[(Form, Form)], b: &[(Form, Form)], span: &Span) -> Result<Separated> {
         let mut products: Separated = Vec::new();
         for (p, q) in a {
             for (r, s) in b {
-                let (out, run) = (self.graph.product(p, r, span)?, self.graph.product(q, s, span)?);
+                let (out, run) = (self.product(p, r, span)?, self.product(q, s, span)?);
                 match products.iter_mut().find(|(_, known)| *known == run) {
                     Some((known, _)) => *known = known.plus(&Rat::ONE, &out),
                     None => products.push((out, run)),
