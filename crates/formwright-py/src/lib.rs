@@ -357,8 +357,7 @@ fn domain_of(py: Python<'_>, text: String) -> PyResult<(f64, f64, bool)> {
     let ends = || {
         let source = Source::expression(&text, &text)?;
         let target = source.target(1)?;
-        let expression = target.expression().ok_or_else(|| Error::input("a table has no text"))?;
-        let side = expression.domain_box(1)[0][0];
+        let side = target.side().ok_or_else(|| Error::input("a table has no text"))?;
         Ok((side.lo(), side.hi(), target.is_discrete()))
     };
     ends().map_err(|error| raised(py, &error))
@@ -375,11 +374,10 @@ fn enclosed<'py>(
 ) -> PyResult<(usize, Bound<'py, PyBytes>, Bound<'py, PyBytes>)> {
     let (side, ends) = detached(py, move || {
         let target = Source::expression(&text, &text)?.target(dims)?;
-        let expression = target.expression().ok_or_else(|| Error::input("a table has no text"))?;
         let values = |x: &Vec<Vec<f64>>| {
             let point = x.iter().map(|token| token.iter().map(|x| Interval::point(*x)).collect()).collect();
             let nothing = vec![(f64::NAN, f64::NAN); tokens * target.output_dims()];
-            expression.enclose(&point).map_or(nothing, |y| y.concat().iter().map(|y| (y.lo(), y.hi())).collect())
+            target.enclose(&point).map_or(nothing, |y| y.concat().iter().map(|y| (y.lo(), y.hi())).collect())
         };
         let ends: Vec<(f64, f64)> = nested(&doubles(&batch), tokens, dims).iter().flat_map(values).collect();
         Ok((target.output_dims(), ends))

@@ -324,6 +324,19 @@ impl Target {
         batch.iter().map(|x| self.evaluate_f64(x)).collect()
     }
 
+    /// Enclosures of every output entry of an expression on a box of inputs.
+    pub fn enclose(&self, cube: &Cube) -> Result<Cube> {
+        match &self.function {
+            Function::Expression(checked) => checked.enclose(cube),
+            Function::Table(_) => Err(Error::input("a table has no enclosures")),
+        }
+    }
+
+    /// The interval of a coordinate of an expression's domain.
+    pub fn side(&self) -> Option<Interval> {
+        self.expression().map(|checked| checked.domain_box(1)[0][0])
+    }
+
     /// For each output entry, the largest distance of its values on a box from its value at the centre, where `reach`
     /// is the distance from the centre in every input.
     pub fn oscillations(&self, cube: &Cube, centre: &Cube, reach: f64) -> Result<Vec<Up>> {
