@@ -106,8 +106,9 @@ fn starts(item: &str, kind: &str) -> bool {
 
 /// The number may fall. Whoever wants it to grow says here what for.
 /// `network::attention::Detour` is how a kind tells a checker what its heads compute, `export::hf::files` the files of a
-/// stock Transformer.
-const PUBLIC_ITEMS: usize = 198;
+/// stock Transformer, `explore::page` and `artifact::write_explore` a page to try a model on, as `report::page` and
+/// `artifact::write_report` are one to read.
+const PUBLIC_ITEMS: usize = 200;
 
 #[test]
 fn the_front_door_is_no_wider() {

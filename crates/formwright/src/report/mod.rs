@@ -32,7 +32,8 @@ use crate::pattern::Pattern;
 use crate::show::{brief, plural, short_int, shown, shown_floats, shown_rounded};
 use crate::words::{Line, claims, made, normal_form, title};
 
-const STYLE: &str = include_str!("style.css");
+/// The style of its pages.
+pub(crate) const STYLE: &str = include_str!("style.css");
 
 /// What a browser may do with the page: nothing but show it.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
@@ -83,7 +84,7 @@ pub fn page(model: &Model) -> Result<String> {
 }
 
 /// Claims, each behind its badge.
-fn claim(lines: &[Line]) -> Markup {
+pub(crate) fn claim(lines: &[Line]) -> Markup {
     html! {
         dl.claims {
             @for line in lines {
