@@ -106,6 +106,12 @@ def edit(page, expected):
     assert found == wanted, f"{page.path.name}: {found}, and run gives {wanted}"
     assert found != before
     assert page.value(STATUS) == expected["status"], page.value("document.getElementById('status').innerText")
+    # Numbers at the ends of the format are run as well, and nothing is claimed there.
+    for extreme in ("1e300", "-1e39", "1e-320", "-0", "-7/2"):
+        page.type("#x-0-0", extreme)
+    assert page.value(STATUS) in ("none", "changed")
+    page.type("#x-0-0", expected["x"][0][0])
+    assert page.outputs() == found
     # What is no number is said to be none, and what was computed stays.
     page.type("#x-0-0", "1/")
     assert page.value("document.getElementById('x-0-0').getAttribute('aria-invalid')") == "true" and page.outputs() == found

@@ -2,7 +2,17 @@
 // What is read off the weights: who writes a register and who reads it, what a gate's weights say as an equation, its hinges.
 
 /** A number in so many digits. */
-const brief = (x, digits = 5) => (Number.isFinite(x) ? String(Number(x.toPrecision(digits))) : String(x)).replaceAll("-", "−");
+function brief(x, digits = 5) {
+  const plain = Number.isFinite(x) ? String(Number(x.toPrecision(digits))) : String(x);
+  const short = plain.length > digits + 6 ? Number(x.toPrecision(digits)).toExponential().replace("e+", "e") : plain;
+  return short.replaceAll("-", "−");
+}
+
+/** A bound in so many digits, rounded up. */
+function above(x, digits) {
+  const near = Number(x.toPrecision(digits));
+  return brief(near >= x ? near : near + 10 ** (Math.floor(Math.log10(x)) + 1 - digits), digits);
+}
 
 /** A number in full, as short as it can be read again in its format. */
 function full(x, single) {

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use crate::artifact::tensors::{Skeleton, to_little_endian};
+use crate::bound::norm::upward;
 use crate::bound::{Budget, Term};
 use crate::construct::circuit::Gate;
 use crate::error::Result;
@@ -59,7 +60,10 @@ fn budget(model: &Model) -> Result<Option<Budget>> {
 /// What is claimed at single inputs: a band, or none where the claim is about integrals or points.
 fn claim(model: &Model, budget: Option<&Budget>) -> Option<Value> {
     let claim = model.claim()?;
-    let about = budget.map_or(claim, |budget| format!("the {} error on {}", budget.norm, model.domain_name()));
+    let bounded = |budget: &Budget| {
+        format!("the {} error on {} is at most {}", budget.norm, model.domain_name(), upward(budget.bound, 4))
+    };
+    let about = budget.map_or(claim, bounded);
     Some(json!({
         "badge": model.badge(),
         "bound": model.built.supremum().map(|sup| sup.bound),

@@ -38,7 +38,7 @@ function scale(low, high, from, to) {
 function grid({ at, ticks }, left, right) {
   return ticks.flatMap((tick) => [
     draw("line", { class: "grid", x1: left, x2: right, y1: at(tick), y2: at(tick) }),
-    draw("text", { class: "tick", x: left - 6, y: at(tick) + 4, "text-anchor": "end" }, brief(tick)),
+    draw("text", { class: "tick", x: left - 6, y: at(tick) + 4, "text-anchor": "end" }, brief(tick, 3)),
   ]);
 }
 
@@ -77,9 +77,9 @@ const cut = (text, most) => (text.length <= most ? text : `${text.slice(0, most 
 
 /** Boxes from left to right with ribbons between, as wide as what flows; `choose` is called with a box that is clicked. */
 function flow(nodes, headings, total, chosen, choose) {
-  const [box, row, thick, columns] = [140, 92, 52, headings.length];
+  const [box, row, thick, columns] = [148, 92, 52, headings.length];
   // As wide as the page has room for, but with some space for the ribbons.
-  const column = Math.min(236, Math.max(box + 24, (1120 - box) / Math.max(columns - 1, 1)));
+  const column = Math.min(236, Math.max(box + 12, (1112 - box) / Math.max(columns - 1, 1)));
   const inColumn = (c) => nodes.filter((node) => node.column === c);
   const highest = Math.max(...headings.map((_, c) => inColumn(c).length));
   const height = 34 + highest * row;
@@ -134,7 +134,7 @@ function curve(name, label, { at, knots }, tokens, sweep) {
   const heights = points.map(([, y]) => y);
   const [x, y] = [scale(low - pad, high + pad, 66, 428), scale(Math.min(...heights), Math.max(...heights), 176, 12)];
   return picture(name, label, 440, 224, grid(y, 66, 428),
-    x.ticks.map((tick) => draw("text", { class: "tick", x: x.at(tick), y: 196, "text-anchor": "middle" }, brief(tick))),
+    x.ticks.map((tick) => draw("text", { class: "tick", x: x.at(tick), y: 196, "text-anchor": "middle" }, brief(tick, 3))),
     inside.map((knot) => draw("line", { class: "knot", x1: x.at(knot), x2: x.at(knot), y1: 170, y2: 176 })),
     draw("path", { class: "curve g", d: points.map(([t, v], k) => `${k ? "L" : "M"}${x.at(t)} ${y.at(v)}`).join("") }),
     tokens.map((t) => draw("circle", { class: "dot f", cx: x.at(t), cy: y.at(at(t)), r: 4 })),

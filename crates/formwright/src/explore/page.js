@@ -93,9 +93,9 @@ function verdict(result, x) {
     const plain = run(PLAIN, x).output.flat();
     const same = result.output.flat().every((y, k) => Object.is(y, plain[k]));
     const which = same ? "the same output as the model" : "another output than the model";
-    return [same ? "none" : "changed", `The claim is about ${claim.about}, so one input does not decide it. Here: ${off}; ${which}.`];
+    return [same ? "none" : "changed", `One input does not decide the claim, which is: ${claim.about}. Here it is ${off}; ${which}.`];
   }
-  const band = `${brief(claim.bound, 5)} that is ${claim.badge}`;
+  const band = `${above(claim.bound, 5)} that is ${claim.badge}`;
   if (!inDomain(MODEL, x)) return ["none", `This input is outside of ${claim.domain}: nothing is claimed here. It is ${off}.`];
   const share = `${brief((100 * result.error) / claim.bound, 3)} % of the ${band}`;
   if (result.error <= claim.bound) {
@@ -148,7 +148,7 @@ function showAnswer(result) {
   const names = result.output.flatMap((token, i) => token.map((_, c) => (token.length > 1 ? `${i}.${c}` : `${i}`)));
   const [target, output, off] = [result.target.flat(), result.output.flat(), result.off.flat()];
   const bound = MODEL.claim?.bound ?? null;
-  const band = bound === null ? [] : [el("i", { class: "key band" }), `certified band: ± ${brief(bound, 5)}. `];
+  const band = bound === null ? [] : [el("i", { class: "key band" }), `certified band: ± ${above(bound, 5)}. `];
   $("answer").replaceChildren(
     figure(answer(names, target, output, bound), el("i", { class: "key f" }), "target ", el("i", { class: "key g" }), "output ", band),
     el("details", { id: "answer-numbers", open: $("answer-numbers")?.open },
@@ -172,7 +172,7 @@ function graph() {
     const place = (name) => nodes.findIndex((node) => node.id === name);
     read.forEach((name) => nodes.push({ id: name, name, lines: [name.startsWith("x") ? "of the input token" : "of the position"], kind: "input", reads: [], column: 0, share: 0 }));
     gates.forEach((gate) => nodes.push({ id: gate.name, name: gate.name, key: gate.name, kind: gate.heads > 0 ? "head" : "units", column: 1 + slots.indexOf(slot(gate)), share: gate.share,
-      lines: [gate.formula, gate.share > 0 ? `adds ${brief(gate.share, 3)}` : "adds nothing"], of: gate.reads }));
+      lines: [gate.formula, gate.share > 0 ? `adds ${above(gate.share, 3)}` : "adds nothing"], of: gate.reads }));
     nodes.forEach((node) => (node.reads = [...new Set(node.of ?? [])].map(place).filter((i) => i >= 0 && nodes[i].column < node.column)));
     slots.forEach((slot, k) => column.set(k + 1, `block ${slot >> 1}, ${slot % 2 ? "feed-forward" : "attention"}`));
     nodes.push({ name: "y", lines: ["the output token"], kind: "output", reads: outputs.map(place).filter((i) => i >= 0), column: slots.length + 1, share: 0 });
@@ -192,7 +192,7 @@ function graph() {
   const own = new Set((gates ?? []).map((gate) => `${gate.name} = `));
   for (const { name, bound } of terms) {
     if (![...own].some((start) => name.startsWith(start)) && bound > 0) {
-      nodes.push({ name, lines: [`adds ${brief(bound, 3)}`], kind: "term", reads: [], column: Math.max(output.column - 1, 0), share: bound });
+      nodes.push({ name, lines: [`adds ${above(bound, 3)}`], kind: "term", reads: [], column: Math.max(output.column - 1, 0), share: bound });
       output.reads = [...output.reads, nodes.length - 1];
     }
   }
@@ -213,7 +213,7 @@ function showFlow() {
   };
   const stage = state.place > 0 ? MODEL.network.stages[PLAIN.layers[state.place - 1].stage].name : null;
   const what = total > 0
-    ? `Ribbons are as wide as what flows in them of the certified error, ${brief(MODEL.claim?.budget ?? total, 5)}; what several read is drawn in equal parts.`
+    ? `Ribbons are as wide as what flows in them of the certified error, ${above(MODEL.claim?.budget ?? total, 5)}; what several read is drawn in equal parts.`
     : "Nothing here is approximated: no ribbon has a width.";
   $("flow").replaceChildren(figure(flow(nodes, GRAPH.headings, total || 1, MODEL.gates?.length ? state.gate : stage, choose), what));
 }
@@ -243,14 +243,14 @@ function showStream(net, states) {
   const [chosenRow, chosenToken] = state.cell ?? [-1, -1];
   const rows = coordinates.map(({ name }, r) => el("tr", {},
     el("th", { scope: "row" }, name),
+    el("td", { class: "text" }, meaning(net, place, r)),
     states[place].map((z, t) => el("td", { class: "number" }, el("button", {
       type: "button", id: `cell-${r}-${t}`, class: `cell${changed(r, t) ? " changed" : ""}`,
       "aria-pressed": String(chosenRow === r && chosenToken === t), "aria-label": `${name}, token ${t}: ${number(z[r])}${changed(r, t) ? ", changed here" : ""}`,
       tabindex: (state.cell ? chosenRow === r && chosenToken === t : r + t === 0) ? 0 : -1,
       onclick: () => set({ cell: chosenRow === r && chosenToken === t ? null : [r, t] }),
-    }, number(z[r])))),
-    el("td", { class: "text" }, meaning(net, place, r))));
-  const head = el("tr", {}, el("th", {}, "register"), states[place].map((_, t) => el("th", { class: "number" }, `token ${t}`)), el("th", {}, "holds"));
+    }, number(z[r]))))));
+  const head = el("tr", {}, el("th", {}, "register"), el("th", {}, "holds"), states[place].map((_, t) => el("th", { class: "number" }, `token ${t}`)));
   $("stream").replaceChildren(el("table", { class: "cells", onkeydown: arrows }, el("thead", {}, head), el("tbody", {}, rows)));
   showCell(net, states);
 }
@@ -259,7 +259,7 @@ function showStream(net, states) {
 function meaning(net, place, register) {
   const known = held(net, place, register);
   if (known === "") return el("span", { class: "dim" }, "in the middle of a stage");
-  if (known) return el("span", {}, el("code", {}, known.text), known.error > 0 ? el("span", { class: "dim" }, ` ± ${brief(known.error, 3)}`) : null);
+  if (known) return el("span", {}, el("code", {}, known.text), known.error > 0 ? el("span", { class: "dim" }, ` ± ${above(known.error, 3)}`) : null);
   return el("span", { class: "dim" }, MODEL.held ? "nothing" : MODEL.network.coordinates[register].meaning);
 }
 
@@ -320,7 +320,7 @@ function showLayer(net, states) {
   if (gate) {
     const names = gate.registers.map((r) => MODEL.network.coordinates[r].name);
     const cost = gate.heads ? `${gate.heads} head${gate.heads > 1 ? "s" : ""}` : `${gate.units} hidden unit${gate.units > 1 ? "s" : ""}`;
-    const share = gate.share > 0 ? `adds at most ${brief(gate.share, 3)} to the error of the output` : "adds nothing to the error but rounding";
+    const share = gate.share > 0 ? `adds at most ${above(gate.share, 3)} to the error of the output` : "adds nothing to the error but rounding";
     parts.push(el("p", {}, `${gate.kind}, ${cost}; values in [${brief(gate.range[0], 4)}, ${brief(gate.range[1], 4)}]; reads ${gate.reads.join(", ") || "nothing"}; written to ${names.join(", ")}; ${share}.`));
   }
   parts.push(...(layer.kind === "attention" ? matrices(net, layer, before, gate) : hinges(net, layer, before, gate)));
@@ -435,6 +435,7 @@ function showNudge() {
 
 function showBench() {
   $("scale").value = state.scale;
+  $("mend").disabled = covered() && state.order === "left";
   const factor = 2 ** (state.scale / 4);
   const text = state.scale === 0 ? "as compiled" : `scores × ${brief(factor, 4)}, temperature × ${brief(1 / factor, 4)}`;
   $("scale").setAttribute("aria-valuetext", text);
