@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# All checks. Run from anywhere; needs cargo, a C compiler, python3 and Chromium, in which reports are looked at.
+# All checks. Run from anywhere; needs cargo, a C compiler, python3, and Chromium and node, in which pages are tried.
 #
 #   ./test.sh               format, lints, documentation and tests of all but the lab: what every change must pass
 #   ./test.sh lab           lints, documentation and tests of the lab, which compile longer than all the others together
@@ -24,9 +24,9 @@ exhaustive)
   ;;
 esac
 
-# A bare machine of Debian gets it here.
-if ! command -v chromium chromium-browser > /dev/null && [ "$(id -u)" = 0 ] && command -v apt-get > /dev/null; then
-  apt-get -qq update && apt-get -qq install -y --no-install-recommends chromium fonts-dejavu-core > /dev/null
+# A bare machine of Debian gets them here.
+if { ! command -v chromium chromium-browser || ! command -v node; } > /dev/null && [ "$(id -u)" = 0 ] && command -v apt-get > /dev/null; then
+  apt-get -qq update && apt-get -qq install -y --no-install-recommends chromium fonts-dejavu-core nodejs > /dev/null
 fi
 all_but_the_lab=(--workspace --exclude formwright-lab --locked)
 cargo fmt --check

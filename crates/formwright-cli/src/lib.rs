@@ -8,6 +8,7 @@
 mod build;
 mod check;
 mod contextual;
+mod explore;
 mod export;
 mod inspect;
 mod lab;
@@ -71,6 +72,10 @@ enum Command {
     ///
     /// `build` writes it into every folder; this writes it anew.
     Report(report::Report),
+    /// Write a page to try a model on: change tokens, look into every layer, and break what is proved.
+    ///
+    /// One file that opens from disk and needs nothing else; for models in floats of up to some 100,000 weights.
+    Explore(explore::Explore),
     /// Train the same architectures, and set training beside construction.
     ///
     /// The lab is a program of its own, formwright-lab; all that follows is handed to it.
@@ -128,6 +133,7 @@ pub fn main() -> ExitCode {
         Command::Contextual(command) => command.execute(),
         Command::Export(command) => command.execute(),
         Command::Report(command) => command.execute(),
+        Command::Explore(command) => command.execute(),
         Command::Lab(command) => match command.execute(arguments.json) {
             Ok(code) => return code,
             Err(error) => Err(error),

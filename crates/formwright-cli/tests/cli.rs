@@ -700,6 +700,7 @@ fn help_tells_every_command() {
         &["contextual", "--help"],
         &["export", "--help"],
         &["report", "--help"],
+        &["explore", "--help"],
         &["patterns", "--help"],
         &["theorems", "--help"],
     ]

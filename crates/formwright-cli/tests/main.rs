@@ -2,6 +2,7 @@
 
 mod attacks;
 mod cli;
+mod explore;
 mod lab;
 mod limits;
 mod meanings;

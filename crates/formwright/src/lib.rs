@@ -54,6 +54,7 @@ pub mod contextual;
 pub mod error;
 pub mod eval;
 pub mod exact;
+pub mod explore;
 pub mod export;
 mod files;
 mod front;

@@ -106,8 +106,8 @@ fn starts(item: &str, kind: &str) -> bool {
 
 /// The number may fall. Whoever wants it to grow says here what for.
 /// `network::attention::Detour` is how a kind tells a checker what its heads compute, `export::hf::files` the files of a
-/// stock Transformer.
-const PUBLIC_ITEMS: usize = 150;
+/// stock Transformer, `explore::page` a page to try a model on, as `report::page` is one to read.
+const PUBLIC_ITEMS: usize = 151;
 
 #[test]
 fn the_front_door_is_no_wider() {

@@ -19,6 +19,7 @@ mod enclosure;
 mod end_to_end;
 mod engine;
 mod executions;
+mod explore;
 mod exports;
 mod extremes;
 mod float_eval;

@@ -113,6 +113,10 @@ class Chromium:
         while not any(event.get("method") == "Page.loadEventFired" for event in self.events):
             self.events.append(self.receive())
 
+    def quit(self):
+        os.kill(self.process, signal.SIGTERM)
+        os.waitpid(self.process, 0)
+
     def look(self):
         return self.ask("Runtime.evaluate", expression=LOOK, returnByValue=True)["result"]["value"]
 
@@ -167,8 +171,7 @@ def main():
             for page in pages:
                 look(browser, page, pictures)
         finally:
-            os.kill(browser.process, signal.SIGTERM)
-            os.waitpid(browser.process, 0)
+            browser.quit()
     print(f"{len(pages)} pages looked at")
 
 

@@ -62,8 +62,14 @@ const LONGEST: u64 = (1 << 26) + (1 << 24) + 8;
 /// The model to look at.
 const REPORT: &str = "report.html";
 
+/// The model to try, once somebody has asked for it.
+const EXPLORE: &str = "explore.html";
+
+/// What such a page says that it is: no other file of that name is replaced.
+pub(crate) const GENERATOR: &str = "formwright explore";
+
 /// The files of a model's folder; weights are there if it is a float model, and a certificate if its claim is one that can be checked.
-const FILES: [&str; 5] = [TARGET, MODEL, WEIGHTS, CERTIFICATE, REPORT];
+const FILES: [&str; 6] = [TARGET, MODEL, WEIGHTS, CERTIFICATE, REPORT, EXPLORE];
 
 fn text(content: &Value) -> Vec<u8> {
     format!("{content:#}\n").into_bytes()

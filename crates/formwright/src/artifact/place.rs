@@ -6,7 +6,7 @@ use std::{fs, io};
 use serde_json::Value;
 
 use super::document::to_json;
-use super::{CERTIFICATE, Contents, FILES, FORMAT, MODEL, REPORT, TARGET, WEIGHTS, text};
+use super::{CERTIFICATE, Contents, EXPLORE, FILES, FORMAT, GENERATOR, MODEL, REPORT, TARGET, WEIGHTS, text};
 use crate::error::{Error, Result};
 use crate::files::{beside, write_files};
 use crate::model::Model;
@@ -71,16 +71,32 @@ impl Contents {
 
     /// Writes the page of a model's folder, in place of the one that is there; where it is.
     pub fn write_report(dir: &Path, page: &str) -> Result<PathBuf> {
-        let file = dir.join(REPORT);
-        let fail = |error: io::Error| Error::input(format!("cannot write {}: {error}", file.display()));
-        let new = beside(&file, "new")?;
-        let placed = fs::write(&new, page).and_then(|()| fs::rename(&new, &file)).map_err(fail);
-        if placed.is_err() {
-            // The error that is reported is the one that came first.
-            drop(fs::remove_file(&new));
-        }
-        placed.map(|()| file)
+        write_page(dir.join(REPORT), page)
     }
+
+    /// Writes the page to try of a model's folder, in place of the one that is there, and of nothing else; where it is.
+    pub fn write_explore(dir: &Path, page: &str) -> Result<PathBuf> {
+        let file = dir.join(EXPLORE);
+        if !is_explore_ours(dir) {
+            return Err(Error::input(format!(
+                "{} is no page of formwright explore, and was left as it is",
+                file.display()
+            ))
+            .note("try", "another file, with -o"));
+        }
+        write_page(file, page)
+    }
+}
+
+fn write_page(file: PathBuf, page: &str) -> Result<PathBuf> {
+    let fail = |error: io::Error| Error::input(format!("cannot write {}: {error}", file.display()));
+    let new = beside(&file, "new")?;
+    let placed = fs::write(&new, page).and_then(|()| fs::rename(&new, &file)).map_err(fail);
+    if placed.is_err() {
+        // The error that is reported is the one that came first.
+        drop(fs::remove_file(&new));
+    }
+    placed.map(|()| file)
 }
 
 /// The path that a folder is to be written to; refused if something is there that is not to be replaced.
@@ -148,5 +164,13 @@ fn is_replaceable(dir: &Path) -> io::Result<bool> {
         return Ok(false);
     }
     let names = fs::read_dir(dir)?.map(|entry| entry.map(|entry| entry.file_name())).collect::<io::Result<Vec<_>>>()?;
-    Ok(names.is_empty() || names.iter().all(|name| FILES.iter().any(|file| name == file)) && holds_model(dir))
+    let ours = names.iter().all(|name| FILES.iter().any(|file| name == file)) && is_explore_ours(dir);
+    Ok(names.is_empty() || ours && holds_model(dir))
+}
+
+/// Whether a folder has no file of the name of its page to try, or one that is such a page.
+fn is_explore_ours(dir: &Path) -> bool {
+    let file = dir.join(EXPLORE);
+    let is_page = |text: String| text.contains(&format!("<meta name=\"generator\" content=\"{GENERATOR}\">"));
+    fs::symlink_metadata(&file).is_err() || fs::read_to_string(file).is_ok_and(is_page)
 }

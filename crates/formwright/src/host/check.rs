@@ -9,12 +9,12 @@ use crate::network::{AttentionRun, FloatNetwork, Mask, Precision};
 pub(super) fn check<'m>(model: &'m Model, class: &Class) -> Result<&'m FloatNetwork> {
     let network = model.float().ok_or_else(|| {
         Error::declined("an exact model has no place in a host, whose numbers are floats")
-            .note("try", "build it with --precision f32, and export that")
+            .note("try", "build it with ⟨precision=f32⟩, and export that")
     })?;
     if model.circuit().is_none() {
         return Err(Error::declined(format!("{} networks have no bound in a host", model.family()))
             .note("reason", "their ids are exact sums, and behind a norm no sum is exact")
-            .note("try", "--construction circuit"));
+            .note("try", "⟨construction=circuit⟩"));
     }
     if network.runs.iter().all(|run| run.blocks == 0) {
         return Err(Error::declined("it has no blocks: there is nothing to put into a host"));
@@ -43,7 +43,7 @@ fn kind(block: usize, attention: &AttentionRun, class: &Class) -> Result<()> {
         (false, _) => format!("{} attention, and {} softmax", attention.kind.name(), class.name),
         _ => format!("connections, and {} none", class.name),
     };
-    Err(Error::declined(format!("block {block} has {what}")).note("try", "build it with --attention softmax"))
+    Err(Error::declined(format!("block {block} has {what}")).note("try", "build it with ⟨attention=softmax⟩"))
 }
 
 /// A head that sees other tokens than those of a class.
@@ -82,8 +82,8 @@ fn instead(network: &FloatNetwork) -> String {
     let misfit = |class: &Class| masks(network, class).or_else(|| positions(network, class));
     let fitting: Vec<&Class> = CLASSES.into_iter().filter(|class| misfit(class).is_none()).collect();
     match fitting.iter().find(|class| format(network, class).is_none()) {
-        Some(class) => format!("--host {}", class.name),
-        None if fitting.is_empty() => "--format onnx, which has every mask: no host has all of these heads".to_owned(),
-        None => "build it with --precision f32".to_owned(),
+        Some(class) => format!("⟨host={}⟩", class.name),
+        None if fitting.is_empty() => "⟨format=onnx⟩, which has every mask: no host has all of these heads".to_owned(),
+        None => "build it with ⟨precision=f32⟩".to_owned(),
     }
 }

@@ -147,7 +147,7 @@ fn lost(class: &Class, precision: Precision, plain: &Analysis, known: &Known) ->
     error.note(
         "try",
         match precision {
-            Precision::F32 if class.single.is_none() => "build it with --precision f64",
+            Precision::F32 if class.single.is_none() => "build it with ⟨precision=f64⟩",
             _ => "another unit for the domain or for the values, so that numbers are smaller",
         },
     )

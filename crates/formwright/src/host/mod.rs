@@ -127,7 +127,7 @@ pub(crate) fn named(name: &str) -> Result<&'static Class> {
         let error =
             Error::input(format!("'{name}' is no host")).note("known", CLASSES.map(|class| class.name).join(", "));
         match nearest(name, CLASSES.iter().map(|class| class.name)) {
-            Some(near) => error.note("try", format!("--host {near}")),
+            Some(near) => error.note("try", format!("⟨host={near}⟩")),
             None => error,
         }
     })

@@ -111,7 +111,7 @@ impl Matrices {
         match all.into_iter().find(|x| !fits(x)) {
             Some(x) => Err(Error::declined(format!("{x:e} is no normal number of {precision}, in {}", class.name))
                 .note("reason", "weights are scaled by powers of two there")
-                .note("try", "another unit for the domain or for the values, or --precision f64")),
+                .note("try", "another unit for the domain or for the values, or ⟨precision=f64⟩")),
             None => Ok(()),
         }
     }

@@ -32,7 +32,8 @@ use crate::option::Front;
 use crate::pattern::Pattern;
 use crate::show::{brief, plural, short_int, shown, shown_rounded};
 
-const STYLE: &str = include_str!("style.css");
+/// The style of its pages.
+pub(crate) const STYLE: &str = include_str!("style.css");
 
 /// The rights of the page in a browser: it may only be shown.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
@@ -83,7 +84,7 @@ pub fn page(model: &Model) -> Result<String> {
 }
 
 /// Claims, each behind its badge.
-fn claim(lines: &[(&'static str, String)]) -> Markup {
+pub(crate) fn claim(lines: &[(&'static str, String)]) -> Markup {
     html! {
         dl.claims {
             @for (label, text) in lines {

@@ -14,8 +14,9 @@
 //!        Row        row i of what was made, or the only one
 //! ```
 //!
-//! There are four interpreters of these: `eval/float/` runs them, `eval/enclosure/attention.rs` encloses every
-//! execution of them, `eval/reference.rs` has them without rounding, and `export/onnx/heads.rs` writes them as nodes.
+//! There are five interpreters of these: `eval/float/` runs them, `eval/enclosure/attention.rs` encloses every
+//! execution of them, `eval/reference.rs` has them without rounding, `export/onnx/heads.rs` writes them as nodes, and
+//! `explore/engine.js` runs them in a page.
 //! So what a kind computes is said once. How the operations may be rounded is the execution model's to say
 //! (ARCHITECTURE.md, invariant 8).
 
