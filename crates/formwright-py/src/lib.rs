@@ -365,13 +365,13 @@ fn domain_of(py: Python<'_>, text: String) -> PyResult<(f64, f64, bool)> {
 
 /// Enclosures of a text's values at sequences of doubles: lower and upper ends, not numbers where there is no value.
 #[pyfunction]
-fn enclosed<'py>(
-    py: Python<'py>,
+fn enclosed(
+    py: Python<'_>,
     text: String,
     batch: Vec<u8>,
     tokens: usize,
     dims: usize,
-) -> PyResult<(usize, Bound<'py, PyBytes>, Bound<'py, PyBytes>)> {
+) -> PyResult<(usize, Bound<'_, PyBytes>, Bound<'_, PyBytes>)> {
     let (side, ends) = detached(py, move || {
         let target = Source::expression(&text, &text)?.target(dims)?;
         let values = |x: &Vec<Vec<f64>>| {
