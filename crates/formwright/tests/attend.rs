@@ -12,7 +12,7 @@ use formwright::exact::Rat;
 use formwright::lower::Format;
 use formwright::network::{Precision, Realisation};
 
-/// What an output coordinate of token `i` is, of a sequence.
+/// An output coordinate of token `i`, as a function of a sequence.
 type Reference = fn(&[Vec<f64>], usize, usize) -> f64;
 
 /// The mean of the values of some tokens, weighted by the softmax of their scores.

@@ -117,7 +117,7 @@ fn there(artifact: &Artifact, random: &mut Random, change: impl Fn(f64) -> f64) 
     Some(with_weights(artifact, weights.bytes()))
 }
 
-/// What only circuits have, or what is hit too rarely elsewhere.
+/// Places that only circuits have, or that are hit too rarely elsewhere.
 const OWN: &[Kind] = &[
     ("weights", "one that is there: + 1 ulp", |artifact, _, random| {
         let weights = Weights::of(artifact);

@@ -1,4 +1,4 @@
-//! What has no place in a class, with the place, and what to take instead.
+//! Networks that have no place in a class: the place, and what to take instead.
 
 use super::{CLASSES, Class};
 use crate::error::{Error, Result};
@@ -77,7 +77,7 @@ fn format(network: &FloatNetwork, class: &Class) -> Option<Error> {
     Some(declined.note("reason", format!("it computes {what} in single precision, whatever its weights are")))
 }
 
-/// What has a place for it.
+/// The classes that have a place for it.
 fn instead(network: &FloatNetwork) -> String {
     let misfit = |class: &Class| masks(network, class).or_else(|| positions(network, class));
     let fitting: Vec<&Class> = CLASSES.into_iter().filter(|class| misfit(class).is_none()).collect();

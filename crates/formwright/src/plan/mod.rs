@@ -359,7 +359,7 @@ impl Plan {
                             "within": self.baseline.map(|baseline| baseline.within),
                         },
                     },
-                    "why_not": sketch.why_not.as_ref().map(Error::to_string),
+                    "why_not": sketch.why_not.as_ref().map(Error::written),
                 });
                 candidate.way.describe(sketch, &mut more);
                 more
@@ -370,7 +370,7 @@ impl Plan {
                 "bytes": null,
                 "id_bits": null,
                 "error": null,
-                "why_not": error.to_string(),
+                "why_not": error.written(),
             }),
         };
         if let (Some(row), Value::Object(more)) = (row.as_object_mut(), more) {
@@ -383,7 +383,7 @@ impl Plan {
 fn left_out(LeftOut { way, reason }: &LeftOut) -> Value {
     let mut row = identity(&**way, way.positional());
     row["attention"] = json!(way.attention());
-    row["reason"] = json!(reason.to_string());
+    row["reason"] = json!(reason.written());
     row
 }
 

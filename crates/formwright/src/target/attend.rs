@@ -59,7 +59,7 @@ pub(crate) fn attended(node: &Node) -> Option<Attended<'_>> {
     Some(Attended { score: score.first()?, value, filter: filter.as_deref() })
 }
 
-/// Whether an expression is the very one that `attend(…)` stands for.
+/// True of the very expression that `attend(…)` stands for.
 pub(super) fn short(node: &Node) -> Option<(&Expr, &Expr, Option<&Expr>)> {
     let Attended { score, value: Some(value), filter } = attended(node)? else { return None };
     let Node::Binary(_, above, _) = node else { return None };

@@ -51,7 +51,7 @@ enum Thing {
     Hinge(usize, i64),
     /// A polynomial whose values are whole.
     Whole(Vec<(Monomial, String)>),
-    /// What a hub and the other tokens have: at the one it is something else than at the others.
+    /// A pair for a hub and for the other tokens: at the one it is something else than at the others.
     Hub(usize),
 }
 

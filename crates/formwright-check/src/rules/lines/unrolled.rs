@@ -28,7 +28,7 @@ pub fn is_placed(wire: &Wire) -> bool {
     }
 }
 
-/// Whether a wire has no meaning but token by token.
+/// True if a wire has no meaning but token by token.
 pub fn is_of_places(wire: &Wire) -> bool {
     matches!(wire, Wire::Position(_) | Wire::Gather { .. } | Wire::Seen { pooled: Pooled::Sum, .. })
 }

@@ -40,22 +40,22 @@ pub(crate) struct Housing {
     pub elementwise: Up,
     /// `α`: how far a unit may be from its ReLU.
     pub activation: Up,
-    /// Whether what is activated is multiplied by 1.
+    /// True if the activated number is multiplied by 1.
     pub gated: bool,
     /// `C`
     pub pin: f64,
-    /// What the stream loses, where it is normed itself.
+    /// The stream's loss, where it is normed itself.
     pub stream: Option<Stream>,
 }
 
-/// What a norm does to the stream.
+/// A norm, as it acts on the stream.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stream {
     /// `d`
     pub relative: Up,
     /// `a`
     pub absolute: Up,
-    /// Whether it is normed behind the embedding and at the end only, or behind every layer.
+    /// True if it is normed behind the embedding and at the end only, false if behind every layer.
     pub ends: bool,
 }
 
@@ -82,7 +82,7 @@ impl Housing {
         }
     }
 
-    /// What reading a constant loses, relative to it, in a sum over so many registers.
+    /// The loss of reading a constant, relative to it, in a sum over so many registers.
     fn constant(&self, machine: Machine, registers: usize) -> Up {
         let Housed { relative, absolute, summed } = self.read(machine, registers + 1, (self.pin.into(), Up::ZERO));
         relative + (absolute + summed) / self.pin
@@ -113,7 +113,7 @@ impl Analyst<'_> {
         self.machine.housing.map_or_else(Housed::default, |housing| housing.read(self.machine, registers, known))
     }
 
-    /// What reading a constant loses because of the host, relative to it.
+    /// The host's share in the loss of reading a constant, relative to it.
     pub(super) fn housed_constant(&self, registers: usize) -> Up {
         self.machine.housing.map_or(Up::ZERO, |housing| housing.constant(self.machine, registers))
     }
@@ -123,7 +123,7 @@ impl Analyst<'_> {
         self.machine.housing.map_or(Up::ZERO, |housing| housing.factor)
     }
 
-    /// What a gate loses because it is `ρ` times what it is, relative to what it adds to the stream.
+    /// The loss of a gate because it is `ρ` times what it is, relative to what it adds to the stream.
     pub(super) fn gate_factor(&self) -> Up {
         self.machine.housing.map_or(Up::ZERO, |housing| housing.gate())
     }
@@ -133,7 +133,7 @@ impl Analyst<'_> {
         self.machine.housing.map_or(Up::ZERO, |housing| housing.unit(self.machine))
     }
 
-    /// What is left in a register that is cleared: twice what the reading is off by, both units, and the sum's
+    /// The rest in a register that is cleared: twice what the reading is off by, both units, and the sum's
     /// rounding.
     pub(super) fn left_behind(&self, slot: usize, clear: &Clear) -> Up {
         let Some(housing) = self.machine.housing else { return Up::ZERO };
@@ -146,7 +146,7 @@ impl Analyst<'_> {
             * (Up::ONE + 2.0 * housing.unscale())
     }
 
-    /// What a register loses more when something of a size is added to it in a slot, and relative to that.
+    /// The further loss of a register when something of a size is added to it in a slot, and relative to that.
     pub(super) fn housed_write(&self, slot: usize, rounding: Up, garbage: Up) -> (Up, Up) {
         let Some(housing) = self.machine.housing else { return (Up::ZERO, Up::ZERO) };
         let unscale = housing.unscale();
