@@ -81,6 +81,7 @@ fn others() -> [(&'static str, Artifact); 7] {
 const HUB: &str = "wire hub 1 1 0 1 0 1";
 
 /// Circuits on a box: what their registers mean, and what is wrong of it.
+#[expect(clippy::too_many_lines, reason = "a list of cases")]
 fn meant() -> Vec<Case> {
     let single = Artifact::new("", &circuit("x - mean(x)", 3, F32));
     let double = Artifact::new("", &circuit("x * mean(x)", 3, F64));

@@ -80,6 +80,7 @@ pub(crate) struct Names {
 }
 
 /// A class of stock Transformers: what it computes, and what it calls it.
+#[expect(clippy::struct_excessive_bools, reason = "yes-or-no facts about a class of somebody else's, each by itself")]
 pub(crate) struct Class {
     /// Its name on the command line, which is also its `model_type`.
     pub name: &'static str,

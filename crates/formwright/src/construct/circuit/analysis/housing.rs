@@ -152,7 +152,7 @@ impl Analyst<'_> {
         let unscale = housing.unscale();
         // The embedding comes with the pin as it is; and what units add has the factor of the pin, if they read the
         // stream itself.
-        let alike = slot == 0 || slot % 2 == 0 && housing.stream.is_some_and(|stream| !stream.ends);
+        let alike = slot == 0 || slot.is_multiple_of(2) && housing.stream.is_some_and(|stream| !stream.ends);
         // Rounding is that of the stream, which is up to 1 + r times as large as in units of the pin, and divided by
         // the pin.
         (2.0 * garbage + rounding * (4.0 * unscale), if alike { Up::ZERO } else { unscale })
