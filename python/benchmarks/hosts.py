@@ -116,7 +116,7 @@ TARGETS = [
     ("times-mean", 8, [], lambda x: x * mean(x)),
     ("gap-to-max", 8, [], lambda x: (x.amax(1, keepdim=True) - x) ** 2),
     ("variance", 8, [], variance),
-    ("z-score", 16, [], lambda x: deviations(x) / torch.sqrt(variance(x) + 0.01)),
+    ("z-score", 16, ["--trade", "width"], lambda x: deviations(x) / torch.sqrt(variance(x) + 0.01)),
     ("z-score", 16, ["--trade", "depth"], lambda x: deviations(x) / torch.sqrt(variance(x) + 0.01)),
     ("softmax", 4, [], lambda x: x.softmax(1)),
     ("log-sum-exp", 8, [], lambda x: x.logsumexp(1, keepdim=True)),
@@ -165,33 +165,30 @@ def run(*command):
     return done.stdout, None
 
 
-def share(claim, classes):
-    """Of the tolerance, 1/100, or of the 1/2 within which rounding is exact."""
-    return claim["host_term"] / (0.5 if classes else 0.01)
-
-
-def build(formwright, place, target, tokens, options):
-    """Writes a network and its hosts; what is known of them, and the classes that double precision would serve."""
+def build(formwright, place, number, hosts, more):
+    """Writes a network and its hosts, and what is known of them; the classes that double precision would serve."""
+    target, tokens, options, _ = TARGETS[number]
+    options = [*options, *more]
     why = run(
         formwright, "build", target, "--tokens", tokens, "--construction", "circuit", *options, "--no-check", "-o", place / "network"
     )[1]  # fmt: skip
     name = " ".join([target, *options])
     if why:
-        return {"name": name, "declined": dict.fromkeys(HOSTS, why)}, []
+        place.mkdir()
+        about = {"name": name, "declined": dict.fromkeys(hosts, why)}
+        (place / "about.json").write_text(json.dumps(about))
+        return []
     summary = json.loads(run(formwright, "inspect", place / "network", "--json")[0])
     low, high = (float(Fraction(str(x))) for x in summary["box"])
-    about = {"name": name, "tokens": tokens, "box": [low, high], "dims": summary["dims"], "declined": {}}
-    dear = []
-    for host in HOSTS:
+    about = {"name": name, "target": number, "tokens": tokens, "box": [low, high], "dims": summary["dims"], "declined": {}}
+    for host in hosts:
         out = place / host
         why = run(formwright, "export", place / "network", "--format", "hf", "--host", host, "-o", out)[1]
         if why:
             about["declined"][host] = why
-            continue
-        manifest = json.loads((out / "formwright.json").read_text())
-        if share(manifest["claim"], manifest["classes"]) > 0.01:
-            dear.append(host)
-    return about, dear
+    (place / "about.json").write_text(json.dumps(about))
+    print(f"{name}: {len(hosts) - len(about['declined'])} hosts", file=sys.stderr, flush=True)
+    return [host for host in hosts if host not in about["declined"] and Case(place, host, "cpu").share() > 0.01]
 
 
 def build_all(formwright, folder, only):
@@ -200,21 +197,11 @@ def build_all(formwright, folder, only):
     left_out = known - {target for target, *_ in TARGETS}
     if left_out and not only:
         raise SystemExit(f"left out: {', '.join(sorted(left_out))}")
-    for number, (target, tokens, options, _) in enumerate(TARGETS):
-        if only not in target:
-            continue
-        place = folder / f"{number:02}"
-        about, dear = build(formwright, place, target, tokens, options)
-        about["target"] = number
-        place.mkdir(exist_ok=True)
-        (place / "about.json").write_text(json.dumps(about))
-        print(f"{about['name']}: {6 - len(about['declined'])} hosts", file=sys.stderr, flush=True)
-        if dear:
-            place = folder / f"{number:02}d"
-            about, _ = build(formwright, place, target, tokens, [*options, "--precision", "f64"])
-            about["target"] = number
-            about["declined"] = {host: why for host, why in about["declined"].items() if host in dear}
-            (place / "about.json").write_text(json.dumps(about))
+    for number, (target, *_) in enumerate(TARGETS):
+        if only in target:
+            dear = build(formwright, folder / f"{number:02}", number, HOSTS, [])
+            if dear:
+                build(formwright, folder / f"{number:02}d", number, dear, ["--precision", "f64"])
 
 
 def sequences(manifest, tokens, low, high, dims, points):
@@ -249,6 +236,11 @@ class Case:
             self.numbers = [values[x][..., None] for x in self.x]
         exact = TARGETS[self.about["target"]][3]
         self.wanted = [by_parts(lambda x: exact(x).double().expand(len(x), x.shape[1], -1), x) for x in self.numbers]
+
+    def share(self):
+        """What the host takes of the tolerance, 1/100, or of the 1/2 within which rounding is exact."""
+        whole = all((y == y.round()).all() for y in self.wanted)
+        return self.claim["host_term"] / (0.5 if whole else 0.01)
 
     def load(self, **how):
         loader = getattr(transformers, self.manifest["loader"])
@@ -328,7 +320,7 @@ def row(case, network):
     cells = [
         f"`{case.about['name']}`", case.about["tokens"], config.num_hidden_layers, config.hidden_size, f"{parameters:,}",
         f"2^{pin}, 2^{scale}", f"{claim['plain']:.3e}", f"{claim['bound']:.3e}", f"{claim['host_term']:.1e}",
-        f"{100 * share(claim, case.classes):.2g} %", f"{apart:.1e}", measured,
+        f"{100 * case.share():.2g} %", f"{apart:.1e}", measured,
     ]  # fmt: skip
     print(f"{case.host}: {cells[0]} {measured}{'' if good else ' WRONG'}", file=sys.stderr, flush=True)
     return f"| {' | '.join(map(str, cells))} |", good
@@ -355,7 +347,7 @@ def networks(folder, device):
                 line, well = row(case, network)
                 good &= well
                 rows[host].append(line)
-                cells.append(f"{100 * share(case.claim, case.classes):.2g} %")
+                cells.append(f"{100 * case.share():.2g} %")
             elif host in about["declined"]:
                 why = reasons.setdefault(alike(about["declined"][host]), len(reasons))
                 cells.append(f"({chr(ord('a') + why)})")
