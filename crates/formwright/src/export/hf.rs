@@ -292,6 +292,11 @@ impl<'m> Export<'m> {
         for (p, known) in model.coordinates().iter().enumerate() {
             let _ = writeln!(page, "| {p} | {} | {} |", half + p, known.meaning.replace('|', "\\|"));
         }
+        let first = model.coordinates().len();
+        for t in 0..sides.flags {
+            let p = first + t;
+            let _ = writeln!(page, "| {p} | {} | 1 at token {t}, 0 at others: hides tokens from heads |", half + p);
+        }
         let _ = writeln!(page, "| {} | {} | the pin, {pin} |", half - 1, sides.width - 1);
         let _ = writeln!(page, "\nAll others are 0. `formwright.json` says for every gate which weights are it.");
         wrapped_prose(&page)

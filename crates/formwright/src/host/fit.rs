@@ -48,6 +48,7 @@ impl Fitted {
 struct Search<'a> {
     made: &'a Made,
     class: &'a Class,
+    sides: &'a Sides,
     known: Known,
 }
 
@@ -56,9 +57,11 @@ impl Search<'_> {
     fn analyse(&self, (pin, norms): (f64, &Norms), scale: f64) -> Result<Option<Analysis>> {
         let Norms { middle, relative: factor, elementwise, stream } = *norms;
         let (activation, gated) = (self.class.activation.off(scale), self.class.gated);
-        let housing = Housing { factor, middle, elementwise, activation, gated, pin, stream };
+        let hiding = self.known.hiding(norms, self.class.mask, self.sides.tokens, self.sides.head_size + 12);
+        let housing = Housing { factor, middle, elementwise, activation, gated, pin, stream, hiding };
         let found = self.made.analyse(Some(housing))?;
-        let confirmed = found.squares <= self.known.squares && found.largest <= self.known.largest;
+        let confirmed =
+            found.squares + self.sides.flagged() <= self.known.squares && found.largest <= self.known.largest;
         Ok(confirmed.then_some(found))
     }
 
@@ -110,11 +113,11 @@ pub(super) fn fit(model: &Model, network: &FloatNetwork, class: &Class, sides: &
         width: sides.width,
         norms: 2 * sides.blocks + 1,
         terms: sides.hidden + sides.width + 8,
-        squares: more * plain.squares,
+        squares: more * (plain.squares + sides.flagged()),
         largest: more * plain.largest,
     };
     for more in [1.125, 2.0, 16.0, 4096.0] {
-        let search = Search { made, class, known: known(more) };
+        let search = Search { made, class, sides, known: known(more) };
         let Some((pin, norms, best)) = search.pin() else { continue };
         let Some((scale, found)) = search.scale(plain.output, (pin, &norms, best)) else { continue };
         let beyond = proof.form.as_ref().map_or(Up::ZERO, |form| Up::from(form.distance));

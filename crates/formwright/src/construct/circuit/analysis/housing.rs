@@ -18,6 +18,9 @@
 //!             off by d|z| + a after each norm, and what is added is off by r/(1 - r) of it; what is common to
 //!             pin and data does not matter. Then ρ is the pin's own factor, which a layer of units gives back to the
 //!             stream: no r for gates
+//! hiding      a head that sees fewer tokens than its class shows has scores of -T for the others, and for its own those of
+//!             the network up to `off`: its mean moves by at most off/2 of what its values span (head.rs), and by the
+//!             weight of the others, n exp(2(own + off) - gap)
 //! exactness   there is none
 //! ```
 //!
@@ -26,7 +29,8 @@
 
 use super::{Analyst, Machine};
 use crate::construct::circuit::layout::Clear;
-use crate::interval::Up;
+use crate::interval::{Interval, Up};
+use crate::network::Mask;
 use crate::rounding::compound;
 
 /// The errors that a host adds to the numbers of a circuit.
@@ -46,6 +50,21 @@ pub(crate) struct Housing {
     pub pin: f64,
     /// The stream's loss, where it is normed itself.
     pub stream: Option<Stream>,
+    /// How tokens are hidden.
+    pub hiding: Hiding,
+}
+
+/// How a head sees fewer tokens than its class shows.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Hiding {
+    /// The tokens that the class shows.
+    pub shown: Mask,
+    /// How far the scores of tokens that are seen may be from 0.
+    pub off: Up,
+    /// How far those of the others are below 0, at least, beside that.
+    pub gap: f64,
+    /// How many terms a score has.
+    pub terms: usize,
 }
 
 /// A norm, as it acts on the stream.
@@ -111,6 +130,21 @@ impl Analyst<'_> {
     pub(super) fn housed(&self, slot: usize, register: usize, registers: usize) -> Housed {
         let known = (self.size(&self.layout.before[slot][register]), self.lost[slot][register]);
         self.machine.housing.map_or_else(Housed::default, |housing| housing.read(self.machine, registers, known))
+    }
+
+    /// True if a head hides tokens that its class shows.
+    pub(super) fn hides(&self, mask: &Mask) -> bool {
+        self.machine.housing.is_some_and(|housing| !mask.shows(&housing.hiding.shown))
+    }
+
+    /// How far the mean of a head's values, which span so much, moves because tokens are hidden by scores beside its own.
+    pub(super) fn hidden(&self, mask: &Mask, own: Up, span: Up) -> Up {
+        let Some(Housing { hiding, .. }) = self.machine.housing.filter(|_| self.hides(mask)) else { return Up::ZERO };
+        let off = hiding.off + self.machine.gamma(hiding.terms) * (2.0 * own + hiding.off);
+        let apart = Interval::point_or_entire((2.0 * (own + off)).get()) - Interval::point_or_entire(hiding.gap);
+        let exps = self.machine.precision.exp_quotient_error();
+        let leak = Up::from(self.machine.tokens) * Up::from(apart.exp()) * (Up::ONE + compound(exps, exps));
+        (0.5 * off + leak) * span
     }
 
     /// The host's share in the loss of reading a constant, relative to it.
