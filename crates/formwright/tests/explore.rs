@@ -80,9 +80,11 @@ fn inputs(model: &Model, seed: &mut u64) -> Vec<Sequence> {
     inputs
 }
 
-/// A model of every kind of network and head: its target, its tokens, how it is built, and whether its execution is one of correctly rounded
-/// operations alone, so that there is one result.
-const MODELS: [(&str, usize, &[(&str, &str)], bool); 16] = [
+/// A target, its tokens, how it is built, and whether its execution is one of correctly rounded operations alone, so that there is one result.
+type Example = (&'static str, usize, &'static [(&'static str, &'static str)], bool);
+
+/// A model of every kind of network and head.
+const MODELS: [Example; 16] = [
     ("z-score", 16, &[], true),
     ("sort-integers", 6, &[], true),
     ("histogram", 5, &[], true),
@@ -120,7 +122,7 @@ fn the_page_computes_what_the_engine_computes() {
         for (x, answer) in inputs.iter().zip(answers.as_array().expect("answers")) {
             let place = format!("{text} {more:?} at {x:?}");
             let mut wanted: Vec<Sequence> = engine.trace(x).expect("a trace").into_iter().map(|(_, z)| z).collect();
-            wanted.push(engine.run(&[x.clone()]).expect("an output").remove(0));
+            wanted.push(engine.run(std::slice::from_ref(x)).expect("an output").remove(0));
             let mut found: Vec<Sequence> = answer["stages"].as_array().expect("stages").iter().map(sequence).collect();
             found.push(sequence(&answer["output"]));
             let enclosure = executions.enclose(x).expect("an enclosure");
@@ -150,8 +152,11 @@ fn the_page_computes_what_the_engine_computes() {
 fn close(place: &str, found: &[f64], wanted: &[f64], allowed: f64) {
     assert_eq!(found.len(), wanted.len(), "{place}");
     for (found, wanted) in found.iter().zip(wanted) {
-        let near = found == wanted || (found - wanted).abs() <= allowed * wanted.abs().max(1.0);
-        assert!(near || found.is_nan() && wanted.is_nan(), "{place}: {found:e}, {wanted:e}");
+        let near = (found - wanted).abs() <= allowed * wanted.abs().max(1.0);
+        assert!(
+            near || found.total_cmp(wanted).is_eq() || found.is_nan() && wanted.is_nan(),
+            "{place}: {found:e}, {wanted:e}"
+        );
     }
 }
 

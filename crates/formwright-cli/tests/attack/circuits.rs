@@ -241,9 +241,8 @@ const OWN: &[Kind] = &[
         let at = *random.of(&places);
         let mut words: Vec<String> = lines[at].split(' ').map(str::to_owned).collect();
         let place = 1 + random.below(5);
-        let word: &str =
-            if place == 5 { random.of(&["yes", "no"]) } else { random.of(&["*", "0", "1", "-1", "2", "-2"]) };
-        word.clone_into(&mut words[place]);
+        let all: &[&str] = if place == 5 { &["yes", "no"] } else { &["*", "0", "1", "-1", "2", "-2"] };
+        (*random.of(all)).clone_into(&mut words[place]);
         lines[at] = words.join(" ");
         Some(Artifact { certificate: (lines.join("\n") + "\n").into_bytes(), ..artifact.clone() })
     }),
