@@ -4,7 +4,7 @@
 //! built if it is chosen.
 //!
 //! Rows are looked at in the order of what they weigh at least (`least.rs`), and no more of them than it takes to know the smallest that serves: what
-//! cannot win is left out, with the reason. [`plan`] looks at all of them.
+//! cannot win is left out, with the reason. `plan` looks at all of them.
 //!
 //! Beside the sizes of lattice networks stand the counts of section 5.4 of Yun et al. 2020: any method that approximates by cells has to
 //! remember one number for each output entry and cell, `d n N^{dn} / n!` for equivariant functions and `d n N^{dn}` for all; a residual
