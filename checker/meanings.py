@@ -16,6 +16,7 @@ from curves import Broken, Budget, Profile, gaps, image_over, read_curve
 from forms import NOUGHT, Form, up, wrong_line
 from heads import attention, hides_nothing
 from normal import Atoms, Target, constant, plus, product, total as total_of
+import distance
 import tokens
 
 ZERO, ONE = Fraction(0), Fraction(1)
@@ -685,37 +686,59 @@ class Meant:
 
     def outputs(self, target):
         a, c = self.arithmetic, self.c
-        self.means_the_target(target)
+        differences, errors = self.means_the_target(target), []
         for k, form in enumerate(self.meanings.outputs):
             row = sparse([self.tensors["read_out.weight"][k]])[0]
             bias = self.tensors["read_out.bias"][k]
             read, lost = self.reading(row)
             away = self.size(read.plus(Form(bias, ())).plus(self.expand(form), -ONE))
             _, rounding = a.total([a.times(point(w), self.computed(i)) for i, w in row] + [point(bias)])
-            error = self.off(form) + away + lost + rounding
+            errors.append(self.off(form) + away + lost + rounding)
+        spent = distance.Spent()
+        for k, place, difference in differences:
+            self.error = max(self.error, errors[k] + self.distance(k, place, difference, errors[k], spent))
+        for k, error in enumerate(errors):
             self.error = max(self.error, error)
             if error > c.bound:
                 raise Declined(f"output {k}: {show(error)} is shown of the bound {show(c.bound)}")
 
+    def distance(self, k, place, difference, error, spent):
+        """How far an output's form is from the target, where outputs are so near to the form; at most what the bound leaves."""
+        left = self.c.bound - error
+        size, at = difference.most(self.domain, left, spent)
+        if at is not None and size <= self.c.bound + error:
+            # Outputs may be nearer to the target than the form is, there; they are not where it is farther away.
+            beyond, place_of = difference.most(self.domain, self.c.bound + error, spent)
+            size, at = (beyond, place_of) if place_of else (size, at)
+        if at is None:
+            return size
+        said = f"output {k}, {place}: the form is {show(size)} from the target, and outputs within {show(error)} of the form"
+        if size > self.c.bound + error:
+            raise Rejected("point", said, f"the bound is {show(self.c.bound)}")
+        raise Declined(f"{said}; the bound is {show(self.c.bound)}")
+
     def means_the_target(self, target):
-        """The outputs' forms and the target have the same normal forms: of any token, or at every token of every length."""
+        """The outputs' forms and the target have the same normal forms: of any token, or at every token of every length.
+        Otherwise it is their differences that are returned."""
         if not any(self.of_single_tokens(wire) for wire in self.wires):
             try:
-                return self.of_any_token(target)
+                self.of_any_token(target)
+                return []
             except (Declined, Undefined, Unclear):
                 if sum(n * n for n in range(self.c.least, self.most + 1)) > PAIRS:
                     raise
         within(sum(n * n for n in range(self.c.least, self.most + 1)), PAIRS, "pairs of tokens")
-        atoms, budget = Atoms(), tokens.Budget()
+        atoms, budget, differences = Atoms(), tokens.Budget(), []
         for n in range(self.c.least, self.most + 1):
             wires = tokens.Wires(self.wires, n, atoms, budget)
             wires.prepare(self.meanings.outputs)
             wanted = tokens.TokenTarget(target, self.c, self.domain, atoms, n, budget).outputs
             for k, form in enumerate(self.meanings.outputs):
                 for t in range(n):
-                    if wires.form(form, t) != wanted[t][k]:
-                        raise Declined(f"output {k}, token {t} of {n}: what is computed and the target have different normal forms")
-        return None
+                    apart = plus(wires.form(form, t), wanted[t][k], -ONE)
+                    if apart:
+                        differences.append((k, f"token {t} of {n}", distance.Difference(atoms, apart)))
+        return differences
 
     def of_single_tokens(self, wire):
         hides = wire.kind in ("seen", "attend") and not hides_nothing(wire.mask, self.most)

@@ -46,6 +46,12 @@ impl Domain {
         }
     }
 
+    /// True if a number lies in the interval.
+    pub fn has(&self, x: &Dyadic) -> bool {
+        let x = Ratio::of(x);
+        matches!(self, Self::Interval(low, high) if *low <= x && x <= *high)
+    }
+
     /// The least and the largest integer, if it is one of integers.
     pub fn integers(&self) -> Option<(i64, i64)> {
         match self {

@@ -4,12 +4,14 @@
 //! out, a mean is linear and lets what is the same for all tokens through, `1/p` is a thing of its own with the leading
 //! coefficient of `p` taken out, and any other function is a thing of its own.
 
+mod program;
 mod whole;
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, HashMap};
 
 use super::Form;
+pub use program::Program;
 use crate::kernel::function::{Binary, CALLS, Call, Word};
 use crate::kernel::number::Ratio;
 use crate::read::certificate::{Pooled, Shown, Wire};
