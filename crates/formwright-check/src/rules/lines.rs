@@ -9,6 +9,7 @@
 //! |---|---|
 //! | `layer.rs` | hidden units that read one form are a piecewise linear function of it |
 //! | `curve.rs`, `product.rs`, `clearing.rs` | which is a curve, part of a product, or takes a register away |
+//! | `shared.rs` | curves of one argument that share units |
 //! | `select.rs` | or is a value where a condition holds |
 //! | `points.rs` | arguments that are whole: values at points, products of whole numbers, exact sums |
 //! | `cases.rs` | sums of which no more than one term is on |
@@ -41,6 +42,7 @@ mod points;
 mod product;
 mod profile;
 mod select;
+mod shared;
 mod teeth;
 mod told;
 mod uniform;

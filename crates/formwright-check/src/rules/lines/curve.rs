@@ -7,14 +7,13 @@
 //! On a cell without knots `P` is a line, and the last term is bounded by its ends and `½(t - a)(b - t) f''`; where `f`
 //! bends without bound the cell is halved, and in the end bounded by enclosures of both.
 
-use super::layer::{Fit, Gate, Group, Written, shared, widened};
-use super::profile::{Cell, Profile, up};
+use super::layer::{Fit, Gate, Group, shared, widened};
+use super::profile::Cell;
 use super::teeth::is_tooth;
-use super::{Form, Known, Prover, Stop, declined, line};
-use crate::kernel::function::{Binary, Jet, Word, evaluate};
+use super::{Known, Prover, Stop, declined, line};
+use crate::kernel::function::{Jet, Word, evaluate};
 use crate::kernel::number::{Dyadic, Range, Ratio};
-use crate::kernel::sum::Row;
-use crate::read::certificate::{Made, Wire};
+use crate::read::certificate::Wire;
 
 /// Parts into which a piece of a curve is cut: a power of two.
 pub(super) const PARTS: i64 = 4;
@@ -47,7 +46,7 @@ impl Prover<'_> {
         let range = self.range(&argument.form)?;
         let fit = Fit { part, factor: gate.factor.range(), kappa: kappa.range(), function };
         let size = fit.factor.absolute().lo;
-        let (cells, inner) = self.cells(groups, gate, &fit)?;
+        let (cells, inner) = self.cells(groups, gate, &fit, &[])?;
         let mut known = Known::of_cells(cells);
         if is_tooth(function) {
             // Off from the tooth T of what the first of the chain reads: by what is read besides the teeth before, which is `taken`, and by
@@ -75,8 +74,15 @@ impl Prover<'_> {
         Ok(known)
     }
 
-    /// How far units are from a curve, cell by cell of its argument; and the most that they lose by rounding.
-    fn cells(&mut self, groups: &[Group], gate: &Gate<'_>, fit: &Fit<'_>) -> Result<(Vec<Cell>, Dyadic), Stop> {
+    /// How far units are from a curve, cell by cell of its argument; and the most that they lose by rounding. What other
+    /// units lose that are taken from them, each times a factor, is lost as well.
+    pub(super) fn cells(
+        &mut self,
+        groups: &[Group],
+        gate: &Gate<'_>,
+        fit: &Fit<'_>,
+        others: &[(Dyadic, &Gate<'_>)],
+    ) -> Result<(Vec<Cell>, Dyadic), Stop> {
         let group = groups.get(fit.part.group).ok_or_else(|| line("a group that does not exist"))?;
         let argument = group.argument.clone().ok_or_else(|| line("a curve without an argument"))?;
         let (range, size) = (self.range(&argument.form)?, fit.factor.absolute().lo);
@@ -85,7 +91,13 @@ impl Prover<'_> {
             let error = &self.error_over(&argument.form, &piece.argument)? + &argument.off;
             let reached = widened(&piece.argument, &error);
             let active = fit.part.function.active(&widened(&reached, &group.slack));
-            let inside = self.inside(group, &active, gate.company);
+            let mut inside = self.inside(group, &active, gate.company);
+            for (times, other) in others {
+                for part in &other.parts {
+                    let active = part.function.active(&widened(&reached, &group.slack));
+                    inside = &inside + &(times * &self.inside(group, &active, other.company));
+                }
+            }
             let moved = &fit.part.gate.steepest(&reached) * &error;
             let total = &(&moved + &piece.apart.size()) + &inside;
             inner = inner.max(inside);
@@ -93,82 +105,6 @@ impl Prover<'_> {
             cells.push(Cell { argument: piece.argument, values: piece.values, error });
         }
         Ok((cells, inner))
-    }
-
-    /// Makes curves of one argument that share units, and charges registers with what they are off by: in each register
-    /// the units stand for the sum of all curves there, with their factors, which is one curve.
-    pub(super) fn curves_together(
-        &mut self,
-        groups: &[Group],
-        units: &[Row],
-        gains: &[Row],
-        (readers, written): (&[&Made], &[Written]),
-        lost: &mut [Dyadic],
-    ) -> Result<(), Stop> {
-        let hints = self.hints;
-        let mut known: Vec<(&Made, &[Word], Ratio)> = Vec::new();
-        for made in readers {
-            let wire = made.wire;
-            let Some(Wire::Curve { of, function }) = hints.wires.get(wire) else {
-                return Err(line("units that are shared with another kind of gate"));
-            };
-            let rest = made.adds.minus(&Form::of(wire));
-            if !rest.terms.is_empty() || !matches!(Self::sources(groups, made)?.as_slice(), [(_, form)] if *form == of) {
-                return Err(line(format!("wire {wire}: a curve is added with a number, and reads its argument")));
-            }
-            if !written.iter().any(|register| !register.form.factor(wire).is_zero()) {
-                return Err(line(format!("wire {wire} is made, and no register holds it")));
-            }
-            let over = self.range(of)?;
-            let range = self.values(function, &over)?;
-            let error = Profile::Constant(Dyadic::ZERO);
-            self.make(wire, Known { range, error, most: Dyadic::ZERO, tooth: Dyadic::ZERO })?;
-            known.push((made, function, rest.offset));
-        }
-        for (at, register) in written.iter().enumerate() {
-            let mut sum = vec![Word::Number(Ratio::ZERO)];
-            let (mut first, mut kappa) = (None, Ratio::ZERO);
-            for (made, function, shift) in &known {
-                let factor = register.form.factor(made.wire);
-                if factor.is_zero() {
-                    continue;
-                }
-                kappa = kappa.plus(&factor.times(shift));
-                sum.extend(function.iter().cloned());
-                sum.extend([Word::Number(factor), Word::Binary(Binary::Mul), Word::Binary(Binary::Add)]);
-                first.get_or_insert(*made);
-            }
-            let Some(made) = first else { continue };
-            let parts = Self::parts(groups, units, gains, made, register)?;
-            let company = self.company(groups, units, gains, &parts, register)?;
-            let gate = Gate { made, factor: Ratio::ONE, parts, company, exact: register.exact };
-            let [part] = gate.parts.as_slice() else { return Err(line("a curve of several arguments")) };
-            let fit = Fit { part, factor: Range::whole(1), kappa: kappa.range(), function: &sum };
-            let cells = self.cells(groups, &gate, &fit)?.0;
-            let most = cells.into_iter().map(|cell| cell.error).fold(Dyadic::ZERO, Dyadic::max);
-            if let Some(lost) = lost.get_mut(at) {
-                *lost = up(&(&*lost + &most));
-            }
-        }
-        Ok(())
-    }
-
-    /// All values of a function, part by part of an interval.
-    fn values(&mut self, function: &[Word], over: &Range) -> Result<Range, Stop> {
-        let step = &(&over.hi - &over.lo) * &Dyadic::power_of_two(-PARTS);
-        let mut all: Option<Range> = None;
-        let (mut low, last) = (over.lo.clone(), &over.hi - &step);
-        loop {
-            self.spend(function.len())?;
-            // The last part ends where the interval does.
-            let high = if low < last { &low + &step } else { over.hi.clone() };
-            let here = jet(function, &Range { lo: low.clone(), hi: high.clone() })?.value;
-            all = Some(all.map_or(here.clone(), |all| all.hull(&here)));
-            if high >= over.hi {
-                return all.ok_or_else(|| line("a curve of no argument"));
-            }
-            low = high;
-        }
     }
 
     /// A piecewise linear function beside a curve, piece by piece of an interval.
@@ -239,6 +175,6 @@ fn highest(a: &Dyadic, b: &Dyadic, g: &Dyadic) -> Dyadic {
 }
 
 /// A function on an interval.
-fn jet(function: &[Word], at: &Range) -> Result<Jet, Stop> {
+pub(super) fn jet(function: &[Word], at: &Range) -> Result<Jet, Stop> {
     evaluate(function, at).ok_or_else(|| declined(format!("a curve is not shown to be defined on {at}")))
 }

@@ -12,10 +12,11 @@
 
 use std::collections::BTreeMap;
 
-use super::teeth::is_tooth;
 use super::layer::{Gate, Group, Part, Written, shared, widened};
 use super::normal::{Polynomial, Things};
 use super::profile::{Cell, Profile, up};
+use super::shared::Units;
+use super::teeth::is_tooth;
 use super::{Form, Known, Prover, Register, Stop, declined, line};
 use crate::kernel::function::{Word, evaluate};
 use crate::kernel::number::{Dyadic, Range, Ratio};
@@ -223,7 +224,7 @@ impl Prover<'_> {
         let hints = self.hints;
         for (_, readers) in together {
             if readers.iter().any(|made| matches!(hints.wires.get(made.wire), Some(Wire::Curve { .. }))) {
-                self.curves_together(groups, units, gains, (readers, written), lost)?;
+                self.curves_together(Units { groups, units, gains }, (readers, written), lost)?;
                 continue;
             }
             let mut known: Vec<(&Made, Vec<Dyadic>, Vec<Range>, Ratio)> = Vec::new();
