@@ -90,35 +90,25 @@ pub struct Jet {
     pub bend: Option<Range>,
 }
 
-impl Jet {
-    /// True if it is the same for all arguments.
-    pub fn is_constant(&self) -> bool {
-        self.slope.as_ref().is_some_and(|slope| *slope == Range::ZERO)
-    }
-}
-
 /// How a function of one argument acts on what is known of the argument: `f(a)`, `f'(a)`, `f''(a)`.
 fn chain(inner: &Jet, value: Range, derivatives: Option<[Range; 2]>) -> Option<Jet> {
-    if inner.is_constant() {
+    if inner.slope == Some(Range::ZERO) {
         return Some(number(&value.kept()?));
     }
-    let Some([slope, curve]) = derivatives else { return Some(Jet { value: value.kept()?, slope: None, bend: None }) };
-    let bend = match (&inner.slope, &inner.bend) {
-        (Some(first), Some(second)) => Some((&(&curve * &first.power(2)?) + &(&slope * second)).kept()?),
-        _ => None,
-    };
-    let slope = inner.slope.as_ref().map(|first| (&slope * first).kept().ok_or(()));
-    Some(Jet { value: value.kept()?, slope: slope.transpose().ok()?, bend })
+    let value = value.kept()?;
+    let Some(([slope, curve], first)) = derivatives.zip(inner.slope.as_ref()) else { return Some(steep(value)) };
+    let bend = inner.bend.as_ref().and_then(|second| (&(&curve * &first.power(2)?) + &(&slope * second)).kept());
+    Some(Jet { value, slope: (&slope * first).kept(), bend })
+}
+
+/// A function of which only the values are known.
+fn steep(value: Range) -> Jet {
+    Jet { value, slope: None, bend: None }
 }
 
 /// A number, which may be any of a range, but is the same for all arguments.
 pub fn number(x: &Range) -> Jet {
     Jet { value: x.clone(), slope: Some(Range::ZERO), bend: Some(Range::ZERO) }
-}
-
-/// The argument itself.
-pub fn variable(x: &Range) -> Jet {
-    Jet { value: x.clone(), slope: Some(Range::whole(1)), bend: Some(Range::ZERO) }
 }
 
 /// `a + b`, or another linear function of two.
@@ -130,16 +120,12 @@ pub fn both(a: &Jet, b: &Jet, f: impl Fn(&Range, &Range) -> Range) -> Jet {
 /// `a b`.
 pub fn product(a: &Jet, b: &Jet) -> Option<Jet> {
     let value = (&a.value * &b.value).kept()?;
-    let (Some(a1), Some(b1)) = (&a.slope, &b.slope) else { return Some(Jet { value, slope: None, bend: None }) };
-    let slope = (&(a1 * &b.value) + &(&a.value * b1)).kept()?;
-    let bend = match (&a.bend, &b.bend) {
-        (Some(a2), Some(b2)) => {
-            let twice = &(a1 * b1) + &(a1 * b1);
-            Some((&(&(a2 * &b.value) + &twice) + &(&a.value * b2)).kept()?)
-        }
-        _ => None,
-    };
-    Some(Jet { value, slope: Some(slope), bend })
+    let Some((a1, b1)) = a.slope.as_ref().zip(b.slope.as_ref()) else { return Some(steep(value)) };
+    let slope = (&(a1 * &b.value) + &(&a.value * b1)).kept();
+    let twice = &Range::whole(2) * &(a1 * b1);
+    let bends = a.bend.as_ref().zip(b.bend.as_ref());
+    let bend = bends.and_then(|(a2, b2)| (&(&(a2 * &b.value) + &twice) + &(&a.value * b2)).kept());
+    Some(Jet { value, slope, bend })
 }
 
 /// `1/a`.
@@ -214,7 +200,7 @@ pub fn evaluate(function: &[Word], at: &Range) -> Option<Jet> {
     let mut stack: Vec<Jet> = Vec::new();
     for word in function {
         let next = match word {
-            Word::Variable => variable(at),
+            Word::Variable => Jet { slope: Some(Range::whole(1)), ..number(at) },
             Word::Number(ratio) => number(&ratio.range()),
             Word::Negate => negative(&stack.pop()?),
             Word::Power(k) => power(&stack.pop()?, *k)?,

@@ -46,10 +46,12 @@ impl Domain {
         }
     }
 
-    /// True if a number lies in the interval.
-    pub fn has(&self, x: &Dyadic) -> bool {
-        let x = Ratio::of(x);
-        matches!(self, Self::Interval(low, high) if *low <= x && x <= *high)
+    /// An interval inside of it.
+    pub fn inside(&self) -> Range {
+        match self {
+            Self::Interval(low, high) => Range { lo: low.range().hi, hi: high.range().lo },
+            Self::Integers(..) => self.range(),
+        }
     }
 
     /// The least and the largest integer, if it is one of integers.

@@ -69,7 +69,7 @@ pub use normal::{Outcome, Polynomial, Things};
 pub use told::{About, FormText, Line};
 
 /// The most work: cells of curves, times the words of their functions.
-const MOST_WORK: usize = 1 << 22;
+const MOST_WORK: usize = 1 << 24;
 
 /// A wire that has been made: its range and its error.
 #[derive(Clone, Debug)]

@@ -46,7 +46,7 @@ impl Prover<'_> {
         let range = self.range(&argument.form)?;
         let fit = Fit { part, factor: gate.factor.range(), kappa: kappa.range(), function };
         let size = fit.factor.absolute().lo;
-        let (cells, inner) = self.cells(groups, gate, &fit, &[])?;
+        let (cells, inner) = self.cells(groups, (&fit, &[(Dyadic::ONE, gate)]), PARTS)?;
         let mut known = Known::of_cells(cells);
         if is_tooth(function) {
             // Off from the tooth T of what the first of the chain reads: by what is read besides the teeth before, which is `taken`, and by
@@ -74,29 +74,24 @@ impl Prover<'_> {
         Ok(known)
     }
 
-    /// How far units are from a curve, cell by cell of its argument; and the most that they lose by rounding. What other
-    /// units lose that are taken from them, each times a factor, is lost as well.
+    /// How far units are from a curve, cell by cell of its argument, and the most that gates lose by rounding, each so
+    /// many times.
     pub(super) fn cells(
         &mut self,
         groups: &[Group],
-        gate: &Gate<'_>,
-        fit: &Fit<'_>,
-        others: &[(Dyadic, &Gate<'_>)],
+        (fit, gates): (&Fit<'_>, &[(Dyadic, &Gate<'_>)]),
+        parts: i64,
     ) -> Result<(Vec<Cell>, Dyadic), Stop> {
         let group = groups.get(fit.part.group).ok_or_else(|| line("a group that does not exist"))?;
         let argument = group.argument.clone().ok_or_else(|| line("a curve without an argument"))?;
         let (range, size) = (self.range(&argument.form)?, fit.factor.absolute().lo);
         let (mut cells, mut inner) = (Vec::new(), Dyadic::ZERO);
-        for piece in self.pieces(fit, &range, PARTS)? {
+        for piece in self.pieces(fit, &range, parts)? {
             let error = &self.error_over(&argument.form, &piece.argument)? + &argument.off;
             let reached = widened(&piece.argument, &error);
-            let active = fit.part.function.active(&widened(&reached, &group.slack));
-            let mut inside = self.inside(group, &active, gate.company);
-            for (times, other) in others {
-                for part in &other.parts {
-                    let active = part.function.active(&widened(&reached, &group.slack));
-                    inside = &inside + &(times * &self.inside(group, &active, other.company));
-                }
+            let mut inside = Dyadic::ZERO;
+            for (times, gate) in gates {
+                inside = &inside + &(times * &self.inside_of(group, gate, &widened(&reached, &group.slack)));
             }
             let moved = &fit.part.gate.steepest(&reached) * &error;
             let total = &(&moved + &piece.apart.size()) + &inside;
@@ -105,6 +100,12 @@ impl Prover<'_> {
             cells.push(Cell { argument: piece.argument, values: piece.values, error });
         }
         Ok((cells, inner))
+    }
+
+    /// What the units of a gate of one argument lose by rounding.
+    pub(super) fn inside_of(&mut self, group: &Group, gate: &Gate<'_>, reach: &Range) -> Dyadic {
+        let parts = gate.parts.iter().map(|part| part.function.active(reach)).collect::<Vec<_>>();
+        parts.iter().map(|active| self.inside(group, active, gate.company)).fold(Dyadic::ZERO, |sum, next| &sum + &next)
     }
 
     /// A piecewise linear function beside a curve, piece by piece of an interval.

@@ -66,7 +66,7 @@ impl Prover<'_> {
         apart: &[Apart],
         offs: &[Dyadic],
         target: &Target,
-        goal: &Goal,
+        wanted: &Goal,
     ) -> Result<Vec<Dyadic>, Stop> {
         let (mut worst, mut left) = (offs.to_vec(), MOST_WORK);
         for part in apart {
@@ -74,33 +74,34 @@ impl Prover<'_> {
             let place = format!("output {output} of token {token} of {tokens}");
             let differs = |why: String| declined(format!("{place} is not shown to be the target: {why}"));
             let off = offs.get(*output).ok_or_else(|| declined("an output that does not exist"))?;
-            let found = match part.most(&self.domain, &(&goal.most - off), &mut left).map_err(differs)? {
-                // It may still be what the outputs are near to that is off, and not they.
-                Found::Beyond(size, _) if goal.everywhere && size <= &goal.most + off => {
-                    part.most(&self.domain, &(&goal.most + off), &mut left).map_err(differs)?
-                }
-                found => found,
-            };
-            match found {
-                Found::Within(most) if most <= &goal.most - off => {
+            let goal = &wanted.most - off;
+            let (size, at) = match part.most(&self.domain, &goal, &mut left).map_err(differs)? {
+                Found::Within(most) => {
                     let sum = up(&(off + &most));
                     worst.iter_mut().skip(*output).take(1).for_each(|worst| *worst = worst.clone().max(sum.clone()));
+                    continue;
                 }
-                Found::Within(_) => return Err(differs(format!("they are not within {}", &goal.most - off))),
-                Found::Beyond(size, at) => {
-                    let told: Vec<String> = at.iter().map(|((t, c), x)| format!("x_{t}[{c}] = {x}")).collect();
-                    let told = format!("at {} its form is {size} from it", told.join(", "));
-                    let wrong = goal.everywhere && size > &goal.most + off && at.iter().all(|(_, x)| target.domain.has(x));
-                    return Err(if wrong {
-                        rejected("point", format!("{place}: {told}, and outputs are within {off} of the form"))
-                    } else {
-                        differs(told)
-                    });
+                Found::Beyond(size, at) => (size, at),
+            };
+            // Outputs may be nearer to the target there than the form is; and the place may lie outside, by a rounding.
+            let (beyond, inside) = (&wanted.most + off, target.domain.inside());
+            if wanted.everywhere && inside.lo <= inside.hi {
+                let found = part.most(&inside, &beyond, &mut left).map_err(differs)?;
+                if let Found::Beyond(size, at) = found {
+                    let told = format!("{place}: {}, and outputs are within {off} of the form", told(&size, &at));
+                    return Err(rejected("point", told));
                 }
             }
+            return Err(differs(format!("{}; outputs are within {off} of the form", told(&size, &at))));
         }
         Ok(worst)
     }
+}
+
+/// How far a form is from the target somewhere.
+fn told(size: &Dyadic, at: &[((usize, usize), Dyadic)]) -> String {
+    let inputs: Vec<String> = at.iter().map(|((t, c), x)| format!("x_{t}[{c}] = {x}")).collect();
+    format!("at {} its form is {size} from the target", inputs.join(", "))
 }
 
 /// A box with a bound on the difference there.
@@ -154,11 +155,7 @@ impl Apart {
 
 /// All values at corners; and one that is larger in size than the goal, with its place.
 #[expect(clippy::type_complexity, reason = "a value and its place")]
-fn at_corners(
-    program: &Program,
-    sides: &[Range],
-    goal: &Dyadic,
-) -> Outcome<(Range, Option<(Dyadic, Vec<Dyadic>)>)> {
+fn at_corners(program: &Program, sides: &[Range], goal: &Dyadic) -> Outcome<(Range, Option<(Dyadic, Vec<Dyadic>)>)> {
     let mut corners: Vec<Vec<Dyadic>> = vec![Vec::new()];
     for side in sides {
         let further = |end: &Dyadic| {
@@ -219,7 +216,8 @@ fn bulge(jet: &Jet, side: &Range) -> Option<[Dyadic; 2]> {
     let (width, slope) = (width(side), jet.slope.as_ref()?);
     let kinked = &(&width * &(&slope.hi - &slope.lo)) * &Dyadic::power_of_two(-2);
     let Some(bend) = &jet.bend else { return Some([kinked.clone(), kinked]) };
-    let bent = |bend: Dyadic| (&(&(&width * &width) * &bend.positive()) * &Dyadic::power_of_two(-3)).min(kinked.clone());
+    let bent =
+        |bend: Dyadic| (&(&(&width * &width) * &bend.positive()) * &Dyadic::power_of_two(-3)).min(kinked.clone());
     Some([bent(-&bend.lo), bent(bend.hi.clone())])
 }
 

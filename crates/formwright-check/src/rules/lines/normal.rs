@@ -11,10 +11,10 @@ use std::cell::Cell;
 use std::collections::{BTreeMap, HashMap};
 
 use super::Form;
-pub use program::Program;
 use crate::kernel::function::{Binary, CALLS, Call, Word};
 use crate::kernel::number::Ratio;
 use crate::read::certificate::{Pooled, Shown, Wire};
+pub use program::Program;
 
 /// The most terms of a polynomial.
 const MOST_TERMS: usize = 1 << 12;

@@ -12,7 +12,9 @@
 //! lost. If some cannot be told apart so, what is computed of each is said to be what is meant, and a register has lost
 //! what its units are off from the sum of all of its curves, which is one curve.
 
-use super::curve::jet;
+use std::rc::Rc;
+
+use super::curve::{PARTS, jet};
 use super::layer::{Fit, Gate, Group, Part, Written, widened};
 use super::profile::{Profile, up};
 use super::{Form, Known, Prover, Stop, line};
@@ -23,13 +25,29 @@ use crate::kernel::sum::Row;
 use crate::read::certificate::{Made, Wire};
 
 /// Parts of an interval on which the values of a curve are enclosed.
-const PARTS: usize = 16;
+const INTERVALS: usize = 16;
+
+/// Parts of a piece of a sum of curves, a power of two: only its largest error is asked for.
+const FEW_PARTS: i64 = 1;
 
 /// A curve that shares its units.
 struct Curve<'m> {
     made: &'m Made,
     function: &'m [Word],
     kappa: Ratio,
+}
+
+/// Units that stand for a curve that has been told apart.
+struct Model<'m> {
+    curve: usize,
+    /// The factor of the curve in their sum.
+    factor: Ratio,
+    /// The sum: of units of several registers.
+    part: Part,
+    /// The gates of these registers, and how many times their rounding is in the sum.
+    losses: Vec<(Dyadic, Rc<Gate<'m>>)>,
+    /// What is left of factors that were rounded.
+    rest: Dyadic,
 }
 
 /// The units of one layer.
@@ -99,36 +117,33 @@ impl Prover<'_> {
         lost: &mut [Dyadic],
     ) -> Result<(), Stop> {
         let missing = || line("a curve that is not there");
-        let mut models: Vec<(usize, Gate<'_>)> = Vec::new();
+        let mut models: Vec<Model<'_>> = Vec::new();
         for (at, place) in order {
             let (curve, register) = (curves.get(*at).ok_or_else(missing)?, written.get(*place).ok_or_else(missing)?);
-            let gate = self.shared_gate(layer, curve, register)?;
-            let (part, others, rest) = self.without(layer.groups, curves, &models, (register, &gate))?;
-            let factor = register.form.factor(curve.made.wire);
+            let model = self.without(layer, curves, &models, (*at, register))?;
             let fit = Fit {
-                part: &part,
-                factor: factor.range(),
+                part: &model.part,
+                factor: model.factor.range(),
                 kappa: curve.kappa.range(),
                 function: curve.function,
             };
-            let (mut cells, _) = self.cells(layer.groups, &gate, &fit, &others)?;
-            let rest = super::layer::shared(&rest, &factor.range().absolute().lo)?;
+            let losses: Vec<_> = model.losses.iter().map(|(times, gate)| (times.clone(), &**gate)).collect();
+            let (mut cells, _) = self.cells(layer.groups, (&fit, &losses), PARTS)?;
+            let rest = super::layer::shared(&model.rest, &fit.factor.absolute().lo)?;
             cells.iter_mut().for_each(|cell| cell.error = up(&(&cell.error + &rest)));
             self.make(curve.made.wire, Known::of_cells(cells))?;
-            models.push((*at, gate));
+            models.push(model);
         }
-        for (place, register) in written.iter().enumerate().filter(|(place, _)| !order.iter().any(|(_, at)| at == place)) {
-            let Some(curve) = curves.iter().find(|curve| holds(register, curve)) else { continue };
-            let gate = self.shared_gate(layer, curve, register)?;
-            let (part, others, rest) = self.without(layer.groups, curves, &models, (register, &gate))?;
+        for (place, register) in
+            written.iter().enumerate().filter(|(place, _)| !order.iter().any(|(_, at)| at == place))
+        {
+            let Some(first) = curves.iter().position(|curve| holds(register, curve)) else { continue };
+            let Model { part, losses, rest, .. } = self.without(layer, curves, &models, (first, register))?;
             let group = layer.groups.get(part.group).ok_or_else(missing)?;
             let reach = self.reach(group)?;
             let mut most = rest;
-            for (times, other) in others.iter().map(|(times, other)| (times.clone(), *other)).chain([(Dyadic::ONE, &gate)]) {
-                for part in &other.parts {
-                    let active = part.function.active(&reach);
-                    most = &most + &(&times * &self.inside(group, &active, other.company));
-                }
+            for (times, gate) in &losses {
+                most = &most + &(times * &self.inside_of(group, gate, &reach));
             }
             let ends = part.gate.inside(&reach).into_iter().chain([reach.lo, reach.hi]);
             most = &most + &ends.map(|end| part.gate.value(&end).abs()).fold(Dyadic::ZERO, Dyadic::max);
@@ -139,37 +154,39 @@ impl Prover<'_> {
         Ok(())
     }
 
-    /// The units of a register less those that stand for curves which are known, with the factors of the latter; and what
-    /// is left of these factors.
-    #[expect(clippy::type_complexity, reason = "three parts of one thing")]
-    fn without<'g, 'm>(
+    /// What the units of a register add less what stands for the other curves there, all of which are known.
+    fn without<'m>(
         &self,
-        groups: &[Group],
-        curves: &[Curve<'_>],
-        models: &'g [(usize, Gate<'m>)],
-        (register, gate): (&Written, &Gate<'_>),
-    ) -> Result<(Part, Vec<(Dyadic, &'g Gate<'m>)>, Dyadic), Stop> {
+        layer: Units<'_>,
+        curves: &[Curve<'m>],
+        models: &[Model<'m>],
+        (at, register): (usize, &Written),
+    ) -> Result<Model<'m>, Stop> {
+        let curve = curves.get(at).ok_or_else(|| line("a curve that is not there"))?;
+        let gate = self.shared_gate(layer, curve, register)?;
         let [own] = gate.parts.as_slice() else { return Err(line("a curve of several arguments")) };
-        let (mut units, mut others, mut rest) = (own.units.clone(), Vec::new(), Dyadic::ZERO);
-        for (at, model) in models {
-            let curve = curves.get(*at).ok_or_else(|| line("a curve that is not there"))?;
-            let factor = register.form.factor(curve.made.wire);
-            let [part] = model.parts.as_slice() else { return Err(line("a curve of several arguments")) };
+        let group = layer.groups.get(own.group).ok_or_else(|| line("a group that does not exist"))?;
+        let reach = widened(&self.reach(group)?, &Dyadic::ONE);
+        let (mut units, function, group) = (own.units.clone(), own.function.clone(), own.group);
+        let (mut rest, mut losses) = (Dyadic::ZERO, Vec::new());
+        for model in models {
+            let other = curves.get(model.curve).ok_or_else(|| line("a curve that is not there"))?;
+            let factor = register.form.factor(other.made.wire);
             if factor.is_zero() {
                 continue;
             }
             let times = factor.over(&model.factor).ok_or_else(|| line("a factor of 0"))?;
-            let near = times.range().tidy().lo;
-            units.extend(part.units.iter().map(|unit| Unit { weight: -&(&unit.weight * &near), ..unit.clone() }));
+            let (near, size) = (times.range().tidy().lo, times.range().size());
+            units.extend(model.part.units.iter().map(|unit| Unit { weight: -&(&unit.weight * &near), ..unit.clone() }));
             // What is left of the factor, times the largest value.
-            let group = groups.get(part.group).ok_or_else(|| line("a group that does not exist"))?;
-            let reach = self.reach(group)?;
-            let heights = part.gate.active(&widened(&reach, &Dyadic::ONE)).heights;
-            rest = &rest + &(&times.minus(&Ratio::of(&near)).range().size() * &heights);
-            others.push((times.range().size(), model));
+            let left = &times.minus(&Ratio::of(&near)).range().size() * &model.part.gate.active(&reach).heights;
+            rest = up(&(&rest + &(&left + &(&size * &model.rest))));
+            losses.extend(model.losses.iter().map(|(times, gate)| (up(&(times * &size)), Rc::clone(gate))));
         }
-        let function = own.function.clone();
-        Ok((Part { function, gate: Piecewise::new(&units), units, group: own.group }, others, rest))
+        let factor = gate.factor.clone();
+        losses.push((Dyadic::ONE, Rc::new(gate)));
+        let part = Part { function, gate: Piecewise::new(&units), units, group };
+        Ok(Model { curve: at, factor, part, losses, rest })
     }
 
     /// A curve's units in a register, with all others that read the same argument.
@@ -208,7 +225,7 @@ impl Prover<'_> {
             let gate = self.shared_gate(layer, first, register)?;
             let [part] = gate.parts.as_slice() else { return Err(line("a curve of several arguments")) };
             let fit = Fit { part, factor: Range::whole(1), kappa: kappa.range(), function: &sum };
-            let (cells, _) = self.cells(layer.groups, &gate, &fit, &[])?;
+            let (cells, _) = self.cells(layer.groups, (&fit, &[(Dyadic::ONE, &gate)]), FEW_PARTS)?;
             let most = cells.into_iter().map(|cell| cell.error).fold(Dyadic::ZERO, Dyadic::max);
             if let Some(lost) = lost.get_mut(at) {
                 *lost = up(&(&*lost + &most));
@@ -219,10 +236,10 @@ impl Prover<'_> {
 
     /// All values of a function, part by part of an interval.
     fn values(&mut self, function: &[Word], over: &Range) -> Result<Range, Stop> {
-        let share = Range::point(&over.hi - &over.lo).over(&Range::whole(PARTS));
+        let share = Range::point(&over.hi - &over.lo).over(&Range::whole(INTERVALS));
         let step = share.ok_or_else(|| line("a curve of no argument"))?.hi;
         let mut all: Option<Range> = None;
-        for k in 0..PARTS {
+        for k in 0..INTERVALS {
             self.spend(function.len())?;
             // The ends are rounded up: parts overlap, or leave nothing between them.
             let end = |k: usize| (&over.lo + &(&step * &Range::whole(k).lo)).min(over.hi.clone());

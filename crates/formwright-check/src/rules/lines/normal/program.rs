@@ -142,7 +142,7 @@ fn sum(Sum(terms): &Sum, known: &[Jet]) -> Option<Jet> {
         let mut product = function::number(factor);
         for (place, power) in factors {
             product = function::product(&product, &raised(known.get(*place)?, *power)?)?;
-            if product.value == Range::ZERO && product.is_constant() {
+            if product.value == Range::ZERO && product.slope == Some(Range::ZERO) {
                 break;
             }
         }
@@ -158,7 +158,9 @@ impl Program {
         let mut known: Vec<Jet> = Vec::with_capacity(self.steps.len());
         for step in &self.steps {
             let next = match step {
-                Step::Input(place) if along == Some(*place) => function::variable(inputs.get(*place)?),
+                Step::Input(place) if along == Some(*place) => {
+                    Jet { slope: Some(Range::whole(1)), ..function::number(inputs.get(*place)?) }
+                }
                 Step::Input(place) => function::number(inputs.get(*place)?),
                 Step::Call(call, of) => function::call(*call, &sum(of, &known)?)?,
                 Step::Reciprocal(of) => function::reciprocal(&sum(of, &known)?)?,
