@@ -17,6 +17,7 @@ from forms import NOUGHT, Form, up, wrong_line
 from heads import attention, hides_nothing
 from normal import Atoms, Target, constant, plus, product, total as total_of
 import distance
+import shared
 import tokens
 
 ZERO, ONE = Fraction(0), Fraction(1)
@@ -262,6 +263,7 @@ class Group:
     form: Form
     lost: Fraction  # what the registers that are read have lost, as the functional reads it
     units: list = field(default_factory=list)  # of (unit, sign, bias, what it loses by rounding)
+    shared: bool = False  # several curves read it
 
 
 class Meant:
@@ -586,10 +588,16 @@ class Meant:
         if len(set(made)) < len(made):
             raise wrong_line("gates", "two that make one wire")
         entries = [dict(row) for row in sparse(w2)]
+        together = shared.shared_groups(gates, [self.expand(form) for form in self.held(layer)])
+        for group, _ in together:
+            group.shared = True
         changes = [Change(self, r, form, entries[r], b2[r], list(groups.values()), fixed, gates)
                    for r, form in enumerate(self.held(layer))]
+        for group, readers in together:
+            shared.Shared(self, group, readers, changes, PIECES).prove()
         for gate in gates:
-            gate.prove([change for change in changes if gate.made.wire in change.factors])
+            if not any(gate is reader for _, readers in together for reader in readers):
+                gate.prove([change for change in changes if gate.made.wire in change.factors])
         self.registers = [change.settle() for change in changes]
 
     def group_range(self, group):
@@ -806,7 +814,7 @@ class Change:
         owned = {id(group) for gate in mine for group in gate.groups}
         for group in sorted(self.groups, key=lambda group: id(group) in owned):
             owners = [gate for gate in mine if any(g is group for g in gate.groups)]
-            if len(owners) > 1:
+            if len(owners) > 1 and not group.shared:
                 raise Declined(f"register {register}: one functional of two gates")
             broken = self.broken(group)
             clears = group.row[0][0] == register and len(group.row) == 1 and self.form.plus(found, -ONE).terms == self.old.times(-ONE).terms != ()
