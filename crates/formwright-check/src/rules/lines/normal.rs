@@ -4,6 +4,7 @@
 //! out, a mean is linear and lets what is the same for all tokens through, `1/p` is a thing of its own with the leading
 //! coefficient of `p` taken out, and any other function is a thing of its own.
 
+mod program;
 mod whole;
 
 use std::cell::Cell;
@@ -13,6 +14,7 @@ use super::Form;
 use crate::kernel::function::{Binary, CALLS, Call, Word};
 use crate::kernel::number::Ratio;
 use crate::read::certificate::{Pooled, Shown, Wire};
+pub use program::Program;
 
 /// The most terms of a polynomial.
 const MOST_TERMS: usize = 1 << 12;
