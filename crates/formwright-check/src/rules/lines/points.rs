@@ -224,7 +224,7 @@ impl Prover<'_> {
         let hints = self.hints;
         for (_, readers) in together {
             if readers.iter().any(|made| matches!(hints.wires.get(made.wire), Some(Wire::Curve { .. }))) {
-                self.curves_together(Units { groups, units, gains }, (readers, written), lost)?;
+                self.curves_together(Units { groups, rows: units, gains }, (readers, written), lost)?;
                 continue;
             }
             let mut known: Vec<(&Made, Vec<Dyadic>, Vec<Range>, Ratio)> = Vec::new();

@@ -54,7 +54,7 @@ struct Model<'m> {
 #[derive(Clone, Copy)]
 pub(super) struct Units<'u> {
     pub(super) groups: &'u [Group],
-    pub(super) units: &'u [Row],
+    pub(super) rows: &'u [Row],
     pub(super) gains: &'u [Row],
 }
 
@@ -130,7 +130,9 @@ impl Prover<'_> {
             let losses: Vec<_> = model.losses.iter().map(|(times, gate)| (times.clone(), &**gate)).collect();
             let (mut cells, _) = self.cells(layer.groups, (&fit, &losses), PARTS)?;
             let rest = super::layer::shared(&model.rest, &fit.factor.absolute().lo)?;
-            cells.iter_mut().for_each(|cell| cell.error = up(&(&cell.error + &rest)));
+            for cell in &mut cells {
+                cell.error = up(&(&cell.error + &rest));
+            }
             self.make(curve.made.wire, Known::of_cells(cells))?;
             models.push(model);
         }
@@ -191,8 +193,8 @@ impl Prover<'_> {
 
     /// A curve's units in a register, with all others that read the same argument.
     fn shared_gate<'m>(&self, layer: Units<'_>, curve: &Curve<'m>, register: &Written) -> Result<Gate<'m>, Stop> {
-        let parts = Self::parts(layer.groups, layer.units, layer.gains, curve.made, register)?;
-        let company = self.company(layer.groups, layer.units, layer.gains, &parts, register)?;
+        let parts = Self::parts(layer.groups, layer.rows, layer.gains, curve.made, register)?;
+        let company = self.company(layer.groups, layer.rows, layer.gains, &parts, register)?;
         let factor = register.form.factor(curve.made.wire);
         Ok(Gate { made: curve.made, factor, parts, company, exact: register.exact })
     }

@@ -86,7 +86,7 @@ impl Things {
                 (Thing::Function(name, _), mut sums) => match (called(name), sums.pop(), sums.pop()) {
                     (Some(call), Some(of), None) => {
                         if let ([p], Call::Relu | Call::Abs) = (parts.as_slice(), call) {
-                            kinks.extend(self.zero(p, &known));
+                            kinks.extend(Self::zero(p, &known));
                         }
                         Step::Call(call, of)
                     }
@@ -114,7 +114,7 @@ impl Things {
 
     /// The input, and its value, for which a polynomial is 0, if it is linear in one input, or in the positive part of
     /// what is.
-    fn zero(&self, p: &Polynomial, known: &[Option<&Thing>]) -> Option<((usize, usize), Ratio)> {
+    fn zero(p: &Polynomial, known: &[Option<&Thing>]) -> Option<((usize, usize), Ratio)> {
         let mut linear = p.iter().filter(|(monomial, _)| !monomial.is_empty());
         let ((monomial, factor), None) = (linear.next()?, linear.next()) else { return None };
         let [(number, 1)] = monomial.as_slice() else { return None };
@@ -124,7 +124,7 @@ impl Things {
             Thing::Function("relu", keys) if !value.is_negative() => {
                 let [key] = keys.as_slice() else { return None };
                 let inner = Self::plus(&terms(key).ok()?, &Ratio::ONE.negative(), &Self::constant(value)).ok()?;
-                self.zero(&inner, known)
+                Self::zero(&inner, known)
             }
             _ => None,
         }
