@@ -16,7 +16,7 @@ fn on(each: &str, from: &str, to: &str) -> String {
 fn hats(target: String, bound: &str, units: &[(f64, f64)], curve: &str) -> Artifact {
     let units: Vec<Unit<'_>> = units
         .iter()
-        .map(|(knot, weight)| (&[1.0, 0.0][..], -knot, if *weight == 0.5 { &[0.0, 0.5][..] } else { &[0.0, 1.0][..] }))
+        .map(|(knot, weight)| (&[1.0, 0.0][..], -knot, if *weight < 1.0 { &[0.0, 0.5][..] } else { &[0.0, 1.0][..] }))
         .collect();
     let wire = format!("wire curve 0 1 0 1 {curve}");
     Artifact::new(target, 1, bound, &[(1.0, 0.0), (0.0, 0.0)], &[0.0, 1.0]).forward(&units).meaning(&[
