@@ -64,7 +64,7 @@ fn in_tables<'p>(part: &Part<'p>) -> Vec<&'p str> {
 
 /// A reason why a part would not be run as it looks: an example may not hide in another kind of block.
 fn misplaced(part: &Part) -> Option<String> {
-    let begins = |with: &str| part.lines.iter().any(|line| line.starts_with(with));
+    let looks_run = |line: &str| ["$ ", ">>> ", "```", "~~~"].iter().any(|begin| line.trim_start().starts_with(begin));
     let first = part.lines.first().copied().unwrap_or_default();
     let wrong = match part.language {
         Some("console") => !first.starts_with("$ "),
@@ -73,7 +73,9 @@ fn misplaced(part: &Part) -> Option<String> {
         Some("sh") => {
             part.lines.iter().any(|line| line.starts_with("formwright") && !line.starts_with("formwright lab "))
         }
-        Some("text" | "json") | None => begins("$ ") || begins(">>> ") || begins("    formwright"),
+        Some("text" | "json") | None => {
+            part.lines.iter().any(|line| looks_run(line) || line.starts_with("    formwright"))
+        }
         Some(_) => true,
     };
     wrong.then(|| format!("line {}, {:?}: {first}", part.line, part.language))
@@ -155,6 +157,9 @@ fn an_example_that_would_not_be_run_is_seen() {
         "```python\n```",
         "    formwright targets",
         ">>> import formwright",
+        "- in a list\n\n  ```console\n  $ formwright targets\n  ```",
+        "~~~console\n~~~",
+        "````console\n$ formwright targets\n````",
     ] {
         assert_eq!(parts(hidden).iter().filter_map(misplaced).count(), 1, "{hidden}");
     }
@@ -166,9 +171,12 @@ fn markdown(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).expect("a folder") {
         let path = entry.expect("an entry").path();
         let name = path.file_name().expect("a name").to_string_lossy().into_owned();
-        // A page in a folder of tests is a template of another one.
-        if path.is_dir() && !name.starts_with('.') && !["target", "tests"].contains(&name.as_str()) {
-            markdown(&path, found);
+        if path.is_dir() {
+            // A page in a folder of tests is a template of another one; environments of Python are not ours.
+            let left_out = name.starts_with('.') || ["target", "tests"].contains(&name.as_str());
+            if !left_out && !path.join("pyvenv.cfg").exists() {
+                markdown(&path, found);
+            }
         } else if path.extension().is_some_and(|extension| extension == "md") {
             found.push(path);
         }
