@@ -322,7 +322,7 @@ fn without_registers_of_positions_nothing_is_hidden() {
         let weak = broken(&hosted, |stock| {
             rows(stock, query, columns, |row, _, x| {
                 if row < queries {
-                    *x /= 16.0
+                    *x /= 16.0;
                 }
             });
         });
@@ -343,7 +343,7 @@ fn what_has_no_place_in_a_class_is_declined_with_the_place() {
         assert_eq!(error.kind(), kind, "{error}");
         error.to_string()
     };
-    let all = [
+    let all = vec![
         (plain(), "gpt2", ErrorKind::Declined),
         (model("mean(x, j <= i)", 3, "f32", "width"), "t5", ErrorKind::Declined),
         (model("mean(x, j >= i - 1)", 3, "f32", "width"), "llama", ErrorKind::Declined),
@@ -361,7 +361,7 @@ fn what_has_no_place_in_a_class_is_declined_with_the_place() {
         (model("mean(x) + mean(x, j <= i)", 3, "f32", "width"), "gpt2", ErrorKind::Declined),
         (model("max(x) + max(x, j <= i)", 3, "f32", "width"), "bert", ErrorKind::Declined),
     ];
-    insta::assert_snapshot!(all.map(refused).join("\n\n"));
+    insta::assert_snapshot!(all.into_iter().map(refused).collect::<Vec<_>>().join("\n\n"));
 }
 
 #[test]
