@@ -2,7 +2,8 @@
 # Checks every proof in theories/, from any directory, and prints what each theorem of theorems.txt assumes.
 #
 # It fails if a proof fails, if a source has an unproved statement or an axiom, if a theorem assumes more than
-# theorems.txt allows, or if a link to a theorem leads nowhere.
+# theorems.txt allows, if a rule of CERTIFICATE.md has no theorem or no counterexample, if a link leads nowhere, or if
+# theorems.md is stale (`formal/check.py --write` writes it).
 # Then it builds the third checker from what was proved, build/third-checker, and runs it on the corpus
 # and on lines of meanings.
 # Build products go to formal/build, which git ignores.
@@ -52,6 +53,7 @@ done
 } > assumptions.v
 coqc -q -Q theories Formwright assumptions.v > assumptions.txt
 python3 ../check.py
+python3 ../check_test.py
 
 # The third checker: what Coq extracts, and around it what reads files.
 mkdir checker

@@ -101,6 +101,7 @@ let check dir =
   match Proved.check claim network function_ with
   | Accepted -> ()
   | Refuted (x, Off (t, k, y, r)) -> rejected "point" (at x t k) (outputs y r bound)
+  | Refuted (x, Overflows) -> rejected "finite" (place x) "a sum overflows"
   | Refuted (x, _) -> rejected "point" (place x) "the target has no value"
   | Undecided (x, Open (t, k, y, r)) -> declined (at x t k ^ ": " ^ outputs y r bound)
   | Undecided (x, _) -> declined (place x ^ ": it is not shown that nothing overflows")

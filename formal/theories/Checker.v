@@ -2,54 +2,11 @@
 
     [accepted_claims_are_met] and [refuted_claims_are_not_met] are what it promises. *)
 
-From Formwright Require Import RulesExecution RulesSums CheckerNetwork CheckerNumbers CheckerSums CheckerSoftmax CheckerLayers CheckerClaim.
+From Formwright Require Import RulesExecution RulesSums CheckerNetwork CheckerNumbers CheckerSums CheckerSoftmax CheckerLayers
+  CheckerClaim CheckerOutputs CheckerOverflow.
 From Formwright Require CheckerTarget.
 From Coq Require Import QArith Qreals.
 Open Scope R_scope.
-
-(** * The network, on what is known *)
-
-Section Format.
-Variable f : format.
-
-Definition answer_of (h : head) (keys values : list (list value)) (t : nat) (z : list value) : option (list value) :=
-  let seen := filter (sees (shows h) t) (seq 0 (length keys)) in
-  query <-- affine_of f (q h) (q_bias h) z;;
-  scores <-- every (fun i => sum_up f (products_of f (nth i keys []) query)) seen;;
-  p <-- shares_of f scores;;
-  every (fun j => average f p (map (fun i => nth j (nth i values []) (point zero)) seen)) (seq 0 (length (v h))).
-
-Definition answers_of (tokens : list (list value)) (h : head) : option (list (list value)) :=
-  keys <-- every (linear_of f (k h)) tokens;;
-  values <-- every (linear_of f (v h)) tokens;;
-  every (fun p => answer_of h keys values (fst p) (snd p)) (numbered tokens).
-
-Definition attention_of (heads : list head) (tokens : list (list value)) : option (list (list value)) :=
-  given <-- every (answers_of tokens) heads;;
-  let written t r := flat_map (fun p => terms f (nth r (o (fst p)) []) (nth t (snd p) [])) (combine heads given) in
-  every (fun token => every (fun entry => sum_up f (scaled f one (snd entry) :: written (fst token) (fst entry)))
-    (numbered (snd token))) (numbered tokens).
-
-Definition apply_of (tokens : list (list value)) (l : layer) : option (list (list value)) :=
-  match l with
-  | Attention heads => attention_of heads tokens
-  | FeedForward w1 b1 w2 b2 => every (feed_forward_of f w1 b1 w2 b2) tokens
-  end.
-
-Fixpoint through_of (ls : list layer) (tokens : list (list value)) : option (list (list value)) :=
-  match ls with [] => Some tokens | l :: ls => tokens <-- apply_of tokens l;; through_of ls tokens end.
-
-Definition embed_of (net : network) (p : nat * list Z) : option (list value) :=
-  let position r := match nth_error (pos net) (fst p) with Some row => [nth r row (Float radix2 0 0)] | None => [] end in
-  x <-- every (fun n => rounding f (of_Z n) (of_Z n)) (snd p);;
-  sums_of f (embed_weight net) (map (fun b => snd b :: position (fst b)) (numbered (embed_bias net))) x.
-
-Definition outputs_of (net : network) (sequence : list (list Z)) : option (list (list value)) :=
-  tokens <-- every (embed_of net) (numbered sequence);;
-  tokens <-- through_of (layers net) tokens;;
-  every (affine_of f (read_out_weight net) (read_out_bias net)) tokens.
-
-End Format.
 
 (** * The claim, at every sequence *)
 
@@ -62,6 +19,7 @@ Definition above (a : dyadic) (r : Q) : bool := lt (of_Z (Qnum r)) (mul a (of_Z 
 Inductive judgement :=
 | Holds
 | NoValue  (** the target has none *)
+| Overflows  (** some execution does, for certain *)
 | NotFinite  (** something may overflow *)
 | Off (token coordinate : nat) (output : value) (wanted : Q)  (** every output is too far away *)
 | Open (token coordinate : nat) (output : value) (wanted : Q).  (** some may be *)
@@ -90,7 +48,7 @@ Definition judge (c : claim) (net : network) (g : CheckerTarget.target) (x : lis
   | None => NoValue
   | Some values =>
       match outputs_of (execution c) net x with
-      | None => NotFinite
+      | None => if outputs_overflow (execution c) net x then Overflows else NotFinite
       | Some ys => judge_outputs (error_bound c) values ys
       end
   end.
@@ -117,136 +75,12 @@ Fixpoint find_in (judge : list (list Z) -> judgement) (xs : list (list (list Z))
       | Holds => find_in judge xs
       | Off t k y r => Refuted x (Off t k y r)
       | NoValue => Refuted x NoValue
+      | Overflows => Refuted x Overflows
       | j => Undecided x j
       end
   end.
 
 Definition check (c : claim) (net : network) (g : CheckerTarget.target) : finding := find_in (judge c net g) (sequences c).
-
-(** * The outputs hold *)
-
-Section Sound.
-Variable f : format.
-Notation holds := (holds f).
-
-Lemma answer_sound h keys values ks vs t z xs ys : Forall2 (Forall2 holds) keys ks -> Forall2 (Forall2 holds) values vs ->
-  Forall2 holds z xs -> answer_of f h keys values t z = Some ys -> sure (answer f h ks vs t xs) (Forall2 holds ys).
-Proof.
-  intros K V F E. unfold answer_of in E. apply andThen_some in E as (query & Eq & E).
-  apply andThen_some in E as (scores & Es & E). apply andThen_some in E as (p & Ep & E).
-  unfold answer. rewrite <- (Forall2_length_eq _ _ _ K). set (seen := filter _ _) in *.
-  apply (sure_bind _ _ (Forall2 holds query)); [exact (sums_sound f _ _ _ _ _ F Eq)|]. intros qs Hq.
-  apply (sure_bind _ _ (Forall2 holds scores)).
-  { apply (each_sound _ _ _ _ _ _ _ Es (Forall2_refl _)). intros a b v <- G. apply (sum_up_sound f _ _ _ G).
-    apply products_stand; auto. apply Forall2_nth; auto. }
-  intros ss Hs. apply (sure_bind _ _ (weights f p)); [now apply (shares_are_weights f scores)|]. intros ps Hp.
-  apply (each_sound _ _ _ _ _ _ _ E (Forall2_refl _)). intros a b v <- G. refine (average_sound f p _ ps _ v Hp _ _ G).
-  2: { rewrite map_length. apply shares_length in Ep as [-> _]. symmetry. exact (Forall2_length_eq _ _ _ (every_some _ _ _ Es)). }
-  clear - V. induction seen; simpl; constructor; auto.
-  apply Forall2_nth; [|apply holds_zero]. apply Forall2_nth; auto.
-Qed.
-
-Lemma answers_sound h tokens xs ys : Forall2 (Forall2 holds) tokens xs -> answers_of f tokens h = Some ys ->
-  sure (answers f xs h) (Forall2 (Forall2 holds) ys).
-Proof.
-  intros F E. unfold answers_of in E. apply andThen_some in E as (keys & Ek & E).
-  apply andThen_some in E as (values & Ev & E). unfold answers.
-  apply (sure_bind _ _ (Forall2 (Forall2 holds) keys)).
-  { apply (each_sound _ _ _ _ _ _ _ Ek F). intros a b v H G. exact (sums_sound f _ _ _ _ _ H G). }
-  intros ks Hk. apply (sure_bind _ _ (Forall2 (Forall2 holds) values)).
-  { apply (each_sound _ _ _ _ _ _ _ Ev F). intros a b v H G. exact (sums_sound f _ _ _ _ _ H G). }
-  intros vs Hv. apply (each_sound _ _ _ _ _ _ _ E (numbered_both _ _ _ F)). intros a b v [<- H] G.
-  now apply (answer_sound _ keys values ks vs _ (snd a)).
-Qed.
-
-Lemma written_stand heads given gs t r : Forall2 (Forall2 (Forall2 holds)) given gs ->
-  Forall2 (stands f) (flat_map (fun p => terms f (nth r (o (fst p)) []) (nth t (snd p) [])) (combine heads given))
-    (flat_map (fun p => products (map F2R (nth r (o (fst p)) [])) (nth t (snd p) [])) (combine heads gs)).
-Proof.
-  intros F. revert heads. induction F as [|g x given gs H F IH]; intros [|h heads]; simpl; try constructor.
-  apply Forall2_app; auto. apply terms_stand. apply Forall2_nth; auto.
-Qed.
-
-Lemma attention_sound heads tokens xs ys : Forall2 (Forall2 holds) tokens xs -> attention_of f heads tokens = Some ys ->
-  sure (attention f heads xs) (Forall2 (Forall2 holds) ys).
-Proof.
-  intros F E. unfold attention_of in E. apply andThen_some in E as (given & Eg & E). unfold attention.
-  apply (sure_bind _ _ (Forall2 (Forall2 (Forall2 holds)) given)).
-  { apply (each_sound _ _ _ _ _ _ _ Eg (Forall2_refl _)). intros a b v <- G. now apply (answers_sound a tokens). }
-  intros gs Hg. apply (each_sound _ _ _ _ _ _ _ E (numbered_both _ _ _ F)). intros a b v [<- H] G.
-  apply (each_sound _ _ _ _ _ _ _ G (numbered_both _ _ _ H)). intros c d w [<- H'] G'. apply (sum_up_sound f _ _ _ G').
-  constructor; [now apply itself_stands | now apply written_stand].
-Qed.
-
-Lemma through_sound ls : forall tokens xs ys, Forall2 (Forall2 holds) tokens xs -> through_of f ls tokens = Some ys ->
-  sure (through f ls xs) (Forall2 (Forall2 holds) ys).
-Proof.
-  induction ls as [|l ls IH]; simpl; intros tokens xs ys F E.
-  - injection E as <-. now apply sure_returns.
-  - apply andThen_some in E as (next & En & E). apply (sure_bind _ _ (Forall2 (Forall2 holds) next)).
-    + destruct l; simpl in *; [now apply (attention_sound heads tokens)|].
-      apply (each_sound _ _ _ _ _ _ _ En F). intros a b v H G. now apply (feed_forward_sound f _ _ _ _ a).
-    + intros ws H. now apply (IH next).
-Qed.
-
-Lemma embed_sound net p ys : embed_of f net p = Some ys -> sure (embed f net p) (Forall2 holds ys).
-Proof.
-  intros E. unfold embed_of in E. apply andThen_some in E as (x & Ex & E). unfold embed.
-  apply (sure_bind _ _ (Forall2 holds x)).
-  { apply (each_sound _ _ _ _ _ _ _ Ex (Forall2_refl _)). intros a b v <- G. apply (rounding_sound _ _ _ _ _ G).
-    rewrite F2R_of_Z. lra. }
-  intros xs Hx. exact (sums_sound f _ _ _ _ _ Hx E).
-Qed.
-
-Theorem outputs_sound net x ys : outputs_of f net x = Some ys -> sure (outputs f net x) (Forall2 (Forall2 holds) ys).
-Proof.
-  intros E. unfold outputs_of in E. apply andThen_some in E as (tokens & Et & E).
-  apply andThen_some in E as (last & El & E). unfold outputs.
-  apply (sure_bind _ _ (Forall2 (Forall2 holds) tokens)).
-  { apply (each_sound _ _ _ _ _ _ _ Et (Forall2_refl _)). intros a b v <- G. now apply embed_sound. }
-  intros xs Hx. apply (sure_bind _ _ (Forall2 (Forall2 holds) last)); [now apply (through_sound _ tokens)|].
-  intros ls Hl. apply (each_sound _ _ _ _ _ _ _ E Hl). intros a b v H G. exact (sums_sound f _ _ _ _ _ H G).
-Qed.
-
-(** * Something comes out *)
-
-Lemma possible_round_off t : possible (round_off f t).
-Proof. eexists (Some _). constructor. Qed.
-
-Lemma possible_sums rows extras z : possible (sums f rows extras z).
-Proof. apply possible_each. intros p. apply possible_add_up. Qed.
-
-Lemma possible_shares scores : possible (shares f scores).
-Proof.
-  apply possible_bind; [apply possible_each; intros; apply possible_round_off|]. intros d _.
-  apply possible_bind.
-  { apply possible_each. intros x. destruct (Req_dec x 0) as [Z|Z].
-    - exists (Some 1). now apply Exp_zero.
-    - eexists (Some _). apply (Exp_below _ _ _ _ (exp x)); [exact Z | | constructor].
-      replace (exp x - exp x) with 0 by ring. rewrite Rabs_R0. destruct (theta_is f) as (_ & _ & T). assert (P := exp_pos x). nra. }
-  intros e _. apply possible_bind; [apply possible_add_up|]. intros S _. apply possible_each. intros x.
-  destruct (possible_round_off (x / S)) as [r H]. exists r. now left.
-Qed.
-
-Theorem possible_outputs net x : possible (outputs f net x).
-Proof.
-  apply possible_bind.
-  { apply possible_each. intros p. apply possible_bind; [apply possible_each; intros; apply possible_round_off|].
-    intros. apply possible_sums. }
-  intros tokens _. apply possible_bind; [|intros; apply possible_each; intros; apply possible_sums].
-  revert tokens. induction (layers net) as [|l ls IH]; simpl; intros tokens; [eexists; reflexivity|].
-  apply possible_bind; [|intros; apply IH]. destruct l; simpl.
-  - apply possible_bind; [|intros; do 2 (apply possible_each; intros); apply possible_add_up].
-    apply possible_each. intros h. apply possible_bind; [apply possible_each; intros; apply possible_sums|]. intros keys _.
-    apply possible_bind; [apply possible_each; intros; apply possible_sums|]. intros values _.
-    apply possible_each. intros p. apply possible_bind; [apply possible_sums|]. intros query _.
-    apply possible_bind; [apply possible_each; intros; apply possible_add_up|]. intros scores _.
-    apply possible_bind; [apply possible_shares|]. intros w _. apply possible_each. intros. apply possible_add_up.
-  - apply possible_each. intros z. apply possible_bind; [apply possible_sums|]. intros u _.
-    apply possible_each. intros. apply possible_add_up.
-Qed.
-
-End Sound.
 
 (** * The verdicts *)
 
@@ -355,13 +189,14 @@ Proof.
   destruct G as (x & Hx & B). exact (judge_number_off f _ _ _ _ _ _ _ _ _ _ E Hx B).
 Qed.
 
-Lemma judge_outputs_has_value bound values ys : judge_outputs bound values ys <> NoValue.
+Lemma judge_outputs_is_other bound values ys : judge_outputs bound values ys <> NoValue /\ judge_outputs bound values ys <> Overflows.
 Proof.
-  unfold judge_outputs. destruct (_ && _); [|discriminate]. set (l := flat_map _ _).
-  assert (G : Forall (fun j => j <> NoValue) l).
+  unfold judge_outputs. destruct (_ && _); [|split; discriminate]. set (l := flat_map _ _).
+  assert (G : Forall (fun j => j <> NoValue /\ j <> Overflows) l).
   { apply Forall_flat_map, Forall_forall. intros p _. apply Forall_map, Forall_forall. intros e _. unfold judge_number.
-    destruct (_ && _); [discriminate|]. destruct (_ || _); discriminate. }
-  clearbody l. induction G as [|j l H G IH]; simpl; [discriminate|]. destruct j; auto. destruct (worst l); auto; discriminate.
+    destruct (_ && _); [split; discriminate|]. destruct (_ || _); split; discriminate. }
+  clearbody l. induction G as [|j l H G IH]; simpl; [split; discriminate|].
+  destruct j; auto; try (split; discriminate). destruct (worst l); auto; split; discriminate.
 Qed.
 
 Lemma find_accepted g xs x : find_in g xs = Accepted -> In x xs -> g x = Holds.
@@ -371,12 +206,13 @@ Proof.
   - apply IH; auto. destruct (g y); auto; discriminate.
 Qed.
 
-Lemma find_refuted g xs x j : find_in g xs = Refuted x j -> In x xs /\ g x = j /\ (j = NoValue \/ exists t k y r, j = Off t k y r).
+Lemma find_refuted g xs x j : find_in g xs = Refuted x j -> In x xs /\ g x = j /\ (j = NoValue \/ j = Overflows \/ exists t k y r, j = Off t k y r).
 Proof.
   induction xs as [|y xs IH]; simpl; [discriminate|]. destruct (g y) eqn:E; try discriminate.
   - intros H. destruct (IH H) as (I & G & S). auto.
   - intros [= <- <-]. split; [now left|]. split; auto.
-  - intros [= <- <-]. split; [now left|]. split; auto. right. do 4 eexists. reflexivity.
+  - intros [= <- <-]. split; [now left|]. split; auto.
+  - intros [= <- <-]. split; [now left|]. split; auto. right. right. do 4 eexists. reflexivity.
 Qed.
 
 Lemma lists_in {A} n (l : list A) x : In x (lists n l) <-> length x = n /\ Forall (fun a => In a l) x.
@@ -405,23 +241,25 @@ Proof.
     eapply Forall_impl; [|exact I]. intros a. apply G.
 Qed.
 
-(** What is accepted holds: at every sequence of the domain, in every execution, for every output. *)
+(** If it accepts, then at every sequence of integers of the domain every execution [ieee-any-order] gives outputs
+    within the bound of the target, and none overflows. *)
 Theorem accepted_claims_are_met c net g : check c net g = Accepted -> met c net g.
 Proof.
   intros A x X. apply sequences_covered in X. apply (find_accepted _ _ x) in A; auto. unfold judge in A.
   destruct (wanted c g x) as [values|]; [|discriminate]. exists values. split; auto. intros r Hr.
-  destruct (outputs_of (execution c) net x) as [ys|] eqn:E; [|discriminate].
+  destruct (outputs_of (execution c) net x) as [ys|] eqn:E; [|destruct (outputs_overflow (execution c) net x); discriminate].
   apply outputs_sound in E. apply E in Hr as (y & -> & Hy). exists y. split; auto. now apply (judge_outputs_holds (execution c) c values ys).
 Qed.
 
-(** What is refuted is false. *)
+(** If it finds a sequence at which the claim is wrong, or some execution overflows, the claim is wrong. *)
 Theorem refuted_claims_are_not_met c net g x j : check c net g = Refuted x j -> ~ met c net g.
 Proof.
   intros A M. apply find_refuted in A as (I & J & S). apply sequences_covered in I. apply M in I as (values & W & H).
   unfold judge in J. rewrite W in J. destruct (outputs_of (execution c) net x) as [ys|] eqn:E.
-  - destruct S as [->|(t & k & y & r & ->)].
-    + now apply judge_outputs_has_value in J.
-    + destruct (possible_outputs (execution c) net x) as [o Ho]. assert (Ho' := Ho). apply H in Ho as (z & -> & N).
-      apply outputs_sound in E. apply E in Ho' as (z' & [= <-] & Hz). now apply (judge_outputs_off _ _ _ _ _ _ _ _ _ J Hz).
-  - subst j. destruct S as [S|(t & k & y & r & S)]; discriminate.
+  - destruct (judge_outputs_is_other (error_bound c) values ys) as [V O]. destruct S as [S|[S|(t & k & y & r & S)]]; rewrite S in J; try contradiction.
+    destruct (possible_outputs (execution c) net x) as [o Ho]. assert (Ho' := Ho). apply H in Ho as (z & -> & N).
+    apply outputs_sound in E. apply E in Ho' as (z' & [= <-] & Hz). now apply (judge_outputs_off _ _ _ _ _ _ _ _ _ J Hz).
+  - destruct (outputs_overflow (execution c) net x) eqn:O.
+    + apply certain_overflow, H in O as (y & O & _). discriminate.
+    + subst j. destruct S as [S|[S|(t & k & y & r & S)]]; discriminate.
 Qed.

@@ -91,6 +91,7 @@ Proof.
   - now rewrite (@permute_map vec vec [] []) with (n := n).
 Qed.
 
+(** A network without positions is equivariant: g(XP) = g(X)P for every permutation P, ties of hardmax included. *)
 Theorem claim1 n layers : equivariant n (run layers).
 Proof.
   induction layers as [|l layers IH]; intros p X P L; [reflexivity|].

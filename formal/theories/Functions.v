@@ -128,8 +128,8 @@ Proof.
 Qed.
 End Units.
 
-(** Theorem 2: at every point of a cell with distinct columns the network gives [f] at the cell's centre, at every other
-    point 0. *)
+(** **Theorem 2** in the paper's units, for every equivariant function f on the unit box: the network gives f at the
+    centre of every cell with distinct columns, and 0 at every other point. *)
 Theorem theorem2 n d N f B : (2 <= n)%nat -> (1 <= d)%nat -> (2 <= N)%Z -> is_function n d B f -> equivariant_function n d f ->
   forall X, shaped n d X ->
   (unit_box X -> NoDup (cell_of N X) -> theorem2_network n d N f B X = f (centre N (cell_of N X))) /\
@@ -147,7 +147,8 @@ Proof.
     intros [Box nd]. apply Out. split; auto. now apply embed_box in Box.
 Qed.
 
-(** Theorem 3: at every point of the box the network gives [f] at the cell's centre. *)
+(** **Theorem 3** in the paper's units, for every function: the network gives f at the centre of every cell of the
+    box. *)
 Theorem theorem3 n d N f B : (2 <= n)%nat -> (1 <= d)%nat -> (2 <= N)%Z -> is_function n d B f ->
   forall X, shaped n d X -> unit_box X -> theorem3_network n d N f B X = f (centre N (cell_of N X)).
 Proof.

@@ -151,6 +151,8 @@ Proof.
         destruct (Z.ltb_spec w (Z.of_nat v)); [|lia]. pose proof (shifted_beyond _ W). lia.
 Qed.
 
+(** The sweep of the windows 0, …, D-1 over ids in [0, D) gives l̃_1 = l_1 + D(l_k - l_1), l̃_j = l_j + D(l̃_{j-1} -
+    l_j). *)
 Theorem sweep_closed_form : sweep D ls = map shifted ls.
 Proof.
   unfold sweep. rewrite sweep_to by lia. apply map_ext_in. intros l I. pose proof (small _ I).

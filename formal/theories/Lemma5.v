@@ -205,7 +205,7 @@ Proof.
   rewrite G by now rewrite length_alter. rewrite alter_alter. apply alter_ext. intros t. now rewrite flag_number.
 Qed.
 
-(** With the flag: every entry goes to its cell, and what is outside to the flag. *)
+(** The d(N+1) layers send every entry to the lower end of its cell, and what is outside of [0, N) to -F. *)
 Theorem lemma5 d steps F x : (0 <= steps)%Z -> (0 < F)%Z -> length x = d ->
   feed_all (quantiser d steps (Some (inj F))) x = map (fun t => inj (cell steps F t)) x.
 Proof.
@@ -215,7 +215,7 @@ Proof.
   destruct (leb_spec 0 (inj (- F))) as [C|]; auto. exfalso. rewrite <- inj_0, inj_le in C. lia.
 Qed.
 
-(** Without a flag, inside of the box. *)
+(** Without the flag, inside of the box, the layers of Lemma 5 do the same. *)
 Theorem lemma5_inside d steps x : (0 <= steps)%Z -> length x = d -> Forall (fun t => 0 <= t /\ t < inj steps) x ->
   feed_all (quantiser d steps None) x = map (fun t => inj (floor t)) x.
 Proof.

@@ -56,6 +56,7 @@ Proof.
 Qed.
 End Lemma10.
 
+(** D^{n-1}(D-1) ≤ l̃_n ≤ D^n(D-1) - (D-1)² for n ≥ 2 distinct ids. *)
 Theorem lemma10 D ls n : 2 <= D -> (forall l, In l ls -> 0 <= l < D) -> NoDup ls -> length ls = n -> (2 <= n)%nat ->
   D ^ (Z.of_nat n - 1) * (D - 1) <= last_id D ls <= D ^ Z.of_nat n * (D - 1) - (D - 1) * (D - 1).
 Proof.
@@ -89,6 +90,7 @@ Proof.
   destruct (recur_step D l l' a a') as [-> ->]; auto.
 Qed.
 
+(** Two sets of n ids with the same l̃_n are equal. *)
 Theorem last_id_names_the_set D ls ls' : 2 <= D -> NoDup ls -> NoDup ls' -> length ls = length ls' ->
   (forall l, In l ls -> 0 <= l < D) -> (forall l, In l ls' -> 0 <= l < D) ->
   last_id D ls = last_id D ls' -> Permutation ls ls'.
@@ -104,7 +106,7 @@ Qed.
 
 (** * Lemma 6 *)
 
-(** The layers compute [context_ids], and change no other row. *)
+(** On n ≥ 2 distinct columns of the grid, the D + 1 layers give the ids l̃_j + D^{n+1} l̃_n. *)
 Theorem lemma6_layers n d N P : (1 <= d)%nat -> 2 <= N -> (2 <= n)%nat ->
   let D := N ^ Z.of_nat d in let ls := map fst P in
   length P = n -> Forall (fits d) P -> NoDup ls -> (forall l, In l ls -> 0 <= l < D) ->
@@ -155,7 +157,7 @@ Proof.
   rewrite Nat2Z.inj_succ, Z.pow_succ_r by lia. assert (1 <= D ^ Z.of_nat n) by (apply (Z.pow_le_mono_r D 0); lia). nia.
 Qed.
 
-(** 1. *)
+(** Property 1: these ids are distinct. *)
 Theorem lemma6_1 ls : distinct_columns ls -> NoDup (context_ids n D ls).
 Proof.
   intros (L & nd & small). unfold context_ids. clear L.
@@ -169,7 +171,7 @@ Proof.
   apply G; auto. apply incl_refl.
 Qed.
 
-(** 2. *)
+(** Property 2: two sequences that share an id are permutations of each other. *)
 Theorem lemma6_2 ls ls' : distinct_columns ls -> distinct_columns ls' ->
   forall x, In x (context_ids n D ls) -> In x (context_ids n D ls') -> Permutation ls ls'.
 Proof.
@@ -181,7 +183,7 @@ Proof.
   destruct H as (L & nd & small), H' as (L' & nd' & small'). apply (last_id_names_the_set D); auto. congruence.
 Qed.
 
-(** 3. *)
+(** Property 3: they are in [D^{2n}(D-1), D^{2n+1}(D-1)). *)
 Theorem lemma6_3 ls : distinct_columns ls -> forall x, In x (context_ids n D ls) ->
   D ^ (2 * Z.of_nat n) * (D - 1) <= x < D ^ (2 * Z.of_nat n + 1) * (D - 1).
 Proof.

@@ -213,13 +213,13 @@ Proof.
       apply in_map_iff in Q. destruct Q as (r & E & R). unfold fits. rewrite <- E. now apply F.
 Qed.
 
-(** The layers of all windows are the sweep of the ids; the other rows stay. *)
+(** The D attention layers of Lemma 6, on tokens of whole numbers, sweep the ids, and change the first row only. *)
 Theorem shifts_are_the_sweep P : Forall fits P ->
   run (selective_shifts d N) (map (token d N) P) =
   map (token d N) (shift_pairs P (sweep (N ^ Z.of_nat d) (map fst P))).
 Proof. apply windows_are_steps. Qed.
 
-(** The last layer adds [S] times the largest id where all ids are positive. *)
+(** The last attention layer adds D^{n+1} times the largest id, where all ids are positive. *)
 Theorem global_adds_the_largest S P : Forall fits P -> (forall l, In l (map fst P) -> 0 < l)%Z ->
   run_layer (global_shift d N S) (map (token d N) P) =
   map (fun p => token d N (fst p + S * zmax (map fst P), snd p)%Z) P.

@@ -327,7 +327,8 @@ Proof.
       destruct (extended_cases N F z (Ext _ Z)); [easy|]. apply (flagged_id N F N2 F0); auto.
 Qed.
 
-(** 4. *)
+(** Property 4: behind the D + 1 layers, the ids of every other sequence of the extended grid, with equal columns or
+    with flags, are outside of [t_l, t_r]. *)
 Theorem lemma6_4 X : length X = n -> Forall (fun z => length z = d) X -> Forall (in_extended_grid N F) X ->
   ~ is_context N X ->
   forall y, In y (run (contextual_map n d N) (map (map inj) X)) ->
@@ -343,7 +344,7 @@ Proof.
   destruct (B l x C) as [[H|H] _]; [left | right]; now apply inj_lt.
 Qed.
 
-(** No entry is above [M]. *)
+(** No entry of such a sequence is above the product's M. *)
 Theorem entries_below_M X : length X = n -> Forall (fun z => length z = d) X -> Forall (in_extended_grid N F) X ->
   ~ is_context N X ->
   forall y, In y (run (contextual_map n d N) (map (map inj) X)) ->

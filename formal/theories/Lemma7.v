@@ -189,7 +189,8 @@ Proof.
   - rewrite length_vsub; rewrite ?length_token; auto.
 Qed.
 
-(** Lemma 7, with its hypothesis: a token at a centre gets the value of that centre. *)
+(** Under the hypothesis that print lacks (every value's id is below all centres by more than ½), a token at a
+    centre gets its value, in any order of the windows. *)
 Theorem lemma7 e : In e es -> (forall e', In e' es -> fst (fst e') = fst (fst e) -> e' = e) ->
   dot (map inj (radix d N)) (snd e) < inj lowest - half ->
   feed_all (map (value_layer d N) es) (token d N (fst e)) = snd e.
@@ -312,6 +313,7 @@ Proof.
   now rewrite (proj1 (IH (S (S from)))).
 Qed.
 
+(** The last layers of up to four ReLUs multiply by 2^k. *)
 Theorem rescale_multiplies d k x : length x = d -> feed_all (rescale d k) x = scale (power_of_two k) x.
 Proof.
   intros L. unfold rescale. destruct k as [|k]; [unfold feed_all; simpl; symmetry; apply scale_one|].

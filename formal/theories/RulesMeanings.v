@@ -115,6 +115,7 @@ Qed.
 Theorem product_by_squares a b : ((a + b) / 2) * ((a + b) / 2) - ((a - b) / 2) * ((a - b) / 2) = a * b.
 Proof. field. Qed.
 
+(** What a product is off by, if its factors are off. *)
 Theorem product_error a b a' b' ea eb : Rabs (a' - a) <= ea -> Rabs (b' - b) <= eb ->
   Rabs (a' * b' - a * b) <= Rabs a * eb + Rabs b * ea + ea * eb.
 Proof.
@@ -202,6 +203,7 @@ Proof.
   change (4 ^ S m) with (4 * 4 ^ m). assert (0 < 4 ^ m) by (apply pow_lt; lra). field. lra.
 Qed.
 
+(** Teeth make a square within their reach, from above, up to a quarter of what is left with each tooth. *)
 Theorem teeth_make_squares r u m : 0 < r -> Rabs u <= r ->
   0 <= r * r - 4 * (r * r) * teeth (/ 2 + u / (2 * r)) m - u * u <= r * r / 4 ^ m.
 Proof.

@@ -73,6 +73,7 @@ Proof.
     + now rewrite (below_order _ _ P).
 Qed.
 
+(** Every partial sum is a number of the format, so the sum is exact in any order. *)
 Theorem exact_sums q s x :
   (emin + prec - 1 <= q)%Z ->
   Forall (multiple q) s ->
@@ -92,6 +93,7 @@ Qed.
 Lemma multiple_rounded q x y : multiple q x -> rounded x y -> multiple q y.
 Proof. intros M [|F]; [now apply multiple_fl | apply multiple_0]. Qed.
 
+(** Every sum of multiples of [2^q] is one, however it is rounded. *)
 Theorem multiples_stay_multiples q s x : Forall (multiple q) s -> sum s x -> multiple q x.
 Proof.
   intros M H. revert M. induction H as [t x H|s r x y z Hx IHx Hy IHy H|t r y z Hy IHy H|s r x P H IH]; intros M.
@@ -196,6 +198,7 @@ Proof.
   - now apply sum_flushed with y.
 Qed.
 
+(** Terms that are 0 may be left out of a sum. *)
 Theorem zeros_do_not_count r x : r <> [] -> sum (0 :: r) x -> sum r x.
 Proof.
   intros E H. assert (P := Permutation_refl (0 :: r)). remember (0 :: r) as s eqn:Es in H, P at 1. clear Es.
@@ -373,6 +376,7 @@ Proof.
   intros H. specialize (A k H). assert (P := pos_INR k). assert (0 <= INR k * u) by nra. nra.
 Qed.
 
+(** A sum of [k] terms is off by at most [gamma k] times their sizes, and what is flushed. *)
 Theorem any_sum s x : let k := length s in INR k * u < 1 -> sum s x ->
   Rabs (x - total s) <= gamma u k * size s + 4 * INR k * least_normal.
 Proof.
@@ -558,7 +562,7 @@ Proof.
     + now rewrite <- (noise_order _ _ P).
 Qed.
 
-(** [small] is what the sizes of the small parts add up to, as the page says. *)
+(** Terms that are exact absorb small ones: the sum is theirs if that is not 0, and as small as those otherwise. *)
 Theorem absorption q l x :
   let k := INR (length l) in
   let exact := map fst l in
@@ -621,6 +625,7 @@ Proof.
     apply bpow_le. unfold cexp, fexp, FLT_exp. lia.
 Qed.
 
+(** Products that round to numbers [g] from nearby, of one sign, add up to the sum of the [g]. *)
 Theorem snapping q s x : sum s x -> (emin + prec - 1 <= q)%Z -> forall l, s = map fst l ->
   Forall (fun p => near (fst p) (snd p)) l ->
   Forall (multiple q) (map snd l) ->

@@ -341,6 +341,7 @@ Proof.
     eapply Rle_trans; [|apply (most_grows 0); lia]. simpl. assert (M := Rmax_r high (level + fall)). lra.
 Qed.
 
+(** After any number of blocks no token is above a bound that is known before: each lands once. *)
 Theorem sweep_stays_below k i : (k <= blocks)%nat -> In i tokens -> - (low + fall) <= t k i <= most (length tokens).
 Proof.
   intros K I. split; [now apply stays_above_low|].

@@ -58,6 +58,7 @@ Proof.
       clear. induction rows as [|r rows IH]; simpl; [auto | now rewrite IH].
 Qed.
 
+(** What a head may give depends on what it sees as on a multiset. *)
 Theorem head_of_a_multiset keys keys' x : Permutation keys keys' -> head keys x -> head keys' x.
 Proof.
   intros P H. apply head_by_rows in H as (m & S & rows & -> & Im & G & HS & H).

@@ -204,6 +204,7 @@ Proof.
   destruct N as [Ln N]. destruct (IH next ys Ln H) as [Ly H']. split; auto. right. eauto.
 Qed.
 
+(** Permuted tokens may give what the tokens give, permuted: no positions, no masks. *)
 Theorem network_is_symmetric net x y : pos net = [] -> Forall unmasked (layers net) -> length x = n ->
   outputs f net x (Some y) -> outputs f net (permuted s [] x) (Some (permuted s [] y)).
 Proof.

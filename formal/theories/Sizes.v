@@ -34,7 +34,8 @@ Proof.
   intros s S. destruct (H s S) as (A & R & V). unfold entries. rewrite rev_length, !combine_length, map_length. lia.
 Qed.
 
-(** Theorem 2: [d(N+1)] layers of the quantiser, [D + 1] attention layers, [1 + d + n C(D, n)] of the value map. *)
+(** The network of Theorem 2 has d(N+1) + (D+1) + (1 + d + n·C(D,n)) layers, and ⌈d/2⌉ more if values are divided
+    and multiplied back. *)
 Theorem theorem2_size n d N table B : (2 <= n)%nat -> (1 <= d)%nat -> (2 <= N)%Z ->
   is_table n d B (distinct_cells n d N) table ->
   let D := Z.to_nat (N ^ Z.of_nat d) in
@@ -50,7 +51,7 @@ Proof.
   - intros s S. destruct (sets_shapes n d N table B n2 d1 N2 is s S) as (A & R & V & _). auto.
 Qed.
 
-(** Theorem 3: [d n N], [(n-1)D + 1] and [n D^n] layers. *)
+(** The network of Theorem 3 has ndN + ((n-1)D + 1) + nD^n layers, and likewise. *)
 Theorem theorem3_size n d N table B : (2 <= n)%nat -> (1 <= d)%nat -> (2 <= N)%Z ->
   is_table n d B (some_cells n d N) table ->
   let D := Z.to_nat (N ^ Z.of_nat d) in
@@ -105,6 +106,8 @@ Proof.
     unfold rescale_rows. cbn [W1]. rewrite (length_flat_map _ 2) by reflexivity. lia.
 Qed.
 
+(** The layers of Theorem 2 have at most two heads, of size one, or at most four hidden units, with activations of
+    Φ. *)
 Theorem theorem2_in_class n d N table B : Forall (in_class 4) (theorem2_layers n d N table B).
 Proof.
   unfold theorem2_layers. apply Forall_app. split; [apply quantiser_in_class|].
@@ -114,6 +117,7 @@ Proof.
   apply Forall_map, Forall_map, Forall_forall. intros i _. apply row_unit_in_class. left. reflexivity.
 Qed.
 
+(** The layers of Theorem 3 are of that class too. *)
 Theorem theorem3_in_class n d N table B : Forall (in_class 4) (theorem3_layers n d N table B).
 Proof.
   unfold theorem3_layers. apply Forall_app. split; [apply quantiser_in_class|].

@@ -22,10 +22,11 @@ Definition listed_windows : list layer :=
 Lemma lemma7_centres : context_ids 2 2 [0; 1]%Z = [26; 27]%Z.
 Proof. reflexivity. Qed.
 
+(** Lemma 7 with its windows as listed: values 27 and 14 come out as 14 and 14. *)
 Lemma lemma7_as_listed : show (run (contextual_map 2 1 2 ++ listed_windows) (ints [[0]; [1]]%Z)) = show (ints [[14]; [14]]%Z).
 Proof. now vm_compute. Qed.
 
-(** Repaired, the network gives 27 and 14. *)
+(** With the windows repaired, the network gives 27 and 14. *)
 Lemma lemma7_repaired :
   show (run (theorem2_layers 2 1 2 (fun L => map (map (fun c => if (c =? 0)%Z then inj 27 else inj 14)) L) (inj 27)) (ints [[0]; [1]]%Z))
   = show (ints [[27]; [14]]%Z).
@@ -39,6 +40,7 @@ Proof. now vm_compute. Qed.
 Lemma theorem3_as_printed : fold_left (step 4) (range 8) [3; 4]%Z = [43; 16]%Z.
 Proof. reflexivity. Qed.
 
+(** Theorem 3 with positions 0, 1 and a sweep of nD windows: the ids 3, 4 become 43, 16, not in order. *)
 Lemma theorem3_layers_as_printed : show (run (map (selective_shift 1 4) (range 8)) (ints [[3]; [4]]%Z)) = show (ints [[43]; [16]]%Z).
 Proof. now vm_compute. Qed.
 
@@ -50,6 +52,7 @@ Proof.
   replace (zmin [a; b]) with (Z.min a b) by (unfold zmin; simpl; lia). reflexivity.
 Qed.
 
+(** For n = 2, d = 1 and every D ≥ 2, as printed: the ids D-1, D become 2D-1 + D(D-1)², D², not in order. *)
 Theorem theorem3_shifts_twice D : (2 <= D)%Z ->
   fold_left (step D) (range (Z.to_nat (2 * D))) [D - 1; D]%Z = [2 * D - 1 + D * (D - 1) * (D - 1); D * D]%Z.
 Proof.
@@ -74,6 +77,7 @@ Qed.
     With [F = N^{1-nd}] instead of [N^{1+nd}], [n = 2], [d = 1], [N = 4]: the sequence (-1/4, 2) of the extended grid has
     ids in [[t_l, t_r] = [768, 3072]]. *)
 
+(** The lecture's flag -N^{1-nd}: a flagged sequence has ids 1864¾ and 1885, inside of [768, 3072]. *)
 Lemma flag_as_printed : show (run (contextual_map 2 1 4) [[frac (-1) 4]; [inj 2]]) = [[7459 # 4]; [1885 # 1]]%Q.
 Proof. now vm_compute. Qed.
 
@@ -86,6 +90,7 @@ Proof. now split. Qed.
 
 Definition closed_flag : piecewise := window 0 (inj 4) true (0, 0) (- (1), - inj (flag_magnitude 2 1 4)).
 
+(** A flag for what is outside of [0, 1]: the coordinate 1 is neither flagged nor in a cell. *)
 Lemma closed_flag_misses :
   show (run (map Feed (row_unit 1 0 1 0 closed_flag :: quantise_row 1 4 None 0)) (ints [[4]; [0]]%Z)) = show (ints [[4]; [0]]%Z).
 Proof. now vm_compute. Qed.
@@ -97,6 +102,7 @@ Proof. now vm_compute. Qed.
 Definition shift_without_factor (d : nat) (N v : Z) : layer :=
   Attention [psi d N (inj v - half) 1; psi d N (inj v + half) (- (1))].
 
+(** No factor D before Ψ: the ids 0 and 1 both become 1. *)
 Lemma factor_lost : show (run (map (shift_without_factor 1 4) (range 4)) (ints [[0]; [1]]%Z)) = show (ints [[1]; [1]]%Z).
 Proof. now vm_compute. Qed.
 
@@ -105,6 +111,7 @@ Proof. now vm_compute. Qed.
     [n = 3], [d = 1], [N = 4]: {0, 0, 1} and {0, 1, 1} have the same ids, 3332 and 3341. So the loss on cells with equal
     columns is structural. *)
 
+(** No slip, but why equal columns cost: {0,0,1} and {0,1,1} share their ids 3332 and 3341. *)
 Lemma multiplicities_are_invisible :
   show (run (contextual_map 3 1 4) (ints [[0]; [0]; [1]]%Z)) = show (ints [[3332]; [3332]; [3341]]%Z) /\
   show (run (contextual_map 3 1 4) (ints [[0]; [1]; [1]]%Z)) = show (ints [[3332]; [3341]; [3341]]%Z).

@@ -207,7 +207,8 @@ Proof.
     + apply Forall_map. eapply Forall_impl; [|eassumption]. cbv beta. intros a Ha. change 0 with (inj 0). apply inj_le. lia.
 Qed.
 
-(** On cells with distinct columns the network equals the table. *)
+(** **Theorem 2**: for all n ≥ 2, d ≥ 1, N ≥ 2 and every equivariant table, the network that is built equals the
+    table at every point of every cell with distinct columns. *)
 Theorem theorem2_on_contexts X : equivariant_table n (distinct_cells n d N) table ->
   shaped n d X -> in_box N X -> NoDup (cells X) -> run (theorem2_layers n d N table B) X = table (cells X).
 Proof.
@@ -260,7 +261,7 @@ Proof.
   apply (value_map_looks_up n d N family values B N2 d1 lowest_positive sets_shapes sets_above sets_unique s i S I).
 Qed.
 
-(** On all other cells, and outside of the box, it is 0. *)
+(** At every other point, in a cell with equal columns or outside of the box, the network is 0. *)
 Theorem theorem2_elsewhere X : shaped n d X -> ~ (in_box N X /\ NoDup (cells X)) ->
   run (theorem2_layers n d N table B) X = repeat (zeros d) n.
 Proof.

@@ -196,7 +196,8 @@ Proof.
   specialize (G O X (Nat.eq_le_incl _ _ L) H Box). unfold shaped, sequence, vec in *. rewrite L in G. exact G.
 Qed.
 
-(** On every cell of the box the network equals the table. *)
+(** **Theorem 3**: for all n ≥ 2, d ≥ 1, N ≥ 2 and every table, the network with positions that is built equals the
+    table at every point of every cell of the box. *)
 Theorem theorem3_on_the_box X : shaped n d X -> in_box N X ->
   run (theorem3_layers n d N table B) (add_positions X (encoding n d N)) = table (cells X).
 Proof.

@@ -135,7 +135,7 @@ Proof.
   destruct X as [X|[X|X]]; [apply (Others v v R); auto | nia | apply (Others v v R); auto].
 Qed.
 
-(** The whole sweep is the recurrence. *)
+(** With the repaired positions, the sweep of (n-1)D windows gives l̃_1 = l_1, l̃_j = l_j + D(l̃_{j-1} - l_j). *)
 Theorem positional_sweep ls : placed ls -> fold_left (step D) (positional_windows n d N) ls = swept D ls.
 Proof.
   intros [L P]. destruct ls as [|l0 rest]; [simpl in L; lia|]. simpl in L.
@@ -249,7 +249,7 @@ Qed.
 Lemma length_swept ls : length (swept D ls) = length ls.
 Proof. destruct ls; simpl; auto. now rewrite length_follow. Qed.
 
-(** The layers compute [positional_ids], and change no other row. *)
+(** The (n-1)D + 1 attention layers compute the ids l̃_j + nND^n l̃_n. *)
 Theorem positional_layers P : Forall (fits d) P -> placed (map fst P) ->
   run (positional_map n d N) (map (token d N) P) = map (token d N) (shift_pairs P (positional_ids n d N (map fst P))).
 Proof.
@@ -297,6 +297,7 @@ Proof.
   destruct (recur_names r r' F' l0 l0' E). congruence.
 Qed.
 
+(** Such an id names the sequence and the token. *)
 Theorem positional_ids_unique ls ls' i i' : placed ls -> placed ls' -> (i < n)%nat -> (i' < n)%nat ->
   nth i (positional_ids n d N ls) 0 = nth i' (positional_ids n d N ls') 0 -> ls = ls' /\ i = i'.
 Proof.

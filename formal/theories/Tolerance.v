@@ -20,6 +20,7 @@ Fixpoint repeats (s : list Z) : bool := match s with [] => false | a :: t => mem
 
 (** * A point and the centre of its cell *)
 
+(** A point of the box is at most half a cell's side from the centre of its cell, in every coordinate. *)
 Theorem lemma8 N delta X : (2 <= N)%Z -> half <= delta * inj N -> near delta (centre N (cell_of N X)) X.
 Proof.
   intros N2 H. unfold near, centre, cell_of, cells, embed, scale. rewrite !map_map.
@@ -55,6 +56,8 @@ Qed.
 
 (** * The tolerance *)
 
+(** For a function with a modulus of continuity and every ε > 0, every fine enough grid gives a network that is
+    within ε at every point of every cell with distinct columns. *)
 Theorem theorem2_tolerance n d f B : (2 <= n)%nat -> (1 <= d)%nat -> is_function n d B f -> equivariant_function n d f ->
   continuous n d f -> forall eps, 0 < eps -> exists N0, (2 <= N0)%Z /\ forall N, (N0 <= N)%Z ->
   forall X, shaped n d X -> unit_box X -> NoDup (cell_of N X) -> near eps (theorem2_network n d N f B X) (f X).
@@ -67,7 +70,7 @@ Proof.
   - apply centre_in_box with n d; auto. now apply cell_some.
 Qed.
 
-(** With positions it holds in the whole box. *)
+(** With positions, every fine enough grid gives a network that is within ε at every point of the box. *)
 Theorem theorem3_tolerance n d f B : (2 <= n)%nat -> (1 <= d)%nat -> is_function n d B f ->
   continuous n d f -> forall eps, 0 < eps -> exists N0, (2 <= N0)%Z /\ forall N, (N0 <= N)%Z ->
   forall X, shaped n d X -> unit_box X -> near eps (theorem3_network n d N f B X) (f X).
@@ -137,7 +140,7 @@ Proof.
   apply G. intros t T. now apply in_tuples in T.
 Qed.
 
-(** Of the [D^n] cells, as lists of the ids of their columns, at most [n(n-1)/2 D^{n-1}] have equal columns. *)
+(** Of the D^n cells, at most n(n-1)/2 · D^{n-1} have equal columns. *)
 Theorem unserved_cells D n : (length (tuples D n) = D ^ n /\ 2 * unserved D n * D <= n * (n - 1) * D ^ n)%nat.
 Proof.
   split; [apply length_tuples|]. induction n as [|k IH]; [simpl; lia|].

@@ -169,6 +169,8 @@ Proof.
   - cbn [entry_of snd]. unfold scale. rewrite map_length. apply Fv, nth_In. lia.
 Qed.
 
+(** The value map with the power of two chosen as the product chooses it: the hypothesis of Lemma 7 holds, and every
+    token of a context gets its value. *)
 Theorem value_map_looks_up s i : In s (contexts F) -> (i < n)%nat ->
   feed_all (value_map d N F values B) (token d N (nth i (after F s) 0%Z, nth i (rows F s) [])) = nth i (values s) [].
 Proof.

@@ -255,7 +255,7 @@ fn a_wrong_pin_mirror_gain_or_eps_breaks_the_bound() {
         let mirror = broken(&hosted, |stock| {
             let silent = |row: usize, _: usize, x: &mut f64| {
                 if row >= half {
-                    *x = 0.0
+                    *x = 0.0;
                 }
             };
             rows(stock, writer(host), host == "gpt2", silent);
@@ -264,7 +264,7 @@ fn a_wrong_pin_mirror_gain_or_eps_breaks_the_bound() {
         // Nobody reads the pin.
         let silent = |_: usize, column: usize, x: &mut f64| {
             if column % half == half - 1 {
-                *x = 0.0
+                *x = 0.0;
             }
         };
         let constants = broken(&hosted, |stock| rows(stock, reader(host), host == "gpt2", silent));

@@ -81,6 +81,7 @@ fn others() -> [(&'static str, Artifact); 7] {
 const HUB: &str = "wire hub 1 1 0 1 0 1";
 
 /// Circuits on a box: what their registers mean, and what is wrong of it.
+#[expect(clippy::too_many_lines, reason = "a list of cases")]
 fn meant() -> Vec<Case> {
     let single = Artifact::new("", &circuit("x - mean(x)", 3, F32));
     let double = Artifact::new("", &circuit("x * mean(x)", 3, F64));
@@ -100,6 +101,7 @@ fn meant() -> Vec<Case> {
     let gathered = built("x[n - 1 - i]", F32);
     let summed = built("sum(x, j <= i)", F64);
     let window = built("mean(x, j >= i - 1 and j <= i + 1)", F32);
+    let attend = built("attend(2*x*x[i]+x, 1-x, j<=i)", F32);
     let hub = realised("x - mean(x)", "sparse:hub@1");
     // Two tokens that see what the hub sees; all see another token.
     let connected = |old: &str, new: &str| {
@@ -129,6 +131,7 @@ fn meant() -> Vec<Case> {
         ("meanings-softmax", built("exp(x) / sum(exp(x))", F32)),
         ("meanings-window", window.clone()),
         ("meanings-hub", hub.clone()),
+        ("meanings-attend", attend.clone()),
     ];
     let rejected = [
         ("meanings-count", "format", "a wire more than there is", line(&single, "meanings 2", "meanings 3")),
@@ -167,6 +170,12 @@ fn meant() -> Vec<Case> {
             "positions without a number",
             line(&gathered, "wire position 2 1 0", "wire position"),
         ),
+        (
+            "meanings-seen",
+            "line",
+            "a head with scores that sees more than the lines say",
+            line(&attend, "mask * 0 * * no", "mask * * * * no"),
+        ),
         ("meanings-hub-elsewhere", "line", "a hub at another token", line(&hub, HUB, &HUB.replacen('1', "2", 1))),
         ("meanings-hub-nowhere", "format", "a hub at no token", line(&hub, HUB, &HUB.replacen('1', "3", 1))),
         (
@@ -189,6 +198,7 @@ fn meant() -> Vec<Case> {
         ("heads-mixture", "a mixture that weighs a token twice", weight(&linformer, "0.attn.f", 2.0)),
         ("heads-features", "a Performer's keys that read the token", weight(&performer, "0.attn.k", 0.5)),
         ("heads-value", "an average of something else", weight(&average, "0.attn.v", 0.5)),
+        ("meanings-scores", "scores that are not those of the lines", weight(&attend, "0.attn.k", -1.0625)),
         ("meanings-keys", "keys that read the token", weight(&gathered, "0.attn.k", 0.5)),
         ("meanings-sink", "another weight of the sink", sink),
         ("meanings-none", "nothing is said of registers", silent),

@@ -213,14 +213,14 @@ impl Subject {
         Ok(Truth::Holds)
     }
 
-    /// What the tokens hold before the feed-forward layer of a run, and its network.
+    /// The tokens before the feed-forward layer of a run, and its network.
     pub fn before(&self, run: usize, x: &[Vec<f64>]) -> Option<Vec<Vec<f64>>> {
         let states = trace(&self.network, x, &mut Shuffle::new(0));
         let behind = states.iter().position(|(name, _)| *name == forward(run))?;
         states.get(behind.checked_sub(1)?).map(|(_, state)| state.clone())
     }
 
-    /// What is claimed at most.
+    /// The claimed bound.
     pub fn bound(&self) -> f64 {
         self.bound.to_f64()
     }

@@ -100,7 +100,7 @@ impl<'m> Export<'m> {
         )
     }
 
-    /// What the network promised by itself, and does not in the host.
+    /// Promises of the network that it does not keep in the host.
     fn missed(&self) -> Option<String> {
         let bound = self.matrices.fitted.bound;
         if let Ok(Some((low, high))) = values(self.model) {
@@ -304,7 +304,7 @@ impl<'m> Export<'m> {
         wrapped_prose(&page)
     }
 
-    /// What it is for, in the words of `transformers`.
+    /// Its task, in the words of `transformers`.
     fn task(&self) -> &'static str {
         if self.class.scores_tokens { "text-generation" } else { "token-classification" }
     }

@@ -1,4 +1,4 @@
-//! What has no place in a class, with the place, and what to take instead.
+//! Networks that have no place in a class: the place, and what to take instead.
 
 use super::{CLASSES, Class};
 use crate::error::{Error, Result};
@@ -46,7 +46,7 @@ fn kind(block: usize, attention: &AttentionRun, class: &Class) -> Result<()> {
     Err(Error::declined(format!("block {block} has {what}")).note("try", "build it with ⟨attention=softmax⟩"))
 }
 
-/// Whether a head sees what a class shows, or fewer tokens: scores can hide the others if there are positions to tell
+/// True if a head sees the tokens that a class shows, or fewer: scores can hide the others if there are positions to tell
 /// them apart, and if it has no scores of its own but those of a sum with a sink.
 fn has_place(network: &FloatNetwork, attention: &AttentionRun, head: usize, class: &Class) -> bool {
     let mask = &attention.masks[head];
@@ -66,7 +66,7 @@ fn has_place(network: &FloatNetwork, attention: &AttentionRun, head: usize, clas
 /// A head that hides tokens has a query and a key for every position.
 const MOST_HIDDEN: usize = 64;
 
-/// Whether heads see fewer tokens than a class shows.
+/// True if heads see fewer tokens than a class shows.
 pub(super) fn hides(network: &FloatNetwork, class: &Class) -> bool {
     attentions(network).any(|(_, attention)| attention.masks.iter().any(|mask| !mask.shows(&class.mask)))
 }
@@ -105,7 +105,7 @@ fn format(network: &FloatNetwork, class: &Class) -> Option<Error> {
     Some(declined.note("reason", format!("it computes {what} in single precision, whatever its weights are")))
 }
 
-/// What has a place for it.
+/// The classes that have a place for it.
 fn instead(network: &FloatNetwork) -> String {
     let misfit = |class: &Class| masks(network, class).or_else(|| positions(network, class));
     let fitting: Vec<&Class> = CLASSES.into_iter().filter(|class| misfit(class).is_none()).collect();

@@ -31,7 +31,7 @@ pub(crate) struct Fitted {
     pub plain: f64,
     /// The bound of every output in the host, in the supremum norm.
     pub bound: f64,
-    /// What a coordinate of the stream may be, at most.
+    /// The largest that a coordinate of the stream may be.
     pub largest: f64,
     /// What a register that tells a position apart holds there.
     pub flag: f64,
@@ -41,7 +41,7 @@ pub(crate) struct Fitted {
 }
 
 impl Fitted {
-    /// What the host adds to the bound.
+    /// The host's part of the bound.
     pub fn host_term(&self) -> f64 {
         (self.bound - self.plain).max(0.0).next_up()
     }

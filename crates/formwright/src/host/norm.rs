@@ -63,7 +63,7 @@ use crate::interval::Up;
 use crate::network::{Mask, Precision};
 use crate::rounding::compound;
 
-/// What a norm takes away, before it divides.
+/// The number that a norm takes away before it divides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// The mean (`LayerNorm`).
@@ -73,7 +73,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// What it does to mirrored registers with a pin.
+    /// Its action on mirrored registers with a pin.
     pub fn in_words(self) -> &'static str {
         match self {
             Self::Centred => {
@@ -97,7 +97,7 @@ pub(crate) enum Order {
 }
 
 impl Order {
-    /// Whether the first layer has no norm before attention.
+    /// True if the first layer has no norm before attention.
     pub fn skips_the_first(self) -> bool {
         self == Self::Ends
     }
@@ -117,11 +117,11 @@ impl Order {
 pub(crate) struct Norm {
     pub kind: Kind,
     pub order: Order,
-    /// What is added to a variance, or to a mean square.
+    /// The number that is added to a variance, or to a mean square.
     pub eps: f64,
 }
 
-/// What is known of a network in a host.
+/// A network in a host, as far as its norms must know it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Known {
     /// The format.
@@ -140,7 +140,7 @@ pub(super) struct Known {
     pub largest: Up,
 }
 
-/// What the norms of a host do, for a pin.
+/// The norms of a host, for a pin.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Norms {
     /// `M`
@@ -149,7 +149,7 @@ pub(super) struct Norms {
     pub relative: Up,
     /// `γ₂`
     pub elementwise: Up,
-    /// What the stream loses, where it is normed itself.
+    /// The stream's loss, where it is normed itself.
     pub stream: Option<Stream>,
 }
 
@@ -178,7 +178,7 @@ pub(super) fn hiding_score(precision: Precision) -> f64 {
 }
 
 impl Known {
-    /// What the norms do with a pin; `None` if it is too small, or too large.
+    /// The norms with a pin; `None` if it is too small, or too large.
     pub fn norms(&self, pin: f64) -> Option<Norms> {
         let (mut middle, mut factor) = (Up::ZERO, Up::ZERO);
         for _ in 0..8 {
@@ -260,7 +260,7 @@ impl Known {
         f64::from(u32::try_from(self.width).unwrap_or(0)).sqrt().next_down()
     }
 
-    /// What the norms cost a network, roughly: the number that a pin is chosen by, and nothing that is claimed.
+    /// The cost of the norms to a network, roughly: the number that a pin is chosen by, and nothing that is claimed.
     fn cost(&self, norms: &Norms) -> f64 {
         let size = self.squares.sqrt();
         let reading = norms.relative * size + 4.0 * (norms.elementwise * norms.middle);

@@ -44,11 +44,11 @@ pub(crate) struct Housing {
     pub elementwise: Up,
     /// `α`: how far a unit may be from its ReLU.
     pub activation: Up,
-    /// Whether what is activated is multiplied by 1.
+    /// True if the activated number is multiplied by 1.
     pub gated: bool,
     /// `C`
     pub pin: f64,
-    /// What the stream loses, where it is normed itself.
+    /// The stream's loss, where it is normed itself.
     pub stream: Option<Stream>,
     /// How tokens are hidden.
     pub hiding: Hiding,
@@ -57,7 +57,7 @@ pub(crate) struct Housing {
 /// How a head sees fewer tokens than its class shows.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Hiding {
-    /// What the class shows.
+    /// The tokens that the class shows.
     pub shown: Mask,
     /// How far the scores of tokens that are seen may be from 0.
     pub off: Up,
@@ -67,14 +67,14 @@ pub(crate) struct Hiding {
     pub terms: usize,
 }
 
-/// What a norm does to the stream.
+/// A norm, as it acts on the stream.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stream {
     /// `d`
     pub relative: Up,
     /// `a`
     pub absolute: Up,
-    /// Whether it is normed behind the embedding and at the end only, or behind every layer.
+    /// True if it is normed behind the embedding and at the end only, false if behind every layer.
     pub ends: bool,
 }
 
@@ -101,7 +101,7 @@ impl Housing {
         }
     }
 
-    /// What reading a constant loses, relative to it, in a sum over so many registers.
+    /// The loss of reading a constant, relative to it, in a sum over so many registers.
     fn constant(&self, machine: Machine, registers: usize) -> Up {
         let Housed { relative, absolute, summed } = self.read(machine, registers + 1, (self.pin.into(), Up::ZERO));
         relative + (absolute + summed) / self.pin
@@ -132,7 +132,7 @@ impl Analyst<'_> {
         self.machine.housing.map_or_else(Housed::default, |housing| housing.read(self.machine, registers, known))
     }
 
-    /// Whether a head hides tokens that its class shows.
+    /// True if a head hides tokens that its class shows.
     pub(super) fn hides(&self, mask: &Mask) -> bool {
         self.machine.housing.is_some_and(|housing| !mask.shows(&housing.hiding.shown))
     }
@@ -147,7 +147,7 @@ impl Analyst<'_> {
         (0.5 * off + leak) * span
     }
 
-    /// What reading a constant loses because of the host, relative to it.
+    /// The host's share in the loss of reading a constant, relative to it.
     pub(super) fn housed_constant(&self, registers: usize) -> Up {
         self.machine.housing.map_or(Up::ZERO, |housing| housing.constant(self.machine, registers))
     }
@@ -157,7 +157,7 @@ impl Analyst<'_> {
         self.machine.housing.map_or(Up::ZERO, |housing| housing.factor)
     }
 
-    /// What a gate loses because it is `ρ` times what it is, relative to what it adds to the stream.
+    /// The loss of a gate because it is `ρ` times what it is, relative to what it adds to the stream.
     pub(super) fn gate_factor(&self) -> Up {
         self.machine.housing.map_or(Up::ZERO, |housing| housing.gate())
     }
@@ -167,7 +167,7 @@ impl Analyst<'_> {
         self.machine.housing.map_or(Up::ZERO, |housing| housing.unit(self.machine))
     }
 
-    /// What is left in a register that is cleared: twice what the reading is off by, both units, and the sum's
+    /// The rest in a register that is cleared: twice what the reading is off by, both units, and the sum's
     /// rounding.
     pub(super) fn left_behind(&self, slot: usize, clear: &Clear) -> Up {
         let Some(housing) = self.machine.housing else { return Up::ZERO };
@@ -180,13 +180,13 @@ impl Analyst<'_> {
             * (Up::ONE + 2.0 * housing.unscale())
     }
 
-    /// What a register loses more when something of a size is added to it in a slot, and relative to that.
+    /// The further loss of a register when something of a size is added to it in a slot, and relative to that.
     pub(super) fn housed_write(&self, slot: usize, rounding: Up, garbage: Up) -> (Up, Up) {
         let Some(housing) = self.machine.housing else { return (Up::ZERO, Up::ZERO) };
         let unscale = housing.unscale();
         // The embedding comes with the pin as it is; and what units add has the factor of the pin, if they read the
         // stream itself.
-        let alike = slot == 0 || slot % 2 == 0 && housing.stream.is_some_and(|stream| !stream.ends);
+        let alike = slot == 0 || slot.is_multiple_of(2) && housing.stream.is_some_and(|stream| !stream.ends);
         // Rounding is that of the stream, which is up to 1 + r times as large as in units of the pin, and divided by
         // the pin.
         (2.0 * garbage + rounding * (4.0 * unscale), if alike { Up::ZERO } else { unscale })

@@ -1,0 +1,56 @@
+(** The rules of CERTIFICATE.md, sections 6 and 7, each under its name: all that the page's list gives for it.
+
+    [Check rule] prints the statement of a rule, [About] where the parts are. The false variants are in the files that
+    end in [False], and beside the rules in the others; CERTIFICATE.md lists them too. *)
+
+From Formwright Require RulesSums RulesSoftmax RulesSweep RulesLayers RulesMeanings RulesSymmetry RulesSymmetryNetwork
+  RulesForms RulesHeads RulesBox RulesReadOut.
+
+Local Infix "&" := conj (at level 60, right associativity).
+
+Definition exact_sums := @RulesSums.exact_sums.
+Definition multiples_stay_multiples := @RulesSums.multiples_stay_multiples.
+Definition one_rounding := @RulesSums.two_terms_round_once & @RulesSums.one_rounding_interval &
+  @RulesSums.one_rounding_error & @RulesSums.two_terms_error.
+Definition snapping := @RulesSums.snapping.
+Definition absorption := @RulesSums.absorption.
+Definition any_sum := @RulesSums.any_sum.
+Definition layers := @RulesLayers.known_signs & @RulesLayers.extremes.
+Definition softmax := @RulesSoftmax.shares_near_one & @RulesSoftmax.hull_of_values & @RulesSoftmax.grouped_values &
+  @RulesSoftmax.uniform_head & @RulesSweep.others_share & @RulesSweep.gather_leak & @RulesSweep.average_between &
+  @RulesSweep.average_gap & @RulesSweep.average_gap_simple.
+Definition other_heads := @RulesHeads.other_heads & @RulesHeads.constant_rows_weigh_alike.
+Definition pairs := @RulesSoftmax.pairs.
+Definition symmetry := @RulesSymmetry.head_of_a_multiset & @RulesSymmetryNetwork.network_is_symmetric.
+Definition box := @RulesBox.box_of_cells & @RulesBox.cells_fill_the_box & @RulesBox.power_grows.
+Definition without_a_grid := @RulesBox.without_a_grid.
+Definition sweep := @RulesSweep.average_grows & @RulesSweep.queries_in_order & @RulesSweep.query_above &
+  @RulesSweep.sweep_block & @RulesSweep.sweep_stays_below.
+Definition embedding := @RulesForms.embedding & @RulesForms.embedding_alone.
+Definition what_may_be_computed := @RulesForms.what_may_be_computed.
+Definition curve := @RulesMeanings.curve_chord & @RulesMeanings.curve_cell & @RulesMeanings.curve_error.
+Definition product := @RulesMeanings.product_by_squares & @RulesMeanings.product_error &
+  @RulesMeanings.deviation_by_mean_square.
+Definition teeth := @RulesMeanings.teeth_make_squares.
+Definition whole_numbers := @RulesForms.whole_numbers & @RulesForms.whole_mean & @RulesForms.whole_sums_are_exact.
+Definition points := @RulesForms.points & @RulesForms.points_make_products.
+Definition cases := @RulesForms.cases.
+Definition selection := @RulesForms.selection & @RulesForms.selection_by_a_form.
+Definition mean := @RulesMeanings.computed_mean & @RulesMeanings.errors_averaged & @RulesMeanings.concave_errors &
+  @RulesMeanings.deviations_mean_square.
+Definition hub := @RulesHeads.hub & @RulesHeads.one_key.
+Definition average_linformer_performer := @RulesHeads.average_linformer_performer & @RulesHeads.linformer_spread &
+  @RulesHeads.performer_weights.
+Definition scores_by_position := @RulesHeads.scores_by_position & @RulesHeads.scores_by_position_by_size.
+Definition what_heads_write := @RulesHeads.what_heads_write & @RulesHeads.heads_write_any_sum.
+Definition largest := @RulesSweep.average_gap & @RulesSweep.average_gap_simple.
+Definition softmax_head := @RulesHeads.softmax_head & @RulesHeads.scores_off & @RulesHeads.softmax_head_computed.
+Definition signs := @RulesForms.signs.
+Definition clearing := @RulesMeanings.clearing.
+Definition read_out := @RulesReadOut.read_out & @RulesReadOut.mean_is_linear & @RulesReadOut.sum_by_mean &
+  @RulesReadOut.quotient_of_sums & @RulesReadOut.attend_by_means & @RulesReadOut.largest_of_multiples &
+  @RulesReadOut.least_by_largest & @RulesReadOut.extremes_by_relu & @RulesReadOut.exponential_of_logarithm.
+Definition read_out_over_integers := @RulesReadOut.read_out_over_integers & @RulesReadOut.conditions_are_numbers &
+  @RulesReadOut.gather_by_places & @RulesReadOut.sorting_by_counts.
+Definition read_out_by_masks := @RulesReadOut.read_out_by_masks & @RulesReadOut.masks_show_something.
+Definition read_out_token_by_token := @RulesReadOut.read_out_token_by_token.
