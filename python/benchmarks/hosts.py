@@ -37,6 +37,7 @@ from safetensors.torch import load_file
 
 POINTS = 20_000
 ALL_UP_TO = 1_000_000
+NAMES = {torch.float32: "f32", torch.float64: "f64"}
 HOSTS = ["bert", "t5", "modernbert", "gpt2", "opt", "llama"]
 
 
@@ -393,7 +394,7 @@ def norms(dtype, device):
             factor = pin / torch.sqrt((z * z).sum(1, keepdim=True))
             worst = (read / (z * factor) - 1).abs().max().item() / unit
             good &= worst <= allowed
-            print(f"| {kind}, D = {width} | {dtype} | {worst:.2f} u | {allowed:.0f} u | |")
+            print(f"| {kind}, D = {width} | {NAMES[dtype]} | {worst:.2f} u | {allowed:.0f} u | |")
     return good
 
 
@@ -446,7 +447,7 @@ def activations(dtype, device):
         saturates = bool((function(beyond) == beyond).all() and (function(-beyond).abs() <= 2.0**-80).all())
         good &= saturates and worst <= allowed
         beyond = f"x and 0 from {end} on" if saturates else "does not saturate"
-        print(f"| {name} | {dtype} | {worst:.2e} | {allowed:.2e} | {beyond} |", flush=True)
+        print(f"| {name} | {NAMES[dtype]} | {worst:.2e} | {allowed:.2e} | {beyond} |", flush=True)
     return good
 
 

@@ -295,7 +295,9 @@ impl<'m> Export<'m> {
         let first = model.coordinates().len();
         for t in 0..sides.flags {
             let p = first + t;
-            let _ = writeln!(page, "| {p} | {} | 1 at token {t}, 0 at others: hides tokens from heads |", half + p);
+            let flag = power(fitted.flag);
+            let _ =
+                writeln!(page, "| {p} | {} | {flag} at token {t}, 0 at others: hides tokens from heads |", half + p);
         }
         let _ = writeln!(page, "| {} | {} | the pin, {pin} |", half - 1, sides.width - 1);
         let _ = writeln!(page, "\nAll others are 0. `formwright.json` says for every gate which weights are it.");

@@ -33,6 +33,8 @@ pub(crate) struct Fitted {
     pub bound: f64,
     /// The largest that a coordinate of the stream may be.
     pub largest: f64,
+    /// What a register that tells a position apart holds there.
+    pub flag: f64,
     /// How far the factor of a token may be from 1, and how far the pin from that, relatively.
     pub factor: f64,
     pub drift: f64,
@@ -49,6 +51,7 @@ struct Search<'a> {
     made: &'a Made,
     class: &'a Class,
     sides: &'a Sides,
+    flag: f64,
     known: Known,
 }
 
@@ -57,11 +60,12 @@ impl Search<'_> {
     fn analyse(&self, (pin, norms): (f64, &Norms), scale: f64) -> Result<Option<Analysis>> {
         let Norms { middle, relative: factor, elementwise, stream } = *norms;
         let (activation, gated) = (self.class.activation.off(scale), self.class.gated);
-        let hiding = self.known.hiding(norms, self.class.mask, self.sides.tokens, self.sides.head_size + 12);
+        let hiding =
+            self.known.hiding(norms, (self.class.mask, self.flag), self.sides.tokens, self.sides.head_size + 12);
         let housing = Housing { factor, middle, elementwise, activation, gated, pin, stream, hiding };
         let found = self.made.analyse(Some(housing))?;
-        let confirmed =
-            found.squares + self.sides.flagged() <= self.known.squares && found.largest <= self.known.largest;
+        let confirmed = found.squares + Up::from(self.flag * self.flag) <= self.known.squares
+            && found.largest <= self.known.largest;
         Ok(confirmed.then_some(found))
     }
 
@@ -107,17 +111,20 @@ pub(super) fn fit(model: &Model, network: &FloatNetwork, class: &Class, sides: &
     })?;
     let made = &proof.made;
     let plain = made.analyse(None)?;
+    // As large as all else together: it is read as well as that, and the pin is not much larger for it.
+    let flag = (-40..40).map(|k| 2_f64.powi(k)).find(|flag| Up::from(flag * flag) >= plain.squares);
+    let flag = if sides.flags > 0 { flag.unwrap_or(2_f64.powi(40)) } else { 0.0 };
     let known = |more: f64| Known {
         precision: network.precision,
         norm: class.norm,
         width: sides.width,
         norms: 2 * sides.blocks + 1,
         terms: sides.hidden + sides.width + 8,
-        squares: more * (plain.squares + sides.flagged()),
+        squares: more * (plain.squares + Up::from(flag * flag)),
         largest: more * plain.largest,
     };
     for more in [1.125, 2.0, 16.0, 4096.0] {
-        let search = Search { made, class, sides, known: known(more) };
+        let search = Search { made, class, sides, flag, known: known(more) };
         let Some((pin, norms, best)) = search.pin() else { continue };
         let Some((scale, found)) = search.scale(plain.output, (pin, &norms, best)) else { continue };
         let beyond = proof.form.as_ref().map_or(Up::ZERO, |form| Up::from(form.distance));
@@ -125,6 +132,7 @@ pub(super) fn fit(model: &Model, network: &FloatNetwork, class: &Class, sides: &
             pin,
             gain: gain(pin, sides.width),
             scale,
+            flag,
             plain: proof.sup.bound,
             bound: (found.output + beyond).get(),
             largest: (found.squares.sqrt() + norms.middle).get(),

@@ -50,10 +50,10 @@
 //! alike vanish with the next norm. `S` bounds every coordinate; `A = (L + 1) γ_K X` is how differently sums of up to
 //! `K` terms, up to `X` together, may be rounded on both sides. Without a norm behind the layers `O = A`.
 //!
-//! **Lemma** (hidden tokens). Every position has a register that is 1 there and 0 elsewhere. Query `j` of a head reads `-T`
-//! from the positions that are not to see token `j`, key `j` reads the register of position `j`. Of a register that is 0,
-//! with what `L` norms of the stream leave there, `λ ≤ 2La`, no more is read than
-//! `ε = (1 + r)²λ + 2γ₂M + γ_{2n+6}(1 + r)(λ + M)`, in a row of `n`; 1 is read within 1/16, if
+//! **Lemma** (hidden tokens). Every position has a register that is `g` there, a power of two, and 0 elsewhere. Query `j` of
+//! a head reads it as `-T` at the positions that are not to see token `j`, key `j` reads the register of position `j` as 1.
+//! Of a register that is 0, with what `L` norms of the stream leave there, `λ ≤ 2La`, no more is read than
+//! `gε = (1 + r)²λ + 2γ₂M + γ_{2n+6}(1 + r)(λ + M)`, in a row of `n`; `g` is read as 1 within 1/16, if
 //! `r + 2Ld + 4γ₂ + γ_{2n+6} + nε` is no more. So the scores of tokens that are seen are `(17/16) T nε` at most by what
 //! should be queries of 0, and as much by keys of 0: less than `off = 2.5 T n ε` together. Those of the others are at
 //! most `off - (15/16)² T`, roundings apart: below `off - ¾T`.
@@ -242,13 +242,13 @@ impl Known {
     }
 
     /// How heads hide tokens that their class shows.
-    pub fn hiding(&self, norms: &Norms, shown: Mask, tokens: usize, terms: usize) -> Hiding {
+    pub fn hiding(&self, norms: &Norms, (shown, flag): (Mask, f64), tokens: usize, terms: usize) -> Hiding {
         let (precision, middle, grown) = (self.precision, norms.middle, Up::ONE + norms.relative);
         let often = Up::from(2 * self.norm.order.of_stream(self.norms));
         let (left, drift) = norms.stream.map_or((Up::ZERO, Up::ZERO), |s| (often * s.absolute, often * s.relative));
         let gamma = precision.gamma(2 * tokens + 6);
         let noise = grown * grown * left + 2.0 * (norms.elementwise * middle) + gamma * grown * (left + middle);
-        let all = Up::from(tokens) * noise;
+        let all = Up::from(tokens) * noise / flag;
         let one = norms.relative + drift + 4.0 * norms.elementwise + gamma + all;
         let score = hiding_score(precision);
         let off = if one <= 0.0625 { 2.5 * (score * all) } else { Up::INFINITY };

@@ -7,7 +7,7 @@
 //! heads       size 4^j, √size in the queries, since scores are divided by it
 //! units       s·w1, s·b1 before the activation, w2/s behind it; in gated classes each is multiplied by 1
 //! constants   read from the pin, c/2C and -c/2C, and biases are 0: so constants have the factor of all that is read
-//! hidden      a head that sees fewer tokens than the class shows: a register for each position, 1 there, behind the
+//! hidden      a head that sees fewer tokens than the class shows: a register for each position, `g` there, behind the
 //!             network's own; -T for every token that is not to be seen (`norm.rs`)
 //! blocks      both sub-layers in each: where the network has one, the other is 0
 //! ```
@@ -37,13 +37,6 @@ pub(crate) struct Sides {
     pub tokens: usize,
     /// How many registers tell positions apart: one for each, or none.
     pub flags: usize,
-}
-
-impl Sides {
-    /// The sum of the squares of what these registers hold.
-    pub fn flagged(&self) -> Up {
-        Up::from(self.flags.min(1))
-    }
 }
 
 /// A matrix by rows, or a vector.
@@ -250,7 +243,7 @@ impl Pass<'_> {
             let mut row = known.map_or(Vec::new(), <[f64]>::to_vec);
             row.resize(width + flags, 0.0);
             if flags > 0 {
-                row[width + t] = 1.0;
+                row[width + t] = self.fitted.flag;
             }
             self.written(&row, 1, 1.0)
         };
@@ -307,13 +300,13 @@ impl Pass<'_> {
     /// Scores of `-T` for the tokens that a mask hides, and the class does not.
     fn hide(&self, block: &mut Block, mask: &Mask, (at, root): (usize, f64)) {
         let (Sides { width, flags, .. }, registers) = (self.sides, self.network.width());
-        let score = -hiding_score(self.network.precision);
+        let (score, flag) = (-hiding_score(self.network.precision), self.fitted.flag);
         for j in 0..flags {
             let (mut query, mut key) = (vec![0.0; registers + flags], vec![0.0; registers + flags]);
             for i in (0..flags).filter(|i| self.class.mask.sees(*i, j) && !mask.sees(*i, j)) {
-                query[registers + i] = score;
+                query[registers + i] = score / flag;
             }
-            key[registers + j] = 1.0;
+            key[registers + j] = 1.0 / flag;
             block.q[(at + j) * width..][..width].copy_from_slice(&self.read(&query, root));
             block.k[(at + j) * width..][..width].copy_from_slice(&self.read(&key, 1.0));
         }
