@@ -2,12 +2,15 @@
 """Compares the third checker with fwcheck: mutants.py FWCHECK N [DIR…], after formal/build.sh.
 
 Each folder of corpus/accept (or of DIR) with a claim over integers is looked at as it is, and N times more, every time with
-one change, as checker/agree.py makes them. Prints how often each pair of verdicts came, and what both said where one
-accepts and the other rejects; exit 1 if that happens, or if a checker gives no verdict.
+one change, as checker/agree.py makes them; in every fifth copy one weight is instead near the largest number of the
+format, so that something may overflow. Prints how often each pair of verdicts came, and what both said where one accepts
+and the other rejects; exit 1 if that happens, or if a checker gives no verdict.
 """
 
+import hashlib
 import random
 import re
+import struct
 import sys
 import tempfile
 from collections import Counter
@@ -20,6 +23,21 @@ sys.path.insert(0, str(ROOT / "checker"))
 from agree import mutant, verdict  # noqa: E402
 
 
+def large(folder, chance, to):
+    """Writes the files of a folder with one weight near the largest number, hashed anew."""
+    text = (folder / "certificate.fwc").read_text()
+    weights = bytearray((folder / "model.safetensors").read_bytes())
+    start = 8 + struct.unpack("<Q", weights[:8])[0]
+    size, code, most = (8, "<d", 1024) if "ieee-any-order f64" in text else (4, "<f", 128)
+    number = (2 - 2.0 ** (1 - chance.choice([1, 2, 20]))) * 2.0 ** (most - 1 - chance.choice([0, 0, 1, 2, 3, 5, 10]))
+    at = start + size * chance.randrange((len(weights) - start) // size)
+    struct.pack_into(code, weights, at, chance.choice([number, -number]))
+    text = re.sub(r"sha256 model.safetensors \w+", f"sha256 model.safetensors {hashlib.sha256(weights).hexdigest()}", text)
+    (to / "target.json").write_bytes((folder / "target.json").read_bytes())
+    (to / "model.safetensors").write_bytes(weights)
+    (to / "certificate.fwc").write_text(text)
+
+
 def folders(places, mutants):
     """Folders with a claim over integers, and changed copies of them."""
     for folder in sorted({file.parent for place in places for file in Path(place).rglob("certificate.fwc")}):
@@ -29,7 +47,7 @@ def folders(places, mutants):
         chance = random.Random(f"third {folder.name}")
         for count in range(mutants):
             with tempfile.TemporaryDirectory(prefix=f"{folder.name}-{count}-") as scratch:
-                mutant(folder, chance, Path(scratch))
+                (large if count % 5 == 4 else mutant)(folder, chance, Path(scratch))
                 yield Path(scratch)
 
 
