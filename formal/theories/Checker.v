@@ -1,3 +1,4 @@
+(* Linked from CERTIFICATE.md#the-rules-in-coq. *)
 (** The third checker, for claims over integers: the network is run on what is known of its numbers, at every sequence.
 
     [accepted_claims_are_met] and [refuted_claims_are_not_met] are what it promises. *)

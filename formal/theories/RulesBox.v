@@ -1,3 +1,4 @@
+(* Linked from CERTIFICATE.md#the-rules-in-coq. *)
 (** Claims in [lp] over a box: CERTIFICATE.md, section 6, *Box* and *Without a grid*.
 
     The integral is any function of functions that are not negative which is at most that of a sum of multiples of boxes

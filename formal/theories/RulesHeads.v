@@ -1,3 +1,4 @@
+(* Linked from CERTIFICATE.md#the-rules-in-coq. *)
 (** Heads, beside softmax averages of section 6: CERTIFICATE.md, sections 6 and 7, *Other heads*, *Average, Linformer,
     Performer*, *Hub*, *Scores by position*, *Softmax head* and *What heads write*. *)
 
