@@ -7,6 +7,7 @@ may assume the axioms of Coq's real numbers, below, and nothing else. build.sh r
   false variant; every entry of that list is such a rule; the theorems of a rule are those that Rules.v has under its name.
 - Every link of CERTIFICATE.md, THEOREMS.md and the pages in formal/ leads to a theorem that is listed, or to a file that
   is there; every listed theorem is linked by one of the first two.
+- Every file begins with the places that link to its theorems.
 - theorems.md lists every theorem with its statement, which is the comment in front of it, its file, its lines and its
   axioms; `check.py --write` writes it anew.
 """
@@ -157,6 +158,26 @@ def wrong_links(listed, found):
             yield f"{theorem} is linked from the wrong page"
 
 
+def back_links(found):
+    """The line with which each file links back to the pages that link to its theorems."""
+    places = defaultdict(list)
+    for theorem, links in found.items():
+        file = theorem.split(".")[0]
+        for page, place in links:
+            target = f"THEOREMS.md#{anchor(place)}" if page == "THEOREMS.md" else "CERTIFICATE.md#the-rules-in-coq"
+            if target not in places[file]:
+                places[file].append(target)
+    return {file: f"(* Linked from {', '.join(sorted(targets))}. *)\n" for file, targets in places.items()}
+
+
+def wrong_back_links(found):
+    lines = back_links(found)
+    for path in sorted((FORMAL / "theories").glob("*.v")):
+        first, line = path.read_text().splitlines(keepends=True)[0], lines.get(path.stem, "")
+        if first.startswith("(* Linked from") and first != line or not first.startswith("(* Linked from") and line:
+            yield f"{path.name} should begin with {line.strip() or 'no links'}"
+
+
 def anchor(heading):
     """A heading's name in links, as GitHub makes it."""
     return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
@@ -220,7 +241,7 @@ def main(write):
     printed = (FORMAL / "build" / "assumptions.txt").read_text()
     certificate = (ROOT / "CERTIFICATE.md").read_text()
     found = pages(certificate, (ROOT / "THEOREMS.md").read_text())
-    wrong = [*wrong_assumptions(listed, printed), *wrong_rules(certificate), *wrong_links(listed, found)]
+    wrong = [*wrong_assumptions(listed, printed), *wrong_rules(certificate), *wrong_links(listed, found), *wrong_back_links(found)]
     if not wrong:
         text = page(listed, assumed(printed), found)
         if write:

@@ -60,6 +60,12 @@ class Check(unittest.TestCase):
             rest = {name: reals for name, reals in LISTED.items() if name != theorem}
             self.assertIn(f"{theorem} is linked, but not in theorems.txt", wrong(listed=rest))
 
+    def test_files_link_back(self):
+        found = check.pages(CERTIFICATE, PAPER)
+        self.assertEqual(list(check.wrong_back_links(found)), [])
+        astray = PAPER.replace("## lemma10\n", "## lemma11\n")
+        self.assertIn("Lemma6.v should begin with", " ".join(check.wrong_back_links(check.pages(CERTIFICATE, astray))))
+
     def test_axioms(self):
         printed = "theorem A.a\nClosed under the global context\ntheorem B.b\nAxioms:\nClassical_Prop.classic\n  : forall P\n"
         self.assertEqual(list(check.wrong_assumptions({"A.a": False, "B.b": True}, printed)), [])

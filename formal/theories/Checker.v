@@ -1,3 +1,4 @@
+(* Linked from CERTIFICATE.md#the-rules-in-coq. *)
 (** The third checker, for claims over integers: the network is run on what is known of its numbers, at every sequence.
 
     [accepted_claims_are_met] and [refuted_claims_are_not_met] are what it promises. *)
@@ -76,7 +77,7 @@ Fixpoint find_in (judge : list (list Z) -> judgement) (xs : list (list (list Z))
       | Off t k y r => Refuted x (Off t k y r)
       | NoValue => Refuted x NoValue
       | Overflows => Refuted x Overflows
-      | j => Undecided x j
+      | j => match find_in judge xs with Refuted y k => Refuted y k | _ => Undecided x j end
       end
   end.
 
@@ -202,17 +203,18 @@ Qed.
 Lemma find_accepted g xs x : find_in g xs = Accepted -> In x xs -> g x = Holds.
 Proof.
   induction xs as [|y xs IH]; simpl; [tauto|]. intros H [->|I].
-  - destruct (g x); auto; discriminate.
-  - apply IH; auto. destruct (g y); auto; discriminate.
+  - destruct (g x); auto; try discriminate; destruct (find_in g xs); discriminate.
+  - apply IH; auto. destruct (g y); auto; try discriminate; destruct (find_in g xs); discriminate.
 Qed.
 
-Lemma find_refuted g xs x j : find_in g xs = Refuted x j -> In x xs /\ g x = j /\ (j = NoValue \/ j = Overflows \/ exists t k y r, j = Off t k y r).
+Lemma find_refuted g xs x j : find_in g xs = Refuted x j ->
+  In x xs /\ g x = j /\ (j = NoValue \/ j = Overflows \/ exists t k y r, j = Off t k y r).
 Proof.
-  induction xs as [|y xs IH]; simpl; [discriminate|]. destruct (g y) eqn:E; try discriminate.
-  - intros H. destruct (IH H) as (I & G & S). auto.
-  - intros [= <- <-]. split; [now left|]. split; auto.
-  - intros [= <- <-]. split; [now left|]. split; auto.
-  - intros [= <- <-]. split; [now left|]. split; auto. right. right. do 4 eexists. reflexivity.
+  induction xs as [|y xs IH]; simpl; [discriminate|]. intros H.
+  assert (L : find_in g xs = Refuted x j \/ y = x /\ g y = j /\ (j = NoValue \/ j = Overflows \/ exists t k y r, j = Off t k y r)).
+  { destruct (g y) eqn:E; auto; try (injection H as <- <-; right; repeat split; auto; right; right; do 4 eexists; reflexivity);
+      try (destruct (find_in g xs); try discriminate; now left). }
+  destruct L as [L|(-> & G & S)]; [destruct (IH L) as (I & G & S)|]; auto.
 Qed.
 
 Lemma lists_in {A} n (l : list A) x : In x (lists n l) <-> length x = n /\ Forall (fun a => In a l) x.

@@ -1,3 +1,4 @@
+(* Linked from CERTIFICATE.md#the-rules-in-coq. *)
 (** The network, run on what is known of its numbers: what it gives holds, whatever the execution. *)
 
 From Formwright Require Import RulesExecution RulesSums CheckerNetwork CheckerNumbers CheckerSums CheckerSoftmax CheckerLayers.

@@ -1,3 +1,4 @@
+(* Linked from CERTIFICATE.md#the-rules-in-coq. *)
 (** What overflows for certain: some execution comes to [2^most] or more, whatever the numbers are that are known in part.
 
     A part of the terms of a sum, those that are positive for certain or those that are negative, may be added first. *)

@@ -152,10 +152,11 @@ Definition total_of (ts : list term) (l h : dyadic) : value * dyadic :=
       end
   end.
 
-(** The same of any terms; nothing where it may overflow. *)
+(** The same of any terms; nothing where it may overflow, or comes within a factor of four of it: no claim lives there, and
+    the first two checkers say so too. *)
 Definition total_in (ts : list term) (l h : dyadic) : option (value * dyadic) :=
   if ((0 <? length ts)%nat && (Z.of_nat (length ts) <=? 2 ^ 20)%Z
-      && lt (add (add_all size_of ts) (any_error ts)) (power_of_two (most f)))%bool
+      && lt (add (add_all size_of ts) (any_error ts)) (power_of_two (most f - 2)))%bool
   then Some (total_of (filter (fun t => negb (is_zero (from t) && is_zero (to t))) ts) l h)
   else None.
 
@@ -556,13 +557,14 @@ Theorem total_in_sound ts rs l h r : total_in ts l h = Some r -> Forall2 stands 
 Proof.
   unfold total_in. intros E F T. destruct (0 <? length ts)%nat eqn:Ne; [|discriminate].
   destruct (Z.leb_spec (Z.of_nat (length ts)) (2 ^ 20)) as [L|]; [|discriminate].
-  destruct (lt_spec (add (add_all size_of ts) (any_error ts)) (power_of_two (most f))) as [B|]; [|discriminate].
+  destruct (lt_spec (add (add_all size_of ts) (any_error ts)) (power_of_two (most f - 2))) as [B|]; [|discriminate].
   simpl in E. injection E as <-. rewrite F2R_add, F2R_power_of_two in B.
+  assert (Q : bpow radix2 (most f - 2) <= huge f) by (apply bpow_le; lia).
   assert (Len : length ts = length rs) by (clear - F; induction F; simpl; auto).
   intros [x|] H.
   2: { exfalso. destruct H as [->|(part & rest & x & P & S & X)].
     - rewrite Len in Ne. discriminate.
-    - assert (Y := no_overflow _ _ _ _ _ L F B P S). lra. }
+    - assert (Y := no_overflow _ _ _ _ _ L F (Rlt_le_trans _ _ _ B Q) P S). lra. }
   exists x. split; auto. destruct (without_zeros _ _ F) as (zs & rs' & Z & P & G).
   assert (T' : total rs = total rs') by (rewrite (total_order _ _ P), total_app, (total_zeros _ Z); ring).
   rewrite T' in *. simpl in H. apply (Sum_order _ _ _ (zs ++ rs')) in H; auto. apply (sum_drop _ _ _ Z) in H as [[-> ->]|H].

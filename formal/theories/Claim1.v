@@ -1,3 +1,4 @@
+(* Linked from THEOREMS.md#claim1. *)
 (** Claim 1: a network without positions is permutation equivariant, [g(XP) = g(X)P], ties of hardmax included.
 
     A head sees the sequence through sums, maxima and counts over all tokens. They do not depend on the order. *)

@@ -1,3 +1,4 @@
+(* Linked from THEOREMS.md#theorem2, THEOREMS.md#theorem3. *)
 (** Theorems 2 and 3 for functions on the unit box, in the paper's real units.
 
     The network stores [N f(C_L)], [C_L] the centre of the cell [L]. The embedding multiplies by [N], the read-out divides.

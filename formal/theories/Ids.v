@@ -1,3 +1,4 @@
+(* Linked from THEOREMS.md#lemma6. *)
 (** The selective shifts of Lemma 6, seen from the ids alone: whole numbers, one for each token.
 
     The window [v] adds [D (max - min)] to the ids that are [v]. The sweep visits [v = 0, …, D-1]. If all ids are in

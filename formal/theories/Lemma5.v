@@ -1,3 +1,4 @@
+(* Linked from THEOREMS.md#lemma5. *)
 (** Lemma 5: the quantiser, feed-forward layers with one hidden unit.
 
     For each row [i] of [d]: first a flag, then a step for each cell [k = 0, …, steps - 1].

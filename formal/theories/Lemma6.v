@@ -1,3 +1,4 @@
+(* Linked from THEOREMS.md#lemma10, THEOREMS.md#lemma6. *)
 (** Lemma 6, for sequences with distinct columns: the contextual map.
 
     [D + 1] attention layers, built by [contextual_map], give every token an id.

@@ -1,3 +1,4 @@
+(* Linked from THEOREMS.md#lemma6. *)
 (** The attention layers of Lemma 6, and what they do to the ids of the tokens.
 
     The head [ψ(Z; b)] reads ids by [u = (1, N, …, N^{d-1})] and adds to the first row the largest id where a token's

@@ -1,3 +1,4 @@
+(* Linked from THEOREMS.md#lemma6, THEOREMS.md#lemma7. *)
 (** Lemma 6, property 4: behind the contextual map, the tokens of every other sequence of the extended grid, with equal
     columns or with flags, have ids outside of [[t_l, t_r]].
 

@@ -1,3 +1,4 @@
+(* Linked from THEOREMS.md#lemma7. *)
 (** Lemma 7: the value map, feed-forward layers.
 
       outside    Z ← Z - (M+1) 1_d φ(uᵀZ),                    φ(t) = 1 for t ∉ [t_l, t_r],  else 0

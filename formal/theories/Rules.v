@@ -4,7 +4,7 @@
     end in [False], and beside the rules in the others; CERTIFICATE.md lists them too. *)
 
 From Formwright Require RulesSums RulesSoftmax RulesSweep RulesLayers RulesMeanings RulesSymmetry RulesSymmetryNetwork
-  RulesForms RulesHeads RulesBox RulesReadOut.
+  RulesForms RulesHeads RulesBox RulesIntegral RulesReadOut.
 
 Local Infix "&" := conj (at level 60, right associativity).
 
@@ -22,7 +22,8 @@ Definition softmax := @RulesSoftmax.shares_near_one & @RulesSoftmax.hull_of_valu
 Definition other_heads := @RulesHeads.other_heads & @RulesHeads.constant_rows_weigh_alike.
 Definition pairs := @RulesSoftmax.pairs.
 Definition symmetry := @RulesSymmetry.head_of_a_multiset & @RulesSymmetryNetwork.network_is_symmetric.
-Definition box := @RulesBox.box_of_cells & @RulesBox.cells_fill_the_box & @RulesBox.power_grows.
+Definition box := @RulesBox.box_of_cells & @RulesBox.cells_fill_the_box & @RulesBox.power_grows &
+  @RulesIntegral.there_is_an_integral & @RulesIntegral.volumes_are_positive.
 Definition without_a_grid := @RulesBox.without_a_grid.
 Definition sweep := @RulesSweep.average_grows & @RulesSweep.queries_in_order & @RulesSweep.query_above &
   @RulesSweep.sweep_block & @RulesSweep.sweep_stays_below.
@@ -38,7 +39,7 @@ Definition cases := @RulesForms.cases.
 Definition selection := @RulesForms.selection & @RulesForms.selection_by_a_form.
 Definition mean := @RulesMeanings.computed_mean & @RulesMeanings.errors_averaged & @RulesMeanings.concave_errors &
   @RulesMeanings.deviations_mean_square.
-Definition hub := @RulesHeads.hub & @RulesHeads.one_key.
+Definition hub := @RulesHeads.hub & @RulesHeads.one_key & @RulesHeads.one_token.
 Definition average_linformer_performer := @RulesHeads.average_linformer_performer & @RulesHeads.linformer_spread &
   @RulesHeads.performer_weights.
 Definition scores_by_position := @RulesHeads.scores_by_position & @RulesHeads.scores_by_position_by_size.

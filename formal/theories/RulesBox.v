@@ -1,7 +1,8 @@
+(* Linked from CERTIFICATE.md#the-rules-in-coq. *)
 (** Claims in [lp] over a box: CERTIFICATE.md, section 6, *Box* and *Without a grid*.
 
     The integral is any function of functions that are not negative which is at most that of a sum of multiples of boxes
-    that is nowhere smaller, and which gives such sums their volume: Lebesgue's upper integral is one. So nothing is asked
+    that is nowhere smaller, and which gives such sums their volume: [RulesIntegral.v] has one. So nothing is asked
     of how smooth an error is, nor of which execution there is at which point. *)
 
 From Formwright Require Import RulesExecution RulesSoftmax.

@@ -1,3 +1,4 @@
+(* Linked from CERTIFICATE.md#the-rules-in-coq. *)
 (** What registers hold, in forms: CERTIFICATE.md, section 7, *Embedding*, *What may be computed*, *Whole numbers*, *Points*,
     *Cases*, *Selection* and *Signs*. *)
 

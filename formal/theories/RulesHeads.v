@@ -1,7 +1,9 @@
+(* Linked from CERTIFICATE.md#the-rules-in-coq. *)
 (** Heads, beside softmax averages of section 6: CERTIFICATE.md, sections 6 and 7, *Other heads*, *Average, Linformer,
     Performer*, *Hub*, *Scores by position*, *Softmax head* and *What heads write*. *)
 
-From Formwright Require Import RulesExecution RulesSums RulesSumsFalse RulesSoftmax RulesSweep RulesMeanings.
+From Formwright Require Import RulesExecution RulesSums RulesSumsFalse RulesSoftmax RulesSweep RulesMeanings
+  RulesSymmetry.
 From Flocq Require Import Mult_error.
 
 (** * Other heads *)
@@ -55,6 +57,14 @@ Proof.
   - simpl. apply (bpow_le radix2 0). unfold Prec_gt_0 in prec_pos. lia.
   - simpl. lra.
   - intros a b [<-|[]] [<-|[]]. reflexivity.
+Qed.
+
+(** A head that sees one token gives what it reads there: nothing is rounded. *)
+Theorem one_token theta s v x : (emin + prec - 1 <= 0)%Z -> number 1 -> number v -> v = 0 \/ least_normal <= Rabs v ->
+  head emin prec theta [(s, v)] x -> x = v.
+Proof.
+  intros Q N1 Nv Lv (p & W & H). simpl in W. rewrite (one_key theta s p Q N1 W) in H. simpl in H. rewrite Rmult_1_l in H.
+  apply (sum_single emin prec) in H. now apply (rounded_exact emin prec v).
 Qed.
 
 (** * What heads write *)

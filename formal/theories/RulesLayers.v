@@ -1,3 +1,4 @@
+(* Linked from CERTIFICATE.md#the-rules-in-coq. *)
 (** Feed-forward layers, before they are rounded: CERTIFICATE.md, section 6, *Layers*. *)
 
 From Formwright Require Import RulesExecution RulesSoftmax.

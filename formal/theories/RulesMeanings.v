@@ -1,3 +1,4 @@
+(* Linked from CERTIFICATE.md#the-rules-in-coq. *)
 (** What registers mean: the rules of CERTIFICATE.md, section 7. *)
 
 From Formwright Require Import RulesExecution RulesSums RulesSoftmax RulesLayers.

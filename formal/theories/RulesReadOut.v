@@ -1,3 +1,4 @@
+(* Linked from CERTIFICATE.md#the-rules-in-coq. *)
 (** What an output is: CERTIFICATE.md, section 7, *Read-out*, *Read-out over integers*, *Read-out by masks* and *Read-out,
     token by token*. *)
 

@@ -1,3 +1,4 @@
+(* Linked from CERTIFICATE.md#the-rules-in-coq. *)
 (** The rules for softmax, CERTIFICATE.md, section 6 (*Softmax*, *Pairs*, *Sweep*): the weights of a head as they are
     computed, and exact averages by softmax. *)
 

@@ -1,3 +1,4 @@
+(* Linked from CERTIFICATE.md#the-rules-in-coq. *)
 (** False variants of the rules about heads: each drops one hypothesis, and a counterexample refutes it. *)
 
 From Formwright Require Import RulesExecution RulesSums RulesSumsFalse RulesSoftmax RulesSweep.

@@ -1,3 +1,4 @@
+(* Linked from CERTIFICATE.md#the-rules-in-coq. *)
 (** The rules for sums, CERTIFICATE.md, section 6: a lemma a rule. What they are about is in [RulesExecution]. *)
 
 From Formwright Require Import RulesExecution.

@@ -1,3 +1,4 @@
+(* Linked from CERTIFICATE.md#the-rules-in-coq. *)
 (** False variants of the rules for sums: each drops one hypothesis, and an execution in [f64] refutes it. *)
 
 From Formwright Require Import RulesExecution RulesSums.

@@ -1,3 +1,4 @@
+(* Linked from CERTIFICATE.md#the-rules-in-coq. *)
 (** Exact averages by softmax, and what a sweep of them can do: CERTIFICATE.md, section 6, *Softmax* and *Sweep*. *)
 
 From Formwright Require Import RulesExecution RulesSoftmax.

@@ -1,3 +1,4 @@
+(* Linked from CERTIFICATE.md#the-rules-in-coq. *)
 (** What a head gives depends on what it sees as on a multiset: the heart of *Symmetry*, CERTIFICATE.md, section 6. *)
 
 From Formwright Require Import RulesExecution RulesSums RulesSumsFalse RulesSoftmax.

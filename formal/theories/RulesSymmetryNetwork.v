@@ -1,3 +1,4 @@
+(* Linked from CERTIFICATE.md#the-rules-in-coq. *)
 (** *Symmetry*, CERTIFICATE.md, section 6, for a whole network without positions and masks: permuted tokens may give what
     the tokens give, permuted. *)
 

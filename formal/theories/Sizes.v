@@ -1,3 +1,4 @@
+(* Linked from THEOREMS.md#theorem2, THEOREMS.md#theorem3. *)
 (** Sizes, as formulas: the number of layers, and that they are in the paper's class. *)
 
 From Formwright Require Import Numbers Transformer Ids Lemma6Layers Lemma5 Lemma6 Columns Lemma6Outside Lemma7 Contexts ValueMap

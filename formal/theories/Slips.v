@@ -1,3 +1,4 @@
+(* Linked from THEOREMS.md#lemma5, THEOREMS.md#lemma6, THEOREMS.md#lemma7, THEOREMS.md#theorem3. *)
 (** Printed steps that fail as they stand, each with a counterexample that Coq computes: the layers are run.
 
     Outputs are compared as pairs of numerator and denominator. *)

@@ -1,3 +1,4 @@
+(* Linked from THEOREMS.md#theorem2. *)
 (** Theorem 2, on the grid and everywhere: the network for equivariant tables.
 
     [g = g_v ∘ g_c ∘ g_q]: quantiser (Lemma 5), contextual map (Lemma 6), value map (Lemma 7), in integer units. A table

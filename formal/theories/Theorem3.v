@@ -1,3 +1,4 @@
+(* Linked from THEOREMS.md#theorem3. *)
 (** Theorem 3, on the grid: the network with positions (repaired), for every table.
 
     [g_P(X) = g(X + E)], [g] the quantiser without flags, the contextual map of [Theorem3Ids], and the value map. On every

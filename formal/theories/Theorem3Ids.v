@@ -1,3 +1,4 @@
+(* Linked from THEOREMS.md#theorem3. *)
 (** The contextual map of Theorem 3, with positions as repaired.
 
     Token 1 gets the position [n-1], token [j ≥ 2] the position [j-2], on every row and in units of the box's side. So the

@@ -1,3 +1,4 @@
+(* Linked from THEOREMS.md#lemma8, THEOREMS.md#proposition4, THEOREMS.md#theorem2, THEOREMS.md#theorem3. *)
 (** The tolerance half of Theorem 2, without integrals: for every function with a modulus of continuity on the unit box and
     every [ε > 0], every fine enough grid gives a network that is within [ε] of the function at every point of every cell
     with distinct columns. Of the [D^n] cells at most [n(n-1)/2 D^{n-1}] have equal columns. *)

@@ -1,3 +1,4 @@
+(* Linked from THEOREMS.md#lemma7. *)
 (** The value map for a family of contexts, with the power of two that Lemma 7 needs.
 
     A context is named by the ids of its columns, [n] numbers. Behind the contextual map its tokens have the ids [after]
