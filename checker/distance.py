@@ -5,7 +5,7 @@ CERTIFICATE.md. Boxes of inputs are cut until their corners, and what slopes and
 from fractions import Fraction
 from itertools import product as corners_of
 
-from checker import Declined, hull, within
+from checker import Declined, hull, show, within
 from curves import NONE, UNARY, Jet, called, larger, number, plus, raised, reciprocal, short
 from curves import product as times_jet
 
@@ -95,7 +95,7 @@ class Difference:
 
     def most(self, domain, goal, budget):
         """A bound on its size that is not above the goal, or a place at which it is larger: (bound, None) or (size, place)."""
-        worst, boxes = ZERO, [{atom: domain for atom in self.inputs}]
+        worst, boxes, first = ZERO, [{atom: domain for atom in self.inputs}], True
         while boxes:
             box = boxes.pop()
             budget.spend(self.cost * ((1 << len(box)) + len(box)))
@@ -108,6 +108,10 @@ class Difference:
                     return least, at
                 ends = value if ends is None else hull(ends, value)
             bound, atom = self.bound(box, ends)
+            # What is unknown of a box shrinks with the square of its sides.
+            if first and (goal <= 0 or (bound / goal) ** len(box) * self.cost**2 > (16 * WORK) ** 2):
+                raise Declined(f"two normal forms are not shown to be within {show(goal)} of each other on boxes of any use")
+            first = False
             if bound <= goal:
                 worst = max(worst, bound)
             else:

@@ -4,7 +4,7 @@
 use formwright::exact::Rat;
 use serde_json::{Value, json};
 
-use super::artifacts::{Artifact, F32, F64, circuit};
+use super::artifacts::{Artifact, F32, F64, circuit, normal_form};
 use super::judge::Subject;
 use super::mutants::{self, Kind, examine, node, said, weight};
 use super::weights::{Weights, with_weights};
@@ -48,6 +48,16 @@ pub fn families() -> Vec<Artifact> {
     for kind in ["average", "linformer:2", "performer:2", "performer:2:constant", "sparse:hub", "sparse:hub@2"] {
         let other = circuit("x * mean(x)", 3, F64).with(|asked| asked.attention = Some(kind.to_owned()));
         all.push(Artifact::new(&format!("x * mean(x), 3 tokens, {kind}"), &other));
+    }
+    // Networks that are near their targets, and no nearer.
+    for (text, basis, precision) in [
+        ("tanh(x - mean(x))", "hats", F32),
+        ("sin(x) * mean(x)", "hats", F64),
+        ("sin(x) * mean(x)", "fit:4", F32),
+        ("exp(x) * mean(x)", "fit:3", F64),
+    ] {
+        let near = normal_form(text, basis, "1/10", precision);
+        all.push(Artifact::new(&format!("{text}, 2 tokens, {basis}, {precision}"), &near));
     }
     // More sequences than are examined, so that lines alone decide.
     for (text, tokens, precision) in [

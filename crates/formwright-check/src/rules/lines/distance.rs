@@ -26,7 +26,10 @@ use crate::prove::rejected;
 use crate::read::target::Target;
 
 /// The most work: factors and terms of normal forms, times the corners and sides of boxes.
-const MOST_WORK: usize = 1 << 25;
+const MOST_WORK: usize = 1 << 23;
+
+/// By how many powers of two an estimate of the work may be too large.
+const SPARE: i64 = 4;
 
 /// The most inputs of a difference: a box has as many corners as two to this power.
 const MOST_INPUTS: usize = 10;
@@ -134,6 +137,7 @@ impl Apart {
         let corners = 1_usize.checked_shl(u32::try_from(count).unwrap_or(u32::MAX)).unwrap_or(usize::MAX);
         let cost = program.cost.saturating_mul(corners.saturating_add(count).saturating_add(1));
         let (mut open, mut worst) = (vec![vec![domain.clone(); count]], Dyadic::ZERO);
+        let mut hopeful = false;
         while let Some(sides) = open.pop() {
             *left = left.checked_sub(cost).ok_or_else(|| {
                 format!("to show that they are within {goal} of each other takes more than {MOST_WORK} steps")
@@ -143,6 +147,13 @@ impl Apart {
                 return Ok(Found::Beyond(size, program.inputs.iter().copied().zip(corner).collect()));
             }
             let bounded = on_box(program, &sides, &ends);
+            if !hopeful && is_hopeless(&bounded.most, goal, count, cost) {
+                let what = "they are not within";
+                return Err(format!(
+                    "{what} {goal} of each other on boxes so large that there are no more than can be looked at"
+                ));
+            }
+            hopeful = true;
             if bounded.most <= *goal {
                 worst = worst.max(bounded.most);
             } else {
@@ -151,6 +162,15 @@ impl Apart {
         }
         Ok(Found::Within(worst))
     }
+}
+
+/// True if boxes would have to be so small that there are far too many. What is unknown of a box shrinks with the square
+/// of its sides: to make it `2^k` times smaller takes `2^(k/2)` boxes for each input.
+fn is_hopeless(unknown: &Dyadic, goal: &Dyadic, inputs: usize, cost: usize) -> bool {
+    let log = |x: usize| i64::from(usize::BITS.saturating_sub(x.leading_zeros()));
+    let inputs = i64::try_from(inputs).unwrap_or(i64::MAX);
+    let boxes = unknown.top().saturating_sub(goal.top()).saturating_mul(inputs) / 2;
+    boxes.saturating_add(log(cost)) > log(MOST_WORK).saturating_add(SPARE)
 }
 
 /// All values at corners; and one that is larger in size than the goal, with its place.
