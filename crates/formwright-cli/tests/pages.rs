@@ -249,8 +249,15 @@ fn broken(page: &Path, link: &str) -> Option<String> {
     // A folder shows its README.md.
     let path = if path.is_dir() { path.join("README.md") } else { path };
     let anchor = anchor?;
-    let found = fs::read_to_string(&path).is_ok_and(|text| anchors(&text).contains(anchor));
-    (!found).then(|| format!("{}: {} has no heading {anchor}", page.display(), path.display()))
+    let text = fs::read_to_string(&path).unwrap_or_default();
+    let found = if path.extension().is_some_and(|extension| extension == "md") {
+        anchors(&text).contains(anchor)
+    } else {
+        // GitHub counts the lines of a source.
+        let line = anchor.strip_prefix('L').and_then(|line| line.parse().ok());
+        line.is_some_and(|line| (1..=text.lines().count()).contains(&line))
+    };
+    (!found).then(|| format!("{}: {} has no place {anchor}", page.display(), path.display()))
 }
 
 #[test]
@@ -282,12 +289,13 @@ fn the_contents_of_the_guide_have_every_page() {
 #[test]
 fn a_link_that_leads_nowhere_is_seen() {
     let page = repository().join("docs/guide/README.md");
-    for link in ["absent.md", "../absent.svg", "#absent", "../../LANGUAGE.md#absent", "../../../outside.md"] {
+    let absent = ["absent.md", "../absent.svg", "#absent", "../../LANGUAGE.md#absent", "../../../outside.md"];
+    let lines = ["../../test.sh#L0", "../../test.sh#L9999", "../../test.sh#absent", "../../LANGUAGE.md#L1"];
+    for link in [&absent[..], &lines].concat() {
         assert!(broken(&page, link).is_some(), "{link}");
     }
-    for link in
-        ["../picture.svg", "../../LANGUAGE.md#tokens-and-coordinates", "../../attacks/", "https://example.org/#a"]
-    {
+    let there = ["../picture.svg", "../../LANGUAGE.md#tokens-and-coordinates", "../../attacks/", "../../test.sh#L1"];
+    for link in [&there[..], &["https://example.org/#a"]].concat() {
         assert_eq!(broken(&page, link), None);
     }
     assert_eq!(
