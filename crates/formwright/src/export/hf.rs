@@ -216,6 +216,10 @@ impl<'m> Export<'m> {
             },
             "pin": {"value": fitted.pin, "coordinate": half - 1, "mirror": sides.width - 1},
             "gain": fitted.gain,
+            "places": (sides.flags > 0).then(|| json!({
+                "value": fitted.flag,
+                "coordinates": [self.model.coordinates().len(), self.model.coordinates().len() + sides.flags],
+            })),
             "scale": fitted.scale,
             "vocabulary": self.words,
             "classes": self.classes,
