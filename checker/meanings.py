@@ -16,6 +16,8 @@ from curves import Broken, Budget, Profile, gaps, image_over, read_curve
 from forms import NOUGHT, Form, up, wrong_line
 from heads import attention, hides_nothing
 from normal import Atoms, Target, constant, plus, product, total as total_of
+import distance
+import shared
 import tokens
 
 ZERO, ONE = Fraction(0), Fraction(1)
@@ -261,6 +263,7 @@ class Group:
     form: Form
     lost: Fraction  # what the registers that are read have lost, as the functional reads it
     units: list = field(default_factory=list)  # of (unit, sign, bias, what it loses by rounding)
+    shared: bool = False  # several curves read it
 
 
 class Meant:
@@ -585,10 +588,16 @@ class Meant:
         if len(set(made)) < len(made):
             raise wrong_line("gates", "two that make one wire")
         entries = [dict(row) for row in sparse(w2)]
+        together = shared.shared_groups(gates, [self.expand(form) for form in self.held(layer)])
+        for group, _ in together:
+            group.shared = True
         changes = [Change(self, r, form, entries[r], b2[r], list(groups.values()), fixed, gates)
                    for r, form in enumerate(self.held(layer))]
+        for group, readers in together:
+            shared.Shared(self, group, readers, changes, PIECES).prove()
         for gate in gates:
-            gate.prove([change for change in changes if gate.made.wire in change.factors])
+            if not any(gate is reader for _, readers in together for reader in readers):
+                gate.prove([change for change in changes if gate.made.wire in change.factors])
         self.registers = [change.settle() for change in changes]
 
     def group_range(self, group):
@@ -685,37 +694,59 @@ class Meant:
 
     def outputs(self, target):
         a, c = self.arithmetic, self.c
-        self.means_the_target(target)
+        differences, errors = self.means_the_target(target), []
         for k, form in enumerate(self.meanings.outputs):
             row = sparse([self.tensors["read_out.weight"][k]])[0]
             bias = self.tensors["read_out.bias"][k]
             read, lost = self.reading(row)
             away = self.size(read.plus(Form(bias, ())).plus(self.expand(form), -ONE))
             _, rounding = a.total([a.times(point(w), self.computed(i)) for i, w in row] + [point(bias)])
-            error = self.off(form) + away + lost + rounding
+            errors.append(self.off(form) + away + lost + rounding)
+        spent = distance.Spent()
+        for k, place, difference in differences:
+            self.error = max(self.error, errors[k] + self.distance(k, place, difference, errors[k], spent))
+        for k, error in enumerate(errors):
             self.error = max(self.error, error)
             if error > c.bound:
                 raise Declined(f"output {k}: {show(error)} is shown of the bound {show(c.bound)}")
 
+    def distance(self, k, place, difference, error, spent):
+        """How far an output's form is from the target, where outputs are so near to the form; at most what the bound leaves."""
+        left = self.c.bound - error
+        size, at = difference.most(self.domain, left, spent)
+        if at is not None and size <= self.c.bound + error:
+            # Outputs may be nearer to the target than the form is, there; they are not where it is farther away.
+            beyond, place_of = difference.most(self.domain, self.c.bound + error, spent)
+            size, at = (beyond, place_of) if place_of else (size, at)
+        if at is None:
+            return size
+        said = f"output {k}, {place}: the form is {show(size)} from the target, and outputs within {show(error)} of the form"
+        if size > self.c.bound + error:
+            raise Rejected("point", said, f"the bound is {show(self.c.bound)}")
+        raise Declined(f"{said}; the bound is {show(self.c.bound)}")
+
     def means_the_target(self, target):
-        """The outputs' forms and the target have the same normal forms: of any token, or at every token of every length."""
+        """The outputs' forms and the target have the same normal forms: of any token, or at every token of every length.
+        Otherwise it is their differences that are returned."""
         if not any(self.of_single_tokens(wire) for wire in self.wires):
             try:
-                return self.of_any_token(target)
+                self.of_any_token(target)
+                return []
             except (Declined, Undefined, Unclear):
                 if sum(n * n for n in range(self.c.least, self.most + 1)) > PAIRS:
                     raise
         within(sum(n * n for n in range(self.c.least, self.most + 1)), PAIRS, "pairs of tokens")
-        atoms, budget = Atoms(), tokens.Budget()
+        atoms, budget, differences = Atoms(), tokens.Budget(), []
         for n in range(self.c.least, self.most + 1):
             wires = tokens.Wires(self.wires, n, atoms, budget)
             wires.prepare(self.meanings.outputs)
             wanted = tokens.TokenTarget(target, self.c, self.domain, atoms, n, budget).outputs
             for k, form in enumerate(self.meanings.outputs):
                 for t in range(n):
-                    if wires.form(form, t) != wanted[t][k]:
-                        raise Declined(f"output {k}, token {t} of {n}: what is computed and the target have different normal forms")
-        return None
+                    apart = plus(wires.form(form, t), wanted[t][k], -ONE)
+                    if apart:
+                        differences.append((k, f"token {t} of {n}", distance.Difference(atoms, apart)))
+        return differences
 
     def of_single_tokens(self, wire):
         hides = wire.kind in ("seen", "attend") and not hides_nothing(wire.mask, self.most)
@@ -783,7 +814,7 @@ class Change:
         owned = {id(group) for gate in mine for group in gate.groups}
         for group in sorted(self.groups, key=lambda group: id(group) in owned):
             owners = [gate for gate in mine if any(g is group for g in gate.groups)]
-            if len(owners) > 1:
+            if len(owners) > 1 and not group.shared:
                 raise Declined(f"register {register}: one functional of two gates")
             broken = self.broken(group)
             clears = group.row[0][0] == register and len(group.row) == 1 and self.form.plus(found, -ONE).terms == self.old.times(-ONE).terms != ()

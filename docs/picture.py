@@ -34,7 +34,7 @@ def wire(begin, end):
     (fx, fy), (x, y) = begin, end
     if fx > x:
         return f"M{x + WIDE / 2:g} {fy + HIGH / 2:g}V{y - HIGH / 2:g}"
-    if x - fx <= ACROSS - WIDE:
+    if x - fx < ACROSS:
         return f"M{fx:g} {fy:g}C{fx + 20:g} {fy:g} {x - 20:g} {y:g} {x:g} {y:g}"
     lane = LANE - (10 if fx < 60 else 0)
     down = f"C{x - 18:g} {lane:g} {x - 22:g} {y:g} {x:g} {y:g}"
@@ -96,7 +96,7 @@ def picture():
         text(20, 50, f"16 tokens, off by at most 1/100  ↦  {size}", "small"),
         *gates(summary["circuit"], 74, 112),
         *band(network, z_score, 636, 80),
-        text(636, 50, "certified at every input; 640 outputs are shown", "small"),
+        text(636, 50, "certified at every input; 640 are shown", "small"),
         text(636, 300, "output − target, over the target", "small"),
     ]
     frame = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {SIZE[0]} {SIZE[1]}" width="{SIZE[0]}" height="{SIZE[1]}">'

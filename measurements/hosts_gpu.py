@@ -1,103 +1,114 @@
 """Networks inside of stock Transformers on another machine: what stays inside of the claim, and what leaves it.
 
-    python python/benchmarks/hosts.py FORMWRIGHT --pack PACK      where formwright is
-    python measurements/hosts_gpu.py PACK [DEVICE]                where torch and transformers are; DEVICE is cuda
+    python python/benchmarks/hosts.py --formwright PROGRAM --pack PACK      where formwright is
+    python measurements/hosts_gpu.py PACK [DEVICE] [WORD]                   where torch and transformers are; cuda
 
-Needs torch, transformers, safetensors, and nothing of formwright. Every folder of PACK is a host as exported, with
-points.safetensors: inputs `x` and the target's values `y` in float64. A row is a host, its bound, and for every way to
-run it the largest error, or how many sequences have the right label at every token; what leaves the claim is marked
-with `!`. Only eager attention in the format of the weights is claimed; it exits with 1 if that leaves its claim.
+Needs torch, transformers, safetensors, and nothing of formwright but these two files and python/formwright/torch.py. It
+prints the tables of measurements/hosts_gpu.md: how many hosts of a class stay inside of their claims, by every way to
+run them; and for every host the largest error of eager attention, and how far outputs are from those in any other way.
+What leaves the claim is marked with `!`. Only eager attention in the format of the weights is claimed; it exits with 1
+if that leaves its claim.
 
 eager      as config.json asks: the format of the weights, eager attention, no TF32
 sdpa       scaled_dot_product_attention, whatever kernel PyTorch takes
-flash, …   sdpa, by one kernel
+math, …    sdpa, by one kernel
 tf32       eager, with products of matrices in TF32
 float64    eager, weights and inputs widened
 bfloat16   eager, weights and inputs rounded
+flash16    sdpa by flash attention, which has no other format, weights and inputs rounded to bfloat16
 """
 
 import contextlib
-import json
 import sys
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 
 import torch
 import transformers
-from safetensors.torch import load_file
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-BACKENDS = {"math": SDPBackend.MATH, "efficient": SDPBackend.EFFICIENT_ATTENTION, "flash": SDPBackend.FLASH_ATTENTION}
+sys.path.insert(0, str(Path(__file__).parents[1] / "python" / "benchmarks"))
+from hosts import HOSTS, Case, networks_of  # noqa: E402
+
 # Name, attention, format (None: that of the weights), kernel, TF32.
 WAYS = [
     ("eager", "eager", None, None, False),
-    ("sdpa", "sdpa", None, None, False),
-    *((name, "sdpa", None, backend, False) for name, backend in BACKENDS.items()),
     ("tf32", "eager", None, None, True),
+    ("sdpa", "sdpa", None, None, False),
+    ("math", "sdpa", None, SDPBackend.MATH, False),
+    ("efficient", "sdpa", None, SDPBackend.EFFICIENT_ATTENTION, False),
     ("float64", "eager", torch.float64, None, False),
     ("bfloat16", "eager", torch.bfloat16, None, False),
+    ("flash16", "sdpa", torch.bfloat16, SDPBackend.FLASH_ATTENTION, False),
 ]
+CUDA_ONLY = ("tf32", "efficient", "flash16")
 
 
-def outputs(stock, folder, vocabulary, x):
-    """The logits of a host, in float64; of next tokens those that are outputs."""
-    device, dtype, logits = stock.device, stock.dtype, []
-    inputs = {} if vocabulary else load_file(folder / "inputs.safetensors")
-    inputs = {name: tensor.to(device, dtype) for name, tensor in inputs.items()}
-    with torch.no_grad():
-        for part in x.split(1024):
-            if vocabulary:
-                y = stock(input_ids=part.to(device)).logits
-            else:
-                vectors = part.to(device, dtype) @ inputs["weight"].T + inputs["bias"]
-                y = stock(inputs_embeds=vectors).logits
-            logits.append(y.double().cpu())
-    return torch.cat(logits)[..., : len(stock.config.id2label)]
-
-
-def told(manifest, y, wanted):
-    """What was measured, and whether it is inside of the claim."""
-    if manifest["classes"]:
-        found = torch.tensor(manifest["classes"], dtype=torch.float64)[y.argmax(-1, keepdim=True)]
-        right = (found == wanted).flatten(1).all(-1).sum().item()
-        return f"{right} of {len(wanted)}", right == len(wanted)
-    error = (y - wanted).abs().max().item()
-    return f"{error:.2e}", error <= manifest["claim"]["bound"]
-
-
-def measured(folder, manifest, device, attention, dtype, kernel, tf32):
+def outputs(case, loaded, attention, dtype, kernel, tf32):
+    """The logits of a host, run in this way; models are kept by attention and format."""
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = tf32
-    loader = getattr(transformers, manifest["loader"])
-    stock = loader.from_pretrained(folder, attn_implementation=attention, dtype=dtype or "auto").eval().to(device)
-    points = load_file(folder / "points.safetensors")
+    if (attention, dtype) not in loaded:
+        loaded[attention, dtype] = case.load(attn_implementation=attention, dtype=dtype or "auto")
+    stock = loaded[attention, dtype]
+    assert stock.config._attn_implementation == attention
     with sdpa_kernel(kernel) if kernel else contextlib.nullcontext():
-        return told(manifest, outputs(stock, folder, manifest["vocabulary"], points["x"]), points["y"])
+        return case.outputs(stock, 20_000)
+
+
+def measured(place, host, device):
+    """A row of the table: how many ways stay inside, and why others do not run."""
+    torch.set_num_threads(2)
+    transformers.utils.logging.disable_progress_bar()
+    transformers.utils.logging.set_verbosity_error()
+    case, cells, inside, refused = Case(place, host, device), [], {}, {}
+    eager, loaded = None, {}
+    for way, *how in ways(device):
+        try:
+            y = outputs(case, loaded, *how)
+        except (RuntimeError, ValueError) as error:
+            refused[way] = str(error).splitlines()[0][:100]
+            cells.append("–")
+            continue
+        told, inside[way] = case.told(y)
+        if eager is not None:
+            told = f"{case.apart(y, eager):.1e}" + (f", {told}" if case.classes and not inside[way] else "")
+        eager = eager or case.values(y)
+        cells.append(told if inside[way] else f"{told} !")
+    bound = "labels" if case.classes else f"{case.claim['bound']:.2e}"
+    return f"| {host} | `{case.about['name']}` | {bound} | {' | '.join(cells)} |", host, inside, refused
+
+
+def ways(device):
+    return [way for way in WAYS if device == "cuda" or way[0] not in CUDA_ONLY]
 
 
 def main():
     pack, device = Path(sys.argv[1]), sys.argv[2] if len(sys.argv) > 2 else "cuda"
-    transformers.utils.logging.disable_progress_bar()
+    word = sys.argv[3] if len(sys.argv) > 3 else ""
     name = torch.cuda.get_device_name() if device == "cuda" else device
-    print(f"transformers {transformers.__version__}, torch {torch.__version__}, {name}\n")
-    ways = [way for way in WAYS if device == "cuda" or way[0] not in ("efficient", "flash", "tf32")]
-    print(f"| host | target | bound | {' | '.join(way[0] for way in ways)} |\n{'|---' * (3 + len(ways))}|")
-    good, left = True, {way[0]: 0 for way in ways}
-    folders = sorted(path for path in pack.iterdir() if (path / "formwright.json").exists())
-    for folder in folders:
-        manifest = json.loads((folder / "formwright.json").read_text())
-        cells = []
-        for way, *how in ways:
-            try:
-                cell, inside = measured(folder, manifest, device, *how)
-                left[way] += not inside
-                good &= inside or way != "eager"
-                cells.append(cell if inside else f"{cell} !")
-            except (RuntimeError, ValueError) as error:
-                cells.append(f"does not run: {str(error).splitlines()[0][:40]}")
-        target = (folder / "name").read_text()
-        bound = f"{manifest['claim']['bound']:.3e}"
-        print(f"| {manifest['host']} | `{target}` | {bound} | {' | '.join(cells)} |", flush=True)
-    print("\n" + ", ".join(f"{way}: {count} of {len(folders)} leave the claim" for way, count in left.items()))
-    sys.exit(0 if good else 1)
+    print(f"transformers {transformers.__version__}, torch {torch.__version__}, {name}\n", flush=True)
+    places = [place for place in networks_of(pack) if word in (place / "about.json").read_text()]
+    cases = [(place, host, device) for place in places for host in HOSTS if (place / host).exists()]
+    lines, counts, refused = [], {}, {}
+    with ProcessPoolExecutor(8 if device == "cuda" else 1, get_context("spawn")) as workers:
+        for line, host, inside, why in workers.map(measured, *zip(*cases)):
+            lines.append(line)
+            for way, good in inside.items():
+                counts.setdefault((host, way), []).append(good)
+            for way, reason in why.items():
+                refused.setdefault(reason, set()).add(f"{way} in {host}")
+            print(line, file=sys.stderr, flush=True)
+    names = [way[0] for way in ways(device)]
+    print(f"| inside of the claim | {' | '.join(names)} |\n{'|---' * (1 + len(names))}|")
+    for host in HOSTS:
+        cells = [counts.get((host, way), []) for way in names]
+        print(f"| {host} | {' | '.join(f'{sum(cell)} of {len(cell)}' if cell else '–' for cell in cells)} |")
+    for reason, where in refused.items():
+        print(f"\n- does not run, {', '.join(sorted(where))}: {reason}")
+    print(f"\n| host | target | bound | {' | '.join(names)} |\n{'|---' * (3 + len(names))}|")
+    print("\n".join(lines))
+    sys.exit(0 if all(all(good) for (_, way), good in counts.items() if way == "eager") else 1)
 
 
 if __name__ == "__main__":

@@ -1,16 +1,18 @@
 """Networks inside of stock Transformers, loaded by `transformers`: measured errors against certified ones, and what
 norms and activations do.
 
-    python python/benchmarks/hosts.py FORMWRIGHT [--device cuda] [--pack DIR] [--only WORD]
+    python python/benchmarks/hosts.py --formwright PROGRAM [--device cuda] [--pack DIR] [--only WORD]
+    python python/benchmarks/hosts.py --packed DIR [--device cuda]
 
-FORMWRIGHT is the command-line program. Needs torch, transformers, safetensors, mpmath. It prints the tables of
-measurements/hosts.md, and exits with 1 if an error is above its bound, a label is wrong, or a norm or an activation is
-outside of the model (HOSTS.md). With --pack the folders are kept, with points and what is wanted there, for
-measurements/hosts_gpu.py.
+Needs torch, transformers, safetensors, mpmath. PROGRAM is the command-line program, `--packed` takes what an earlier run
+left in `--pack`, on a machine without formwright. It prints the tables of measurements/hosts.md, and exits with 1 if
+an error is above its bound, a label is wrong, a target of the catalogue is left out, or a norm or an activation is
+outside of the model (HOSTS.md).
 
 networks     every target of the catalogue in every class, as `formwright export --format hf` wrote it, loaded by
              from_pretrained; random sequences and corners of the box, against the target in float64; on integers
-             every sequence, or random ones, and labels
+             every sequence, or random ones, and labels. Where the host takes more than 1 % of the tolerance, in
+             double precision as well, if the class has it
 norms        norms of mirrored vectors with a pin: how far half-differences are from what they were, relatively, in
              units of u
 activations  the largest |computed - exact|/|x| where the model has a bound of it, 2^-20 (2^-49); and whether x and 0
@@ -18,10 +20,11 @@ activations  the largest |computed - exact|/|x| where the model has a bound of i
 """
 
 import argparse
+import importlib.util
 import itertools
 import json
 import math
-import shutil
+import re
 import subprocess
 import sys
 import tempfile
@@ -30,10 +33,11 @@ from pathlib import Path
 
 import torch
 import transformers
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 
 POINTS = 20_000
-PACKED = 2_000
+ALL_UP_TO = 1_000_000
+NAMES = {torch.float32: "f32", torch.float64: "f64"}
 HOSTS = ["bert", "t5", "modernbert", "gpt2", "opt", "llama"]
 
 
@@ -87,6 +91,14 @@ def most_frequent(x):
     return torch.where(counts == counts.amax(1, keepdim=True), x, 10.0).amin(1, keepdim=True)
 
 
+def addition(x):
+    """The digits of a + b, from the last to the first, behind each other; zeros beyond the sum."""
+    half = x.shape[1] // 2
+    ten = 10 ** torch.arange(x.shape[1], dtype=torch.float64, device=x.device)[:, None]
+    total = (x[:, :half] * ten[:half] + x[:, half : 2 * half] * ten[:half]).sum(1, keepdim=True)
+    return (total / ten).floor() % 10
+
+
 def brackets(x):
     depth = (2 * x - 1).cumsum(1)
     return ((depth.amin(1, keepdim=True) >= 0) & (depth[:, -1:] == 0)).double()
@@ -105,14 +117,14 @@ TARGETS = [
     ("times-mean", 8, [], lambda x: x * mean(x)),
     ("gap-to-max", 8, [], lambda x: (x.amax(1, keepdim=True) - x) ** 2),
     ("variance", 8, [], variance),
-    ("z-score", 16, [], lambda x: deviations(x) / torch.sqrt(variance(x) + 0.01)),
+    ("z-score", 16, ["--trade", "width"], lambda x: deviations(x) / torch.sqrt(variance(x) + 0.01)),
     ("z-score", 16, ["--trade", "depth"], lambda x: deviations(x) / torch.sqrt(variance(x) + 0.01)),
-    ("z-score", 16, ["--precision", "f64"], lambda x: deviations(x) / torch.sqrt(variance(x) + 0.01)),
     ("softmax", 4, [], lambda x: x.softmax(1)),
     ("log-sum-exp", 8, [], lambda x: x.logsumexp(1, keepdim=True)),
     ("attention-pooling", 4, [], lambda x: ((2 * x).softmax(1) * x).sum(1, keepdim=True)),
     ("l2-normalise", 8, [], lambda x: x / torch.sqrt(x.square().sum(1, keepdim=True) + 0.01)),
     ("power-mean", 8, [], lambda x: (mean(x**3) + 0.01) ** (1 / 3)),
+    ("rank", 4, [], lambda x: pairs(x, lambda y, x: (y < x).double()).mean(1)),
     ("sort", 3, [], lambda x: x.sort(1).values),
     ("reverse", 8, [], lambda x: x.flip(1)),
     ("shift", 8, [], shifted),
@@ -124,7 +136,6 @@ TARGETS = [
     ("previous-token", 8, [], previous),
     ("moving-average", 8, [], moving),
     ("(x - mean(x, j <= i)) * mean(x, j <= i)", 8, [], lambda x: (x - prefix(x)) * prefix(x)),
-    ("(x - mean(x, j <= i)) * mean(x, j <= i)", 8, ["--precision", "f64"], lambda x: (x - prefix(x)) * prefix(x)),
     ("max(x, j <= i)", 8, [], lambda x: x.cummax(1).values),
     ("histogram", 4, [], lambda x: pairs(x, lambda y, x: (y == x).double()).sum(1)),
     ("count-less", 4, [], lambda x: pairs(x, lambda y, x: (y < x).double()).sum(1)),
@@ -137,6 +148,7 @@ TARGETS = [
     ("sorted-place", 4, [], earlier_or_equal),
     ("median", 4, [], lambda x: x.sort(1).values[:, x.shape[1] // 2, None]),
     ("fraction-of-ones", 7, [], lambda x: prefix((x == 1).double())),
+    ("addition", 4, [], addition),
     ("dyck-1", 16, [], brackets),
     ("max(x, j <= i) on integers 0..5", 6, [], lambda x: x.cummax(1).values),
     ("sum(x, j <= i) mod 5 on integers 0..5", 6, [], lambda x: x.cumsum(1) % 5),
@@ -154,99 +166,204 @@ def run(*command):
     return done.stdout, None
 
 
-def sequences(manifest, low, high, tokens, dims):
-    """Points of the box; on integers the numbers of the words."""
+def build(formwright, place, number, hosts, more):
+    """Writes a network and its hosts, and what is known of them; the classes that double precision would serve."""
+    target, tokens, options, _ = TARGETS[number]
+    options = [*options, *more]
+    why = run(
+        formwright, "build", target, "--tokens", tokens, "--construction", "circuit", *options, "--no-check", "-o", place / "network"
+    )[1]  # fmt: skip
+    name = " ".join([target, *options])
+    if why:
+        place.mkdir()
+        about = {"name": name, "declined": dict.fromkeys(hosts, why)}
+        (place / "about.json").write_text(json.dumps(about))
+        return []
+    summary = json.loads(run(formwright, "inspect", place / "network", "--json")[0])
+    low, high = (float(Fraction(str(x))) for x in summary["box"])
+    about = {"name": name, "target": number, "tokens": tokens, "box": [low, high], "dims": summary["dims"], "declined": {}}
+    for host in hosts:
+        out = place / host
+        why = run(formwright, "export", place / "network", "--format", "hf", "--host", host, "-o", out)[1]
+        if why:
+            about["declined"][host] = why
+    (place / "about.json").write_text(json.dumps(about))
+    print(f"{name}: {len(hosts) - len(about['declined'])} hosts", file=sys.stderr, flush=True)
+    return [host for host in hosts if host not in about["declined"] and Case(place, host, "cpu").share() > 0.01]
+
+
+def build_all(formwright, folder, only):
+    """Writes all networks that there are."""
+    known = {target["name"] for target in json.loads(run(formwright, "targets", "--json")[0])["targets"]}
+    left_out = known - {target for target, *_ in TARGETS}
+    if left_out and not only:
+        raise SystemExit(f"left out: {', '.join(sorted(left_out))}")
+    for number, (target, *_) in enumerate(TARGETS):
+        if only in target:
+            dear = build(formwright, folder / f"{number:02}", number, HOSTS, [])
+            if dear:
+                build(formwright, folder / f"{number:02}d", number, dear, ["--precision", "f64"])
+
+
+def sequences(manifest, tokens, low, high, dims, points):
+    """Points of the box; on integers the numbers of the words, all sequences if they are not too many."""
     torch.manual_seed(20200226)
     if manifest["vocabulary"]:
         count = len(manifest["vocabulary"])
-        if count**tokens <= 100_000:
-            return torch.tensor(list(itertools.product(range(count), repeat=tokens)))
-        return torch.randint(0, count, (POINTS, tokens))
-    x = torch.rand(POINTS, tokens, dims, dtype=torch.float64)
+        if count**tokens <= ALL_UP_TO:
+            return torch.cartesian_prod(*[torch.arange(count)] * tokens).reshape(-1, tokens)
+        return torch.randint(0, count, (points, tokens))
+    x = torch.rand(points, tokens, dims, dtype=torch.float64)
     x[::4] = x[::4].round()
     return low + (high - low) * x
 
 
-def outputs(stock, folder, manifest, x):
-    """The logits of a host, in float64; of next tokens those that are outputs."""
-    device, logits = stock.device, []
-    vocabulary = manifest["vocabulary"]
-    with torch.no_grad():
-        for part in x.split(2048):
-            if vocabulary:
-                y = stock(input_ids=part.to(device)).logits
-            else:
-                inputs = {name: tensor.to(device) for name, tensor in load_file(folder / "inputs.safetensors").items()}
-                vectors = part.to(device, stock.dtype) @ inputs["weight"].T + inputs["bias"]
-                y = stock(inputs_embeds=vectors).logits
-            logits.append(y.double().cpu())
-    return torch.cat(logits)[..., : len(stock.config.id2label)]
+class Case:
+    """A host with the sequences with which it is measured: of all lengths, most of them of the largest."""
+
+    def __init__(self, place, host, device):
+        self.folder, self.host, self.device = place / host, host, torch.device(device)
+        self.about = json.loads((place / "about.json").read_text())
+        self.manifest = json.loads((self.folder / "formwright.json").read_text())
+        self.claim, self.classes = self.manifest["claim"], self.manifest["classes"]
+        least, most = self.claim["tokens"]["min"], self.claim["tokens"]["max"]
+        self.x = []
+        for tokens in range(least, most + 1):
+            points = POINTS if tokens == most else POINTS // 10
+            self.x.append(sequences(self.manifest, tokens, *self.about["box"], self.about["dims"], points))
+        self.numbers = self.x
+        if self.manifest["vocabulary"]:
+            values = torch.tensor([float(word) for word in self.manifest["vocabulary"]], dtype=torch.float64)
+            self.numbers = [values[x][..., None] for x in self.x]
+        exact = TARGETS[self.about["target"]][3]
+        self.wanted = [by_parts(lambda x: exact(x).double().expand(len(x), x.shape[1], -1), x) for x in self.numbers]
+
+    def share(self):
+        """What the host takes of the tolerance, 1/100, or of the 1/2 within which rounding is exact."""
+        whole = all((y == y.round()).all() for y in self.wanted)
+        return self.claim["host_term"] / (0.5 if whole else 0.01)
+
+    def load(self, **how):
+        loader = getattr(transformers, self.manifest["loader"])
+        stock, info = loader.from_pretrained(self.folder, output_loading_info=True, **how)
+        assert not any(info.values()), info
+        return stock.eval().to(self.device)
+
+    def outputs(self, stock, batch=2048):
+        """The logits of every length, in float64; of next tokens those that are outputs."""
+        inputs = {}
+        if not self.manifest["vocabulary"]:
+            inputs = load_file(self.folder / "inputs.safetensors")
+            inputs = {name: tensor.to(self.device, stock.dtype) for name, tensor in inputs.items()}
+
+        def logits(x):
+            x = x.to(self.device)
+            if not inputs:
+                return stock(input_ids=x).logits.double().cpu()
+            return stock(inputs_embeds=x.to(stock.dtype) @ inputs["weight"].T + inputs["bias"]).logits.double().cpu()
+
+        with torch.no_grad():
+            return [by_parts(logits, x, batch)[..., : len(stock.config.id2label)] for x in self.x]
+
+    def values(self, y):
+        """The outputs: of logits 2vy - v², y, as the first and the last tell it."""
+        if not self.classes or len(self.classes) == 1:
+            return y
+        v = torch.tensor(self.classes, dtype=torch.float64)
+        low, high = v.argmin(), v.argmax()
+        told = [y[..., high] - y[..., low] + v[high] ** 2 - v[low] ** 2 for y in y]
+        return [(y / (2 * (v[high] - v[low])))[..., None] for y in told]
+
+    def apart(self, y, others):
+        """How far outputs are from others, at most."""
+        return max((a - b).abs().max().item() for a, b in zip(self.values(y), others))
+
+    def told(self, y):
+        """What was measured, and whether it is inside of the claim."""
+        if self.classes:
+            classes = torch.tensor(self.classes, dtype=torch.float64)
+            right = [(classes[y.argmax(-1, keepdim=True)] == z).flatten(1).all(-1) for y, z in zip(y, self.wanted)]
+            right, count = sum(x.sum().item() for x in right), sum(len(x) for x in right)
+            return f"{right:,} of {count:,} right", right == count
+        error = max((y - z).abs().max().item() for y, z in zip(y, self.wanted))
+        return f"{error:.2e}", error <= self.claim["bound"]
 
 
-def network(out, name, tokens, summary, exact, device, pack):
+def by_parts(f, x, size=2048):
+    return torch.cat([f(part) for part in x.split(size)])
+
+
+def networks_of(folder):
+    """The places of all networks, in order."""
+    return sorted(path.parent for path in folder.glob("*/about.json"))
+
+
+def by_itself(place):
+    """The network by itself, in float64: its weights are those of the folder."""
+    source = Path(__file__).parents[1] / "formwright" / "torch.py"
+    spec = importlib.util.spec_from_file_location("formwright_torch", source)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.load(place / "network").double().eval()
+
+
+def row(case, network):
     """A row of the table, and whether all is well."""
-    manifest = json.loads((out / "formwright.json").read_text())
-    stock, info = getattr(transformers, manifest["loader"]).from_pretrained(out, output_loading_info=True)
-    assert not any(info.values()) and stock.config._attn_implementation == "eager", info
-    stock = stock.eval().to(device)
-    low, high = (float(Fraction(str(x))) for x in summary["box"])
-    x = sequences(manifest, low, high, tokens, summary["dims"])
-    y = outputs(stock, out, manifest, x)
-    claim = manifest["claim"]
-    numbers = x
-    if manifest["vocabulary"]:
-        numbers = torch.tensor([float(word) for word in manifest["vocabulary"]], dtype=torch.float64)[x][..., None]
-    wanted = exact(numbers).double().expand(len(x), tokens, -1)
-    if manifest["classes"]:
-        found = torch.tensor(manifest["classes"], dtype=torch.float64)[y.argmax(-1, keepdim=True)]
-        right = (found == wanted).all(-1).all(-1).sum().item()
-        measured, good = f"{right:,} of {len(x):,} right", right == len(x)
-    else:
-        error = (y - wanted).abs().max().item()
-        measured, good = f"{error:.2e}", error <= claim["bound"]
+    stock = case.load()
+    assert stock.config._attn_implementation == "eager"
+    y = case.outputs(stock)
+    measured, good = case.told(y)
+    with torch.no_grad():
+        apart = case.apart(y, [by_parts(network, x) for x in case.numbers])
+    claim, config = case.claim, stock.config
     parameters = sum(p.numel() for p in stock.parameters())
-    blocks, width = stock.config.num_hidden_layers, stock.config.hidden_size
-    share = claim["host_term"] / (0.5 if manifest["vocabulary"] else 0.01)
-    pin, scale = (int(math.log2(x)) for x in (manifest["pin"]["value"], manifest["scale"]))
-    row = [
-        manifest["host"], f"`{name}`", tokens, blocks, width, f"{parameters:,}", f"2^{pin}, 2^{scale}",
-        f"{claim['plain']:.3e}", f"{claim['bound']:.3e}", f"{claim['host_term']:.1e}", f"{100 * share:.2g} %", measured,
+    pin, scale = (int(math.log2(x)) for x in (case.manifest["pin"]["value"], case.manifest["scale"]))
+    cells = [
+        f"`{case.about['name']}`", case.about["tokens"], config.num_hidden_layers, config.hidden_size, f"{parameters:,}",
+        f"2^{pin}, 2^{scale}", f"{claim['plain']:.3e}", f"{claim['bound']:.3e}", f"{claim['host_term']:.1e}",
+        f"{100 * case.share():.2g} %", f"{apart:.1e}", measured,
     ]  # fmt: skip
-    print(f"| {' | '.join(map(str, row))} |", flush=True)
-    if pack:
-        some = torch.randperm(len(x))[:PACKED]
-        save_file({"x": x[some].contiguous(), "y": wanted[some].contiguous()}, out / "points.safetensors")
-        place = pack / f"{manifest['host']}-{len(list(pack.iterdir()))}"
-        shutil.copytree(out, place)
-        (place / "name").write_text(name)
-    return good
+    print(f"{case.host}: {cells[0]} {measured}{'' if good else ' WRONG'}", file=sys.stderr, flush=True)
+    return f"| {' | '.join(map(str, cells))} |", good
 
 
-def networks(formwright, folder, device, pack, only):
-    """The table of networks, and whether all is well; what is declined, behind it."""
-    good, declined = True, {}
-    for number, (target, tokens, options, exact) in enumerate(TARGETS):
-        name = " ".join([target, *options])
-        if only not in name:
-            continue
-        model = folder / f"model{number}"
-        _, why = run(
-            formwright, "build", target, "--tokens", tokens, "--construction", "circuit", *options, "--no-check", "-o", model
-        )
-        if why:
-            declined.setdefault(why, []).append((name, "any"))
-            continue
-        summary = json.loads(run(formwright, "inspect", model, "--json")[0])
+def alike(why):
+    """Why something is declined, without numbers and names."""
+    why = re.sub(r"block \d+, head \d+", "a head", why)
+    why = re.sub(r"register \d+", "a register", why)
+    return re.sub(rf"\b({'|'.join(HOSTS)})\b", "the class", why)
+
+
+def networks(folder, device):
+    """The tables of networks, and whether all is well."""
+    good, rows, overview, reasons = True, {host: [] for host in HOSTS}, [], {}
+    for place in networks_of(folder):
+        about = json.loads((place / "about.json").read_text())
+        cells = []
+        hosts = [host for host in HOSTS if (place / host).exists()]
+        network = by_itself(place) if hosts else None
         for host in HOSTS:
-            out = folder / f"host{number}-{host}"
-            _, why = run(formwright, "export", model, "--format", "hf", "--host", host, "-o", out)
-            if why:
-                declined.setdefault(why, []).append((name, host))
+            if host in hosts:
+                case = Case(place, host, device)
+                line, well = row(case, network)
+                good &= well
+                rows[host].append(line)
+                cells.append(f"{100 * case.share():.2g} %")
+            elif host in about["declined"]:
+                why = reasons.setdefault(alike(about["declined"][host]), len(reasons))
+                cells.append(f"({chr(ord('a') + why)})")
             else:
-                good &= network(out, name, tokens, summary, exact, device, pack)
-    print("\n| declined | of |\n|---|---|")
-    for why, places in declined.items():
-        print(f"| {why} | {', '.join(f'`{name}` in {host}' for name, host in places)} |")
+                cells.append("")
+        overview.append(f"| `{about['name']}` | {' | '.join(cells)} |")
+    print(f"| target | {' | '.join(HOSTS)} |\n{'|---' * 7}|")
+    print("\n".join(overview))
+    print("\n| | declined |\n|---|---|")
+    for why, at in reasons.items():
+        print(f"| ({chr(ord('a') + at)}) | {why} |")
+    head = "target | tokens | blocks | width | parameters | C, s | network | in the host | host term | share | apart | measured"
+    for host, lines in rows.items():
+        print(f"\n### {host}: {len(lines)} networks\n\n| {head} |\n{'|---' * 12}|")
+        print("\n".join(lines))
     return good
 
 
@@ -277,7 +394,7 @@ def norms(dtype, device):
             factor = pin / torch.sqrt((z * z).sum(1, keepdim=True))
             worst = (read / (z * factor) - 1).abs().max().item() / unit
             good &= worst <= allowed
-            print(f"| {kind}, D = {width} | {dtype} | {worst:.2f} u | {allowed:.0f} u | |")
+            print(f"| {kind}, D = {width} | {NAMES[dtype]} | {worst:.2f} u | {allowed:.0f} u | |")
     return good
 
 
@@ -330,25 +447,28 @@ def activations(dtype, device):
         saturates = bool((function(beyond) == beyond).all() and (function(-beyond).abs() <= 2.0**-80).all())
         good &= saturates and worst <= allowed
         beyond = f"x and 0 from {end} on" if saturates else "does not saturate"
-        print(f"| {name} | {dtype} | {worst:.2e} | {allowed:.2e} | {beyond} |", flush=True)
+        print(f"| {name} | {NAMES[dtype]} | {worst:.2e} | {allowed:.2e} | {beyond} |", flush=True)
     return good
 
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("formwright", type=Path)
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--formwright", type=Path)
+    what.add_argument("--packed", type=Path)
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--pack", type=Path)
     parser.add_argument("--only", default="")
     asked = parser.parse_args()
-    if asked.pack:
-        asked.pack.mkdir(parents=True)
-    print(f"transformers {transformers.__version__}, torch {torch.__version__}, {asked.device}\n")
     transformers.utils.logging.disable_progress_bar()
-    head = "host | target | tokens | blocks | width | parameters | C, s | network | in the host | host term | share | measured"
-    print(f"| {head} |\n{'|---' * 12}|")
+    good = True
     with tempfile.TemporaryDirectory() as folder:
-        good = networks(asked.formwright.resolve(), Path(folder), asked.device, asked.pack, asked.only)
+        folder = asked.packed or asked.pack or Path(folder)
+        if asked.formwright:
+            folder.mkdir(parents=True, exist_ok=True)
+            build_all(asked.formwright.resolve(), folder, asked.only)
+        print(f"transformers {transformers.__version__}, torch {torch.__version__}, {asked.device}\n")
+        good &= networks(folder, asked.device)
     if not asked.only:
         print("\n| what | format | measured | allowed | |\n|---|---|---|---|---|")
         for dtype in (torch.float32, torch.float64):

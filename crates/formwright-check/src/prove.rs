@@ -10,7 +10,7 @@ use crate::kernel::sum::{Overflow, Row, Value, rounded};
 use crate::read::certificate::{Certificate, Mask, Over, Rational};
 use crate::read::target::{Domain, Fault, Number, Target};
 use crate::read::weights::{Layer, Network};
-use crate::rules::lines::{self, Line};
+use crate::rules::lines::{self, Goal, Line};
 use crate::rules::points::{Program, is_uniform};
 use crate::rules::power::Exponent;
 use crate::rules::sweep::sweep;
@@ -281,7 +281,22 @@ impl Subject {
     fn by_lines(&self) -> Result<(Dyadic, Vec<Line>), Stop> {
         let meanings = self.certificate.meanings.as_ref().ok_or_else(|| declined("there are no meanings"))?;
         let domain = self.target.domain.range();
-        lines::prove(meanings, &self.network, &self.target, domain, self.certificate.tokens)
+        lines::prove(meanings, &self.network, &self.target, domain, self.certificate.tokens, &|| self.goal())
+    }
+
+    /// An error in the supremum norm that is enough, and nearly the largest one.
+    fn goal(&self) -> Goal {
+        let claimed = &self.certificate.bound.range.lo;
+        let Some(p) = &self.certificate.norm else { return Goal { most: claimed.clone(), everywhere: true } };
+        let (mut enough, mut step) = (Dyadic::ZERO, Dyadic::power_of_two(claimed.top().saturating_add(64)));
+        for _ in 0..96_u8 {
+            let more = &enough + &step;
+            if self.is_enough(&more, p).unwrap_or(false) {
+                enough = more;
+            }
+            step = &step * &Dyadic::power_of_two(-1);
+        }
+        Goal { most: enough, everywhere: false }
     }
 
     /// Proves `finite` and `point`: from the lines of the certificate, where sequences are many, or else one by one. What either proves is

@@ -77,7 +77,7 @@ fn the_line_of_a_mean_by_scores_is_what_the_target_says() {
     declined(&told(twice(), "wire mean 1 0 1 0 1"));
     declined(&told(twice(), "wire seen * * * * no max 1 0 1 0 1"));
     // The lines are of the weights, and the target is another function.
-    declined(&told(attending(&pooled(BOTH, "null"), ALL, (0.0, 1.0, 2.0)), OF_TWICE));
+    rejected(&told(attending(&pooled(BOTH, "null"), ALL, (0.0, 1.0, 2.0)), OF_TWICE), "point");
     // More products than the head has, or fewer.
     let two =
         r#"{"binary":["add",{"binary":["mul",{"number":"2"},"token"]},{"binary":["mul","token",{"gather":"index"}]}]}"#;
@@ -107,8 +107,8 @@ fn a_mean_by_scores_is_over_what_the_head_sees() {
     rejected(&told(of(before, ALL), line), "line");
     rejected(&told(of("null", "* 0 * * no"), OF_TWICE), "line");
     // What the head gives is what the line says, and no more.
-    declined(&told(of("null", "* 0 * * no"), line));
-    declined(&told(of(before, ALL), OF_TWICE));
+    rejected(&told(of("null", "* 0 * * no"), line), "point");
+    rejected(&told(of(before, ALL), OF_TWICE), "point");
 }
 
 /// Keys and values may be moved by a number, and the line says by how much values are.

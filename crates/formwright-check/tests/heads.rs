@@ -98,7 +98,7 @@ fn the_lines_of_a_gather_say_what_is_gathered() {
     // What the lines say is the target, and the head gathers the other token.
     declined(&with(TOKEN, PLACES, "wire gather 0 1 1 1 0 1 0 1"));
     // What the head gathers is not the target.
-    declined(&with(TOKEN, PLACES, GATHER));
+    rejected(&with(TOKEN, PLACES, GATHER), "point");
     // No places: 2 and 1, or 1 and 1/2.
     declined(&with(OTHER, PLACES, "wire gather 2 1 1 -1 0 1 0 1"));
     declined(&with(OTHER, PLACES, "wire gather 1 1 1 -1/2 0 1 0 1"));
@@ -109,7 +109,7 @@ fn the_lines_of_a_gather_say_what_is_gathered() {
     rejected(&with(OTHER, "wire position 0", GATHER), "line");
     // Positions in another order than the network has them: what the line says of the register is off, and the head reads what is there.
     accepted(&with(OTHER, "wire position 1 0", "wire gather 0 1 1 1 0 1 0 1"));
-    declined(&with(TOKEN, "wire position 1 0", "wire gather 0 1 1 1 0 1 0 1"));
+    rejected(&with(TOKEN, "wire position 1 0", "wire gather 0 1 1 1 0 1 0 1"), "point");
     // Positions of a network without.
     let bare = Artifact::new(on_box(TOKEN), 2, SMALL, &[(1.0, 0.0)], &[1.0]);
     let known = ["meanings 2", "wire input 0", PLACES, "layers 1", "layer 0 1", "holds 0 0 1 0 1", "outputs 1"];
@@ -152,8 +152,8 @@ fn a_mean_is_over_what_the_head_sees() {
     rejected(&claim(&prefix, "0 0 * * no", causal), "line");
     rejected(&claim(mean, "* 0 * * no", "wire mean 1 0 1 0 1"), "line");
     // The lines are those of the head, and not of the target.
-    declined(&claim(mean, "* 0 * * no", causal));
-    declined(&claim(&prefix, "* * * * no", "wire seen * * * * no mean 1 0 1 0 1"));
+    rejected(&claim(mean, "* 0 * * no", causal), "point");
+    rejected(&claim(&prefix, "* * * * no", "wire seen * * * * no mean 1 0 1 0 1"), "point");
     let before = prefix.replace("less-equal", "less");
     // The first token sees nothing.
     declined(&claim(&before, "* 0 * * no", causal));
@@ -184,7 +184,7 @@ fn the_largest_needs_its_temperature_and_its_keys() {
     // Too warm; and turned, the smallest.
     declined(&claim(largest(MAX, all, 1024.0)));
     declined(&claim(largest(MAX, all, -lambda)));
-    declined(&claim(largest(MIN, all, lambda)));
+    rejected(&claim(largest(MIN, all, lambda)), "point");
     // More tokens are farther below.
     declined(&claim(largest(MAX, all, lambda)).with("tokens", "1 4096"));
     // Keys that are not what is averaged: half of it, its negative, or something else besides.
@@ -204,7 +204,7 @@ fn the_largest_needs_its_temperature_and_its_keys() {
     // The head does not see all.
     rejected(&claim(largest(MAX, "* 0 * * no", lambda)), "line");
     let causal = "wire seen * 0 * * no max 1 0 1 0 1";
-    declined(&told(largest(MAX, "* 0 * * no", lambda), &averaging(causal), "output 0 1 1 1"));
+    rejected(&told(largest(MAX, "* 0 * * no", lambda), &averaging(causal), "output 0 1 1 1"), "point");
     let prefix = format!(r#"{{"aggregate":["max","token",{BEFORE}]}}"#);
     accepted(&told(largest(&prefix, "* 0 * * no", lambda), &averaging(causal), "output 0 1 1 1"));
     // A negative factor turns the largest into the smallest.

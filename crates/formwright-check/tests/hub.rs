@@ -112,5 +112,5 @@ fn a_hub_is_a_token_and_no_mean() {
     let mut read = network(MEAN);
     *read.numbers("read_out.weight") = vec![0.0, 1.0, 0.0];
     declined(&told(read, [HUB, ALL, "output 0 1 1 1"]));
-    declined(&told(network(TOKEN), [HUB, ALL, OUTPUT]));
+    rejected(&told(network(TOKEN), [HUB, ALL, OUTPUT]), "point");
 }

@@ -3,6 +3,7 @@
 mod attend;
 mod connections;
 mod corpus;
+mod distance;
 mod executions;
 mod folders;
 mod fuzz;

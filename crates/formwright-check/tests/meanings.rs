@@ -168,7 +168,7 @@ const PLAIN: [&str; 3] = ["wire mean 1 0 1 0 1", "holds 1 0 1 1 1", "output 0 1 
 fn a_mean_is_a_mean() {
     let target = || on(MEAN, "-1", "1");
     accepted(&mean(target(), "1 8", averaging(), 1.0, PLAIN));
-    declined(&mean(on(TOKEN, "-1", "1"), "1 8", averaging(), 1.0, PLAIN));
+    rejected(&mean(on(TOKEN, "-1", "1"), "1 8", averaging(), 1.0, PLAIN), "point");
     declined(&mean(target(), "1 8", Head { v: vec![0.5, 0.0], ..averaging() }, 1.0, PLAIN));
     declined(&mean(target(), "1 8", Head { q: vec![1.0, 0.0], k: vec![1.0, 0.0], ..averaging() }, 1.0, PLAIN));
     rejected(&mean(target(), "1 8", Head { mask: "0 0 * * no", ..averaging() }, 1.0, PLAIN), "line");

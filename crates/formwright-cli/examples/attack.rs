@@ -83,7 +83,7 @@ fn corpus() -> Outcome {
     Ok(())
 }
 
-/// What is tried of artifacts: so many, with a seed.
+/// One kind of attack on artifacts: so many of it, with a seed.
 type Run = fn(&[Artifact], usize, u64) -> Tally;
 
 /// Runs and records what is tried of every family.

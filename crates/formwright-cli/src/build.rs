@@ -291,7 +291,7 @@ fn choice(taken: &Taken) -> Value {
             "bytes": other.bytes,
         })
     });
-    json!({"no_circuit": taken.no_circuit.as_ref().map(Error::to_string), "other": other})
+    json!({"no_circuit": taken.no_circuit.as_ref().map(Error::written), "other": other})
 }
 
 /// The choice, the reason for it, and the way to get something else. If it is not a circuit, the reason comes first.
@@ -315,7 +315,7 @@ fn chosen(taken: &Taken) -> String {
     } else {
         String::new()
     };
-    format!("chosen: no circuit: {reason}\ninstead: {told}{many}\n\n")
+    format!("chosen: no circuit: {}\ninstead: {told}{many}\n\n", reason.written())
 }
 
 /// The most blocks that are made explicit.

@@ -84,13 +84,13 @@ fn tell(plan: &Sketches) -> String {
                     if sketch.why_not.is_none() { "yes" } else { "no" },
                 ]);
                 if let Some(reason) = &sketch.why_not {
-                    tell(candidate.name(), reason.to_string());
+                    tell(candidate.name(), reason.written());
                 }
             }
             Err(error) => {
                 let way = &candidate.way;
                 rows.add_row([way.construction().as_str(), way.precision(), "", "", "", "", "", "", "", "no"]);
-                tell(candidate.name(), error.to_string());
+                tell(candidate.name(), error.written());
             }
         }
     }

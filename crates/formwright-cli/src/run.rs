@@ -92,6 +92,9 @@ type Running<'m> = Box<dyn FnMut(&[Sequence]) -> Result<Outputs> + 'm>;
 /// Follows one sequence.
 type Tracing<'m> = Box<dyn Fn(&Sequence) -> Result<Vec<Traced>> + 'm>;
 
+/// Follows one sequence through an exact network: the states behind its stages.
+type ExactTrace = fn(&Network, &[Vec<Rat>]) -> Result<Vec<(&'static str, Sequence)>>;
+
 /// A stage, its state, and the state as it is shown.
 type Traced = (String, Value, Vec<Vec<String>>);
 
@@ -241,12 +244,11 @@ impl Run {
             (_, true) => exact::run,
             _ => indexed::run,
         };
-        let trace: fn(&Network, &[Vec<Rat>]) -> Result<Vec<(&'static str, Sequence)>> =
-            match (self.without_skips, self.layer_by_layer) {
-                (true, _) => |network, x| exact::without_skips(network, x).map(|(trace, _)| trace),
-                (_, true) => exact::trace,
-                _ => indexed::trace,
-            };
+        let trace: ExactTrace = match (self.without_skips, self.layer_by_layer) {
+            (true, _) => |network, x| exact::without_skips(network, x).map(|(trace, _)| trace),
+            (_, true) => exact::trace,
+            _ => indexed::trace,
+        };
         let run = move |batch: &[Sequence]| {
             Ok(Outputs::Exact(batch.iter().map(|x| run(network, x)).collect::<Result<Vec<Sequence>>>()?))
         };

@@ -56,7 +56,7 @@ fn tell_time(message: &'static str, first: Duration, mut out: impl Write + Send 
     done
 }
 
-/// What takes less than this needs no word.
+/// Work that takes less than this needs no word.
 const FIRST: Duration = Duration::from_secs(2);
 
 /// See [`working`].

@@ -57,7 +57,7 @@ const USED: [Used; 6] = [
         name: "pooling",
         build: &["attention-pooling", "--tokens", "5"],
         x: &["0.25", "0.9", "3/8", "1e-1", "0.75"],
-        gate: Some("g4"),
+        gate: Some("g1"),
         breaks: Some(("format", "bf16")),
         status: "in",
     },

@@ -7,4 +7,5 @@ mod lab;
 mod limits;
 mod meanings;
 mod outside;
+mod pages;
 mod report;

@@ -1,6 +1,6 @@
 //! The one error type: the error, its place, a witness, the hypothesis, one suggestion.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 
 use crate::option::Front;
 
@@ -66,6 +66,18 @@ impl Error {
         Self { kind: self.kind, headline: front.shows(&self.headline), notes }
     }
 
+    /// The headline and the lines below it as they are written: options are left to a [`Front`].
+    pub fn written(&self) -> String {
+        let mut written = self.headline.clone();
+        for (label, text) in &self.notes {
+            for (i, line) in text.lines().enumerate() {
+                let label = if i == 0 { label } else { "" };
+                let _ = write!(written, "\n  {label:<8} {line}");
+            }
+        }
+        written
+    }
+
     /// The kind of failure.
     pub fn kind(&self) -> ErrorKind {
         self.kind
@@ -84,15 +96,7 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { headline, notes, .. } = self.told(Front::Library);
-        f.write_str(&headline)?;
-        for (label, text) in &notes {
-            for (i, line) in text.lines().enumerate() {
-                let label = if i == 0 { label } else { "" };
-                write!(f, "\n  {label:<8} {line}")?;
-            }
-        }
-        Ok(())
+        f.write_str(&Front::Library.shows(&self.written()))
     }
 }
 

@@ -3,16 +3,16 @@
 //! A review of the paper asks them, in this order. The second and the third, about layer normalisation and about
 //! training, are not of the kind that a construction answers: the lab's experiments do (`results/README.md`).
 //!
-//! - *1.* Why do shared parameters make universal approximation hard? [`sharing`]: whatever the weights are, permuted
+//! - *1.* Why do shared parameters make universal approximation hard? `sharing`: whatever the weights are, permuted
 //!   tokens give permuted outputs.
-//! - *4.* Why may layers of one kind be stacked, and what do skip connections do? [`skips`]: without them the same
+//! - *4.* Why may layers of one kind be stacked, and what do skip connections do? `skips`: without them the same
 //!   layers forget the input.
-//! - *5.* Do larger blocks save blocks? [`width`]: feed-forward blocks yes, at the price of digits; attention no, with
+//! - *5.* Do larger blocks save blocks? `width`: feed-forward blocks yes, at the price of digits; attention no, with
 //!   a counterexample.
 //!
 //! And one about Alberti et al. 2023:
 //!
-//! - *6.* Is one number for each token enough, in the supremum norm? [`one_number`]: not for a continuous code of three
+//! - *6.* Is one number for each token enough, in the supremum norm? `one_number`: not for a continuous code of three
 //!   tokens.
 
 mod answers;

@@ -7,12 +7,13 @@ use super::support::{circuits, expression, request};
 use formwright::bound::ascent::starts;
 use formwright::compile::{Arithmetic, Request, compile};
 use formwright::construct::circuit::{Compiled, Trade};
+use formwright::construct::yun::Options;
 use formwright::eval::float::Engine;
 use formwright::exact::Rat;
 use formwright::lower::Format;
 use formwright::network::{Precision, Realisation};
 
-/// What an output coordinate of token `i` is, of a sequence.
+/// An output coordinate of token `i`, as a function of a sequence.
 type Reference = fn(&[Vec<f64>], usize, usize) -> f64;
 
 /// The mean of the values of some tokens, weighted by the softmax of their scores.
@@ -181,7 +182,7 @@ fn a_model_tells_of_its_softmax() {
         constructions: circuits(),
         resolution: None,
         arithmetic: Arithmetic::Float(Format::literal(Precision::F32)),
-        ..request(expression("sum(exp(2 * x) * x) / sum(exp(2 * x))"), (5, 1, 2), Default::default())
+        ..request(expression("sum(exp(2 * x) * x) / sum(exp(2 * x))"), (5, 1, 2), Options::default())
     };
     let model = compile(&asked).expect("a circuit");
     let proof = model.circuit().and_then(|circuit| circuit.proof()).expect("a proof");

@@ -16,7 +16,7 @@ use formwright::target::{Source, catalogue};
 
 type Sequence = Vec<Vec<f64>>;
 
-/// What the page's script makes of something.
+/// Something, as the page's script makes it.
 fn node(asked: &Value) -> Value {
     let driver = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/explore/engine.js");
     let mut node = Command::new("node")
@@ -80,9 +80,11 @@ fn inputs(model: &Model, seed: &mut u64) -> Vec<Sequence> {
     inputs
 }
 
-/// A model of every kind of network and head: its target, its tokens, how it is built, and whether its execution is one of correctly rounded
-/// operations alone, so that there is one result.
-const MODELS: [(&str, usize, &[(&str, &str)], bool); 16] = [
+/// A target, its tokens, how it is built, and whether its execution is one of correctly rounded operations alone, so that there is one result.
+type Example = (&'static str, usize, &'static [(&'static str, &'static str)], bool);
+
+/// A model of every kind of network and head.
+const MODELS: [Example; 16] = [
     ("z-score", 16, &[], true),
     ("sort-integers", 6, &[], true),
     ("histogram", 5, &[], true),
@@ -120,7 +122,7 @@ fn the_page_computes_what_the_engine_computes() {
         for (x, answer) in inputs.iter().zip(answers.as_array().expect("answers")) {
             let place = format!("{text} {more:?} at {x:?}");
             let mut wanted: Vec<Sequence> = engine.trace(x).expect("a trace").into_iter().map(|(_, z)| z).collect();
-            wanted.push(engine.run(&[x.clone()]).expect("an output").remove(0));
+            wanted.push(engine.run(std::slice::from_ref(x)).expect("an output").remove(0));
             let mut found: Vec<Sequence> = answer["stages"].as_array().expect("stages").iter().map(sequence).collect();
             found.push(sequence(&answer["output"]));
             let enclosure = executions.enclose(x).expect("an enclosure");
@@ -150,12 +152,15 @@ fn the_page_computes_what_the_engine_computes() {
 fn close(place: &str, found: &[f64], wanted: &[f64], allowed: f64) {
     assert_eq!(found.len(), wanted.len(), "{place}");
     for (found, wanted) in found.iter().zip(wanted) {
-        let near = found == wanted || (found - wanted).abs() <= allowed * wanted.abs().max(1.0);
-        assert!(near || found.is_nan() && wanted.is_nan(), "{place}: {found:e}, {wanted:e}");
+        let near = (found - wanted).abs() <= allowed * wanted.abs().max(1.0);
+        assert!(
+            near || found.total_cmp(wanted).is_eq() || found.is_nan() && wanted.is_nan(),
+            "{place}: {found:e}, {wanted:e}"
+        );
     }
 }
 
-/// What stands in no built-in target.
+/// Features of no built-in target.
 const MORE: [&str; 5] = [
     "let a = x - mean(x); let b = a ^ 3; [sort(b) + x[clamp(i - 1, 0, n - 1)], b[n - 1 - i]]",
     "if x > mean(x, j <= i) and not (i == 0 or x < 0.1) then var(x) else -sum(x, x > 0.3) / 7",
@@ -198,6 +203,30 @@ fn the_page_evaluates_every_target_as_the_library_does() {
         close(place, &sequence(found).concat(), wanted, 1e-12);
     }
     assert!(defined > 100, "{defined} of {} have a value", expected.len());
+}
+
+/// A search starts from what a reader has typed, which may be far outside.
+#[test]
+fn the_worst_input_is_one_of_the_domain() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("page.html");
+    for (text, (low, high), start) in [
+        ("x * mean(x) on [-1/3, 2/3]", (-1.0 / 3.0, 2.0 / 3.0), [[[-9.5], [1e30]], [[0.25], [0.5]]]),
+        ("x - mean(x) on integers -2..3", (-2.0, 2.0), [[[99.0], [-1e30]], [[0.5], [1.0]]]),
+        ("x - mean(x) on integers 0..100", (0.0, 99.0), [[[-7.0], [1e30]], [[0.5], [99.4]]]),
+    ] {
+        let model = model(text, 2, &[]);
+        std::fs::write(&path, explore::page(&model).expect("a page")).expect("a file");
+        let claimed = model.built.supremum().expect("a bound").bound;
+        for start in start {
+            let found = node(&json!({"page": path, "start": start}));
+            let (x, error) = (sequence(&found["x"]), number(&found["error"]));
+            let inside =
+                |entry: &f64| (low..=high).contains(entry) && (!text.contains("integers") || entry.fract() == 0.0);
+            assert!(x.iter().flatten().all(inside), "{text}: {x:?}, from {start:?}");
+            assert!((0.0..=claimed).contains(&error), "{text}: off by {error:e} of {claimed:e}");
+        }
+    }
 }
 
 #[test]

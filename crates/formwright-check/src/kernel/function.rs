@@ -1,6 +1,6 @@
 //! Functions of one variable on an interval: values, slopes and second derivatives, enclosed.
 
-use super::number::{Dyadic, Range, Ratio};
+use super::number::{Range, Ratio};
 
 /// A word of a function of one variable, in postfix notation.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -84,70 +84,76 @@ pub const BINARIES: [(&str, Binary); 6] = [
 pub struct Jet {
     /// The values.
     pub value: Range,
-    /// The slopes and the second derivatives.
-    pub bend: Option<[Range; 2]>,
+    /// The slopes: all quotients `(f(s) - f(t))/(s - t)`, so that there may be kinks.
+    pub slope: Option<Range>,
+    /// The second derivatives; there are none where it may have a kink.
+    pub bend: Option<Range>,
 }
 
 /// How a function of one argument acts on what is known of the argument: `f(a)`, `f'(a)`, `f''(a)`.
 fn chain(inner: &Jet, value: Range, derivatives: Option<[Range; 2]>) -> Option<Jet> {
-    let bend = match (&inner.bend, derivatives) {
-        (Some([first, second]), Some([slope, curve])) => {
-            let bent = &(&curve * &first.power(2)?) + &(&slope * second);
-            Some([(&slope * first).kept()?, bent.kept()?])
-        }
-        _ => None,
-    };
-    Some(Jet { value: value.kept()?, bend })
+    if inner.slope == Some(Range::ZERO) {
+        return Some(number(&value.kept()?));
+    }
+    let value = value.kept()?;
+    let Some(([slope, curve], first)) = derivatives.zip(inner.slope.as_ref()) else { return Some(steep(value)) };
+    let bend = inner.bend.as_ref().and_then(|second| (&(&curve * &first.power(2)?) + &(&slope * second)).kept());
+    Some(Jet { value, slope: (&slope * first).kept(), bend })
 }
 
-fn number(x: &Range) -> Jet {
-    Jet { value: x.clone(), bend: Some([Range::ZERO, Range::ZERO]) }
+/// A function of which only the values are known.
+fn steep(value: Range) -> Jet {
+    Jet { value, slope: None, bend: None }
 }
 
-fn both(a: &Jet, b: &Jet, f: impl Fn(&Range, &Range) -> Range) -> Jet {
-    let bend = match (&a.bend, &b.bend) {
-        (Some([a1, a2]), Some([b1, b2])) => Some([f(a1, b1), f(a2, b2)]),
-        _ => None,
-    };
-    Jet { value: f(&a.value, &b.value), bend }
+/// A number, which may be any of a range, but is the same for all arguments.
+pub fn number(x: &Range) -> Jet {
+    Jet { value: x.clone(), slope: Some(Range::ZERO), bend: Some(Range::ZERO) }
 }
 
-fn product(a: &Jet, b: &Jet) -> Option<Jet> {
+/// `a + b`, or another linear function of two.
+pub fn both(a: &Jet, b: &Jet, f: impl Fn(&Range, &Range) -> Range) -> Jet {
+    let together = |a: &Option<Range>, b: &Option<Range>| Some(f(a.as_ref()?, b.as_ref()?));
+    Jet { value: f(&a.value, &b.value), slope: together(&a.slope, &b.slope), bend: together(&a.bend, &b.bend) }
+}
+
+/// `a b`.
+pub fn product(a: &Jet, b: &Jet) -> Option<Jet> {
     let value = (&a.value * &b.value).kept()?;
-    let bend = match (&a.bend, &b.bend) {
-        (Some([a1, a2]), Some([b1, b2])) => {
-            let slope = &(a1 * &b.value) + &(&a.value * b1);
-            let twice = &(a1 * b1) + &(a1 * b1);
-            Some([slope.kept()?, (&(&(a2 * &b.value) + &twice) + &(&a.value * b2)).kept()?])
-        }
-        _ => None,
-    };
-    Some(Jet { value, bend })
+    let Some((a1, b1)) = a.slope.as_ref().zip(b.slope.as_ref()) else { return Some(steep(value)) };
+    let slope = (&(a1 * &b.value) + &(&a.value * b1)).kept();
+    let twice = &Range::whole(2) * &(a1 * b1);
+    let bends = a.bend.as_ref().zip(b.bend.as_ref());
+    let bend = bends.and_then(|(a2, b2)| (&(&(a2 * &b.value) + &twice) + &(&a.value * b2)).kept());
+    Some(Jet { value, slope, bend })
 }
 
-fn reciprocal(a: &Jet) -> Option<Jet> {
+/// `1/a`.
+pub fn reciprocal(a: &Jet) -> Option<Jet> {
     let value = Range::whole(1).over(&a.value)?;
     let square = value.power(2)?;
     let cube = (&square * &value).kept()?;
     chain(a, value, Some([-&square, &cube + &cube]))
 }
 
-/// The larger of two; its slope where the two do not cross.
-fn larger(a: &Jet, b: &Jet) -> Jet {
+/// The larger of two. Where they may cross it has a kink, and slopes between those of both.
+pub fn larger(a: &Jet, b: &Jet) -> Jet {
     if a.value.lo >= b.value.hi {
         return a.clone();
     }
     if b.value.lo >= a.value.hi {
         return b.clone();
     }
-    Jet { value: a.value.max(&b.value), bend: None }
+    let slope = a.slope.as_ref().zip(b.slope.as_ref()).map(|(a, b)| a.hull(b));
+    Jet { value: a.value.max(&b.value), slope, bend: None }
 }
 
 fn negative(a: &Jet) -> Jet {
-    Jet { value: -&a.value, bend: a.bend.as_ref().map(|[first, second]| [-first, -second]) }
+    Jet { value: -&a.value, slope: a.slope.as_ref().map(|slope| -slope), bend: a.bend.as_ref().map(|bend| -bend) }
 }
 
-fn call(f: Call, a: &Jet) -> Option<Jet> {
+/// A function of the language.
+pub fn call(f: Call, a: &Jet) -> Option<Jet> {
     let x = &a.value;
     match f {
         Call::Exp => {
@@ -194,7 +200,7 @@ pub fn evaluate(function: &[Word], at: &Range) -> Option<Jet> {
     let mut stack: Vec<Jet> = Vec::new();
     for word in function {
         let next = match word {
-            Word::Variable => Jet { value: at.clone(), bend: Some([Range::point(Dyadic::ONE), Range::ZERO]) },
+            Word::Variable => Jet { slope: Some(Range::whole(1)), ..number(at) },
             Word::Number(ratio) => number(&ratio.range()),
             Word::Negate => negative(&stack.pop()?),
             Word::Power(k) => power(&stack.pop()?, *k)?,
@@ -217,7 +223,8 @@ pub fn evaluate(function: &[Word], at: &Range) -> Option<Jet> {
     stack.is_empty().then_some(result)
 }
 
-fn power(a: &Jet, k: u32) -> Option<Jet> {
+/// `a^k`.
+pub fn power(a: &Jet, k: u32) -> Option<Jet> {
     let value = a.value.power(k)?;
     let times = |factor: u32, k: u32| Some(&Range::whole(usize::try_from(factor).ok()?) * &a.value.power(k)?);
     let bend = match k {

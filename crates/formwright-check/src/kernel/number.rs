@@ -311,7 +311,7 @@ impl Range {
         let base = if k.is_multiple_of(2) { self.absolute() } else { self.clone() };
         base.grown(|x| {
             let (x, mut result) = (Self::point(x.clone()), Self::point(Dyadic::ONE));
-            for bit in (0..32_u32).rev() {
+            for bit in (0..32_u32.saturating_sub(k.leading_zeros())).rev() {
                 result = (&result * &result).kept()?;
                 if k.checked_shr(bit).unwrap_or(0) & 1 == 1 {
                     result = (&result * &x).kept()?;

@@ -46,6 +46,14 @@ impl Domain {
         }
     }
 
+    /// An interval inside of it.
+    pub fn inside(&self) -> Range {
+        match self {
+            Self::Interval(low, high) => Range { lo: low.range().hi, hi: high.range().lo },
+            Self::Integers(..) => self.range(),
+        }
+    }
+
     /// The least and the largest integer, if it is one of integers.
     pub fn integers(&self) -> Option<(i64, i64)> {
         match self {

@@ -9,6 +9,7 @@
 //! |---|---|
 //! | `layer.rs` | hidden units that read one form are a piecewise linear function of it |
 //! | `curve.rs`, `product.rs`, `clearing.rs` | which is a curve, part of a product, or takes a register away |
+//! | `shared.rs` | curves of one argument that share units |
 //! | `select.rs` | or is a value where a condition holds |
 //! | `points.rs` | arguments that are whole: values at points, products of whole numbers, exact sums |
 //! | `cases.rs` | sums of which no more than one term is on |
@@ -20,6 +21,7 @@
 //! | `attend.rs` | scores that are products of queries and keys: means weighted by their softmax |
 //! | `teeth.rs` | squares and products that are sums of teeth |
 //! | `normal.rs`, `unrolled.rs` | the outputs' forms are the target's expression; token by token |
+//! | `distance.rs` | or are so far from it |
 //! | `profile.rs` | errors by value |
 //! | `told.rs` | what has been proved, for people |
 
@@ -27,6 +29,7 @@ mod attend;
 mod cases;
 mod clearing;
 mod curve;
+mod distance;
 mod head;
 mod hub;
 mod largest;
@@ -39,6 +42,7 @@ mod points;
 mod product;
 mod profile;
 mod select;
+mod shared;
 mod teeth;
 mod told;
 mod uniform;
@@ -46,6 +50,7 @@ mod unrolled;
 
 use std::collections::BTreeMap;
 
+use distance::Apart;
 use points::{Bounds, Whole};
 use profile::{Profile, up};
 use unrolled::Unrolled;
@@ -59,11 +64,12 @@ use crate::read::target::Target;
 use crate::read::weights::{Layer, Network};
 
 pub use crate::kernel::form::Form;
+pub use distance::Goal;
 pub use normal::{Outcome, Polynomial, Things};
 pub use told::{About, FormText, Line};
 
 /// The most work: cells of curves, times the words of their functions.
-const MOST_WORK: usize = 1 << 22;
+const MOST_WORK: usize = 1 << 24;
 
 /// A wire that has been made: its range and its error.
 #[derive(Clone, Debug)]
@@ -141,13 +147,14 @@ fn line(what: impl Into<String>) -> Stop {
 }
 
 /// An upper bound for how far outputs are from the target, in every execution, for every input of the box; and what was
-/// proved on the way.
+/// proved on the way. Where the target is not what outputs are read from, no more is shown than the goal.
 pub fn prove(
     hints: &Meanings,
     network: &Network,
     target: &Target,
     domain: Range,
     [least, most]: [usize; 2],
+    goal: &dyn Fn() -> Goal,
 ) -> Result<(Dyadic, Vec<Line>), Stop> {
     if hints.layers.len() != network.layers.len().saturating_add(1) {
         return Err(line(format!(
@@ -157,7 +164,7 @@ pub fn prove(
         )));
     }
     let mut bounds = Bounds::default();
-    let unrolled = read_out_is_target(hints, target, (least, most), &mut bounds)?;
+    let (unrolled, apart) = read_out_is_target(hints, target, (least, most), &mut bounds)?;
     let width = network.embed.len();
     let mut prover = Prover {
         hints,
@@ -201,7 +208,7 @@ pub fn prove(
         prover.teeth()?;
         prover.cases()?;
     }
-    let bound = prover.read_out()?;
+    let bound = prover.read_out(target, &apart, goal)?;
     Ok((bound, prover.told))
 }
 
@@ -211,7 +218,7 @@ fn read_out_is_target(
     target: &Target,
     (least, most): (usize, usize),
     bounds: &mut Bounds,
-) -> Result<Unrolled, Stop> {
+) -> Result<(Unrolled, Vec<Apart>), Stop> {
     // Of whole numbers more is known where tokens are told apart.
     let whole = target.domain.integers().is_some();
     let apart = if whole { unrolled::is_placed } else { unrolled::is_of_places };
@@ -222,7 +229,7 @@ fn read_out_is_target(
     match same_function(hints, target, least, most) {
         Ok(found) => {
             *bounds = found;
-            Ok(Vec::new())
+            Ok((Vec::new(), Vec::new()))
         }
         Err(stop @ Stop::Declined(_)) => {
             unrolled::same_by_token(hints, target, (least, most), bounds).map_err(|_| stop)
@@ -538,14 +545,14 @@ impl Prover<'_> {
     }
 
     /// The outputs.
-    fn read_out(&mut self) -> Result<Dyadic, Stop> {
-        let mut worst = Dyadic::ZERO;
+    fn read_out(&mut self, target: &Target, apart: &[Apart], goal: &dyn Fn() -> Goal) -> Result<Dyadic, Stop> {
+        let mut offs = Vec::new();
         let rows: &[Row] = &self.network.read_out;
         if rows.len() != self.hints.outputs.len() {
             return Err(line("not as many outputs as the read-out has"));
         }
         let hints = self.hints;
-        for (output, (row, wanted)) in rows.iter().zip(&hints.outputs).enumerate() {
+        for (row, wanted) in rows.iter().zip(&hints.outputs) {
             let reading = self.read(&row.weights)?;
             let form = reading.form.plus(&Ratio::ONE, &Form::number(Ratio::of(&row.bias)));
             let (shift, rest) = self.apart(&form, &self.lowered(wanted)?)?;
@@ -561,15 +568,18 @@ impl Prover<'_> {
             self.note(&(&(&reading.size + &reading.size) + &row.bias.abs()));
             let tiny = if exact { Dyadic::ZERO } else { self.tiny(terms) };
             let lost = &(&(&reading.lost + &rounded) + &tiny) + &(&rest + &shift.abs());
-            let off = up(&(&self.error(wanted)? + &lost));
-            self.tell_output(output, wanted, &off);
-            worst = worst.max(off);
+            offs.push(up(&(&self.error(wanted)? + &lost)));
         }
         // Twice the largest number is still one of the format: no sum or product of what was noted overflows.
         if self.largest.top() >= self.format.most.saturating_sub(2) {
             return Err(rejected("finite", format!("numbers up to {} may overflow", self.largest)));
         }
-        Ok(worst)
+        let distances = if apart.is_empty() { offs } else { self.distance(apart, &offs, target, &goal())? };
+        for (output, (form, off)) in hints.outputs.iter().zip(&distances).enumerate() {
+            let within = apart.iter().any(|apart| apart.output == output);
+            self.tell_output(output, form, off, if within { "read-out within a distance" } else { "read-out" });
+        }
+        Ok(distances.into_iter().fold(Dyadic::ZERO, Dyadic::max))
     }
 }
 

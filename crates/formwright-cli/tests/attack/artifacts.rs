@@ -107,6 +107,15 @@ pub fn circuit(text: &str, tokens: usize, precision: &str) -> Wanted {
     wanted(text, tokens, "circuit", precision)
 }
 
+/// By a normal form in a basis, within a tolerance.
+pub fn normal_form(text: &str, basis: &str, eps: &str, precision: &str) -> Wanted {
+    wanted(text, 2, "sumformer", precision).with(|asked| {
+        asked.norm = Some("sup".to_owned());
+        asked.eps = Some(eps.to_owned());
+        drop(asked.own.insert("basis".to_owned(), basis.to_owned()));
+    })
+}
+
 /// By sums of codes.
 pub fn sums(text: &str, construction: &str, values: &str) -> Wanted {
     wanted(text, 2, construction, F64).with(|asked| drop(asked.own.insert("values".to_owned(), values.to_owned())))

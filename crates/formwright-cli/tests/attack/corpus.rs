@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use formwright::exact::Rat;
 use serde_json::{Value, json};
 
-use super::artifacts::{Artifact, F32, F64, Wanted, circuit, families, on_box, sums, yun};
+use super::artifacts::{Artifact, F32, F64, Wanted, circuit, families, normal_form, on_box, sums, yun};
 use super::judge::Subject;
 use super::weights::{Weights, tensor, with_weights};
 
@@ -81,6 +81,7 @@ fn others() -> [(&'static str, Artifact); 7] {
 const HUB: &str = "wire hub 1 1 0 1 0 1";
 
 /// Circuits on a box: what their registers mean, and what is wrong of it.
+#[expect(clippy::too_many_lines, reason = "a list of cases")]
 fn meant() -> Vec<Case> {
     let single = Artifact::new("", &circuit("x - mean(x)", 3, F32));
     let double = Artifact::new("", &circuit("x * mean(x)", 3, F64));
@@ -101,6 +102,7 @@ fn meant() -> Vec<Case> {
     let summed = built("sum(x, j <= i)", F64);
     let window = built("mean(x, j >= i - 1 and j <= i + 1)", F32);
     let hub = realised("x - mean(x)", "sparse:hub@1");
+    let attended = built("attend(2 * x * x[i] + x, 1 - x, j <= i)", F32);
     // Two tokens that see what the hub sees; all see another token.
     let connected = |old: &str, new: &str| {
         let text = hub.text().replacen(old, new, 1);
@@ -113,7 +115,17 @@ fn meant() -> Vec<Case> {
         Artifact::new("", &circuit("x * mean(x)", 3, F64).with(|asked| asked.norm = Some("l2".to_owned())));
     let [average, linformer, performer] =
         ["average", "linformer:2", "performer:3"].map(|kind| realised("x * mean(x)", kind));
+    // Lines with a knot between them, beside a square, from which they are 1/16 away.
+    let beside = |text: &str, bound: &str| {
+        let lines = Artifact::new("", &circuit(text, 1, F64));
+        changed(&lines, |file| file["ast"]["body"]["each"] = json!({"power": ["token", 2]})).with_line("bound", bound)
+    };
+    let (hats, enough) = ("relu(x)/2 + relu(x - 1/2)", "6250001/100000000");
+    let near = |basis: &str| Artifact::new("", &normal_form("sin(x) * mean(x)", basis, "1/10", F32));
     let accepted = [
+        ("meanings-distance", beside(hats, enough)),
+        ("meanings-hats", near("hats")),
+        ("meanings-fit", near("fit:4")),
         ("heads-average", average.clone()),
         ("heads-linformer", linformer.clone()),
         ("heads-performer", performer.clone()),
@@ -129,7 +141,14 @@ fn meant() -> Vec<Case> {
         ("meanings-softmax", built("exp(x) / sum(exp(x))", F32)),
         ("meanings-window", window.clone()),
         ("meanings-hub", hub.clone()),
+        ("meanings-attend", attended.clone()),
     ];
+    let shifted = {
+        let own = beside(hats, enough);
+        let text = own.text().replacen("1/2 sub", "3/8 sub", 1);
+        assert_ne!(text, own.text(), "there is no knot");
+        Artifact { certificate: text.into_bytes(), ..own }
+    };
     let rejected = [
         ("meanings-count", "format", "a wire more than there is", line(&single, "meanings 2", "meanings 3")),
         ("meanings-layers", "format", "a layer less than blocks ask for", line(&single, "layers 2", "layers 1")),
@@ -167,6 +186,31 @@ fn meant() -> Vec<Case> {
             "positions without a number",
             line(&gathered, "wire position 2 1 0", "wire position"),
         ),
+        (
+            "meanings-target",
+            "point",
+            "another target",
+            changed(&double, |file| file["ast"]["body"]["each"] = json!({"aggregate": ["mean", "token", Value::Null]})),
+        ),
+        ("meanings-distance-bound", "point", "a bound below the distance", beside(hats, "6249999/100000000")),
+        (
+            "meanings-distance-knot",
+            "point",
+            "a knot that is moved, in the weights and in the line",
+            beside("relu(x)/2 + relu(x - 3/8)", enough),
+        ),
+        (
+            "meanings-distance-piece",
+            "point",
+            "a piece that is missing, in the weights and in the line",
+            beside("relu(x)/2", enough),
+        ),
+        (
+            "meanings-seen",
+            "line",
+            "a head with scores that sees more than the lines say",
+            line(&attended, "mask * 0 * * no", "mask * * * * no"),
+        ),
         ("meanings-hub-elsewhere", "line", "a hub at another token", line(&hub, HUB, &HUB.replacen('1', "2", 1))),
         ("meanings-hub-nowhere", "format", "a hub at no token", line(&hub, HUB, &HUB.replacen('1', "3", 1))),
         (
@@ -183,22 +227,19 @@ fn meant() -> Vec<Case> {
         ),
     ];
     let declined = [
+        ("meanings-distance-line", "a knot that is moved in the line alone", shifted),
         ("meanings-temperature", "a head that is too warm", weight(&largest, "0.attn.q_bias", 16.0)),
         ("norm-without-grid-bound", "a bound below what is shown", without_grid.with_line("bound", "1/1000000")),
         ("norm-without-grid-power", "a power beyond the limit", without_grid.with_line("norm", "lp 129/2")),
         ("heads-mixture", "a mixture that weighs a token twice", weight(&linformer, "0.attn.f", 2.0)),
         ("heads-features", "a Performer's keys that read the token", weight(&performer, "0.attn.k", 0.5)),
         ("heads-value", "an average of something else", weight(&average, "0.attn.v", 0.5)),
+        ("meanings-scores", "scores that are not those of the lines", weight(&attended, "0.attn.q", 0.25)),
         ("meanings-keys", "keys that read the token", weight(&gathered, "0.attn.k", 0.5)),
         ("meanings-sink", "another weight of the sink", sink),
         ("meanings-none", "nothing is said of registers", silent),
         ("meanings-bound", "a bound below what is shown", double.with_line("bound", "1/1000000000000000000")),
         ("meanings-weight", "one weight of the product is another", heavier),
-        (
-            "meanings-target",
-            "another target",
-            changed(&double, |file| file["ast"]["body"]["each"] = json!({"aggregate": ["mean", "token", Value::Null]})),
-        ),
     ];
     let scope = declined.map(|(name, what, artifact)| (name, "scope", what, artifact));
     let spoilt = |verdict: &'static str, cases: Vec<Spoilt>| {

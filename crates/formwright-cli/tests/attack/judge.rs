@@ -51,6 +51,46 @@ pub struct Wrong {
 /// How many orders of the sums are tried besides the engine's own.
 const ORDERS: u64 = 2;
 
+/// Filters compare whole places, so that `j <= i + c` is `j <= i + floor(c)`, and `j < i + c` is `j < i + ceil(c)`; the compiler's reader takes
+/// whole numbers alone.
+fn whole_filters(node: &mut Value, inside: bool) {
+    if let Some([_, of, filter]) = node.get_mut("aggregate").and_then(Value::as_array_mut).map(Vec::as_mut_slice) {
+        whole_filters(of, false);
+        return whole_filters(filter, true);
+    }
+    if let Some([op, a, b]) = node.get_mut("compare").and_then(Value::as_array_mut).map(Vec::as_mut_slice) {
+        let down = ["less-equal", "greater"].contains(&op.as_str().unwrap_or_default());
+        let up = ["less", "greater-equal"].contains(&op.as_str().unwrap_or_default());
+        if inside && (down || up) {
+            match (a == "running", b == "running") {
+                (true, false) => round(b, up),
+                (false, true) => round(a, down),
+                _ => {}
+            }
+        }
+    }
+    match node {
+        Value::Array(parts) => parts.iter_mut().for_each(|part| whole_filters(part, inside)),
+        Value::Object(parts) => parts.values_mut().for_each(|part| whole_filters(part, inside)),
+        _ => {}
+    }
+}
+
+/// Rounds the number in `c`, `i + c` or `i - c`, so that all of it is rounded up or down.
+fn round(node: &mut Value, up: bool) {
+    if let Some(number) = node.get("number").and_then(Value::as_str).and_then(|text| text.parse::<Rat>().ok()) {
+        let whole = if up { -(-number).floor() } else { number.floor() };
+        *node = json!({"number": whole.to_string()});
+    } else if let Some([op, a, b]) = node.get_mut("binary").and_then(Value::as_array_mut).map(Vec::as_mut_slice) {
+        match (op.as_str(), a == "index", b == "index") {
+            (Some("add"), true, _) => round(b, up),
+            (Some("add"), _, true) => round(a, up),
+            (Some("sub"), true, _) => round(b, !up),
+            _ => {}
+        }
+    }
+}
+
 fn say(error: impl std::fmt::Display) -> String {
     error.to_string()
 }
@@ -82,7 +122,8 @@ impl Subject {
         let skeleton: Skeleton = serde_json::from_value(skeleton).map_err(say)?;
         let network = skeleton.read(&artifact.weights, "the weights").map_err(say)?;
         let engine = Engine::new(&network).and_then(|engine| engine.with_threads(1)).map_err(say)?;
-        let file: Value = serde_json::from_slice(&artifact.target).map_err(say)?;
+        let mut file: Value = serde_json::from_slice(&artifact.target).map_err(say)?;
+        whole_filters(&mut file, false);
         let source = source(file)?;
         let target = source.target(dims).map_err(say)?;
         let rational = |word: &str| word.parse::<Rat>().map_err(say);
@@ -213,14 +254,14 @@ impl Subject {
         Ok(Truth::Holds)
     }
 
-    /// What the tokens hold before the feed-forward layer of a run, and its network.
+    /// The tokens before the feed-forward layer of a run, and its network.
     pub fn before(&self, run: usize, x: &[Vec<f64>]) -> Option<Vec<Vec<f64>>> {
         let states = trace(&self.network, x, &mut Shuffle::new(0));
         let behind = states.iter().position(|(name, _)| *name == forward(run))?;
         states.get(behind.checked_sub(1)?).map(|(_, state)| state.clone())
     }
 
-    /// What is claimed at most.
+    /// The claimed bound.
     pub fn bound(&self) -> f64 {
         self.bound.to_f64()
     }

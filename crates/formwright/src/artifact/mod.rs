@@ -65,7 +65,7 @@ const REPORT: &str = "report.html";
 /// The model to try, once somebody has asked for it.
 const EXPLORE: &str = "explore.html";
 
-/// What such a page says that it is: no other file of that name is replaced.
+/// The words by which such a page is known: no other file of that name is replaced.
 pub(crate) const GENERATOR: &str = "formwright explore";
 
 /// The files of a model's folder; weights are there if it is a float model, and a certificate if its claim is one that can be checked.

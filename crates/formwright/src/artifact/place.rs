@@ -168,7 +168,7 @@ fn is_replaceable(dir: &Path) -> io::Result<bool> {
     Ok(names.is_empty() || ours && holds_model(dir))
 }
 
-/// Whether a folder has no file of the name of its page to try, or one that is such a page.
+/// True if a folder has no file of the name of its page to try, or one that is such a page.
 fn is_explore_ours(dir: &Path) -> bool {
     let file = dir.join(EXPLORE);
     let is_page = |text: String| text.contains(&format!("<meta name=\"generator\" content=\"{GENERATOR}\">"));

@@ -190,8 +190,8 @@ function inDomain(model, x) {
 /** How many inputs a search tries. */
 const TRIED = 2000;
 
-/** Looks for the input with the largest error: yields what is the worst so far, and how many were tried. All sequences of integers if they are
- * few; otherwise from the worst that is known, from what is there and from random ones, one coordinate at a time. */
+/** Looks inside of the domain for the input with the largest error: yields what is the worst so far, and how many were tried. All sequences of
+ * integers if they are few; otherwise from the worst that is known, from what is there and from random ones, one coordinate at a time. */
 function* search(net, start) {
   const { low, high, integers } = net.model.domain;
   const [count, dims] = [start.length * net.dims, net.dims];
@@ -199,7 +199,8 @@ function* search(net, start) {
   const [least, most] = integers ? [Math.ceil(low), Math.floor(high)] : [low, high];
   const side = most - least + (integers ? 1 : 0);
   const drawing = random(20200226);
-  const drawn = () => (integers ? least + Math.floor(drawing() * side) : Math.fround(least + drawing() * side));
+  const drawn = () => (integers ? least + Math.floor(drawing() * side) : inside(Math.fround(least + drawing() * side)));
+  const inside = (entry) => Math.min(Math.max(integers ? Math.round(entry) : entry, least), most);
   const worst = { x: start, error: -1, tried: 0, all: integers && side ** count <= TRIED };
   /** The error there, which may be the largest. */
   const attempt = (flat) => {
@@ -217,7 +218,7 @@ function* search(net, start) {
     return;
   }
   const known = net.model.worst?.length === start.length ? [net.model.worst.flat()] : [];
-  const starts = [...known, start.flat()];
+  const starts = [...known, start.flat().map(inside)];
   while (worst.tried < TRIED) {
     let at = starts.shift() ?? Array.from({ length: count }, drawn);
     let error = attempt(at);
@@ -225,7 +226,7 @@ function* search(net, start) {
       for (let i = 0; i < 2 * count && worst.tried < TRIED; i++) {
         const moved = at.slice();
         const by = (i % 2 ? -1 : 1) * (integers ? Math.ceil(step) : step);
-        moved[i >> 1] = Math.min(Math.max(moved[i >> 1] + by, least), most);
+        moved[i >> 1] = inside(moved[i >> 1] + by);
         if (moved[i >> 1] === at[i >> 1]) continue;
         const there = attempt(moved);
         if (there > error) [at, error] = [moved, there];

@@ -57,7 +57,7 @@ fn budget(model: &Model) -> Result<Option<Budget>> {
     Ok(if supremum.is_some() { supremum } else { model.certified()?.map(|known| known.budget.clone()) })
 }
 
-/// What is claimed at single inputs: a band, or none where the claim is about integrals or points.
+/// The claim at single inputs: a band, or none where the claim is about integrals or points.
 fn claim(model: &Model, budget: Option<&Budget>) -> Option<Value> {
     let claim = model.claim()?;
     let bounded = |budget: &Budget| {
@@ -94,7 +94,7 @@ fn gate(gate: &Gate) -> Value {
     })
 }
 
-/// What every register holds, from stage to stage, where that is known.
+/// The meaning of every register, from stage to stage, where it is known.
 fn held(model: &Model) -> Option<Value> {
     let meanings = model.meanings()?;
     let of_register = |held: &Vec<_>| -> Value {

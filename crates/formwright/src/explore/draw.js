@@ -22,9 +22,11 @@ const picture = (name, label, width, height, ...children) =>
 
 const pixel = (x) => Math.round(x * 10) / 10;
 
-/** A scale from values to places, with round numbers to mark. */
+/** A scale from values to places, with round numbers to mark: so far apart that three digits tell one from the next. */
 function scale(low, high, from, to) {
-  const [a, b] = high > low ? [low, high] : [low - 1, high + 1];
+  const middle = (low + high) / 2;
+  const half = Math.max((high - low) / 2, Math.abs(middle) / 50) || 1;
+  const [a, b] = [middle - half, middle + half];
   const at = (x) => pixel(from + ((x - a) / (b - a)) * (to - from));
   const rough = (b - a) / 4;
   const ten = 10 ** Math.floor(Math.log10(rough));

@@ -113,7 +113,7 @@ fn hash(text: &str) -> String {
     format!("sha256-{}", data::base64(&Sha256::digest(text)))
 }
 
-/// What holds for the input at hand; it stays in sight.
+/// The claim at the input at hand; it stays in sight.
 fn status() -> Markup {
     html! {
         div #status.none {
@@ -162,7 +162,7 @@ fn inside() -> Markup {
     }
 }
 
-/// What can be broken.
+/// The part of the page that breaks a claim.
 fn bench() -> Markup {
     html! {
         section #bench {

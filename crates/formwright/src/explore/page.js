@@ -42,7 +42,7 @@ function readAddress() {
   const whole = (text, low, high) => (/^-?\d+$/.test(text ?? "") && text >= low && text <= high ? Number(text) : null);
   const x = given.get("x")?.split(";").map((token) => token.split(","));
   const [least, most] = MODEL.lengths;
-  if (x && x.length >= least && x.length <= most && x.every((token) => token.length === DIMS && token.every((entry) => NUMBER.test(entry)))) read.x = x;
+  if (x && x.length >= least && x.length <= most && x.every((token) => token.length === DIMS && token.every((entry) => !Number.isNaN(parsed(entry))))) read.x = x;
   read.place = whole(given.get("place"), 0, PLAIN.layers.length) ?? read.place;
   if ((MODEL.gates ?? []).some(({ name }) => name === given.get("gate"))) read.gate = given.get("gate");
   const [register, token] = (given.get("cell") ?? "").split(",");
@@ -63,7 +63,12 @@ function readAddress() {
 
 /* What is computed. */
 
-const parsed = (text) => (NUMBER.test(text.trim()) ? rational(text.trim()) : NaN);
+/** The number that a text means; NaN if it means none, or one beyond the model's format. */
+function parsed(text) {
+  const number = NUMBER.test(text.trim()) ? rational(text.trim()) : NaN;
+  return Number.isFinite(MODEL.network.precision === "f32" ? Math.fround(number) : number) ? number : NaN;
+}
+
 const input = () => state.x.map((token) => token.map(parsed));
 
 /** How the network is run otherwise than the model says. */

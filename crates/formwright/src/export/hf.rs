@@ -100,7 +100,7 @@ impl<'m> Export<'m> {
         )
     }
 
-    /// What the network promised by itself, and does not in the host.
+    /// Promises of the network that it does not keep in the host.
     fn missed(&self) -> Option<String> {
         let bound = self.matrices.fitted.bound;
         if let Ok(Some((low, high))) = values(self.model) {
@@ -292,12 +292,19 @@ impl<'m> Export<'m> {
         for (p, known) in model.coordinates().iter().enumerate() {
             let _ = writeln!(page, "| {p} | {} | {} |", half + p, known.meaning.replace('|', "\\|"));
         }
+        let first = model.coordinates().len();
+        for t in 0..sides.flags {
+            let p = first + t;
+            let flag = power(fitted.flag);
+            let _ =
+                writeln!(page, "| {p} | {} | {flag} at token {t}, 0 at others: hides tokens from heads |", half + p);
+        }
         let _ = writeln!(page, "| {} | {} | the pin, {pin} |", half - 1, sides.width - 1);
         let _ = writeln!(page, "\nAll others are 0. `formwright.json` says for every gate which weights are it.");
         wrapped_prose(&page)
     }
 
-    /// What it is for, in the words of `transformers`.
+    /// Its task, in the words of `transformers`.
     fn task(&self) -> &'static str {
         if self.class.scores_tokens { "text-generation" } else { "token-classification" }
     }

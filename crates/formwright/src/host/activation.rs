@@ -40,7 +40,7 @@ impl Activation {
     pub const SILU: Self = Self { name: "silu", distance: 0.2786 };
     pub const RELU: Self = Self { name: "relu", distance: 0.0 };
 
-    /// Whether it is a ReLU.
+    /// True of a ReLU.
     pub fn is_relu(self) -> bool {
         self.distance == 0.0
     }
@@ -56,7 +56,7 @@ impl Activation {
     }
 }
 
-/// What is given to an activation is not larger: its cube, as the form by tanh has it, is a number of the format.
+/// The largest number that is given to an activation: its cube, as the form by tanh has it, is a number of the format.
 pub(super) fn largest(precision: Precision) -> f64 {
     match precision {
         Precision::F32 => 2_f64.powi(40),

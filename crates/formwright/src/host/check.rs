@@ -1,4 +1,4 @@
-//! What has no place in a class, with the place, and what to take instead.
+//! Networks that have no place in a class: the place, and what to take instead.
 
 use super::{CLASSES, Class};
 use crate::error::{Error, Result};
@@ -46,6 +46,31 @@ fn kind(block: usize, attention: &AttentionRun, class: &Class) -> Result<()> {
     Err(Error::declined(format!("block {block} has {what}")).note("try", "build it with ⟨attention=softmax⟩"))
 }
 
+/// True if a head sees the tokens that a class shows, or fewer: scores can hide the others if there are positions to tell
+/// them apart, and if it has no scores of its own but those of a sum with a sink.
+fn has_place(network: &FloatNetwork, attention: &AttentionRun, head: usize, class: &Class) -> bool {
+    let mask = &attention.masks[head];
+    if mask.shows(&class.mask) {
+        return true;
+    }
+    let tokens = network.tokens.max(network.lengths.1);
+    let fewer = (0..tokens).all(|i| mask.keys(i, tokens).positions().all(|j| class.mask.sees(i, j)));
+    let told_apart = class.names.positions.is_some() && fewer && mask.blind(network.lengths).is_none();
+    let of_head = |numbers: &[f64], row: usize| {
+        numbers.chunks(attention.head_size * row).skip(head).step_by(attention.heads).flatten().all(|x| *x == 0.0)
+    };
+    let uniform = of_head(&attention.q, network.width()) && of_head(&attention.q_bias, 1);
+    told_apart && tokens <= MOST_HIDDEN && (uniform || mask.first)
+}
+
+/// A head that hides tokens has a query and a key for every position.
+const MOST_HIDDEN: usize = 64;
+
+/// True if heads see fewer tokens than a class shows.
+pub(super) fn hides(network: &FloatNetwork, class: &Class) -> bool {
+    attentions(network).any(|(_, attention)| attention.masks.iter().any(|mask| !mask.shows(&class.mask)))
+}
+
 /// A head that sees other tokens than those of a class.
 fn masks(network: &FloatNetwork, class: &Class) -> Option<Error> {
     // The first token is among those up to one's own.
@@ -54,11 +79,14 @@ fn masks(network: &FloatNetwork, class: &Class) -> Option<Error> {
         (_, true) => "the tokens up to its own",
         _ => "other tokens",
     };
-    let alike = |mask: &Mask| sees(mask) == sees(&class.mask);
     attentions(network).find_map(|(block, attention)| {
-        let head = attention.masks.iter().position(|mask| !alike(mask))?;
+        let head = (0..attention.masks.len()).find(|head| !has_place(network, attention, *head, class))?;
         let declined = Error::declined(format!("block {block}, head {head} sees {}", sees(&attention.masks[head])));
-        Some(declined.note("host", format!("in {} every head sees {}", class.name, sees(&class.mask))))
+        let declined = declined.note("host", format!("in {} every head sees {}", class.name, sees(&class.mask)));
+        let hidden = sees(&class.mask) == "all tokens" && class.names.positions.is_some();
+        let hidden =
+            hidden.then(|| format!("scores hide the others only from uniform heads, of {MOST_HIDDEN} tokens at most"));
+        Some(hidden.into_iter().fold(declined, |declined, why| declined.note("reason", why)))
     })
 }
 
@@ -77,7 +105,7 @@ fn format(network: &FloatNetwork, class: &Class) -> Option<Error> {
     Some(declined.note("reason", format!("it computes {what} in single precision, whatever its weights are")))
 }
 
-/// What has a place for it.
+/// The classes that have a place for it.
 fn instead(network: &FloatNetwork) -> String {
     let misfit = |class: &Class| masks(network, class).or_else(|| positions(network, class));
     let fitting: Vec<&Class> = CLASSES.into_iter().filter(|class| misfit(class).is_none()).collect();

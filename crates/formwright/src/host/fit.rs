@@ -31,15 +31,17 @@ pub(crate) struct Fitted {
     pub plain: f64,
     /// The bound of every output in the host, in the supremum norm.
     pub bound: f64,
-    /// What a coordinate of the stream may be, at most.
+    /// The largest that a coordinate of the stream may be.
     pub largest: f64,
+    /// What a register that tells a position apart holds there.
+    pub flag: f64,
     /// How far the factor of a token may be from 1, and how far the pin from that, relatively.
     pub factor: f64,
     pub drift: f64,
 }
 
 impl Fitted {
-    /// What the host adds to the bound.
+    /// The host's part of the bound.
     pub fn host_term(&self) -> f64 {
         (self.bound - self.plain).max(0.0).next_up()
     }
@@ -48,6 +50,8 @@ impl Fitted {
 struct Search<'a> {
     made: &'a Made,
     class: &'a Class,
+    sides: &'a Sides,
+    flag: f64,
     known: Known,
 }
 
@@ -56,9 +60,12 @@ impl Search<'_> {
     fn analyse(&self, (pin, norms): (f64, &Norms), scale: f64) -> Result<Option<Analysis>> {
         let Norms { middle, relative: factor, elementwise, stream } = *norms;
         let (activation, gated) = (self.class.activation.off(scale), self.class.gated);
-        let housing = Housing { factor, middle, elementwise, activation, gated, pin, stream };
+        let hiding =
+            self.known.hiding(norms, (self.class.mask, self.flag), self.sides.tokens, self.sides.head_size + 12);
+        let housing = Housing { factor, middle, elementwise, activation, gated, pin, stream, hiding };
         let found = self.made.analyse(Some(housing))?;
-        let confirmed = found.squares <= self.known.squares && found.largest <= self.known.largest;
+        let confirmed = found.squares + Up::from(self.flag * self.flag) <= self.known.squares
+            && found.largest <= self.known.largest;
         Ok(confirmed.then_some(found))
     }
 
@@ -104,17 +111,20 @@ pub(super) fn fit(model: &Model, network: &FloatNetwork, class: &Class, sides: &
     })?;
     let made = &proof.made;
     let plain = made.analyse(None)?;
+    // As large as all else together: it is read as well as that, and the pin is not much larger for it.
+    let flag = (-40..40).map(|k| 2_f64.powi(k)).find(|flag| Up::from(flag * flag) >= plain.squares);
+    let flag = if sides.flags > 0 { flag.unwrap_or(2_f64.powi(40)) } else { 0.0 };
     let known = |more: f64| Known {
         precision: network.precision,
         norm: class.norm,
         width: sides.width,
         norms: 2 * sides.blocks + 1,
         terms: sides.hidden + sides.width + 8,
-        squares: more * plain.squares,
+        squares: more * (plain.squares + Up::from(flag * flag)),
         largest: more * plain.largest,
     };
     for more in [1.125, 2.0, 16.0, 4096.0] {
-        let search = Search { made, class, known: known(more) };
+        let search = Search { made, class, sides, flag, known: known(more) };
         let Some((pin, norms, best)) = search.pin() else { continue };
         let Some((scale, found)) = search.scale(plain.output, (pin, &norms, best)) else { continue };
         let beyond = proof.form.as_ref().map_or(Up::ZERO, |form| Up::from(form.distance));
@@ -122,6 +132,7 @@ pub(super) fn fit(model: &Model, network: &FloatNetwork, class: &Class, sides: &
             pin,
             gain: gain(pin, sides.width),
             scale,
+            flag,
             plain: proof.sup.bound,
             bound: (found.output + beyond).get(),
             largest: (found.squares.sqrt() + norms.middle).get(),

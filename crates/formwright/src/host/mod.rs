@@ -52,13 +52,13 @@ pub(crate) enum Part {
     Output,
     /// To the hidden units, before the activation.
     Inner,
-    /// What activated units are multiplied by.
+    /// The factor of activated units.
     Factor,
     /// From the hidden units to the stream.
     Outer,
 }
 
-/// What a class calls its tensors.
+/// The names that a class has for its tensors.
 #[derive(Debug)]
 pub(crate) struct Names {
     /// The rows of the vocabulary.
@@ -67,11 +67,11 @@ pub(crate) struct Names {
     pub positions: Option<(&'static str, usize)>,
     /// The norms behind the embedding and at the end.
     pub norms: &'static [&'static str],
-    /// What stands before a layer's number.
+    /// The name in front of a layer's number.
     pub layer: &'static str,
     /// The linear maps of a layer; those of one name are one tensor, one after the other.
     pub parts: &'static [(Part, &'static str)],
-    /// Whether their weights are `[in, out]`.
+    /// True if their weights are `[in, out]`.
     pub transposed: bool,
     /// The norms of a layer; the first one is not there in the first layer of some classes.
     pub layer_norms: [&'static str; 2],
@@ -80,28 +80,29 @@ pub(crate) struct Names {
 }
 
 /// A class of stock Transformers: what it computes, and what it calls it.
+#[expect(clippy::struct_excessive_bools, reason = "yes-or-no facts about a class of somebody else's, each by itself")]
 pub(crate) struct Class {
     /// Its name on the command line, which is also its `model_type`.
     pub name: &'static str,
     /// Its class in `transformers`.
     pub architecture: &'static str,
-    /// What its heads see, all of them.
+    /// The tokens that all of its heads see.
     pub mask: Mask,
     /// Its norms.
     pub norm: Norm,
     /// Its activation.
     pub activation: Activation,
-    /// Whether what is activated is multiplied by a linear map.
+    /// True if the activated number is multiplied by a linear map.
     pub gated: bool,
-    /// Whether linear maps and norms have biases, which are 0; the last map has one in any case but the next.
+    /// True if linear maps and norms have biases, which are 0; the last map has one in any case but the next.
     pub biased: bool,
-    /// Whether its outputs are scores of next tokens, without a bias, and not labels of tokens.
+    /// True if its outputs are scores of next tokens, without a bias, and not labels of tokens.
     pub scores_tokens: bool,
-    /// Whether scores are divided by the root of the heads' size.
+    /// True if scores are divided by the root of the heads' size.
     pub scaled: bool,
     /// The least size of a head, a power of 4.
     pub least_head: usize,
-    /// What it computes in single precision, whatever its weights are.
+    /// The parts that it computes in single precision, whatever its weights are.
     pub single: Option<&'static str>,
     /// Its names.
     pub names: Names,

@@ -7,15 +7,18 @@
 //! heads       size 4^j, √size in the queries, since scores are divided by it
 //! units       s·w1, s·b1 before the activation, w2/s behind it; in gated classes each is multiplied by 1
 //! constants   read from the pin, c/2C and -c/2C, and biases are 0: so constants have the factor of all that is read
+//! hidden      a head that sees fewer tokens than the class shows: a register for each position, `g` there, behind the
+//!             network's own; -T for every token that is not to be seen (`norm.rs`)
 //! blocks      both sub-layers in each: where the network has one, the other is 0
 //! ```
 
-use super::check::check;
+use super::check::{check, hides};
+use super::norm::hiding_score;
 use super::{Class, Fitted, fit};
 use crate::error::{Error, Result};
 use crate::interval::Up;
 use crate::model::Model;
-use crate::network::{AttentionRun, FeedForwardRun, FloatNetwork, Precision, Run};
+use crate::network::{AttentionRun, FeedForwardRun, FloatNetwork, Mask, Precision, Run};
 
 /// The sides of a host.
 #[derive(Clone, Copy, Debug)]
@@ -32,6 +35,8 @@ pub(crate) struct Sides {
     pub blocks: usize,
     /// The most tokens.
     pub tokens: usize,
+    /// How many registers tell positions apart: one for each, or none.
+    pub flags: usize,
 }
 
 /// A matrix by rows, or a vector.
@@ -149,9 +154,11 @@ fn sides(network: &FloatNetwork, class: &Class) -> Sides {
     let attention = || network.runs.iter().filter_map(|run| run.attention.as_ref());
     let size = attention().map(|a| a.head_size.max(a.value_size)).max().unwrap_or(1).max(1);
     let heads = attention().map(|a| a.heads).max().unwrap_or(1);
+    let tokens = network.tokens.max(network.lengths.1);
+    let flags = if hides(network, class) { tokens } else { 0 };
     let power_of_four = |least: usize| 1_usize << (2 * least.next_power_of_two().trailing_zeros().div_ceil(2));
-    let head_size = power_of_four(size).max(class.least_head);
-    let width = 2 * power_of_four((network.width() + 1).max((heads * head_size).div_ceil(2)));
+    let head_size = power_of_four(size + flags).max(class.least_head);
+    let width = 2 * power_of_four((network.width() + flags + 1).max((heads * head_size).div_ceil(2)));
     let hidden = network.runs.iter().filter_map(|run| run.feed_forward.as_ref()).map(|f| f.hidden).max();
     Sides {
         width,
@@ -159,7 +166,8 @@ fn sides(network: &FloatNetwork, class: &Class) -> Sides {
         head_size,
         hidden: hidden.unwrap_or(1),
         blocks: network.runs.iter().map(|run| run.blocks).sum(),
-        tokens: network.tokens.max(network.lengths.1),
+        tokens,
+        flags,
     }
 }
 
@@ -229,16 +237,17 @@ impl Pass<'_> {
     }
 
     fn positions(&self) -> Entries {
-        let width = self.network.width();
-        let mut positions: Entries = self
-            .network
-            .positions
-            .iter()
-            .flat_map(|all| all.chunks(width))
-            .flat_map(|row| self.written(row, 1, 1.0))
-            .collect();
-        positions.resize(self.sides.tokens * self.sides.width, 0.0);
-        positions
+        let (width, flags) = (self.network.width(), self.sides.flags);
+        let row = |t: usize| {
+            let known = self.network.positions.as_ref().and_then(|all| all.chunks(width).nth(t));
+            let mut row = known.map_or(Vec::new(), <[f64]>::to_vec);
+            row.resize(width + flags, 0.0);
+            if flags > 0 {
+                row[width + t] = self.fitted.flag;
+            }
+            self.written(&row, 1, 1.0)
+        };
+        (0..self.sides.tokens).flat_map(row).collect()
     }
 
     fn blocks(&self) -> Vec<Block> {
@@ -277,11 +286,29 @@ impl Pass<'_> {
             block.q[(to + i) * width..][..width].copy_from_slice(&self.read_with(row, *bias, root));
         }
         block.k[to * width..][..a.head_size * width].copy_from_slice(&rows(&a.k, a.head_size).concat());
+        if let Some(mask) = a.masks.get(head).filter(|mask| !mask.shows(&self.class.mask)) {
+            self.hide(block, mask, (to + a.head_size, root));
+        }
         block.v[to * width..][..a.value_size * width].copy_from_slice(&rows(&a.v, a.value_size).concat());
         let columns =
             self.written(&a.o[at * registers * a.value_size..][..registers * a.value_size], a.value_size, 1.0);
         for (row, column) in columns.chunks(a.value_size).enumerate() {
             block.o[row * joined + to..][..a.value_size].copy_from_slice(column);
+        }
+    }
+
+    /// Scores of `-T` for the tokens that a mask hides, and the class does not.
+    fn hide(&self, block: &mut Block, mask: &Mask, (at, root): (usize, f64)) {
+        let (Sides { width, flags, .. }, registers) = (self.sides, self.network.width());
+        let (score, flag) = (-hiding_score(self.network.precision), self.fitted.flag);
+        for j in 0..flags {
+            let (mut query, mut key) = (vec![0.0; registers + flags], vec![0.0; registers + flags]);
+            for i in (0..flags).filter(|i| self.class.mask.sees(*i, j) && !mask.sees(*i, j)) {
+                query[registers + i] = score / flag;
+            }
+            key[registers + j] = 1.0 / flag;
+            block.q[(at + j) * width..][..width].copy_from_slice(&self.read(&query, root));
+            block.k[(at + j) * width..][..width].copy_from_slice(&self.read(&key, 1.0));
         }
     }
 

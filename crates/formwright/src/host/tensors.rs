@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::pass::Block;
 use super::{Class, Matrices, Part, Tensor};
 
-/// What part of a block is meant.
+/// A part of a block.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Place {
     /// A head, with the rows of its size.

@@ -64,6 +64,11 @@ impl Mask {
         (self.relative, self.absolute) == (Self::ALL.relative, Self::ALL.absolute)
     }
 
+    /// True if it shows what another one shows, which is `ALL` or `CAUSAL`: the first token is among these in any case.
+    pub(crate) fn shows(&self, other: &Self) -> bool {
+        if other.is_all() { self.is_all() } else { Self { first: false, ..*self } == *other }
+    }
+
     /// True if the query of token `i` sees the key of token `j`.
     pub fn sees(&self, i: usize, j: usize) -> bool {
         self.first && j == 0 || self.keys(i, j.saturating_add(1)).range.contains(&j)

@@ -4,7 +4,7 @@
 //! built if it is chosen.
 //!
 //! Rows are looked at in the order of what they weigh at least (`least.rs`), and no more of them than it takes to know the smallest that serves: what
-//! cannot win is left out, with the reason. [`plan`] looks at all of them.
+//! cannot win is left out, with the reason. `plan` looks at all of them.
 //!
 //! Beside the sizes of lattice networks stand the counts of section 5.4 of Yun et al. 2020: any method that approximates by cells has to
 //! remember one number for each output entry and cell, `d n N^{dn} / n!` for equivariant functions and `d n N^{dn}` for all; a residual
@@ -359,7 +359,7 @@ impl Plan {
                             "within": self.baseline.map(|baseline| baseline.within),
                         },
                     },
-                    "why_not": sketch.why_not.as_ref().map(Error::to_string),
+                    "why_not": sketch.why_not.as_ref().map(Error::written),
                 });
                 candidate.way.describe(sketch, &mut more);
                 more
@@ -370,7 +370,7 @@ impl Plan {
                 "bytes": null,
                 "id_bits": null,
                 "error": null,
-                "why_not": error.to_string(),
+                "why_not": error.written(),
             }),
         };
         if let (Some(row), Value::Object(more)) = (row.as_object_mut(), more) {
@@ -383,7 +383,7 @@ impl Plan {
 fn left_out(LeftOut { way, reason }: &LeftOut) -> Value {
     let mut row = identity(&**way, way.positional());
     row["attention"] = json!(way.attention());
-    row["reason"] = json!(reason.to_string());
+    row["reason"] = json!(reason.written());
     row
 }
 

@@ -37,10 +37,10 @@ pub enum Part {
 /// All questions with their answers.
 pub fn answers() -> Result<Vec<Answer>> {
     Ok(vec![
-        sharing(super::sharing()?),
-        skips(super::skips()?),
-        width(super::width()?),
-        one_number(super::one_number(&super::stepped_code()?)?),
+        sharing(&super::sharing()?),
+        skips(&super::skips()?),
+        width(&super::width()?),
+        one_number(&super::one_number(&super::stepped_code()?)?),
     ])
 }
 
@@ -60,8 +60,8 @@ fn build(example: &Example) -> String {
     format!("formwright build \"{expression}\"{positional} ⟨tokens={tokens}⟩ ⟨resolution={resolution}⟩")
 }
 
-fn sharing(answer: Sharing) -> Answer {
-    let Sharing { example, input, output, permutation, output_of_permuted, positions, .. } = &answer;
+fn sharing(answer: &Sharing) -> Answer {
+    let Sharing { example, input, output, permutation, output_of_permuted, positions, .. } = answer;
     let permuted: Sequence = permutation.iter().map(|place| input[*place].clone()).collect();
     let row = |weights: &str, counts: [&Int; 2]| {
         [weights.to_owned()].into_iter().chain(counts.map(Int::to_string)).collect::<Vec<String>>()
@@ -100,7 +100,7 @@ fn sharing(answer: Sharing) -> Answer {
     }
 }
 
-fn skips(answer: Skips) -> Answer {
+fn skips(answer: &Skips) -> Answer {
     let rows =
         answer.states.iter().map(|state| vec![state.after.to_owned(), shown(&state.with), shown(&state.without)]);
     let outputs = if answer.outputs_without == 1 { "output" } else { "outputs" };
@@ -131,7 +131,7 @@ fn skips(answer: Skips) -> Answer {
     }
 }
 
-fn width(answer: Width) -> Answer {
+fn width(answer: &Width) -> Answer {
     let row = |row: &super::Row| {
         vec![
             row.option.clone(),
@@ -172,8 +172,8 @@ fn width(answer: Width) -> Answer {
     }
 }
 
-fn one_number(answer: OneNumber) -> Answer {
-    let OneNumber { phi, t, sequences, sums, targets, error } = &answer;
+fn one_number(answer: &OneNumber) -> Answer {
+    let OneNumber { phi, t, sequences, sums, targets, error } = answer;
     let rows = sequences.iter().zip(sums).zip(targets);
     let rows = rows.map(|((x, sum), target)| vec![shown(x), sum.to_string(), target.to_string()]).collect();
     let knots: Vec<String> = phi.iter().map(|(x, y)| format!("({x}, {y})")).collect();

@@ -25,7 +25,7 @@ pub(crate) struct Attended<'e> {
 pub(super) const MAX_SCORE: usize = 1 << 10;
 
 /// `attend(score, value, filter)`, written out; none if the score is too long.
-pub(super) fn written_out(score: Expr, value: Expr, filter: Option<Expr>) -> Option<Node> {
+pub(super) fn written_out(score: Expr, value: Expr, filter: Option<&Expr>) -> Option<Node> {
     fn parts(e: &Expr) -> usize {
         e.parts().into_iter().map(parts).fold(1, usize::saturating_add)
     }
@@ -36,7 +36,7 @@ pub(super) fn written_out(score: Expr, value: Expr, filter: Option<Expr>) -> Opt
     let at = |node| Expr { node, span: span.clone() };
     let power = Expr { span: score.span.clone(), node: Node::Call(Function::Exp, vec![score]) };
     let weighed = at(Node::Binary(BinaryOp::Mul, Box::new(power.clone()), Box::new(value)));
-    let sum = |of: Expr| at(Node::Aggregate(Aggregate::Sum, Box::new(of), filter.clone().map(Box::new)));
+    let sum = |of: Expr| at(Node::Aggregate(Aggregate::Sum, Box::new(of), filter.cloned().map(Box::new)));
     Some(Node::Binary(BinaryOp::Div, Box::new(sum(weighed)), Box::new(sum(power))))
 }
 
@@ -59,7 +59,7 @@ pub(crate) fn attended(node: &Node) -> Option<Attended<'_>> {
     Some(Attended { score: score.first()?, value, filter: filter.as_deref() })
 }
 
-/// Whether an expression is the very one that `attend(…)` stands for.
+/// True of the very expression that `attend(…)` stands for.
 pub(super) fn short(node: &Node) -> Option<(&Expr, &Expr, Option<&Expr>)> {
     let Attended { score, value: Some(value), filter } = attended(node)? else { return None };
     let Node::Binary(_, above, _) = node else { return None };

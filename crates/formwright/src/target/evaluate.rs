@@ -7,7 +7,7 @@
 //! computed.
 
 use std::cmp::Ordering;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use super::attend::{Attended, attended};
 use super::expr::{Aggregate, BinaryOp, Expr, Expression, Function, Node};
@@ -106,17 +106,17 @@ pub(super) struct Evaluator<'e, T> {
     /// The name whose definition is being computed; none in the body.
     defining: Option<&'e str>,
     /// Aggregates that are the same for every output token.
-    of_sequence: HashMap<Slot, T>,
+    of_sequence: BTreeMap<Slot, T>,
     /// Aggregates for the output token at hand.
-    of_token: HashMap<Slot, T>,
+    of_token: BTreeMap<Slot, T>,
     /// The sorted coordinates of the input (`None`) and of the bindings.
-    sorted: HashMap<(Option<usize>, usize), Vec<T>>,
+    sorted: BTreeMap<(Option<usize>, usize), Vec<T>>,
 }
 
 impl<'e, T: Number> Evaluator<'e, T> {
     /// An evaluator for expressions without bound names.
     pub(super) fn bare(text: &'e str, x: &'e [Vec<T>]) -> Self {
-        let (of_sequence, of_token, sorted) = (HashMap::new(), HashMap::new(), HashMap::new());
+        let (of_sequence, of_token, sorted) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
         Self { text, x, bound: Vec::new(), defining: None, of_sequence, of_token, sorted }
     }
 

@@ -249,7 +249,7 @@ fn call(name: &str, arguments: Vec<Expr>) -> std::result::Result<Node, Complaint
         }
         (Some(function), None) => Ok(Node::Call(function, arguments.collect())),
         (None, None) if name == "attend" => match (arguments.next(), arguments.next(), arguments.next(), given) {
-            (Some(score), Some(value), filter, 2 | 3) => written_out(score, value, filter).ok_or_else(|| {
+            (Some(score), Some(value), filter, 2 | 3) => written_out(score, value, filter.as_ref()).ok_or_else(|| {
                 let headline = format!("a score of more than {MAX_SCORE} parts");
                 Complaint::new(headline, "this call").attempt("a name for a part of it, `let s = …;`")
             }),

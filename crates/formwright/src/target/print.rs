@@ -86,11 +86,11 @@ impl Display for Expr {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let level = Level::of(&self.node);
         let tighter = level.tighter();
+        if let Some((score, value, filter)) = short(&self.node) {
+            let filter = filter.map_or_else(String::new, |filter| format!(", {filter}"));
+            return write!(f, "attend({score}, {value}{filter})");
+        }
         match &self.node {
-            node if let Some((score, value, filter)) = short(node) => {
-                let filter = filter.map_or_else(String::new, |filter| format!(", {filter}"));
-                write!(f, "attend({score}, {value}{filter})")
-            }
             Node::Number(value) => Constant(value).fmt(f),
             Node::Token => f.write_str("x"),
             Node::Gather(index) => write!(f, "x[{index}]"),

@@ -23,11 +23,12 @@ pub struct Outputs {
     pub runs: BTreeMap<String, BTreeMap<String, Batch>>,
 }
 
-/// Runs models on batches; the names are those of folders. Panics if there is no Python or no onnxruntime: parity is then not shown.
+/// Runs models on batches, each in a folder of its number: names are formulas, and may contain what paths may not. Panics if there is no Python or no onnxruntime: parity is then not shown.
 pub fn run(cases: &[(String, Vec<u8>, Batch)]) -> Vec<Outputs> {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    for (name, model, inputs) in cases {
-        let case = folder.path().join(name);
+    let place = |number: usize| folder.path().join(format!("{number:05}"));
+    for (number, (_, model, inputs)) in cases.iter().enumerate() {
+        let case = place(number);
         fs::create_dir(&case).expect("a folder for a case");
         fs::write(case.join("model.onnx"), model).expect("writing the model");
         let sides = (inputs.len(), inputs[0].len(), inputs[0][0].len());
@@ -36,7 +37,7 @@ pub fn run(cases: &[(String, Vec<u8>, Batch)]) -> Vec<Outputs> {
         fs::write(case.join("inputs.bin"), numbers).expect("writing the inputs");
     }
     script("run.py", folder.path()).expect("onnxruntime did not run all cases");
-    cases.iter().map(|(name, ..)| read(&folder.path().join(name))).collect()
+    (0..cases.len()).map(|number| read(&place(number))).collect()
 }
 
 fn read(case: &Path) -> Outputs {

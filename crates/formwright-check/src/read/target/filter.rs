@@ -77,7 +77,7 @@ fn narrow(filter: &Expr, mask: &mut Mask) -> Option<()> {
     let first = if strict && first == bound { first.plus(&Ratio::ONE) } else { first };
     let at = if relative { 0 } else { 2 };
     let limit = |x: &Ratio| x.text().parse::<i64>().ok().filter(|x| x.unsigned_abs() < 1 << 31);
-    let [low, high] = mask.limits.get_mut(at..=at + 1)? else { return None };
+    let [low, high, ..] = mask.limits.get_mut(at..)? else { return None };
     if above {
         let first = limit(&first)?;
         *low = Some(low.map_or(first, |low| low.max(first)));

@@ -121,7 +121,7 @@ impl Ranges<'_> {
         range.and_then(Range::kept).ok_or_else(|| "the target is not shown to have a value everywhere".to_owned())
     }
 
-    /// Whether every token of every sequence sees something. Every limit is hardest to meet for the first token of the
+    /// True if every token of every sequence sees something. Every limit is hardest to meet for the first token of the
     /// shortest sequence, or the last one of the longest.
     fn exists(&self, mask: &Mask) -> bool {
         let [least, most] = self.lengths;

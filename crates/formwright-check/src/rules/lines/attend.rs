@@ -69,7 +69,7 @@ impl Prover<'_> {
         Ok(up(&(&(&off + &(&rounded * &sizes)) + &self.tiny(rows.len().saturating_add(1)))))
     }
 
-    /// What is known of a row that reads a form; of a key, up to a number.
+    /// A row that reads a form, as far as it is known; of a key, up to a number.
     fn side(&mut self, row: &Row, wanted: &Form, free: bool) -> Result<Side, Stop> {
         if free && !row.bias.is_zero() {
             return Err(declined("keys with a bias"));

@@ -46,19 +46,7 @@ impl Prover<'_> {
         let range = self.range(&argument.form)?;
         let fit = Fit { part, factor: gate.factor.range(), kappa: kappa.range(), function };
         let size = fit.factor.absolute().lo;
-        let mut cells = Vec::new();
-        let mut inner = Dyadic::ZERO;
-        for piece in self.pieces(&fit, &range, PARTS)? {
-            let error = &self.error_over(&argument.form, &piece.argument)? + &argument.off;
-            let reached = widened(&piece.argument, &error);
-            let active = part.function.active(&widened(&reached, &group.slack));
-            let inside = self.inside(group, &active, gate.company);
-            let moved = &fit.part.gate.steepest(&reached) * &error;
-            let total = &(&moved + &piece.apart.size()) + &inside;
-            inner = inner.max(inside);
-            let error = shared(&total, &size)?;
-            cells.push(Cell { argument: piece.argument, values: piece.values, error });
-        }
+        let (cells, inner) = self.cells(groups, (&fit, &[(Dyadic::ONE, gate)]), PARTS)?;
         let mut known = Known::of_cells(cells);
         if is_tooth(function) {
             // Off from the tooth T of what the first of the chain reads: by what is read besides the teeth before, which is `taken`, and by
@@ -84,6 +72,40 @@ impl Prover<'_> {
             known.tooth = shared(&(&(&moved + &deviation) + &inner), &size)?;
         }
         Ok(known)
+    }
+
+    /// How far units are from a curve, cell by cell of its argument, and the most that gates lose by rounding, each so
+    /// many times.
+    pub(super) fn cells(
+        &mut self,
+        groups: &[Group],
+        (fit, gates): (&Fit<'_>, &[(Dyadic, &Gate<'_>)]),
+        parts: i64,
+    ) -> Result<(Vec<Cell>, Dyadic), Stop> {
+        let group = groups.get(fit.part.group).ok_or_else(|| line("a group that does not exist"))?;
+        let argument = group.argument.clone().ok_or_else(|| line("a curve without an argument"))?;
+        let (range, size) = (self.range(&argument.form)?, fit.factor.absolute().lo);
+        let (mut cells, mut inner) = (Vec::new(), Dyadic::ZERO);
+        for piece in self.pieces(fit, &range, parts)? {
+            let error = &self.error_over(&argument.form, &piece.argument)? + &argument.off;
+            let reached = widened(&piece.argument, &error);
+            let mut inside = Dyadic::ZERO;
+            for (times, gate) in gates {
+                inside = &inside + &(times * &self.inside_of(group, gate, &widened(&reached, &group.slack)));
+            }
+            let moved = &fit.part.gate.steepest(&reached) * &error;
+            let total = &(&moved + &piece.apart.size()) + &inside;
+            inner = inner.max(inside);
+            let error = shared(&total, &size)?;
+            cells.push(Cell { argument: piece.argument, values: piece.values, error });
+        }
+        Ok((cells, inner))
+    }
+
+    /// What the units of a gate of one argument lose by rounding.
+    pub(super) fn inside_of(&mut self, group: &Group, gate: &Gate<'_>, reach: &Range) -> Dyadic {
+        let parts = gate.parts.iter().map(|part| part.function.active(reach)).collect::<Vec<_>>();
+        parts.iter().map(|active| self.inside(group, active, gate.company)).fold(Dyadic::ZERO, |sum, next| &sum + &next)
     }
 
     /// A piecewise linear function beside a curve, piece by piece of an interval.
@@ -119,9 +141,9 @@ impl Prover<'_> {
         let line_range = lines.into_iter().reduce(|a, b| a.hull(&b)).unwrap_or(Range::ZERO);
         let plain = &line_range - &(&fit.factor * &(&here.value + &fit.kappa));
         // Between the values at the ends where it only grows, or only falls.
-        let grows = |[first, _]: &[Range; 2]| !first.lo.is_negative() || first.hi <= Dyadic::ZERO;
-        let values = if here.bend.as_ref().is_some_and(grows) { values } else { here.value.clone() };
-        let bent = here.bend.map(|[_, second]| {
+        let grows = |first: &Range| !first.lo.is_negative() || first.hi <= Dyadic::ZERO;
+        let values = if here.slope.as_ref().is_some_and(grows) { values } else { here.value.clone() };
+        let bent = here.bend.map(|second| {
             let width = &over.hi - &over.lo;
             let bend = &(&second * &fit.factor) * &Range::point(&(&width * &width) * &Dyadic::power_of_two(-1));
             let above = highest(&low.hi, &high.hi, &bend.hi);
@@ -154,6 +176,6 @@ fn highest(a: &Dyadic, b: &Dyadic, g: &Dyadic) -> Dyadic {
 }
 
 /// A function on an interval.
-fn jet(function: &[Word], at: &Range) -> Result<Jet, Stop> {
+pub(super) fn jet(function: &[Word], at: &Range) -> Result<Jet, Stop> {
     evaluate(function, at).ok_or_else(|| declined(format!("a curve is not shown to be defined on {at}")))
 }

@@ -145,12 +145,11 @@ impl Prover<'_> {
         let read = &(&self.gamma(reading.count) * &reading.size) + &self.tiny(reading.count);
         // Weights add up to 1 within the excess, or to what they do, and their sum with values is rounded.
         let one = &Dyadic::ONE;
-        let grown = match kind {
-            Kind::Uniform(uniform) => &uniform.weight() * &(one + &self.gamma(uniform.roundings.saturating_add(1))),
-            _ => {
-                let seen = self.seen(head);
-                &(one + &excess(seen, self.format)) * &(one + &self.gamma(seen.saturating_add(2)))
-            }
+        let grown = if let Kind::Uniform(uniform) = kind {
+            &uniform.weight() * &(one + &self.gamma(uniform.roundings.saturating_add(1)))
+        } else {
+            let seen = self.seen(head);
+            &(one + &excess(seen, self.format)) * &(one + &self.gamma(seen.saturating_add(2)))
         };
         let all = &(&(&reading.size + &read) * &grown) + &self.flushed(head, kind);
         Ok(Some(up(&(&weight.abs() * &all))))
@@ -252,37 +251,50 @@ impl Prover<'_> {
                 more.push((place, up(&(&(&(&(&here + &model) * &size) * &factor.range().size()) + &flushed))));
             }
         }
-        let hub = self.seen_by_all(&head.head.mask);
-        let known = match (head.kind, known) {
+        let known = self.meant_by(wire, known, head, &shift.offset, (&taken, &theta))?;
+        self.make(wire, known)?;
+        Ok(more)
+    }
+
+    /// A wire that a head of its kind writes: its range, and its distance from what it means.
+    fn meant_by(
+        &mut self,
+        wire: usize,
+        known: &Wire,
+        head: &Scored<'_>,
+        shift: &Ratio,
+        (taken, theta): (&Taken, &Dyadic),
+    ) -> Result<Known, Stop> {
+        let (value, seen) = (head.value, self.seen(head.head));
+        let row = head.head.v.get(value).ok_or_else(|| line(format!("there is no value {value}")))?;
+        let Taken { reading, read, flushed, .. } = taken;
+        Ok(match (head.kind, known) {
             (Kind::Uniform(_), Wire::Hub { token, scale, of }) => {
-                self.gathered(wire, head, (*token, scale, of), &shift.offset, (&taken, &theta))?
+                self.gathered(wire, head, (*token, scale, of), shift, (taken, theta))?
             }
             (Kind::Uniform(_), Wire::Mean { scale, of }) => {
-                if let Some(hub) = hub {
-                    let known = self.handed_on(wire, hub, (of, scale), &shift.offset, (&taken, &theta))?;
-                    self.make(wire, known)?;
-                    return Ok(more);
+                if let Some(hub) = self.seen_by_all(&head.head.mask) {
+                    self.handed_on(wire, hub, (of, scale), shift, (taken, theta))?
+                } else {
+                    let plain = Mask { limits: [None; 4], first: head.head.mask.first, connections: None };
+                    self.average(head.head, &plain, (of, scale), shift, (reading, read, flushed, theta))?
                 }
-                let plain = Mask { limits: [None; 4], first: head.head.mask.first, connections: None };
-                self.average(head.head, &plain, (of, scale), &shift.offset, (reading, read, flushed, &theta))?
             }
             (Kind::Uniform(_), Wire::Seen { mask, pooled: Pooled::Mean, scale, of }) => {
-                self.average(head.head, mask, (of, scale), &shift.offset, (reading, read, flushed, &theta))?
+                self.average(head.head, mask, (of, scale), shift, (reading, read, flushed, theta))?
             }
             (Kind::Scored | Kind::Placed(_), Wire::Attend { mask, of, rows }) => {
                 if *mask != head.head.mask {
                     return Err(line(format!("wire {wire}: another mask")));
                 }
                 let (off, rest) = self.apart(&reading.form, &self.lowered(of)?)?;
-                let missed = (&Range::point(off) - &shift.offset.range()).size();
-                let error = &(&self.error(of)? + &reading.lost) + &(&rest + &read);
+                let missed = (&Range::point(off) - &shift.range()).size();
+                let error = &(&self.error(of)? + &reading.lost) + &(&rest + read);
                 let range = self.range(of)?;
                 let weighed = self.weighed(head.head, rows, &range, (&reading.size, &error))?;
-                self.near(range, &(&(&weighed + &missed) + &flushed), (&reading.size, &read, &theta), seen)
+                self.near(range, &(&(&weighed + &missed) + flushed), (&reading.size, read, theta), seen)
             }
-            (Kind::Placed(shares), _) => {
-                self.placed(wire, (shares, seen), &shift.offset, (reading, read, flushed, &theta))?
-            }
+            (Kind::Placed(shares), _) => self.placed(wire, (shares, seen), shift, (reading, read, flushed, theta))?,
             (Kind::Scored, Wire::Seen { mask, pooled: Pooled::Largest, scale, of }) => {
                 if *mask != head.head.mask || scale.is_negative() || scale.is_zero() {
                     return Err(line(format!("wire {wire}: another mask, or no positive factor")));
@@ -291,16 +303,14 @@ impl Prover<'_> {
                 let behind = self.behind(head.head, row)?;
                 let error = &(&scale.range().size() * &self.error(of)?) + &(&reading.lost + &rest);
                 // From below by the average, from above by nothing: and what is added may be half of it.
-                let missed = &Range::point(off) - &shift.offset.range();
+                let missed = &Range::point(off) - &shift.range();
                 let apart = &Range { lo: -&behind.below, hi: Dyadic::ZERO } + &missed;
                 let apart = &(&apart.size() + &behind.off) + &(&error + flushed);
                 let range = (&scale.range() * &self.range(of)?).tidy();
-                self.near(range, &apart, (&reading.size, read, &theta), seen)
+                self.near(range, &apart, (&reading.size, read, theta), seen)
             }
             _ => return Err(declined(format!("wire {wire}: a head with scores that have no rule"))),
-        };
-        self.make(wire, known)?;
-        Ok(more)
+        })
     }
 
     /// A wire whose weights are those of positions.

@@ -14,13 +14,13 @@ use crate::kernel::number::{Dyadic, Ratio};
 use crate::read::certificate::{Mask, Wire};
 
 impl Prover<'_> {
-    /// Whether one token sees all tokens, and every other one itself alone.
+    /// True if one token sees all tokens, and every other one itself alone.
     fn adds_up(&self, mask: &Mask, hub: usize) -> bool {
         let wanted = |t: usize, k: usize| t == hub || k == t;
         self.connected_so(mask, wanted)
     }
 
-    /// Whether the connections of a layer are these.
+    /// True if the connections of a layer are these.
     fn connected_so(&self, mask: &Mask, wanted: impl Fn(usize, usize) -> bool) -> bool {
         let Some(pairs) = &mask.connections else { return false };
         let count = (0..self.tokens).map(|t| (0..self.tokens).filter(|k| wanted(t, *k)).count());

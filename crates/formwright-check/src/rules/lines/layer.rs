@@ -46,6 +46,8 @@ pub(super) struct Part {
     pub(super) function: Piecewise,
     /// The same without what clears the register.
     pub(super) gate: Piecewise,
+    /// The units of which the latter is made.
+    pub(super) units: Vec<Unit>,
     pub(super) group: usize,
 }
 
@@ -274,7 +276,7 @@ impl Prover<'_> {
                 }
             }
         }
-        Part { function, gate: Piecewise::new(&found), group: at }
+        Part { function, gate: Piecewise::new(&found), units: found, group: at }
     }
 
     /// The parts of a gate in a register.

@@ -4,6 +4,7 @@
 //! out, a mean is linear and lets what is the same for all tokens through, `1/p` is a thing of its own with the leading
 //! coefficient of `p` taken out, and any other function is a thing of its own.
 
+mod program;
 mod whole;
 
 use std::cell::Cell;
@@ -13,6 +14,7 @@ use super::Form;
 use crate::kernel::function::{Binary, CALLS, Call, Word};
 use crate::kernel::number::Ratio;
 use crate::read::certificate::{Pooled, Shown, Wire};
+pub use program::Program;
 
 /// The most terms of a polynomial.
 const MOST_TERMS: usize = 1 << 12;
@@ -51,7 +53,7 @@ enum Thing {
     Hinge(usize, i64),
     /// A polynomial whose values are whole.
     Whole(Vec<(Monomial, String)>),
-    /// What a hub and the other tokens have: at the one it is something else than at the others.
+    /// A pair for a hub and for the other tokens: at the one it is something else than at the others.
     Hub(usize),
 }
 

@@ -15,6 +15,8 @@ use std::collections::BTreeMap;
 use super::layer::{Gate, Group, Part, Written, shared, widened};
 use super::normal::{Polynomial, Things};
 use super::profile::{Cell, Profile, up};
+use super::shared::Units;
+use super::teeth::is_tooth;
 use super::{Form, Known, Prover, Register, Stop, declined, line};
 use crate::kernel::function::{Word, evaluate};
 use crate::kernel::number::{Dyadic, Range, Ratio};
@@ -178,9 +180,9 @@ impl Prover<'_> {
         Ok((points, rest.offset))
     }
 
-    /// The groups of units that several wires by values share in some register, with all wires that read them. What each unit does for
-    /// which of them cannot be told: what is computed of such a wire is said to be what is meant, and registers have lost all that they
-    /// are off by.
+    /// The groups of units that several wires by values, or several curves, share in some register, with all wires that
+    /// read them. What each unit does for which of them cannot be told: what is computed of such a wire is said to be
+    /// what is meant, and registers have lost all that they are off by.
     pub(super) fn share_groups<'m>(
         &mut self,
         groups: &[Group],
@@ -197,10 +199,12 @@ impl Prover<'_> {
                 }
             }
             let listed = |made: &&Made| matches!(self.hints.wires.get(made.wire), Some(Wire::Points { .. }));
+            let bends = |made: &&Made| matches!(self.hints.wires.get(made.wire), Some(Wire::Curve { function, .. }) if !is_tooth(function));
             let held = |register: &Written| {
                 readers.iter().filter(|made| !register.form.factor(made.wire).is_zero()).count() > 1
             };
-            if readers.iter().all(listed) && written.iter().any(held) {
+            let alike = readers.iter().all(listed) || readers.iter().all(bends);
+            if alike && written.iter().any(held) {
                 self.shared.push(at);
                 found.push((at, readers));
             }
@@ -219,6 +223,10 @@ impl Prover<'_> {
     ) -> Result<(), Stop> {
         let hints = self.hints;
         for (_, readers) in together {
+            if readers.iter().any(|made| matches!(hints.wires.get(made.wire), Some(Wire::Curve { .. }))) {
+                self.curves_together(Units { groups, rows: units, gains }, (readers, written), lost)?;
+                continue;
+            }
             let mut known: Vec<(&Made, Vec<Dyadic>, Vec<Range>, Ratio)> = Vec::new();
             for made in readers {
                 let Some(Wire::Points { of, from, values }) = hints.wires.get(made.wire) else {

@@ -117,9 +117,9 @@ impl Prover<'_> {
         Ok(())
     }
 
-    /// Tells of an output.
-    pub(super) fn tell_output(&mut self, output: usize, form: &Form, error: &Dyadic) {
-        let (layer, form, rules) = (self.layer, Some(FormText::of(form)), vec!["read-out"]);
+    /// Tells of an output, and of the rule that compares it with the target.
+    pub(super) fn tell_output(&mut self, output: usize, form: &Form, error: &Dyadic, rule: &'static str) {
+        let (layer, form, rules) = (self.layer, Some(FormText::of(form)), vec![rule]);
         self.told.push(Line { layer, about: About::Output(output), form, error: above(error), rules });
     }
 }

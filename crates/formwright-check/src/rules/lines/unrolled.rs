@@ -2,6 +2,7 @@
 //! compared for every number of tokens and every token. A wire at a token is a polynomial over the inputs of all
 //! tokens: a mean over a mask is the sum over what the token sees, a gather the form at the place that is named.
 
+use super::distance::Apart;
 use super::normal::{Polynomial, Things};
 use super::{Form, Outcome, Stop, declined, line};
 use crate::kernel::function::{Binary, Call};
@@ -28,24 +29,31 @@ pub fn is_placed(wire: &Wire) -> bool {
     }
 }
 
-/// Whether a wire has no meaning but token by token.
+/// True if a wire has no meaning but token by token.
 pub fn is_of_places(wire: &Wire) -> bool {
     matches!(wire, Wire::Position(_) | Wire::Gather { .. } | Wire::Seen { pooled: Pooled::Sum, .. })
 }
 
-/// Proves that the outputs' forms are the target's expression for so many tokens; the normal forms of the wires for the
-/// largest number.
+/// True if a wire is the same function of a token and the multiset of all others at every token.
+fn is_symmetric(wire: &Wire) -> bool {
+    matches!(wire, Wire::Input(_) | Wire::Curve { .. } | Wire::Product(..) | Wire::Mean { .. } | Wire::Teeth { .. })
+}
+
+/// Proves that the outputs' forms are the target's expression for so many tokens, or what they are apart from it; the
+/// normal forms of the wires for the largest number.
 pub fn same_by_token(
     hints: &Meanings,
     target: &Target,
     (least, most): (usize, usize),
     bounds: &mut super::points::Bounds,
-) -> Result<Unrolled, Stop> {
+) -> Result<(Unrolled, Vec<Apart>), Stop> {
     let pairs = (least..=most).map(|n| n.saturating_mul(n)).fold(0, usize::saturating_add);
     if pairs > MOST_PAIRS {
         return Err(declined(format!("{pairs} pairs of tokens, the limit is {MOST_PAIRS}")));
     }
-    let mut last = Vec::new();
+    let (mut last, mut apart) = (Vec::new(), Vec::new());
+    // One token stands for all.
+    let alike = target.is_equivariant() && hints.wires.iter().all(is_symmetric);
     for tokens in least..=most {
         let mut things = Things::over(target.domain.integers(), Some(tokens));
         let wanted = target.unrolled(&mut things, tokens).map_err(declined)?;
@@ -64,15 +72,22 @@ pub fn same_by_token(
                 return Err(line(format!("{} outputs, the target has {}", hints.outputs.len(), wanted.len())));
             }
             for (c, (form, wanted)) in hints.outputs.iter().zip(wanted).enumerate() {
-                if Things::form(form, wires).map_err(declined)? != *wanted {
-                    let what = format!("output {c} of token {t} of {tokens} is not shown to be the target");
-                    return Err(declined(format!("{what}: their normal forms differ")));
+                let found = Things::form(form, wires).map_err(declined)?;
+                if found == *wanted || (alike && t > 0) {
+                    continue;
                 }
+                let differs = format!("output {c} of token {t} of {tokens} is not shown to be the target");
+                let differs = move |why: &str| declined(format!("{differs}: their normal forms differ{why}"));
+                if target.domain.integers().is_some() {
+                    return Err(differs(""));
+                }
+                let difference = Apart::new(&things, [&found, wanted], [c, t, tokens]);
+                apart.push(difference.map_err(|why| differs(&format!("; {why}")))?);
             }
         }
         last = wires;
     }
-    Ok(last)
+    Ok((last, apart))
 }
 
 fn unroll(hints: &Meanings, things: &mut Things, tokens: usize) -> Result<Unrolled, Stop> {

@@ -48,7 +48,7 @@ use crate::interval::{Interval, Up};
 use crate::network::{Precision, Realisation};
 use crate::rounding::TERMS;
 
-pub(crate) use housing::{Housing, Stream};
+pub(crate) use housing::{Hiding, Housing, Stream};
 pub(crate) use product::quarter_squares;
 
 /// The choices that are left once everything has its place.

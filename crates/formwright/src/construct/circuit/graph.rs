@@ -86,13 +86,13 @@ pub(crate) enum Kind {
     },
     /// The mean of the visible tokens, weighted by the softmax of scores.
     Attend {
-        /// Of what.
+        /// The wires that it is taken of.
         of: Form,
         /// The visible tokens.
         mask: Mask,
         /// The score: a sum of products, each of a form of the token that sees and one of the token that is seen.
         rows: Vec<(Form, Form)>,
-        /// What the score has besides of the token that sees: it changes nothing, and nobody computes it.
+        /// The part of the score that depends on the token that sees alone: it changes nothing, and nobody computes it.
         rest: Form,
     },
     /// The value at another position.

@@ -79,7 +79,7 @@ struct Translator<'t> {
     /// The coordinates of each bound name.
     lets: Vec<Vec<Result<Form>>>,
     fixed: bool,
-    /// Whether heads have scores.
+    /// True if heads have scores.
     scored: bool,
 }
 

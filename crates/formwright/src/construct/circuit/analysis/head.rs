@@ -54,7 +54,7 @@ impl Analyst<'_> {
         else {
             return Ok(());
         };
-        let tokens = if mask.is_all() || machine.tokens != self.graph.tokens {
+        let tokens = if mask.is_all() || self.hides(mask) || machine.tokens != self.graph.tokens {
             machine.tokens
         } else {
             let seen = (0..machine.tokens).map(|t| mask.keys(t, machine.tokens).positions().count());
@@ -67,9 +67,16 @@ impl Analyst<'_> {
             _ => Loss::of(&Realisation::SOFTMAX, tokens, machine.precision),
         };
         let (linear, total) = (reading.range - reading.centre, reading.total(machine));
+        let own = match (scores, &known.kind) {
+            (Scores::Uniform, _) => Up::ZERO,
+            (_, Kind::Sink { query, key, .. }) => self.read(query, slot).all() * self.read(key, slot).all(),
+            _ => Up::INFINITY,
+        };
+        let moved = self.hidden(mask, own, Up::from(linear.width()) + 2.0 * total.sup());
+        let absolute = absolute + Up::from(scale) * moved * (Up::ONE + theta);
         let seen = Seen { tokens, theta, linear, total, scale, reading };
         let profile = match scores {
-            Scores::Uniform => mean(known.range, &seen, Up::ZERO),
+            Scores::Uniform => mean(known.range, &seen, moved),
             Scores::Sink { .. } => self.sink(wire, slot, &seen),
             Scores::Largest => self.maximum(atom, wire, &seen),
             Scores::Products(_) => self.attended(wire, slot, &seen),

@@ -18,6 +18,9 @@
 //!             off by d|z| + a after each norm, and what is added is off by r/(1 - r) of it; what is common to
 //!             pin and data does not matter. Then ρ is the pin's own factor, which a layer of units gives back to the
 //!             stream: no r for gates
+//! hiding      a head that sees fewer tokens than its class shows has scores of -T for the others, and for its own those of
+//!             the network up to `off`: its mean moves by at most off/2 of what its values span (head.rs), and by the
+//!             weight of the others, n exp(2(own + off) - gap)
 //! exactness   there is none
 //! ```
 //!
@@ -26,7 +29,8 @@
 
 use super::{Analyst, Machine};
 use crate::construct::circuit::layout::Clear;
-use crate::interval::Up;
+use crate::interval::{Interval, Up};
+use crate::network::Mask;
 use crate::rounding::compound;
 
 /// The errors that a host adds to the numbers of a circuit.
@@ -40,22 +44,37 @@ pub(crate) struct Housing {
     pub elementwise: Up,
     /// `α`: how far a unit may be from its ReLU.
     pub activation: Up,
-    /// Whether what is activated is multiplied by 1.
+    /// True if the activated number is multiplied by 1.
     pub gated: bool,
     /// `C`
     pub pin: f64,
-    /// What the stream loses, where it is normed itself.
+    /// The stream's loss, where it is normed itself.
     pub stream: Option<Stream>,
+    /// How tokens are hidden.
+    pub hiding: Hiding,
 }
 
-/// What a norm does to the stream.
+/// How a head sees fewer tokens than its class shows.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Hiding {
+    /// The tokens that the class shows.
+    pub shown: Mask,
+    /// How far the scores of tokens that are seen may be from 0.
+    pub off: Up,
+    /// How far those of the others are below 0, at least, beside that.
+    pub gap: f64,
+    /// How many terms a score has.
+    pub terms: usize,
+}
+
+/// A norm, as it acts on the stream.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stream {
     /// `d`
     pub relative: Up,
     /// `a`
     pub absolute: Up,
-    /// Whether it is normed behind the embedding and at the end only, or behind every layer.
+    /// True if it is normed behind the embedding and at the end only, false if behind every layer.
     pub ends: bool,
 }
 
@@ -82,7 +101,7 @@ impl Housing {
         }
     }
 
-    /// What reading a constant loses, relative to it, in a sum over so many registers.
+    /// The loss of reading a constant, relative to it, in a sum over so many registers.
     fn constant(&self, machine: Machine, registers: usize) -> Up {
         let Housed { relative, absolute, summed } = self.read(machine, registers + 1, (self.pin.into(), Up::ZERO));
         relative + (absolute + summed) / self.pin
@@ -113,7 +132,22 @@ impl Analyst<'_> {
         self.machine.housing.map_or_else(Housed::default, |housing| housing.read(self.machine, registers, known))
     }
 
-    /// What reading a constant loses because of the host, relative to it.
+    /// True if a head hides tokens that its class shows.
+    pub(super) fn hides(&self, mask: &Mask) -> bool {
+        self.machine.housing.is_some_and(|housing| !mask.shows(&housing.hiding.shown))
+    }
+
+    /// How far the mean of a head's values, which span so much, moves because tokens are hidden by scores beside its own.
+    pub(super) fn hidden(&self, mask: &Mask, own: Up, span: Up) -> Up {
+        let Some(Housing { hiding, .. }) = self.machine.housing.filter(|_| self.hides(mask)) else { return Up::ZERO };
+        let off = hiding.off + self.machine.gamma(hiding.terms) * (2.0 * own + hiding.off);
+        let apart = Interval::point_or_entire((2.0 * (own + off)).get()) - Interval::point_or_entire(hiding.gap);
+        let exps = self.machine.precision.exp_quotient_error();
+        let leak = Up::from(self.machine.tokens) * Up::from(apart.exp()) * (Up::ONE + compound(exps, exps));
+        (0.5 * off + leak) * span
+    }
+
+    /// The host's share in the loss of reading a constant, relative to it.
     pub(super) fn housed_constant(&self, registers: usize) -> Up {
         self.machine.housing.map_or(Up::ZERO, |housing| housing.constant(self.machine, registers))
     }
@@ -123,7 +157,7 @@ impl Analyst<'_> {
         self.machine.housing.map_or(Up::ZERO, |housing| housing.factor)
     }
 
-    /// What a gate loses because it is `ρ` times what it is, relative to what it adds to the stream.
+    /// The loss of a gate because it is `ρ` times what it is, relative to what it adds to the stream.
     pub(super) fn gate_factor(&self) -> Up {
         self.machine.housing.map_or(Up::ZERO, |housing| housing.gate())
     }
@@ -133,7 +167,7 @@ impl Analyst<'_> {
         self.machine.housing.map_or(Up::ZERO, |housing| housing.unit(self.machine))
     }
 
-    /// What is left in a register that is cleared: twice what the reading is off by, both units, and the sum's
+    /// The rest in a register that is cleared: twice what the reading is off by, both units, and the sum's
     /// rounding.
     pub(super) fn left_behind(&self, slot: usize, clear: &Clear) -> Up {
         let Some(housing) = self.machine.housing else { return Up::ZERO };
@@ -146,13 +180,13 @@ impl Analyst<'_> {
             * (Up::ONE + 2.0 * housing.unscale())
     }
 
-    /// What a register loses more when something of a size is added to it in a slot, and relative to that.
+    /// The further loss of a register when something of a size is added to it in a slot, and relative to that.
     pub(super) fn housed_write(&self, slot: usize, rounding: Up, garbage: Up) -> (Up, Up) {
         let Some(housing) = self.machine.housing else { return (Up::ZERO, Up::ZERO) };
         let unscale = housing.unscale();
         // The embedding comes with the pin as it is; and what units add has the factor of the pin, if they read the
         // stream itself.
-        let alike = slot == 0 || slot % 2 == 0 && housing.stream.is_some_and(|stream| !stream.ends);
+        let alike = slot == 0 || slot.is_multiple_of(2) && housing.stream.is_some_and(|stream| !stream.ends);
         // Rounding is that of the stream, which is up to 1 + r times as large as in units of the pin, and divided by
         // the pin.
         (2.0 * garbage + rounding * (4.0 * unscale), if alike { Up::ZERO } else { unscale })

@@ -22,11 +22,11 @@ pub(super) struct Reading {
     alone: Option<(Up, Up)>,
     /// The loss of adding up because every register is read twice, in a host.
     pub housed: Up,
-    /// What reading a constant from a pin loses, relative to it.
+    /// The loss of reading a constant from a pin, relative to it.
     pub pinned: Up,
     /// How far the factor of all that is read may be from 1, in a host.
     factor: Up,
-    /// What is added to the registers' sum.
+    /// A constant beside the registers' sum.
     pub constant: Rat,
     /// An enclosure of it.
     pub centre: Interval,
@@ -81,7 +81,7 @@ impl Reading {
         Self { pinned: Up::ZERO, ..self }
     }
 
-    /// What a host adds by adding up, and by reading the constant.
+    /// The loss that a host adds by adding up, and by reading the constant.
     pub fn in_host(&self) -> Up {
         self.housed + self.pinned * self.offset()
     }

@@ -56,7 +56,7 @@ impl Translator<'_> {
             .note("try", "a filter that some token always passes, such as `j <= i`"))
     }
 
-    /// What the names stand for inside of an aggregate.
+    /// The expressions that names stand for inside of an aggregate.
     pub(super) fn running(&self, scope: &Scope) -> Scope {
         Scope { running: true, live: vec![true; self.graph.tokens], ..scope.clone() }
     }
