@@ -14,7 +14,7 @@ Definition one_rounding := @RulesSums.two_terms_round_once & @RulesSums.one_roun
   @RulesSums.one_rounding_error & @RulesSums.two_terms_error.
 Definition snapping := @RulesSums.snapping.
 Definition absorption := @RulesSums.absorption.
-Definition any_sum := @RulesSums.any_sum.
+Definition any_sum := @RulesSums.any_sum & @RulesSums.sum_of_numbers.
 Definition layers := @RulesLayers.known_signs & @RulesLayers.extremes.
 Definition softmax := @RulesSoftmax.shares_near_one & @RulesSoftmax.hull_of_values & @RulesSoftmax.grouped_values &
   @RulesSoftmax.uniform_head & @RulesSweep.others_share & @RulesSweep.gather_leak & @RulesSweep.average_between &
@@ -40,8 +40,8 @@ Definition selection := @RulesForms.selection & @RulesForms.selection_by_a_form.
 Definition mean := @RulesMeanings.computed_mean & @RulesMeanings.errors_averaged & @RulesMeanings.concave_errors &
   @RulesMeanings.deviations_mean_square.
 Definition hub := @RulesHeads.hub & @RulesHeads.one_key & @RulesHeads.one_token.
-Definition average_linformer_performer := @RulesHeads.average_linformer_performer & @RulesHeads.linformer_spread &
-  @RulesHeads.performer_weights.
+Definition average_linformer_performer := @RulesHeads.average_linformer_performer & @RulesHeads.average_head &
+  @RulesHeads.linformer_spread & @RulesHeads.performer_weights.
 Definition scores_by_position := @RulesHeads.scores_by_position & @RulesHeads.scores_by_position_by_size.
 Definition what_heads_write := @RulesHeads.what_heads_write & @RulesHeads.heads_write_any_sum.
 Definition largest := @RulesSweep.average_gap & @RulesSweep.average_gap_simple.

@@ -67,6 +67,68 @@ Proof.
   apply (sum_single emin prec) in H. now apply (rounded_exact emin prec v).
 Qed.
 
+(** *Average*: the sum of what is read, which are numbers, divided in one of both ways. *)
+Theorem average_head v S y : let n := length v in
+  INR (n + 1) * u prec < 1 -> least_normal <= 1 / INR n -> Forall number v -> sum v S -> weight emin prec (INR n) S y ->
+  Rabs (y - mean v) <= gamma (u prec) (n + 1) * mean (map Rabs v) + 10 * least_normal.
+Proof.
+  intros n K Small F H W. assert (U := u_pos prec). assert (V := u_half prec). assert (N := least_normal_pos emin prec).
+  assert (L := sum_not_empty _ _ H). fold n in L. assert (K1 : 1 <= INR n) by (apply (le_INR 1); auto).
+  assert (KS : INR (n + 1) = INR n + 1) by (rewrite plus_INR; reflexivity). rewrite KS in K.
+  apply (sum_of_numbers emin prec) in H; auto; [|fold n; nra]. cbv zeta in H. fold n in H.
+  unfold mean. rewrite map_length. fold n. change (total (map Rabs v)) with (size v).
+  assert (A0 := size_nonneg v). assert (T := total_size v). set (A := size v) in *. set (Z := total v) in *.
+  set (g := (1 + u prec) ^ (n - 1)) in *. assert (G : 1 <= g) by (apply pow_R1_Rle; lra).
+  assert (B : (1 + u prec) * (1 + u prec) * g - 1 <= gamma (u prec) (n + 1)).
+  { assert (X := bernoulli prec (n + 1) ltac:(rewrite KS; lra)). cbv zeta in X.
+    replace ((1 + u prec) ^ (n + 1)) with ((1 + u prec) * (1 + u prec) * g) in X; auto.
+    unfold g. replace (n + 1)%nat with (Datatypes.S (Datatypes.S (n - 1))) by lia. simpl. ring. }
+  assert (S1 : Rabs S <= g * A + 4 * INR n * least_normal).
+  { replace S with ((S - Z) + Z) by ring. eapply Rle_trans; [apply Rabs_triang|]. lra. }
+  assert (I : 0 < / INR n <= 1) by (split; [apply Rinv_0_lt_compat; lra | rewrite <- Rinv_1; apply Rinv_le; lra]).
+  assert (D1 : Rabs (S / INR n - Z / INR n) <= (g - 1) * (A / INR n) + 4 * least_normal).
+  { replace (S / INR n - Z / INR n) with ((S - Z) * / INR n) by (unfold Rdiv; ring).
+    rewrite Rabs_mult, (Rabs_pos_eq (/ INR n)) by lra.
+    replace ((g - 1) * (A / INR n) + 4 * least_normal) with (((g - 1) * A + 4 * INR n * least_normal) * / INR n) by (field; lra).
+    apply Rmult_le_compat_r; lra. }
+  assert (S2 : Rabs (S / INR n) <= g * (A / INR n) + 4 * least_normal).
+  { unfold Rdiv at 1. rewrite Rabs_mult, (Rabs_pos_eq (/ INR n)) by lra.
+    replace (g * (A / INR n) + 4 * least_normal) with ((g * A + 4 * INR n * least_normal) * / INR n) by (field; lra).
+    apply Rmult_le_compat_r; lra. }
+  assert (A1 : 0 <= A / INR n) by (apply Rmult_le_pos; lra). assert (S0 := Rabs_pos (S / INR n)).
+  assert (Max : forall t x, rounded t x -> Rabs (x - t) <= u prec * Rabs t + least_normal).
+  { intros t x Hx. eapply Rle_trans; [apply (one_rounding_error emin prec t x Hx)|]. assert (X := Rabs_pos t).
+    assert (0 <= u prec * Rabs t) by (apply Rmult_le_pos; lra). apply Rmax_lub; lra. }
+  assert (BA : ((1 + u prec) * (1 + u prec) * g - 1) * (A / INR n) <= gamma (u prec) (n + 1) * (A / INR n)) by (apply Rmult_le_compat_r; lra).
+  assert (P : 0 <= u prec * g * (A / INR n)) by (apply Rmult_le_pos; [apply Rmult_le_pos; lra | lra]).
+  assert (UP : u prec * (u prec * g * (A / INR n)) >= 0) by (apply Rle_ge, Rmult_le_pos; lra).
+  assert (US : u prec * Rabs (S / INR n) <= u prec * (g * (A / INR n) + 4 * least_normal)) by (apply Rmult_le_compat_l; lra).
+  assert (UL : u prec * least_normal <= / 2 * least_normal) by (apply Rmult_le_compat_r; lra).
+  destruct W as [y Hy|r y Hr Hy].
+  - apply Max in Hy. replace (y - Z / INR n) with ((y - S / INR n) + (S / INR n - Z / INR n)) by ring.
+    eapply Rle_trans; [apply Rabs_triang|]. lra.
+  - assert (R : Rabs (r - / INR n) <= u prec * / INR n).
+    { destruct Hr as [|X]; [|rewrite Rabs_pos_eq in X by (unfold Rdiv; lra); lra].
+      destruct (fl_normal emin prec (1 / INR n)) as (eps & E1 & E2); [rewrite Rabs_pos_eq; unfold Rdiv in *; lra|].
+      rewrite E2. replace (1 / INR n * (1 + eps) - / INR n) with (eps * / INR n) by (unfold Rdiv; ring).
+      rewrite Rabs_mult, (Rabs_pos_eq (/ INR n)) by lra. apply Rmult_le_compat_r; [lra|].
+      eapply Rle_trans; [apply E1 | apply u_over]. }
+    assert (D2 : Rabs (S * r - S / INR n) <= u prec * Rabs (S / INR n)).
+    { replace (S * r - S / INR n) with (S * (r - / INR n)) by (unfold Rdiv; ring). unfold Rdiv. rewrite !Rabs_mult.
+      rewrite (Rabs_pos_eq (/ INR n)) by lra. replace (u prec * (Rabs S * / INR n)) with (Rabs S * (u prec * / INR n)) by ring.
+      apply Rmult_le_compat_l; auto using Rabs_pos. }
+    apply Max in Hy.
+    assert (S3 : Rabs (S * r) <= (1 + u prec) * Rabs (S / INR n)).
+    { replace (S * r) with ((S * r - S / INR n) + S / INR n) by ring. eapply Rle_trans; [apply Rabs_triang|]. lra. }
+    assert (U3 : u prec * Rabs (S * r) <= u prec * ((1 + u prec) * Rabs (S / INR n))) by (apply Rmult_le_compat_l; lra).
+    assert (U4 : u prec * (u prec * Rabs (S / INR n)) <= u prec * (u prec * (g * (A / INR n) + 4 * least_normal)))
+      by (apply Rmult_le_compat_l; lra).
+    assert (U5 : u prec * (u prec * least_normal) <= / 2 * (/ 2 * least_normal)).
+    { apply Rle_trans with (u prec * (/ 2 * least_normal)); [apply Rmult_le_compat_l; lra | apply Rmult_le_compat_r; lra]. }
+    replace (y - Z / INR n) with ((y - S * r) + (S * r - S / INR n) + (S / INR n - Z / INR n)) by ring.
+    eapply Rle_trans; [apply Rabs_triang|]. eapply Rle_trans; [apply Rplus_le_compat_r, Rabs_triang|]. lra.
+Qed.
+
 (** * What heads write *)
 
 (** A number times a power of two is a number, unless it falls below the normal range. *)

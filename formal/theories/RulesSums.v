@@ -389,6 +389,52 @@ Proof.
     apply Rmult_le_reg_r with u; auto. unfold Rdiv. rewrite Rmult_assoc, Rinv_l by lra. lra.
 Qed.
 
+(** A sum of numbers: they are not rounded before they are added. *)
+Theorem sum_of_numbers s x : let k := length s in INR k * u <= 1 -> Forall number s -> sum s x ->
+  Rabs (x - total s) <= ((1 + u) ^ (k - 1) - 1) * size s + 4 * INR k * least_normal.
+Proof.
+  intros k K F H. assert (U := u_pos prec). assert (N := least_normal_pos emin prec). assert (C := c_ge_1).
+  assert (G : Rabs (x - total s) <= (c ^ (length s - 1) - 1) * size s + lost (length s) * least_normal).
+  { clear K k. revert F.
+    assert (Step : forall a b A B T x y z, (1 <= a)%nat -> (1 <= b)%nat -> 0 <= A -> 0 <= B -> Rabs T <= A + B ->
+      Rabs (x + y - T) <= (c ^ (a - 1) - 1) * A + (c ^ (b - 1) - 1) * B + (lost a + lost b) * least_normal ->
+      rounded (x + y) z -> Rabs (z - T) <= (c ^ (a + b - 1) - 1) * (A + B) + lost (a + b) * least_normal).
+    { intros a b A B T x0 y z Ha Hb PA PB HT D R. assert (R' := rounded_off _ _ _ _ _ R D HT). clear R. rename R' into R.
+      eapply Rle_trans; [apply R|]. assert (L := lost_add a b Ha Hb).
+      assert (Ga : c ^ (a - 1) <= c ^ (a + b - 2)) by (apply grow; lia).
+      assert (Gb : c ^ (b - 1) <= c ^ (a + b - 2)) by (apply grow; lia).
+      replace (c ^ (a + b - 1)) with (c * c ^ (a + b - 2)) by (replace (a + b - 1)%nat with (S (a + b - 2)) by lia; reflexivity).
+      set (g := c ^ (a + b - 2)) in *.
+      assert ((c ^ (a - 1) - 1) * A <= (g - 1) * A) by (apply Rmult_le_compat_r; lra).
+      assert ((c ^ (b - 1) - 1) * B <= (g - 1) * B) by (apply Rmult_le_compat_r; lra).
+      assert ((c * (lost a + lost b) + 1) * least_normal <= lost (a + b) * least_normal) by (apply Rmult_le_compat_r; lra).
+      assert (c * ((c ^ (a - 1) - 1) * A + (c ^ (b - 1) - 1) * B + (lost a + lost b) * least_normal)
+              <= c * ((g - 1) * A + (g - 1) * B + (lost a + lost b) * least_normal)) by (apply Rmult_le_compat_l; lra).
+      assert (E : u * (A + B) + c * ((g - 1) * A + (g - 1) * B) = (c * g - 1) * (A + B)) by (unfold c; ring). lra. }
+    induction H as [t x H|s r x y z Hx IHx Hy IHy H|t r y z Hy IHy H|s r x P H IH]; intros F.
+    - inversion F as [|? ? Nt _]; subst. simpl length. rewrite lost_1. simpl. unfold size, total. simpl. rewrite !Rplus_0_r.
+      replace ((1 - 1) * Rabs t + 1 * least_normal) with least_normal by ring. destruct H as [|L].
+      + rewrite (fl_id emin prec) by auto. replace (t - t) with 0 by ring. rewrite Rabs_R0. lra.
+      + replace (0 - t) with (- t) by ring. rewrite Rabs_Ropp. lra.
+    - apply Forall_app in F as [Fs Fr]. rewrite app_length, total_app, size_app.
+      apply (Step _ _ _ _ _ x y); eauto using sum_not_empty, size_nonneg.
+      + rewrite <- total_app, <- size_app. apply total_size.
+      + specialize (IHx Fs). specialize (IHy Fr).
+        replace (x + y - (total s + total r)) with ((x - total s) + (y - total r)) by ring.
+        eapply Rle_trans; [apply Rabs_triang|]. lra.
+    - inversion F as [|? ? Nt Fr]; subst. specialize (IHy Fr).
+      change (length (t :: r)) with (1 + length r)%nat. change (total (t :: r)) with (t + total r).
+      change (size (t :: r)) with (Rabs t + size r).
+      apply (Step 1%nat (length r) (Rabs t) (size r) (t + total r) t y); eauto using sum_not_empty, size_nonneg, Rabs_pos.
+      + change (t + total r) with (total (t :: r)). change (Rabs t + size r) with (size (t :: r)). apply total_size.
+      + replace (t + y - (t + total r)) with (y - total r) by ring. rewrite lost_1. simpl (1 - 1)%nat. simpl (c ^ 0). lra.
+    - rewrite <- (total_order _ _ P), <- (size_order _ _ P), <- (Permutation_length P). apply IH.
+      now apply (Permutation_Forall (Permutation_sym P)). }
+  eapply Rle_trans; [apply G|]. fold k. apply Rplus_le_compat; [apply Rle_refl|]. apply Rmult_le_compat_r; [lra|].
+  unfold lost. assert (T := grown_twice k K). assert (2 * (c ^ k - 1) / u <= 4 * INR k); [|lra].
+  apply Rmult_le_reg_r with u; auto. unfold Rdiv. rewrite Rmult_assoc, Rinv_l by lra. lra.
+Qed.
+
 (** * Absorption *)
 
 Lemma ulp_large q g : multiple q g -> g <> 0 -> bpow radix2 (q + 1 - prec) <= ulp radix2 fexp g.

@@ -56,7 +56,7 @@ pub struct Statement {
     pub module: &'static str,
     /// Tests that check it, `file::test`.
     pub checked: &'static [&'static str],
-    /// Theorems in Coq, `File.theorem`, that a proof assistant has checked; `formal/README.md` has what each says.
+    /// Theorems in Coq, `File.theorem`, that a proof assistant has checked; `formal/theorems.md` has what each says.
     pub machine_checked: &'static [&'static str],
     /// Departures from print.
     pub departures: &'static [Departure],
