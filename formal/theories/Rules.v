@@ -5,6 +5,7 @@
 
 From Formwright Require RulesSums RulesSoftmax RulesSweep RulesLayers RulesMeanings RulesSymmetry RulesSymmetryNetwork
   RulesForms RulesHeads RulesBox RulesIntegral RulesReadOut.
+From Formwright Require RulesShared RulesDistance.
 
 Local Infix "&" := conj (at level 60, right associativity).
 
@@ -30,6 +31,9 @@ Definition sweep := @RulesSweep.average_grows & @RulesSweep.queries_in_order & @
 Definition embedding := @RulesForms.embedding & @RulesForms.embedding_alone.
 Definition what_may_be_computed := @RulesForms.what_may_be_computed.
 Definition curve := @RulesMeanings.curve_chord & @RulesMeanings.curve_cell & @RulesMeanings.curve_error.
+Definition shared_units := @RulesShared.shared_units_in_order & @RulesShared.shared_units_mean_one_thing &
+  @RulesShared.shared_units_are_curves & @RulesShared.shared_units & @RulesShared.shared_units_elsewhere &
+  @RulesShared.shared_units_without_an_order.
 Definition product := @RulesMeanings.product_by_squares & @RulesMeanings.product_error &
   @RulesMeanings.deviation_by_mean_square.
 Definition teeth := @RulesMeanings.teeth_make_squares.
@@ -55,3 +59,7 @@ Definition read_out_over_integers := @RulesReadOut.read_out_over_integers & @Rul
   @RulesReadOut.gather_by_places & @RulesReadOut.sorting_by_counts.
 Definition read_out_by_masks := @RulesReadOut.read_out_by_masks & @RulesReadOut.masks_show_something.
 Definition read_out_token_by_token := @RulesReadOut.read_out_token_by_token.
+Definition read_out_within_a_distance := @RulesDistance.near_the_chord_by_steps &
+  @RulesDistance.near_the_chord_by_bends & @RulesDistance.along_one_input & @RulesDistance.on_a_box &
+  @RulesDistance.read_out_within_a_distance & @RulesDistance.one_token_stands_for_all &
+  @RulesDistance.far_from_the_target.
