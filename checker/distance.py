@@ -2,6 +2,7 @@
 CERTIFICATE.md. Boxes of inputs are cut until their corners, and what slopes and second derivatives allow in between, say enough.
 """
 
+from collections import deque
 from fractions import Fraction
 from itertools import product as corners_of
 
@@ -11,6 +12,7 @@ from curves import product as times_jet
 
 ZERO = Fraction(0)
 INPUTS = 10  # of a difference
+TRIES = 256  # boxes on which a place is looked for where it is larger
 WORK = 1 << 20  # factors and terms, times the corners and sides of boxes
 
 
@@ -95,9 +97,10 @@ class Difference:
 
     def most(self, domain, goal, budget):
         """A bound on its size that is not above the goal, or a place at which it is larger: (bound, None) or (size, place)."""
-        worst, boxes, first = ZERO, [{atom: domain for atom in self.inputs}], True
+        box_is_first = True
+        worst, boxes, tries = ZERO, deque([{atom: domain for atom in self.inputs}]), None
         while boxes:
-            box = boxes.pop()
+            box = boxes.pop() if tries is None else boxes.popleft()
             budget.spend(self.cost * ((1 << len(box)) + len(box)))
             ends = None
             for corner in corners_of(*(sorted(set(side)) for side in box.values())):
@@ -108,10 +111,13 @@ class Difference:
                     return least, at
                 ends = value if ends is None else hull(ends, value)
             bound, atom = self.bound(box, ends)
-            # What is unknown of a box shrinks with the square of its sides.
-            if first and (goal <= 0 or (bound / goal) ** len(box) * self.cost**2 > (16 * WORK) ** 2):
+            # What is unknown of a box shrinks with the square of its sides: if that takes too many, a place where the
+            # difference is larger is looked for on a few.
+            if box_is_first and (goal <= 0 or (bound / goal) ** len(box) * self.cost**2 > (16 * WORK) ** 2):
+                tries = TRIES
+            box_is_first, tries = False, None if tries is None else tries - 1
+            if tries == 0:
                 raise Declined(f"two normal forms are not shown to be within {show(goal)} of each other on boxes of any use")
-            first = False
             if bound <= goal:
                 worst = max(worst, bound)
             else:

@@ -877,7 +877,7 @@ class Change:
         """The register's form behind the layer, and what it has lost."""
         a = self.meant.arithmetic
         count = self.others()
-        if count <= 1 and not self.groups:
+        if count <= 1 and not self.groups and not self.more:
             return self.form, up(self.lost)
         lost = self.lost + self.more + a.gamma(count) * self.size + 4 * count * a.tiny
         sizes = self.size + sum(self.broken(group).sum(*group.range) for group in self.groups)

@@ -37,7 +37,7 @@ const FEW: usize = 1 << 10;
 const MOST_PLACES: usize = 1 << 21;
 
 /// The most multiplications of the network, counted as if only resting layers could be skipped.
-const MOST_WORK: usize = 1 << 30;
+const MOST_WORK: usize = 1 << 31;
 
 /// The most values of the target on pieces of cells.
 const MOST_PIECES: usize = 1 << 21;

@@ -16,6 +16,7 @@ mod norms;
 mod parts;
 mod readers;
 mod rules;
+mod shared;
 mod shortcuts;
 mod support;
 mod whole;

@@ -17,6 +17,8 @@
 //! Boxes are cut, at kinks where there are some inside, until all of them are within what the claim leaves, or too much
 //! work has been done, or a corner is found at which `g` is larger.
 
+use std::collections::VecDeque;
+
 use super::normal::Program;
 use super::profile::up;
 use super::{Outcome, Polynomial, Prover, Stop, Things, declined};
@@ -30,6 +32,10 @@ const MOST_WORK: usize = 1 << 23;
 
 /// By how many powers of two an estimate of the work may be too large.
 const SPARE: i64 = 4;
+
+/// The most boxes on which a place is looked for where two functions are far from each other, if more would be needed to
+/// show that there is none.
+const TRIES: usize = 256;
 
 /// The most inputs of a difference: a box has as many corners as two to this power.
 const MOST_INPUTS: usize = 10;
@@ -136,9 +142,10 @@ impl Apart {
         let count = program.inputs.len();
         let corners = 1_usize.checked_shl(u32::try_from(count).unwrap_or(u32::MAX)).unwrap_or(usize::MAX);
         let cost = program.cost.saturating_mul(corners.saturating_add(count).saturating_add(1));
-        let (mut open, mut worst) = (vec![vec![domain.clone(); count]], Dyadic::ZERO);
-        let mut hopeful = false;
-        while let Some(sides) = open.pop() {
+        let (mut open, mut worst) = (VecDeque::from([vec![domain.clone(); count]]), Dyadic::ZERO);
+        // Only a place where it is larger is looked for, on so many boxes, if nothing else can be shown.
+        let (mut tries, mut first) = (None, true);
+        while let Some(sides) = if tries.is_some() { open.pop_front() } else { open.pop_back() } {
             *left = left.checked_sub(cost).ok_or_else(|| {
                 format!("to show that they are within {goal} of each other takes more than {MOST_WORK} steps")
             })?;
@@ -147,17 +154,21 @@ impl Apart {
                 return Ok(Found::Beyond(size, program.inputs.iter().copied().zip(corner).collect()));
             }
             let bounded = on_box(program, &sides, &ends);
-            if !hopeful && is_hopeless(&bounded.most, goal, count, cost) {
-                let what = "they are not within";
-                return Err(format!(
-                    "{what} {goal} of each other on boxes so large that there are no more than can be looked at"
-                ));
+            if first && is_hopeless(&bounded.most, goal, count, cost) {
+                tries = Some(TRIES);
             }
-            hopeful = true;
+            first = false;
+            tries = match tries {
+                Some(0) => {
+                    let far = "smaller boxes than can be looked at";
+                    return Err(format!("to show that they are within {goal} of each other takes {far}"));
+                }
+                tries => tries.map(|left: usize| left.saturating_sub(1)),
+            };
             if bounded.most <= *goal {
                 worst = worst.max(bounded.most);
             } else {
-                cut(program, &sides, bounded.widest, &mut open)?;
+                open.extend(cut(program, &sides, bounded.widest)?);
             }
         }
         Ok(Found::Within(worst))
@@ -242,7 +253,7 @@ fn bulge(jet: &Jet, side: &Range) -> Option<[Dyadic; 2]> {
 }
 
 /// Cuts a box at a kink inside of a side, the one next to its middle; or at the middle.
-fn cut(program: &Program, sides: &[Range], place: usize, open: &mut Vec<Vec<Range>>) -> Outcome<()> {
+fn cut(program: &Program, sides: &[Range], place: usize) -> Outcome<Vec<Vec<Range>>> {
     let missing = || "a side that does not exist".to_owned();
     let (side, kinks) = (sides.get(place).ok_or_else(missing)?, program.kinks.get(place).ok_or_else(missing)?);
     let middle = &(&side.lo + &side.hi) * &Dyadic::power_of_two(-1);
@@ -251,6 +262,7 @@ fn cut(program: &Program, sides: &[Range], place: usize, open: &mut Vec<Vec<Rang
     let kink = inside.min_by(|a, b| from_middle(a).cmp(&from_middle(b)));
     // A kink that is no dyadic number lies in a piece of its own.
     let Range { lo, hi } = kink.unwrap_or_else(|| Range::point(middle));
+    let mut open = Vec::new();
     for (lo, hi) in [(&side.lo, &lo), (&lo, &hi), (&hi, &side.hi)] {
         if lo < hi {
             let piece = Range { lo: lo.clone(), hi: hi.clone() };
@@ -258,5 +270,5 @@ fn cut(program: &Program, sides: &[Range], place: usize, open: &mut Vec<Vec<Rang
             open.push(sides.iter().enumerate().map(with).collect());
         }
     }
-    Ok(())
+    Ok(open)
 }
