@@ -102,11 +102,12 @@ fn a_folder_without_proved_lines_says_why() {
     run(&["build", "square", "--construction", "circuit", "--tokens", "2", "-o", &to]);
     let certificate = dir.join("certificate.fwc");
     let text = std::fs::read_to_string(&certificate).expect("a certificate");
-    // A factor that the weights do not have.
+    // An offset that the target does not have.
     let (before, after) = text.split_once("\noutput 0 ").expect("an output");
     std::fs::write(&certificate, format!("{before}\noutput 1 {after}")).expect("a file");
     let (done, _, told) = command(&["inspect", "--meanings", &to]);
-    assert!(!done && told.contains("declined: scope: output 0 is not shown to be the target"), "{told}");
+    let reason = "declined: scope: output 0 of token 0 of 1 is not shown to be the target: its form is 1 from the target";
+    assert!(!done && told.contains(reason), "{told}");
 }
 
 /// Claims over integers of which there are far too many to be told one by one are decided by lines.

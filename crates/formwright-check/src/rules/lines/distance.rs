@@ -110,7 +110,8 @@ impl Prover<'_> {
 /// How far a form is from the target somewhere.
 fn told(size: &Dyadic, at: &[((usize, usize), Dyadic)]) -> String {
     let inputs: Vec<String> = at.iter().map(|((t, c), x)| format!("x_{t}[{c}] = {x}")).collect();
-    format!("at {} its form is {size} from the target", inputs.join(", "))
+    let place = if inputs.is_empty() { String::new() } else { format!("at {} ", inputs.join(", ")) };
+    format!("{place}its form is {size} from the target")
 }
 
 /// A box with a bound on the difference there.
