@@ -145,6 +145,12 @@ class Case(unittest.TestCase):
         self.assertEqual((verdict.verdict, verdict.obligation), ("rejected", obligation), verdict)
         self.assertIn(words, verdict.place + ": " + verdict.reason)
 
+    def differs(self, files):
+        """Another function than the target's is computed: a point shows it, or nothing shows that it is near."""
+        verdict = check(*files)
+        self.assertIn((verdict.verdict, verdict.obligation), [("rejected", "point"), ("declined", "")], verdict)
+        self.assertRegex(verdict.place + ": " + verdict.reason, "the form is |normal forms are not shown")
+
     def declined(self, files, words=""):
         verdict = check(*files)
         self.assertEqual(verdict.verdict, "declined", verdict)
