@@ -106,7 +106,8 @@ fn a_folder_without_proved_lines_says_why() {
     let (before, after) = text.split_once("\noutput 0 ").expect("an output");
     std::fs::write(&certificate, format!("{before}\noutput 1 {after}")).expect("a file");
     let (done, _, told) = command(&["inspect", "--meanings", &to]);
-    let reason = "declined: scope: output 0 of token 0 of 1 is not shown to be the target: its form is 1 from the target";
+    let reason =
+        "declined: scope: output 0 of token 0 of 1 is not shown to be the target: its form is 1 from the target";
     assert!(!done && told.contains(reason), "{told}");
 }
 

@@ -119,15 +119,15 @@ fn soundness(seed: u64, targets: usize, order: Order) -> Tally {
 
 #[test]
 fn values_at_points_of_a_box_lie_in_the_enclosures_on_it() {
-    let tally = soundness(1, 12_000, Order::First);
+    let tally = soundness(1, 5_000, Order::First);
     assert!(
-        tally.exact > 100_000 && tally.irrational > 50_000 && tally.float > 150_000,
+        tally.exact > 40_000 && tally.irrational > 20_000 && tally.float > 60_000,
         "too little was compared: {tally:?}"
     );
     assert!(tally.refused < tally.targets / 4, "too many boxes were refused: {tally:?}");
     // 12 functions, 6 aggregates with and without filters, 5 operators, 6 comparisons, and 13 forms more.
     assert_eq!(tally.constructs.len(), 48, "{tally:?}");
-    assert!(tally.constructs.values().all(|targets| *targets > 100), "some are too rare: {tally:?}");
+    assert!(tally.constructs.values().all(|targets| *targets > 40), "some are too rare: {tally:?}");
     assert!(tally.unbounded < 1_000 && tally.beyond < 1_000, "too much is unbounded: {tally:?}");
 }
 
