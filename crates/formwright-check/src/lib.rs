@@ -28,9 +28,9 @@ use sha2::{Digest as _, Sha256};
 
 pub use effort::{Effort, Shard};
 pub use part::{Part, VERSION, merge};
-pub use prove::{Accepted, check, check_with, proved_lines};
+pub use prove::{Accepted, check, check_host, check_with, proved_host_lines, proved_lines};
 pub use read::certificate::Certificate;
-pub use read::folder::{Folder, check_folder, read_part};
+pub use read::folder::{Folder, check_folder, check_named, is_host, read_part};
 pub use rules::lines::{About, FormText, Line};
 
 /// The bytes of the files that are checked.
@@ -42,6 +42,17 @@ pub struct Files<'b> {
     pub target: &'b [u8],
     /// `model.safetensors`.
     pub weights: &'b [u8],
+}
+
+/// The bytes of the files of a network inside of a stock Transformer.
+#[derive(Clone, Copy, Debug)]
+pub struct HostFiles<'b> {
+    /// The three that every network has.
+    pub files: Files<'b>,
+    /// `config.json`.
+    pub config: &'b [u8],
+    /// `inputs.safetensors`; nothing where a claim is over integers.
+    pub inputs: &'b [u8],
 }
 
 /// The answer of the checker.

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use formwright_check::{Effort, Folder, Part, Shard, VERSION, Verdict, check_with, merge, proved_lines, read_part};
+use formwright_check::{Effort, Folder, Part, Shard, VERSION, Verdict, merge, read_part};
 
 const HELP: &str = "\
 usage: fwcheck [--plain] [--threads n] DIR
@@ -14,7 +14,8 @@ usage: fwcheck [--plain] [--threads n] DIR
        fwcheck [--plain] [--threads n] --shard i/k -o PART DIR
        fwcheck merge [--of DIR] PART...
 
-Checks certificate.fwc, target.json and model.safetensors in DIR and prints a verdict.
+Checks certificate.fwc, target.json and model.safetensors in DIR and prints a verdict; of a network in a
+stock Transformer config.json and inputs.safetensors as well.
 
   --plain        take no shortcuts; the verdict is the same
   --lines        print what registers mean, line by line, each with its error and the rules that prove it
@@ -114,12 +115,12 @@ fn check_dir(dir: &Path, how: How) -> Result<(String, u8), String> {
     let progress = |done: usize, of: usize| progress.told(done, of);
     let How { plain, threads } = how;
     let effort = Effort { plain, threads, progress: &progress, ..Effort::default() };
-    Ok(said(&folder.files().map_or_else(|verdict| verdict, |files| check_with(&files, &effort))))
+    Ok(said(&folder.check(&effort)))
 }
 
 fn lines_of(dir: &Path) -> Result<(String, u8), String> {
     let folder = Folder::read(dir)?;
-    Ok(match folder.files().and_then(|files| proved_lines(&files)) {
+    Ok(match folder.lines() {
         Ok(lines) => (lines.iter().flat_map(|line| [line.to_string(), "\n".to_owned()]).collect(), 0),
         Err(verdict) => said(&verdict),
     })

@@ -1,5 +1,7 @@
 //! The obligations: from three files to a verdict.
 
+mod host;
+
 use std::collections::BTreeSet;
 use std::fmt;
 
@@ -7,15 +9,17 @@ use crate::effort::{Effort, Shard};
 use crate::fast::shortcuts::{Alike, Boxes, Common, Seen};
 use crate::kernel::number::{Dyadic, Range, Ratio};
 use crate::kernel::sum::{Overflow, Row, Value, rounded};
-use crate::read::certificate::{Certificate, Mask, Over, Rational};
+use crate::read::certificate::{Certificate, HostCertificate, Mask, Over, Rational};
 use crate::read::target::{Domain, Fault, Number, Target};
 use crate::read::weights::{Layer, Network};
-use crate::rules::lines::{self, Goal, Line};
+use crate::rules::lines::{self, Goal, Line, Standing};
 use crate::rules::points::{Program, is_uniform};
 use crate::rules::power::Exponent;
 use crate::rules::sweep::sweep;
 use crate::sequences::Sequences;
 use crate::{Files, Reason, Verdict, sha256};
+
+pub use host::{check_host, proved_host_lines};
 
 /// The longest `target.json`, and the longest header of the tensors.
 pub(crate) const MOST_TEXT: usize = 1 << 24;
@@ -186,6 +190,9 @@ impl Subject {
         if Certificate::is_of_version_1(files.certificate) {
             return Err(declined(VERSION_1));
         }
+        if HostCertificate::is_one(files.certificate) {
+            return Err(declined("a network in a host, of which config.json is a part, and not among these files"));
+        }
         let certificate = Certificate::read(files.certificate).map_err(|what| rejected("format", what))?;
         let found = [("target.json", files.target), ("model.safetensors", files.weights)];
         for ((name, bytes), claimed) in found.into_iter().zip(&certificate.sha256) {
@@ -281,7 +288,8 @@ impl Subject {
     fn by_lines(&self) -> Result<(Dyadic, Vec<Line>), Stop> {
         let meanings = self.certificate.meanings.as_ref().ok_or_else(|| declined("there are no meanings"))?;
         let domain = self.target.domain.range();
-        lines::prove(meanings, &self.network, &self.target, domain, self.certificate.tokens, &|| self.goal())
+        let standing = Standing { network: &self.network, host: None };
+        lines::prove(meanings, standing, &self.target, domain, self.certificate.tokens, &|| self.goal())
     }
 
     /// An error in the supremum norm that is enough, and nearly the largest one.

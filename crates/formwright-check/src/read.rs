@@ -2,6 +2,7 @@
 
 pub mod certificate;
 pub mod folder;
+pub mod host;
 pub mod json;
 pub mod target;
 pub mod weights;

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use formwright_check::{Files, Verdict, check};
+use formwright_check::{Files, Verdict, check, check_folder};
 
 /// The three files of a folder.
 struct Case {
@@ -83,4 +83,26 @@ fn what_is_said_of_the_corpus_stays() {
         assert_eq!(now, before);
     }
     assert_eq!(said.lines().count(), include_str!("verdicts.txt").lines().count());
+}
+
+/// Hosts have more files.
+#[test]
+fn the_hosts_of_the_corpus_get_the_verdicts_they_must_have() {
+    let mut count = 0;
+    for wanted in ["hosts/accept", "hosts/reject", "hosts/decline"] {
+        for folder in folders(wanted) {
+            let verdict = check_folder(&folder).expect("files");
+            let obligation = match &verdict {
+                Verdict::Accepted(_) => None,
+                Verdict::Rejected(reason) | Verdict::Declined(reason) => Some(reason.obligation),
+            };
+            let why = fs::read_to_string(folder.join("why")).ok();
+            let given = wanted.trim_start_matches("hosts/");
+            assert!(verdict.name().starts_with(given), "{}: {verdict}", folder.display());
+            let named = why.as_deref().map(|why| why.split(": ").next().expect("an obligation"));
+            assert_eq!(obligation, named, "{}: {verdict}", folder.display());
+            count += 1;
+        }
+    }
+    assert!(count > 50, "{count}");
 }

@@ -8,6 +8,7 @@ mod executions;
 mod folders;
 mod fuzz;
 mod heads;
+mod hosts;
 mod hub;
 mod independence;
 mod kinds;

@@ -80,6 +80,9 @@ fn corpus() -> Outcome {
         drop(fs::remove_dir_all(corpus.join(verdict)));
     }
     cases.into_iter().try_for_each(|case| write(&corpus.join(case.folder()), case.files()))?;
+    let hosts = corpus.join("hosts");
+    drop(fs::remove_dir_all(&hosts));
+    attack::hosts::cases().into_iter().try_for_each(|case| write(&hosts.join(case.folder()), case.contents()))?;
     Ok(())
 }
 

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::Args;
 use formwright::artifact::{Contents, sha256};
 use formwright::compile;
-use formwright::error::Result;
+use formwright::error::{Error, Result};
 use formwright_check::{Files, Verdict};
 use serde_json::{Map, Value, json};
 
@@ -24,17 +24,32 @@ impl Check {
     pub fn execute(&self) -> Result<(Answer, ExitCode)> {
         let contents = Contents::read(&self.dir)?;
         let _working = working("checking the claim");
-        let Some(verdict) = verdict(&contents) else { return Err(Contents::no_certificate(&self.dir)) };
+        let hosted = contents.certificate.as_deref().is_some_and(formwright_check::is_host);
+        let verdict = if hosted { Some(self.hosted()?) } else { verdict(&contents) };
+        let Some(verdict) = verdict else { return Err(Contents::no_certificate(&self.dir)) };
         let (code, reason) = match &verdict {
             Verdict::Accepted(_) => (0, None),
             Verdict::Rejected(reason) => (1, Some(reason.to_string())),
             Verdict::Declined(reason) => (2, Some(reason.to_string())),
         };
-        let hashes: Map<String, Value> =
+        let mut hashes: Map<String, Value> =
             contents.files().into_iter().map(|(name, bytes)| (name.to_owned(), sha256(bytes).into())).collect();
+        let named = contents.certificate.as_deref().filter(|_| hosted).map(String::from_utf8_lossy);
+        for name in named.iter().flat_map(|text| text.lines()).filter_map(|line| line.split(' ').nth(1)) {
+            if ["config.json", "inputs.safetensors"].contains(&name) {
+                let bytes = std::fs::read(self.dir.join(name))
+                    .map_err(|error| Error::input(format!("cannot read {name}: {error}")))?;
+                hashes.insert(name.to_owned(), sha256(&bytes).into());
+            }
+        }
         let claim = claim(&contents);
         let json = json!({"verdict": verdict.name(), "reason": reason, "claim": claim, "sha256": hashes});
         Ok((Answer { text: verdict.to_string(), json }, ExitCode::from(code)))
+    }
+
+    /// The verdict on a network in a stock Transformer, of more files.
+    fn hosted(&self) -> Result<Verdict> {
+        formwright_check::check_folder(&self.dir).map_err(Error::input)
     }
 }
 

@@ -160,7 +160,9 @@ impl Export {
                 "--host bert, t5 or modernbert; where tokens see those before them only, gpt2, opt or llama",
             )
         })?;
-        let (files, claim) = hf::files(model, host, self.vocabulary.as_deref())?;
+        let (files, claim) = hf::files(model, host, self.vocabulary.as_deref(), |files| {
+            formwright_check::check_named(files).map(|verdict| verdict.to_string())
+        })?;
         answer(path, &files, &claim)
     }
 

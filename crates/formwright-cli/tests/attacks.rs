@@ -9,7 +9,7 @@ use std::path::Path;
 
 use attack::artifacts::{Artifact, families};
 use attack::corpus::{Case, cases};
-use attack::{Tally, circuits, mutants, needles};
+use attack::{Tally, circuits, hosts, mutants, needles};
 
 /// Every folder of the corpus, read from the disk.
 fn stored() -> Vec<Case> {
@@ -56,6 +56,23 @@ fn the_corpus_is_what_its_command_writes() {
         folders(stored()) == folders(cases()),
         "write it anew: cargo run --release -p formwright-cli --example attack corpus"
     );
+}
+
+#[test]
+fn the_corpus_of_hosts_is_what_its_command_writes() {
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/hosts");
+    let mut written = 0;
+    for case in hosts::cases() {
+        for (name, bytes) in case.contents() {
+            let path = corpus.join(case.folder()).join(name);
+            assert!(fs::read(&path).is_ok_and(|found| found == bytes), "write it anew: {}", path.display());
+            written += 1;
+        }
+    }
+    let folders = fs::read_dir(corpus).expect("a folder").map(|entry| entry.expect("a folder").path());
+    let cases = folders.flat_map(|folder| fs::read_dir(folder).expect("a folder"));
+    let files = cases.flat_map(|case| fs::read_dir(case.expect("a folder").path()).expect("a folder"));
+    assert_eq!(files.count(), written);
 }
 
 /// Those whose false claims are rejected at once.

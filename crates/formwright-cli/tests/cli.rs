@@ -898,9 +898,21 @@ fn a_circuit_is_put_into_a_stock_transformer() {
     insta::assert_snapshot!("hf_config", file("model.hf/config.json"));
     insta::assert_snapshot!("hf_tokenizer", file("model.hf/tokenizer.json"));
     insta::assert_snapshot!("hf_manifest", file("model.hf/formwright.json"));
+    let checked = scratch.json(&["check", "model.hf", "--json"]);
+    let files = checked["sha256"].as_object().map(serde_json::Map::len);
+    assert_eq!((&checked["verdict"], files), (&"accepted".into(), Some(4)));
     // Same input, same bytes.
     scratch.done(&[&export[..], &["-o", "again"]].concat());
-    for name in ["model.safetensors", "formwright.json"] {
+    fs::write(scratch.path("again/config.json"), file("model.hf/config.json").replace("1e-12", "1e-2"))
+        .expect("written");
+    let outcome = scratch.run(&["check", "again"], "");
+    assert_eq!(
+        (outcome.code, outcome.stdout.starts_with("rejected: hash: config.json")),
+        (1, true),
+        "{}",
+        outcome.stdout
+    );
+    for name in ["model.safetensors", "formwright.json", "certificate.fwc"] {
         let bytes = |folder: &str| fs::read(scratch.path(&format!("{folder}/{name}"))).expect("a file");
         assert!(bytes("model.hf") == bytes("again"), "{name}");
     }

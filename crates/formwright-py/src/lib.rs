@@ -294,7 +294,12 @@ impl Native {
 
     /// Writes a folder for Hugging Face's `transformers`, inside of a stock class.
     fn hf(&self, py: Python<'_>, dir: PathBuf, host: String, vocabulary: Option<Vec<String>>) -> PyResult<()> {
-        self.folder(py, &dir, move |model| Ok(hf::files(model, &host, vocabulary.as_deref())?.0))
+        self.folder(py, &dir, move |model| {
+            let said = |files: &formwright::export::Files| {
+                formwright_check::check_named(files).map(|verdict| verdict.to_string())
+            };
+            Ok(hf::files(model, &host, vocabulary.as_deref(), said)?.0)
+        })
     }
 
     /// Writes a folder of VNN-LIB instances.

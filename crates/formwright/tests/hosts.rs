@@ -41,7 +41,7 @@ impl Hosted {
     }
 
     fn of(model: Model, host: &str) -> Self {
-        let (files, _) = hf::files(&model, host, None).unwrap_or_else(|error| panic!("{error}"));
+        let (files, _) = hf::files(&model, host, None, |_| None).unwrap_or_else(|error| panic!("{error}"));
         let manifest = files.iter().find(|(name, _)| name == "formwright.json").expect("a manifest");
         let manifest = serde_json::from_slice(&manifest.1).expect("JSON");
         Self { stock: Stock::new(&files), model, files, manifest }
@@ -339,7 +339,7 @@ fn what_has_no_place_in_a_class_is_declined_with_the_place() {
     let lattice = formwright::build("x * mean(x)").tokens(2).resolution(4).precision("f64").construction("sum-code");
     let exact = formwright::build("x - mean(x)").tokens(2).resolution(4).model().expect("a model");
     let refused = |(model, host, kind): (Model, &str, ErrorKind)| {
-        let error = hf::files(&model, host, None).map(|_| ()).expect_err("no place");
+        let error = hf::files(&model, host, None, |_| None).map(|_| ()).expect_err("no place");
         assert_eq!(error.kind(), kind, "{error}");
         error.to_string()
     };
@@ -369,7 +369,7 @@ fn a_vocabulary_is_of_the_right_size_and_unambiguous() {
     let sort = model("sort(x) on integers 0..3", 3, "f32", "width");
     let refused = |model: &Model, words: &[&str]| {
         let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
-        hf::files(model, "bert", Some(&words)).map(|_| ()).expect_err("a wrong vocabulary").to_string()
+        hf::files(model, "bert", Some(&words), |_| None).map(|_| ()).expect_err("a wrong vocabulary").to_string()
     };
     let all = [
         refused(&sort, &["a", "b"]),
@@ -379,7 +379,7 @@ fn a_vocabulary_is_of_the_right_size_and_unambiguous() {
     ];
     insta::assert_snapshot!(all.join("\n\n"));
     let words: Vec<String> = ["ace", "king", "queen"].map(str::to_owned).into();
-    let (files, _) = hf::files(&sort, "bert", Some(&words)).expect("files");
+    let (files, _) = hf::files(&sort, "bert", Some(&words), |_| None).expect("files");
     let file = |wanted: &str| -> Value {
         let (_, bytes) = files.iter().find(|(name, _)| name == wanted).expect(wanted);
         serde_json::from_slice(bytes).expect("JSON")

@@ -40,6 +40,8 @@ pub struct Active {
     pub biases: Dyadic,
     /// `H`.
     pub heights: Dyadic,
+    /// `Σ |w|` of all units, active or not.
+    pub all: Dyadic,
 }
 
 /// The function.
@@ -49,6 +51,10 @@ pub struct Piecewise {
     left: Vec<Sums>,
     /// All knots, ascending.
     pub knots: Vec<Dyadic>,
+}
+
+fn all(sums: &[Sums]) -> Dyadic {
+    sums.last().map_or(Dyadic::ZERO, |last| last.sizes[0].clone())
 }
 
 fn summed<'u>(units: impl Iterator<Item = &'u Unit>) -> Vec<Sums> {
@@ -106,7 +112,8 @@ impl Piecewise {
 
     fn active_at(&self, s: &Dyadic) -> Active {
         let [right, left] = self.sums(s);
-        let mut active = Active { count: 0, weights: Dyadic::ZERO, biases: Dyadic::ZERO, heights: Dyadic::ZERO };
+        let zero = || Dyadic::ZERO;
+        let mut active = Active { count: 0, weights: zero(), biases: zero(), heights: zero(), all: zero() };
         for sums in [right, left].into_iter().flatten() {
             let [w, k, b] = &sums.sizes;
             active.count = active.count.saturating_add(sums.count);
@@ -130,6 +137,7 @@ impl Piecewise {
             weights: most(|sums| sums.sizes[0].clone()),
             biases: most(|sums| sums.sizes[2].clone()),
             heights,
+            all: &all(&self.right) + &all(&self.left),
         }
     }
 

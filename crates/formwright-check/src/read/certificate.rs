@@ -1,6 +1,7 @@
 //! Reads `certificate.fwc`: the claim, and the meaning of the tensors. There is one reading only: what has been read is
 //! printed again and must be the same bytes.
 
+mod host;
 mod meanings;
 
 use std::collections::BTreeSet;
@@ -9,6 +10,7 @@ use std::sync::Arc;
 
 use crate::kernel::number::{Range, Ratio, is_canonical};
 
+pub use host::HostCertificate;
 pub use meanings::{Layer, Made, Meanings, Pooled, Source, Wire};
 
 /// The inputs that a claim ranges over.
@@ -283,6 +285,64 @@ impl<'t> Lines<'t> {
         self.count()
     }
 
+    /// The hash of a file.
+    fn hash(&mut self, file: &str) -> Result<String, String> {
+        self.line("sha256")?;
+        self.one_of(&[file])?;
+        let word = self.word()?;
+        let digits = word.len() == 64 && word.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
+        if digits { Ok(word.to_owned()) } else { Err(self.fault(word, "64 hexadecimal digits")) }
+    }
+
+    /// The claim, of files with these hashes; nothing is said of the network yet.
+    fn claim(&mut self, sha256: [String; 2]) -> Result<Certificate, String> {
+        self.line("badge")?;
+        let badge = self.one_of(&["certified", "measured", "exact-on-grid"])?.to_owned();
+        self.line("over")?;
+        let over = match self.one_of(&["box", "integers", "distinct-integers", "space"])? {
+            "box" => Over::Box,
+            "integers" => Over::Integers,
+            "space" => Over::Space,
+            _ => Over::DistinctIntegers(self.rational()?),
+        };
+        self.line("norm")?;
+        let norm = if self.one_of(&["lp", "sup"])? == "lp" { Some(self.rational()?) } else { None };
+        self.line("bound")?;
+        let bound = self.rational()?;
+        let mut assumptions = Vec::new();
+        for _ in 0..self.of("assumptions")? {
+            self.line("assume")?;
+            self.words.reverse();
+            assumptions.push(std::mem::take(&mut self.words).join(" "));
+        }
+        let tokens = [self.of("tokens")?, self.count()?];
+        let (dims, output_dims) = (self.of("dims")?, self.of("output-dims")?);
+        self.line("execution")?;
+        self.one_of(&["ieee-any-order"])?;
+        let double = self.one_of(&["f32", "f64"])? == "f64";
+        let none = || Rational { text: "0".to_owned(), exact: Ratio::ZERO, range: Range::ZERO };
+        let (width, positions, cells, margins) = (0, 0, 0, [none(), none()]);
+        let (runs, meanings) = (Vec::new(), None);
+        Ok(Certificate {
+            sha256,
+            badge,
+            over,
+            norm,
+            bound,
+            assumptions,
+            tokens,
+            dims,
+            output_dims,
+            double,
+            width,
+            positions,
+            runs,
+            cells,
+            margins,
+            meanings,
+        })
+    }
+
     /// One layer of connections.
     fn connections(&mut self, tokens: usize) -> Result<Connections, String> {
         let mut pairs = BTreeSet::new();
@@ -341,10 +401,35 @@ impl<'t> Lines<'t> {
 }
 
 impl Certificate {
+    /// Prints the claim.
+    fn write_claim(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "badge {}", self.badge)?;
+        match &self.over {
+            Over::Box => writeln!(f, "over box")?,
+            Over::Integers => writeln!(f, "over integers")?,
+            Over::DistinctIntegers(otherwise) => writeln!(f, "over distinct-integers {otherwise}")?,
+            Over::Space => writeln!(f, "over space")?,
+        }
+        match &self.norm {
+            Some(p) => writeln!(f, "norm lp {p}")?,
+            None => writeln!(f, "norm sup")?,
+        }
+        writeln!(f, "bound {}\nassumptions {}", self.bound, self.assumptions.len())?;
+        self.assumptions.iter().try_for_each(|words| writeln!(f, "assume {words}"))?;
+        let [least, most] = self.tokens;
+        writeln!(f, "tokens {least} {most}\ndims {}\noutput-dims {}", self.dims, self.output_dims)?;
+        writeln!(f, "execution ieee-any-order {}", if self.double { "f64" } else { "f32" })
+    }
+
     /// True if the claim is decided by what registers mean: over a box in the supremum norm, or in another one without
     /// a grid.
     pub fn is_meant(&self) -> bool {
         self.over == Over::Box && (self.norm.is_none() || (self.cells == 0 && self.meanings.is_some()))
+    }
+
+    /// Refuses meanings that name what the network does not have.
+    pub fn means_what_is_there(&self) -> Result<(), String> {
+        self.meanings.iter().try_for_each(|meanings| meanings.fit(self))
     }
 
     /// True if these are the bytes of a certificate of version 1. Well-formed or not, it claims something other than
@@ -362,69 +447,22 @@ impl Certificate {
         let mut lines = Lines { left: text.split('\n'), number: 0, words: Vec::new() };
         lines.line("formwright-certificate")?;
         lines.one_of(&["2"])?;
-        let mut hash = |file: &str| {
-            lines.line("sha256")?;
-            lines.one_of(&[file])?;
-            let word = lines.word()?;
-            let digits = word.len() == 64 && word.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
-            if digits { Ok(word.to_owned()) } else { Err(lines.fault(word, "64 hexadecimal digits")) }
-        };
-        let sha256 = [hash("target.json")?, hash("model.safetensors")?];
-        lines.line("badge")?;
-        let badge = lines.one_of(&["certified", "measured", "exact-on-grid"])?.to_owned();
-        lines.line("over")?;
-        let over = match lines.one_of(&["box", "integers", "distinct-integers", "space"])? {
-            "box" => Over::Box,
-            "integers" => Over::Integers,
-            "space" => Over::Space,
-            _ => Over::DistinctIntegers(lines.rational()?),
-        };
-        lines.line("norm")?;
-        let norm = if lines.one_of(&["lp", "sup"])? == "lp" { Some(lines.rational()?) } else { None };
-        lines.line("bound")?;
-        let bound = lines.rational()?;
-        let mut assumptions = Vec::new();
-        for _ in 0..lines.of("assumptions")? {
-            lines.line("assume")?;
-            lines.words.reverse();
-            assumptions.push(std::mem::take(&mut lines.words).join(" "));
-        }
-        let tokens = [lines.of("tokens")?, lines.count()?];
-        let (dims, output_dims) = (lines.of("dims")?, lines.of("output-dims")?);
-        lines.line("execution")?;
-        lines.one_of(&["ieee-any-order"])?;
-        let double = lines.one_of(&["f32", "f64"])? == "f64";
+        let sha256 = [lines.hash("target.json")?, lines.hash("model.safetensors")?];
+        let claim = lines.claim(sha256)?;
         let (width, positions) = (lines.of("width")?, lines.of("positions")?);
         let mut runs = Vec::new();
         for _ in 0..lines.of("runs")? {
-            runs.push(lines.run(tokens[1])?);
+            runs.push(lines.run(claim.tokens[1])?);
         }
         let cells = lines.of("cells")?;
         lines.line("margins")?;
         let margins = [lines.rational()?, lines.rational()?];
         let meanings = lines.meanings()?;
         lines.line("end")?;
-        let certificate = Self {
-            sha256,
-            badge,
-            over,
-            norm,
-            bound,
-            assumptions,
-            tokens,
-            dims,
-            output_dims,
-            double,
-            width,
-            positions,
-            runs,
-            cells,
-            margins,
-            meanings,
-        };
+        let certificate = Self { width, positions, runs, cells, margins, meanings, ..claim };
         let printed = certificate.to_string();
         if printed == text {
-            certificate.meanings.iter().try_for_each(|meanings| meanings.fit(&certificate))?;
+            certificate.means_what_is_there()?;
             return Ok(certificate);
         }
         let at = printed.bytes().zip(text.bytes()).take_while(|(a, b)| a == b).count();
@@ -436,22 +474,8 @@ impl fmt::Display for Certificate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [target, weights] = &self.sha256;
         writeln!(f, "formwright-certificate 2\nsha256 target.json {target}\nsha256 model.safetensors {weights}")?;
-        writeln!(f, "badge {}", self.badge)?;
-        match &self.over {
-            Over::Box => writeln!(f, "over box")?,
-            Over::Integers => writeln!(f, "over integers")?,
-            Over::DistinctIntegers(otherwise) => writeln!(f, "over distinct-integers {otherwise}")?,
-            Over::Space => writeln!(f, "over space")?,
-        }
-        match &self.norm {
-            Some(p) => writeln!(f, "norm lp {p}")?,
-            None => writeln!(f, "norm sup")?,
-        }
-        writeln!(f, "bound {}\nassumptions {}", self.bound, self.assumptions.len())?;
-        self.assumptions.iter().try_for_each(|words| writeln!(f, "assume {words}"))?;
-        let [least, most] = self.tokens;
-        writeln!(f, "tokens {least} {most}\ndims {}\noutput-dims {}", self.dims, self.output_dims)?;
-        writeln!(f, "execution ieee-any-order {}", if self.double { "f64" } else { "f32" })?;
+        self.write_claim(f)?;
+        let [_, most] = self.tokens;
         writeln!(f, "width {}\npositions {}\nruns {}", self.width, self.positions, self.runs.len())?;
         for run in &self.runs {
             write!(f, "run {}", run.blocks)?;

@@ -144,14 +144,15 @@ pub struct Network {
 }
 
 /// The tensors of a file.
-struct Tensors<'b> {
+pub struct Tensors<'b> {
     data: &'b [u8],
     entries: BTreeMap<String, (Vec<usize>, usize, usize)>,
     digits: u32,
 }
 
 impl<'b> Tensors<'b> {
-    fn read(bytes: &'b [u8], double: bool) -> Result<Self, String> {
+    /// Reads a file, of which every number is one of the format.
+    pub fn read(bytes: &'b [u8], double: bool) -> Result<Self, String> {
         let (length, rest) = bytes.split_first_chunk::<8>().ok_or("it is shorter than the length of its header")?;
         let length = usize::try_from(u64::from_le_bytes(*length)).ok();
         let (header, data) = length.and_then(|length| rest.split_at_checked(length)).ok_or("its header is cut off")?;
@@ -214,12 +215,17 @@ impl<'b> Tensors<'b> {
     }
 
     /// Takes out a tensor of a shape. The reader has made sure that every entry is a number.
-    fn take(&mut self, name: &str, shape: &[usize]) -> Result<impl Iterator<Item = Dyadic> + use<'b>, String> {
+    pub fn take(&mut self, name: &str, shape: &[usize]) -> Result<impl Iterator<Item = Dyadic> + use<'b>, String> {
         let (found, from, to) = self.entries.remove(name).ok_or_else(|| format!("tensor {name:?} is missing"))?;
         if found != shape {
             return Err(format!("tensor {name:?} has shape {found:?}, expected {shape:?}"));
         }
         Ok(self.numbers(from, to).map(|number| number.unwrap_or(Dyadic::ZERO)))
+    }
+
+    /// Refuses tensors that nobody has asked for.
+    pub fn none_left(&self) -> Result<(), String> {
+        self.entries.keys().next().map_or(Ok(()), |name| Err(format!("tensor {name:?} is none of the network's")))
     }
 
     /// Takes out a matrix for each of `count` things, perhaps with biases, as rows.
@@ -281,9 +287,7 @@ impl Network {
             }
             first = first.saturating_add(run.blocks);
         }
-        if let Some(name) = tensors.entries.keys().next() {
-            return Err(format!("tensor {name:?} is none of the network's"));
-        }
+        tensors.none_left()?;
         let format = if double { Format::DOUBLE } else { Format::SINGLE };
         Ok(Self { format, embed, positions, layers, read_out })
     }

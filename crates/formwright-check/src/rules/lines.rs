@@ -23,6 +23,7 @@
 //! | `normal.rs`, `unrolled.rs` | the outputs' forms are the target's expression; token by token |
 //! | `distance.rs` | or are so far from it |
 //! | `profile.rs` | errors by value |
+//! | `host.rs` | what a stock Transformer adds to all of these |
 //! | `told.rs` | what has been proved, for people |
 
 mod attend;
@@ -31,6 +32,7 @@ mod clearing;
 mod curve;
 mod distance;
 mod head;
+mod host;
 mod hub;
 mod largest;
 mod layer;
@@ -51,6 +53,7 @@ mod unrolled;
 use std::collections::BTreeMap;
 
 use distance::Apart;
+use host::Housing;
 use points::{Bounds, Whole};
 use profile::{Profile, up};
 use unrolled::Unrolled;
@@ -60,6 +63,7 @@ use crate::kernel::number::{Dyadic, Range, Ratio};
 use crate::kernel::sum::Row;
 use crate::prove::{Stop, declined, rejected};
 use crate::read::certificate::{Meanings, Wire};
+use crate::read::host::Host;
 use crate::read::target::Target;
 use crate::read::weights::{Layer, Network};
 
@@ -108,10 +112,14 @@ struct Reading {
     lost: Dyadic,
     /// `Σ |w| |z|`.
     size: Dyadic,
+    /// `Σ |w|` times the middles, in a host.
+    middle: Dyadic,
     /// The number of registers.
     count: usize,
     /// True if it is one register, times a power of two.
     single: bool,
+    /// True if all weights are powers of two.
+    powers: bool,
 }
 
 struct Prover<'c> {
@@ -140,17 +148,26 @@ struct Prover<'c> {
     layer: usize,
     /// The lines proved so far.
     told: Vec<Line>,
+    /// The host around the network, if there is one.
+    housing: Option<Housing<'c>>,
 }
 
 fn line(what: impl Into<String>) -> Stop {
     rejected("line", what)
 }
 
+/// A network, with the host in which it stands, if there is one.
+#[derive(Clone, Copy)]
+pub struct Standing<'c> {
+    pub network: &'c Network,
+    pub host: Option<&'c Host>,
+}
+
 /// An upper bound for how far outputs are from the target, in every execution, for every input of the box; and what was
 /// proved on the way. Where the target is not what outputs are read from, no more is shown than the goal.
 pub fn prove(
     hints: &Meanings,
-    network: &Network,
+    Standing { network, host }: Standing<'_>,
     target: &Target,
     domain: Range,
     [least, most]: [usize; 2],
@@ -165,7 +182,7 @@ pub fn prove(
     }
     let mut bounds = Bounds::default();
     let (unrolled, apart) = read_out_is_target(hints, target, (least, most), &mut bounds)?;
-    let width = network.embed.len();
+    let width = host.map_or(network.embed.len(), |host| (host.width / 2).saturating_sub(1));
     let mut prover = Prover {
         hints,
         network,
@@ -193,13 +210,16 @@ pub fn prove(
         work: 0,
         layer: 0,
         told: Vec::new(),
+        housing: host.map(Housing::new),
     };
     let mut layers = hints.layers.iter();
     let first = layers.next().ok_or_else(|| line("no meanings of the embedding"))?;
     prover.embedding(first)?;
     prover.cases()?;
+    prover.behind_layer()?;
     for (layer, hint) in network.layers.iter().zip(layers) {
         prover.layer = prover.layer.saturating_add(1);
+        prover.before_layer()?;
         match layer {
             Layer::Attention(heads) => prover.heads(heads, hint)?,
             Layer::Mixers(mixers) => prover.mixers(mixers, hint)?,
@@ -207,6 +227,16 @@ pub fn prove(
         }
         prover.teeth()?;
         prover.cases()?;
+        prover.behind_layer()?;
+    }
+    prover.before_layer()?;
+    if host.is_some_and(|host| !host.labels.is_empty()) {
+        if !apart.is_empty() {
+            return Err(declined("labels of what is near the target, and not shown to be it"));
+        }
+        prover.labels(target, [least, most])?;
+        prover.is_finite()?;
+        return Ok((Dyadic::ZERO, prover.told));
     }
     let bound = prover.read_out(target, &apart, goal)?;
     Ok((bound, prover.told))
@@ -284,8 +314,10 @@ impl Prover<'_> {
 
     /// The most that flushing may lose in a sum of `k` terms.
     fn tiny(&self, k: usize) -> Dyadic {
+        // In units of the pin, which is never half as large as it should be.
+        let twice = i64::from(self.is_housed());
         let terms = Range::whole(k.saturating_mul(4).saturating_add(8)).hi;
-        &terms * &Dyadic::power_of_two(self.format.least)
+        &terms * &Dyadic::power_of_two(self.format.least.saturating_add(twice))
     }
 
     /// Remembers how large numbers get.
@@ -358,20 +390,24 @@ impl Prover<'_> {
     /// Reads registers with some weights.
     fn read(&mut self, weights: &[(usize, Dyadic)]) -> Result<Reading, Stop> {
         let reading = self.reading(weights)?;
-        self.note(&reading.size);
+        self.note(&(&reading.size + &reading.middle));
         Ok(reading)
     }
 
     fn reading(&self, weights: &[(usize, Dyadic)]) -> Result<Reading, Stop> {
-        let (mut form, mut lost, mut size) = (Form::zero(), Dyadic::ZERO, Dyadic::ZERO);
+        let (mut form, mut lost, mut size, mut middles) = (Form::zero(), Dyadic::ZERO, Dyadic::ZERO, Dyadic::ZERO);
         for (place, weight) in weights {
             let register = self.registers.get(*place).ok_or_else(|| line("a register that does not exist"))?;
             form = form.plus(&Ratio::of(weight), &register.form);
-            lost = &lost + &(&weight.abs() * &register.lost);
-            size = up(&(&size + &(&weight.abs() * &self.held(register)?)));
+            let held = self.held(register)?;
+            let (off, middle) = self.read_beside(&held);
+            lost = &lost + &(&weight.abs() * &(&register.lost + &off));
+            size = up(&(&size + &(&weight.abs() * &(&held + &off))));
+            middles = up(&(&middles + &(&weight.abs() * &middle)));
         }
-        let single = matches!(weights, [(_, weight)] if is_power_of_two(weight));
-        Ok(Reading { form, lost: up(&lost), size, count: weights.len(), single })
+        let powers = weights.iter().all(|(_, weight)| is_power_of_two(weight));
+        let single = !self.is_housed() && weights.len() == 1 && powers;
+        Ok(Reading { form, lost: up(&lost), size, middle: middles, count: weights.len(), single, powers })
     }
 
     /// The parts of a form that is nearly another: a dyadic number that is added, and the size of the rest.
@@ -407,7 +443,9 @@ impl Prover<'_> {
         for (number, wire) in self.hints.wires.iter().enumerate() {
             let (range, most) = match wire {
                 // Whole numbers of no more digits than the format has are numbers of it.
-                Wire::Input(_) if self.exact_inputs() => (self.domain.clone(), Dyadic::ZERO),
+                Wire::Input(_) if self.exact_inputs() || (self.is_housed() && self.network.embed.is_empty()) => {
+                    (self.domain.clone(), Dyadic::ZERO)
+                }
                 Wire::Input(_) => (self.domain.clone(), up(&(&(&u * &self.domain.size()) + &self.tiny(1)))),
                 Wire::Position(values) => {
                     if values.len() != self.network.positions.len() {
@@ -420,6 +458,10 @@ impl Prover<'_> {
             };
             self.make(number, Known { range, error: Profile::Constant(most.clone()), most, tooth: Dyadic::ZERO })?;
         }
+        if self.embedding_of_words(hint)? {
+            return Ok(());
+        }
+        let mut uneven = Dyadic::ZERO;
         let rows: &[Row] = &self.network.embed;
         for (place, row) in rows.iter().enumerate() {
             let mut form = Form::number(Ratio::of(&row.bias));
@@ -451,14 +493,16 @@ impl Prover<'_> {
                 self.tiny(terms)
             };
             let lost = &(&rounded + &tiny) + &rest;
+            uneven = uneven.max(&rounded + &tiny);
             let empty = terms == 0 && wanted == Form::zero();
             // Numbers of the format, to which nothing is added.
             let alone = row.weights.is_empty() && row.bias.is_zero() && !self.network.positions.is_empty();
             let column =
                 || self.network.positions.iter().map(|row| row.get(place).cloned()).collect::<Option<Vec<_>>>();
-            let stored = if alone { column() } else { None };
+            let stored = if alone && !self.is_housed() { column() } else { None };
             self.hold(place, Register { form: wanted, lost, sign: None, empty, stored, values: None }, "embedding")?;
         }
+        self.wrote(&uneven);
         Ok(())
     }
 
@@ -544,6 +588,14 @@ impl Prover<'_> {
         }
     }
 
+    /// Twice the largest number is still one of the format: no sum or product of what was noted overflows.
+    fn is_finite(&self) -> Result<(), Stop> {
+        if self.largest.top() >= self.format.most.saturating_sub(2) {
+            return Err(rejected("finite", format!("numbers up to {} may overflow", self.largest)));
+        }
+        Ok(())
+    }
+
     /// The outputs.
     fn read_out(&mut self, target: &Target, apart: &[Apart], goal: &dyn Fn() -> Goal) -> Result<Dyadic, Stop> {
         let mut offs = Vec::new();
@@ -558,7 +610,9 @@ impl Prover<'_> {
             let (shift, rest) = self.apart(&form, &self.lowered(wanted)?)?;
             let terms = row.weights.len().saturating_add(usize::from(!row.bias.is_zero()));
             let exact = self.exact_row(&row.weights, &[&row.bias], &(&reading.size + &row.bias.abs())).is_some();
-            let rounded = if exact || terms == 0 || (terms == 1 && reading.single) {
+            let rounded = if let Some(rounded) = self.housed_row(&reading, &row.bias)? {
+                &rounded + &(&self.output_factor() * &(&(&reading.size + &row.bias.abs()) + &rounded))
+            } else if exact || terms == 0 || (terms == 1 && reading.single) {
                 Dyadic::ZERO
             } else if terms == 2 && reading.single {
                 &self.unit() * &(&reading.size + &row.bias.abs())
@@ -570,10 +624,7 @@ impl Prover<'_> {
             let lost = &(&(&reading.lost + &rounded) + &tiny) + &(&rest + &shift.abs());
             offs.push(up(&(&self.error(wanted)? + &lost)));
         }
-        // Twice the largest number is still one of the format: no sum or product of what was noted overflows.
-        if self.largest.top() >= self.format.most.saturating_sub(2) {
-            return Err(rejected("finite", format!("numbers up to {} may overflow", self.largest)));
-        }
+        self.is_finite()?;
         let distances = if apart.is_empty() { offs } else { self.distance(apart, &offs, target, &goal())? };
         for (output, (form, off)) in hints.outputs.iter().zip(&distances).enumerate() {
             let within = apart.iter().any(|apart| apart.output == output);

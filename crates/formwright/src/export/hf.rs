@@ -3,6 +3,7 @@
 //!
 //! - `config.json`, `model.safetensors`: a stock class, its settings, weights under its names;
 //! - `tokenizer.json`, `tokenizer_config.json`: of a target on integers, a word for each of them, and no other word;
+//! - `certificate.fwc`, `target.json`: what a checker reads beside them (`hosted.rs`);
 //! - `inputs.safetensors`: of a target on numbers, the linear map from a token to `inputs_embeds`: `weight [D, dims]`,
 //!   `bias [D]`;
 //! - `README.md`: the claim, its formula, what every coordinate means; `formwright.json`: the same for programs, and
@@ -27,10 +28,25 @@ use crate::markdown::wrapped;
 use crate::model::Model;
 use crate::network::{Coordinate, Precision};
 
-/// The files, with the claim in words. `words` are those of the integers of the domain, the least one first.
-pub fn files(model: &Model, host: &str, words: Option<&[String]>) -> Result<(Files, String)> {
+/// The files, with the claim in words. `words` are those of the integers of the domain, the least one first; a checker
+/// is shown the files with their certificate, and says `accepted`, or something else and why.
+pub fn files(
+    model: &Model,
+    host: &str,
+    words: Option<&[String]>,
+    checker: impl Fn(&Files) -> Option<String>,
+) -> Result<(Files, String)> {
     let export = Export::new(model, named(host)?, words)?;
-    Ok((export.files()?, export.claim()))
+    let mut files = export.loaded()?;
+    super::hosted::add(&mut files, model, (export.class, &export.matrices), export.classes.as_deref())?;
+    let verdict = checker(&files);
+    if verdict.as_deref().is_some_and(|verdict| verdict.starts_with("rejected")) {
+        // The claim is that of the analysis alone.
+        files.retain(|(name, _)| name != "certificate.fwc");
+    }
+    let export = Export { verdict, ..export };
+    export.described(&mut files)?;
+    Ok((files, export.claim()))
 }
 
 /// A network with the names of its inputs and outputs in a host.
@@ -45,6 +61,13 @@ struct Export<'m> {
     labels: Vec<String>,
     /// The integers that the labels stand for, where they are classes.
     classes: Option<Vec<i64>>,
+    /// The verdict of a checker, where one was asked.
+    verdict: Option<String>,
+}
+
+/// A value as a file.
+fn text(value: &Value) -> Vec<u8> {
+    format!("{value:#}\n").into_bytes()
 }
 
 impl<'m> Export<'m> {
@@ -80,24 +103,32 @@ impl<'m> Export<'m> {
             let (rows, width) = (matrices.words.len().max(labels.len()), matrices.sides.width);
             matrices.words.resize(rows, vec![0.0; width]);
         }
-        Ok(Self { model, class, matrices, words, head, labels, classes })
+        Ok(Self { model, class, matrices, words, head, labels, classes, verdict: None })
     }
 
     fn claim(&self) -> String {
         let fitted = &self.matrices.fitted;
         let (bound, term) = (upward(fitted.bound, 4), upward(fitted.host_term(), 2));
         let what = match &self.classes {
+            Some(_) if self.is_accepted() => "the largest logit is that of the target's value".to_owned(),
             Some(_) => format!(
                 "the largest logit is that of the target's value, and the output behind it within {bound} of it"
             ),
             None => format!("every output is within {bound} of the target's"),
         };
         let missed = self.missed().map(|missed| format!(". {missed}")).unwrap_or_default();
-        format!(
-            "{}, by formwright's own analysis: {what}, on {}; the host term is {term}{missed}. No checker decides hosts yet",
-            self.model.badge(),
-            self.model.domain_name()
-        )
+        let (who, said) = match &self.verdict {
+            Some(_) if self.is_accepted() => ("accepted by the checker", String::new()),
+            Some(verdict) => ("by formwright's own analysis", format!(". The checker: {verdict}")),
+            None => ("by formwright's own analysis", ". No checker was asked".to_owned()),
+        };
+        let (badge, domain) = (self.model.badge(), self.model.domain_name());
+        format!("{badge}, {who}: {what}, on {domain}; the host term is {term}{missed}{said}")
+    }
+
+    /// True if a checker has proved the claim.
+    fn is_accepted(&self) -> bool {
+        self.verdict.as_deref().is_some_and(|verdict| verdict.starts_with("accepted"))
     }
 
     /// Promises of the network that it does not keep in the host.
@@ -115,8 +146,8 @@ impl<'m> Export<'m> {
         Some(format!("That is MORE than the tolerance {eps} of the network by itself"))
     }
 
-    fn files(&self) -> Result<Files> {
-        let text = |value: &Value| format!("{value:#}\n").into_bytes();
+    /// The files that are loaded.
+    fn loaded(&self) -> Result<Files> {
         let precision = self.matrices.precision;
         let width = self.matrices.sides.width;
         let named = self.class.tensors(&self.matrices, &self.head);
@@ -135,11 +166,16 @@ impl<'m> Export<'m> {
             files.push(("tokenizer.json".to_owned(), text(&self.tokenizer())));
             files.push(("tokenizer_config.json".to_owned(), text(&self.tokenizer_config())));
         }
+        Ok(files)
+    }
+
+    /// Adds what is told of all these files.
+    fn described(&self, files: &mut Files) -> Result<()> {
         let hashes: Map<String, Value> =
             files.iter().map(|(name, bytes)| (name.clone(), sha256(bytes).into())).collect();
         files.push(("formwright.json".to_owned(), text(&self.manifest(&hashes)?)));
         files.push(("README.md".to_owned(), self.card().into_bytes()));
-        Ok(files)
+        Ok(())
     }
 
     fn config(&self) -> Value {
@@ -187,6 +223,9 @@ impl<'m> Export<'m> {
     fn manifest(&self, hashes: &Map<String, Value>) -> Result<Value> {
         let (fitted, sides) = (&self.matrices.fitted, &self.matrices.sides);
         let network = self.model.float();
+        let said = self.verdict.as_deref().and_then(|verdict| verdict.split_once(": "));
+        let (checked, reason) = said.map_or(("not-run", None), |(word, why)| (word, Some(why)));
+        let reason = reason.filter(|_| !self.is_accepted());
         let half = sides.width / 2;
         let coordinate = |(p, known): (usize, &Coordinate)| {
             let meaning = &known.meaning;
@@ -212,7 +251,8 @@ impl<'m> Export<'m> {
                 "argmax": self.classes.is_some(),
                 "tokens": {"min": least, "max": most},
                 "execution": "ieee-any-order, with lines for norms and activations",
-                "checked": false,
+                "checked": checked,
+                "checked_reason": reason,
             },
             "pin": {"value": fitted.pin, "coordinate": half - 1, "mirror": sides.width - 1},
             "gain": fitted.gain,
@@ -278,8 +318,9 @@ impl<'m> Export<'m> {
              - An execution may add up in any order, and fuse; norms and activations as formwright's HOSTS.md has \
              them. SDPA, other formats and reduced precision are not covered.\n\
              - A sequence has a token at least: with none, `transformers` fails to reshape a tensor of 0 elements.\n\
-             - No checker decides hosts yet: the bound is what the compiler's own analysis proves.\n",
-            self.matrices.precision
+             {}\n",
+            self.matrices.precision,
+            self.checked()
         );
         let _ = writeln!(page, "## Use\n\n```python\n{}```\n", self.example());
         let _ = writeln!(
@@ -306,6 +347,21 @@ impl<'m> Export<'m> {
         let _ = writeln!(page, "| {} | {} | the pin, {pin} |", half - 1, sides.width - 1);
         let _ = writeln!(page, "\nAll others are 0. `formwright.json` says for every gate which weights are it.");
         wrapped_prose(&page)
+    }
+
+    /// The word of the checker, for the card.
+    fn checked(&self) -> String {
+        match &self.verdict {
+            Some(_) if self.is_accepted() => {
+                "- A checker has proved it from these files, `certificate.fwc` and `target.json` among them: `fwcheck .` \
+                 does so again."
+                    .to_owned()
+            }
+            Some(verdict) => {
+                format!("- The bound is what the compiler's own analysis proves. The checker says: {verdict}.")
+            }
+            None => "- No checker was asked: the bound is what the compiler's own analysis proves.".to_owned(),
+        }
     }
 
     /// Its task, in the words of `transformers`.

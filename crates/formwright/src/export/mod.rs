@@ -1,6 +1,7 @@
 //! Float networks in formats that other programs load.
 
 pub mod hf;
+mod hosted;
 pub mod onnx;
 mod rotate;
 pub mod transformerlens;

@@ -13,7 +13,7 @@
 //! **The claim.** In every execution of `ieee-any-order`, with the lines for norms and activations in `norm.rs` and
 //! `activation.rs`, the host's output is within `bound(host)` of the target: the circuit is analysed gate by gate
 //! again, with a host's losses beside its own (`construct/circuit/analysis/housing.rs`). What exceeds the circuit's own
-//! bound is the **host term**. No checker decides hosts yet.
+//! bound is the **host term**. Certificates of hosts are written in `export/hosted.rs`.
 
 mod activation;
 mod bert;

@@ -74,14 +74,18 @@ impl Prover<'_> {
         if free && !row.bias.is_zero() {
             return Err(declined("keys with a bias"));
         }
-        let Reading { form, lost, size, count, single } = self.read(&row.weights)?;
+        let reading = self.read(&row.weights)?;
+        let housed = self.housed_row(&reading, &row.bias)?;
+        let Reading { form, lost, size, count, single, .. } = reading;
         let form = form.plus(&Ratio::ONE, &Form::number(Ratio::of(&row.bias)));
         let (shift, rest) = self.apart(&form, &self.lowered(wanted)?)?;
         let terms = count.saturating_add(usize::from(!row.bias.is_zero()));
         let size = &size + &row.bias.abs();
-        let rounded = match (count, terms, single) {
-            (0, ..) => Dyadic::ZERO,
-            (1, 1, true) => self.tiny(1),
+        let rounded = match (housed, count, terms, single) {
+            // Every token has a factor of its own.
+            (Some(own), ..) => &own + &(&self.output_factor() * &(&size + &own)),
+            (_, 0, ..) => Dyadic::ZERO,
+            (_, 1, 1, true) => self.tiny(1),
             _ => &(&self.gamma(terms) * &size) + &self.tiny(terms),
         };
         let missed = if free { Dyadic::ZERO } else { shift.abs() };

@@ -22,7 +22,11 @@ impl Prover<'_> {
         let mut kinds = Vec::new();
         for head in heads {
             kinds.push(if is_uniform(head) {
-                Kind::Uniform(Uniform::mean(self.seen(head)))
+                // In a host every token has a factor of its own.
+                let spread = self.value_factor()?;
+                Kind::Uniform(Uniform { spread, ..Uniform::mean(self.seen(head)) })
+            } else if self.is_housed() {
+                Kind::Scored
             } else {
                 self.shares(head)?.map_or(Kind::Scored, Kind::Placed)
             });
@@ -36,6 +40,7 @@ impl Prover<'_> {
         if heads.len() != kinds.len() {
             return Err(line("not as many kinds as heads"));
         }
+        let uneven = self.heads_write(heads)?;
         // Every value that is written belongs to one wire.
         let mut owners: Vec<((usize, usize), &Made)> = Vec::new();
         for made in &hint.made {
@@ -87,7 +92,8 @@ impl Prover<'_> {
             }
             let count = terms.get(place).copied().unwrap_or(0);
             if count > 0 {
-                let more = if register.empty { register.lost.clone() } else { self.held(&register)? };
+                let more =
+                    if register.empty { register.lost.clone() } else { &self.held(&register)? + &self.middles() };
                 let all = count.saturating_add(usize::from(!register.empty));
                 let rounded = match (register.empty, self.lone(heads, kinds, place)?) {
                     (true, _) => more.clone(),
@@ -126,6 +132,7 @@ impl Prover<'_> {
                 )?;
             }
         }
+        self.wrote(&uneven);
         Ok(())
     }
 
@@ -135,7 +142,7 @@ impl Prover<'_> {
             let row = head.o.get(place).map_or(&[][..], |row| &row.weights);
             row.iter().map(move |(value, weight)| (*head, kind, *value, weight))
         });
-        let all: Vec<(&Head, &Kind, usize, &Dyadic)> = written.collect();
+        let all: Vec<(&Head, &Kind, usize, &Dyadic)> = written.filter(|_| !self.is_housed()).collect();
         let [(head, kind, value, weight)] = all.as_slice() else { return Ok(None) };
         if !is_power_of_two(weight) {
             return Ok(None);
@@ -223,7 +230,7 @@ impl Prover<'_> {
             let empty = self.registers.get(place).is_some_and(|register| register.empty);
             let sum = many.saturating_add(usize::from(!empty));
             // A term beside what was there is rounded with it: the register has lost that.
-            let sums = if many == 1 && is_power_of_two(&written) { 0 } else { sum };
+            let sums = if many == 1 && is_power_of_two(&written) && !self.is_housed() { 0 } else { sum };
             let exact = Ratio::of(&written).times(share).over(&factor).unwrap_or(Ratio::ZERO).minus(&Ratio::ONE);
             let odd = exact.range().size();
             let lost = |roundings: usize| {

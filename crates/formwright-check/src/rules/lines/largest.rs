@@ -47,19 +47,26 @@ impl Prover<'_> {
         let lambda = Self::temperature(head, row).ok_or_else(|| declined("a head with scores that have no rule"))?;
         let reading = self.read(&row.weights)?;
         let missing = || line("a head without a temperature");
+        let lambda = &self.housed_query(lambda)?;
         let inverse = Range::whole(1).over(&Range::point(lambda.clone())).ok_or_else(missing)?.hi;
         let one = Dyadic::ONE;
-        let read = if reading.single {
+        let (own, other) = (self.output_factor(), self.value_factor()?);
+        let read = if let Some(read) = self.housed_value(&reading, &other)? {
+            read
+        } else if reading.single {
             self.tiny(1)
         } else {
             &(&self.gamma(reading.count) * &reading.size) + &self.tiny(reading.count)
         };
         let size = &reading.size + &read;
-        self.note(&(&(&size + &size) * lambda));
+        // A query in a host is less than twice what is counted on.
+        let most = Dyadic::from(if self.is_housed() { 4 } else { 2 });
+        self.note(&(&(&most * &size) * lambda));
         // The product with λ, and the difference of two scores: each rounded once.
         let four = Dyadic::from(4);
         let scores = &(&(&four * &self.unit()) * &size) + &(&self.tiny(3) * &inverse);
-        let reach = &read + &scores;
+        let scored = self.housed_value(&reading, &own)?.unwrap_or_else(|| read.clone());
+        let reach = &scored + &scores;
         let seen = self.seen(head);
         let others = Range::whole(seen.saturating_sub(1));
         let e = Range::whole(1).exp().ok_or_else(missing)?;

@@ -65,6 +65,7 @@ impl Prover<'_> {
     /// Proves the lines behind a feed-forward layer.
     pub(super) fn feed_forward(&mut self, units: &[Row], gains: &[Row], hint: &Layer) -> Result<(), Stop> {
         self.registers_exist(hint)?;
+        let uneven = self.units_write(units, gains)?;
         let mut groups = self.groups(units)?;
         for made in &hint.made {
             self.name_arguments(&mut groups, made)?;
@@ -119,6 +120,7 @@ impl Prover<'_> {
                 rule,
             )?;
         }
+        self.wrote(&uneven);
         Ok(())
     }
 
@@ -126,6 +128,10 @@ impl Prover<'_> {
     fn groups(&mut self, units: &[Row]) -> Result<Vec<Group>, Stop> {
         let mut groups: Vec<Group> = Vec::new();
         for (number, row) in units.iter().enumerate() {
+            // What fills up a host.
+            if row.is_zero() && self.is_housed() {
+                continue;
+            }
             if row.weights.is_empty() {
                 return Err(declined(format!("unit {number} reads nothing")));
             }
@@ -156,6 +162,8 @@ impl Prover<'_> {
                 if reading.single { Dyadic::ZERO } else { &self.gamma(reading.count.saturating_add(1)) * &all };
             let exact = self.exact_row(&row.weights, &[&row.bias], &all);
             let slack = up(&(&rounded + &self.tiny(reading.count)));
+            let slack = self.housed_row(&reading, &row.bias)?.unwrap_or(slack);
+            self.activated(&all)?;
             let slack = if exact.is_some() { Dyadic::ZERO } else { slack };
             if let Some((at, sign)) = found {
                 if let Some(group) = groups.get_mut(at) {
@@ -332,7 +340,7 @@ impl Prover<'_> {
             let reach = self.reach(group)?;
             count = count.saturating_add(part.function.active(&reach).count);
         }
-        let held = self.held(before)?;
+        let held = &self.held(before)? + &self.middles();
         let twice = if cleared { &held + &held } else { held };
         // What is cleared is gone to the last bit, unless something is added in the same sum.
         let alone = cleared && form == Form::zero();
@@ -344,6 +352,12 @@ impl Prover<'_> {
         // On the side that no unit clears, what flushing has put there stays.
         let astray = before.sign.as_ref().map_or(Dyadic::ZERO, |(_, astray)| astray.clone());
         let left = if cleared { astray } else { before.lost.clone() };
+        let (left, rounded) = if cleared && self.is_housed() {
+            let (more, all) = self.left_in_host(before)?;
+            (&left + &more, &self.gamma(if alone { 3 } else { count.saturating_add(1) }) * &all)
+        } else {
+            (left, rounded)
+        };
         self.note(&(&sum + &sum));
         Ok(up(&(&(&left + &rounded) + &self.tiny(count))))
     }
@@ -367,7 +381,9 @@ impl Prover<'_> {
         hint: &Layer,
         (place, before, cleared): (usize, &Register, bool),
     ) -> Result<Option<(bool, Dyadic)>, Stop> {
-        if !before.empty && !cleared {
+        let housed = self.is_housed();
+        let nothing = before.empty || (housed && before.form == Form::zero());
+        if !nothing && !cleared {
             return Ok(None);
         }
         let form = self.line_of(hint, place)?.unwrap_or_else(|| before.form.clone());
@@ -390,7 +406,16 @@ impl Prover<'_> {
         } else {
             before.lost.clone()
         };
-        let astray = up(&(&(&astray + &astray) + &self.tiny(row.weights.len().saturating_add(1))));
+        let (astray, tiny) = (astray, self.tiny(row.weights.len().saturating_add(1)));
+        let astray = if housed {
+            let (left, all) = self.left_in_host(before)?;
+            let left = if cleared { &left + &astray } else { before.lost.clone() };
+            let weights = row.weights.iter().fold(Dyadic::ZERO, |sum, (_, weight)| &sum + &weight.abs());
+            &(&left + &(&self.gamma(3) * &all)) + &self.quiet(&weights)
+        } else {
+            &astray + &astray
+        };
+        let astray = up(&(&astray + &tiny));
         Ok(added.all(|weight| weight.is_negative() == first).then_some((!first, astray)))
     }
 
@@ -438,8 +463,10 @@ impl Prover<'_> {
 
     /// The loss of units: in reading their arguments, and in adding up.
     pub(super) fn inside(&mut self, group: &Group, active: &Active, company: usize) -> Dyadic {
-        let Active { count, weights, biases, heights } = active;
-        let read = if group.reading.single {
+        let Active { count, weights, biases, heights, all } = active;
+        let read = if let Some(read) = self.housed_units(group, active) {
+            read
+        } else if group.reading.single {
             // One rounding of a sum of two, which is the height.
             &self.unit() * heights
         } else {
@@ -449,10 +476,16 @@ impl Prover<'_> {
         let add = &self.gamma(count.saturating_add(company)) * &(heights + &read);
         self.note(&(heights + &(weights * &group.reading.size)));
         let tiny = &self.tiny(count.saturating_add(company)) + &(weights * &self.tiny(group.reading.count));
-        up(&(&(&read + &add) + &tiny))
+        up(&(&(&(&read + &add) + &tiny) + &self.quiet(all)))
     }
 
+    /// A wire that a gate makes.
     fn gate(&mut self, groups: &[Group], gate: &Gate<'_>) -> Result<Known, Stop> {
+        let known = self.plain_gate(groups, gate)?;
+        self.times_factor(gate.made.wire, &gate.made.adds, known)
+    }
+
+    fn plain_gate(&mut self, groups: &[Group], gate: &Gate<'_>) -> Result<Known, Stop> {
         let wire = gate.made.wire;
         match self.hints.wires.get(wire) {
             Some(Wire::Curve { of, function }) => {
@@ -497,7 +530,7 @@ impl Prover<'_> {
                 sum = &sum + &shared(&(&lost * &size), &gate.factor.range().absolute().lo)?;
             }
         }
-        Ok(up(&sum))
+        Ok(up(&(&sum * &(&Dyadic::ONE + &self.gate_factor()))))
     }
 }
 

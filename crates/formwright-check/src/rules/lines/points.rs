@@ -79,7 +79,7 @@ pub(super) struct Whole {
 }
 
 /// True if all values of a form are whole.
-fn is_whole(form: &Form, wires: &[bool]) -> bool {
+pub(super) fn is_whole(form: &Form, wires: &[bool]) -> bool {
     let whole = |(wire, factor): (&usize, &Ratio)| factor.is_whole() && wires.get(*wire).is_some_and(|whole| *whole);
     form.offset.is_whole() && form.terms.iter().all(whole)
 }
@@ -260,7 +260,8 @@ impl Prover<'_> {
                         meant = &meant + &(&factor * &(value + &kappa.range()));
                     }
                     let (apart, off) = self.at_point(groups, &gate, part, point, &meant)?;
-                    most = most.max(&apart.size() + &off);
+                    let all = &apart.size() + &off;
+                    most = most.max(&all + &(&self.gate_factor() * &(&meant.size() + &all)));
                 }
                 if let Some(lost) = lost.get_mut(at) {
                     *lost = up(&(&*lost + &most));
@@ -368,6 +369,9 @@ impl Prover<'_> {
     /// Rule *exact sums*, for what is read by a row, and its bias: all partial sums are multiples of this power of two, and numbers of the
     /// format.
     pub(super) fn exact_row(&self, weights: &[(usize, Dyadic)], others: &[&Dyadic], size: &Dyadic) -> Option<i64> {
+        if self.is_housed() {
+            return None;
+        }
         let mut least = i64::MAX;
         for (place, weight) in weights {
             let register = self.exact_register(self.registers.get(*place)?)?;
@@ -387,7 +391,7 @@ impl Prover<'_> {
 
     /// True if everything that a layer adds to a register is added exactly.
     pub(super) fn adds_exactly(&self, groups: &[Group], units: &[Row], row: &Row, before: &Register) -> bool {
-        let Some(mut least) = self.exact_register(before) else { return false };
+        let Some(mut least) = self.exact_register(before).filter(|_| !self.is_housed()) else { return false };
         let Ok(mut sum) = self.held(before) else { return false };
         for group in groups {
             for (number, _) in &group.units {

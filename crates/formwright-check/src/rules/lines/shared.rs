@@ -133,7 +133,8 @@ impl Prover<'_> {
             for cell in &mut cells {
                 cell.error = up(&(&cell.error + &rest));
             }
-            self.make(curve.made.wire, Known::of_cells(cells))?;
+            let known = self.times_factor(curve.made.wire, &curve.made.adds, Known::of_cells(cells))?;
+            self.make(curve.made.wire, known)?;
             models.push(model);
         }
         for (place, register) in
@@ -149,6 +150,7 @@ impl Prover<'_> {
             }
             let ends = part.gate.inside(&reach).into_iter().chain([reach.lo, reach.hi]);
             most = &most + &ends.map(|end| part.gate.value(&end).abs()).fold(Dyadic::ZERO, Dyadic::max);
+            most = &most * &(&Dyadic::ONE + &self.gate_factor());
             if let Some(lost) = lost.get_mut(place) {
                 *lost = up(&(&*lost + &most));
             }
@@ -228,7 +230,12 @@ impl Prover<'_> {
             let [part] = gate.parts.as_slice() else { return Err(line("a curve of several arguments")) };
             let fit = Fit { part, factor: Range::whole(1), kappa: kappa.range(), function: &sum };
             let (cells, _) = self.cells(layer.groups, (&fit, &[(Dyadic::ONE, &gate)]), FEW_PARTS)?;
-            let most = cells.into_iter().map(|cell| cell.error).fold(Dyadic::ZERO, Dyadic::max);
+            let factor = self.gate_factor();
+            let off = |cell: super::profile::Cell| {
+                let all = (&cell.values + &kappa.range()).size();
+                &cell.error + &(&factor * &(&all + &cell.error))
+            };
+            let most = cells.into_iter().map(off).fold(Dyadic::ZERO, Dyadic::max);
             if let Some(lost) = lost.get_mut(at) {
                 *lost = up(&(&*lost + &most));
             }

@@ -68,8 +68,15 @@ pub(super) struct Taken {
 impl Prover<'_> {
     /// Reads the value of a head for a wire.
     pub(super) fn taken(&mut self, head: &Scored<'_>, wire: &Wire, row: &Row) -> Result<Taken, Stop> {
-        let reading = self.read(&row.weights)?;
-        let read = if reading.single {
+        let mut reading = self.read(&row.weights)?;
+        let housed = match head.kind {
+            Kind::Uniform(_) => self.housed_row(&reading, &Dyadic::ZERO)?,
+            _ => self.housed_value(&reading, &self.value_factor()?)?,
+        };
+        let read = if let Some(read) = housed {
+            reading.size = up(&(&reading.size + &read));
+            read
+        } else if reading.single {
             self.tiny(1)
         } else {
             &(&self.gamma(reading.count) * &reading.size) + &self.tiny(reading.count)
