@@ -3,7 +3,7 @@
 A line of theorems.txt is `File.name`, a theorem that may assume nothing, or `File.name reals`, one about real numbers: it
 may assume the axioms of Coq's real numbers, below, and nothing else. build.sh runs this, and fails with it.
 
-- Every rule of CERTIFICATE.md, sections 6 and 7, stands in its list of theorems, with a theorem and a counterexample to a
+- Every rule of CERTIFICATE.md, sections 6, 7 and 10, stands in its list of theorems, with a theorem and a counterexample to a
   false variant; every entry of that list is such a rule; the theorems of a rule are those that Rules.v has under its name.
 - Every link of CERTIFICATE.md, THEOREMS.md and the pages in formal/ leads to a theorem that is listed, or to a file that
   is there; every listed theorem is linked by one of the first two.
@@ -80,12 +80,12 @@ def statement(file, name):
 
 
 def rules(certificate):
-    """The rules of sections 6 and 7, and of each one in their list its theorems and its false variants."""
-    page, _, table = certificate.partition("### The rules in Coq")
+    """The rules of sections 6, 7 and 10, and of each one in their list its theorems and its false variants."""
+    table = certificate.partition("### The rules in Coq")[2]
     named = [
         rule
-        for section in re.split("^## ", page, flags=re.MULTILINE)
-        if section.startswith(("6.", "7."))
+        for section in re.split("^## ", certificate, flags=re.MULTILINE)
+        if section.startswith(("6.", "7.", "10."))
         for rule in re.findall(r"^- \*\*(.+?)\.?\*\*", section, re.MULTILINE)
     ]
     rows = re.findall(r"^\| ([^|]+?) \| ([^|]*) \| ([^|]*) \|$", table.partition("\n## ")[0], re.MULTILINE)

@@ -18,7 +18,9 @@ def wrong(certificate=CERTIFICATE, paper=PAPER, listed=LISTED):
 class Check(unittest.TestCase):
     def test_nothing_is_wrong(self):
         self.assertEqual(wrong(), [])
-        self.assertGreater(len(NAMED), 30)
+        self.assertGreater(len(NAMED), 45)
+        for of_each_section in "Exact sums", "Curve", "Quiet terms":
+            self.assertIn(of_each_section, NAMED)
 
     def test_every_rule_needs_its_row(self):
         for rule in NAMED:

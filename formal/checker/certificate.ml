@@ -40,6 +40,10 @@ let is_elsewhere kind =
   let letter c = ('a' <= c && c <= 'z') || ('0' <= c && c <= '9') || c = '-' in
   String.length kind > 2 && String.starts_with ~prefix:"x-" kind && String.for_all letter kind
 
+(* The class of a host. *)
+let is_class kind =
+  kind <> "" && String.for_all (fun c -> ('a' <= c && c <= 'z') || ('0' <= c && c <= '9') || c = '-') kind
+
 let parse data =
   let file = "certificate.fwc" in
   if String.length data > longest then rejected "format" file "longer than 2^24 bytes";
@@ -68,6 +72,9 @@ let parse data =
   if line () = "formwright-certificate 1" then declined "the certificate is of version 1; rebuild the folder";
   if line () <> "formwright-certificate 2" then wrong "`formwright-certificate 2`";
   advance ();
+  (match words () with
+  | [ "host"; kind ] when is_class kind -> declined "the certificate of a host (section 10)"
+  | _ -> ());
   let target_hash = hash "target.json" in
   let model_hash = hash "model.safetensors" in
   let badge = field "badge" (one_of [ "certified"; "measured"; "exact-on-grid" ]) in

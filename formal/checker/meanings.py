@@ -2,7 +2,8 @@
 """Asks the third checker about lines of section 7 of CERTIFICATE.md, which it reads and does not use.
 
 A claim over integers is accepted with lines of that form; with any fault of form in them it is rejected, for `format`.
-The lines of the corpus, which are about boxes, are read to their end as well. build.sh runs it.
+The lines of the corpus, which are about boxes, are read to their end as well. With a line `host` (section 10) it is
+declined. build.sh runs it.
 """
 
 import re
@@ -126,6 +127,18 @@ DECLINED = {
     "a long number in a function": ("4 x 1/2 sub", f"{10**1000} x 1/2 sub"),
 }
 
+# What stands in front of the hashes: of a host, and what is none.
+HOSTS = {
+    "host bert\n": "declined: the certificate of a host",
+    "host gpt2\n": "declined: the certificate of a host",
+    "host of-another-class-9\n": "declined: the certificate of a host",
+    "host Bert\n": "rejected format, ",
+    "host \n": "rejected format, ",
+    "host\n": "rejected format, ",
+    "host bert 2\n": "rejected format, ",
+    "hosts bert\n": "rejected format, ",
+}
+
 
 def say(folder, certificate):
     with tempfile.TemporaryDirectory() as scratch:
@@ -148,6 +161,12 @@ def main():
         if not said.startswith(verdict):
             wrong += 1
             print(f"formal/checker/meanings.py: {name}: {said}, and not {verdict}", file=sys.stderr)
+    for line, verdict in HOSTS.items():
+        for at, wanted in ("sha256 target.json", verdict), ("badge ", "rejected format, "):
+            said = say(FOLDER, text.replace(at, line + at, 1))
+            if not said.startswith(wanted):
+                wrong += 1
+                print(f"formal/checker/meanings.py: {line.strip()} in front of {at}: {said}, and not {wanted}", file=sys.stderr)
     # A certificate that says integers where the target says box is rejected for that once it has been read.
     count = 0
     for file in sorted(CORPUS.glob("accept/*/certificate.fwc")):
@@ -159,7 +178,7 @@ def main():
         if not re.match("rejected claim, over|declined: attention other than softmax", said):
             wrong += 1
             print(f"formal/checker/meanings.py: {file.parent.name}: {said}", file=sys.stderr)
-    print(f"meanings: {len(REJECTED)} faults of form rejected, {len(DECLINED)} declined, {count} of the corpus read")
+    print(f"meanings: {len(REJECTED)} faults of form rejected, {len(DECLINED)} declined, {count} of the corpus read, {len(HOSTS)} lines `host`")
     sys.exit(bool(wrong or not count))
 
 

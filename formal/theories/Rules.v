@@ -1,11 +1,11 @@
-(** The rules of CERTIFICATE.md, sections 6 and 7, each under its name: all that the page's list gives for it.
+(** The rules of CERTIFICATE.md, sections 6, 7 and 10, each under its name: all that the page's list gives for it.
 
     [Check rule] prints the statement of a rule, [About] where the parts are. The false variants are in the files that
     end in [False], and beside the rules in the others; CERTIFICATE.md lists them too. *)
 
 From Formwright Require RulesSums RulesSoftmax RulesSweep RulesLayers RulesMeanings RulesSymmetry RulesSymmetryNetwork
   RulesForms RulesHeads RulesBox RulesIntegral RulesReadOut.
-From Formwright Require RulesShared RulesDistance.
+From Formwright Require RulesShared RulesDistance RulesHosts RulesHostsReading RulesHostsSums.
 
 Local Infix "&" := conj (at level 60, right associativity).
 
@@ -15,7 +15,7 @@ Definition one_rounding := @RulesSums.two_terms_round_once & @RulesSums.one_roun
   @RulesSums.one_rounding_error & @RulesSums.two_terms_error.
 Definition snapping := @RulesSums.snapping.
 Definition absorption := @RulesSums.absorption.
-Definition any_sum := @RulesSums.any_sum & @RulesSums.sum_of_numbers.
+Definition any_sum := @RulesSums.any_sum & @RulesSums.sum_of_numbers & @RulesSums.sum_of_exact_products.
 Definition layers := @RulesLayers.known_signs & @RulesLayers.extremes.
 Definition softmax := @RulesSoftmax.shares_near_one & @RulesSoftmax.hull_of_values & @RulesSoftmax.grouped_values &
   @RulesSoftmax.uniform_head & @RulesSweep.others_share & @RulesSweep.gather_leak & @RulesSweep.average_between &
@@ -63,3 +63,20 @@ Definition read_out_within_a_distance := @RulesDistance.near_the_chord_by_steps 
   @RulesDistance.near_the_chord_by_bends & @RulesDistance.along_one_input & @RulesDistance.on_a_box &
   @RulesDistance.read_out_within_a_distance & @RulesDistance.one_token_stands_for_all &
   @RulesDistance.far_from_the_target.
+Definition units_of_the_pin := @RulesHosts.units_of_the_pin & @RulesHosts.pins_stay.
+Definition norm := @RulesHosts.norm.
+Definition norm_before_the_layers := @RulesHosts.norm_before_the_layers.
+Definition norm_behind_the_layers := @RulesHosts.norm_behind_the_layers & @RulesHosts.stream_is_readable.
+Definition reading := @RulesHostsReading.reading & @RulesHostsReading.reading_without_a_number.
+Definition units_in_a_host := @RulesHostsReading.activation_near_relu & @RulesHostsReading.units_in_a_host &
+  @RulesHostsReading.gates_in_a_host & @RulesHostsReading.second_registers_in_a_host.
+Definition quiet_terms := @RulesHostsSums.quiet_terms.
+Definition writing := @RulesHostsSums.writing & @RulesHostsSums.middles_behind_writing &
+  @RulesHostsSums.writing_in_units.
+Definition clearing_in_a_host := @RulesHostsSums.clearing_in_a_host & @RulesHostsSums.sums_grow &
+  @RulesHostsSums.clearing_keeps_signs.
+Definition nothing_is_exact := @RulesHostsReading.rows_of_words.
+Definition heads_in_a_host := @RulesHostsReading.heads_in_a_host & @RulesHostsReading.factors_behind_norms &
+  @RulesHostsReading.scores_in_a_host & @RulesHostsReading.queries_in_a_host.
+Definition read_out_in_a_host := @RulesHostsReading.read_out_in_a_host.
+Definition labels := @RulesHostsReading.labels & @RulesHostsReading.difference_of_rows.

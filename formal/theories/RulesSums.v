@@ -389,8 +389,9 @@ Proof.
     apply Rmult_le_reg_r with u; auto. unfold Rdiv. rewrite Rmult_assoc, Rinv_l by lra. lra.
 Qed.
 
-(** A sum of numbers: they are not rounded before they are added. *)
-Theorem sum_of_numbers s x : let k := length s in INR k * u <= 1 -> Forall number s -> sum s x ->
+(** Terms that lose no more than the least normal number where they are rounded by themselves. *)
+Lemma sum_of_exact_terms s x : let k := length s in INR k * u <= 1 ->
+  Forall (fun t => forall y, rounded t y -> Rabs (y - t) <= least_normal) s -> sum s x ->
   Rabs (x - total s) <= ((1 + u) ^ (k - 1) - 1) * size s + 4 * INR k * least_normal.
 Proof.
   intros k K F H. assert (U := u_pos prec). assert (N := least_normal_pos emin prec). assert (C := c_ge_1).
@@ -413,9 +414,7 @@ Proof.
       assert (E : u * (A + B) + c * ((g - 1) * A + (g - 1) * B) = (c * g - 1) * (A + B)) by (unfold c; ring). lra. }
     induction H as [t x H|s r x y z Hx IHx Hy IHy H|t r y z Hy IHy H|s r x P H IH]; intros F.
     - inversion F as [|? ? Nt _]; subst. simpl length. rewrite lost_1. simpl. unfold size, total. simpl. rewrite !Rplus_0_r.
-      replace ((1 - 1) * Rabs t + 1 * least_normal) with least_normal by ring. destruct H as [|L].
-      + rewrite (fl_id emin prec) by auto. replace (t - t) with 0 by ring. rewrite Rabs_R0. lra.
-      + replace (0 - t) with (- t) by ring. rewrite Rabs_Ropp. lra.
+      replace ((1 - 1) * Rabs t + 1 * least_normal) with least_normal by ring. now apply Nt.
     - apply Forall_app in F as [Fs Fr]. rewrite app_length, total_app, size_app.
       apply (Step _ _ _ _ _ x y); eauto using sum_not_empty, size_nonneg.
       + rewrite <- total_app, <- size_app. apply total_size.
@@ -433,6 +432,29 @@ Proof.
   eapply Rle_trans; [apply G|]. fold k. apply Rplus_le_compat; [apply Rle_refl|]. apply Rmult_le_compat_r; [lra|].
   unfold lost. assert (T := grown_twice k K). assert (2 * (c ^ k - 1) / u <= 4 * INR k); [|lra].
   apply Rmult_le_reg_r with u; auto. unfold Rdiv. rewrite Rmult_assoc, Rinv_l by lra. lra.
+Qed.
+
+(** A sum of numbers: they are not rounded before they are added. *)
+Theorem sum_of_numbers s x : let k := length s in INR k * u <= 1 -> Forall number s -> sum s x ->
+  Rabs (x - total s) <= ((1 + u) ^ (k - 1) - 1) * size s + 4 * INR k * least_normal.
+Proof.
+  intros k K F. apply sum_of_exact_terms; auto. eapply Forall_impl; [|exact F]. clear -prec_pos. intros t N y [|L].
+  - rewrite (fl_id emin prec) by auto. rewrite Rminus_eq_0, Rabs_R0. apply Rlt_le, least_normal_pos.
+  - replace (0 - t) with (- t) by ring. rewrite Rabs_Ropp. lra.
+Qed.
+
+(** A product with a power of two is a number, or below the normal range: no more than that is lost of it. *)
+Theorem sum_of_exact_products s x : let k := length s in INR k * u <= 1 ->
+  Forall (fun t => number t \/ Rabs t < least_normal) s -> sum s x ->
+  Rabs (x - total s) <= ((1 + u) ^ (k - 1) - 1) * size s + 4 * INR k * least_normal.
+Proof.
+  intros k K F. apply sum_of_exact_terms; auto. eapply Forall_impl; [|exact F]. clear -prec_pos. intros t N y [|L].
+  - destruct N as [N|L]; [rewrite (fl_id emin prec) by auto; rewrite Rminus_eq_0, Rabs_R0; apply Rlt_le, least_normal_pos|].
+    destruct (fl_error emin prec t) as (eps & eta & E1 & E2 & ->). assert (W := u_over prec). assert (V := u_half prec).
+    replace (t * (1 + eps) + eta - t) with (eps * t + eta) by ring. eapply Rle_trans; [apply Rabs_triang|]. rewrite Rabs_mult.
+    assert (Q := Rabs_pos t). assert (Rabs eps * Rabs t <= / 2 * least_normal) by (apply Rmult_le_compat; try apply Rabs_pos; lra).
+    assert (u * least_normal <= / 2 * least_normal) by (apply Rmult_le_compat_r; lra). lra.
+  - replace (0 - t) with (- t) by ring. rewrite Rabs_Ropp. lra.
 Qed.
 
 (** * Absorption *)
