@@ -2,8 +2,9 @@
 """Runs both checkers on folders: agree.py FWCHECK [--mutants N] DIR…, where a DIR is a folder with a certificate, or holds some.
 
 With `--mutants` each folder is looked at N times more, every time with one number, bit, word or line changed, or with a narrow
-tent of three hidden units more (by a seed that is the same each time), and hashed anew. Bounds that are proved by meanings are
-doubled in every second of them: they leave so little room that hardly a changed weight would be accepted otherwise.
+tent of three hidden units more (by a seed that is the same each time), and hashed anew; of a stock host a number with its mirror,
+a gain, a setting, or a line. Bounds that are proved by meanings are doubled in every second of them: they leave so little room
+that hardly a changed weight would be accepted otherwise.
 
 Prints how often each pair of verdicts came, and what both said where one accepts and the other rejects; exit 1 if that
 happens, or if a checker gives no verdict. One that declines decides less than the other; that is counted, and no fault.
@@ -24,10 +25,10 @@ from fractions import Fraction
 from pathlib import Path
 
 import checker
+from hosts import is_host
 
 SECONDS = 60  # for a folder; a checker that takes longer has declined
 VERDICTS = {0: "accepted", 1: "rejected", 2: "declined"}
-NAMES = "certificate.fwc", "target.json", "model.safetensors"
 
 
 def verdict(*command):
@@ -50,7 +51,9 @@ def second(folder):
     signal.signal(signal.SIGALRM, too_long)
     signal.alarm(SECONDS)
     try:
-        found = checker.check(*((folder / name).read_bytes() for name in NAMES))
+        found = checker.check_folder(folder)
+    except checker.Declined as error:
+        return "declined", f"declined: {error}"
     except TimeoutError:
         return "declined", f"declined: more than {SECONDS} seconds"
     except Exception:
@@ -108,6 +111,60 @@ def mutant(folder, chance, to):
     (to / "certificate.fwc").write_text(text)
 
 
+def host_mutant(folder, chance, to):
+    """The same of a stock host."""
+    text = (folder / "certificate.fwc").read_text()
+    files = {name: (folder / name).read_bytes() for name in re.findall(r"^sha256 (\S+)", text, re.MULTILINE)}
+    kind = chance.choice(["pair", "pair", "pair", "gain", "gain", "number", "setting", "line", "line"])
+    if kind == "line":
+        lines = text.split("\n")
+        place = chance.randrange(len(files) + 2, len(lines) - 1)
+        numbers = list(re.finditer(r"(?<= )-?\d+(/\d+)?(?= |$)", lines[place]))
+        if numbers:
+            found = chance.choice(numbers)
+            lines[place] = lines[place][: found.start()] + str(other(Fraction(found[0]), chance)) + lines[place][found.end() :]
+        text = "\n".join(lines)
+    elif kind == "setting":
+        config = json.loads(files["config.json"])
+        name = chance.choice(sorted(config))
+        config[name] = config[name] * chance.choice([2, 1e6]) if isinstance(config[name], float) else chance.choice([0, 1, 1e-3, "gelu", None, True])
+        files["config.json"] = json.dumps(config).encode()
+    else:
+        size = max(re.findall(r'"(?:hidden_size|n_embd)": (\d+)', files["config.json"].decode()), key=int)
+        name = chance.choice([name for name in files if name.endswith(".safetensors")] if kind == "pair" else ["model.safetensors"])
+        files[name] = host_numbers(files[name], kind, int(size), chance)
+    if chance.random() < 0.5:
+        text = re.sub(r"(?<=\nbound )\S+", lambda found: str(2 * Fraction(found[0])), text)
+    for name, data in files.items():
+        text = re.sub(f"sha256 {name} \\w+", f"sha256 {name} {hashlib.sha256(data).hexdigest()}", text)
+        (to / name).write_bytes(data)
+    (to / "certificate.fwc").write_text(text)
+
+
+def host_numbers(data, kind, size, chance):
+    """One number changed; with its mirror, or that of a norm."""
+    data, (length,) = bytearray(data), struct.unpack("<Q", data[:8])
+    header = json.loads(data[8 : 8 + length])
+    entries = {name: entry for name, entry in header.items() if kind != "gain" or re.search(r"(LayerNorm|ln_[12f])\.weight$", name)}
+    entry = entries[chance.choice(sorted(entries))]
+    width, code = (8, "<d") if entry["dtype"] == "F64" else (4, "<f")
+    start, end = (8 + length + offset for offset in entry["data_offsets"])
+    numbers, rows = [x for (x,) in struct.iter_unpack(code, data[start:end])], entry["shape"][0]
+    columns = len(numbers) // rows
+    alive = [k for k, x in enumerate(numbers) if x]
+    at = chance.choice(alive) if alive and chance.random() < 0.8 else chance.randrange(len(numbers))
+    row, column, half = at // columns, at % columns, size // 2
+    found = numbers[at]
+    numbers[at] = chance.choice([found * (1 + chance.choice([-1, 1]) * 2.0 ** -chance.randrange(2, 24)), found + chance.choice([1, -1, 1e-3, 1e-6]), -found, 0.0])
+    if kind == "pair":  # the axis along which this number has its negative, if it has
+        if columns == size and (not found or numbers[row * columns + (column + half) % size] == -found):
+            numbers[row * columns + (column + half) % size] = -numbers[at]
+        elif rows == size:
+            numbers[(row + half) % size * columns + column] = -numbers[at]
+    data[start:end] = struct.pack(f"<{len(numbers)}{code[1]}", *numbers)
+    return bytes(data)
+
+
 LIMITS, AGGREGATES = ["*", "0", "1", "-1", "2"], ["mean", "sum", "max"]
 WORDS = {**dict.fromkeys(LIMITS, LIMITS), **dict.fromkeys(AGGREGATES, AGGREGATES), "yes": ["no"], "no": ["yes"], "gather": ["select"], "select": ["gather"],
          "curve": ["product"], "add": ["sub"], "relu": ["abs"]}
@@ -158,7 +215,7 @@ def cases(places, mutants):
         chance = random.Random(folder.name)
         for count in range(mutants):
             with tempfile.TemporaryDirectory(prefix=f"{folder.name}-{count}-") as scratch:
-                mutant(folder, chance, Path(scratch))
+                (host_mutant if is_host((folder / "certificate.fwc").read_bytes()) else mutant)(folder, chance, Path(scratch))
                 yield Path(scratch)
 
 

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """A second checker of `certificate.fwc`, version 2, written from CERTIFICATE.md alone; sections below are that page's.
 
+hosts.py decides folders of stock hosts, section 10.
+
 Usage: checker.py DIR [--json]. Exit 0 accepted, 1 rejected, 2 declined, 3 for an unreadable file or wrong usage.
 Standard library only. Everything a verdict rests on is an integer or a Fraction; there is no float.
 
@@ -98,6 +100,11 @@ def limit(word):
     return word if word == "*" else count(word) if word[:1] != "-" or count(word[1:]) is None else -count(word[1:])
 
 
+def integer(word):
+    value = limit(word)
+    return value if str(value) == word != "*" else None
+
+
 def rational(word):
     match = RATIONAL.fullmatch(word)
     value = Fraction(int(match[1]), int(match[2] or 1)) if match and int(match[2] or 1) else None
@@ -112,6 +119,7 @@ WORDS = {
     "<count>": count, "<size>": lambda word: count(word) or None, "<limit>": limit, "<rational>": rational,
     "<hash>": text("[0-9a-f]{64}"), "<badge>": text("certified|measured|exact-on-grid"),
     "<over>": text("box|integers|space"), "<yes|no>": text("yes|no"),
+    "<class>": text("[a-z0-9-]+"),
     "<kind>": text("softmax|average|linformer|performer|x-[a-z0-9-]+"), "<format>": text("f64|f32"),
 }
 
@@ -130,6 +138,10 @@ class Lines:
     def wrong(self, wanted):
         found = self.lines[self.number - 1][:80] if self.number <= len(self.lines) else "the end of the file"
         return Rejected("format", f"certificate.fwc, line {self.number}", f"expected {wanted}, found `{found}`")
+
+    def next_word(self):
+        """The first word of the next line."""
+        return "".join(self.lines[self.number : self.number + 1]).split(" ")[0]
 
     def take(self, *shapes):
         """The words of the next line, in the first shape that fits; printing them gives the same line."""
@@ -168,26 +180,8 @@ def read_certificate(data):
     take("formwright-certificate 2")
     for name in ("target.json", "model.safetensors"):
         *_, c.hashes[name] = take(f"sha256 {name} <hash>")
-    _, c.badge = take("badge <badge>")
-    _, c.over, *other = take("over <over>", "over distinct-integers <rational>")
-    c.other = other[0] if other else None  # the value where tokens are equal
-    _, norm, *power = take("norm sup", "norm lp <rational>")
-    c.power = power[0] if power else None  # None: the supremum norm
-    if power and power[0] < 1:
-        raise lines.wrong("an exponent of at least 1")
-    _, c.bound = take("bound <rational>")
-    if c.bound < 0:
-        raise lines.wrong("a bound that is not negative")
-    for _ in range(take("assumptions <count>")[1]):
-        lines.number += 1
-        line = lines.lines[lines.number - 1] if lines.number <= len(lines.lines) else ""
-        if not re.fullmatch("assume( [!-~]+)+", line):
-            raise lines.wrong("`assume <words>`")
-        c.assumptions.append(line[7:])
-    _, c.least, c.most = take("tokens <size> <size>")
-    _, c.dims = take("dims <size>")
-    _, c.output_dims = take("output-dims <size>")
-    *_, c.format = take("execution ieee-any-order <format>")
+    read_claim(lines, c)
+    read_sizes(lines, c)
     _, c.width = take("width <size>")
     _, c.positions = take("positions <count>")
     _, runs = take("runs <count>")
@@ -205,6 +199,35 @@ def read_certificate(data):
     if lines.number != len(lines.lines):
         raise lines.wrong("nothing behind `end` and its LF")
     return c
+
+
+def read_claim(lines, c):
+    """From the badge to the assumptions."""
+    take = lines.take
+    _, c.badge = take("badge <badge>")
+    _, c.over, *other = take("over <over>", "over distinct-integers <rational>")
+    c.other = other[0] if other else None  # the value where tokens are equal
+    _, norm, *power = take("norm sup", "norm lp <rational>")
+    c.power = power[0] if power else None  # None: the supremum norm
+    if power and power[0] < 1:
+        raise lines.wrong("an exponent of at least 1")
+    _, c.bound = take("bound <rational>")
+    if c.bound < 0:
+        raise lines.wrong("a bound that is not negative")
+    for _ in range(take("assumptions <count>")[1]):
+        lines.number += 1
+        line = lines.lines[lines.number - 1] if lines.number <= len(lines.lines) else ""
+        if not re.fullmatch("assume( [!-~]+)+", line):
+            raise lines.wrong("`assume <words>`")
+        c.assumptions.append(line[7:])
+
+
+def read_sizes(lines, c):
+    """From the tokens to the execution."""
+    _, c.least, c.most = lines.take("tokens <size> <size>")
+    _, c.dims = lines.take("dims <size>")
+    _, c.output_dims = lines.take("output-dims <size>")
+    *_, c.format = lines.take("execution ieee-any-order <format>")
 
 
 class Run(NamedTuple):
@@ -316,24 +339,28 @@ def shapes(c):
 
 
 def read_tensors(data, c):
-    """Name to nested lists of Fractions, or a rejection."""
+    """The tensors of the network in a certificate."""
+    return tensors_of(data, dict(shapes(c)), c.format)
+
+
+def tensors_of(data, wanted, form, file="model.safetensors"):
+    """Name to nested lists of Fractions, of these names and shapes, or a rejection."""
 
     def wrong(place, reason):
-        return Rejected("weights", f"model.safetensors, {place}", reason)
+        return Rejected("weights", f"{file}, {place}", reason)
 
     length = int.from_bytes(data[:8], "little")
     if len(data) < 8 or 8 + length > len(data):
         raise wrong("header", "the file is shorter than its header says")
-    within(length, TEXT, "bytes of the header of model.safetensors")
-    header, body = read_json(data[8 : 8 + length], "weights", "model.safetensors, header"), data[8 + length :]
+    within(length, TEXT, f"bytes of the header of {file}")
+    header, body = read_json(data[8 : 8 + length], "weights", f"{file}, header"), data[8 + length :]
     metadata = header.pop("__metadata__", {})
     if not isinstance(metadata, dict) or not all(isinstance(text, str) for text in metadata.values()):
         raise wrong("__metadata__", "not an object of texts")
-    wanted = dict(shapes(c))
     for name in [*wanted, *header]:
         if name not in header or name not in wanted:
             raise wrong(name, "missing" if name in wanted else "not a tensor of the network in the certificate")
-    bits = int(c.format[1:])
+    bits = int(form[1:])
     spans = []
     for name, entry in header.items():
         if not isinstance(entry, dict) or sorted(entry) != ["data_offsets", "dtype", "shape"]:
@@ -359,7 +386,7 @@ def read_tensors(data, c):
     tensors = {}
     for start, end, name in spans:
         try:
-            numbers = [number(body[at : at + bits // 8], FORMATS[c.format][0]) for at in range(start, end, bits // 8)]
+            numbers = [number(body[at : at + bits // 8], FORMATS[form][0]) for at in range(start, end, bits // 8)]
         except ValueError as error:
             raise wrong(name, str(error)) from None
         tensors[name] = nest(numbers, wanted[name])
@@ -1460,7 +1487,7 @@ def fits(c, target):
         raise wrong("positions", f"{c.positions} tokens have a position, the claim is about {c.least} to {c.most}")
     if c.over in ("box", "space") and target.integers or c.over not in ("box", "space") and not target.integers:
         raise wrong("over", f"`{c.over}`, and the target is over " + ("integers" if target.integers else "an interval"))
-    meant = c.over == "box" and c.power is None
+    meant = c.over == "box" and c.power is None or hasattr(c, "host")
     within(c.most, MEANT if meant else TOKENS, "tokens")
     masks = {mask for run in c.runs for mask in run.masks if mask[:4] != ("*",) * 4}
     within(len(masks) * c.most**2, HIDING, "tokens that masks may hide")
@@ -1654,6 +1681,18 @@ def read_file(path, limit):
     return data
 
 
+def check_folder(folder):
+    """The verdict on a folder: of a network, or of one inside of a stock host."""
+    from hosts import check_host, is_host
+
+    limits = {"target.json": TEXT, "config.json": TEXT, "model.safetensors": 8 * WEIGHTS + TEXT + 8, "inputs.safetensors": 8 * WEIGHTS + TEXT + 8}
+    certificate = read_file(folder / "certificate.fwc", LONGEST)
+    if not is_host(certificate):
+        return check(certificate, *(read_file(folder / name, limits[name]) for name in ("target.json", "model.safetensors")))
+    names = [name for name in limits if name != "inputs.safetensors" or b"\nsha256 inputs.safetensors " in certificate]
+    return check_host(certificate, {name: read_file(folder / name, limits[name]) for name in names})
+
+
 def main():
     parser = argparse.ArgumentParser(description="Checks certificate.fwc of a folder that formwright wrote.")
     parser.add_argument("dir", type=Path)
@@ -1661,8 +1700,7 @@ def main():
     parser.error = lambda message: (print(f"error: {message}", file=sys.stderr), sys.exit(3))
     arguments = parser.parse_args()
     try:
-        names = ("certificate.fwc", LONGEST), ("target.json", TEXT), ("model.safetensors", 8 * WEIGHTS + TEXT + 8)
-        verdict = check(*(read_file(arguments.dir / name, limit) for name, limit in names))
+        verdict = check_folder(arguments.dir)
     except Declined as error:
         verdict = Verdict("declined", "", "", str(error))
     except (OSError, MemoryError) as error:

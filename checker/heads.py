@@ -32,6 +32,7 @@ class Head:
             value, rounding = self.read(row)
             # The weights are fl(1/n), or add up to 1 but for their excess; and the sum is rounded.
             away = (a.gamma(2 * n + 2) if self.alive else a.gamma(n + 1)) * value.size + 4 * n * a.tiny
+            away += 2 * meant.token_factor * value.size
             if value.size + away >= a.limit:
                 raise Rejected("finite", self.name, "a weighted sum may overflow")
             self.values.append((value, rounding, Num(value.lo - away, value.hi + away, -(1 << 12)) if value.lo or value.hi else point(ZERO)))
@@ -43,8 +44,9 @@ class Head:
     def read(self, row, bias=ZERO, t=None):
         """The value of a row of weights on the stream, at some token or any; and its loss by rounding."""
         meant = self.meant
-        read = meant.computed if t is None else lambda register: meant.computed_at(register, t)
-        return meant.arithmetic.total([meant.arithmetic.times(point(w), read(i)) for i, w in row] + [point(bias)])
+        if t is None:
+            return meant.row_value(row, bias)
+        return meant.arithmetic.total([meant.arithmetic.times(point(w), meant.computed_at(i, t)) for i, w in row] + [point(bias)])
 
     def needs_no_scores(self, made):
         if self.alive:
@@ -56,6 +58,8 @@ class Head:
         if len(made.form.terms) != 1 or wire.kind in ("mean", "hub", "seen") and wire.number == 0:
             raise wrong_line(f"wire {made.wire}", "is more than the wire and a number, or 0 times something")
         kind = wire.of if wire.kind == "seen" else wire.kind
+        if not self.meant.knows(kind):
+            raise Declined(f"{self.meant.place}, {self.name}: scores without a rule here, for wire {made.wire}")
         if self.connections and kind == "mean":
             return self.handed_on(wire, made)
         if bool(self.connections) != (kind == "hub"):
@@ -64,7 +68,11 @@ class Head:
         rules[kind](wire, made)
 
     def reading(self, wanted, made):
-        """The distance of a value from a form: the charge, the losses of registers, and the rounding."""
+        """The distance of a value from a form: the charge, the losses of registers, the rounding, and another token's factor."""
+        return self.own_reading(wanted, made) + self.meant.token_factor * self.values[made.value][0].size
+
+    def own_reading(self, wanted, made):
+        """The same but for that factor."""
         meant, row = self.meant, self.v[made.value]
         read, lost = meant.reading(row)
         return lost + self.values[made.value][1] + meant.size(read.plus(wanted, -ONE))
@@ -87,8 +95,8 @@ class Head:
         wanted = Form.of(made.form.offset, {}).plus(meant.expand(inside), wire.number)
         # Behind the errors of single tokens lies a concave function of their values, so the mean's is below it at the mean.
         lo, hi = meant.form_range(inside)
-        gamma = a.gamma(self.most + 1)
-        more = up((1 + gamma) * self.reading(wanted, made) + 4 * self.most * a.tiny)
+        gamma = (1 + a.gamma(self.most + 1)) * (1 + meant.token_factor) - 1  # of every weight, the factor of its token with it
+        more = up((1 + gamma) * self.own_reading(wanted, made) + 4 * self.most * a.tiny)
         # The loss of the weighted sum is a share of the mean size of the values: of a convex function, below its chord.
         ends = [gamma * abs(made.form.offset / wire.number + x) for x in (lo, hi)]
         corners = meant.profile_of(inside, lo, hi).concave()
@@ -227,12 +235,17 @@ class Head:
         if len(sharp) != 1 or len(self.alive) != 1:
             raise Declined(f"{meant.place}, {self.name}: scores that are not a positive number times the value, for wire {made.wire}")
         value, rounding, _ = self.values[made.value]
-        heat = self.q_bias[sharp[0]]
-        score, lost = a.total([a.times(point(heat), self.keys[sharp[0]])])
-        if (score.hi - score.lo) * (1 + 2 * a.unit) >= a.limit:
-            raise Rejected("finite", self.name, f"scores of up to {show(score.size)} in size may overflow")
+        asked = self.queries[sharp[0]]
+        heat = asked.lo * (1 - meant.read_factor)
+        if 2 * heat < asked.hi:
+            raise Declined(f"wire {made.wire}: scores by a number that is not known well enough")
+        score, lost = a.total([a.times(asked, self.keys[sharp[0]])])
+        size, lost = score.size * (1 + meant.read_factor) ** 2, lost * (1 + meant.read_factor) ** 2
+        if (score.hi - score.lo + 2 * (size - score.size)) * (1 + 2 * a.unit) >= a.limit:
+            raise Rejected("finite", self.name, f"scores of up to {show(size)} in size may overflow")
         # Computed scores, less the largest, are heat times what is within `haze` of the exact reading, but for a number.
-        haze = rounding + (lost + 2 * a.unit * score.size + 4 * a.tiny) / heat
+        haze = rounding + meant.read_factor * value.size + (lost + 2 * a.unit * size + 4 * a.tiny) / heat
+        rounding += meant.token_factor * value.size
         below = lambert((n - 1) * exp_minus(ONE)[1]) / heat
         size = value.size + rounding
         theta = (1 + a.theta) / (1 - a.theta) * (1 + a.gamma(n + 2)) - 1
@@ -256,17 +269,18 @@ class Head:
         rows = [(query, key) for query, key in zip(wire.forms[1::2], wire.forms[2::2], strict=True) if key.terms]
         if len(rows) > len(self.q) or any(r >= len(rows) for r in self.alive):
             raise wrong_line(f"wire {made.wire}", f"has another number of products in its scores than {self.name}")
-        off = ZERO
+        off, factor = ZERO, meant.read_factor
         for r, (query, key) in enumerate(rows):
-            asked, held = self.away(self.q[r], self.q_bias[r], query), self.away(self.k[r], ZERO, key, free=True)
-            off += self.queries[r].size * held + asked * (self.keys[r].size + held)
+            (asked, asks), (held, holds) = self.away(self.q[r], self.q_bias[r], query), self.away(self.k[r], ZERO, key, free=True)
+            off += asks * held + asked * (holds + held)
         score, lost = a.total([a.times(self.keys[r], self.queries[r]) for r in range(len(rows))])
-        if (score.hi - score.lo) * (1 + 2 * a.unit) >= a.limit:
-            raise Rejected("finite", self.name, f"scores of up to {show(score.size)} in size may overflow")
-        off += lost + 2 * a.unit * score.size + 4 * a.tiny
+        size, lost = score.size * (1 + factor) ** 2, lost * (1 + factor) ** 2
+        if (score.hi - score.lo + 2 * (size - score.size)) * (1 + 2 * a.unit) >= a.limit:
+            raise Rejected("finite", self.name, f"scores of up to {show(size)} in size may overflow")
+        off += lost + 2 * a.unit * size + 4 * a.tiny
         lo, hi = meant.form_range(inside)
         value, rounding, _ = self.values[made.value]
-        size = value.size + rounding
+        size = (value.size + rounding) * (1 + meant.token_factor)
         theta = (1 + a.theta) / (1 - a.theta) * (1 + a.gamma(n + 2)) - 1
         noise = theta * size + (1 + theta) * a.gamma(n) * size + 4 * n * a.tiny * (1 + size)
         wanted = Form.of(made.form.offset, {}).plus(meant.expand(inside))
@@ -274,12 +288,13 @@ class Head:
         meant.profiles[made.wire] = Profile([(*meant.ranges[made.wire], up(error))])
 
     def away(self, row, bias, wanted, free=False):
-        """How far a row is from a form; a free one, up to a number."""
+        """How far a row is from a form, a free one up to a number; and the size of what is computed."""
         read, lost = self.meant.reading(row)
         apart = read.plus(Form(bias, ())).plus(self.meant.expand(wanted), -ONE)
         if free:
             apart = Form(ZERO, apart.terms)
-        return lost + self.read(row, bias)[1] + self.meant.size(apart) + self.meant.off(wanted)
+        (value, rounding), factor = self.read(row, bias), self.meant.read_factor
+        return lost + rounding + self.meant.size(apart) + self.meant.off(wanted) + factor * value.size, (1 + factor) * value.size
 
 
 def lambert(x):
@@ -342,7 +357,7 @@ def attention(meant, run, first, b, layer):
         more = ZERO
         if any(term.lo or term.hi for term in terms[1:]):
             lo, hi = meant.form_hat(form)
-            more = a.total(terms, (lo - lost, hi + lost))[1]
+            more = meant.added_by_heads(terms, register, (lo - lost, hi + lost))
         registers.append((form, up(lost + more)))
     for head in heads:
         if head.alive and not any(number == head.number for number, _ in lines):

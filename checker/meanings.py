@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from checker import FORMATS, Arithmetic, Declined, Num, Rejected, Undefined, Unclear, count, is_power_of_two, limit, point, power_of_two
 from checker import rational, show, shows, sparse, valuation, within
-from curves import Broken, Budget, Profile, gaps, image_over, read_curve
+from curves import Broken, Budget, Gap, Profile, gaps, image_over, read_curve
 from forms import NOUGHT, Form, up, wrong_line
 from heads import attention, hides_nothing
 from normal import Atoms, Target, constant, plus, product, total as total_of
@@ -34,9 +34,9 @@ class Wire(NamedTuple):
     forms: tuple = ()
     coordinate: int = 0
     curve: tuple = ()
-    number: Fraction = ZERO  # the factor of a mean, the reach of teeth
+    number: Fraction = ZERO  # the factor of a mean, the reach of teeth, where points begin
     teeth: tuple = ()  # for each argument its form and the wires of its teeth
-    numbers: tuple = ()  # one for each position
+    numbers: tuple = ()  # one for each position, or each point
     mask: tuple = ()
     of: str = ""  # mean, sum or max
 
@@ -166,13 +166,12 @@ def read_wire(line, k, c):
         case "gather" | "select":
             return Wire(kind, (line.form(k), line.form(k)))
         case "points":
-            form, first = line.form(k), line.rational()
-            line.rational()
+            form, first, numbers = line.form(k), line.rational(), [line.rational()]
             while line.at < len(line.words):
-                line.rational()
+                numbers.append(line.rational())
             if first.denominator != 1:
                 raise line.wrong("a whole number in front of the values")
-            return Wire(kind, (form,))
+            return Wire(kind, (form,), number=first, numbers=tuple(numbers))
         case "cases":
             return Wire(kind, (line.form(k),))
     raise line.wrong("input, curve, product, mean, hub, teeth, position, seen, attend, gather, select, points or cases")
@@ -288,7 +287,50 @@ class Meant:
                 self.profiles[k] = Profile([(*self.ranges[k], ZERO)])
             if wire.kind == "teeth":
                 self.expanded[k] = self.teeth(k, wire)
+            if wire.kind == "cases":
+                self.expanded[k] = self.expand(wire.forms[0])
         self.registers = [(NOUGHT, ZERO)] * c.width
+
+    # What a stock host adds, section 10; here nothing.
+
+    unit_factor = ZERO  # by how much what units add may be too large or too small, relatively: r_g
+    token_factor = ZERO  # the same of what heads read of other tokens: r_v
+    read_factor = ZERO  # and of scores and outputs: r
+    quiet = ZERO  # what a unit may cost whose activation is no max(x, 0): 3α
+
+    def haze(self, register):
+        """What a register has lost more where it is read."""
+        return ZERO
+
+    told = None  # the values of wires, where sequences of integers are told one by one
+
+    def by_units(self, error, lo, hi):
+        """An error of what units add, which lies between two numbers."""
+        return error + self.unit_factor * (max(-lo, hi) + error) if self.unit_factor else error
+
+    def before(self, register):
+        """The size, as a term of a sum, of what a register holds; and how many terms that is."""
+        size = self.computed(register).size
+        return size, int(size != 0)
+
+    def flushed(self, terms, weights):
+        """What is below the normal range, in a sum of so many terms, and of so many weights."""
+        return 4 * terms * self.arithmetic.tiny
+
+    def row_value(self, row, bias=ZERO):
+        """The value of a row of weights on the stream, and its loss by rounding."""
+        return self.arithmetic.total([self.arithmetic.times(point(w), self.computed(i)) for i, w in row] + [point(bias)])
+
+    def added_by_heads(self, terms, register, place):
+        """What is rounded where heads add to a register that lies there behind them."""
+        return self.arithmetic.total(terms, place)[1]
+
+    def knows(self, kind):
+        """True if there is a rule for heads that make this."""
+        return True
+
+    def unproved(self, reason):
+        return Declined(reason)
 
     # Forms: where they lie, and how far off they are.
 
@@ -507,30 +549,32 @@ class Meant:
         return " + ".join([show(form.offset), *(f"{show(factor)}·wire {wire}" for wire, factor in form.terms)])[:200]
 
     def embedding(self, layer):
-        self.place, a = "embedding", self.arithmetic
+        self.place = "embedding"
         inputs = {}
         for k, wire in enumerate(self.wires):
             if wire.kind == "input":
                 inputs.setdefault(wire.coordinate, k)
-        low, high = self.domain
-        away = self.rounded_input().greatest
+        forms = [self.expand(form) for form in self.held(layer)]
+        found = [self.embedded(register, form, inputs) for register, form in enumerate(forms)]
+        self.registers = [(form, up(away + rounding)) for form, (away, rounding) in zip(forms, found, strict=True)]
+        return max((rounding for _, rounding in found), default=ZERO)
+
+    def embedded(self, register, form, inputs):
+        """How far what is embedded is from the form, and what is rounded."""
+        a, (low, high), away = self.arithmetic, self.domain, self.rounded_input().greatest
         read = Num(low - away, high + away, -(1 << 12), False)
-        registers = []
-        for register, form in enumerate(self.held(layer)):
-            row, bias = self.tensors["embed.weight"][register], self.tensors["embed.bias"][register]
-            more = {entry[register] for entry in self.tensors["pos"]} if self.c.positions else {ZERO}
-            lost = max(a.total([a.times(point(w), read) for w in row] + [point(bias), point(entry)])[1] for entry in more)
-            terms = {inputs[k]: w for k, w in enumerate(row) if w and k in inputs}
-            if len(terms) != sum(w != 0 for w in row):
-                raise wrong_line(f"register {register}", "reads a coordinate that is no wire")
-            form = self.expand(form)
-            away = Form.of(bias, terms).plus(form, -ONE)
-            places = self.at_places(away)
-            if self.c.positions:
-                places = [places[t if len(places) > 1 else 0] + entry[register] for t, entry in enumerate(self.tensors["pos"])]
-            lo, hi = self.between(away, self.hat, [ZERO])
-            registers.append((form, up(lost + max(-lo, hi) + max(map(abs, places)))))
-        self.registers = registers
+        row, bias = self.tensors["embed.weight"][register], self.tensors["embed.bias"][register]
+        more = {entry[register] for entry in self.tensors["pos"]} if self.c.positions else {ZERO}
+        lost = max(a.total([a.times(point(w), read) for w in row] + [point(bias), point(entry)])[1] for entry in more)
+        terms = {inputs[k]: w for k, w in enumerate(row) if w and k in inputs}
+        if len(terms) != sum(w != 0 for w in row):
+            raise wrong_line(f"register {register}", "reads a coordinate that is no wire")
+        away = Form.of(bias, terms).plus(form, -ONE)
+        places = self.at_places(away)
+        if self.c.positions:
+            places = [places[t if len(places) > 1 else 0] + entry[register] for t, entry in enumerate(self.tensors["pos"])]
+        lo, hi = self.between(away, self.hat, [ZERO])
+        return max(-lo, hi) + max(map(abs, places)), lost
 
     def attend(self, run, first, b, layer):
         self.registers = attention(self, run, first, b, layer)
@@ -561,7 +605,7 @@ class Meant:
         form, lost = NOUGHT, ZERO
         for register, w in row:
             held, away = self.registers[register]
-            form, lost = form.plus(held, w), lost + abs(w) * away
+            form, lost = form.plus(held, w), lost + abs(w) * (away + self.haze(register))
         return form, lost
 
     # Feed-forward layers.
@@ -571,9 +615,9 @@ class Meant:
         w1, b1, w2, b2 = (self.tensors[f"{first}.ff.{name}"][b] for name in ("w1", "b1", "w2", "b2"))
         groups, unit_group, fixed = {}, {}, set()
         for unit, (row, bias) in enumerate(zip(sparse(w1), b1, strict=True)):
-            _, loss = a.total([a.times(point(w), self.computed(i)) for i, w in row] + [point(bias)])
-            if not row:
-                fixed.add(unit)
+            _, loss = self.row_value(row, bias)
+            if not row:  # without a bias it is 0, and writes nothing
+                fixed |= {unit} if bias else set()
                 continue
             sign = 1 if row[0][1] > 0 else -1
             row = tuple((i, sign * w) for i, w in row)
@@ -602,7 +646,7 @@ class Meant:
 
     def group_range(self, group):
         """The range of the functional, in any execution."""
-        ends = [(w * x.lo, w * x.hi) for i, w in group.row for x in [self.computed(i)]]
+        ends = [(w * (x.lo - e), w * (x.hi + e)) for i, w in group.row for x, e in [(self.computed(i), self.haze(i))]]
         lo, hi = sum(min(pair) for pair in ends), sum(max(pair) for pair in ends)
         low, high = self.form_hat(group.form)
         return max(lo, low - group.lost), min(hi, high + group.lost)
@@ -611,9 +655,10 @@ class Meant:
 
     def profile(self, wire):
         if wire not in self.profiles:
-            if self.wires[wire].kind != "teeth":
+            if wire not in self.expanded:
                 raise wrong_line(f"wire {wire}", "is used before a layer makes it")
-            self.profiles[wire] = self.teeth_profile(wire)
+            of_teeth = self.wires[wire].kind == "teeth"
+            self.profiles[wire] = self.teeth_profile(wire) if of_teeth else Profile([(*self.ranges[wire], up(self.off(self.wires[wire].forms[0])))])
         return self.profiles[wire]
 
     def polynomial(self, form):
@@ -693,22 +738,22 @@ class Meant:
     # The outputs.
 
     def outputs(self, target):
-        a, c = self.arithmetic, self.c
+        c = self.c
         differences, errors = self.means_the_target(target), []
         for k, form in enumerate(self.meanings.outputs):
             row = sparse([self.tensors["read_out.weight"][k]])[0]
             bias = self.tensors["read_out.bias"][k]
             read, lost = self.reading(row)
             away = self.size(read.plus(Form(bias, ())).plus(self.expand(form), -ONE))
-            _, rounding = a.total([a.times(point(w), self.computed(i)) for i, w in row] + [point(bias)])
-            errors.append(self.off(form) + away + lost + rounding)
+            value, rounding = self.row_value(row, bias)
+            errors.append(self.off(form) + away + lost + rounding + self.read_factor * value.size)
         spent = distance.Spent()
         for k, place, difference in differences:
             self.error = max(self.error, errors[k] + self.distance(k, place, difference, errors[k], spent))
         for k, error in enumerate(errors):
             self.error = max(self.error, error)
             if error > c.bound:
-                raise Declined(f"output {k}: {show(error)} is shown of the bound {show(c.bound)}")
+                raise self.unproved(f"output {k}: {show(error)} is shown of the bound {show(c.bound)}")
 
     def distance(self, k, place, difference, error, spent):
         """How far an output's form is from the target, where outputs are so near to the form; at most what the bound leaves."""
@@ -723,7 +768,7 @@ class Meant:
         said = f"output {k}, {place}: the form is {show(size)} from the target, and outputs within {show(error)} of the form"
         if size > self.c.bound + error:
             raise Rejected("point", said, f"the bound is {show(self.c.bound)}")
-        raise Declined(f"{said}; the bound is {show(self.c.bound)}")
+        raise self.unproved(f"{said}; the bound is {show(self.c.bound)}")
 
     def means_the_target(self, target):
         """The outputs' forms and the target have the same normal forms: of any token, or at every token of every length.
@@ -797,8 +842,7 @@ class Change:
         self.meant, self.register, self.entries = meant, register, entries
         self.form = meant.expand(form)
         self.old, self.lost = meant.registers[register]
-        self.size = meant.computed(register).size
-        self.terms = int(self.size != 0)
+        self.size, self.terms = meant.before(register)
         self.groups = [group for group in groups if self.entries_of(group)]
         if bias or fixed & set(entries):
             raise wrong_line(f"register {register}", "gets a number that no gate adds")
@@ -825,11 +869,13 @@ class Change:
                 raise Declined(f"register {register}: units that read it alone, and do not clear it")
             if not clears:
                 continue
-            slope = -1 / group.row[0][1]
+            slope, scale = -1 / group.row[0][1], 1 + meant.unit_factor
             found = found.plus(group.form, slope)
+            self.more += meant.unit_factor * meant.computed(register).size + scale * meant.haze(register)
             if not owners:  # else what is rounded is the gate's; here also what is left of the register
-                self.size += broken.sum(broken.lo, broken.hi)
-                self.more += broken.active(broken.lo, broken.hi)[1] + max(abs(value - slope * knot) for knot, value in zip(broken.knots, broken.values, strict=True))
+                self.size += scale * broken.sum(broken.lo, broken.hi)
+                left = max(abs(value - slope * knot) for knot, value in zip(broken.knots, broken.values, strict=True))
+                self.more += scale * (broken.active(broken.lo, broken.hi)[1] + left) + self.hum(group)
             self.linear[id(group)] = slope
             for i, w in group.row:
                 read[i] = read.get(i, ZERO) + slope * w
@@ -839,6 +885,10 @@ class Change:
 
     def entries_of(self, group):
         return {unit: self.entries[unit] for unit, *_ in group.units if unit in self.entries}
+
+    def hum(self, group):
+        """What units cost whose activation is no max(x, 0), active or not."""
+        return self.meant.quiet * sum(map(abs, self.entries_of(group).values())) if self.meant.quiet else ZERO
 
     def broken(self, group):
         """The sum of the units, as a function of the functional."""
@@ -862,12 +912,14 @@ class Change:
     def differ(self, first, gate):
         """The register gets not just its factor of what the first one gets, which is what the wire is."""
         ratio, gamma = self.factors[gate.made.wire] / first.factors[gate.made.wire], self.meant.arithmetic.gamma
+        more = ZERO
         for argument in gate.arguments:
             difference = self.part(argument, ONE, less=first, ratio=ratio)
             lo, hi = argument.lo, argument.hi
-            self.more += max(map(abs, difference.extremes(lo, hi))) + difference.active(lo, hi)[1]
+            more += max(map(abs, difference.extremes(lo, hi))) + difference.active(lo, hi)[1]
             for change, factor in (self, ONE), (first, abs(ratio)):
-                self.more += gamma(change.others()) * factor * change.part(argument, ONE).sum(lo, hi)
+                more += factor * (gamma(change.others()) * change.part(argument, ONE).sum(lo, hi) + change.hum(argument.group))
+        self.more += (1 + self.meant.unit_factor) * more
 
     def others(self, *groups):
         """How many terms the sum has besides those of the groups."""
@@ -879,7 +931,7 @@ class Change:
         count = self.others()
         if count <= 1 and not self.groups and not self.more:
             return self.form, up(self.lost)
-        lost = self.lost + self.more + a.gamma(count) * self.size + 4 * count * a.tiny
+        lost = self.lost + self.more + a.gamma(count) * self.size + self.meant.flushed(count, len(self.entries))
         sizes = self.size + sum(self.broken(group).sum(*group.range) for group in self.groups)
         if 2 * sizes >= a.limit:
             raise Rejected("finite", f"register {self.register}", f"a sum whose terms may be {show(sizes)} in size may overflow")
@@ -914,7 +966,7 @@ class Made:
 
     def __init__(self, meant, made, unit_group):
         self.meant, self.made = meant, made
-        self.wire = meant.new(made, "curve", "product", "select")
+        self.wire = meant.new(made, "curve", "points", "product", "select")
         self.form = meant.expand(made.form)
         self.arguments = []
         for unit, form in made.arguments:
@@ -929,9 +981,16 @@ class Made:
     def prove(self, changes):
         if not changes:
             raise wrong_line(f"wire {self.made.wire}", "stands in no register")
-        {"curve": self.curve, "product": self.product, "select": self.select}[self.wire.kind](changes)
+        {"curve": self.curve, "points": self.curve, "product": self.product, "select": self.select}[self.wire.kind](changes)
         for change in changes[1:]:
             change.differ(changes[0], self)
+
+    def gaps(self, broken, argument):
+        """How far P is from the curve; or at the points that the argument may be."""
+        if self.wire.kind == "curve":
+            return gaps(self.meant.budget, broken, self.wire.curve, argument.low, argument.high, PIECES)
+        places = [(t, self.wire.numbers[int(t - self.wire.number)]) for t in sorted(self.meant.told.read[self.made.wire])]
+        return [Gap(t, t, (value, value), (broken(t) - value,) * 2) for t, value in places]
 
     def curve(self, changes):
         """P(û)/φ is the curve at û, and a number."""
@@ -942,55 +1001,79 @@ class Made:
             raise wrong_line(f"wire {self.made.wire}", "is added with more than a number")
         broken = first.part(argument, 1 / first.factors[self.made.wire], -self.rest.offset)
         others, gamma, pieces = first.others(argument.group), meant.arithmetic.gamma, []
-        for gap in gaps(meant.budget, broken, self.wire.curve, argument.low, argument.high, PIECES):
+        hum, beside = first.hum(argument.group) / abs(first.factors[self.made.wire]), self.rest.offset
+        for gap in self.gaps(broken, argument):
             e = meant.off(argument.form, gap.lo, gap.hi)
             a, b = gap.lo - e - argument.lost, gap.hi + e + argument.lost
             active, charge = broken.active(a, b)
             steep = broken.steepest(a, b)
-            away = steep * argument.lost + max(map(abs, gap.gap)) + charge + gamma(others + active) * (broken.size(a, b) + charge)
-            pieces.append((*gap.image, up(steep * e + away)))
+            away = steep * (argument.lost + e) + max(map(abs, gap.gap)) + charge + hum + gamma(others + active) * (broken.size(a, b) + charge)
+            pieces.append((*gap.image, up(meant.by_units(away, *(x + beside for x in gap.image)))))
         meant.profiles[self.made.wire] = Profile(pieces)
         lo, hi = argument.read
         active, charge = broken.active(lo, hi)
-        away = broken.steepest(lo, hi) * argument.lost + charge + gamma(others + active) * (broken.size(lo, hi) + charge)
+        away = broken.steepest(lo, hi) * argument.lost + charge + hum + gamma(others + active) * (broken.size(lo, hi) + charge)
         least, most = broken.extremes(lo, hi)
-        meant.hats[self.made.wire] = least - away, most + away
+        more = meant.by_units(away, least + beside, most + beside)
+        meant.hats[self.made.wire] = least - more, most + more
         if self.made.wire in meant.toothed:
-            meant.own[self.made.wire] = up(away + max(max(map(abs, gap.gap)) for gap in gaps(meant.budget, broken, self.wire.curve, lo, hi)))
+            away += max(max(map(abs, gap.gap)) for gap in gaps(meant.budget, broken, self.wire.curve, lo, hi))
+            meant.own[self.made.wire] = up(meant.by_units(away, least + beside, most + beside))
             meant.read[self.made.wire] = lo, hi
 
     def select(self, changes):
         """P(û)/φ is the value and a number of the position where the condition is 1, and such a number elsewhere; û is the value and one."""
         meant, argument, first, wire = self.meant, self.arguments[0], changes[0], self.made.wire
-        condition, value = self.wire.forms
-        beside = meant.expand(argument.form).plus(meant.expand(value), -ONE)
-        if meant.moving(condition).terms or not set(meant.at_places(condition)) <= {ZERO, ONE}:
-            raise Declined(f"wire {wire}: a selection by what is not 0 or 1 at every position")
-        if meant.moving(beside).terms or meant.moving(self.rest).terms:
-            raise Declined(f"wire {wire}: a selection made of more than the value and numbers of the position")
+        value = self.wire.forms[1]
         broken = first.part(argument, 1 / first.factors[wire])
         others, gamma, pieces, hats = first.others(argument.group), meant.arithmetic.gamma, [], []
-        places = {tuple(meant.form_at(form, t) for form in (condition, beside, self.rest, argument.form)) for t in range(max(meant.c.positions, 1))}
-        for holds, d, q, here in sorted(places):
-            lo, hi = meant.between(argument.form, meant.ranges.__getitem__, [here])
+        hum = first.hum(argument.group) / abs(first.factors[wire])
+        for holds, d, q, (lo, hi), (low, high), read_off, rest_off in self.selected(meant.expand(self.wire.forms[0]), meant.expand(value)):
             cuts = sorted({lo, hi, *(k for k in broken.knots if lo < k < hi), *(lo + (hi - lo) * k / PIECES for k in range(1, PIECES))})
             meant.budget.spend(len(cuts))
             for p, r in pairwise(cuts) if lo < hi else [(lo, hi)]:
-                e = meant.off(value, p - d, r - d)
+                e = meant.off(value, p - d, r - d) + read_off
                 a, b = p - e - argument.lost, r + e + argument.lost
                 active, charge = broken.active(a, b)
                 steep = broken.steepest(a, b)
-                apart = max(abs(broken(x) - (holds * (x - d) + q)) for x in (p, r))
-                away = steep * (argument.lost + e) + apart + charge + gamma(others + active) * (broken.size(a, b) + charge)
-                pieces.append((holds * (p - d), holds * (r - d), up(away)))
-            low, high = meant.between(argument.form, meant.hat, [here])
+                ends = holds * (p - d), holds * (r - d)
+                apart = max(abs(broken(x) - (end + q)) for x, end in zip((p, r), ends, strict=True))
+                away = steep * (argument.lost + e) + apart + charge + hum + gamma(others + active) * (broken.size(a, b) + charge)
+                pieces.append((*ends, up(meant.by_units(away, ends[0] + q, ends[1] + q) + rest_off)))
             low, high = max(low - argument.lost, argument.read[0]), min(high + argument.lost, argument.read[1])
             active, charge = broken.active(low, high)
             least, most = broken.extremes(low, high)
-            away = broken.steepest(low, high) * argument.lost + charge + gamma(others + active) * (broken.size(low, high) + charge)
+            away = broken.steepest(low, high) * argument.lost + charge + hum + gamma(others + active) * (broken.size(low, high) + charge)
+            away = meant.by_units(away, least, most) + rest_off
             hats.append((least - away - q, most + away - q))
         meant.profiles[wire] = Profile(pieces)
         meant.hats[wire] = min(low for low, _ in hats), max(high for _, high in hats)
+
+    def selected(self, condition, value):
+        """Where the condition is 1, or 0: that, d and q, the range of the argument, meant and computed, and what d and q are off by."""
+        meant, form = self.meant, self.arguments[0].form
+        beside = meant.expand(form).plus(value, -ONE)
+        if not meant.moving(condition).terms:
+            if not set(meant.at_places(condition)) <= {ZERO, ONE}:
+                raise Declined(f"wire {self.made.wire}: a selection by what is not 0 or 1 at every position")
+            if meant.moving(beside).terms or meant.moving(self.rest).terms:
+                raise Declined(f"wire {self.made.wire}: a selection made of more than the value and numbers of the position")
+            places = {tuple(meant.form_at(f, t) for f in (condition, beside, self.rest, form)) for t in range(max(meant.c.positions, 1))}
+            return [(holds, d, q, meant.between(form, meant.ranges.__getitem__, [here]), meant.between(form, meant.hat, [here]), ZERO, ZERO)
+                    for holds, d, q, here in sorted(places)]
+        (by, factor), *more = condition.terms
+        if more or meant.told is None or not {condition.offset + factor * x for x in meant.told.values[by]} <= {ZERO, ONE}:
+            raise Declined(f"wire {self.made.wire}: a selection by what is not 0 or 1 at every position, or told to be")
+        slopes = beside.of_wire(by) / factor, self.rest.of_wire(by) / factor
+        d, q = (f.plus(condition, -slope) for f, slope in zip((beside, self.rest), slopes, strict=True))
+        if d.terms or q.terms:
+            raise Declined(f"wire {self.made.wire}: a selection made of more than the value, the condition and numbers")
+        off, found = meant.off(condition), []
+        for holds in (ZERO, ONE):
+            here, more = d.offset + slopes[0] * holds, abs(slopes[0]) * off
+            (lo, hi), (low, high) = meant.form_range(value), meant.form_hat(value)
+            found.append((holds, here, q.offset + slopes[1] * holds, (lo + here, hi + here), (low + here - more, high + here + more), more, abs(slopes[1]) * off))
+        return found
 
     def product(self, changes):
         """P(û)/φ of one argument, or two, is û², or û² - v̂², and a number, up to a deviation; with the affine rest that is the product."""
@@ -1001,6 +1084,7 @@ class Made:
         if found is None or found[1].terms or found[0] != [1, -1][: len(self.arguments)]:
             raise wrong_line(f"wire {self.made.wire}", "is not made of the squares of its arguments")
         least, most, more, others = ZERO, ZERO, ZERO, first.others(*self.groups)
+        added = abs(found[1].offset)  # at most what all units add
         active = sum(first.counts[id(group)] for group in self.groups if id(group) in first.counts)
         for kappa, argument in zip(found[0], self.arguments, strict=True):
             broken = first.part(argument, kappa / first.factors[self.made.wire], -found[1].offset if kappa > 0 else ZERO)
@@ -1010,9 +1094,10 @@ class Made:
             least, most, size = least + ends[0], most + ends[1], max(abs(lo), abs(hi))
             # The square is of what is read, which is off by what is lost.
             charge = broken.active(lo, hi)[1]
-            more += (argument.lost * (2 * size + argument.lost) + charge
+            more += (argument.lost * (2 * size + argument.lost) + charge + first.hum(argument.group) / abs(first.factors[self.made.wire])
                      + meant.arithmetic.gamma(others + active) * (broken.size(lo, hi) + charge))
-        away = max(-least, most) + more
+            added += max(map(abs, broken.extremes(lo, hi)))
+        away = meant.by_units(max(-least, most) + more, -added, added)
         meant.profiles[self.made.wire] = product_profile(meant, self.wire.forms, meant.ranges[self.made.wire], away)
 
 
@@ -1098,17 +1183,21 @@ def coupling(meant, a, b):
         yield (max(low, -size), min(high, size)), tuple(place)
 
 
-def prove_meanings(c, tensors, target):
-    """`line`, `finite` and the bound, for all sequences of any of the lengths."""
-    meanings = c.meanings
-    if meanings is None or not hasattr(target, "ast"):
-        raise Declined("a supremum over a box, and nothing is said of what registers mean")
-    if any(wire.kind in ("points", "cases") for wire in meanings.wires):
-        raise Declined("meanings by points or cases")
+def decidable(c, target):
+    """Declines what no rule here is about."""
+    if c.meanings is None or not hasattr(target, "ast"):
+        raise Declined("a supremum, and nothing is said of what registers mean")
     if 4 * c.most >= 1 << FORMATS[c.format][0]:
         raise Declined(f"{c.most} tokens in {c.format}")
+
+
+def prove_meanings(c, tensors, target):
+    """`line`, `finite` and the bound, for all sequences of any of the lengths."""
+    decidable(c, target)
+    if any(wire.kind in ("points", "cases") for wire in c.meanings.wires):
+        raise Declined("meanings by points or cases")
     try:
-        meant = Meant(c, tensors, meanings, target.domain)
+        meant = Meant(c, tensors, c.meanings, target.domain)
         meant.prove()
         meant.outputs(target.ast)
     except (Undefined, Unclear) as error:

@@ -60,7 +60,7 @@ class Shared:
         for change, factor in parts.items():
             own = self.combined({change: ONE})
             active, charge = own.active(lo, hi)
-            total += abs(factor) * gamma(change.others(self.group) + active) * (own.size(lo, hi) + charge)
+            total += abs(factor) * (gamma(change.others(self.group) + active) * (own.size(lo, hi) + charge) + change.hum(self.group))
         return total
 
     def prove(self):
@@ -77,7 +77,8 @@ class Shared:
                 parts, argument = self.rest(change, known), self.argument
                 broken = self.combined(parts)
                 lo, hi = argument.lo, argument.hi
-                change.more += max(map(abs, broken.extremes(lo, hi))) + broken.active(lo, hi)[1] + self.rounded(parts, lo, hi)
+                more = max(map(abs, broken.extremes(lo, hi))) + broken.active(lo, hi)[1] + self.rounded(parts, lo, hi)
+                change.more += (1 + self.meant.unit_factor) * more
         return None
 
     def told_apart(self):
@@ -102,16 +103,17 @@ class Shared:
 
     def curve(self, gate, parts):
         meant, argument = self.meant, self.argument
-        broken, pieces = self.combined(parts, -gate.rest.offset), []
+        broken, pieces, beside = self.combined(parts, -gate.rest.offset), [], gate.rest.offset
         for gap in gaps(meant.budget, broken, gate.wire.curve, argument.low, argument.high, self.pieces):
             e = meant.off(argument.form, gap.lo, gap.hi)
             a, b = gap.lo - e - argument.lost, gap.hi + e + argument.lost
             away = broken.steepest(a, b) * (e + argument.lost) + max(map(abs, gap.gap)) + broken.active(a, b)[1] + self.rounded(parts, a, b)
-            pieces.append((*gap.image, up(away)))
+            pieces.append((*gap.image, up(meant.by_units(away, *(x + beside for x in gap.image)))))
         meant.profiles[gate.made.wire] = Profile(pieces)
         lo, hi = argument.read
         away = broken.steepest(lo, hi) * argument.lost + broken.active(lo, hi)[1] + self.rounded(parts, lo, hi)
         least, most = broken.extremes(lo, hi)
+        away = meant.by_units(away, least + beside, most + beside)
         meant.hats[gate.made.wire] = least - away, most + away
 
     def as_meant(self):
@@ -134,4 +136,5 @@ class Shared:
                 a, b = gap.lo - e - argument.lost, gap.hi + e + argument.lost
                 away = broken.steepest(a, b) * (e + argument.lost) + max(map(abs, gap.gap)) + broken.active(a, b)[1]
                 worst = max(worst, away + self.rounded(parts, a, b))
-            change.more += worst
+            least, most = broken.extremes(argument.lo, argument.hi)
+            change.more += meant.by_units(worst, least - offset, most - offset)

@@ -1515,9 +1515,9 @@ fn the_size_in_the_other_precision_is_told() {
     let built = scratch.done(&[&["build"][..], &wish].concat());
     let first = built.lines().next().expect("a line");
     assert!(first.contains("circuit --trade depth in f64"), "{first}");
-    assert!(first.contains("; in f32 it would have 4882 parameters, 20 kB; "), "{first}");
+    assert!(first.contains("; in f32 it would have 5120 parameters, 20 kB; "), "{first}");
     let plan = scratch.done(&[&["plan"][..], &wish].concat());
-    assert!(plan.contains("\nin f32 it would have 4882 parameters, 20 kB (circuit --trade width)\n"), "{plan}");
+    assert!(plan.contains("\nin f32 it would have 5120 parameters, 20 kB (circuit --trade width)\n"), "{plan}");
 }
 
 #[test]

@@ -295,7 +295,7 @@ impl Native {
     /// Writes a folder for Hugging Face's `transformers`, inside of a stock class.
     fn hf(&self, py: Python<'_>, dir: PathBuf, host: String, vocabulary: Option<Vec<String>>) -> PyResult<()> {
         self.folder(py, &dir, move |model| {
-            let said = |files: &formwright::export::Files| {
+            let said = |files: &Vec<(String, Vec<u8>)>| {
                 formwright_check::check_named(files).map(|verdict| verdict.to_string())
             };
             Ok(hf::files(model, &host, vocabulary.as_deref(), said)?.0)

@@ -235,7 +235,7 @@ impl Raw {
         let mut layers = Vec::new();
         for (number, block) in self.blocks.into_iter().enumerate() {
             let [heads, forward] = pins
-                .block(block, class, config, &scale)
+                .block(&block, class, config, &scale)
                 .map_err(|(obligation, what)| (obligation, format!("block {number}: {what}")))?;
             layers.extend([heads, forward]);
         }
@@ -377,7 +377,7 @@ impl Pinned {
     }
 
     /// The layers of a block.
-    fn block(&self, block: Block, class: &Class, config: &Config, scale: &Dyadic) -> Result<[Layer; 2], Fault> {
+    fn block(&self, block: &Block, class: &Class, config: &Config, scale: &Dyadic) -> Result<[Layer; 2], Fault> {
         let one = Dyadic::ONE;
         let inverse = |x: &Dyadic| Dyadic::power_of_two(x.quantum().unwrap_or(0).saturating_neg());
         let mut queries = self.readers(&block.queries, &inverse(&config.root), "the queries")?.into_iter();

@@ -610,7 +610,7 @@ impl Prover<'_> {
             let (shift, rest) = self.apart(&form, &self.lowered(wanted)?)?;
             let terms = row.weights.len().saturating_add(usize::from(!row.bias.is_zero()));
             let exact = self.exact_row(&row.weights, &[&row.bias], &(&reading.size + &row.bias.abs())).is_some();
-            let rounded = if let Some(rounded) = self.housed_row(&reading, &row.bias)? {
+            let rounded = if let Some(rounded) = self.housed_row(&reading, &row.bias) {
                 &rounded + &(&self.output_factor() * &(&(&reading.size + &row.bias.abs()) + &rounded))
             } else if exact || terms == 0 || (terms == 1 && reading.single) {
                 Dyadic::ZERO

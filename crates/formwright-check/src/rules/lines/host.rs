@@ -14,7 +14,7 @@ use super::points::is_whole;
 use super::profile::{Profile, up};
 use super::{Form, Known, Prover, Reading, Register, Stop, line};
 use crate::kernel::number::{Dyadic, Range, Ratio};
-use crate::kernel::piecewise::Active;
+use crate::kernel::piecewise::{Active, Piecewise};
 use crate::kernel::sum::Row;
 use crate::prove::{declined, rejected};
 use crate::read::certificate::{Layer, Wire};
@@ -229,20 +229,20 @@ impl Prover<'_> {
     }
 
     /// `Γ (Σ|w| (Z + M) + |c| (1 + M/C)) + ζ |c| + 2φ`: what a row of so many registers and a bias rounds in a host.
-    pub(super) fn housed_row(&self, reading: &Reading, bias: &Dyadic) -> Result<Option<Dyadic>, Stop> {
-        let Some(housing) = &self.housing else { return Ok(None) };
+    pub(super) fn housed_row(&self, reading: &Reading, bias: &Dyadic) -> Option<Dyadic> {
+        let housing = self.housing.as_ref()?;
         let terms = terms(reading, !bias.is_zero());
         let gamma = &self.gamma(terms) * &one_and(&housing.reader.relative);
         let all = &(&reading.size + &reading.middle) + &(&bias.abs() * &housing.pin);
         let own = &(&gamma * &all) + &(&housing.reader.constant * &bias.abs());
         let none = reading.count == 0 && bias.is_zero();
-        Ok(Some(if none { Dyadic::ZERO } else { up(&(&own + &self.tiny(terms))) }))
+        Some(if none { Dyadic::ZERO } else { up(&(&own + &self.tiny(terms))) })
     }
 
     /// What reading another token loses, which has a factor of its own.
-    pub(super) fn housed_value(&self, reading: &Reading, factor: &Dyadic) -> Result<Option<Dyadic>, Stop> {
-        let Some(own) = self.housed_row(reading, &Dyadic::ZERO)? else { return Ok(None) };
-        Ok(Some(up(&(&own + &(factor * &(&reading.size + &own))))))
+    pub(super) fn housed_value(&self, reading: &Reading, factor: &Dyadic) -> Option<Dyadic> {
+        let own = self.housed_row(reading, &Dyadic::ZERO)?;
+        Some(up(&(&own + &(factor * &(&reading.size + &own)))))
     }
 
     /// The least that a query may be that is a number of the biases.
@@ -256,7 +256,7 @@ impl Prover<'_> {
             single: false,
             powers: false,
         };
-        let Some(off) = self.housed_row(&nothing, number)? else { return Ok(number.clone()) };
+        let Some(off) = self.housed_row(&nothing, number) else { return Ok(number.clone()) };
         let least = &(number - &off) * &(&Dyadic::ONE - &self.output_factor());
         // Much of it is left, or nothing is shown.
         if &least + &least < *number {
@@ -283,6 +283,17 @@ impl Prover<'_> {
     /// The cost of quiet terms, for units whose weights are so large together: `3α Σ|w2|`.
     pub(super) fn quiet(&self, weights: &Dyadic) -> Dyadic {
         self.housing.as_ref().map_or(Dyadic::ZERO, |housing| up(&(&(&Dyadic::from(3) * &housing.activation) * weights)))
+    }
+
+    /// The same for all units of a function, active or not: all that face right are active at the last knot, and all that
+    /// face left before the first one.
+    pub(super) fn quiet_units(&self, function: &Piecewise) -> Dyadic {
+        let (Some(first), Some(last)) = (function.knots.first(), function.knots.last()) else { return Dyadic::ZERO };
+        if !self.is_housed() {
+            return Dyadic::ZERO;
+        }
+        let everywhere = Range { lo: first - &Dyadic::ONE, hi: last.clone() };
+        self.quiet(&function.active(&everywhere).weights)
     }
 
     /// Refuses numbers that are too large for an activation.
@@ -357,7 +368,7 @@ impl Prover<'_> {
             single: false,
             powers: true,
         };
-        let off = &beside + &self.housed_row(&reading, &Dyadic::ZERO)?.unwrap_or(Dyadic::ZERO);
+        let off = &beside + &self.housed_row(&reading, &Dyadic::ZERO).unwrap_or(Dyadic::ZERO);
         let factor = self.gate_factor();
         let left = &(&(&factor * &held) + &(&one_and(&factor) * &off)) + &self.quiet(&Dyadic::from(2));
         let all = &held + &self.middles();
@@ -541,7 +552,7 @@ impl Prover<'_> {
         let mut roundings = Vec::new();
         for row in rows {
             let reading = self.read(&row.weights)?;
-            let rounded = self.housed_row(&reading, &row.bias)?.ok_or_else(|| line("labels outside of a host"))?;
+            let rounded = self.housed_row(&reading, &row.bias).ok_or_else(|| line("labels outside of a host"))?;
             // What the bias is off by is counted with the difference.
             roundings.push(&rounded - &(&constant * &row.bias.abs()));
         }
