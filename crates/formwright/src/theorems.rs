@@ -779,6 +779,42 @@ pub const STATEMENTS: &[Statement] = &[
         ],
     },
     Statement {
+        id: "median",
+        source: "ours",
+        statement: "Let m = nd, K = 2m + 1, and take K grids of one cell side h, grid j shifted along the diagonal by jh/K in every coordinate. \
+                    If copy j is within e of f wherever every coordinate is h/2K or more away from the walls of grid j, and is any number elsewhere, \
+                    then the median of the K outputs, entry by entry, is within e of f everywhere on the box. Proof: walls of different grids are \
+                    h/K or more apart, so a coordinate is nearer than h/2K to a wall of one grid at most; m coordinates spoil at most m copies; the \
+                    other m + 1 are a majority in [f - e, f + e], and so the median lies there. With sums of codes as copies e is the oscillation of f \
+                    at a distance of mh/K from a cell's middle, one attention layer of K heads is enough, and equal tokens are served: any continuous \
+                    function in the supremum norm.",
+        module: "crates/formwright/src/construct/median/mod.rs",
+        checked: &[
+            "median::layers_closed_form_and_a_median_outside_agree_everywhere",
+            "median::at_most_half_of_the_copies_are_spoiled_anywhere",
+            "median::the_bound_of_a_linear_function_is_its_slope_times_the_reach",
+            "median::tables_are_met_within_their_jumps",
+            "median::a_table_with_a_constant_stands_for_every_function_with_its_values",
+            "median_floats::at_every_wall_and_next_to_it_outputs_are_within_the_bound",
+            "median_floats::a_minority_of_garbage_changes_nothing_and_a_majority_does",
+            "median_floats::a_single_grid_is_not_within_the_bound",
+        ],
+        machine_checked: &[],
+        departures: &[
+            remark(
+                "Shen, Yang and Zhang take the middle of three shifted networks, one coordinate after the other: 3^m copies. On the diagonal 2m + 1 \
+                 are enough.",
+            ),
+            remark(
+                "Theorem 2 of Yun et al. cannot be a copy: it is 0 wherever two tokens share a cell, on every grid.",
+            ),
+            choice(
+                "In floats outputs are clamped to the target's range before they are compared: a comparator loses digits of what it compares with \
+                 a spoiled number.",
+            ),
+        ],
+    },
+    Statement {
         id: "sumformer-discrete",
         source: ALBERTI,
         statement: "The discontinuous proof: φ = Φ∘q is an injective code of the quantised token, one number; ψ(x, Σ) decodes the other tokens from \

@@ -36,6 +36,8 @@ mod lowered;
 mod masks;
 mod meanings;
 mod measured;
+mod median;
+mod median_floats;
 mod messages;
 mod needles;
 mod normal_form;

@@ -97,6 +97,10 @@ impl Place {
             Some(Domain::Integers(from, to)) => {
                 Self { tokens, dims, low: *from as f64, high: (to - 1) as f64, integers: true }
             }
+            // A table has no value at the upper end of its box.
+            None => {
+                Self { tokens, dims, low: grid.low().to_f64(), high: grid.high().to_f64().next_down(), integers: false }
+            }
             _ => Self { tokens, dims, low: grid.low().to_f64(), high: grid.high().to_f64(), integers: false },
         }
     }

@@ -31,10 +31,10 @@ pub(crate) const MOST_CELLS: u64 = 1_000_000;
 const CHUNK: u64 = 512;
 
 /// The most inputs `n·d` that slopes are enclosed in: each of as many output entries has a slope in each of them.
-const MOST_INPUTS: usize = 1000;
+pub(crate) const MOST_INPUTS: usize = 1000;
 
 /// How often the domain is cut in two for a uniform bound: ten times, and less for many inputs, so that boxes times slopes stay below 10^7.
-fn splits(inputs: usize) -> u32 {
+pub(crate) fn splits(inputs: usize) -> u32 {
     (10_000_000 / (inputs * inputs).max(1)).max(1).ilog2().min(10)
 }
 

@@ -19,6 +19,16 @@ const MOST_INPUTS: usize = 4096;
 
 /// A network by cells, seen from afar.
 pub(crate) trait ByCells: Way {
+    /// True if it is declined at once: in the supremum norm there are those on integers, where equal tokens are served.
+    fn is_out(&self, scope: &Scope<'_>) -> bool {
+        *scope.norm == Norm::Sup && (self.is_wrong_at_ties() || !scope.target.is_discrete())
+    }
+
+    /// The cells a side, where they are not to be found.
+    fn fixed(&self, scope: &Scope<'_>) -> Option<u64> {
+        scope.request.resolution()
+    }
+
     /// True if it is wrong where two tokens share a cell.
     fn is_wrong_at_ties(&self) -> bool;
 
@@ -41,15 +51,9 @@ pub(crate) fn least(row: &impl ByCells, scope: &Scope<'_>) -> Int {
     first(row, scope).map_or(Int::ZERO, |grid| row.least_on(scope, &grid))
 }
 
-/// True if a lattice is declined at once: in the supremum norm there are those on integers, where equal tokens are
-/// served.
-pub(crate) fn is_declined(row: &impl ByCells, scope: &Scope<'_>) -> bool {
-    *scope.norm == Norm::Sup && (row.is_wrong_at_ties() || !scope.target.is_discrete())
-}
-
 /// Checks that a row may serve with at most this weight. If not, returns the cells a side that this leaves room for.
 pub(crate) fn may_serve(row: &impl ByCells, scope: &Scope<'_>, most: &Int) -> std::result::Result<(), u64> {
-    let (Some(first), Some(eps), None) = (first(row, scope), scope.eps, scope.request.resolution()) else {
+    let (Some(first), Some(eps), None) = (first(row, scope), scope.eps, row.fixed(scope)) else {
         return Ok(());
     };
     let room = |side: u64| scope.shape.with_resolution(side).is_ok_and(|grid| row.least_on(scope, &grid) <= *most);
@@ -80,16 +84,16 @@ pub(crate) fn none_wins(rows: &[impl ByCells], scope: &Scope<'_>, looked_at: &[C
     let serving = looked_at.iter().filter(|candidate| candidate.serves());
     let Some(weight) = serving.filter_map(Candidate::bytes).min() else { return false };
     let floats = rows.iter().filter(|row| row.floats().is_some());
-    floats.into_iter().all(|row| is_declined(row, scope) || least(row, scope) >= weight)
+    floats.into_iter().all(|row| row.is_out(scope) || least(row, scope) >= weight)
 }
 
 /// The grid that is fixed, or the first that is tried; `None` where the row is declined at once.
 fn first(row: &impl ByCells, scope: &Scope<'_>) -> Option<Grid> {
     let shape = scope.shape;
-    if is_declined(row, scope) || shape.tokens().saturating_mul(shape.dims()) > MOST_INPUTS {
+    if row.is_out(scope) || shape.tokens().saturating_mul(shape.dims()) > MOST_INPUTS {
         return None;
     }
-    match scope.request.resolution() {
+    match row.fixed(scope) {
         Some(resolution) => shape.with_resolution(resolution).ok(),
         None => row.coarsest(shape).ok(),
     }

@@ -5,6 +5,7 @@
 //! | `yun` | Yun et al. 2020 and 2020b | `yun` |
 //! | `circuit` | ours | `circuit` |
 //! | `sumcode` | ours | `sum-code` |
+//! | `median` | ours | `median` |
 //! | `sumformer` | Alberti et al. 2023 | `sumformer-discrete`, `sumformer`, `learned` |
 //!
 //! `normal_form` has the targets that circuits of Sumformers are made of, and no network.
@@ -13,6 +14,7 @@
 
 mod cells;
 pub mod circuit;
+pub(crate) mod median;
 pub(crate) mod normal_form;
 pub(crate) mod sumcode;
 pub mod sumformer;
@@ -28,10 +30,11 @@ use crate::model::Family;
 use crate::model::{Asked, Construction};
 
 /// The families of this crate. The first is taken where a grid is fixed and nothing else is said.
-static BUILT_IN: [&dyn Family; 6] = [
+static BUILT_IN: [&dyn Family; 7] = [
     &yun::family::Yun,
     &circuit::family::Circuits,
     &sumcode::family::Coded(&sumcode::SUM_CODE),
+    &median::family::Medians,
     &sumcode::family::Coded(&sumformer::discrete::SUMFORMER_DISCRETE),
     &sumformer::family::Sumformers,
     &sumformer::family::Trained,

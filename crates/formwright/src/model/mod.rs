@@ -228,10 +228,12 @@ impl Model {
         self.float().map_or((self.grid.tokens(), self.grid.tokens()), |network| network.lengths)
     }
 
-    /// The norm in which the error is certified: the one that was asked for, and `L^2` for a float network over a box, which has no other claim.
+    /// The norm in which the error is certified: the one that was asked for; else the supremum, if the claim is in it, and `L^2` for a float network
+    /// over a box, which has no other claim.
     pub fn norm(&self) -> Option<Norm> {
         let float = self.float().is_some() && !self.target.is_discrete();
-        self.tolerance.norm().or_else(|| float.then(|| Norm::Lp(Rat::from(2))))
+        let by_claim = || self.built.supremum().map(|_| Norm::Sup);
+        self.tolerance.norm().or_else(by_claim).or_else(|| float.then(|| Norm::Lp(Rat::from(2))))
     }
 
     /// The tokens that tokens see in its attention layers, where these are not all: the pattern, or the layers of a

@@ -130,9 +130,10 @@ impl Request {
     }
 
     /// True if the first row of the plan is to be built: no construction was named, and there is a tolerance, or
-    /// nothing that fixes a grid.
+    /// nothing that fixes a grid, or the supremum norm is asked for, which only some have.
     pub fn is_left_to_plan(&self) -> bool {
-        self.named().is_none() && (self.tolerance.eps.is_some() || self.is_open())
+        let in_sup = self.tolerance.norm == Some(Norm::Sup);
+        self.named().is_none() && (self.tolerance.eps.is_some() || self.is_open() || in_sup)
     }
 
     /// The cells a side that the request or the target names.

@@ -239,6 +239,14 @@ impl Target {
         }
     }
 
+    /// The table, unless it is an expression.
+    pub(crate) fn table(&self) -> Option<&Table> {
+        match &self.function {
+            Function::Expression(_) => None,
+            Function::Table(table) => Some(table),
+        }
+    }
+
     /// The approximate number of steps that it takes to evaluate it at one sequence.
     pub fn steps(&self, tokens: usize) -> u128 {
         match &self.function {

@@ -140,7 +140,8 @@ impl Table {
         Ok(self.entry(&point).clone())
     }
 
-    fn entry(&self, point: &Point) -> &Sequence {
+    /// The entry of a cell.
+    pub(crate) fn entry(&self, point: &Point) -> &Sequence {
         let rank = self.grid.rank(point).to_usize().expect("a grid point's rank is below the number of entries");
         &self.values[rank]
     }

@@ -44,7 +44,7 @@ pub(crate) fn no_supremum() -> Error {
              other two, some t has 2φ(t) = φ(0) + φ(1), the contexts {0, 1} and {t, t} have one sum, and the error is 1/2 \
              or more at one of them (formwright theorems questions)",
         )
-        .note("try", "⟨norm=l2⟩")
+        .note("try", "⟨construction=median⟩, which takes several grids; or ⟨norm=l2⟩")
 }
 
 /// The losses of floats alone: these terms grow with the grid.

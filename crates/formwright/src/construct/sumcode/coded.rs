@@ -48,13 +48,13 @@ pub(crate) struct SumCodeFloats {
 }
 
 /// The most ids of a grid that is found by a tolerance: every grid that is tried lists its ids.
-const MOST_SEARCHED: u64 = 1 << 17;
+pub(in crate::construct) const MOST_SEARCHED: u64 = 1 << 17;
 
 /// The most steps in which the codes of such a grid are found.
 const MOST_WALKED: u64 = 1 << 25;
 
 /// The options of a construction for a request.
-pub(super) fn options(request: &Request, options: Options) -> Options {
+pub(in crate::construct) fn options(request: &Request, options: Options) -> Options {
     Options { attention: request.attention, ..options }
 }
 
@@ -71,7 +71,7 @@ pub(super) fn compile(request: &Request, asked: Options) -> Result<Model> {
 }
 
 /// Refuses options that a sum of codes does not have.
-pub(super) fn refusal(request: &Request, options: &Options) -> Option<Error> {
+pub(in crate::construct) fn refusal(request: &Request, options: &Options) -> Option<Error> {
     let name = options.family.name;
     let out = |what: String, reason: &str, way_out: &str| {
         Some(Error::declined(what).note("reason", reason).note("try", way_out))
@@ -101,7 +101,12 @@ pub(super) fn refusal(request: &Request, options: &Options) -> Option<Error> {
 }
 
 /// The assumptions that are needed; declined if none are allowed, or if one is known to be false.
-pub(super) fn assumptions(grid: &Grid, target: &Target, options: &Options, allowed: bool) -> Result<Vec<String>> {
+pub(in crate::construct) fn assumptions(
+    grid: &Grid,
+    target: &Target,
+    options: &Options,
+    allowed: bool,
+) -> Result<Vec<String>> {
     let Scheme { needs, way_out, .. } = options.family;
     assumptions_of(grid, target, options.positional, allowed, needs, way_out)
 }
@@ -183,7 +188,12 @@ fn smallest_grid(
 }
 
 /// The error for a tolerance that no grid meets, with the best that one reaches.
-pub(super) fn out_of_reach(eps: &Rat, budget: &Budget, resolution: u64, precision: Option<Precision>) -> Error {
+pub(in crate::construct) fn out_of_reach(
+    eps: &Rat,
+    budget: &Budget,
+    resolution: u64,
+    precision: Option<Precision>,
+) -> Error {
     let reachable = upward(budget.bound, 3);
     let way_out = match precision {
         Some(Precision::F32) => format!("⟨eps={reachable}⟩, the least that was found in f32, or ⟨precision=f64⟩"),
@@ -195,8 +205,9 @@ pub(super) fn out_of_reach(eps: &Rat, budget: &Budget, resolution: u64, precisio
     not_met(eps, budget, resolution).note("try", way_out)
 }
 
-/// True if a grid is within reach: its code is quick to find, and its ids fit, by a lower bound on what any code needs.
-fn in_reach(grid: &Grid, options: &Options, precision: Option<Precision>) -> bool {
+/// True if a grid is within reach: its code is quick to find, and its ids are few enough and fit, by a lower bound on
+/// what any code needs.
+fn in_reach(grid: &Grid, options: &Options, precision: Option<Precision>, most: u64) -> bool {
     let (n, columns) = (grid.tokens(), grid.columns());
     let (multisets, ids) = if options.positional {
         (grid.points(), grid.points() * Int::from(n))
@@ -209,7 +220,7 @@ fn in_reach(grid: &Grid, options: &Options, precision: Option<Precision>) -> boo
     } else {
         multisets.div_rem(&Int::from(n)).0
     };
-    let ids_fit = ids <= Int::from(MOST_SEARCHED);
+    let ids_fit = ids <= Int::from(most);
     let walk = || options.code().ok().zip(columns.to_u64()).map(|(code, columns)| code.walk(n, columns));
     match precision {
         // In floats a walk ends where codes no longer fit.
@@ -217,6 +228,38 @@ fn in_reach(grid: &Grid, options: &Options, precision: Option<Precision>) -> boo
         Some(_) if options.values == Values::Rank => ids_fit && scale.bits() <= 28,
         Some(precision) => ids_fit && scale.bits() * 2 + Int::from(n).bits() <= precision.digits() + 3,
     }
+}
+
+/// The largest number, from 2 on, whose grid fits and has at most so many ids; why, if there is none.
+pub(in crate::construct) fn finest(
+    target: &Arc<Target>,
+    options: &Options,
+    precision: Option<Precision>,
+    most: u64,
+    grid: impl Fn(u64) -> Result<Grid>,
+) -> Result<u64> {
+    let parts = |grid: &Grid| match precision {
+        None => Parts::new(grid, target, options, true),
+        Some(precision) => {
+            let parts = fitting(grid, target, options, precision)?;
+            check_fit(&parts, precision)?;
+            Ok(parts)
+        }
+    };
+    let fits = |side: u64| {
+        let Ok(grid) = grid(side) else { return false };
+        in_reach(&grid, options, precision, most) && parts(&grid).is_ok()
+    };
+    if !fits(2) {
+        // Say why.
+        parts(&grid(2)?)?.nodes.check_count()?;
+        return Err(Error::declined("the coarsest grid has too many ids").note("try", "fewer ⟨tokens⟩ or ⟨dims⟩"));
+    }
+    let mut too_fine = 4;
+    while fits(too_fine) {
+        too_fine *= 2;
+    }
+    Ok(resolution::last(too_fine / 2, too_fine - 1, fits).unwrap_or(too_fine / 2))
 }
 
 /// The grid that a tolerance needs.
@@ -229,35 +272,8 @@ pub(super) fn grid_for(
     norm: &Norm,
     eps: &Rat,
 ) -> Result<Found> {
-    let fits = |side: u64| {
-        let Ok(grid) = shape.with_resolution(side) else { return false };
-        in_reach(&grid, options, precision)
-            && match precision {
-                None => Parts::new(&grid, target, options, true).is_ok(),
-                Some(precision) => {
-                    fitting(&grid, target, options, precision).is_ok_and(|parts| check_fit(&parts, precision).is_ok())
-                }
-            }
-    };
     let first = shape.with_resolution(2)?;
-    if !fits(2) {
-        // Say why.
-        let parts = match precision {
-            None => Parts::new(&first, target, options, true)?,
-            Some(precision) => {
-                let parts = fitting(&first, target, options, precision)?;
-                check_fit(&parts, precision)?;
-                parts
-            }
-        };
-        parts.nodes.check_count()?;
-        return Err(Error::declined("the coarsest grid has too many ids").note("try", "fewer ⟨tokens⟩ or ⟨dims⟩"));
-    }
-    let mut too_fine = 4;
-    while fits(too_fine) {
-        too_fine *= 2;
-    }
-    let finest = resolution::last(too_fine / 2, too_fine - 1, fits).unwrap_or(too_fine / 2);
+    let finest = finest(target, options, precision, MOST_SEARCHED, |side| shape.with_resolution(side))?;
     let cells = |grid: &Grid| bound::bound(Question { target, grid, positional: true, lipschitz }, None, norm);
     let by_cells = |grid: &Grid, number: f64| {
         let question = Question { target, grid, positional: true, lipschitz };

@@ -27,7 +27,7 @@ use crate::pattern::Pattern;
 pub(crate) struct Coded(pub(in crate::construct) &'static Scheme);
 
 /// The numbers that are added up.
-const CODE: Own = Own {
+pub(in crate::construct) const CODE: Own = Own {
     name: "code",
     value: "CODE",
     known: &[],
@@ -36,7 +36,7 @@ const CODE: Own = Own {
 };
 
 /// The way from a sum to a value.
-const VALUES: Own = Own {
+pub(in crate::construct) const VALUES: Own = Own {
     name: "values",
     value: "MAP",
     known: &[],
@@ -62,19 +62,11 @@ impl Family for Coded {
     }
 
     fn construction(&self, asked: &Asked, _pattern: Option<&Pattern>, named: bool) -> Result<Arc<dyn Construction>> {
-        let options = Options { positional: asked.positional, ..Options::of(self.0) };
-        if !named {
-            return Ok(Arc::new(options));
-        }
-        Ok(Arc::new(Options {
-            code: asked.own(&CODE).map(str::parse).transpose()?,
-            values: asked.own(&VALUES).map_or_else(|| Ok(Values::default()), str::parse)?,
-            ..options
-        }))
+        Ok(Arc::new(asked_of(self.0, asked, named)?))
     }
 
     fn read(&self, folder: &Folder<'_>) -> Result<Read> {
-        let options = self.written_options(folder).map_err(|what| folder.wrong(what))?;
+        let options = written_options(self.0, folder).map_err(|what| folder.wrong(what))?;
         let assumptions = assumptions(folder.grid, folder.target, &options, true)?;
         let network = (folder.precision != "exact").then(|| (folder.network)()).transpose()?;
         let precision = network.as_ref().map(|network| network.precision);
@@ -94,22 +86,36 @@ impl Family for Coded {
     }
 }
 
-impl Coded {
-    /// The options that a folder says it was built with.
-    fn written_options(&self, folder: &Folder<'_>) -> std::result::Result<Options, &'static str> {
-        let file = folder.file;
-        let code = match &file["code"] {
-            Value::Null => None,
-            Value::String(name) => Some(name.parse().map_err(|_| "its code is not one")?),
-            _ => return Err("its code is not one"),
-        };
-        let attention = match file["attention"].as_str() {
-            Some("hardmax") => Realisation::SOFTMAX,
-            name => name.and_then(|name| name.parse().ok()).ok_or("its attention is not one")?,
-        };
-        let values = file["values"].as_str().and_then(|name| name.parse().ok()).ok_or("its value map is not one")?;
-        Ok(Options { family: self.0, code, values, positional: folder.positional, attention })
+/// The options that are asked of a scheme; those that it owns if it is named.
+pub(in crate::construct) fn asked_of(scheme: &'static Scheme, asked: &Asked, named: bool) -> Result<Options> {
+    let options = Options { positional: asked.positional, ..Options::of(scheme) };
+    if !named {
+        return Ok(options);
     }
+    Ok(Options {
+        code: asked.own(&CODE).map(str::parse).transpose()?,
+        values: asked.own(&VALUES).map_or_else(|| Ok(Values::default()), str::parse)?,
+        ..options
+    })
+}
+
+/// The options that a folder of a scheme says it was built with.
+pub(in crate::construct) fn written_options(
+    scheme: &'static Scheme,
+    folder: &Folder<'_>,
+) -> std::result::Result<Options, &'static str> {
+    let file = folder.file;
+    let code = match &file["code"] {
+        Value::Null => None,
+        Value::String(name) => Some(name.parse().map_err(|_| "its code is not one")?),
+        _ => return Err("its code is not one"),
+    };
+    let attention = match file["attention"].as_str() {
+        Some("hardmax") => Realisation::SOFTMAX,
+        name => name.and_then(|name| name.parse().ok()).ok_or("its attention is not one")?,
+    };
+    let values = file["values"].as_str().and_then(|name| name.parse().ok()).ok_or("its value map is not one")?;
+    Ok(Options { family: scheme, code, values, positional: folder.positional, attention })
 }
 
 impl Construction for Options {
@@ -161,6 +167,21 @@ impl Construction for Options {
 }
 
 impl Options {
+    /// The construction with its options, as one writes them.
+    pub(in crate::construct) fn as_written(&self) -> String {
+        let mut name = self.family.name.to_owned();
+        if self.positional {
+            name.push_str(" --positional");
+        }
+        if self.values != Values::default() {
+            name = format!("{name} --values {}", self.values);
+        }
+        if !self.attention.is_softmax() {
+            name = format!("{name} --attention {}", self.attention);
+        }
+        self.code.map_or(name.clone(), |code| format!("{name} --code {code}"))
+    }
+
     fn rows(request: &Request, options: Self) -> Vec<Row> {
         request.arithmetic.choices().into_iter().map(|format| Row { options, format }).collect()
     }
@@ -181,18 +202,7 @@ impl Way for Row {
     }
 
     fn construction(&self) -> String {
-        let options = &self.options;
-        let mut name = self.family().to_owned();
-        if options.positional {
-            name.push_str(" --positional");
-        }
-        if options.values != Values::default() {
-            name = format!("{name} --values {}", options.values);
-        }
-        if !options.attention.is_softmax() {
-            name = format!("{name} --attention {}", options.attention);
-        }
-        options.code.map_or(name.clone(), |code| format!("{name} --code {code}"))
+        self.options.as_written()
     }
 
     fn floats(&self) -> Option<Precision> {
@@ -223,7 +233,7 @@ impl Way for Row {
     }
 
     fn is_declined(&self, scope: &Scope<'_>) -> bool {
-        cells::is_declined(self, scope)
+        self.is_out(scope)
     }
 
     fn may_serve(&self, scope: &Scope<'_>, most: &Int) -> std::result::Result<(), u64> {
@@ -295,7 +305,7 @@ impl ByCells for Row {
 }
 
 /// The ids of a sum of codes: see `nodes.rs`.
-fn ids(options: &Options, grid: &Grid) -> Int {
+pub(in crate::construct) fn ids(options: &Options, grid: &Grid) -> Int {
     let (n, columns) = (grid.tokens(), grid.columns());
     if options.positional {
         return grid.points() * Int::from(n);

@@ -294,11 +294,18 @@ impl Parts {
     /// The parts; `near` holds irrational values as rational numbers near them, for floats.
     pub fn new(grid: &Grid, target: &Arc<Target>, options: &Options, near: bool) -> Result<Self> {
         let codes = options.code()?.codes(grid.tokens(), &grid.columns())?;
-        Ok(Self::of(grid, target, options, near, codes))
+        Ok(Self::of(grid, target, options, near, codes, None))
     }
 
-    /// The parts for given codes.
-    pub fn of(grid: &Grid, target: &Arc<Target>, options: &Options, near: bool, codes: Codes) -> Self {
+    /// The parts for given codes, with values taken at these coordinates of the cells, or at their centres.
+    pub fn of(
+        grid: &Grid,
+        target: &Arc<Target>,
+        options: &Options,
+        near: bool,
+        codes: Codes,
+        centres: Option<Vec<Rat>>,
+    ) -> Self {
         let layout = Layout::new(grid, target, options);
         let Layout { dims, width, .. } = layout;
         let mut read = vec![Rat::ZERO; width];
@@ -310,7 +317,8 @@ impl Parts {
             values: codes.values.clone(),
             flagged: Encode::flagged_for(&codes),
         };
-        let nodes = Arc::new(Nodes::new(grid.clone(), Arc::clone(target), codes, options.values == Values::Rank, near));
+        let nodes = Nodes::new(grid.clone(), Arc::clone(target), codes, options.values == Values::Rank, near);
+        let nodes = Arc::new(nodes.at(centres));
         let sum = Sum {
             width,
             from: layout.code,

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use crate::construct::yun::centres::value_at_centre;
 use crate::error::{Error, Result};
-use crate::exact::{Int, Rat};
+use crate::exact::{Int, Rat, Sequence};
 use crate::lattice::codes::{Code, Codes};
 use crate::lattice::{Grid, tuples};
 use crate::target::Target;
@@ -51,6 +51,8 @@ pub(crate) struct Nodes {
     pub ranked: bool,
     /// True if an irrational value is stored as a rational number near it, for floats.
     pub near: bool,
+    /// The coordinate of each cell at which values are taken, where that is not its centre.
+    pub centres: Option<Vec<Rat>>,
     sums: OnceLock<Result<Vec<Int>>>,
     listed: OnceLock<Result<Vec<Node>>>,
 }
@@ -59,7 +61,13 @@ impl Nodes {
     /// The ids for a target on a grid.
     pub fn new(grid: Grid, target: Arc<Target>, codes: Codes, ranked: bool, near: bool) -> Self {
         let scale = codes.largest() + Int::ONE;
-        Self { grid, target, codes, scale, ranked, near, sums: OnceLock::new(), listed: OnceLock::new() }
+        let (sums, listed) = (OnceLock::new(), OnceLock::new());
+        Self { grid, target, codes, scale, ranked, near, centres: None, sums, listed }
+    }
+
+    /// The same, with values taken at these coordinates of the cells.
+    pub fn at(self, centres: Option<Vec<Rat>>) -> Self {
+        Self { centres, ..self }
     }
 
     /// `Q`: the number of codes.
@@ -178,7 +186,12 @@ impl Nodes {
     fn values(&self, places: &[usize]) -> Result<Vec<Vec<Rat>>> {
         let ids = if self.is_positional() { self.symbols() / self.codes.tokens } else { self.symbols() };
         let point: Vec<Vec<u64>> = places.iter().map(|place| self.grid.column(&Int::from(place % ids))).collect();
-        value_at_centre(&self.target, &self.grid, &point, self.near)
+        let Some(centres) = &self.centres else {
+            return value_at_centre(&self.target, &self.grid, &point, self.near);
+        };
+        let coordinate = |k: &u64| usize::try_from(*k).ok().and_then(|k| centres.get(k)).cloned().unwrap_or_default();
+        let x: Sequence = point.iter().map(|column| column.iter().map(coordinate).collect()).collect();
+        if self.near { self.target.evaluate_near(&x) } else { self.target.evaluate(&x) }
     }
 
     /// All ids with their values, increasing.
@@ -223,14 +236,18 @@ impl Nodes {
 
     /// The data written to a file; the target has a file of its own.
     pub fn to_json(&self) -> Value {
-        json!({
+        let mut written = json!({
             "grid": self.grid,
             "code": self.codes.code.to_string(),
             "field": self.codes.field,
             "codes": self.codes.values,
             "scale": self.scale,
             "ranked": self.ranked,
-        })
+        });
+        if let Some(centres) = &self.centres {
+            written["centres"] = json!(centres);
+        }
+        written
     }
 }
 

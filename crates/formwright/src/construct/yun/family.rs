@@ -170,7 +170,7 @@ impl Way for Row {
     }
 
     fn is_declined(&self, scope: &Scope<'_>) -> bool {
-        cells::is_declined(self, scope)
+        self.is_out(scope)
     }
 
     fn may_serve(&self, scope: &Scope<'_>, most: &Int) -> std::result::Result<(), u64> {

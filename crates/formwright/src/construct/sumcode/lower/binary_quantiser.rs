@@ -49,6 +49,15 @@ impl BinaryQuantiser {
         Some(Self { cells, digits, ramp, flag: Rat::from(2).pow(least.bits()) })
     }
 
+    /// The same with the widest ramps that a room for them leaves, which is a part of a cell; `None` if these are not at
+    /// least as wide as those that it has.
+    pub fn gentle(self, room: &Rat) -> Option<Self> {
+        let half = Rat::new(1, 2);
+        let fits = |ramp: &usize| half.pow(*ramp) <= *room;
+        let ramp = (1..=self.ramp).find(fits)?;
+        Some(Self { ramp, ..self })
+    }
+
     /// `ε`.
     pub fn width(&self) -> Rat {
         Rat::ONE / Rat::from(2).pow(self.ramp)

@@ -46,7 +46,9 @@ use crate::lower::realise::realise;
 use crate::lower::to_float;
 use crate::lower::{CLIP, MOST_LAYERS, Margins, check_box, embedding_shift};
 use crate::network::attention::{Integers, Loss};
-use crate::network::{Activation, FeedForward, FloatNetwork, FloatStage, Layer, Precision, Realisation, Stage};
+use crate::network::{
+    Activation, FeedForward, FloatNetwork, FloatStage, Layer, Network, Precision, Realisation, Stage,
+};
 use crate::rounding::gamma;
 use crate::target::Target;
 
@@ -150,7 +152,7 @@ pub(crate) fn fitting(grid: &Grid, target: &Arc<Target>, options: &Options, prec
             .note("reason", format!("a code is above {most}, and ids are about {} times its square", grid.tokens()))
             .note("try", ways_out(precision))
     })?;
-    Ok(Parts::of(grid, target, options, true, codes))
+    Ok(Parts::of(grid, target, options, true, codes, None))
 }
 
 /// A remedy where something does not fit.
@@ -220,6 +222,13 @@ impl SumCodeLowering {
     pub fn derive(grid: &Grid, target: &Arc<Target>, options: &Options, precision: Precision) -> Result<Self> {
         let parts = fitting(grid, target, options, precision)?;
         let quantiser = check_fit(&parts, precision)?;
+        Self::of(parts, quantiser, precision)
+    }
+
+    /// The same for parts that fit, with this quantiser.
+    pub fn of(parts: Parts, quantiser: BinaryQuantiser, precision: Precision) -> Result<Self> {
+        let (grid, target) = (parts.nodes.grid.clone(), Arc::clone(&parts.nodes.target));
+        let (grid, target, options) = (&grid, &*target, &parts.options);
         parts.nodes.check_count()?;
         let (low, high) = target.range_near(grid.tokens())?;
         let spread = low.abs().max(high.abs());
@@ -292,7 +301,12 @@ impl SumCodeLowering {
 
     /// The float network.
     pub fn lower(&self) -> Result<FloatNetwork> {
-        let (parts, precision) = (&self.parts, self.precision);
+        assembled(self.stages()?, &self.parts.network(), self.precision, &self.parts.options.attention)
+    }
+
+    /// Its stages with their layers.
+    pub fn stages(&self) -> Result<Vec<(FloatStage, Vec<Layer>)>> {
+        let parts = &self.parts;
         let layout = &parts.layout;
         let mut stages: Vec<(FloatStage, Vec<Layer>)> = Vec::new();
         let mut push = |name: &str, statement: &str, meaning: String, layers: Vec<Layer>| {
@@ -322,27 +336,37 @@ impl SumCodeLowering {
             let clip = FeedForward::clip(layout.width, layout.outputs..layout.width, &self.clip);
             push("clip", "sum-code", CLIP.to_owned(), forward([clip.clone(), clip].concat()));
         }
-        let mut assembly = Assembly::new(precision, layout.width);
-        for (index, (_, layers)) in stages.iter().enumerate() {
-            for layer in layers {
-                match layer {
-                    Layer::Attention(layer) => assembly.attention(index, layer),
-                    Layer::FeedForward(layer) => assembly.feed_forward(index, layer),
-                }
+        Ok(stages)
+    }
+}
+
+/// The float network of these stages, with the ends of an exact one, its sums by heads of this kind.
+pub(in crate::construct) fn assembled(
+    stages: Vec<(FloatStage, Vec<Layer>)>,
+    exact: &Network,
+    precision: Precision,
+    attention: &Realisation,
+) -> Result<FloatNetwork> {
+    let mut assembly = Assembly::new(precision, exact.width());
+    for (index, (_, layers)) in stages.iter().enumerate() {
+        for layer in layers {
+            match layer {
+                Layer::Attention(layer) => assembly.attention(index, layer),
+                Layer::FeedForward(layer) => assembly.feed_forward(index, layer),
             }
         }
-        let stages = stages.into_iter().map(|(stage, _)| stage).collect();
-        let mut network = assembly.network(&parts.network(), stages);
-        if parts.options.attention.is_softmax() {
-            return Ok(network);
-        }
-        // The scores of a constant channel are as equal as those of no channel.
-        for attention in network.runs.iter_mut().filter_map(|run| run.attention.as_mut()) {
-            attention.q.fill(0.0);
-            attention.k.fill(0.0);
-        }
-        realise(&network, &parts.options.attention)
     }
+    let stages = stages.into_iter().map(|(stage, _)| stage).collect();
+    let mut network = assembly.network(exact, stages);
+    if attention.is_softmax() {
+        return Ok(network);
+    }
+    // The scores of a constant channel are as equal as those of no channel.
+    for attention in network.runs.iter_mut().filter_map(|run| run.attention.as_mut()) {
+        attention.q.fill(0.0);
+        attention.k.fill(0.0);
+    }
+    realise(&network, attention)
 }
 
 /// A value of two digits less than the format has: three times it is a float.
