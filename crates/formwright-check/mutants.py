@@ -48,7 +48,7 @@ LONG = [
 ]
 # The programs that ask, in this order, and which tests of them; other programs test the workspace, or take long.
 STEPS = [
-    ("all", [f"{name}::" for name in ["meanings", "heads", "hub", "whole", "kinds", "norms", "rules", "readers", "connections"]]),
+    ("all", [f"{name}::" for name in ["meanings", "heads", "hub", "attend", "shared", "distance", "gates", "whole", "kinds", "norms", "rules", "readers", "connections"]]),
     ("all", ["corpus::"]),
     ("formwright_check", [f"--skip={name}" for name in LONG]),
     ("all", ["executions::"]),

@@ -101,3 +101,23 @@ fn a_target_without_a_value_is_not_met() {
     let quotient = r#"{"binary":["div",{"number":"1"},{"binary":["sub","token",{"number":"1/3"}]}]}"#;
     declined(&hats(on(quotient, "0", "1"), "10", &UNITS, CURVE));
 }
+
+#[test]
+fn corners_say_nothing_of_a_box_on_which_nothing_is_enclosed() {
+    // log(x² - x + 1) is 0 at 0 and at 1, and log(3/4) at 1/2; over [0, 1] at once its argument is only seen to be in [0, 2].
+    let units = [(0.0, -0.575_363), (0.5, 1.150_728)];
+    let curve = "x power 2 x sub 1 add log";
+    let log =
+        r#"{"call":["log",[{"binary":["add",{"binary":["sub",{"power":["token",2]},"token"]},{"number":"1"}]}]]}"#;
+    let nothing = on(r#"{"number":"0"}"#, "0", "1");
+    let near = |target: String, bound: &str| {
+        let mut artifact = hats(target, bound, &UNITS, curve);
+        *artifact.numbers("0.ff.w2") = vec![0.0, 0.0, units[0].1, units[1].1];
+        artifact
+    };
+    // Outputs are -0.2877 at 1/2, and as far from 0; of the curve they are at most 0.0638 off.
+    rejected(&near(nothing.clone(), "1/10"), "point");
+    accepted(&near(nothing, "9/25"));
+    // The target's own value is not seen there either.
+    declined(&near(on(log, "0", "1"), "1/10"));
+}

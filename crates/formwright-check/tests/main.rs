@@ -7,6 +7,7 @@ mod distance;
 mod executions;
 mod folders;
 mod fuzz;
+mod gates;
 mod heads;
 mod hosts;
 mod hub;

@@ -9,7 +9,8 @@ use std::path::Path;
 
 use attack::artifacts::{Artifact, families};
 use attack::corpus::{Case, cases};
-use attack::{Tally, circuits, hosts, mutants, needles};
+use attack::programs::Programs;
+use attack::{Tally, aimed, circuits, hosts, mutants, needles};
 
 /// Every folder of the corpus, read from the disk.
 fn stored() -> Vec<Case> {
@@ -120,4 +121,23 @@ fn no_tent_in_a_gate_is_accepted() {
     let tally = circuits::tents(&some_circuits(), 60, 20_200_226);
     let (failures, accepted) = outcome(&tally, "accepted");
     assert_eq!((tally.tried, failures, accepted), (60, vec![], 0));
+}
+
+#[test]
+fn what_is_aimed_at_a_rule_is_accepted_only_if_it_is_true() {
+    let some: Vec<Artifact> = aimed::families().into_iter().step_by(4).collect();
+    let tally = aimed::run(&some, 120, 20_200_226);
+    let (failures, accepted) = outcome(&tally, "accepted");
+    assert_eq!((tally.tried, failures), (120, vec![]));
+    assert!((5..60).contains(&accepted), "{accepted} of the changes are harmless");
+}
+
+#[test]
+fn random_programs_are_accepted_or_declined() {
+    let mut programs = Programs::default();
+    (0..60).for_each(|seed| programs.try_one(seed));
+    let failures: Vec<&String> = programs.failures.iter().map(|(what, _)| what).collect();
+    assert!(programs.tried == 60 && failures.is_empty(), "{failures:?}");
+    assert!(programs.said[&("accepted", String::new())].count > 40, "{:?}", programs.said);
+    assert!(programs.said.values().all(|said| said.seed < 60 && (2..9).contains(&said.tokens)), "{:?}", programs.said);
 }

@@ -313,10 +313,10 @@ pub fn run(families: &[Artifact], count: usize, seed: u64) -> Tally {
 }
 
 /// A unit: what it reads, what is added, and the register that it writes to, with its weight.
-type Unit = (Vec<f64>, f64, usize, f64);
+pub type Unit = (Vec<f64>, f64, usize, f64);
 
-/// The files with three units more in the feed-forward layer of a run of one block.
-fn with_units(artifact: &Artifact, run: usize, block: usize, units: &[Unit]) -> Artifact {
+/// The files with some units more in the feed-forward layer of a run of one block.
+pub fn with_units(artifact: &Artifact, run: usize, block: usize, units: &[Unit]) -> Artifact {
     let mut weights = Weights::of(artifact);
     let (width, old) = (weights.shape(&format!("{block}.ff.w1"))[2], weights.shape(&format!("{block}.ff.w1"))[1]);
     let mut data: Vec<f64> = Vec::new();

@@ -80,6 +80,12 @@ fn others() -> [(&'static str, Artifact); 7] {
 /// How the wire of a hub begins.
 const HUB: &str = "wire hub 1 1 0 1 0 1";
 
+/// The same with the variance of the positions instead of that of the tokens.
+fn with_running(node: &Value) -> Value {
+    let text = node.to_string().replace(r#""var","token""#, r#""var","running""#);
+    serde_json::from_str(&text).expect("JSON")
+}
+
 /// Circuits on a box: what their registers mean, and what is wrong of it.
 #[expect(clippy::too_many_lines, reason = "a list of cases")]
 fn meant() -> Vec<Case> {
@@ -95,6 +101,7 @@ fn meant() -> Vec<Case> {
         Artifact { certificate: format!("{head}end\n").into_bytes(), ..double.clone() }
     };
     let heavier = with_weights(&double, Weights::of(&double).with("0.ff.w2", 0, 0.5).bytes());
+    let built_for = |text: &str, tokens| Artifact::new("", &circuit(text, tokens, F64));
     let built = |text: &str, precision| Artifact::new("", &circuit(text, 3, precision));
     let largest = built("max(x)", F32);
     let prefix = built("mean(x, j <= i)", F32);
@@ -191,6 +198,14 @@ fn meant() -> Vec<Case> {
             "point",
             "another target",
             changed(&double, |file| file["ast"]["body"]["each"] = json!({"aggregate": ["mean", "token", Value::Null]})),
+        ),
+        (
+            "meanings-distance-open",
+            "point",
+            "a target that is the same at corners, and a difference that is not enclosed between them",
+            changed(&built_for("(x - mean(x)) / sqrt(var(x) + 1/2)", 2), |file| {
+                file["ast"]["body"]["each"] = with_running(&file["ast"]["body"]["each"]);
+            }),
         ),
         ("meanings-distance-bound", "point", "a bound below the distance", beside(hats, "6249999/100000000")),
         (

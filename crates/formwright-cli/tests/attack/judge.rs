@@ -52,7 +52,7 @@ pub struct Wrong {
 const ORDERS: u64 = 2;
 
 /// Filters compare whole places, so that `j <= i + c` is `j <= i + floor(c)`, and `j < i + c` is `j < i + ceil(c)`; the compiler's reader takes
-/// whole numbers alone.
+/// whole numbers alone, behind the index.
 fn whole_filters(node: &mut Value, inside: bool) {
     if let Some([_, of, filter]) = node.get_mut("aggregate").and_then(Value::as_array_mut).map(Vec::as_mut_slice) {
         whole_filters(of, false);
@@ -76,15 +76,31 @@ fn whole_filters(node: &mut Value, inside: bool) {
     }
 }
 
+/// A number, or a sum or a difference of such.
+fn number(node: &Value) -> Option<Rat> {
+    if let Some([op, a, b]) = node.get("binary").and_then(Value::as_array).map(Vec::as_slice) {
+        let (a, b) = (number(a)?, number(b)?);
+        return match op.as_str()? {
+            "add" => Some(a + b),
+            "sub" => Some(a - b),
+            _ => None,
+        };
+    }
+    node.get("number")?.as_str()?.parse().ok()
+}
+
 /// Rounds the number in `c`, `i + c` or `i - c`, so that all of it is rounded up or down.
 fn round(node: &mut Value, up: bool) {
-    if let Some(number) = node.get("number").and_then(Value::as_str).and_then(|text| text.parse::<Rat>().ok()) {
+    if let Some(number) = number(node) {
         let whole = if up { -(-number).floor() } else { number.floor() };
         *node = json!({"number": whole.to_string()});
     } else if let Some([op, a, b]) = node.get_mut("binary").and_then(Value::as_array_mut).map(Vec::as_mut_slice) {
         match (op.as_str(), a == "index", b == "index") {
             (Some("add"), true, _) => round(b, up),
-            (Some("add"), _, true) => round(a, up),
+            (Some("add"), _, true) => {
+                round(a, up);
+                std::mem::swap(a, b);
+            }
             (Some("sub"), true, _) => round(b, !up),
             _ => {}
         }

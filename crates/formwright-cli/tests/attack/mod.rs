@@ -9,8 +9,11 @@
 //! | `mutants.rs` | true claims with one change somewhere |
 //! | `needles.rs` | networks and targets that are wrong at one place |
 //! | `circuits.rs` | circuits whose lines are proved: changes of weights and lines, and tents in a gate |
+//! | `aimed.rs` | changes by somebody who has read the checker, each aimed at one of its rules |
+//! | `programs` | random programs, which are true claims |
 //! | `judge.rs`, `syntax.rs` | whether a claim is true, by the compiler's evaluators |
 
+pub mod aimed;
 pub mod artifacts;
 pub mod circuits;
 pub mod corpus;
@@ -18,6 +21,7 @@ pub mod hosts;
 pub mod judge;
 pub mod mutants;
 pub mod needles;
+pub mod programs;
 #[path = "../../../formwright/tests/support/shuffled.rs"]
 mod shuffled;
 mod syntax;

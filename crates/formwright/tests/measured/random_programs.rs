@@ -170,9 +170,10 @@ fn report(outcomes: &[Outcome]) -> String {
     let total = outcomes.len();
     format!(
         "# Random programs\n\n{}, {}.\n\n    cargo test --release -p formwright --lib -- --ignored --nocapture measured::random_programs\n\n\
-         {} seeded programs of every construct of the language (`tests/support/expressions.rs`), with 2 to 8 tokens of one or\n\
+         {} seeded programs of every construct of the language (`tests/support/texts.rs`), with 2 to 8 tokens of one or\n\
          two coordinates, tolerance 1/100 in the supremum norm, single precision before double. Every circuit is run at\n\
-         {} points (structured starts and ascent; on integers, all of them where they are few).\n\n\
+         {} points (structured starts and ascent; on integers, all of them where they are few). What the checker says of them\n\
+         stands in [attacks/README.md](../attacks/README.md#random-programs).\n\n\
          | | |\n|---|---|\n| compiled in f32 | {single} |\n| compiled in f64 | {double} |\n| declined with a reason | {} |\n| panicked | {panicked} |\n\
          | of the compiled ones: measured above certified | {violated} |\n\n## Declined\n\nThe reasons, without their numbers, and the shortest program of each.\n\n{}\n\
          ## Times, sizes, how tight\n\n{}",

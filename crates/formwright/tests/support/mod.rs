@@ -16,6 +16,7 @@ pub mod reference;
 pub mod report;
 pub mod shuffled;
 pub mod stock;
+pub mod texts;
 pub mod value_order;
 
 use std::sync::Arc;

@@ -116,8 +116,8 @@ fn told(size: &Dyadic, at: &[((usize, usize), Dyadic)]) -> String {
 
 /// A box with a bound on the difference there.
 struct Bounded {
-    /// Not less than its size.
-    most: Dyadic,
+    /// Not less than its size; nothing where it is not enclosed.
+    most: Option<Dyadic>,
     /// The input to be cut first.
     widest: usize,
 }
@@ -155,7 +155,7 @@ impl Apart {
                 return Ok(Found::Beyond(size, program.inputs.iter().copied().zip(corner).collect()));
             }
             let bounded = on_box(program, &sides, &ends);
-            if first && is_hopeless(&bounded.most, goal, count, cost) {
+            if first && bounded.most.as_ref().is_some_and(|most| is_hopeless(most, goal, count, cost)) {
                 tries = Some(TRIES);
             }
             first = false;
@@ -166,10 +166,9 @@ impl Apart {
                 }
                 tries => tries.map(|left: usize| left.saturating_sub(1)),
             };
-            if bounded.most <= *goal {
-                worst = worst.max(bounded.most);
-            } else {
-                open.extend(cut(program, &sides, bounded.widest)?);
+            match bounded.most.filter(|most| most <= goal) {
+                Some(most) => worst = worst.max(most),
+                None => open.extend(cut(program, &sides, bounded.widest)?),
             }
         }
         Ok(Found::Within(worst))
@@ -233,8 +232,9 @@ fn on_box(program: &Program, sides: &[Range], ends: &Range) -> Bounded {
     }
     let by_corners = above.zip(below).map(|(above, below)| above.abs().max(below.abs()));
     let plain = plain.map(|plain| plain.size());
-    // A difference that depends on nothing is what it is at the only corner.
-    let most = [by_corners, plain].into_iter().flatten().reduce(Dyadic::min).unwrap_or_else(|| ends.size());
+    // A difference that depends on nothing is what it is at the only corner; of any other, corners alone say nothing.
+    let alone = sides.is_empty().then(|| ends.size());
+    let most = [by_corners, plain, alone].into_iter().flatten().reduce(Dyadic::min);
     Bounded { most, widest: widest.1 }
 }
 

@@ -349,7 +349,9 @@ impl Prover<'_> {
             _ => self.range(of)?,
         };
         let missed = (&Range::point(off) - &shift.range()).size();
+        // What is gathered is rounded twice, and by no more than the other terms are; a sum of all is rounded as such.
         let absorbed = &(&apart.weights + &apart.weights) * &(&reading.size + read);
+        let absorbed = if sink.is_some() { Dyadic::ZERO } else { absorbed };
         let apart = &apart.value + &absorbed;
         Ok(self.near(range, &(&(&apart + &missed) + flushed), (&reading.size, read, theta), seen))
     }

@@ -6,12 +6,13 @@
 //! Where sums are put aside ([`Detour`]), a head makes the mean times `λ`, and the layer behind it a curve, `x/λ`; or a
 //! head makes what the hub adds up, another one of it the mean, and the layer behind it empties registers.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::deepen::is_tooth;
 use super::form::Form;
 use super::graph::Kind;
-use super::layout::{Source, arguments};
+use super::layout::{Atom, Source, arguments};
 use super::meaning::Circuit;
 use crate::exact::Rat;
 use crate::network::attention::Detour;
@@ -39,11 +40,24 @@ struct Aside {
 /// The wires that have a number in the certificate.
 struct Numbers {
     of: Vec<Option<usize>>,
+    /// What wires of gates without units are said to be: what is computed of them, which is nothing but what others add.
+    silent: BTreeMap<usize, Form>,
 }
 
 impl Numbers {
+    /// A form without wires of gates that have no units.
+    fn spoken(&self, form: &Form) -> Form {
+        let mut spoken = form.clone();
+        while let Some((wire, factor)) = spoken.terms.iter().rev().find(|(wire, _)| self.silent.contains_key(wire)) {
+            let (wire, factor) = (*wire, factor.clone());
+            spoken = spoken.plus(&-factor.clone(), &Form::of(wire)).plus(&factor, &self.silent[&wire]);
+        }
+        spoken
+    }
+
     /// A form: what is added, how many terms, the terms.
     fn form(&self, form: &Form) -> Option<String> {
+        let form = self.spoken(form);
         let mut text = format!("{} {}", form.constant, form.terms.len());
         for (wire, factor) in &form.terms {
             let number = self.of.get(*wire).copied().flatten()?;
@@ -62,7 +76,8 @@ impl Circuit<'_> {
         outputs: &[Form],
         parts: &Parts,
     ) -> Option<Vec<String>> {
-        let needed = |wire: usize| self.layout.wires[wire].is_some();
+        let silent = self.silent(parts);
+        let needed = |wire: usize| self.layout.wires[wire].is_some() && !silent.contains_key(&wire);
         let aside = self.aside(detour, slots, parts)?;
         let mut count = 0..;
         let mut number = |wire: usize| {
@@ -71,7 +86,7 @@ impl Circuit<'_> {
             if needed(wire) { count.nth(skipped) } else { None }
         };
         let of = (0..self.graph.wires.len()).map(&mut number).collect();
-        let numbers = Numbers { of };
+        let numbers = Numbers { of, silent: silent.clone() };
         let mut wires = Vec::new();
         for (wire, _) in self.graph.wires.iter().enumerate().filter(|(wire, _)| needed(*wire)) {
             if let Some(aside) = aside.iter().find(|aside| aside.wire == wire) {
@@ -96,11 +111,14 @@ impl Circuit<'_> {
         let more = if detour.hub.is_some() { 2 } else { 1 };
         lines.push(format!("layers {}", slots.len() + 1 + more * detour.divided.len()));
         let end = self.layout.last() + 1;
-        let mut held: Vec<Form> = vec![Form::default(); width];
+        // What registers hold; and the same with wires of gates without units.
+        let mut held: Vec<(Form, Form)> = vec![Default::default(); width];
         let befores = slots.iter().copied().chain([end]);
         for (layer, before) in befores.enumerate() {
             let slot = layer.checked_sub(1).map(|layer| slots[layer]);
-            let made = self.layout.atoms.iter().enumerate().filter(|(_, atom)| Some(atom.slot) == slot);
+            let speaks = |atom: &Atom| !silent.contains_key(&atom.wire);
+            let made = self.layout.atoms.iter().enumerate();
+            let made = made.filter(|(_, atom)| Some(atom.slot) == slot && speaks(atom));
             let here: Vec<&Aside> = aside.iter().filter(|aside| Some(aside.slot) == slot).collect();
             let made: Vec<String> = if here.is_empty() {
                 made.map(|(atom, _)| self.made(atom, &numbers, parts)).collect::<Option<_>>()?
@@ -115,13 +133,19 @@ impl Circuit<'_> {
             };
             let emptied: Vec<String> = here.iter().map(|aside| format!("holds {} 0 0", aside.register)).collect();
             let mut holds = Vec::new();
-            for (register, held) in held.iter_mut().enumerate() {
-                let now =
-                    self.layout.before[before].get(register).map_or_else(Form::default, |row| self.meant_row(row));
+            for (register, (held, whole)) in held.iter_mut().enumerate() {
+                let row = self.layout.before[before].get(register);
+                let all = row.map_or_else(Form::default, |row| self.meant_row(row));
+                let now = numbers.spoken(&all);
+                // Units that take away what nobody says is there have no rule.
+                let empty = *held == Form::default() && *held != *whole;
+                if empty && all == Form::default() {
+                    return None;
+                }
                 if now != *held {
                     holds.push(format!("holds {register} {}", numbers.form(&now)?));
-                    *held = now;
                 }
+                (*held, *whole) = (now, all);
             }
             // What others do not know of.
             let constant = |(register, number): &(usize, Rat)| format!("holds {register} {number} 0");
@@ -142,6 +166,14 @@ impl Circuit<'_> {
             lines.push(format!("output {}", numbers.form(form)?));
         }
         Some(lines)
+    }
+
+    /// The wires of gates without units: where a function is so near to a number that it takes none, it is said to be that number, and the target
+    /// is as far from the outputs' forms.
+    fn silent(&self, parts: &Parts) -> BTreeMap<usize, Form> {
+        let atoms = self.layout.atoms.iter().enumerate();
+        let gates = atoms.filter(|(atom, known)| matches!(known.source, Source::Gate(_)) && parts.of[*atom].is_empty());
+        gates.map(|(atom, known)| (known.wire, Form::of(known.wire).plus(&-Rat::ONE, &self.meant(atom)))).collect()
     }
 
     /// The values of heads that are put aside, in the order of their registers.
