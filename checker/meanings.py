@@ -854,6 +854,7 @@ class Change:
                 self.factors[gate.made.wire] = factor
                 found = found.plus(gate.form, factor)
         self.linear, self.more = {}, ZERO  # of what is not a gate's: slopes; and what it loses by rounding
+        self.left = {}  # of a gate's units that clear the register, the number that they leave
         self.counts = {id(group): self.broken(group).active(*group.range)[0] for group in self.groups}
         owned = {id(group) for gate in mine for group in gate.groups}
         for group in sorted(self.groups, key=lambda group: id(group) in owned):
@@ -877,6 +878,9 @@ class Change:
                 left = max(abs(value - slope * knot) for knot, value in zip(broken.knots, broken.values, strict=True))
                 self.more += scale * (broken.active(broken.lo, broken.hi)[1] + left) + self.hum(group)
             self.linear[id(group)] = slope
+            if owners:
+                self.left[id(group)] = self.form.offset - found.offset
+                found = found.plus(Form(self.left[id(group)], ()))
             for i, w in group.row:
                 read[i] = read.get(i, ZERO) + slope * w
         if found != self.form:
@@ -898,16 +902,17 @@ class Change:
     def part(self, argument, factor, offset=ZERO, less=None, ratio=ZERO):
         """The sum of an argument's units but those that clear the register, as a function of it, times the factor;
         less so much of what they add to another register; and a number."""
-        group = argument.group
+        group = argument.group  # where it clears the register, with what was there, less what it leaves
         lead, beta = -argument.offset / argument.slope, 1 / argument.slope  # the functional is lead + beta times the argument
-        cleared = -self.linear.get(id(group), ZERO)
+        cleared, left = -self.linear.get(id(group), ZERO), self.left.get(id(group), ZERO)
         weights = self.entries_of(group)
         if less is not None:
             cleared += ratio * less.linear.get(id(group), ZERO)
+            left -= ratio * less.left.get(id(group), ZERO)
             theirs = less.entries_of(group)
             weights = {unit: weights.get(unit, ZERO) - ratio * theirs.get(unit, ZERO) for unit in {*weights, *theirs}}
         units = [(weights[unit] * factor, sign * beta, sign * lead + o, loss) for unit, sign, o, loss in group.units if weights.get(unit)]
-        return Broken(units, offset + factor * cleared * lead, factor * cleared * beta, argument.lo, argument.hi)
+        return Broken(units, offset + factor * (cleared * lead - left), factor * cleared * beta, argument.lo, argument.hi)
 
     def differ(self, first, gate):
         """The register gets not just its factor of what the first one gets, which is what the wire is."""

@@ -49,6 +49,7 @@ class Shared:
         weights, cleared = {}, ZERO
         for change, factor in parts.items():
             cleared -= factor * change.linear.get(id(group), ZERO)
+            offset -= factor * change.left.get(id(group), ZERO)
             for unit, weight in change.entries_of(group).items():
                 weights[unit] = weights.get(unit, ZERO) + factor * weight
         units = [(weights[unit], sign * beta, sign * lead + o, loss) for unit, sign, o, loss in group.units if weights.get(unit)]

@@ -118,11 +118,28 @@ class Teeth(Case):
     def test_what_makes_a_wire_has_it_once(self):
         files = teeth_network()
         for old, new in (("gate 2 0 1 2 1", "gate 2 0 1 2 2"), ("gate 2 0 1 2 1", "gate 2 0 2 1 1/8 2 1"), ("gate 2 0 1 2 1 1 0 0 1 1 1", "gate 2 0 1 2 1 1 0 0 1 1 -1"),
-                         ("gate 2 0 1 2 1", "gate 1 0 1 1 1"), ("holds 1 0 1 2 1", "holds 1 1/8 1 2 1")):
+                         ("gate 2 0 1 2 1", "gate 1 0 1 1 1"), ("holds 1 0 1 2 1", "holds 1 0 2 0 1/8 2 1")):
             self.rejected(changed(files, [(old, new)], bound=ROOM), "line")
         # A register has lost all that it gets instead of its multiple of the wire; this one is read no more.
         self.accepted(changed(files, [("holds 1 0 1 2 1", "holds 1 0 2 1 1 2 1")]))
         self.accepted(changed(files, [("gate 2 0 1 2 1 1 0 0", "gate 2 0 1 2 1 1 1 0")]))  # any unit with that row tells what is read
+
+
+def taken_network(weights=(1, 3), left="-1/2", row=1.0):
+    """2|x + 1/2| on [-1, 1], by two units that take x away from the register as well, but for -1/2."""
+    target = ast(of("mul", {"number": "2"}, call("abs", of("add", "token", {"number": "1/2"}))), low="-1")
+    first, second = (weights if row > 0 else weights[::-1])
+    tensor = tensors({
+        "embed.weight": ([1, 1], [1]), "embed.bias": ([1], [0]), "read_out.weight": ([1, 1], [1]), "read_out.bias": ([1], [0.5]),
+        "0.ff.w1": ([1, 2, 1], [row, -row]), "0.ff.b1": ([1, 2], [row / 2, -row / 2]),
+        "0.ff.w2": ([1, 1, 2], [first / abs(row), second / abs(row)]), "0.ff.b2": ([1, 1], [0]),
+    })
+    lines = [
+        "over box", "norm sup", "bound 1/1000000000", "assumptions 0", "tokens 1 2", "dims 1", "output-dims 1", "execution ieee-any-order f64", "width 1", "positions 0",
+        "runs 1", "run 1 ff 2", "cells 0", "margins 0 0", "meanings 2", "wire input 0", "wire curve 0 1 0 1 x 1/2 add abs 2 mul", "layers 2", "layer 0 1", "holds 0 0 1 0 1",
+        "layer 1 1", "gate 1 0 1 1 1 1 0 0 1 0 1", f"holds 0 {left} 1 1 1", "outputs 1", "output 0 1 1 1",
+    ]
+    return certificate(target, tensor, lines), target, tensor
 
 
 class Clearing(Case):
@@ -141,6 +158,16 @@ class Clearing(Case):
     def test_a_register_is_cleared_whole(self):
         self.declined(changed(teeth_network(), weights=[("0.ff.w2", 2, 0.0), ("0.ff.w2", 3, 0.0)], bound="bound 1/2"), "is shown of the bound")
         self.rejected(changed(teeth_network(), [("holds 0 0 1 1 -1", "holds 0 0 2 0 1 1 -1")], bound=ROOM), "line")
+
+
+    def test_a_gate_takes_away_what_it_reads_but_for_a_number(self):
+        self.accepted(taken_network())
+        self.accepted(taken_network(row=-2.0))  # by whatever it reads it
+        for weights, left in (([2, 2], "-1/2"), ([1.5, 2.5], "-1/2"), ([1, 3], "-3/4"), ([1, 3], "0"), ([1, 3 + 2.0**-20], "-1/2")):
+            self.declined(taken_network(weights, left), "is shown of the bound")
+        self.accepted(changed(taken_network([1, 3 + 2.0**-20]), bound="bound 1/1000"))
+        nobody = [("layer 1 1\ngate 1 0 1 1 1 1 0 0 1 0 1\nholds 0 -1/2 1 1 1", "layer 0 1\nholds 0 -1/2 0")]
+        self.declined(changed(taken_network(), nobody, bound=ROOM), "do not clear it")
 
 
 class Corpus(Case):

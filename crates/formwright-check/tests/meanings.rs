@@ -114,6 +114,58 @@ fn a_register_that_is_filled_again_is_cleared_too() {
     declined(&cleared_and_filled(&split, 4));
 }
 
+/// A register that holds the token, and a gate that reads it and takes it away: `2|x + 1/2|`, by units with a knot at -1/2.
+fn taken_by_a_gate(weights: [f64; 2], row: f64, holds: &str, bound: &str) -> Artifact {
+    let target = on(
+        r#"{"binary":["mul",{"number":"2"},{"call":["abs",[{"binary":["add","token",{"number":"1/2"}]}]]}]}"#,
+        "-1",
+        "1",
+    );
+    let (right, left, adds) = ([row], [-row], weights.map(|weight| [weight / row]));
+    let units: [Unit<'_>; 2] = [(&right, row / 2.0, &adds[0]), (&left, -row / 2.0, &adds[1])];
+    let mut artifact = Artifact::new(target, 1, bound, &[(1.0, 0.0)], &[1.0]).forward(&units);
+    artifact.numbers("read_out.bias")[0] = 0.5;
+    artifact.meaning(&[
+        "meanings 2",
+        "wire input 0",
+        "wire curve 0 1 0 1 x 1/2 add abs 2 mul",
+        "layers 2",
+        "layer 0 1",
+        "holds 0 0 1 0 1",
+        "layer 1 1",
+        "gate 1 0 1 1 1 1 0 0 1 0 1",
+        holds,
+        "outputs 1",
+        "output 0 1 1 1",
+    ])
+}
+
+#[test]
+fn a_gate_takes_away_what_it_reads_but_for_a_number() {
+    let holds = "holds 0 -1/2 1 1 1";
+    accepted(&taken_by_a_gate([1.0, 3.0], 1.0, holds, SMALL));
+    // x is left; half of it; and what is said to be left is not.
+    declined(&taken_by_a_gate([2.0, 2.0], 1.0, holds, SMALL));
+    declined(&taken_by_a_gate([1.5, 2.5], 1.0, holds, SMALL));
+    declined(&taken_by_a_gate([1.0, 3.0], 1.0, "holds 0 -3/4 1 1 1", SMALL));
+    declined(&taken_by_a_gate([1.0, 3.0], 1.0, "holds 0 0 1 1 1", SMALL));
+    // The number is left to the last digit, and the token as well.
+    declined(&taken_by_a_gate([1.0, 3.0 + 1e-6], 1.0, holds, SMALL));
+    accepted(&taken_by_a_gate([1.0, 3.0 + 1e-6], 1.0, holds, "1/1000"));
+    // Only a register that is read by 1 or -1 is taken away so.
+    rejected(&taken_by_a_gate([1.0, 3.0], 2.0, holds, SMALL), "line");
+}
+
+#[test]
+fn a_number_is_left_by_a_gate_alone() {
+    // Units that no gate has leave nothing that a line may say.
+    let plain = claimed(cleared(1.0, &[(1.0, -1.0), (-1.0, 1.0)], SMALL), &clearing("1"));
+    accepted(&plain);
+    let mut lines = clearing("1");
+    lines[6] = "holds 0 -1/2 0".to_owned();
+    rejected(&claimed(cleared(1.0, &[(1.0, -1.0), (-1.0, 1.0)], SMALL), &lines), "line");
+}
+
 #[test]
 fn a_sign_is_that_of_what_the_register_holds_now() {
     // x - |x|/2 is not negative where x is; the second layer clears negative numbers only: 7/20 is left of 7/10.

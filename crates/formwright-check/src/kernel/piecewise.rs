@@ -1,7 +1,7 @@
-//! A sum of ReLUs of one number, `P(s) = Σ_u w_u · height_u(s)`, exactly.
+//! A sum of ReLUs of one number, and a number: `P(s) = Σ_u w_u · height_u(s) + base`, exactly.
 //!
 //! A unit that faces right has the height `max(s - knot, 0)`, one that faces left `max(knot - s, 0)`. `P` is linear
-//! between knots; the sum of the sizes of its terms, `H(s) = Σ_u |w_u| · height_u(s)`, is convex.
+//! between knots; the sum of the sizes of its units, `H(s) = Σ_u |w_u| · height_u(s)`, is convex.
 
 use super::number::{Dyadic, Range};
 
@@ -51,6 +51,8 @@ pub struct Piecewise {
     left: Vec<Sums>,
     /// All knots, ascending.
     pub knots: Vec<Dyadic>,
+    /// The number that is added.
+    pub base: Dyadic,
 }
 
 fn all(sums: &[Sums]) -> Dyadic {
@@ -87,7 +89,12 @@ impl Piecewise {
         let mut knots: Vec<Dyadic> = units.iter().map(|unit| unit.knot.clone()).collect();
         knots.sort();
         knots.dedup();
-        Self { right: summed(right.into_iter()), left: summed(left.into_iter()), knots }
+        Self { right: summed(right.into_iter()), left: summed(left.into_iter()), knots, base: Dyadic::ZERO }
+    }
+
+    /// The same, and a number.
+    pub fn and(self, base: &Dyadic) -> Self {
+        Self { base: &self.base + base, ..self }
     }
 
     /// The sums over what is active at a number, or just right of it.
@@ -107,7 +114,7 @@ impl Piecewise {
     pub fn value(&self, s: &Dyadic) -> Dyadic {
         let height = |sums: Option<&Sums>| sums.map_or(Dyadic::ZERO, |Sums { weights: [w, k], .. }| &(w * s) - k);
         let [right, left] = self.sums(s).map(height);
-        &right - &left
+        &(&right - &left) + &self.base
     }
 
     fn active_at(&self, s: &Dyadic) -> Active {

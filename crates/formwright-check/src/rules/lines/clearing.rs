@@ -1,4 +1,5 @@
-//! Rule *clearing*: `-R(z)` and `R(-z)` take all of a register away.
+//! Rule *clearing*: `-R(z)` and `R(-z)` take all of a register away. So do units of a gate that reads the register alone,
+//! whatever their knots: of `z + P(z)` it is said that it stands for what the gate makes, and a number that is left.
 
 use super::Register;
 use super::layer::Group;

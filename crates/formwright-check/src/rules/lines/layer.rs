@@ -57,8 +57,18 @@ pub(super) struct Written {
     pub(super) before: Register,
     pub(super) form: Form,
     pub(super) cleared: bool,
+    /// The number that is left of what was there, if it is cleared.
+    pub(super) left: Dyadic,
     /// True if nothing is rounded.
     pub(super) exact: bool,
+}
+
+/// How a gate that reads a register takes away what was there.
+struct Cleared<'w> {
+    /// By units without bias; otherwise the gate is said to be all of what was there with what its units add.
+    plainly: bool,
+    /// The number that is left.
+    left: &'w Dyadic,
 }
 
 impl Prover<'_> {
@@ -106,7 +116,7 @@ impl Prover<'_> {
                 return Err(line(format!("wire {} is made, and no register holds it", made.wire)));
             }
         }
-        for (Written { place, form, before, cleared, exact }, lost) in written.iter().zip(&lost) {
+        for (Written { place, form, before, cleared, exact, .. }, lost) in written.iter().zip(&lost) {
             let sign = match gains.get(*place) {
                 Some(row) => self.sign_behind(&groups, units, row, hint, (*place, before, *cleared))?,
                 None => None,
@@ -217,7 +227,8 @@ impl Prover<'_> {
         Ok(())
     }
 
-    /// The registers that change, and whether each is cleared: what it holds is what was there, or nothing, and what is added.
+    /// The registers that change, and whether each is cleared: what it holds is what was there, or a number, and what is added. A number other than
+    /// 0 is left by a gate that reads the register.
     fn written(&self, groups: &[Group], units: &[Row], gains: &[Row], hint: &Layer) -> Result<Vec<Written>, Stop> {
         let mut written = Vec::new();
         for (place, row) in gains.iter().enumerate() {
@@ -233,34 +244,32 @@ impl Prover<'_> {
             for made in &hint.made {
                 added = added.plus(&form.factor(made.wire), &self.lowered(&made.adds)?);
             }
-            let cleared = if form == before.form.plus(&Ratio::ONE, &added) {
-                false
-            } else if form == added {
-                true
-            } else {
+            let rest = form.minus(&added);
+            let cleared = rest != before.form;
+            let left = if cleared { rest.offset.range() } else { Range::ZERO };
+            let mut shown = !cleared;
+            let mut may_leave = left == Range::ZERO;
+            for (at, group) in groups.iter().enumerate().filter(|(_, group)| cleared && reads_alone(group, place)) {
+                let owned = Self::owners(groups, hint, &form, at)? > 0;
+                may_leave = may_leave || owned && left.is_point();
+                shown = shown || owned || is_clearing(group, place, &before, units, Some(row));
+            }
+            if cleared && !(rest.terms.is_empty() && may_leave) {
                 return Err(line(format!(
                     "register {place} does not hold what was there, or nothing, and what is added"
                 )));
-            };
-            if cleared {
-                let owned = |at: usize| Self::owners(groups, hint, &form, at).map(|owners| owners > 0);
-                let mut shown = false;
-                for (at, group) in groups.iter().enumerate().filter(|(_, group)| reads_alone(group, place)) {
-                    let how = if owned(at)? { None } else { Some(row) };
-                    shown = shown || is_clearing(group, place, &before, units, how);
-                }
-                if !shown {
-                    return Err(declined(format!("register {place} is not shown to be cleared")));
-                }
+            }
+            if !shown {
+                return Err(declined(format!("register {place} is not shown to be cleared")));
             }
             let exact = self.adds_exactly(groups, units, row, &before);
-            written.push(Written { place, before, form, cleared, exact });
+            written.push(Written { place, before, form, cleared, left: left.lo, exact });
         }
         Ok(written)
     }
 
-    /// The units of a group in one register, as functions of the argument.
-    fn part(at: usize, group: &Group, units: &[Row], row: &Row, cleared: bool) -> Part {
+    /// The units of a group in one register, as functions of the argument; with what was in the register, if it is cleared, less what is left.
+    fn part(at: usize, group: &Group, units: &[Row], row: &Row, cleared: Option<&Cleared<'_>>) -> Part {
         let shift = group.argument.as_ref().map_or(Dyadic::ZERO, |argument| argument.shift.clone());
         let mut found = Vec::new();
         for (number, sign) in &group.units {
@@ -270,7 +279,9 @@ impl Prover<'_> {
             found.push(Unit { right: *sign, knot, weight: weight.clone(), bias: unit.bias.abs() });
         }
         let function = Piecewise::new(&found);
-        if cleared {
+        let mut base = Dyadic::ZERO;
+        if let Some(Cleared { plainly, left }) = cleared {
+            base = -*left;
             // What clears z is -R(z) + R(-z), where z is the number that is read, or its negative.
             let upright = group.weights.iter().all(|(_, weight)| !weight.is_negative());
             for right in [true, false] {
@@ -278,13 +289,13 @@ impl Prover<'_> {
                 let plain = |(number, sign): &(usize, bool)| {
                     *sign == right && units.get(*number).is_some_and(|unit| unit.bias.is_zero())
                 };
-                if group.units.iter().any(plain) {
+                if !plainly || group.units.iter().any(plain) {
                     let weight = if right == upright { Dyadic::ONE } else { -&Dyadic::ONE };
                     found.push(Unit { right, knot: -&shift, weight, bias: Dyadic::ZERO });
                 }
             }
         }
-        Part { function, gate: Piecewise::new(&found), units: found, group: at }
+        Part { function, gate: Piecewise::new(&found).and(&base), units: found, group: at }
     }
 
     /// The parts of a gate in a register.
@@ -299,8 +310,10 @@ impl Prover<'_> {
         let mut parts = Vec::new();
         for (at, _) in Self::sources(groups, made)? {
             let group = groups.get(at).ok_or_else(|| line("a group that does not exist"))?;
-            let clears = to.cleared && is_clearing(group, to.place, &to.before, units, None);
-            parts.push(Self::part(at, group, units, row, clears));
+            let plainly = is_clearing(group, to.place, &to.before, units, None);
+            let cleared = Cleared { plainly, left: &to.left };
+            let clears = to.cleared && reads_alone(group, to.place);
+            parts.push(Self::part(at, group, units, row, clears.then_some(&cleared)));
         }
         Ok(parts)
     }
@@ -320,7 +333,7 @@ impl Prover<'_> {
         let mut count = usize::from(!before.empty);
         let mut sum = self.held(before)?;
         for (at, group) in groups.iter().enumerate() {
-            let part = Self::part(at, group, units, row, false);
+            let part = Self::part(at, group, units, row, None);
             if part.function.knots.is_empty() {
                 continue;
             }
@@ -445,7 +458,7 @@ impl Prover<'_> {
             if parts.iter().any(|part| part.group == at) {
                 continue;
             }
-            let other = Self::part(at, group, units, row, false);
+            let other = Self::part(at, group, units, row, None);
             count = count.saturating_add(other.function.active(&self.reach(group)?).count);
         }
         Ok(count)

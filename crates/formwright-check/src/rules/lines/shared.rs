@@ -172,7 +172,7 @@ impl Prover<'_> {
         let group = layer.groups.get(own.group).ok_or_else(|| line("a group that does not exist"))?;
         let reach = widened(&self.reach(group)?, &Dyadic::ONE);
         let (mut units, function, group) = (own.units.clone(), own.function.clone(), own.group);
-        let (mut rest, mut losses) = (Dyadic::ZERO, Vec::new());
+        let (mut rest, mut losses, mut base) = (Dyadic::ZERO, Vec::new(), own.gate.base.clone());
         for model in models {
             let other = curves.get(model.curve).ok_or_else(|| line("a curve that is not there"))?;
             let factor = register.form.factor(other.made.wire);
@@ -182,14 +182,16 @@ impl Prover<'_> {
             let times = factor.over(&model.factor).ok_or_else(|| line("a factor of 0"))?;
             let (near, size) = (times.range().tidy().lo, times.range().size());
             units.extend(model.part.units.iter().map(|unit| Unit { weight: -&(&unit.weight * &near), ..unit.clone() }));
+            base = &base - &(&model.part.gate.base * &near);
             // What is left of the factor, times the largest value.
-            let left = &times.minus(&Ratio::of(&near)).range().size() * &model.part.gate.active(&reach).heights;
+            let most = &model.part.gate.active(&reach).heights + &model.part.gate.base.abs();
+            let left = &times.minus(&Ratio::of(&near)).range().size() * &most;
             rest = up(&(&rest + &(&left + &(&size * &model.rest))));
             losses.extend(model.losses.iter().map(|(times, gate)| (up(&(times * &size)), Rc::clone(gate))));
         }
         let factor = gate.factor.clone();
         losses.push((Dyadic::ONE, Rc::new(gate)));
-        let part = Part { function, gate: Piecewise::new(&units), units, group };
+        let part = Part { function, gate: Piecewise::new(&units).and(&base), units, group };
         Ok(Model { curve: at, factor, part, losses, rest })
     }
 

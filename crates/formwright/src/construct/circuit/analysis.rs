@@ -12,7 +12,8 @@
 //!
 //! **Rounding** (execution model `ieee-any-order`, numbers in `rounding.rs`): a sum of `k` products is within `γ_k Σ|products|`, weights
 //! included, in any order. What a register loses when something is added to it (`u·|z|`) is charged to those who read it; what a gate loses
-//! inside, to the gate. A register that was empty loses nothing.
+//! inside, to the gate. A register that was empty loses nothing. Of a pair of units that empties a register (`registers.rs`) a number stays there,
+//! exactly, which its readers take away.
 //!
 //! Every bound is a sum of products of numbers `≥ 0`, and an [`Up`]: the doubles in which it is computed are rounded up.
 //!
@@ -106,8 +107,10 @@ pub(crate) struct Analysis {
     /// The error of every wire.
     #[cfg(test)]
     pub errors: Vec<Option<Profile>>,
-    /// The constant that is added to an atom when it is read, exactly.
-    pub bases: Vec<Rat>,
+    /// What is added to what registers hold when they are read.
+    pub constants: Constants,
+    /// How registers are emptied: by slot and register.
+    pub emptied: BTreeMap<(usize, usize), Emptying>,
     /// The hinges of every gate atom, one set for each argument, with its sign.
     pub gates: Vec<Vec<(Hinges, f64)>>,
     /// The error of each output coordinate.
@@ -136,6 +139,54 @@ impl Analysis {
     }
 }
 
+/// The numbers that are added to what registers hold when they are read.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Constants {
+    /// What is added to each atom, exactly.
+    pub bases: Vec<Rat>,
+    /// What each register holds besides its atoms, before each slot, exactly.
+    pub left: Vec<Vec<Rat>>,
+}
+
+impl Constants {
+    /// The number that is added when a form over atoms is read in a slot.
+    pub fn of(&self, form: &Form, slot: usize, layout: &Layout) -> Rat {
+        let bases = form.terms.iter().map(|(atom, c)| c * &self.bases[*atom]);
+        let mut sum = bases.fold(form.constant.clone(), |sum, base| sum + base);
+        if self.left[slot].iter().any(|left| !left.is_zero()) {
+            for (c, left) in layout.coordinates(form, slot).iter().zip(&self.left[slot]) {
+                sum -= &(c * left);
+            }
+        }
+        sum
+    }
+
+    /// What a register holds besides its atoms.
+    pub fn left(&self, slot: usize, register: usize) -> Rat {
+        self.left[slot].get(register).cloned().unwrap_or_default()
+    }
+}
+
+/// A unit that reads one register.
+#[derive(Clone, Debug)]
+pub(crate) struct Emptier {
+    /// Its weight: 1 or -1.
+    pub read: f64,
+    /// Its bias.
+    pub bias: f64,
+    /// What it adds to the register, times its height.
+    pub adds: f64,
+}
+
+/// How a register is emptied.
+#[derive(Clone, Debug)]
+pub(crate) struct Emptying {
+    /// By these units, which may be a gate's as well.
+    pub units: Vec<Emptier>,
+    /// The number that stays.
+    pub left: Rat,
+}
+
 /// A cell of a curve's argument, with the values there and the error.
 struct Piece {
     argument: Interval,
@@ -149,7 +200,8 @@ struct Analyst<'a> {
     choice: &'a Choice,
     machine: Machine,
     errors: Vec<Option<Profile>>,
-    bases: Vec<Rat>,
+    constants: Constants,
+    emptied: BTreeMap<(usize, usize), Emptying>,
     gates: Vec<Vec<(Hinges, f64)>>,
     /// How far an atom, as it is in the stream, may be from what it is meant to be there.
     own: Vec<Up>,
@@ -194,7 +246,8 @@ pub(crate) fn analyse(
         choice,
         machine,
         errors: vec![None; graph.wires.len()],
-        bases: vec![Rat::ZERO; atoms],
+        constants: Constants { bases: vec![Rat::ZERO; atoms], left: vec![Vec::new()] },
+        emptied: BTreeMap::new(),
         gates: vec![Vec::new(); atoms],
         own: vec![Up::ZERO; atoms],
         sizes: vec![Up::ZERO; atoms],
@@ -227,7 +280,8 @@ pub(crate) fn analyse(
     let Analyst {
         #[cfg(test)]
         errors,
-        bases,
+        constants,
+        emptied,
         gates,
         own,
         lost,
@@ -238,7 +292,8 @@ pub(crate) fn analyse(
     Ok(Analysis {
         #[cfg(test)]
         errors,
-        bases,
+        constants,
+        emptied,
         gates,
         outputs,
         output,
@@ -289,6 +344,12 @@ impl Analyst<'_> {
         row.terms.iter().map(|(atom, c)| Up::from(c) * self.sizes[*atom]).sum()
     }
 
+    /// The largest value of a register before a slot.
+    fn held(&self, slot: usize, register: usize) -> Up {
+        let row = self.layout.before[slot].get(register);
+        row.map_or(Up::ZERO, |row| self.size(row)) + Up::from(&self.constants.left(slot, register))
+    }
+
     /// Remembers how large numbers get.
     fn note_size(&self, size: Up) {
         self.largest.set(self.largest.get().max(size));
@@ -335,15 +396,4 @@ impl Analyst<'_> {
 /// A double as what it is.
 fn exactly(x: f64) -> Rat {
     Rat::from_f64(x).unwrap_or_default()
-}
-
-/// The constant of a form over atoms, their bases included.
-fn exact_constant(form: &Form, bases: &[Rat]) -> Rat {
-    let bases = form.terms.iter().map(|(atom, c)| c * &bases[*atom]);
-    bases.fold(form.constant.clone(), |sum, base| sum + base)
-}
-
-/// The same, rounded once.
-pub(crate) fn constant(form: &Form, bases: &[Rat]) -> f64 {
-    exact_constant(form, bases).to_f64()
 }

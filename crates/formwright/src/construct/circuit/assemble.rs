@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::analysis::Analysis;
+use super::analysis::{Analysis, Emptier};
 use super::form::Form;
 use super::graph::{Graph, Kind};
 use super::layout::{Atom, Layout, Scores, Source};
@@ -162,8 +162,9 @@ impl Assembler<'_> {
         entries.into_iter().map(|entry| self.round(entry)).collect()
     }
 
-    fn constant(&self, form: &Form) -> f64 {
-        super::analysis::constant(form, &self.analysis.bases)
+    /// The number that is added when a form over atoms is read in a slot.
+    fn constant(&self, form: &Form, slot: usize) -> f64 {
+        self.analysis.constants.of(form, slot, self.layout).to_f64()
     }
 
     /// The registers' weights of a form over atoms that is read in a slot.
@@ -217,7 +218,7 @@ impl Assembler<'_> {
         let end = self.layout.last() + 1;
         let outputs = &self.layout.outputs;
         let weight = outputs.iter().flat_map(|form| self.weights(form, end));
-        let bias = outputs.iter().map(|form| self.constant(form));
+        let bias = outputs.iter().map(|form| self.constant(form, end));
         FloatAffine {
             inputs: self.width,
             outputs: outputs.len(),
@@ -264,7 +265,7 @@ impl Assembler<'_> {
             let rows = match &group.scores {
                 Scores::Uniform => vec![(none(), 0.0, none())],
                 Scores::Sink { query, key } => {
-                    vec![(self.weights(query, slot), self.constant(query), self.weights(key, slot))]
+                    vec![(self.weights(query, slot), self.constant(query, slot), self.weights(key, slot))]
                 }
                 Scores::Largest => {
                     let Source::Head { value, .. } = &self.layout.atoms[group.atoms[0]].source else { continue };
@@ -272,12 +273,14 @@ impl Assembler<'_> {
                 }
                 Scores::Products(rows) => rows
                     .iter()
-                    .map(|(query, key)| (self.weights(query, slot), self.constant(query), self.weights(key, slot)))
+                    .map(|(query, key)| {
+                        (self.weights(query, slot), self.constant(query, slot), self.weights(key, slot))
+                    })
                     .collect(),
                 Scores::Gather { index, keys } => vec![
                     (
                         scaled(self.weights(index, slot), 2.0 * lambda),
-                        2.0 * lambda * self.constant(index),
+                        2.0 * lambda * self.constant(index, slot),
                         self.weights(&keys.0, slot),
                     ),
                     (none(), -lambda, self.weights(&keys.1, slot)),
@@ -344,7 +347,7 @@ impl Assembler<'_> {
         for (index, atom) in self.atoms(slot) {
             let Source::Gate(arguments) = &atom.source else { continue };
             for (place, (argument, (hinges, sign))) in arguments.iter().zip(&self.analysis.gates[index]).enumerate() {
-                let (weights, constant) = (self.weights(argument, slot), self.constant(argument));
+                let (weights, constant) = (self.weights(argument, slot), self.constant(argument, slot));
                 for hinge in &hinges.units {
                     let writes = |register: usize| sign * hinge.slope * self.written(slot, register, index);
                     if hinge.right {
@@ -356,40 +359,13 @@ impl Assembler<'_> {
             }
         }
         for clear in self.layout.clears.get(slot).into_iter().flatten() {
-            let mut read = vec![0.0; width];
-            read[clear.register] = 1.0;
-            let sign = self.sign(&clear.content);
-            let only = |register: usize, value: f64| if register == clear.register { value } else { 0.0 };
-            if sign >= 0 {
-                add(None, read.clone(), 0.0, &|register| only(register, -1.0));
-            }
-            if sign <= 0 {
-                add(None, minus(&read), 0.0, &|register| only(register, 1.0));
+            let Some(emptied) = self.analysis.emptied.get(&(slot, clear.register)) else { continue };
+            for Emptier { read, bias, adds } in &emptied.units {
+                let at = |value: f64| move |register: usize| if register == clear.register { value } else { 0.0 };
+                add(None, (0..width).map(at(*read)).collect(), *bias, &at(*adds));
             }
         }
         units
-    }
-
-    /// 1 or -1 if what a register holds is never of the other sign, as computed; else 0.
-    fn sign(&self, content: &Form) -> i32 {
-        let Some((atom, scale)) = content.single() else { return 0 };
-        let positive = match &self.layout.atoms[atom].source {
-            Source::Gate(_) => self.analysis.gates[atom]
-                .iter()
-                .all(|(hinges, sign)| hinges.units.iter().all(|hinge| hinge.slope * sign >= 0.0)),
-            // What is exact is of its own sign.
-            Source::Input(_, middle) => {
-                let wire = &self.graph.wires[self.layout.atoms[atom].wire];
-                wire.integer && middle.is_zero() && wire.range.lo() >= 0.0
-            }
-            Source::Position(wire) => self.graph.wires[*wire].range.lo() >= 0.0,
-            Source::Head { .. } => false,
-        };
-        match (positive, scale.is_negative()) {
-            (false, _) => 0,
-            (true, false) => 1,
-            (true, true) => -1,
-        }
     }
 
     fn feed_forward(&self, slot: usize, stage: usize) -> Option<FeedForwardRun> {

@@ -6,7 +6,8 @@
 //! **Registers.** What is read after slot `s` are forms; of these only the parts over the atoms of slots `≤ s` are needed then, and only their
 //! *span*: `x - mean(x)` needs one register, because the mean is added to the one that holds `x`. Registers are a basis of that span, adapted
 //! slot by slot: `z ← z + W·new`, with `W` solved for so that every form is still a combination of registers. A new direction takes a fresh
-//! register, or one whose content nobody needs, cleared by one ReLU if its sign is known and by two if it is not.
+//! register, or one whose content nobody needs, cleared by one ReLU if its sign is known and by two if it is not, or by
+//! units that are there.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
@@ -419,16 +420,21 @@ impl Layout {
             let mut taken = Vec::new();
             for addition in fresh {
                 let feed_forward = slot > 0 && slot % 2 == 0;
-                let spare = (0..rows.len()).find(|register| {
+                let spare = (0..rows.len()).filter(|register| {
                     now_idle.get(*register) == Some(&true)
                         && !taken.contains(register)
                         && (rows[*register].terms.is_empty()
                             || clear && (feed_forward || slot > 2 && idle.get(*register) == Some(&true)))
                 });
-                let register = spare.unwrap_or_else(|| {
-                    rows.push(Form::default());
-                    rows.len() - 1
-                });
+                let empty = |register: &usize| rows[*register].terms.is_empty();
+                let emptier = |register: usize| self.emptier(&addition, slot, register);
+                let found = spare.min_by_key(|register| (!empty(register), emptier(*register).is_none()));
+                let register = found.unwrap_or(rows.len());
+                // In a chain of gates that empty a register what they leave there stays small if signs alternate.
+                let chained = self.clears.iter().flatten().any(|clear| Some(clear.register) == found);
+                let turned = chained && found.and_then(emptier) == Some(1.0);
+                let addition = if turned { addition.scaled(&-Rat::ONE) } else { addition };
+                rows.resize(rows.len().max(register + 1), Form::default());
                 if !rows[register].terms.is_empty() {
                     // In this slot, or in the feed-forward slot just before.
                     let at = if feed_forward { slot } else { slot - 1 };
@@ -450,6 +456,22 @@ impl Layout {
         }
         self.width = rows.len();
         self.before.push(rows);
+    }
+
+    /// The weight of a register, 1 or -1, if a form is read from it alone in a slot.
+    pub fn alone(&self, form: &Form, slot: usize, register: usize) -> Option<f64> {
+        let coordinates = self.coordinates(form, slot);
+        let others = coordinates.iter().enumerate().any(|(other, c)| other != register && !c.is_zero());
+        coordinates.get(register).filter(|c| !others && c.abs() == Rat::ONE).map(Rat::to_f64)
+    }
+
+    /// The weight of a register, 1 or -1, if a gate of what is written into it reads it alone: its units may empty it.
+    fn emptier(&self, addition: &Form, slot: usize, register: usize) -> Option<f64> {
+        let arguments = |atom: &usize| match &self.atoms[*atom].source {
+            Source::Gate(arguments) => &arguments[..],
+            _ => &[],
+        };
+        addition.terms.keys().flat_map(arguments).find_map(|form| self.alone(form, slot, register))
     }
 
     /// The part of a form over the atoms of some slots.

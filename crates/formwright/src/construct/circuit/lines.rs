@@ -134,8 +134,9 @@ impl Circuit<'_> {
             let emptied: Vec<String> = here.iter().map(|aside| format!("holds {} 0 0", aside.register)).collect();
             let mut holds = Vec::new();
             for (register, (held, whole)) in held.iter_mut().enumerate() {
+                let left = self.analysis.constants.left(before, register);
                 let row = self.layout.before[before].get(register);
-                let all = row.map_or_else(Form::default, |row| self.meant_row(row));
+                let all = row.map_or_else(Form::default, |row| self.meant_row(row, &left));
                 let now = numbers.spoken(&all);
                 // Units that take away what nobody says is there have no rule.
                 let empty = *held == Form::default() && *held != *whole;

@@ -17,7 +17,7 @@
 //! maximum      max(T) - (the same) - half of what the average loses
 //! ```
 //!
-//! This file is the only place that undoes it.
+//! A register may hold a number besides, left by units that emptied it. This file is the only place that undoes it.
 
 use std::collections::BTreeSet;
 
@@ -83,7 +83,7 @@ impl Circuit<'_> {
             let error = if constant == 0.0 { network.precision.flushed(TERMS).get() } else { 0.0 };
             return Meaning { error, ..Meaning::number(Rat::from_f64(constant).unwrap_or_default()) };
         };
-        let meant = self.meant_row(row);
+        let meant = self.meant_row(row, &self.analysis.constants.left(slot, register));
         let name = |(wire, factor): (&usize, &Rat)| (self.names.name(*wire).to_owned(), factor.clone());
         let terms = meant.terms.iter().map(name).collect();
         let held = |rows: &Vec<Form>| rows.get(register).is_some_and(|row| !row.terms.is_empty());
@@ -92,9 +92,10 @@ impl Circuit<'_> {
         Meaning { offset: meant.constant, terms, error }
     }
 
-    /// The content of a register, over wires.
-    pub(super) fn meant_row(&self, row: &Form) -> Form {
-        row.terms.iter().fold(Form::default(), |sum, (atom, factor)| sum.plus(factor, &self.meant(*atom)))
+    /// The content of a register that holds a row of atoms and a number, over wires.
+    pub(super) fn meant_row(&self, row: &Form, left: &Rat) -> Form {
+        let number = Form::constant(left.clone());
+        row.terms.iter().fold(number, |sum, (atom, factor)| sum.plus(factor, &self.meant(*atom)))
     }
 
     /// The form over wires of an atom in the stream.
@@ -107,7 +108,7 @@ impl Circuit<'_> {
             Source::Position(_) => wire,
             Source::Gate(_) | Source::Head { .. } => {
                 let (_, rest) = arguments(self.graph, known.wire);
-                let base = Form::constant(self.analysis.bases[atom].clone());
+                let base = Form::constant(self.analysis.constants.bases[atom].clone());
                 wire.plus(&minus, &rest).plus(&minus, &base)
             }
         }

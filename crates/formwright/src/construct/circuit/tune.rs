@@ -30,6 +30,10 @@ use crate::network::Precision;
 /// Rounds of splitting.
 const ROUNDS: usize = 5;
 
+/// Other searches, where there are many units: how coarse they start, and for how much of the tolerance. One search may end where a little less
+/// tolerance leads to fewer units.
+const OTHERS: [(f64, f64); 2] = [(0.5, 0.99), (0.25, 0.95)];
+
 /// Steps towards a finer split, each by a factor 1.6.
 const STEPS: usize = 16;
 
@@ -38,6 +42,9 @@ const COLD: f64 = 1024.0;
 
 /// How tolerances may grow over the range of the values, upwards and downwards.
 const GROWTHS: [f64; 13] = [0.0, 4.0, 16.0, 64.0, 256.0, 1024.0, 4096.0, -4.0, -16.0, -64.0, -256.0, -1024.0, -4096.0];
+
+/// Units of which fewer are not worth another search.
+const MANY: usize = 24;
 
 /// Units of which fewer are not worth shaping.
 const FEW: usize = 12;
@@ -65,6 +72,14 @@ struct Tunable {
     product: bool,
     /// How its tolerance grows with its value.
     growth: f64,
+}
+
+/// A split of the tolerance.
+struct Found {
+    /// The hidden units; as many as can be if it is not fine enough.
+    units: usize,
+    tolerances: Vec<f64>,
+    choice: Choice,
 }
 
 /// The point from which hinges face outward; tests ask what happens if they do not.
@@ -118,7 +133,8 @@ pub(crate) fn tune(
         }
     }
     let parts = alike(graph, outputs);
-    let mut tuner = Tuner { graph, layout, outputs, eps, machine, style, tunable, maxima, fixed, parts, prove: false };
+    let mut tuner =
+        Tuner { graph, layout, outputs, eps, aim: eps, machine, style, tunable, maxima, fixed, parts, prove: false };
     tuner.run(choice)
 }
 
@@ -192,6 +208,8 @@ struct Tuner<'a> {
     layout: &'a Layout,
     outputs: &'a [Form],
     eps: f64,
+    /// What is searched for: `eps`, or less.
+    aim: f64,
     machine: Machine,
     style: Style,
     tunable: Vec<Tunable>,
@@ -296,12 +314,49 @@ impl Tuner<'_> {
     }
 
     fn run(&mut self, mut choice: Choice) -> Result<Tuned> {
-        #[expect(clippy::cast_precision_loss, reason = "a few gates")]
-        let gates = self.tunable.len().max(1) as f64;
-        let mut tolerances = vec![self.eps / (4.0 * gates); self.tunable.len()];
         // Hot at first, so that what is seen is not the maxima's.
         self.temperatures(&mut choice, &vec![COLD; self.maxima.len()]);
-        let mut best: Option<(usize, Vec<f64>, Choice)> = None;
+        let mut best = self.attempt(choice.clone(), 1.0, 1.0)?;
+        if self.tunable.len() > 1 && best.units >= MANY {
+            for (start, aim) in OTHERS {
+                let found = self.attempt(choice.clone(), start, aim).ok();
+                best = found.filter(|found| found.units < best.units).unwrap_or(best);
+            }
+        }
+        self.finish(best.choice)
+    }
+
+    /// Searches for a split, and proves what it finds: from tolerances so many times those of an even split, for so much of
+    /// the tolerance.
+    fn attempt(&mut self, choice: Choice, start: f64, aim: f64) -> Result<Found> {
+        (self.prove, self.aim) = (false, aim * self.eps);
+        self.tunable.iter_mut().for_each(|gate| gate.growth = 0.0);
+        let Found { mut tolerances, mut choice, .. } = self.search(choice, start)?;
+        // What proofs show may be a little more than what was expected.
+        self.prove = true;
+        let mut units = usize::MAX;
+        for _ in 0..STEPS {
+            self.refit(&mut choice, &tolerances)?;
+            let analysis = self.analyse(&choice)?;
+            if analysis.output <= self.eps {
+                units = Self::units(&analysis);
+            }
+            if self.tunable.is_empty() || units < usize::MAX {
+                break;
+            }
+            for tolerance in &mut tolerances {
+                *tolerance *= 0.98;
+            }
+        }
+        Ok(Found { units, tolerances, choice })
+    }
+
+    /// The split with the fewest units that is found from an even one, which is so much coarser than a fair one.
+    fn search(&mut self, mut choice: Choice, start: f64) -> Result<Found> {
+        #[expect(clippy::cast_precision_loss, reason = "a few gates")]
+        let gates = self.tunable.len().max(1) as f64;
+        let mut tolerances = vec![start * self.aim / (4.0 * gates); self.tunable.len()];
+        let mut best: Option<Found> = None;
         self.soften(&mut choice, &mut tolerances)?;
         for round in 0..ROUNDS {
             self.refit(&mut choice, &tolerances)?;
@@ -325,9 +380,10 @@ impl Tuner<'_> {
             };
             let units = Self::units(&self.analyse(&chosen)?);
             tolerances = shares.iter().map(|share| share * found).collect();
-            if best.as_ref().is_none_or(|(fewest, ..)| units < *fewest) {
-                let settled = best.as_ref().is_some_and(|(fewest, ..)| units * 50 > *fewest * 49);
-                best = Some((units, tolerances.clone(), chosen));
+            let fewest = best.as_ref().map(|best| best.units);
+            if fewest.is_none_or(|fewest| units < fewest) {
+                let settled = fewest.is_some_and(|fewest| units * 50 > fewest * 49);
+                best = Some(Found { units, tolerances: tolerances.clone(), choice: chosen });
                 if settled {
                     break;
                 }
@@ -335,20 +391,7 @@ impl Tuner<'_> {
                 break;
             }
         }
-        // Now with proofs; what they show may be a little more than what was expected.
-        self.prove = true;
-        let (mut tolerances, mut choice) =
-            best.map_or((tolerances, choice), |(_, tolerances, choice)| (tolerances, choice));
-        for _ in 0..STEPS {
-            self.refit(&mut choice, &tolerances)?;
-            if self.tunable.is_empty() || self.analyse(&choice)?.output <= self.eps {
-                break;
-            }
-            for tolerance in &mut tolerances {
-                *tolerance *= 0.98;
-            }
-        }
-        self.finish(choice)
+        Ok(best.unwrap_or(Found { units: usize::MAX, tolerances, choice }))
     }
 
     /// Makes those gates finer that take too much, until errors are small enough to be split.
@@ -400,10 +443,10 @@ impl Tuner<'_> {
             let mut tried = choice.clone();
             let tolerances: Vec<f64> = shares.iter().map(|share| share * scale).collect();
             self.refit(&mut tried, &tolerances)?;
-            let met = self.analyse(&tried)?.output <= self.eps;
+            let met = self.analyse(&tried)?.output <= self.aim;
             Ok(met.then_some(tried))
         };
-        if self.with_weight(choice, &self.tunable(), 0.0)? > self.eps {
+        if self.with_weight(choice, &self.tunable(), 0.0)? > self.aim {
             return Ok(None);
         }
         let mut scale = start;

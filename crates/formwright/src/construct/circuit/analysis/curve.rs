@@ -109,7 +109,7 @@ impl Analyst<'_> {
         let profile = Profile::gathered(known.range, &errors);
         self.pieces.insert(wire, pieces);
         self.exact[atom] = exact;
-        self.bases[atom] = exactly(hinges.base);
+        self.constants.bases[atom] = exactly(hinges.base);
         self.sizes[atom] = Up::from(known.range - Interval::point(hinges.base)) + profile.sup();
         self.inner[atom] = inner;
         if is_tooth(function) {

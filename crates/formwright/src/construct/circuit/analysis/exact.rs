@@ -16,20 +16,28 @@ impl Analyst<'_> {
         2_f64.powi(-14) / self.machine.precision.unit()
     }
 
-    /// True if a register holds multiples of a small power of two, exactly: sums and products of such numbers are not
-    /// rounded.
-    pub(super) fn is_exact(&self, row: &Form) -> bool {
+    /// True if a register that holds a row, and a number, holds multiples of a small power of two, exactly: sums and
+    /// products of such numbers are not rounded.
+    pub(super) fn is_exact(&self, row: &Form, left: &Rat) -> bool {
         self.machine.housing.is_none()
+            && is_dyadic(left)
             && row.terms.iter().all(|(atom, c)| self.exact[*atom] && is_dyadic(c))
-            && self.size(row) < self.exact_reach()
+            && self.size(row) + Up::from(left) < self.exact_reach()
+    }
+
+    /// The same for what a register holds before a slot.
+    pub(super) fn holds_exactly(&self, slot: usize, register: usize) -> bool {
+        let lost = self.lost[slot].get(register).copied().unwrap_or_default();
+        let row = self.layout.before[slot].get(register);
+        lost == 0.0 && row.is_none_or(|row| self.is_exact(row, &self.constants.left(slot, register)))
     }
 
     /// True if a form is read exactly: from registers that are exact, with weights that are.
     pub(super) fn reads_exactly(&self, form: &Form, slot: usize) -> bool {
         let coordinates = self.layout.coordinates(&self.layout.lower(form), slot);
         let none = self.machine.housing.is_none();
-        let mut registers = coordinates.iter().zip(&self.layout.before[slot]).zip(&self.lost[slot]);
-        none && registers.all(|((c, row), lost)| c.is_zero() || is_dyadic(c) && *lost == 0.0 && self.is_exact(row))
+        let mut registers = coordinates.iter().enumerate();
+        none && registers.all(|(register, c)| c.is_zero() || is_dyadic(c) && self.holds_exactly(slot, register))
     }
 
     /// True if a gate reads exact numbers and adds them up exactly.
@@ -54,7 +62,11 @@ impl Analyst<'_> {
                 let known = |atom: usize| self.graph.wires[self.layout.atoms[atom].wire].integer;
                 row.terms.iter().all(|(atom, c)| c.is_int() && known(*atom))
             };
-            coordinates.iter().zip(&self.layout.before[slot]).all(|(c, row)| c.is_zero() || c.is_int() && whole(row))
+            let rows = self.layout.before[slot].iter().zip(&self.constants.left[slot]);
+            coordinates
+                .iter()
+                .zip(rows)
+                .all(|(c, (row, left))| c.is_zero() || c.is_int() && left.is_int() && whole(row))
         };
         if forms.iter().all(|form| integer(form)) { 1.0 } else { 4096.0 }
     }

@@ -7,7 +7,7 @@
 //! (Popoviciu): `e` and `(h - l)/2`. What all scores of a token have in common moves nothing.
 
 use super::reading::Reading;
-use super::{Analyst, Machine, exact_constant, exactly};
+use super::{Analyst, Machine, exactly};
 use crate::construct::circuit::graph::Kind;
 use crate::construct::circuit::layout::{Scores, Source};
 use crate::construct::circuit::profile::Profile;
@@ -83,8 +83,8 @@ impl Analyst<'_> {
             Scores::Gather { .. } => self.gather(wire, slot, &seen)?,
         };
         let profile = profile.plus(|_| absolute);
-        let base = scale * &exact_constant(value, &self.bases);
-        self.bases[atom] += &base;
+        let base = scale * &self.constants.of(value, slot, self.layout);
+        self.constants.bases[atom] += &base;
         let size = match scores {
             Scores::Sink { .. } => Up::from(known.range),
             _ => Up::from(scale) * Up::from(linear),
@@ -122,7 +122,7 @@ impl Analyst<'_> {
         let (machine, lambda) = (self.machine, self.choice.temperature[wire]);
         let average = average(seen.tokens, lambda);
         let base = average.mid() / 2.0;
-        self.bases[atom] = exactly(base);
+        self.constants.bases[atom] = exactly(base);
         let half = Up::from(average - Interval::point_or_entire(base)).max(base.into());
         let sizes = Up::from(seen.linear) + seen.reading.value.sup();
         self.note_size(lambda * sizes);

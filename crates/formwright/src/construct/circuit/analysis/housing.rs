@@ -13,7 +13,7 @@
 //! gated       what is activated is multiplied by a 1 that is read from the pin, which is ρ as well
 //! activation  |act(s t)/s - max(t, 0)| ≤ α for every unit; what is not active is tiny, and an addition is off by no
 //!             more than its smaller operand: 3α Σ|slope|
-//! clearing    z - R(z̃) + R(-z̃) leaves twice what the reading is off by
+//! clearing    z - R(z̃) + R(-z̃) leaves twice what the reading is off by; so does a pair with a bias, which is read from the pin
 //! stream      where the norm is behind the layer, the stream itself is what was normed. In units of the pin it is
 //!             off by d|z| + a after each norm, and what is added is off by r/(1 - r) of it; what is common to
 //!             pin and data does not matter. Then ρ is the pin's own factor, which a layer of units gives back to the
@@ -28,7 +28,6 @@
 //! something fixed.
 
 use super::{Analyst, Machine};
-use crate::construct::circuit::layout::Clear;
 use crate::interval::{Interval, Up};
 use crate::network::Mask;
 use crate::rounding::compound;
@@ -128,7 +127,7 @@ impl Housing {
 impl Analyst<'_> {
     /// The loss of reading a register in a slot because of the host, if there is one.
     pub(super) fn housed(&self, slot: usize, register: usize, registers: usize) -> Housed {
-        let known = (self.size(&self.layout.before[slot][register]), self.lost[slot][register]);
+        let known = (self.held(slot, register), self.lost[slot][register]);
         self.machine.housing.map_or_else(Housed::default, |housing| housing.read(self.machine, registers, known))
     }
 
@@ -167,12 +166,13 @@ impl Analyst<'_> {
         self.machine.housing.map_or(Up::ZERO, |housing| housing.unit(self.machine))
     }
 
-    /// The rest in a register that is cleared: twice what the reading is off by, both units, and the sum's
-    /// rounding.
-    pub(super) fn left_behind(&self, slot: usize, clear: &Clear) -> Up {
+    /// The rest in a register that is cleared by units with a bias: twice what the reading is off by, both units, and
+    /// the sum's rounding.
+    pub(super) fn left_behind(&self, slot: usize, register: usize, bias: Up) -> Up {
         let Some(housing) = self.machine.housing else { return Up::ZERO };
-        let (size, lost) = (self.size(&clear.content), self.lost[slot][clear.register]);
+        let (size, lost) = (self.held(slot, register) + bias, self.lost[slot][register]);
         let Housed { relative, absolute, summed } = housing.read(self.machine, 1, (size, lost));
+        let summed = summed + housing.constant(self.machine, 1) * bias;
         let units = compound(housing.gate(), housing.unit(self.machine));
         let off = (relative + self.machine.gamma(6)) * size + absolute + summed;
         let sum = (self.machine.gamma(8) + units) * (size + lost);
@@ -193,7 +193,7 @@ impl Analyst<'_> {
     }
 
     /// The norms of the stream behind a slot.
-    pub(super) fn normed(&self, slot: usize, lost: &mut [Up], times: &mut [Up], fixed: &mut [Up]) {
+    pub(super) fn normed(&self, slot: usize, held: &[Up], (lost, times, fixed): (&mut [Up], &mut [Up], &mut [Up])) {
         let Some(Stream { relative, absolute, ends }) = self.machine.housing.and_then(|housing| housing.stream) else {
             return;
         };
@@ -203,10 +203,10 @@ impl Analyst<'_> {
             (true, false) => 1 + slot % 2,
             _ => 1,
         };
-        for (register, row) in self.layout.before[slot + 1].iter().enumerate() {
+        for (register, held) in held.iter().enumerate() {
             for _ in 0..norms {
                 let stretched = |x: Up| x * (Up::ONE + relative) + absolute;
-                lost[register] = stretched(lost[register]) + relative * self.size(row);
+                lost[register] = stretched(lost[register]) + relative * *held;
                 fixed[register] = stretched(fixed[register]);
                 times[register] = self.more_often(times[register], relative);
             }

@@ -159,12 +159,12 @@ impl Analyst<'_> {
             reach = 0.25 * (wide_a * wide_b);
         }
         let bases = gates.iter().map(|(hinges, sign)| exactly(sign * hinges.base));
-        self.bases[atom] = bases.fold(Rat::ZERO, |sum, base| sum + base);
+        self.constants.bases[atom] = bases.fold(Rat::ZERO, |sum, base| sum + base);
         // In a host all units of a token have a common factor.
-        let factor = self.gate_factor() * (reach + error + Up::from(&self.bases[atom]));
+        let factor = self.gate_factor() * (reach + error + Up::from(&self.constants.bases[atom]));
         (error, own) = (error + factor, own + factor);
         self.own[atom] = own;
-        self.sizes[atom] = reach + error + Up::from(&self.bases[atom]);
+        self.sizes[atom] = reach + error + Up::from(&self.constants.bases[atom]);
         self.inner[atom] = inner;
         self.errors[wire] = Some(Profile::constant(known, error));
         self.gates[atom] = gates;

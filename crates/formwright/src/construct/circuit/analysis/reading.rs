@@ -4,7 +4,7 @@
 //! so many times, by `u` relative to what it holds.
 
 use super::exact::is_power_of_two;
-use super::{Analyst, Machine, exact_constant};
+use super::{Analyst, Machine};
 use crate::construct::circuit::form::Form;
 use crate::construct::circuit::profile::Profile;
 use crate::exact::Rat;
@@ -107,7 +107,7 @@ impl Analyst<'_> {
         let weight = |p: usize| Up::from(&coordinates[p]);
         let reads = |p: usize| {
             let housed = self.housed(slot, p, used.len());
-            self.lost[slot][p] + housed.relative * self.size(&rows[p]) + housed.absolute
+            self.lost[slot][p] + housed.relative * self.held(slot, p) + housed.absolute
         };
         let by_register: Up = used.iter().map(|p| weight(*p) * reads(*p)).sum();
         let shared = self.shared(&lowered, &coordinates, &used, slot);
@@ -120,8 +120,8 @@ impl Analyst<'_> {
             }
             _ => None,
         };
-        let size: Up = used.iter().map(|p| weight(*p) * self.size(&rows[*p])).sum();
-        let constant = exact_constant(&lowered, &self.bases);
+        let size: Up = used.iter().map(|p| weight(*p) * self.held(slot, *p)).sum();
+        let constant = self.constants.of(&lowered, slot, self.layout);
         let single = matches!(used[..], [p] if is_power_of_two(&coordinates[p]));
         let reading = Reading {
             range: self.graph.range(form),

@@ -3,15 +3,18 @@
 //!
 //! How much, depends on how many terms take part: the units that are active, those of other atoms that are written into the same register, and
 //! those that clear it.
+//!
+//! **Clearing.** `-R(z)` and `R(-z)` empty a register. Where a gate that is written into it reads it alone, by units `R(z + b)` and `R(-z - b)`,
+//! these do it as well, since they are `z + b` together: no unit is added, and `-b` stays.
 
-use super::Analyst;
 use super::exact::is_centre;
+use super::{Analyst, Emptier, Emptying, exactly};
 use crate::construct::circuit::form::Form;
 use crate::construct::circuit::graph::is_table_product;
 use crate::construct::circuit::hinges::Hinges;
-use crate::construct::circuit::layout::{Source, arguments};
+use crate::construct::circuit::layout::{Clear, Source, arguments};
 use crate::exact::Rat;
-use crate::interval::Up;
+use crate::interval::{Interval, Up};
 
 impl Analyst<'_> {
     /// Adds the losses of the registers in a slot.
@@ -22,15 +25,21 @@ impl Analyst<'_> {
         for of_registers in [&mut lost, &mut times, &mut fixed] {
             of_registers.resize(after.len(), Up::ZERO);
         }
+        let mut left = self.constants.left[slot].clone();
+        left.resize(after.len(), Rat::ZERO);
         for clear in &self.layout.clears[slot] {
-            let left = self.left_behind(slot, clear);
-            (lost[clear.register], times[clear.register], fixed[clear.register]) = (left, Up::ZERO, left);
+            let register = clear.register;
+            let emptying = self.emptying(slot, clear);
+            let rest = self.left_behind(slot, register, Up::from(&emptying.left));
+            (lost[register], times[register], fixed[register]) = (rest, Up::ZERO, rest);
+            left[register] = emptying.left.clone();
+            self.emptied.insert((slot, register), emptying);
         }
         for (register, addition) in &self.layout.writes[slot] {
-            if self.is_exact(&after[*register]) {
+            if self.holds_exactly(slot, *register) && self.is_exact(&after[*register], &left[*register]) {
                 continue;
             }
-            let (more, often) = self.written(slot, *register, addition);
+            let (more, often) = self.written(slot, *register, (addition, &left[*register]));
             let empty = self.layout.before[slot].get(*register).is_none_or(|row| row.terms.is_empty());
             let garbage = if empty { lost[*register] } else { Up::ZERO };
             let (besides, relative) = self.housed_write(slot, more, garbage);
@@ -43,12 +52,14 @@ impl Analyst<'_> {
                 *times = Up::ZERO;
             }
         }
-        self.normed(slot, &mut lost, &mut times, &mut fixed);
-        let held = || after.iter().zip(&lost).map(|(row, lost)| self.size(row) + *lost);
-        for size in held() {
-            self.note_size(size);
+        let held: Vec<Up> = after.iter().zip(&left).map(|(row, left)| self.size(row) + Up::from(left)).collect();
+        self.normed(slot, &held, (&mut lost, &mut times, &mut fixed));
+        let sizes: Vec<Up> = held.iter().zip(&lost).map(|(held, lost)| *held + *lost).collect();
+        for size in &sizes {
+            self.note_size(*size);
         }
-        let squares = held().map(|size| size * size).sum();
+        let squares = sizes.iter().map(|size| *size * *size).sum();
+        self.constants.left.push(left);
         self.squares = self.squares.max(squares);
         self.lost.push(lost);
         self.times.push(times);
@@ -57,7 +68,7 @@ impl Analyst<'_> {
 
     /// The loss of a register when something is added to it; and how often it was rounded then, if that is new:
     /// infinite if what it has lost is not relative to what it holds.
-    fn written(&self, slot: usize, register: usize, addition: &Form) -> (Up, Option<Up>) {
+    fn written(&self, slot: usize, register: usize, (addition, left): (&Form, &Rat)) -> (Up, Option<Up>) {
         let (machine, empty) = (self.machine, Form::default());
         let before = self.layout.before[slot].get(register).unwrap_or(&empty);
         let (mut lost, mut times) = (Up::ZERO, None);
@@ -67,8 +78,8 @@ impl Analyst<'_> {
         } else if !before.terms.is_empty() {
             // What was there takes part in the sum, in any order.
             let terms = self.active(addition) + 2;
-            let after = &self.layout.before[slot + 1][register];
-            (lost, times) = (machine.gamma(terms) * (self.size(before) + self.size(after)), Some(Up::INFINITY));
+            let after = self.size(&self.layout.before[slot + 1][register]) + Up::from(left);
+            (lost, times) = (machine.gamma(terms) * (self.held(slot, register) + after), Some(Up::INFINITY));
         }
         if slot % 2 == 1 && addition.terms.len() > 1 {
             // Several heads add up before they reach the register.
@@ -76,11 +87,85 @@ impl Analyst<'_> {
             times = Some(Up::INFINITY);
         }
         for clear in self.layout.clears[slot].iter().filter(|clear| clear.register == register) {
-            lost += 2.0 * (machine.gamma(self.active(addition) + 4) * self.size(&clear.content));
+            let held = self.held(slot, clear.register);
+            lost += 2.0 * (machine.gamma(self.active(addition) + 4) * held);
+            if !left.is_zero() {
+                // The units' heights are those of z + b; what is read is rounded once, and so are weights that are a gate's as well.
+                lost += machine.gamma(self.active(addition) + 6) * (held + Up::from(left));
+            }
             // The register is not alone any more: what was cleared left its rounding.
             times = Some(Up::INFINITY);
         }
         (lost, times)
+    }
+
+    /// The units that empty a register: those that read it as it is, or a pair that a gate has anyway.
+    fn emptying(&self, slot: usize, clear: &Clear) -> Emptying {
+        let left = self.constants.left(slot, clear.register);
+        let sign = if left.is_zero() { self.sign(&clear.content) } else { 0 };
+        let plain: Vec<Emptier> = [(1.0, sign >= 0), (-1.0, sign <= 0)]
+            .into_iter()
+            .filter_map(|(read, needed)| needed.then_some(Emptier { read, bias: 0.0, adds: -read }))
+            .collect();
+        let there = self.units_alone(slot, clear.register);
+        if plain.iter().all(|unit| there.contains(&(unit.read, unit.bias))) {
+            return Emptying { units: plain, left: Rat::ZERO };
+        }
+        let pairs = there.iter().filter(|(read, bias)| *read > 0.0 && there.contains(&(-read, -bias + 0.0)));
+        match pairs.min_by(|(_, a), (_, b)| a.abs().total_cmp(&b.abs())) {
+            Some((read, bias)) => {
+                let units = [(*read, *bias), (-read, -bias + 0.0)];
+                let units = units.map(|(read, bias)| Emptier { read, bias, adds: -read }).to_vec();
+                Emptying { units, left: exactly(-read * bias) }
+            }
+            None => Emptying { units: plain, left: Rat::ZERO },
+        }
+    }
+
+    /// The weight, 1 or -1, and the bias of the units of gates that are written into a register, and read it alone.
+    fn units_alone(&self, slot: usize, register: usize) -> Vec<(f64, f64)> {
+        let gates = self.layout.writes[slot].get(&register).into_iter().flat_map(|addition| addition.terms.keys());
+        let mut units = Vec::new();
+        for atom in gates {
+            let Source::Gate(arguments) = &self.layout.atoms[*atom].source else { continue };
+            for (argument, (hinges, _)) in arguments.iter().zip(&self.gates[*atom]) {
+                let Some(weight) = self.layout.alone(argument, slot, register) else { continue };
+                let constant = self.constants.of(argument, slot, self.layout).to_f64();
+                units.extend(hinges.units.iter().map(|unit| {
+                    let (read, bias) =
+                        if unit.right { (weight, constant - unit.knot) } else { (-weight, unit.knot - constant) };
+                    (read, self.machine.precision.round(bias) + 0.0)
+                }));
+            }
+        }
+        units
+    }
+
+    /// 1 or -1 if what a register holds is never of the other sign, as computed; else 0.
+    fn sign(&self, content: &Form) -> i32 {
+        let Some((atom, scale)) = content.single() else { return 0 };
+        let of_range = |range: Interval| match (range.lo() >= 0.0, range.hi() <= 0.0) {
+            (true, _) => 1,
+            (_, true) => -1,
+            _ => 0,
+        };
+        let own = match &self.layout.atoms[atom].source {
+            Source::Gate(_) => {
+                let slopes = || {
+                    let gates = self.gates[atom].iter();
+                    gates.flat_map(|(hinges, sign)| hinges.units.iter().map(move |unit| unit.slope * sign))
+                };
+                i32::from(slopes().all(|slope| slope >= 0.0)) - i32::from(slopes().all(|slope| slope <= 0.0))
+            }
+            // What is exact is of its own sign.
+            Source::Input(_, middle) => {
+                let wire = &self.graph.wires[self.layout.atoms[atom].wire];
+                if wire.integer && middle.is_zero() { of_range(wire.range) } else { 0 }
+            }
+            Source::Position(wire) => of_range(self.graph.wires[*wire].range),
+            Source::Head { .. } => 0,
+        };
+        if scale.is_negative() { -own } else { own }
     }
 
     /// The loss of the embedding in a register, and true if that is one rounding of what the register holds: a single
