@@ -1,7 +1,7 @@
 //! Rules *embedding*, *curve*, *product* and *teeth* (CERTIFICATE.md, section 7): each hypothesis is taken away in turn. Where nothing else is said,
 //! what is not accepted is false.
 
-#![allow(clippy::float_arithmetic)]
+#![allow(clippy::float_arithmetic, clippy::indexing_slicing)]
 
 use super::support::{Artifact, Unit, accepted, declined, rejected};
 

@@ -77,7 +77,8 @@ fn a_circuit_takes_a_single_token() {
             Ok(model) => model,
             Err(error) => {
                 assert!(!error.to_string().contains("Lemma 6") || error.headline().contains("sort"), "{name}: {error}");
-                assert!(compile_first(&request(source(), 2, None)).is_err(), "{name}: {error}");
+                let of_two = compile_first(&request(source(), 2, None));
+                assert!(!of_two.is_ok_and(|model| model.family() == "circuit"), "{name}: {error}");
                 continue;
             }
         };

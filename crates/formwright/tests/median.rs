@@ -304,13 +304,9 @@ fn a_table_with_a_constant_stands_for_every_function_with_its_values() {
     }
 }
 
-fn asked(source: Source, options: Asked) -> Result<Model> {
+fn asked(source: Source, options: &Asked) -> Result<Model> {
     let request = options.request(source)?;
     if request.is_left_to_plan() { compile_first(&request) } else { compile(&request) }
-}
-
-fn some(text: &str) -> Option<String> {
-    Some(text.to_owned())
 }
 
 /// Where there is no circuit, the plan takes it; what is written is read back, and what is edited is known.
@@ -320,8 +316,13 @@ fn the_plan_takes_it_where_there_is_no_circuit_and_folders_are_read_back() {
     for (text, positional, precision) in
         [("if x < 1/2 then x else 1 - x", false, "f32"), ("sort(x)", true, "f64"), ("sort(x)", true, "exact")]
     {
-        let options = Asked { tokens: Some(2), eps: some("1/3"), precision: some(precision), ..Asked::default() };
-        let model = asked(expression(text), options).expect(text);
+        let options = Asked {
+            tokens: Some(2),
+            eps: Some("1/3".to_owned()),
+            precision: Some(precision.to_owned()),
+            ..Asked::default()
+        };
+        let model = asked(expression(text), &options).expect(text);
         assert_eq!((model.family(), model.precision(), model.is_positional()), ("median", precision, positional));
         let claim = model.claim().expect("a claim");
         assert!(claim.starts_with("every output is within") && claim.contains("[0, 1]^(1×2)"), "{claim}");
@@ -353,35 +354,46 @@ fn tables_have_a_claim_and_refusals_their_reason() {
     let function = expression("max(x)").target(1).expect("a target");
     let values = || grid.all_points().map(|point| function.evaluate(&grid.centre(&point)).expect("a value")).collect();
     let table = || Source::table("sampled", Table::new(grid.clone(), 1, values()).expect("a table"));
-    let sup = |eps: &str| Asked { norm: some("sup"), eps: some(eps), precision: some("f64"), ..Asked::default() };
-    let stated = asked(table(), Asked { lipschitz: some("1"), ..sup("1/8") }).expect("a model");
+    let sup = |eps: &str| Asked {
+        norm: Some("sup".to_owned()),
+        eps: Some(eps.to_owned()),
+        precision: Some("f64".to_owned()),
+        ..Asked::default()
+    };
+    let stated = asked(table(), &Asked { lipschitz: Some("1".to_owned()), ..sup("1/8") }).expect("a model");
     assert!(stated.claim().is_some_and(|claim| claim.contains("of the function that is meant")));
     let claimed = stated.stated().expect("a claim").expect("a claim");
     assert!(claimed.assumptions[0].contains("the table holds the values") && claimed.bound <= 0.125);
     // The table itself jumps by an eighth, at corners too.
-    let itself = asked(table(), sup("0.126")).expect("a model");
+    let itself = asked(table(), &sup("0.126")).expect("a model");
     assert!(itself.claim().is_some_and(|claim| claim.contains("of the target")));
-    assert!(asked(table(), sup("1/9")).is_err());
-    let exact = Asked { norm: some("sup"), ..Asked::default() };
-    assert_eq!(asked(table(), exact).expect("a model").precision(), "exact");
+    assert!(asked(table(), &sup("1/9")).is_err());
+    let exact = Asked { norm: Some("sup".to_owned()), ..Asked::default() };
+    assert_eq!(asked(table(), &exact).expect("a model").precision(), "exact");
 
-    let named = |name: &str| Asked { construction: some(name), tokens: Some(2), eps: some("1/3"), ..Asked::default() };
-    let refused = |source: Source, options: Asked| asked(source, options).expect_err("refused").to_string();
-    let one_grid = refused(expression("max(x) - x"), named("sum-code"));
+    let named = |name: &str| Asked {
+        construction: Some(name.to_owned()),
+        tokens: Some(2),
+        eps: Some("1/3".to_owned()),
+        ..Asked::default()
+    };
+    let refused = |source: Source, options: &Asked| asked(source, options).expect_err("refused").to_string();
+    let one_grid = refused(expression("max(x) - x"), &named("sum-code"));
     assert!(one_grid.contains("not in the supremum norm") && one_grid.contains("median"), "{one_grid}");
-    let theorem2 = refused(expression("max(x) - x"), named("yun"));
+    let theorem2 = refused(expression("max(x) - x"), &named("yun"));
     assert!(theorem2.contains("it is 0 on cells with equal columns"), "{theorem2}");
-    let ordered = refused(expression("sort(x)"), named("median"));
+    let ordered = refused(expression("sort(x)"), &named("median"));
     assert!(
         ordered.contains("not permutation-equivariant") && ordered.contains("median without positions"),
         "{ordered}"
     );
-    let integers = refused(expression("max(x) on integers 0..4"), named("median"));
+    let integers = refused(expression("max(x) on integers 0..4"), &named("median"));
     assert!(integers.contains("on integers a sum of codes is exact"), "{integers}");
-    let one_token = refused(expression("x"), Asked { tokens: Some(1), ..named("median") });
+    let one_token = refused(expression("x"), &Asked { tokens: Some(1), ..named("median") });
     assert!(one_token.contains("at least 2 tokens"), "{one_token}");
-    let jump = refused(expression("if x < 1/2 then 0 else 1"), Asked { eps: some("1/4"), ..named("median") });
+    let jump =
+        refused(expression("if x < 1/2 then 0 else 1"), &Asked { eps: Some("1/4".to_owned()), ..named("median") });
     assert!(jump.contains("is not met"), "{jump}");
-    let everywhere = refused(expression("x"), Asked { domain: some("all"), ..named("median") });
+    let everywhere = refused(expression("x"), &Asked { domain: Some("all".to_owned()), ..named("median") });
     assert!(everywhere.contains("median is certified on its box only"), "{everywhere}");
 }

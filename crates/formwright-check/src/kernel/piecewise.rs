@@ -40,8 +40,6 @@ pub struct Active {
     pub biases: Dyadic,
     /// `H`.
     pub heights: Dyadic,
-    /// `Σ |w|` of all units, active or not.
-    pub all: Dyadic,
 }
 
 /// The function.
@@ -53,10 +51,6 @@ pub struct Piecewise {
     pub knots: Vec<Dyadic>,
     /// The number that is added.
     pub base: Dyadic,
-}
-
-fn all(sums: &[Sums]) -> Dyadic {
-    sums.last().map_or(Dyadic::ZERO, |last| last.sizes[0].clone())
 }
 
 fn summed<'u>(units: impl Iterator<Item = &'u Unit>) -> Vec<Sums> {
@@ -92,11 +86,6 @@ impl Piecewise {
         Self { right: summed(right.into_iter()), left: summed(left.into_iter()), knots, base: Dyadic::ZERO }
     }
 
-    /// The same, and a number.
-    pub fn and(self, base: &Dyadic) -> Self {
-        Self { base: &self.base + base, ..self }
-    }
-
     /// The sums over what is active at a number, or just right of it.
     fn sums(&self, s: &Dyadic) -> [Option<&Sums>; 2] {
         let right = self.right.partition_point(|sums| sums.knot <= *s);
@@ -119,8 +108,7 @@ impl Piecewise {
 
     fn active_at(&self, s: &Dyadic) -> Active {
         let [right, left] = self.sums(s);
-        let zero = || Dyadic::ZERO;
-        let mut active = Active { count: 0, weights: zero(), biases: zero(), heights: zero(), all: zero() };
+        let mut active = Active { count: 0, weights: Dyadic::ZERO, biases: Dyadic::ZERO, heights: Dyadic::ZERO };
         for sums in [right, left].into_iter().flatten() {
             let [w, k, b] = &sums.sizes;
             active.count = active.count.saturating_add(sums.count);
@@ -144,7 +132,6 @@ impl Piecewise {
             weights: most(|sums| sums.sizes[0].clone()),
             biases: most(|sums| sums.sizes[2].clone()),
             heights,
-            all: &all(&self.right) + &all(&self.left),
         }
     }
 

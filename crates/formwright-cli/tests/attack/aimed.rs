@@ -23,6 +23,12 @@ struct Layer {
     holds: Range<usize>,
 }
 
+impl Layer {
+    fn has_units(&self) -> bool {
+        self.prefix.rsplit('.').next() == Some("ff")
+    }
+}
+
 /// A circuit, with its lines in words.
 struct Circuit<'a> {
     artifact: &'a Artifact,
@@ -75,13 +81,12 @@ fn numbers(words: &[String]) -> Option<Vec<usize>> {
             numbers.extend(of_forms(words, at + 1, 2 * rows)?.0);
             numbers
         }
-        ["wire", "cases", ..] => of_forms(words, 2, 1)?.0,
         ["wire", "teeth", ..] => {
             let forms = of_forms(words, 2, 2)?;
             let reach = forms.1..forms.1 + 1;
             with(forms, reach)
         }
-        ["gate" | "head" | "holds", ..] => of_forms(words, 2, 1)?.0,
+        ["wire", "cases", ..] | ["gate" | "head" | "holds", ..] => of_forms(words, 2, 1)?.0,
         ["output", ..] => of_forms(words, 1, 1)?.0,
         _ => all.filter(|_| false).collect(),
     })
@@ -191,7 +196,7 @@ impl<'a> Circuit<'a> {
     /// A unit that two gates of its layer have.
     fn shared_unit(&self, random: &mut Random) -> Option<(&Layer, usize)> {
         let mut all = Vec::new();
-        for layer in self.layers.iter().filter(|layer| layer.prefix.ends_with(".ff")) {
+        for layer in self.layers.iter().filter(|layer| layer.has_units()) {
             let gates: Vec<Vec<usize>> = layer.made.clone().filter_map(|line| self.units(layer, line)).collect();
             let shared = |unit: &usize| gates.iter().filter(|units| units.contains(unit)).count() > 1;
             all.extend((0..self.rows(layer)?.len()).filter(shared).map(|unit| (layer, unit)));
@@ -213,7 +218,9 @@ impl<'a> Circuit<'a> {
     /// The files with other numbers at some places.
     fn with_numbers(&self, numbers: &[(usize, f64)]) -> Artifact {
         let mut weights = self.weights.clone();
-        numbers.iter().for_each(|(place, number)| weights.set(*place, *number));
+        for (place, number) in numbers {
+            weights.set(*place, *number);
+        }
         with_weights(self.artifact, weights.bytes())
     }
 
@@ -298,13 +305,14 @@ impl<'a> Circuit<'a> {
     /// The line that makes a wire of these kinds: what is added besides, and what units read.
     fn maker(&self, kinds: &[&str], random: &mut Random) -> Option<Artifact> {
         let (_, line) = self.made(kinds, random)?;
-        self.told(line..line + 1, random)
+        let behind = line + 1;
+        self.told(line..behind, random)
     }
 
     /// Units that take a register away: the register and the unit.
     fn clearing(&self, random: &mut Random) -> Option<(&Layer, usize, usize)> {
         let mut all = Vec::new();
-        for layer in self.layers.iter().filter(|layer| layer.prefix.ends_with(".ff")) {
+        for layer in self.layers.iter().filter(|layer| layer.has_units()) {
             for (unit, row) in self.rows(layer)?.iter().enumerate() {
                 let reads: Vec<usize> = (0..row.len()).filter(|register| row[*register] != 0.0).collect();
                 let writes = self.places_of_unit(layer, "w2", unit)?;
@@ -459,8 +467,8 @@ impl<'a> Circuit<'a> {
         let (places, shape) = self.tensor("pos")?;
         let held = self.layers[0].holds.clone().filter_map(|line| {
             let wires = self.wires.clone().filter(|at| self.lines[*at][1] == "position");
-            let found = wires.filter_map(|at| Some((at, self.factor(line, at - self.wires.start)?)));
-            found.last()
+            let mut found = wires.filter_map(|at| Some((at, self.factor(line, at - self.wires.start)?)));
+            found.next_back()
         });
         let held: Vec<(usize, (usize, f64))> = held.collect();
         let (wire, (register, factor)) = if held.is_empty() { return None } else { *random.of(&held) };

@@ -75,7 +75,7 @@ impl Prover<'_> {
             return Err(declined("keys with a bias"));
         }
         let reading = self.read(&row.weights)?;
-        let housed = self.housed_row(&reading, &row.bias)?;
+        let housed = self.housed_row(&reading, &row.bias);
         let Reading { form, lost, size, count, single, .. } = reading;
         let form = form.plus(&Ratio::ONE, &Form::number(Ratio::of(&row.bias)));
         let (shift, rest) = self.apart(&form, &self.lowered(wanted)?)?;

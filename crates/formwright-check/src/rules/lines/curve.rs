@@ -104,8 +104,8 @@ impl Prover<'_> {
 
     /// What the units of a gate of one argument lose by rounding.
     pub(super) fn inside_of(&mut self, group: &Group, gate: &Gate<'_>, reach: &Range) -> Dyadic {
-        let parts = gate.parts.iter().map(|part| part.function.active(reach)).collect::<Vec<_>>();
-        parts.iter().map(|active| self.inside(group, active, gate.company)).fold(Dyadic::ZERO, |sum, next| &sum + &next)
+        let inside = gate.parts.iter().map(|part| self.inside(group, (&part.function, reach), gate.company));
+        inside.fold(Dyadic::ZERO, |sum, next| &sum + &next)
     }
 
     /// A piecewise linear function beside a curve, piece by piece of an interval.

@@ -51,7 +51,7 @@ impl Prover<'_> {
         let inverse = Range::whole(1).over(&Range::point(lambda.clone())).ok_or_else(missing)?.hi;
         let one = Dyadic::ONE;
         let (own, other) = (self.output_factor(), self.value_factor()?);
-        let read = if let Some(read) = self.housed_value(&reading, &other)? {
+        let read = if let Some(read) = self.housed_value(&reading, &other) {
             read
         } else if reading.single {
             self.tiny(1)
@@ -65,7 +65,7 @@ impl Prover<'_> {
         // The product with λ, and the difference of two scores: each rounded once.
         let four = Dyadic::from(4);
         let scores = &(&(&four * &self.unit()) * &size) + &(&self.tiny(3) * &inverse);
-        let scored = self.housed_value(&reading, &own)?.unwrap_or_else(|| read.clone());
+        let scored = self.housed_value(&reading, &own).unwrap_or_else(|| read.clone());
         let reach = &scored + &scores;
         let seen = self.seen(head);
         let others = Range::whole(seen.saturating_sub(1));

@@ -83,8 +83,10 @@ impl Prover<'_> {
         let written = self.written(&groups, units, gains, hint)?;
         let together = self.share_groups(&groups, hint, &written)?;
         let mut lost: Vec<Dyadic> = Vec::new();
-        for Written { place, before, cleared, exact, .. } in &written {
+        for Written { place, before, cleared, left, exact, .. } in &written {
             let loss = self.register_loss(&groups, units, gains, hint, (*place, before, *cleared))?;
+            // In a host what is left has the factor of the units.
+            let loss = &loss + &(&self.gate_factor() * &left.abs());
             lost.push(if *exact { Dyadic::ZERO } else { loss });
         }
         self.together(&groups, units, gains, (&together, &written), &mut lost)?;
@@ -172,7 +174,7 @@ impl Prover<'_> {
                 if reading.single { Dyadic::ZERO } else { &self.gamma(reading.count.saturating_add(1)) * &all };
             let exact = self.exact_row(&row.weights, &[&row.bias], &all);
             let slack = up(&(&rounded + &self.tiny(reading.count)));
-            let slack = self.housed_row(&reading, &row.bias)?.unwrap_or(slack);
+            let slack = self.housed_row(&reading, &row.bias).unwrap_or(slack);
             self.activated(&all)?;
             let slack = if exact.is_some() { Dyadic::ZERO } else { slack };
             if let Some((at, sign)) = found {
@@ -295,7 +297,9 @@ impl Prover<'_> {
                 }
             }
         }
-        Part { function, gate: Piecewise::new(&found).and(&base), units: found, group: at }
+        let mut gate = Piecewise::new(&found);
+        gate.base = base;
+        Part { function, gate, units: found, group: at }
     }
 
     /// The parts of a gate in a register.
@@ -475,8 +479,9 @@ impl Prover<'_> {
     }
 
     /// The loss of units: in reading their arguments, and in adding up.
-    pub(super) fn inside(&mut self, group: &Group, active: &Active, company: usize) -> Dyadic {
-        let Active { count, weights, biases, heights, all } = active;
+    pub(super) fn inside(&mut self, group: &Group, (function, over): (&Piecewise, &Range), company: usize) -> Dyadic {
+        let active = &function.active(over);
+        let Active { count, weights, biases, heights } = active;
         let read = if let Some(read) = self.housed_units(group, active) {
             read
         } else if group.reading.single {
@@ -489,7 +494,7 @@ impl Prover<'_> {
         let add = &self.gamma(count.saturating_add(company)) * &(heights + &read);
         self.note(&(heights + &(weights * &group.reading.size)));
         let tiny = &self.tiny(count.saturating_add(company)) + &(weights * &self.tiny(group.reading.count));
-        up(&(&(&(&read + &add) + &tiny) + &self.quiet(all)))
+        up(&(&(&(&read + &add) + &tiny) + &self.quiet_units(function)))
     }
 
     /// A wire that a gate makes.
@@ -536,9 +541,8 @@ impl Prover<'_> {
             sum = &sum + &points.iter().map(off).fold(Dyadic::ZERO, Dyadic::max);
             let inside = [(mine, model), (theirs, other)];
             for (part, gate) in inside {
-                let active = part.function.active(&reach);
                 let company = self.beside(groups, gate, part)?;
-                let lost = self.inside(group, &active, company);
+                let lost = self.inside(group, (&part.function, &reach), company);
                 let lost = if gate.exact { Dyadic::ZERO } else { lost };
                 sum = &sum + &shared(&(&lost * &size), &gate.factor.range().absolute().lo)?;
             }

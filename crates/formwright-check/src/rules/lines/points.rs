@@ -287,8 +287,8 @@ impl Prover<'_> {
         let error = &self.error_over(&argument.form, &here)? + &argument.off;
         let reached = widened(&here, &error);
         let company = self.beside(groups, gate, part)?;
-        let active = part.function.active(&widened(&reached, &group.slack));
-        let inside = self.inside(group, &active, company);
+        let over = widened(&reached, &group.slack);
+        let inside = self.inside(group, (&part.function, &over), company);
         let inside = if gate.exact { Dyadic::ZERO } else { inside };
         let moved = &part.gate.steepest(&reached) * &error;
         Ok((&Range::point(part.gate.value(point)) - meant, up(&(&moved + &inside))))

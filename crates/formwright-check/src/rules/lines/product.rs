@@ -47,8 +47,8 @@ impl Prover<'_> {
             let all = pieces.into_iter().map(|piece| piece.apart).reduce(|a, b| a.hull(&b));
             apart = &apart + &all.unwrap_or(Range::ZERO);
             let company = self.beside(groups, gate, part)?;
-            let active = part.function.active(&widened(&reached, &group.slack));
-            let inside = self.inside(group, &active, company);
+            let over = widened(&reached, &group.slack);
+            let inside = self.inside(group, (&part.function, &over), company);
             lost = &(&lost + &inside) + &(&part.gate.steepest(&reached) * &argument.off);
         }
         let size = gate.factor.range().absolute().lo;

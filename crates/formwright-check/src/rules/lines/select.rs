@@ -48,8 +48,8 @@ impl Prover<'_> {
             for piece in self.pieces(&fit, &over, PARTS)? {
                 let error = &self.error(&argument.form)? + &argument.off;
                 let reached = widened(&piece.argument, &error);
-                let active = part.function.active(&widened(&reached, &group.slack));
-                let inside = self.inside(group, &active, gate.company);
+                let reading = (&part.function, &widened(&reached, &group.slack));
+                let inside = self.inside(group, reading, gate.company);
                 let inside = if gate.exact { Dyadic::ZERO } else { inside };
                 let moved = &part.gate.steepest(&reached) * &error;
                 let off = &(&moved + &piece.apart.size()) + &inside;

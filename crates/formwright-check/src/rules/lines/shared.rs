@@ -191,7 +191,9 @@ impl Prover<'_> {
         }
         let factor = gate.factor.clone();
         losses.push((Dyadic::ONE, Rc::new(gate)));
-        let part = Part { function, gate: Piecewise::new(&units).and(&base), units, group };
+        let mut gate = Piecewise::new(&units);
+        gate.base = base;
+        let part = Part { function, gate, units, group };
         Ok(Model { curve: at, factor, part, losses, rest })
     }
 

@@ -70,8 +70,8 @@ impl Prover<'_> {
     pub(super) fn taken(&mut self, head: &Scored<'_>, wire: &Wire, row: &Row) -> Result<Taken, Stop> {
         let mut reading = self.read(&row.weights)?;
         let housed = match head.kind {
-            Kind::Uniform(_) => self.housed_row(&reading, &Dyadic::ZERO)?,
-            _ => self.housed_value(&reading, &self.value_factor()?)?,
+            Kind::Uniform(_) => self.housed_row(&reading, &Dyadic::ZERO),
+            _ => self.housed_value(&reading, &self.value_factor()?),
         };
         let read = if let Some(read) = housed {
             reading.size = up(&(&reading.size + &read));
