@@ -362,7 +362,8 @@ def test_every_format_is_written_once(tmp_path):
     formwright.export(network, tmp_path / "model.onnx", stages=True)
     formwright.export(network, tmp_path / "bert", "hf", host="bert", vocabulary=["ace", "king", "queen"])
     told = json.loads((tmp_path / "bert" / "formwright.json").read_text())
-    assert told["vocabulary"] == ["ace", "king", "queen"] and told["claim"]["checked"] is False
+    assert told["vocabulary"] == ["ace", "king", "queen"] and told["claim"]["checked"] == "accepted"
+    assert formwright.check(tmp_path / "bert").accepted
     before = sorted(path.name for path in tmp_path.iterdir())
     for path, format in (("lens", "transformerlens"), ("vnnlib", "vnnlib"), ("model.onnx", "onnx")):
         with pytest.raises(formwright.InputError, match="exists"):

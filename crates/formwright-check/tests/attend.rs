@@ -59,6 +59,9 @@ fn a_mean_by_scores_needs_its_queries_its_keys_and_its_values() {
     declined(&told(attending(&pooled(TWICE, "null"), ALL, (0.0, -1.0, 2.0)), OF_TWICE));
     // Scores that overflow.
     rejected(&told(attending(&pooled(TWICE, "null"), ALL, (0.0, f64::MAX, 2.0)), OF_TWICE), "finite");
+    // Queries and keys that do not, and their product does.
+    let large = 2.0_f64.powi(600);
+    rejected(&told(attending(&pooled(BOTH, "null"), ALL, (large, 0.0, large)), OF_BOTH), "finite");
 }
 
 #[test]

@@ -406,7 +406,12 @@ fn contextual_of(py: Python<'_>, options: String) -> PyResult<(String, String)> 
 fn check_folder(py: Python<'_>, dir: PathBuf) -> PyResult<Said> {
     detached(py, move || {
         let contents = Contents::read(&dir)?;
-        verdict(&contents).as_ref().map(said).ok_or_else(|| Contents::no_certificate(&dir))
+        let verdict = if contents.certificate.as_deref().is_some_and(formwright_check::is_host) {
+            Some(formwright_check::check_folder(&dir).map_err(Error::input)?)
+        } else {
+            verdict(&contents)
+        };
+        verdict.as_ref().map(said).ok_or_else(|| Contents::no_certificate(&dir))
     })
 }
 

@@ -139,8 +139,8 @@ impl Circuit<'_> {
                 let all = row.map_or_else(Form::default, |row| self.meant_row(row, &left));
                 let now = numbers.spoken(&all);
                 // Units that take away what nobody says is there have no rule.
-                let empty = *held == Form::default() && *held != *whole;
-                if empty && all == Form::default() {
+                let taken = |wire: &usize| silent.contains_key(wire) && !all.terms.contains_key(wire);
+                if *held == Form::default() && whole.terms.keys().any(taken) {
                     return None;
                 }
                 if now != *held {
