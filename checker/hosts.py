@@ -77,6 +77,8 @@ class Stock(NamedTuple):
     mask: tuple
 
 
+EXPONENTS = 400  # of numbers in config.json
+
 STOCK = {
     "bert": Stock("BertForTokenClassification", "hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size",
                   "max_position_embeddings", "layer_norm_eps",
@@ -98,9 +100,11 @@ def exact(value):
     if type(value) is int:
         return Fraction(value)
     match = NUMBER.fullmatch(value) if isinstance(value, Written) else None
-    if not match or len(value) > 1000 or abs(int(match[4] or 0)) > 5000:
+    if not match or len(value) > 1000 or abs(int(match[4] or 0)) > EXPONENTS:
         return None
     whole = Fraction(int(match[2] + (match[3] or "")), 10 ** len(match[3] or ""))
+    if match[1] and not match[3] and not whole:
+        return None  # -0 is no integer of section 1
     return (-whole if match[1] else whole) * Fraction(10) ** int(match[4] or 0)
 
 
@@ -120,15 +124,17 @@ def read_settings(data, c):
     within(len(data), TEXT, "bytes of config.json")
     stock, config = STOCK[c.host], read_json(data, "config", "config.json")
     fixed = {"model_type": c.host, "architectures": [stock.architecture], "attn_implementation": "eager",
-             "dtype": {"f32": "float32", "f64": "float64"}[c.format], **stock.fixed, stock.positions: c.most}
-    sizes = stock.size, stock.blocks, stock.heads, stock.hidden, "vocab_size"
+             "dtype": {"f32": "float32", "f64": "float64"}[c.format], **stock.fixed}
+    sizes = stock.size, stock.blocks, stock.heads, stock.hidden, "vocab_size", stock.positions
     wanted = {*fixed, *sizes, stock.eps, "id2label", "label2id"}
     for name in sorted(wanted ^ set(config)):
         raise wrong_setting(name, "missing" if name in wanted else "not a setting of this format")
     for name, value in fixed.items():
         if not alike(config[name], value):
             raise wrong_setting(name, f"expected {value!r}, found {str(config[name])[:80]!r}")
-    size, blocks, heads, hidden, vocabulary = (whole_setting(config, name) for name in sizes)
+    size, blocks, heads, hidden, vocabulary, positions = (whole_setting(config, name) for name in sizes)
+    if positions != c.most:
+        raise wrong_setting(stock.positions, f"expected {c.most}, found {positions}")
     eps = exact(config[stock.eps])
     if eps is None or eps < 0:
         raise wrong_setting(stock.eps, "expected a number that is not negative")
@@ -139,10 +145,10 @@ def read_settings(data, c):
 
 
 def whole_setting(config, name):
-    value = exact(config[name])
-    if value is None or value.denominator != 1 or not 1 <= value < 1 << 31:
+    value = config[name]
+    if type(value) is not int or not 1 <= value < 1 << 31:
         raise wrong_setting(name, "expected a count, at least 1")
-    return int(value)
+    return value
 
 
 def check_labels(config, outputs):
