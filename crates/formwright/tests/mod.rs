@@ -53,6 +53,7 @@ mod realisations;
 mod registry;
 mod sizes;
 mod slopes;
+mod sorting;
 mod sparse;
 mod sparse_floats;
 mod sum_code;
