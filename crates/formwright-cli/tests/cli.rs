@@ -984,7 +984,7 @@ fn plans_are_told() {
         scratch.done(&["plan", "--all", "mean-centring", "--tokens", "2", "--eps", "0.1", "--norm", "l2"])
     );
     insta::assert_snapshot!("plan_not_equivariant", scratch.done(&["plan", "sort", "--eps", "0.2", "--norm", "l1"]));
-    let chosen = scratch.done(&["build", "sort", "--eps", "0.2", "--norm", "l1"]);
+    let chosen = scratch.done(&["build", "if x < 1/2 then x else i / 8", "--eps", "0.2", "--norm", "l1"]);
     assert!(chosen.starts_with("chosen: no circuit: "), "{chosen}");
     assert!(chosen.contains("\ninstead: sum-code --positional in f64,"), "{chosen}");
     insta::assert_snapshot!("plan_in_sup", scratch.done(&["plan", "mean-centring"]));
