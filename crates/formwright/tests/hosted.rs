@@ -69,6 +69,27 @@ fn by_name_or_by_plan_the_host_is_the_same_and_a_folder_remembers_it() {
     assert!(error.to_string().contains("'brt' is no host"), "{error}");
 }
 
+/// A row a pair: every coordinate of the host is told once, beside its mirror.
+#[test]
+fn a_report_folds_the_mirrored_pairs_of_a_host() {
+    let model = built("x * mean(x)", 4, "bert", "1/100").expect("a model");
+    let page = formwright::report::page(&model).expect("a page");
+    let (_, section) = page.split_once("<section id=\"host\">").expect("a section");
+    let (section, _) = section.split_once("</section>").expect("its end");
+    let (files, _) = hf::files(&model, "bert", None, |_| None).expect("files");
+    let manifest = files.iter().find(|(name, _)| name == "formwright.json").expect("a manifest");
+    let manifest: Value = serde_json::from_slice(&manifest.1).expect("JSON");
+    let mut rows = 0;
+    for pair in manifest["coordinates"].as_array().expect("coordinates").iter().chain([&manifest["pin"]]) {
+        let row = format!("<td>{}, {}</td>", pair["coordinate"], pair["mirror"]);
+        assert_eq!(section.matches(&row).count(), 1, "{row}");
+        rows += 1;
+    }
+    assert_eq!(section.matches("<tr>").count(), rows + 1, "{section}");
+    let alone = formwright::build("x * mean(x)").tokens(4).model().expect("a model");
+    assert!(!formwright::report::page(&alone).expect("a page").contains("id=\"host\""));
+}
+
 /// What is advised where a tolerance is missed serves: a larger one by its number, double precision where there is one.
 #[test]
 fn where_a_tolerance_is_missed_the_advice_is_true() {
