@@ -1699,10 +1699,11 @@ fn questions_are_answered_with_numbers_that_can_be_had_again() {
     insta::assert_snapshot!("questions", scratch.done(&["theorems", "questions"]));
     let document = scratch.json(&["theorems", "questions", "--json"]);
     let questions = document["questions"].as_array().expect("questions");
-    assert_eq!(questions.iter().map(|q| q["number"].as_u64().expect("a number")).collect::<Vec<_>>(), [1, 4, 5, 6]);
+    assert_eq!(questions.iter().map(|q| q["number"].as_u64().expect("a number")).collect::<Vec<_>>(), [1, 2, 4, 5, 6]);
     assert_eq!(questions[0]["numbers"]["equivariant"], true);
-    assert_eq!(questions[1]["numbers"]["right_without"], 0);
-    assert_eq!(questions[2]["numbers"]["rows"][0]["attention_layers"], "13");
+    assert_eq!(questions[1]["numbers"]["rows"][0]["host"], "bert");
+    assert_eq!(questions[2]["numbers"]["right_without"], 0);
+    assert_eq!(questions[3]["numbers"]["rows"][0]["attention_layers"], "13");
     let commands = questions.iter().flat_map(|question| question["commands"].as_array().expect("commands"));
     let (mut done, mut declined) = (String::new(), 0);
     for command in commands.map(|command| command.as_str().expect("a command")) {
@@ -1713,11 +1714,17 @@ fn questions_are_answered_with_numbers_that_can_be_had_again() {
             code => panic!("{command}: {code}"),
         }
     }
-    assert_eq!(questions[3]["numbers"]["error"], "1/2");
+    assert_eq!(questions[4]["numbers"]["error"], "1/2");
     assert_eq!(declined, 2, "sort is not equivariant, and there is no supremum norm for a sum of codes");
-    for shown in
-        ["[3/8, 1/8, 7/8] ↦ [-1/12, -1/3, 5/12]", "zero      1,332,032", "680 blocks", "38 blocks", "18 blocks"]
-    {
+    for shown in [
+        "[3/8, 1/8, 7/8] ↦ [-1/12, -1/3, 5/12]",
+        "zero      1,332,032",
+        "680 blocks",
+        "38 blocks",
+        "18 blocks",
+        "in bert every output",
+        "in gpt2 every output",
+    ] {
         assert!(done.contains(shown), "{shown}: {done}");
     }
 }
