@@ -26,6 +26,7 @@ mod float_eval;
 mod fuzz;
 mod gallery;
 mod guard;
+mod hosted;
 mod hosts;
 mod irrational;
 mod language;
