@@ -10,7 +10,7 @@ exact-on-grid: equal to the target at the centres of the 12 cells with pairwise 
 
 `build` compiles a target, `plan` compares the constructions, `load` reads a folder, `check` runs the checker, `export`
 writes other formats, `contextual` decides whether a token mixer tells contexts apart; `formwright.torch` runs a folder
-in PyTorch, `formwright.distributed` checks one on a Ray cluster. Long work can be interrupted (Ctrl-C): it is
+in PyTorch, `formwright.distributed` checks one on a Ray cluster, `formwright.runtime` judges a runtime's arithmetic. Long work can be interrupted (Ctrl-C): it is
 abandoned, and nothing is written.
 """
 
@@ -48,15 +48,15 @@ __all__ = [
     "build", "check", "contextual", "export", "load", "plan",
 ]  # fmt: skip
 
-# Modules that need a package more: its name, and what it is called.
-_EXTRAS = {"torch": ("torch", "PyTorch"), "distributed": ("ray", "Ray")}
+# Modules that are imported on first use, with the package that they need, and what it is called.
+_MODULES = {"torch": ("torch", "PyTorch"), "distributed": ("ray", "Ray"), "runtime": ("numpy", "NumPy")}
 
 
 def __getattr__(name: str) -> ModuleType:
-    """Imports `formwright.torch` and `formwright.distributed`, which need a package more, on first use."""
-    if name not in _EXTRAS:
+    """Imports modules on first use; `formwright.torch` and `formwright.distributed` need a package more."""
+    if name not in _MODULES:
         raise AttributeError(f"module 'formwright' has no attribute {name!r}")
-    package, called = _EXTRAS[name]
+    package, called = _MODULES[name]
     try:
         return import_module(f"formwright.{name}")
     except ModuleNotFoundError as error:

@@ -51,6 +51,7 @@ mod questions;
 mod rates;
 mod realisations;
 mod registry;
+mod runtime;
 mod sizes;
 mod slopes;
 mod sparse;
