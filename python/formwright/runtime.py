@@ -17,6 +17,7 @@ import json
 import sys
 import tempfile
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple, Union
 
@@ -115,22 +116,18 @@ def by_numpy(asked: Probe) -> Array:
 
 def by_onnxruntime(asked: Probe, provider: str) -> Array:
     """The ONNX file in onnxruntime."""
-    import onnxruntime
-
+    onnxruntime = import_module("onnxruntime")
     session = onnxruntime.InferenceSession(asked.onnx, providers=[provider])
     return numpy.asarray(session.run(["y"], {"x": asked.inputs})[0])
 
 
 def by_torch(asked: Probe, device: str) -> Array:
     """The network in PyTorch, by `formwright.torch`."""
-    import torch
-
-    from formwright.torch import Transformer, read_safetensors
-
+    torch, network = import_module("torch"), import_module("formwright.torch")
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "probe.safetensors"
         file.write_bytes(asked.files[file.name])
-        model = Transformer(asked.network, read_safetensors(file)).to(device)
+        model = network.Transformer(asked.network, network.read_safetensors(file)).to(device)
     return numpy.asarray(model(torch.from_numpy(asked.inputs).to(device)).detach().cpu().numpy())
 
 
