@@ -2,6 +2,7 @@
 
 import doctest
 import json
+import pickle
 import re
 import resource
 import subprocess
@@ -603,3 +604,37 @@ else:
     raise AssertionError("there is no such thing")
 """
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("target, options", [("z-score", {"tokens": 4}), ("sort(x) on integers 0..4", {"tokens": 3}), ("x - mean(x)", {"tokens": 2, "resolution": 4})])
+def test_a_pickled_network_is_the_same_network(target, options):
+    network = formwright.build(target, **options)
+    again = pickle.loads(pickle.dumps(network))
+    x = numpy.arange(options["tokens"], dtype=float)[:, None] % 4 / (1 if "integers" in target else 4)
+    numpy.testing.assert_array_equal(again(x), network(x))
+    assert (again.claim, again.size, again.coordinates) == (network.claim, network.size, network.coordinates)
+
+
+def test_a_pickle_of_edited_files_claims_nothing():
+    network = formwright.build("x * mean(x)", tokens=2)
+    restore, (files, sampled) = network.__reduce__()
+    weights = bytearray(files["model.safetensors"])
+    weights[-3] ^= 1
+    edited = restore({**files, "model.safetensors": bytes(weights)}, sampled)
+    assert network.claim.startswith("certified") and edited.claim == "no claim"
+
+
+def test_gates_are_those_of_the_summary_and_other_models_have_none():
+    network = formwright.build("z-score", tokens=4, trade="width")
+    assert [gate.name for gate in network.gates] == [gate["name"] for gate in network.summary["circuit"]]
+    assert sum(gate.heads for gate in network.gates) == 2 and all(low <= high for low, high in (gate.range for gate in network.gates))
+    assert sum(gate.share for gate in network.gates) <= network.error["bound"]
+    assert formwright.build("x - mean(x)", tokens=2, resolution=4).gates == []
+
+
+def test_a_plan_is_a_dictionary_and_a_table():
+    plan = formwright.plan("x * mean(x)", tokens=2, eps="1/10", norm="l2", all=True)
+    assert plan["chosen"]["construction"] == "circuit" and json.loads(json.dumps(plan)) == plan
+    lines = str(plan).splitlines()
+    assert len(lines) == 1 + len(plan["candidates"]) and len({len(row) for row in plan.rows()}) == 1
+    assert plan._repr_html_().count("<tr>") == len(lines)

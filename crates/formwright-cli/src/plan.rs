@@ -97,8 +97,8 @@ fn tell(plan: &Sketches) -> String {
     let asked = plan.eps.as_ref().map_or_else(|| "no tolerance,".to_owned(), |eps| format!("tolerance {eps}"));
     let mut text = format!("{asked} in {}\n\n{}\n", plan.norm, lines(&rows));
     text.push_str(&hosts(plan));
-    if let Some(baseline) = &plan.baseline {
-        let _ = writeln!(text, "\n{}", baseline.in_words(&plan.norm));
+    if let Some(baseline) = plan.baseline_in_words() {
+        let _ = writeln!(text, "\n{baseline}");
     }
     let none_serves = plan.chosen().is_none();
     for candidate in plan.candidates.iter().filter(|candidate| none_serves || candidate.serves()) {

@@ -714,6 +714,7 @@ fn help_tells_every_command() {
         &["export", "--help"],
         &["report", "--help"],
         &["explore", "--help"],
+        &["runtime", "--help"],
         &["patterns", "--help"],
         &["theorems", "--help"],
     ]

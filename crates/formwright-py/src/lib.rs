@@ -25,6 +25,7 @@ use formwright::interval::Interval;
 use formwright::lattice::Grid;
 use formwright::option::Front;
 use formwright::plan::{Rows, sized_up, take_first};
+use formwright::runtime::Probe;
 use formwright::target::{Source, Table};
 use formwright_check::{Files, Verdict};
 use pyo3::prelude::*;
@@ -425,6 +426,22 @@ fn check_folder(py: Python<'_>, dir: PathBuf) -> PyResult<Said> {
     })
 }
 
+/// The files of the probe of runtimes, by name.
+#[pyfunction]
+fn probe_files<'py>(py: Python<'py>, precision: &str) -> PyResult<Vec<(String, Bound<'py, PyBytes>)>> {
+    let files = || Probe::new(precision.parse()?)?.files();
+    let files = files().map_err(|error| raised(py, &error))?;
+    Ok(files.into_iter().map(|(name, bytes)| (name, PyBytes::new(py, &bytes))).collect())
+}
+
+/// The judgement on answers to the probe: whether all are allowed, in words, and as JSON.
+#[pyfunction]
+fn probe_judged(py: Python<'_>, precision: &str, answers: Vec<u8>) -> PyResult<(bool, String, String)> {
+    let judged = || Probe::new(precision.parse()?)?.judge(&doubles(&answers));
+    let (inside, text, json) = judged().map_err(|error: Error| raised(py, &error))?;
+    Ok((inside, text, json.to_string()))
+}
+
 /// Refuses a folder that could not be written, before any work is done for it.
 #[pyfunction]
 fn check_place(py: Python<'_>, dir: PathBuf) -> PyResult<()> {
@@ -491,6 +508,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(enclosed, module)?)?;
     module.add_function(wrap_pyfunction!(check_folder, module)?)?;
     module.add_function(wrap_pyfunction!(check_place, module)?)?;
+    module.add_function(wrap_pyfunction!(probe_files, module)?)?;
+    module.add_function(wrap_pyfunction!(probe_judged, module)?)?;
     module.add_function(wrap_pyfunction!(no_certificate, module)?)
 }
 

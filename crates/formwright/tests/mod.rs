@@ -52,6 +52,7 @@ mod questions;
 mod rates;
 mod realisations;
 mod registry;
+mod runtime;
 mod sizes;
 mod slopes;
 mod sparse;

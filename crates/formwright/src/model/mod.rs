@@ -56,7 +56,7 @@ pub struct Certified {
     /// The bound and its terms.
     pub budget: Budget,
     /// The error of the best constant.
-    pub baseline: Option<Baseline>,
+    pub(crate) baseline: Option<Baseline>,
 }
 
 /// A compiled target: the network and everything that was decided on the way.

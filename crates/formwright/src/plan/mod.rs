@@ -55,7 +55,7 @@ pub struct Plan {
     /// The families that may be taken, with the turn in which each was looked at.
     pub turns: Vec<(usize, &'static str)>,
     /// The error of the best constant.
-    pub baseline: Option<Baseline>,
+    pub(crate) baseline: Option<Baseline>,
     /// Where a host was asked for: the network that would be built without one.
     pub by_itself: Option<Candidate>,
     /// In each class, its bound and the host's part of that, or why it has no place there.
@@ -304,6 +304,11 @@ impl Plan {
     /// The candidate that `build` would take.
     pub fn chosen(&self) -> Option<&Candidate> {
         self.candidates.first().filter(|candidate| candidate.serves())
+    }
+
+    /// The error of the best constant, in words, if it is known.
+    pub fn baseline_in_words(&self) -> Option<String> {
+        self.baseline.as_ref().map(|baseline| baseline.in_words(&self.norm))
     }
 
     /// The smallest row that serves in the other float format than the chosen one's, of those that were looked at.
