@@ -5,7 +5,7 @@
 
 From Formwright Require RulesSums RulesSoftmax RulesSweep RulesLayers RulesMeanings RulesSymmetry RulesSymmetryNetwork
   RulesForms RulesHeads RulesBox RulesIntegral RulesReadOut.
-From Formwright Require RulesShared RulesDistance RulesHosts RulesHostsReading RulesHostsSums.
+From Formwright Require RulesShared RulesExchange RulesDistance RulesHosts RulesHostsReading RulesHostsSums.
 
 Local Infix "&" := conj (at level 60, right associativity).
 
@@ -41,6 +41,9 @@ Definition whole_numbers := @RulesForms.whole_numbers & @RulesForms.whole_mean &
 Definition points := @RulesForms.points & @RulesForms.points_make_products.
 Definition cases := @RulesForms.cases.
 Definition selection := @RulesForms.selection & @RulesForms.selection_by_a_form.
+Definition exchange := @RulesExchange.exchange.
+Definition comparators := @RulesExchange.comparators & @RulesExchange.zero_one_principle &
+  @RulesExchange.lines_that_have_not_met.
 Definition mean := @RulesMeanings.computed_mean & @RulesMeanings.errors_averaged & @RulesMeanings.concave_errors &
   @RulesMeanings.deviations_mean_square.
 Definition hub := @RulesHeads.hub & @RulesHeads.one_key & @RulesHeads.one_token.

@@ -55,6 +55,7 @@ mod registry;
 mod runtime;
 mod sizes;
 mod slopes;
+mod sorting;
 mod sparse;
 mod sparse_floats;
 mod sum_code;
