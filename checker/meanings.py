@@ -323,6 +323,20 @@ class Meant:
         """The value of a row of weights on the stream, and its loss by rounding."""
         return self.arithmetic.total([self.arithmetic.times(point(w), self.computed(i)) for i, w in row] + [point(bias)])
 
+    def unit_value(self, row, bias):
+        """The same of what a unit reads."""
+        return self.row_value(row, bias)
+
+    hides = False  # scores by position may hide tokens, of several numbers of tokens
+
+    def is_placed(self, register):
+        """True if what a register holds depends on the position alone."""
+        return not self.moving(self.registers[register][0]).terms
+
+    def row_at(self, row, bias, t):
+        """What a row computes at one token, of registers of positions alone."""
+        return self.arithmetic.total([self.arithmetic.times(point(w), self.computed_at(i, t)) for i, w in row] + [point(bias)])
+
     def added_by_heads(self, terms, register, place):
         """What is rounded where heads add to a register that lies there behind them."""
         return self.arithmetic.total(terms, place)[1]
@@ -620,7 +634,7 @@ class Meant:
         w1, b1, w2, b2 = (self.tensors[f"{first}.ff.{name}"][b] for name in ("w1", "b1", "w2", "b2"))
         groups, unit_group, fixed = {}, {}, set()
         for unit, (row, bias) in enumerate(zip(sparse(w1), b1, strict=True)):
-            _, loss = self.row_value(row, bias)
+            _, loss = self.unit_value(row, bias)
             if not row:  # without a bias it is 0, and writes nothing
                 fixed |= {unit} if bias else set()
                 continue

@@ -177,7 +177,7 @@ impl Prover<'_> {
                 if reading.single { Dyadic::ZERO } else { &self.gamma(reading.count.saturating_add(1)) * &all };
             let exact = self.exact_row(&row.weights, &[&row.bias], &all);
             let slack = up(&(&rounded + &self.tiny(reading.count)));
-            let slack = self.housed_row(&reading, &row.bias).unwrap_or(slack);
+            let slack = self.housed_unit(&reading, &row.bias).unwrap_or(slack);
             self.activated(&all)?;
             let slack = if exact.is_some() { Dyadic::ZERO } else { slack };
             if let Some((at, sign)) = found {
