@@ -6,7 +6,6 @@
 //! exchange is said to be the exchange's own error: the next one reads the register as it is.
 
 use super::Analyst;
-use super::curve::Units;
 use crate::construct::circuit::form::Form;
 use crate::construct::circuit::graph::Kind;
 use crate::construct::circuit::hinges::{Anchor, Hinges};
@@ -29,9 +28,10 @@ impl Analyst<'_> {
         let knot = apart.to_f64();
         let nodes = [(-4.0 * knot, -4.0 * knot), (0.0, 0.0), (knot, 0.0), (5.0 * knot, 4.0 * knot)];
         let hinges = Hinges::through(&nodes, &[Up::ZERO; 3], Anchor::Best, false);
-        let lost = reading.lost(reading.range, self.machine);
-        let units = Units::new(&hinges, &reading, self.company(atom), self.machine);
-        let inside = self.inside(&units, reading.range, lost + of_own + of_other);
+        let here = reading.at(reading.range, self.machine);
+        let lost = here.lost;
+        let units = self.units(&hinges, &reading, self.company(atom));
+        let inside = self.inside(&units, reading.range, (here.size, lost + of_own + of_other));
         let reads = self.machine.gamma(reading.count + 3) * (reading.all() + Up::from(&apart)) + reading.in_host();
         let room = (Interval::from(&apart) - Interval::point_or_entire(between)).lo();
         let beyond = Interval::from(of_own + of_other + lost + reads) - Interval::point_or_entire(room);
