@@ -18,6 +18,7 @@ mod plan;
 mod questions;
 mod report;
 mod run;
+mod runtime;
 mod show;
 mod targets;
 mod theorems;
@@ -82,6 +83,11 @@ enum Command {
     Lab(lab::Lab),
     /// Show a pattern of sparse attention and what the sparse theorem asks of it; without one, compare them all.
     Patterns(patterns::Patterns),
+    /// Ask whether a runtime's arithmetic is inside of the execution model that all claims are about.
+    ///
+    /// A probe of some kilobytes is run there, and its answers are judged here: those that are not allowed are shown,
+    /// with their inputs. Without options our own engine is judged. Exit codes: 0 nothing is outside; 1 something is.
+    Runtime(runtime::Runtime),
     /// List the built-in targets.
     Targets,
     /// List the statements that are built, what checks them, and where the printed proofs were repaired.
@@ -139,6 +145,10 @@ pub fn main() -> ExitCode {
             Err(error) => Err(error),
         },
         Command::Patterns(command) => command.execute(),
+        Command::Runtime(command) => command.execute().map(|(answer, verdict)| {
+            code = verdict;
+            answer
+        }),
         Command::Targets => targets::execute(),
         Command::Theorems(command) => command.execute(),
     };

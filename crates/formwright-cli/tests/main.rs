@@ -9,3 +9,4 @@ mod meanings;
 mod outside;
 mod pages;
 mod report;
+mod runtime;

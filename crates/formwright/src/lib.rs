@@ -74,6 +74,7 @@ pub mod questions;
 pub mod random;
 pub mod report;
 pub(crate) mod rounding;
+pub mod runtime;
 pub mod show;
 pub mod target;
 pub mod theorems;

@@ -188,6 +188,18 @@ fn meant() -> Vec<Case> {
     let prefix = built("mean(x, j <= i)", F32);
     let gathered = built("x[n - 1 - i]", F32);
     let summed = built("sum(x, j <= i)", F64);
+    let sorted = built("sort(x)", F32);
+    let last_round = "wire exchange 0 1 1 1 0 1 8 1 0 1 9 1";
+    // A network without its last round, in the weights and in the lines.
+    let a_round_less = {
+        let [with, without] =
+            ["layer 1 1\ngate 10 0 2 8 -1 10 1 1 0 0 3 1 9/8 8 -1 9 1\nholds 0 -1/2 1 10 1\n", "layer 0 0\n"];
+        let text = sorted.text().replacen(with, without, 1).replacen("output 0 1 10 1", "output 0 1 8 1", 1);
+        assert!(!text.contains("gate 10"), "there is no last round");
+        let lines = Artifact { certificate: text.into_bytes(), ..sorted.clone() };
+        let quiet = Weights::of(&lines).with("2.ff.w2", 0, 0.0).with("2.ff.w2", 1, 0.0).bytes();
+        with_weights(&lines, quiet)
+    };
     let window = built("mean(x, j >= i - 1 and j <= i + 1)", F32);
     let hub = realised("x - mean(x)", "sparse:hub@1");
     let attended = built("attend(2 * x * x[i] + x, 1 - x, j <= i)", F32);
@@ -224,6 +236,7 @@ fn meant() -> Vec<Case> {
         ("meanings-largest", largest.clone()),
         ("meanings-prefix", prefix.clone()),
         ("meanings-gather", gathered.clone()),
+        ("meanings-sort", sorted.clone()),
         ("meanings-shift", built("if i < 1 then 0 else x[i - 1]", F32)),
         ("meanings-sum", summed.clone()),
         ("meanings-softmax", built("exp(x) / sum(exp(x))", F32)),
@@ -307,6 +320,18 @@ fn meant() -> Vec<Case> {
             "a head with scores that sees more than the lines say",
             line(&attended, "mask * 0 * * no", "mask * * * * no"),
         ),
+        (
+            "meanings-exchange-side",
+            "line",
+            "an exchange with a side of 2",
+            line(&sorted, last_round, &last_round.replacen("0 1 1 1", "0 1 1 2", 1)),
+        ),
+        (
+            "meanings-exchange-adds",
+            "line",
+            "a gate that adds an exchange without its own number",
+            line(&sorted, "gate 10 0 2 8 -1 10 1 1 0 0 3 1 9/8 8 -1 9 1", "gate 10 0 1 10 1 1 0 0 3 1 9/8 8 -1 9 1"),
+        ),
         ("meanings-hub-elsewhere", "line", "a hub at another token", line(&hub, HUB, &HUB.replacen('1', "2", 1))),
         ("meanings-hub-nowhere", "format", "a hub at no token", line(&hub, HUB, &HUB.replacen('1', "3", 1))),
         (
@@ -324,6 +349,12 @@ fn meant() -> Vec<Case> {
     ];
     let declined = [
         ("meanings-distance-line", "a knot that is moved in the line alone", shifted),
+        (
+            "meanings-exchange-turned",
+            "an exchange that is said to keep the other number",
+            line(&sorted, last_round, &last_round.replacen("0 1 1 1", "1 1 1 -1", 1)),
+        ),
+        ("meanings-comparators", "a round of comparators is left out", a_round_less),
         ("meanings-temperature", "a head that is too warm", weight(&largest, "0.attn.q_bias", 16.0)),
         ("norm-without-grid-bound", "a bound below what is shown", without_grid.with_line("bound", "1/1000000")),
         ("norm-without-grid-power", "a power beyond the limit", without_grid.with_line("norm", "lp 129/2")),

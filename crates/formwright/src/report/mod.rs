@@ -8,6 +8,7 @@
 //! | `picture.rs` | of two inputs maps of both, of the error and of the bad set; of more, slices |
 //! | `grids.rs` | of a median of two inputs, which copies are spoiled where |
 //! | `circuit.rs` | a circuit, drawn |
+//! | `host.rs` | the host that it was built for, a row a mirrored pair |
 //! | `plot.rs` | scales, ticks, axes |
 //! | `style.css` | colours for light, dark and paper |
 //!
@@ -17,6 +18,7 @@
 mod budget;
 mod circuit;
 mod grids;
+mod host;
 mod picture;
 mod plot;
 mod sample;
@@ -71,6 +73,9 @@ pub fn page(model: &Model) -> Result<String> {
                     section #budget { h2 { "Where the error comes from" } (budget::terms(model)?) }
                     @if let Some(circuit) = model.circuit() {
                         section #circuit { h2 { "The circuit" } (gates(circuit)) }
+                    }
+                    @if let Some(host) = host::host(model) {
+                        section #host { h2 { "In its host" } (host) }
                     }
                     @if let Some(pattern) = model.connections() {
                         section #connections { h2 { "What each token sees" } (connections(&pattern)) }
