@@ -44,9 +44,7 @@ class Head:
     def read(self, row, bias=ZERO, t=None):
         """The value of a row of weights on the stream, at some token or any; and its loss by rounding."""
         meant = self.meant
-        if t is None:
-            return meant.row_value(row, bias)
-        return meant.arithmetic.total([meant.arithmetic.times(point(w), meant.computed_at(i, t)) for i, w in row] + [point(bias)])
+        return meant.row_value(row, bias) if t is None else meant.row_at(row, bias, t)
 
     def needs_no_scores(self, made):
         if self.alive:
@@ -64,6 +62,8 @@ class Head:
             return self.handed_on(wire, made)
         if bool(self.connections) != (kind == "hub"):
             raise Declined(f"wire {made.wire}: no rule for it with such connections")
+        if kind == "mean" and wire.kind == "seen" and meant_hides(self):
+            return self.by_position(wire, made)
         rules = {"hub": self.hub, "mean": self.mean, "max": self.largest, "sum": self.by_position, "gather": self.by_position, "attend": self.attended}
         rules[kind](wire, made)
 
@@ -146,70 +146,98 @@ class Head:
     # Weights that depend on the positions alone.
 
     def weights(self):
-        """For each token the tokens that it sees, and their weights, the same for all inputs."""
-        meant, a, n = self.meant, self.meant.arithmetic, self.meant.most
+        """For each number of tokens, and each token, the tokens that it sees, and their weights, the same for all inputs."""
+        meant, most = self.meant, self.meant.most
         if self.shares is None:
-            if meant.c.least != n:
+            if meant.c.least != most and not meant.hides:
                 raise Declined(f"{meant.place}, {self.name}: scores by position for several numbers of tokens")
-            if any(meant.moving(meant.registers[register][0]).terms for rows in (self.q, self.k) for row in rows for register, _ in row):
+            if not all(meant.is_placed(register) for rows in (self.q, self.k) for row in rows for register, _ in row):
                 raise Declined(f"{meant.place}, {self.name}: scores that depend on more than positions")
-            meant.pairs += n * n
+            meant.pairs += sum(n * n for n in range(meant.c.least, most + 1))
             within(meant.pairs, PAIRS, "pairs of tokens with scores by position")
-            queries = [[self.read(row, bias, t)[0] for row, bias in zip(self.q, self.q_bias, strict=True)] for t in range(n)]
-            keys = [[self.read(row, ZERO, t)[0] for row in self.k] for t in range(n)]
+            queries = [[self.read(row, bias, t)[0] for row, bias in zip(self.q, self.q_bias, strict=True)] for t in range(most)]
+            keys = [[self.read(row, ZERO, t)[0] for row in self.k] for t in range(most)]
+            scores = self.scores = {(t, k): meant.arithmetic.total([meant.arithmetic.times(x, y) for x, y in zip(keys[k], queries[t], strict=True)])[0]
+                      for t in range(most) for k in range(most) if shows(self.mask, t, k)}
             self.shares = []
-            for t in range(n):
-                seen = [k for k in range(n) if shows(self.mask, t, k)]
-                scores = [a.total([a.times(x, y) for x, y in zip(keys[k], queries[t], strict=True)])[0] for k in seen]
-                self.shares.append(dict(zip(seen, softmax(a, scores), strict=True)))
+            for n in range(meant.c.least, most + 1):
+                seen = [[k for k in range(n) if shows(self.mask, t, k)] for t in range(n)]
+                self.shares.append([dict(zip(keys, softmax(meant.arithmetic, [scores[t, k] for k in keys]), strict=True)) for t, keys in enumerate(seen)])
         return self.shares
 
     def by_position(self, wire, made):
-        """A gather, or a sum by a first token that takes the weight which is left."""
-        meant, a, n, weights = self.meant, self.meant.arithmetic, self.meant.most, self.weights()
+        """A gather, a mean of fewer tokens than are shown, or a sum by a first token that takes the weight which is left."""
+        meant, a, most, weights = self.meant, self.meant.arithmetic, self.meant.most, self.weights()
         first = made.form.offset  # what the value is where the form is 0
-        if wire.kind == "gather":
-            inside, factor, meant_weights = wire.forms[1], ONE, self.places(wire, made)
-        else:
-            inside, factor = wire.forms[0], n * wire.number
-            if meant.normal_at_first(inside):
-                raise Declined(f"wire {made.wire}: a sum of what is not 0 at the first token")
-            meant_weights = [dict.fromkeys((k for k in range(1, n) if shows(wire.mask, t, k)), Fraction(1, n)) for t in range(n)]
-            for shares in meant_weights:
-                shares[0] = 1 - sum(shares.values())
+        kind = wire.of if wire.kind == "seen" else wire.kind
+        inside, factor = wire.forms[-1], most * wire.number if kind == "sum" else wire.number if kind == "mean" else ONE
+        if kind == "sum" and (meant.c.least != most or meant.normal_at_first(inside)):
+            raise Declined(f"wire {made.wire}: a sum of what is not 0 at the first token, or of several numbers of tokens")
         wanted = Form.of(first, {}).plus(meant.expand(inside), factor)
         away = self.reading(wanted, made)
         worst = away + abs(factor) * meant.off(inside)  # of a single value
         lo, hi = sorted(first + factor * x for x in meant.form_range(inside))
-        middle, radius, most = (lo + hi) / 2, (hi - lo) / 2, max(-lo, hi)
+        middle, radius, size = (lo + hi) / 2, (hi - lo) / 2, max(-lo, hi)
         value = self.values[made.value][0]
         at_first = Num(max(value.lo, first - worst), min(value.hi, first + worst), value.q)
         rest, share = ZERO, ZERO
-        for t, (shares, wanted_shares) in enumerate(zip(weights, meant_weights, strict=True)):
-            apart = {k: max(abs(p.lo - alpha), abs(p.hi - alpha)) for k in range(n)
-                     for p, alpha in [(shares.get(k, point(ZERO)), wanted_shares.get(k, ZERO))]}
-            distance = sum(apart.values())
-            found = distance * radius + abs(middle) * min(self.excess, distance)
-            terms = [a.times(p, at_first if k == 0 and wire.kind == "seen" else value) for k, p in shares.items()]
-            rounding = a.total(terms)[1]
-            if wire.kind == "seen":
-                found = min(found, sum(apart[k] for k in range(1, n)) * most + apart[0] * abs(first))
-                found += sum(p.hi for p in shares.values()) * worst
-            else:
-                ((place, _),) = wanted_shares.items()
-                own = shares.get(place, point(ZERO))
-                others = sum(p.hi for k, p in shares.items() if k != place)
-                found += others * worst
-                share = max(share, own.hi)
-                # All other terms are small: an addition is off by no more than its smaller operand.
-                small = others * value.size * (1 + a.gamma(2 * n)) + 4 * n * a.tiny * (1 + value.size)
-                rounding = min(rounding, a.unit * own.hi * value.size + 2 * small)
-            rest = max(rest, found + rounding)
-        if wire.kind == "seen":
+        theta = (1 + a.theta) / (1 - a.theta) * (1 + a.gamma(self.most + 2)) - 1 + self.most * 4 * a.tiny
+        for all_shares in weights:
+            n = len(all_shares)
+            for t, (shares, wanted_shares) in enumerate(zip(all_shares, self.meant_weights(kind, wire, made, n), strict=True)):
+                apart = {k: max(abs(p.lo - alpha), abs(p.hi - alpha)) for k in range(n)
+                         for p, alpha in [(shares.get(k, point(ZERO)), wanted_shares.get(k, ZERO))]}
+                distance = sum(apart.values())
+                found = distance * radius + abs(middle) * min(self.excess, distance)
+                terms = [a.times(p, at_first if k == 0 and kind == "sum" else value) for k, p in shares.items()]
+                rounding = a.total(terms)[1]
+                if kind == "sum":
+                    found = min(found, sum(apart[k] for k in range(1, n)) * size + apart[0] * abs(first))
+                if kind != "gather":
+                    found += sum(p.hi for p in shares.values()) * worst
+                    if kind == "mean":
+                        found = min(found, self.beside_hidden(n, t, wanted_shares) * (hi - lo) + theta * (value.size + away) + (1 + theta) * worst)
+                else:
+                    ((place, _),) = wanted_shares.items()
+                    own = shares.get(place, point(ZERO))
+                    others = sum(p.hi for k, p in shares.items() if k != place)
+                    found += others * worst
+                    share = max(share, own.hi)
+                    # All other terms are small: an addition is off by no more than its smaller operand.
+                    small = others * value.size * (1 + a.gamma(2 * n)) + 4 * n * a.tiny * (1 + value.size)
+                    rounding = min(rounding, a.unit * own.hi * value.size + 2 * small)
+                rest = max(rest, found + rounding)
+        if kind != "gather":
             meant.profiles[made.wire] = Profile([(*meant.ranges[made.wire], up(rest))])
         else:
             pieces = meant.profile_of(inside, *meant.form_range(inside)).pieces()
             meant.profiles[made.wire] = Profile([(p, q, up(share * (e + away) + rest)) for p, q, e in pieces])
+
+    def beside_hidden(self, n, t, shown):
+        """How far the mean of the tokens that are shown may be from the one by these scores, relative to what their values span."""
+        a, ends = self.meant.arithmetic, {k: self.scores[t, k] for k in range(n) if (t, k) in self.scores}
+        if not set(shown) <= set(ends):
+            return Fraction(2)
+        low, high = min(ends[k].lo for k in shown), max(ends[k].hi for k in shown)
+        # The largest score is taken away, which is one rounding.
+        off, share = (high - low) / 2 + 4 * a.unit * (high - low) + 4 * a.tiny, ZERO
+        for k, score in ends.items():
+            if k not in shown:
+                apart = low - score.hi - 4 * a.unit * (score.size + max(-low, high))
+                share += exp_minus(apart)[1] if apart > 0 else 2
+        return up(min(ONE, off / 2) + share / len(shown))
+
+    def meant_weights(self, kind, wire, made, n):
+        """The weights that a wire means, of n tokens."""
+        if kind == "gather":
+            return self.places(wire, made)
+        shown = [[k for k in range(n) if shows(wire.mask, t, k)] for t in range(n)]
+        if kind == "mean":
+            if not all(shown):
+                raise Declined(f"wire {made.wire} is of no token")
+            return [dict.fromkeys(keys, Fraction(1, len(keys))) for keys in shown]
+        found = [dict.fromkeys((k for k in keys if k), Fraction(1, n)) for keys in shown]
+        return [{**shares, 0: 1 - sum(shares.values())} for shares in found]
 
     def places(self, wire, made):
         """For each token the one that it gathers, with the weight 1."""
@@ -295,6 +323,11 @@ class Head:
             apart = Form(ZERO, apart.terms)
         (value, rounding), factor = self.read(row, bias), self.meant.read_factor
         return lost + rounding + self.meant.size(apart) + self.meant.off(wanted) + factor * value.size, (1 + factor) * value.size
+
+
+def meant_hides(head):
+    """True in a host, of a head with scores: they may hide tokens, which its class shows."""
+    return head.meant.hides and bool(head.alive)
 
 
 def lambert(x):

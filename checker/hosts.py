@@ -63,31 +63,65 @@ def read_labels(lines, c):
 
 
 class Stock(NamedTuple):
-    """A class: the names of its settings, those that have one value, and whether its norms stand before its layers."""
+    """A class: the names of its settings, those that have one value, and how it computes."""
 
     architecture: str
-    size: str
-    blocks: str
-    heads: str
-    hidden: str
-    positions: str
-    eps: str
+    sizes: dict  # of settings: name -> D, B, A, d, F or N
+    eps: object  # the setting, or the number itself
     fixed: dict
-    before: bool
-    mask: tuple
+    order: str  # where norms stand: before the layers, behind them, or at the ends
+    causal: bool
+    distance: Fraction  # of the activation from max(x, 0), as it is computed
+    centred: bool = True  # norms take a mean away
+    gated: bool = False
+    scaled: bool = True  # scores are divided by the root of d
+    rotated: bool = False
+    double: bool = True
+    scores: bool = False  # an output for each word
+
+    @property
+    def mask(self):
+        return ("*", 0 if self.causal else "*", "*", "*", "no")
 
 
 EXPONENTS = 400  # of numbers in config.json
+GELU, SILU, RELU = Fraction(43, 250), Fraction(1393, 5000), Fraction(0)
+AT_REST = {"rope_type": "linear", "rope_theta": 10000, "factor": 10**300}
+
+
+def these(value, names):
+    return dict.fromkeys(names.split(), value)
+
 
 STOCK = {
-    "bert": Stock("BertForTokenClassification", "hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size",
-                  "max_position_embeddings", "layer_norm_eps",
-                  {"hidden_act": "gelu", "type_vocab_size": 1, "is_decoder": False, "pad_token_id": None, "hidden_dropout_prob": 0,
-                   "attention_probs_dropout_prob": 0, "classifier_dropout": 0}, False, ("*", "*", "*", "*", "no")),
-    "gpt2": Stock("GPT2ForTokenClassification", "n_embd", "n_layer", "n_head", "n_inner", "n_positions", "layer_norm_epsilon",
-                  {"activation_function": "gelu_new", "scale_attn_weights": True, "scale_attn_by_inverse_layer_idx": False,
-                   "reorder_and_upcast_attn": False, "use_cache": False, "bos_token_id": None, "eos_token_id": None, "resid_pdrop": 0,
-                   "embd_pdrop": 0, "attn_pdrop": 0, "classifier_dropout": 0}, True, ("*", 0, "*", "*", "no")),
+    "bert": Stock("BertForTokenClassification", {"hidden_size": "D", "num_hidden_layers": "B", "num_attention_heads": "A", "intermediate_size": "F", "max_position_embeddings": "N"},
+                  "layer_norm_eps", {"hidden_act": "gelu", "type_vocab_size": 1, "is_decoder": False, "pad_token_id": None,
+                                     **these(0, "hidden_dropout_prob attention_probs_dropout_prob classifier_dropout")},
+                  "behind", False, GELU),
+    "gpt2": Stock("GPT2ForTokenClassification", {"n_embd": "D", "n_layer": "B", "n_head": "A", "n_inner": "F", "n_positions": "N"}, "layer_norm_epsilon",
+                  {"activation_function": "gelu_new", "scale_attn_weights": True, **these(False, "scale_attn_by_inverse_layer_idx reorder_and_upcast_attn use_cache"),
+                   **these(None, "bos_token_id eos_token_id"), **these(0, "resid_pdrop embd_pdrop attn_pdrop classifier_dropout")}, "before", True, GELU),
+    "t5": Stock("T5ForTokenClassification", {"d_model": "D", "num_layers": "B", "num_heads": "A", "d_kv": "d", "d_ff": "F"}, "layer_norm_epsilon",
+                {"feed_forward_proj": "relu", "relative_attention_num_buckets": 32, **these(False, "is_encoder_decoder use_cache"),
+                 **these(None, "pad_token_id eos_token_id"), **these(0, "dropout_rate classifier_dropout")},
+                "before", False, RELU, centred=False, scaled=False, double=False),
+    "opt": Stock("OPTForCausalLM", {"hidden_size": "D", "word_embed_proj_dim": "D", "num_hidden_layers": "B", "num_attention_heads": "A", "ffn_dim": "F",
+                                    "max_position_embeddings": "N"}, Fraction(1, 10**5),
+                 {"activation_function": "relu", **these(True, "do_layer_norm_before enable_bias layer_norm_elementwise_affine"),
+                  **these(False, "tie_word_embeddings use_cache"), **these(None, "pad_token_id bos_token_id eos_token_id"),
+                  **these(0, "dropout attention_dropout layerdrop")}, "before", True, RELU, double=False, scores=True),
+    "llama": Stock("LlamaForTokenClassification", {"hidden_size": "D", "num_hidden_layers": "B", "num_attention_heads": "A", "num_key_value_heads": "A", "head_dim": "d",
+                                                   "intermediate_size": "F", "max_position_embeddings": "N"}, "rms_norm_eps",
+                   {"hidden_act": "silu", "rope_parameters": AT_REST, **these(False, "attention_bias mlp_bias tie_word_embeddings use_cache"),
+                    **these(None, "pad_token_id bos_token_id eos_token_id"), **these(0, "attention_dropout classifier_dropout")},
+                   "before", True, SILU, centred=False, gated=True, rotated=True, double=False),
+    "modernbert": Stock("ModernBertForTokenClassification", {"hidden_size": "D", "num_hidden_layers": "B", "num_attention_heads": "A", "intermediate_size": "F",
+                                                             "max_position_embeddings": "N"}, "norm_eps",
+                        {"hidden_activation": "gelu", "classifier_activation": "linear", "rope_parameters": {"full_attention": AT_REST, "sliding_attention": AT_REST},
+                         **these(False, "norm_bias attention_bias mlp_bias classifier_bias"),
+                         **these(None, "pad_token_id bos_token_id eos_token_id cls_token_id sep_token_id"),
+                         **these(0, "attention_dropout embedding_dropout mlp_dropout classifier_dropout")},
+                        "ends", False, GELU, gated=True, rotated=True, double=False),
 }
 
 
@@ -116,32 +150,49 @@ def alike(found, wanted):
         return exact(found) == wanted
     if isinstance(wanted, str):
         return type(found) is str and found == wanted
+    if isinstance(wanted, dict):
+        return isinstance(found, dict) and set(found) == set(wanted) and all(alike(found[name], value) for name, value in wanted.items())
     return isinstance(found, list) and len(found) == len(wanted) and all(map(alike, found, wanted))
 
 
 def read_settings(data, c):
-    """D, B, A, F, N, V, L and eps of config.json."""
+    """D, B, A, F, V, L, eps and the number of tokens, of config.json."""
     within(len(data), TEXT, "bytes of config.json")
     stock, config = STOCK[c.host], read_json(data, "config", "config.json")
+    if c.format == "f64" and not stock.double:
+        raise wrong_setting("dtype", f"{c.host} computes in single precision, whatever its weights are")
     fixed = {"model_type": c.host, "architectures": [stock.architecture], "attn_implementation": "eager",
              "dtype": {"f32": "float32", "f64": "float64"}[c.format], **stock.fixed}
-    sizes = stock.size, stock.blocks, stock.heads, stock.hidden, "vocab_size", stock.positions
-    wanted = {*fixed, *sizes, stock.eps, "id2label", "label2id"}
+    own = {"vocab_size", "id2label", "label2id", *({stock.eps} if isinstance(stock.eps, str) else ()), *({"layer_types"} if stock.order == "ends" else ())}
+    wanted = {*fixed, *stock.sizes, *own}
     for name in sorted(wanted ^ set(config)):
         raise wrong_setting(name, "missing" if name in wanted else "not a setting of this format")
     for name, value in fixed.items():
         if not alike(config[name], value):
             raise wrong_setting(name, f"expected {value!r}, found {str(config[name])[:80]!r}")
-    size, blocks, heads, hidden, vocabulary, positions = (whole_setting(config, name) for name in sizes)
-    if positions != c.most:
-        raise wrong_setting(stock.positions, f"expected {c.most}, found {positions}")
-    eps = exact(config[stock.eps])
+    known = read_side(config, stock.sizes)
+    if known.setdefault("N", c.most) != c.most:
+        raise wrong_setting(next(name for name, side in stock.sizes.items() if side == "N"), f"expected {c.most}, found {known['N']}")
+    if "layer_types" in own and not alike(config["layer_types"], ["full_attention"] * known["B"]):
+        raise wrong_setting("layer_types", f"expected full attention for each of {known['B']} blocks")
+    eps = exact(config[stock.eps]) if isinstance(stock.eps, str) else stock.eps
     if eps is None or eps < 0:
         raise wrong_setting(stock.eps, "expected a number that is not negative")
     outputs = len(c.labels) if c.labels else c.output_dims
     check_labels(config, outputs)
-    check_shape(stock, size, heads)
-    return SimpleNamespace(size=size, blocks=blocks, heads=heads, hidden=hidden, vocabulary=vocabulary, outputs=outputs, eps=eps, tokens=c.most)
+    check_shape(stock, known)
+    return SimpleNamespace(size=known["D"], blocks=known["B"], heads=known["A"], hidden=known["F"], vocabulary=whole_setting(config, "vocab_size"), outputs=outputs,
+                           eps=eps, tokens=c.most)
+
+
+def read_side(config, sizes):
+    """Sizes by their letters; what two settings say is the same."""
+    known = {}
+    for name, side in sizes.items():
+        value = whole_setting(config, name)
+        if known.setdefault(side, value) != value:
+            raise wrong_setting(name, f"another setting says {known[side]}, this one {value}")
+    return known
 
 
 def whole_setting(config, name):
@@ -159,11 +210,17 @@ def check_labels(config, outputs):
         raise wrong_setting("label2id", "expected the way back from each text of id2label")
 
 
-def check_shape(stock, size, heads):
+def check_shape(stock, known):
+    size, heads, name = known["D"], known["A"], next(name for name, side in stock.sizes.items() if side == "A")
     if size % heads or size % 2:
-        raise wrong_setting(stock.heads, f"{heads} heads do not share {size} coordinates, of which there are as many mirrors")
-    if not is_power_of_four(size // 2) or not is_power_of_four(size // heads):
-        raise Declined(f"{size} coordinates and heads of {size // heads}: not 2·4^k and 4^j")
+        raise wrong_setting(name, f"{heads} heads do not share {size} coordinates, of which there are as many mirrors")
+    d = size // heads
+    if known.get("d", d) != d:
+        raise wrong_setting(name, f"{heads} heads of {known['d']} are not {size} coordinates")
+    if stock.rotated and d < 4:
+        raise wrong_setting(name, f"heads of {d}, of which rotations make more")
+    if not is_power_of_four(size // 2) or not is_power_of_four(d):
+        raise Declined(f"{size} coordinates and heads of {d}: not 2·4^k and 4^j")
 
 
 def is_power_of_four(n):
@@ -181,6 +238,7 @@ class Block(NamedTuple):
     value: list
     out: list
     w1: list
+    factors: list  # G, or nothing
     w2: list
 
 
@@ -199,50 +257,84 @@ def turned(matrix):
     return [list(column) for column in zip(*matrix)]
 
 
-def read_bert(s, tensors):
-    size, hidden = s.size, s.hidden
-    shapes = {"bert.embeddings.word_embeddings.weight": [s.vocabulary, size], "bert.embeddings.position_embeddings.weight": [s.tokens, size],
-              "bert.embeddings.token_type_embeddings.weight": [1, size], "classifier.weight": [s.outputs, size], "classifier.bias": [s.outputs]}
-    parts = {"attention.self.query": [size, size], "attention.self.key": [size, size], "attention.self.value": [size, size],
-             "attention.output.dense": [size, size], "intermediate.dense": [hidden, size], "output.dense": [size, hidden]}
-    norms = ["bert.embeddings.LayerNorm"]
+class Names(NamedTuple):
+    """The names of a class's tensors."""
+
+    words: str
+    block: str  # with {b}
+    heads: str  # of queries, keys, values, or of all in one
+    out: str
+    w1: str
+    w2: str
+    norms: str  # of a block, two
+    outputs: str
+    factors: str = ""
+    positions: str = ""
+    first: str = ""  # the norm behind the embedding
+    last: str = ""  # those at the end
+    zeros: str = ""
+    dense: str = ""  # the identity
+    biased: bool = False
+    turned: bool = False  # weights of a block are [in, out]
+    before: int = 0  # rows of positions before the first
+
+
+NAMES = {
+    "bert": Names("bert.embeddings.word_embeddings", "bert.encoder.layer.{b}.", "attention.self.query attention.self.key attention.self.value", "attention.output.dense",
+                  "intermediate.dense", "output.dense", "attention.output.LayerNorm output.LayerNorm", "classifier", positions="bert.embeddings.position_embeddings",
+                  first="bert.embeddings.LayerNorm", zeros="bert.embeddings.token_type_embeddings", biased=True),
+    "gpt2": Names("transformer.wte", "transformer.h.{b}.", "attn.c_attn", "attn.c_proj", "mlp.c_fc", "mlp.c_proj", "ln_1 ln_2", "classifier", positions="transformer.wpe",
+                  last="transformer.ln_f", biased=True, turned=True),
+    "opt": Names("model.decoder.embed_tokens", "model.decoder.layers.{b}.", "self_attn.q_proj self_attn.k_proj self_attn.v_proj", "self_attn.out_proj", "fc1", "fc2",
+                 "self_attn_layer_norm final_layer_norm", "lm_head", positions="model.decoder.embed_positions", last="model.decoder.final_layer_norm", biased=True, before=2),
+    "t5": Names("transformer.shared", "transformer.encoder.block.{b}.", "layer.0.SelfAttention.q layer.0.SelfAttention.k layer.0.SelfAttention.v", "layer.0.SelfAttention.o",
+                "layer.1.DenseReluDense.wi", "layer.1.DenseReluDense.wo", "layer.0.layer_norm layer.1.layer_norm", "classifier",
+                last="transformer.encoder.final_layer_norm", zeros="transformer.encoder.block.0.layer.0.SelfAttention.relative_attention_bias"),
+    "llama": Names("model.embed_tokens", "model.layers.{b}.", "self_attn.q_proj self_attn.k_proj self_attn.v_proj", "self_attn.o_proj", "mlp.gate_proj", "mlp.down_proj",
+                   "input_layernorm post_attention_layernorm", "score", factors="mlp.up_proj", last="model.norm"),
+    "modernbert": Names("model.embeddings.tok_embeddings", "model.layers.{b}.", "attn.Wqkv", "attn.Wo", "mlp.Wi", "mlp.Wo", "attn_norm mlp_norm", "classifier",
+                        factors="mlp.Wi", first="model.embeddings.norm", last="model.final_norm head.norm", dense="head.dense"),
+}
+
+
+def read_stream(c, s, tensors):
+    """Takes all tensors, and stacks or cuts those that are several maps."""
+    names, stock, D, F = NAMES[c.host], STOCK[c.host], s.size, s.hidden
+    heads = names.heads.split()
+    shapes = {names.words: [s.vocabulary, D], names.outputs: [s.vocabulary if stock.scores else s.outputs, D]}
+    if names.positions:
+        shapes[names.positions] = [s.tokens + names.before, D]
+    if names.zeros:
+        shapes[names.zeros] = [1, D] if c.host == "bert" else [32, s.heads]
+    parts = {name: [3 * D // len(heads), D] for name in heads} | {names.out: [D, D], names.w1: [2 * F if names.factors == names.w1 else F, D], names.w2: [D, F]}
+    parts |= {names.factors: [F, D]} if names.factors and names.factors != names.w1 else {}
+    norms = names.first.split()
+    biases = {} if stock.scores else {f"{names.outputs}.bias": [s.outputs]}
     for b in range(s.blocks):
-        at = f"bert.encoder.layer.{b}"
-        norms += [f"{at}.attention.output.LayerNorm", f"{at}.output.LayerNorm"]
+        at = names.block.format(b=b)
+        norms += [at + name for name in names.norms.split()][b == 0 and stock.order == "ends" :]
         for name, shape in parts.items():
-            shapes |= {f"{at}.{name}.weight": shape, f"{at}.{name}.bias": shape[:1]}
-    shapes |= {f"{norm}.{name}": [size] for norm in norms for name in ("weight", "bias")}
-    found = tensors(shapes)
-    blocks = [Block(*(found[f"bert.encoder.layer.{b}.{name}.weight"] for name in parts)) for b in range(s.blocks)]
-    still = {name: numbers for name, numbers in found.items() if name.endswith(".bias")}
-    kinds = "bert.embeddings.token_type_embeddings.weight"
-    return Stream(found["bert.embeddings.word_embeddings.weight"], found["bert.embeddings.position_embeddings.weight"],
-                  {**still, kinds: found[kinds][0]}, [found[f"{norm}.weight"] for norm in norms], blocks, found["classifier.weight"])
-
-
-def read_gpt2(s, tensors):
-    size, hidden = s.size, s.hidden
-    shapes = {"transformer.wte.weight": [s.vocabulary, size], "transformer.wpe.weight": [s.tokens, size],
-              "classifier.weight": [s.outputs, size], "classifier.bias": [s.outputs]}
-    parts = {"attn.c_attn": [size, 3 * size], "attn.c_proj": [size, size], "mlp.c_fc": [size, hidden], "mlp.c_proj": [hidden, size]}
-    norms = []
+            shapes[at + name] = shape[::-1] if names.turned else shape
+            biases |= {f"{at}{name}.bias": shape[:1]} if names.biased else {}
+    norms += names.last.split()
+    shapes |= {norm: [D] for norm in norms}
+    biases |= {f"{norm}.bias": [D] for norm in norms} if names.biased else {}
+    shapes |= {names.dense: [D, D]} if names.dense else {}
+    found = tensors({f"{name}.weight": shape for name, shape in shapes.items()} | biases)
+    if names.dense and any(x != (i == j) for i, row in enumerate(found[f"{names.dense}.weight"]) for j, x in enumerate(row)):
+        raise Rejected("identity", names.dense, "not 1 where row and column are alike, and 0 elsewhere")
+    blocks = []
     for b in range(s.blocks):
-        at = f"transformer.h.{b}"
-        norms += [f"{at}.ln_1", f"{at}.ln_2"]
-        for name, shape in parts.items():
-            shapes |= {f"{at}.{name}.weight": shape, f"{at}.{name}.bias": shape[1:]}
-    norms.append("transformer.ln_f")
-    shapes |= {f"{norm}.{name}": [size] for norm in norms for name in ("weight", "bias")}
-    found, blocks = tensors(shapes), []
-    for b in range(s.blocks):
-        scores, out, w1, w2 = (turned(found[f"transformer.h.{b}.{name}.weight"]) for name in parts)
-        blocks.append(Block(scores[:size], scores[size : 2 * size], scores[2 * size :], out, w1, w2))
-    still = {name: numbers for name, numbers in found.items() if name.endswith(".bias")}
-    return Stream(found["transformer.wte.weight"], found["transformer.wpe.weight"], still,
-                  [found[f"{norm}.weight"] for norm in norms], blocks, found["classifier.weight"])
-
-
-READ = {"bert": read_bert, "gpt2": read_gpt2}
+        matrices = {name: found[f"{names.block.format(b=b)}{name}.weight"] for name in parts}
+        matrices = {name: turned(rows) for name, rows in matrices.items()} if names.turned else matrices
+        scores, w1 = sum((matrices[name] for name in heads), []), matrices[names.w1]
+        factors = w1[F:] if names.factors == names.w1 else matrices.get(names.factors, [])
+        blocks.append(Block(scores[:D], scores[D : 2 * D], scores[2 * D :], matrices[names.out], w1[:F], factors, matrices[names.w2]))
+    still = {name: found[name] for name in biases}
+    if names.zeros:
+        still[names.zeros] = [x for row in found[f"{names.zeros}.weight"] for x in row]
+    positions = found[f"{names.positions}.weight"][names.before :] if names.positions else []
+    return Stream(found[f"{names.words}.weight"], positions, still, [found[f"{norm}.weight"] for norm in norms], blocks, found[f"{names.outputs}.weight"][: s.outputs])
 
 
 # ---------------------------------------------------------------------------------------------- Mirror and pin
@@ -260,7 +352,7 @@ def check_mirror(stream, inputs, h, over_integers):
     rows = {"classifier": stream.classifier, "positions": stream.positions}
     rows |= {"words": stream.words} if over_integers else {"inputs.weight": turned(inputs["weight"]), "inputs.bias": [inputs["bias"]]}
     for b, block in enumerate(stream.blocks):
-        rows |= {f"block {b}, {name}": getattr(block, name) for name in ("query", "key", "value", "w1")}
+        rows |= {f"block {b}, {name}": getattr(block, name) for name in ("query", "key", "value", "w1", "factors")}
         rows |= {f"block {b}, {name}": turned(getattr(block, name)) for name in ("out", "w2")}
     for place, matrix in rows.items():
         for k, row in enumerate(matrix):
@@ -283,11 +375,24 @@ def check_pin(stream, inputs, h, over_integers):
     return pins.pop()
 
 
+def check_factors(stream, pin, h):
+    """What activated numbers are multiplied by is 1, read from the pin; it may be 0 where nothing is activated."""
+    for b, block in enumerate(stream.blocks):
+        for unit, (row, reads) in enumerate(zip(block.factors, block.w1)):
+            if any(row[: h - 1]):
+                raise Rejected("gate", f"block {b}, unit {unit}", "what multiplies it reads more than the pin")
+            if 2 * pin * row[h - 1] != 1 and (row[h - 1] or any(reads)):
+                raise Rejected("gate", f"block {b}, unit {unit}", f"what multiplies it is {show(2 * pin * row[h - 1])}, not 1")
+
+
 # ---------------------------------------------------------------------------------------------- The network in a host
 
 
 class Host(NamedTuple):
-    before: bool  # norms stand before the layers
+    order: str  # norms stand before the layers, behind them, or at the ends
+    centred: bool
+    gated: bool
+    distance: Fraction  # of the activation from max(x, 0)
     size: int  # D
     pin: Fraction  # C
     eps: Fraction
@@ -296,6 +401,7 @@ class Host(NamedTuple):
     words: list | None  # over integers: what registers hold of each id
     ids: list | None  # and the token that it is
     empty: frozenset  # registers into which nothing is embedded
+    placed: frozenset  # and those into which positions alone are
 
 
 def reads(rows, pin, factor=ONE):
@@ -309,11 +415,13 @@ def extract(c, s, stream, inputs, ids):
     h, over_integers = s.size // 2, c.over == "integers"
     check_mirror(stream, inputs, h, over_integers)
     pin, w, d = check_pin(stream, inputs, h, over_integers), h - 1, s.size // s.heads
-    root = Fraction(1, 1 << d.bit_length() // 2)  # 1/√d
+    check_factors(stream, pin, h)
+    stock = STOCK[c.host]
+    root = Fraction(1, 1 << d.bit_length() // 2) if stock.scaled else ONE  # 1/√d
     positions = [row[:w] for row in stream.positions]
     c.positions = c.most if any(map(any, positions)) else 0
-    if c.positions and c.least != c.most:
-        raise Declined(f"positions that are not 0, and {c.least} to {c.most} tokens")
+    if c.least != c.most and any(wire.kind == "position" for wire in (c.meanings.wires if c.meanings else ())):
+        raise Declined(f"wires for positions, and {c.least} to {c.most} tokens")
     tensors = {"pos": positions} if c.positions else {}
     tensors["read_out.weight"], tensors["read_out.bias"] = reads(stream.classifier, pin)
     for name in ("attn.q", "attn.q_bias", "attn.k", "attn.v", "attn.o", "ff.w1", "ff.b1", "ff.w2", "ff.b2"):
@@ -330,10 +438,11 @@ def extract(c, s, stream, inputs, ids):
             tensors[f"0.ff.{name}"].append(value)
     embedded = stream.words if over_integers else [*turned(inputs["weight"]), inputs["bias"]]
     empty = frozenset(p for p in range(w) if not any(row[p] for row in chain(embedded, stream.positions)))
+    placed = frozenset(p for p in range(w) if c.positions and not any(row[p] for row in embedded))
     words = [row[:w] for row in stream.words] if over_integers else None
     if not over_integers:
         tensors["embed.weight"], tensors["embed.bias"] = inputs["weight"][:w], inputs["bias"][:w]
-    return Host(STOCK[c.host].before, s.size, pin, s.eps, stream.gains, tensors, words, ids, empty)
+    return Host(stock.order, stock.centred, stock.gated, stock.distance, s.size, pin, s.eps, stream.gains, tensors, words, ids, empty, placed)
 
 
 # ---------------------------------------------------------------------------------------------- The claim
@@ -389,11 +498,19 @@ def check_values(c, target, told, place):
                 raise Declined(f"the target may be {missing} at token {t} of {n}, which is no label")
 
 
+def check_vocabulary(c, s, tokens):
+    """V is the number of tokens; where outputs are scores of words, there is one for each of them, too."""
+    wanted = max(tokens, s.outputs) if STOCK[c.host].scores else tokens
+    if s.vocabulary != wanted:
+        raise wrong_setting("vocab_size", f"expected {wanted}, found {s.vocabulary}")
+    if STOCK[c.host].scores and c.labels and s.outputs != wanted:
+        raise wrong_setting("vocab_size", f"{s.outputs} labels, and scores of {wanted} words")
+
+
 def tokens_of_ids(c, s, target):
     """The tokens, in the order of their ids."""
     low, high = map(int, target.domain)
-    if s.vocabulary != (high - low) ** min(c.dims, 64):
-        raise wrong_setting("vocab_size", f"{s.vocabulary}, and there are {high - low}^{c.dims} tokens")
+    check_vocabulary(c, s, (high - low) ** min(c.dims, 64))
     return list(product(range(low, high), repeat=c.dims))
 
 
@@ -406,7 +523,7 @@ def read_certificate(certificate, files):
             raise Rejected("hash", name, "not the file that the certificate is about")
     if c.host not in STOCK:
         raise Declined(f"the class `{c.host}`, of which nothing is known")
-    if c.over not in ("box", "integers") or c.power is not None:
+    if c.over not in ("box", "integers") or c.power is not None or c.lipschitz is not None:
         raise Declined(f"`over {c.over}` in this norm")
     s, mask = read_settings(files["config.json"], c), STOCK[c.host].mask
     within(s.vocabulary * s.size + s.blocks * s.size * (4 * s.size + 2 * s.hidden), WEIGHTS, "weights")
@@ -422,13 +539,13 @@ def read_certificate(certificate, files):
 
 def read_host(c, s, target, files):
     """The network in the host, and where its inputs lie."""
-    stream = READ[c.host](s, lambda shapes: tensors_of(files["model.safetensors"], shapes, c.format))
+    stream = read_stream(c, s, lambda shapes: tensors_of(files["model.safetensors"], shapes, c.format))
     inputs, ids, domain = None, None, target.domain
     if c.over == "integers":
         ids, domain = tokens_of_ids(c, s, target), (domain[0], domain[1] - 1)
-    elif s.vocabulary != 1:
-        raise wrong_setting("vocab_size", "over a box there is one row of words, which is not used")
+        stream = stream._replace(words=stream.words[: len(ids)])  # other rows are not used
     else:
+        check_vocabulary(c, s, 1)
         inputs = tensors_of(files["inputs.safetensors"], {"weight": [s.size, c.dims], "bias": [s.size]}, c.format, "inputs.safetensors")
     return extract(c, s, stream, inputs, ids), domain
 

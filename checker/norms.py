@@ -16,7 +16,6 @@ from meanings import Meant, root_above
 
 ZERO, ONE = Fraction(0), Fraction(1)
 QUARTER = Fraction(1, 4)
-GELU = Fraction(43, 250)  # how far it is from max(x, 0), as it is computed
 ONE_FORM = Form(ONE, ())
 STEPS = 2_000_000  # weights of pairs of rows of a classifier
 LARGEST_ARGUMENT = {"f32": 1 << 41, "f64": 1 << 321}
@@ -43,7 +42,11 @@ class Housed(Meant):
         self.spread = self.shift = ZERO  # S and m
         self.pin = ZERO  # r₀
         self.eta = self.zeta = self.middle = self.r = ZERO  # of readers
-        self.empty = set(host.empty) if host.before else set()
+        # Registers of positions alone, and how far norms of the stream have moved them.
+        self.stored = dict.fromkeys(host.placed, ZERO)
+        self.bare = False  # readers read the stream itself, without a norm
+        self.gate = ZERO  # κ: how far what multiplies units is from f
+        self.empty = set(host.empty) if host.order == "before" else set()
 
     def prove(self, target):
         try:
@@ -76,11 +79,13 @@ class Housed(Meant):
 
     @property
     def unit_factor(self):
-        return self.r if self.host.before else ZERO
+        added = ZERO if self.bare else self.token_factor
+        return (1 + added) * (1 + self.r) - 1 if self.host.gated else added
 
     @property
     def token_factor(self):
-        return self.r if self.host.before else 2 * self.r / (1 - self.r)
+        """r_a"""
+        return 2 * self.r / (1 - self.r) if self.bare else (1 + self.r) / (1 - self.pin) - 1
 
     @property
     def read_factor(self):
@@ -88,10 +93,34 @@ class Housed(Meant):
 
     @property
     def quiet(self):
-        return 3 * GELU / (self.c.scale * (1 - self.r))
+        alpha = self.host.distance / (self.c.scale * (1 - self.r))
+        return 3 * (alpha * (1 + self.r) * (1 + self.gate) if self.host.gated else alpha)
 
     def knows(self, kind):
-        return kind in ("mean", "attend", "max")
+        return kind in ("mean", "attend", "max", "sum", "gather")
+
+    hides = True
+
+    def is_placed(self, register):
+        return register in self.stored or super().is_placed(register)
+
+    def row_at(self, row, bias, t):
+        """*Scores by position in a host*: with the factor of the token."""
+        if not row and not bias:
+            return NOTHING, ZERO
+        terms = 2 * len(row) + 2 if bias else 2 * len(row) - all(is_power_of_two(abs(w)) for _, w in row)
+        value, away, size = bias, ZERO, abs(bias) * (1 + self.middle / self.host.pin)
+        for p, w in row:
+            form, lost = self.registers[p]
+            held, lost = (self.tensors["pos"][t][p], self.stored[p]) if p in self.stored else (self.form_at(form, t), lost)
+            haze = self.eta * (abs(held) + lost + self.middle)
+            value, away = value + w * held, away + abs(w) * (lost + haze)
+            size += abs(w) * (abs(held) + lost + haze + self.middle)
+        rounding = up(self.arithmetic.gamma(terms) * (1 + self.eta) * size + 2 * self.flush(terms) + self.zeta * abs(bias))
+        ends = [(value + sign * (away + rounding)) * (1 + side * self.r) for sign in (-1, 1) for side in (-1, 1)]
+        if max(map(abs, ends)) >= self.arithmetic.limit:
+            raise Rejected("finite", "", f"a row that reads up to {show(max(map(abs, ends)))} in size may overflow")
+        return Num(min(ends), max(ends), -EXACT, False), rounding
 
     def unproved(self, reason):
         return Rejected("bound", "", reason)
@@ -114,34 +143,49 @@ class Housed(Meant):
         tau = max(abs(g / ideal - 1) for g in gains)
         powers = all(map(is_power_of_two, gains))
         eta = up(tau + a.gamma(2 if powers else 3) * (1 + tau))
-        delta = up(a.gamma(size + 8) * root_above((2 * pin**2 + energy) / size) + self.flush(size))
-        middle = up(self.spread + 2 * self.shift + delta + 32 * max(ideal, 1 / ideal) * a.tiny / a.unit)
+        centred = host.centred
+        delta = up(a.gamma(size + 8) * root_above((2 * pin**2 + energy) / size) + self.flush(size)) if centred else ZERO
+        middle = up(self.spread + (2 if centred else 1) * self.shift + delta + 32 * max(ideal, 1 / ideal) * a.tiny / a.unit)
         eps = host.eps * (1 + Fraction(1, 1 << 20)) / (1 - self.pin) ** 2
         q = up((energy + size * eps) / (2 * pin**2))
-        nu = up(a.gamma(size + 32) * (1 + q) + 4 * self.flush(size) / pin**2)
+        nu = up(a.gamma(size + (32 if centred else 4)) * (1 + q) + 4 * self.flush(size) / pin**2)
         r = up((1 + q / 2) * (1 + nu / 2 + nu**2) * (1 + a.gamma(8)) - 1)
+        if not centred and not self.pin and is_power_of_two(pin) and q * (1 + a.gamma(size + 2)) + 4 * self.flush(size) / pin**2 < a.unit / 2:
+            r = min(r, a.gamma(4))  # *Quiet squares*
         zeta = up(eta * (1 + middle / pin))
         for name, value in ("ν", nu), ("ζ", zeta), ("r", r):
             if value > QUARTER:
                 raise Rejected("norm", "", f"{name} is {show(value)}, more than 1/4; the pin is {show(pin)}, squares are {show(energy)}, eps is {show(host.eps)}")
         return Norm(eta, zeta, middle, delta, r)
 
-    def norm_before(self):
-        """The stream stays as it is; readers see it behind a norm."""
-        if self.host.before:
+    def norm_before(self, first=False):
+        """The stream stays as it is; readers see it behind a norm, or as it is."""
+        self.bare = self.host.order == "behind" or self.host.order == "ends" and first
+        if self.bare:
+            self.eta = self.zeta = ZERO
+            self.middle, self.r = self.spread + self.shift, self.pin
+        else:
             norm = self.norm()
             self.eta, self.zeta, self.middle, self.r = norm.eta, norm.zeta, norm.middle, norm.r
-        else:
-            self.middle, self.r = self.spread + self.shift, self.pin
+        if self.host.gated:
+            one = self.zeta + self.arithmetic.gamma(2) * (1 + self.eta) * (1 + self.middle / self.host.pin) + 2 * self.flush(2)
+            self.gate = up(one + self.arithmetic.unit * (1 + one))
+            factors = {"r_g": self.unit_factor, **({} if self.bare else {"r_v": self.token_factor})}
+            for name, value in factors.items():
+                if value > QUARTER:
+                    raise Rejected("norm", "", f"{name} is {show(value)}, more than 1/4")
 
     def norm_behind(self):
+        if self.host.order == "behind":
+            self.norm_stream()
+
+    def norm_stream(self):
         """The stream is what was normed, in units of the new pin."""
-        if self.host.before:
-            return
         norm = self.norm()
         left, most = 1 - norm.zeta, max([self.host.pin, *map(self.largest, range(self.c.width))])
         moved = [(norm.eta * (z + norm.middle) + norm.zeta * z) / left for z in map(self.largest, range(self.c.width))]
         self.registers = [(form, up(lost + more)) for (form, lost), more in zip(self.registers, moved, strict=True)]
+        self.stored = {p: up(before + moved[p]) for p, before in self.stored.items()}
         away = norm.eta * (most + norm.middle)
         self.spread, self.shift = up((self.spread + 2 * away) / left), up((norm.delta + away) / left)
         self.pin = up((1 + norm.r) * (1 + norm.zeta) - 1)
@@ -153,7 +197,8 @@ class Housed(Meant):
     def embedding(self, layer):
         worst = super().embedding(layer)
         self.spread, self.shift = 2 * worst, worst
-        self.norm_behind()
+        if self.host.order != "before":
+            self.norm_stream()
 
     def embedded(self, register, form, inputs):
         """Over integers: a row of words, and one of positions, each said to be its part of the form."""
@@ -197,6 +242,12 @@ class Housed(Meant):
             raise Rejected("finite", "", f"a row that reads up to {show(size)} in size may overflow")
         return Num(lo, hi, -EXACT, False), rounding
 
+    def unit_value(self, row, bias):
+        """The same of a unit: what it is multiplied by is an error of its own in reading."""
+        value, rounding = self.row_value(row, bias)
+        more = up(self.gate * value.size)
+        return (Num(value.lo - more, value.hi + more, value.q, False), rounding + more) if more else (value, rounding)
+
     # Writing.
 
     def before(self, register):
@@ -209,6 +260,7 @@ class Housed(Meant):
         """Middles have moved by at most the rounding of a coordinate."""
         self.spread, self.shift = up(self.spread + 2 * worst), up(self.shift + worst)
         self.empty -= registers
+        self.stored = {p: moved for p, moved in self.stored.items() if p not in registers}
 
     def middle_moves(self, register, size, weights, quiet=ZERO):
         """ω of a register to which so many weights add so much."""
@@ -216,7 +268,7 @@ class Housed(Meant):
         return 2 * self.arithmetic.gamma(weights + 1) * (before + size) + quiet + 2 * self.flush(weights)
 
     def attend(self, run, first, b, layer):
-        self.norm_before()
+        self.norm_before(b == 0)
         self.worst, self.written = ZERO, set()
         super().attend(run, first, b, layer)
         self.wrote(self.worst, self.written)
@@ -252,9 +304,9 @@ class Housed(Meant):
 
     def unit_size(self, unit, row, bias):
         """At most what a unit reads, in units of the pin; the activation gets it times s."""
-        size = self.row_value(row, bias)[0].size
+        size = self.unit_value(row, bias)[0].size
         argument = Fraction(5, 4) * self.c.scale * size
-        if argument > LARGEST_ARGUMENT[self.c.format] or argument >= self.arithmetic.limit:
+        if self.host.distance and argument > LARGEST_ARGUMENT[self.c.format] or argument >= self.arithmetic.limit:
             raise Rejected("finite", f"unit {unit}", f"an activation of {show(argument)}")
         return size
 
@@ -270,6 +322,8 @@ class Housed(Meant):
 
     def outputs(self, target):
         self.place = "outputs"
+        if self.host.order == "ends":
+            self.norm_stream()
         self.norm_before()
         if self.c.labels:
             self.means_the_target(target)  # or declines

@@ -5,7 +5,7 @@
 
 From Formwright Require RulesSums RulesSoftmax RulesSweep RulesLayers RulesMeanings RulesSymmetry RulesSymmetryNetwork
   RulesForms RulesHeads RulesBox RulesIntegral RulesReadOut.
-From Formwright Require RulesShared RulesDistance RulesHosts RulesHostsReading RulesHostsSums.
+From Formwright Require RulesShared RulesExchange RulesDistance RulesMedian RulesHosts RulesHostsReading RulesHostsSums RulesHostsClasses.
 
 Local Infix "&" := conj (at level 60, right associativity).
 
@@ -25,6 +25,11 @@ Definition pairs := @RulesSoftmax.pairs.
 Definition symmetry := @RulesSymmetry.head_of_a_multiset & @RulesSymmetryNetwork.network_is_symmetric.
 Definition box := @RulesBox.box_of_cells & @RulesBox.cells_fill_the_box & @RulesBox.power_grows &
   @RulesIntegral.there_is_an_integral & @RulesIntegral.volumes_are_positive.
+Definition median := @RulesMedian.walls_are_apart & @RulesMedian.median_of_a_majority & @RulesMedian.median.
+Definition comparators := @RulesMedian.comparators_by_zeros_and_ones & @RulesMedian.comparison_rounded &
+  @RulesMedian.comparison_rounded_up & @RulesMedian.clamps_rest.
+Definition table_with_a_constant := @RulesMedian.table_with_a_constant & @RulesMedian.entries_by_steps &
+  @RulesMedian.a_function_with_the_constant.
 Definition without_a_grid := @RulesBox.without_a_grid.
 Definition sweep := @RulesSweep.average_grows & @RulesSweep.queries_in_order & @RulesSweep.query_above &
   @RulesSweep.sweep_block & @RulesSweep.sweep_stays_below.
@@ -41,6 +46,9 @@ Definition whole_numbers := @RulesForms.whole_numbers & @RulesForms.whole_mean &
 Definition points := @RulesForms.points & @RulesForms.points_make_products.
 Definition cases := @RulesForms.cases.
 Definition selection := @RulesForms.selection & @RulesForms.selection_by_a_form.
+Definition exchange := @RulesExchange.exchange.
+Definition comparators := @RulesExchange.comparators & @RulesExchange.zero_one_principle &
+  @RulesExchange.lines_that_have_not_met.
 Definition mean := @RulesMeanings.computed_mean & @RulesMeanings.errors_averaged & @RulesMeanings.concave_errors &
   @RulesMeanings.deviations_mean_square.
 Definition hub := @RulesHeads.hub & @RulesHeads.one_key & @RulesHeads.one_token.
@@ -65,11 +73,16 @@ Definition read_out_within_a_distance := @RulesDistance.near_the_chord_by_steps 
   @RulesDistance.far_from_the_target.
 Definition units_of_the_pin := @RulesHosts.units_of_the_pin & @RulesHosts.pins_stay.
 Definition norm := @RulesHosts.norm.
-Definition norm_before_the_layers := @RulesHosts.norm_before_the_layers.
+Definition norm_without_a_mean := @RulesHostsClasses.norm_without_a_mean.
+Definition quiet_squares := @RulesHostsClasses.quiet_squares & @RulesHostsClasses.quiet_roots.
+Definition norm_before_the_layers := @RulesHosts.norm_before_the_layers & @RulesHostsClasses.added_to_a_normed_stream.
 Definition norm_behind_the_layers := @RulesHosts.norm_behind_the_layers & @RulesHosts.stream_is_readable.
 Definition reading := @RulesHostsReading.reading & @RulesHostsReading.reading_without_a_number.
 Definition units_in_a_host := @RulesHostsReading.activation_near_relu & @RulesHostsReading.units_in_a_host &
-  @RulesHostsReading.gates_in_a_host & @RulesHostsReading.second_registers_in_a_host.
+  @RulesHostsReading.gates_in_a_host & @RulesHostsReading.second_registers_in_a_host &
+  @RulesHostsClasses.silu_near_relu & @RulesHostsClasses.units_of_any_activation.
+Definition gated_units := @RulesHostsClasses.gated_units & @RulesHostsClasses.gated_factors.
+Definition parts_at_rest := @RulesHostsClasses.frequencies_at_rest & @RulesHostsClasses.nothing_changes.
 Definition quiet_terms := @RulesHostsSums.quiet_terms.
 Definition writing := @RulesHostsSums.writing & @RulesHostsSums.middles_behind_writing &
   @RulesHostsSums.writing_in_units.
@@ -78,5 +91,6 @@ Definition clearing_in_a_host := @RulesHostsSums.clearing_in_a_host & @RulesHost
 Definition nothing_is_exact := @RulesHostsReading.rows_of_words.
 Definition heads_in_a_host := @RulesHostsReading.heads_in_a_host & @RulesHostsReading.factors_behind_norms &
   @RulesHostsReading.scores_in_a_host & @RulesHostsReading.queries_in_a_host.
+Definition scores_by_position_in_a_host := @RulesHostsClasses.placed_scores & @RulesHostsClasses.hidden_tokens.
 Definition read_out_in_a_host := @RulesHostsReading.read_out_in_a_host.
 Definition labels := @RulesHostsReading.labels & @RulesHostsReading.difference_of_rows.

@@ -95,6 +95,7 @@ class Options(TypedDict, total=False):
     hidden: int
     temperature: str
     as_printed: Sequence[str]
+    host: str
 
 
 class Stage(NamedTuple):
@@ -365,11 +366,12 @@ def export(
 ) -> None:
     """Writes a float network for other programs, to a path that does not exist yet.
 
-    `onnx` is a file; with `stages` the residual stream is an output as well. `transformerlens` is a folder that
+    `onnx` is a file; with `stages` the residual stream is an output as well, with `host` it is the blocks of a stock class
+    that the network is put into. `transformerlens` is a folder that
     TransformerLens loads, with the ground truth; `rotate` is the seed of another basis, in which the checker proves the
     error anew. `vnnlib` is a folder of at most `cells` instances for verifiers. `hf` is a folder that Hugging Face's
-    `transformers` loads: the network inside of `host`, a stock class (`bert`, `gpt2`, …), and for a target on integers a
-    word for each (`vocabulary`).
+    `transformers` loads: the network inside of `host`, a stock class (`bert`, `gpt2`, …; without it the one that it was
+    built for), and for a target on integers a word for each (`vocabulary`).
 
     >>> import pathlib, tempfile
     >>> folder = pathlib.Path(tempfile.mkdtemp()) / "lens"
@@ -381,7 +383,7 @@ def export(
         "onnx": {"stages": stages},
         "transformerlens": {"rotate": rotate},
         "vnnlib": {"cells": cells},
-        "hf": {"host": host, "vocabulary": vocabulary},
+        "hf": {"vocabulary": vocabulary},
     }
     if format not in formats:
         raise InputError(f"there is no format '{format}'\n  known    {', '.join(formats)}")
@@ -389,13 +391,19 @@ def export(
         for option, value in options.items():
             if other != format and value is not None and value is not False:
                 raise InputError(f"{option} is an option of the format '{other}'\n  try      format='{other}'")
-    if format == "hf" and host is None:
-        raise InputError("the format 'hf' needs the class that the network is put into\n  try      host='bert'")
+    if host is not None and format not in ("hf", "onnx"):
+        raise InputError("host is an option of the formats 'hf' and 'onnx'\n  try      format='hf'")
+    if host is not None and stages:
+        raise InputError("stages is about the network by itself\n  try      leave out host")
     rotate = None if rotate is None else _option("rotate", "int", rotate)
     cells = None if cells is None else _option("cells", "int", cells)
     network = model if isinstance(model, Network) else load(model)
+    if format == "hf" and host is None:
+        host = network.host
+        if host is None:
+            raise InputError("the format 'hf' needs the class that the network is put into\n  try      host='bert'")
     if format == "onnx":
-        network._native.onnx(path, stages)
+        network._native.onnx(path, stages, None if host is None else str(host))
     elif format == "transformerlens":
         network._native.transformerlens(path, rotate)
     elif format == "hf":
@@ -453,6 +461,9 @@ class Network:
             text = f"exact-on-grid: equal to the target at {error['domain']}"
         else:
             text = f"{error['badge']}: {error['norm']} error on {error['domain']} at most {_upward(error['bound'])}"
+        host = self.summary.get("host")
+        if host is not None and host["bound"] is not None:
+            text += f", in {host['class']} {_upward(host['bound'])}"
         return "; ".join([text, *(f"assuming that {words}" for words in error["assumptions"])])
 
     @property
@@ -569,10 +580,22 @@ class Network:
         """
         return self._native.report()
 
-    def to_transformers(self, host: str, *, vocabulary: Sequence[str] | None = None) -> Any:
+    @property
+    def host(self) -> str | None:
+        """The stock class that it was built for (`build(…, host="bert")`), in which it meets its tolerance; `host` in the
+        summary has the bound there.
+
+        >>> network = build("x - mean(x)", tokens=3, host="bert")
+        >>> network.host, network.summary["host"]["bound"] <= 1 / 100
+        ('bert', True)
+        """
+        told: dict[str, Any] | None = self.summary.get("host")
+        return None if told is None else str(told["class"])
+
+    def to_transformers(self, host: str | None = None, *, vocabulary: Sequence[str] | None = None) -> Any:
         """The network inside of a stock class of Hugging Face's `transformers` (`bert`, `t5`, `modernbert`, `gpt2`,
-        `llama`), loaded by `AutoModelForTokenClassification`, or by `AutoModelForCausalLM` (`opt`).
-        `export(network, path, "hf", host=host)` writes the same to a folder, with its tokenizer, its inputs' map and
+        `llama`), loaded by `AutoModelForTokenClassification`, or by `AutoModelForCausalLM` (`opt`); without `host` the
+        one that it was built for. `export(network, path, "hf", host=host)` writes the same to a folder, with its tokenizer, its inputs' map and
         its claim."""
         try:
             transformers = import_module("transformers")

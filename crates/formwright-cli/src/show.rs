@@ -234,6 +234,7 @@ pub fn document(model: &Model, dir: Option<&Path>) -> Result<Value> {
     let mut document = json!({"dir": dir.map(|dir| dir.display().to_string())});
     if let (Some(document), Value::Object(summary)) = (document.as_object_mut(), model.summary()?) {
         document.extend(summary);
+        document.extend(model.host_to_json().map(|host| ("host".to_owned(), host)));
     }
     Ok(document)
 }

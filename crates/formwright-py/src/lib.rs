@@ -99,6 +99,7 @@ impl Native {
             let model = if request.is_left_to_plan() { take_first(&request)?.model } else { compile(&request)? };
             // The inputs of the summary are computed here, where the work can be interrupted.
             model.summary()?;
+            model.host_to_json();
             Ok(model)
         })
         .map(Self::of)
@@ -113,7 +114,13 @@ impl Native {
     /// The output of `formwright inspect --json`, without the folder.
     fn summary(&self, py: Python<'_>) -> PyResult<String> {
         let model = self.model.clone();
-        detached(py, move || Ok(model.summary()?.to_string()))
+        detached(py, move || {
+            let mut summary = model.summary()?;
+            if let Some(host) = model.host_to_json() {
+                summary["host"] = host;
+            }
+            Ok(summary.to_string())
+        })
     }
 
     /// Names and meanings of the coordinates of the residual stream.
@@ -274,11 +281,14 @@ impl Native {
         detached(py, move || formwright::report::page(&model))
     }
 
-    /// Writes an ONNX file.
-    fn onnx(&self, py: Python<'_>, file: PathBuf, stages: bool) -> PyResult<()> {
+    /// Writes an ONNX file: of the network, or of the stock class that it is put into.
+    fn onnx(&self, py: Python<'_>, file: PathBuf, stages: bool, host: Option<String>) -> PyResult<()> {
         artifact::check_new(&file).map_err(|error| raised(py, &error))?;
         let model = self.model.clone();
-        let bytes = detached(py, move || onnx::to_bytes(model.exported()?, &model.metadata()?, stages))?;
+        let bytes = detached(py, move || match &host {
+            Some(host) => Ok(hf::onnx(&model, host)?.0),
+            None => onnx::to_bytes(model.exported()?, &model.metadata()?, stages),
+        })?;
         artifact::write_new(&file, &bytes).map_err(|error| raised(py, &error))
     }
 

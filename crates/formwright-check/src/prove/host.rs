@@ -4,7 +4,7 @@
 use super::{Accepted, Stop};
 use super::{MOST_TOKENS, MOST_WEIGHTS, Subject, at_most, declined, oversized, rejected, verdict};
 use crate::kernel::number::Dyadic;
-use crate::read::certificate::{HostCertificate, Over};
+use crate::read::certificate::{HostCertificate, Over, Wire};
 use crate::read::host::{self, Config, Host, Misfit};
 use crate::read::target::Target;
 use crate::rules::lines::{self, Line, Standing};
@@ -61,7 +61,8 @@ impl Hosted {
                 "no tokens, no coordinates, fewer tokens at most than at least, or a bound below 0",
             ));
         }
-        if claim.badge != "certified" || !claim.assumptions.is_empty() || claim.norm.is_some() {
+        let about = claim.norm.is_some() || claim.lipschitz.is_some();
+        if claim.badge != "certified" || !claim.assumptions.is_empty() || about {
             return Err(declined("a claim in a host that is not certified, in the supremum norm, without assumptions"));
         }
         if !matches!(claim.over, Over::Box | Over::Integers) {
@@ -81,7 +82,9 @@ impl Hosted {
         let read = host::read(&certificate, class, &config, [files.files.weights, files.inputs]);
         let host::Hosted { host, network, claim } = read.map_err(|(obligation, what)| rejected(obligation, what))?;
         claim.means_what_is_there().map_err(|what| rejected("format", what))?;
-        if claim.positions > 0 && least != most {
+        let told = |wire: &Wire| matches!(wire, Wire::Position(_));
+        let told = claim.meanings.as_ref().is_some_and(|meanings| meanings.wires.iter().any(told));
+        if told && least != most {
             return Err(declined("positions for several numbers of tokens"));
         }
         let subject = Subject { certificate: claim, network, target, order_free: false };

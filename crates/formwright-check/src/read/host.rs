@@ -4,6 +4,10 @@
 mod bert;
 mod config;
 mod gpt2;
+mod llama;
+mod modernbert;
+mod opt;
+mod t5;
 
 use super::certificate::{Attention, Certificate, HostCertificate, Mask, Run};
 use super::weights::{Head, Layer, Network, Tensors};
@@ -13,40 +17,112 @@ use crate::kernel::sum::Row;
 
 pub use config::{Config, Misfit, Setting, Side};
 
+/// Where norms stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// Before layers, and before the outputs.
+    Before,
+    /// Behind layers, and behind the embedding.
+    Behind,
+    /// Behind the embedding, before layers but the first, and two before the outputs.
+    Ends,
+}
+
+/// What is done to the number that a unit reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Activation {
+    /// By erf, or by tanh.
+    Gelu,
+    Silu,
+    Relu,
+}
+
+impl Activation {
+    /// How far it may be from `max(x, 0)`, as it is computed.
+    pub fn distance(self) -> Ratio {
+        let [of, parts] = match self {
+            Self::Gelu => [43, 250],
+            Self::Silu => [1393, 5000],
+            Self::Relu => [0, 1],
+        };
+        Ratio::whole(of).over(&Ratio::whole(parts)).unwrap_or(Ratio::ONE)
+    }
+}
+
+/// What the activated number of a unit is multiplied by.
+#[derive(Clone, Copy, Debug)]
+pub enum Factor {
+    /// Nothing.
+    None,
+    /// A map of its own.
+    Map(&'static str),
+    /// The second half of the map before the activation.
+    Half,
+}
+
 /// A class of stock Transformers.
+#[expect(clippy::struct_excessive_bools, reason = "yes-or-no facts about a class of somebody else's, each by itself")]
 pub struct Class {
     /// Its name.
     pub name: &'static str,
     /// Its class in `transformers`.
     pub architecture: &'static str,
-    /// True if norms stand behind layers, and behind the embedding; false if before layers, and at the end.
-    pub behind: bool,
+    /// Where norms stand.
+    pub order: Order,
+    /// True if norms take the mean away.
+    pub centred: bool,
+    /// The number that is added to a variance, if no setting says it: 10 to the power of less so much.
+    pub eps: Option<u32>,
+    /// Its activation.
+    pub activation: Activation,
     /// True if tokens see those up to their own, and no others.
     pub causal: bool,
+    /// True if scores are divided by the root of the heads' size.
+    pub scaled: bool,
+    /// True if queries and keys are rotated, two coordinates together: by nothing here.
+    pub rotated: bool,
+    /// True if all of it can be computed in double precision.
+    pub double: bool,
+    /// True if maps and norms have biases.
+    pub biased: bool,
     /// True if the weights of a block are `[in, out]`.
     pub transposed: bool,
     /// Its settings, beside those of all classes.
     pub settings: &'static [(&'static str, Setting)],
-    /// The rows of words, and of positions.
+    /// The rows of words.
     pub words: &'static str,
-    /// The rows of positions.
-    pub positions: &'static str,
-    /// A row of 0 that every token gets.
-    pub types: Option<&'static str>,
-    /// The norm behind the embedding, or at the end.
-    pub norm: &'static str,
+    /// The rows of positions, if there are any, and how many stand before the first one.
+    pub positions: Option<(&'static str, usize)>,
+    /// Numbers that are 0: a name, and the shape.
+    pub zeros: Option<(&'static str, [Extent; 2])>,
+    /// The norms behind the embedding, and at the end.
+    pub ends: [&'static [&'static str]; 2],
     /// The beginning of the names of a block.
     pub layer: &'static str,
     /// Queries, keys and values, or all in one.
     pub heads: &'static [&'static str],
     /// The maps behind the heads, before the activation and behind it.
     pub maps: [&'static str; 3],
+    /// What activated numbers are multiplied by.
+    pub factor: Factor,
     /// The norms of a block.
     pub norms: [&'static str; 2],
+    /// A map before the last norm, which is the identity.
+    pub identity: Option<&'static str>,
+    /// The map to the outputs, and whether it has a row for each word, and no bias.
+    pub outputs: (&'static str, bool),
+}
+
+/// A side of numbers that are 0.
+#[derive(Clone, Copy, Debug)]
+pub enum Extent {
+    Whole(usize),
+    Heads,
+    Width,
 }
 
 /// The classes that are known here.
-static CLASSES: [&Class; 2] = [&bert::BERT, &gpt2::GPT2];
+static CLASSES: [&Class; 6] = [&bert::BERT, &gpt2::GPT2, &t5::T5, &opt::OPT, &llama::LLAMA, &modernbert::MODERNBERT];
 
 /// The class of a name.
 pub fn class(name: &str) -> Option<&'static Class> {
@@ -71,8 +147,14 @@ pub struct Host {
     pub eps: Ratio,
     /// The gains of all norms, in the order in which they act.
     pub gains: Vec<Vec<Dyadic>>,
-    /// True if norms stand behind layers.
-    pub behind: bool,
+    /// Where norms stand.
+    pub order: Order,
+    /// True if norms take the mean away.
+    pub centred: bool,
+    /// What units do.
+    pub activation: Activation,
+    /// True if what they do is multiplied by a 1 that is read from the pin.
+    pub gated: bool,
     /// The registers of every word; none over a box.
     pub words: Option<Matrix>,
     /// The integers that outputs stand for.
@@ -95,7 +177,7 @@ pub struct Hosted {
 /// Reads a host. The certificate has been read, and the hashes are those of these files.
 pub fn read(
     certificate: &HostCertificate,
-    class: &Class,
+    class: &'static Class,
     config: &Config,
     [model, inputs]: [&[u8]; 2],
 ) -> Result<Hosted, Fault> {
@@ -131,6 +213,7 @@ struct Block {
     values: Matrix,
     output: Matrix,
     inner: Matrix,
+    factors: Option<Matrix>,
     outer: Matrix,
 }
 
@@ -159,52 +242,114 @@ fn transposed(matrix: &Matrix, columns: usize) -> Matrix {
     (0..columns).map(|column| matrix.iter().filter_map(|row| row.get(column).cloned()).collect()).collect()
 }
 
+/// Takes out what tensors of a class are made of.
+struct Maps<'m, 't> {
+    tensors: &'m mut Tensors<'t>,
+    class: &'static Class,
+    width: usize,
+}
+
+impl Maps<'_, '_> {
+    /// A linear map by its rows; a bias is 0.
+    fn map(&mut self, name: &str, [inner, outer]: [usize; 2]) -> Result<Matrix, Fault> {
+        if self.class.biased {
+            zeros(self.tensors, &format!("{name}.bias"), &[outer])?;
+        }
+        let name = format!("{name}.weight");
+        if self.class.transposed {
+            Ok(transposed(&matrix(self.tensors, &name, [inner, outer]).map_err(weights)?, outer))
+        } else {
+            matrix(self.tensors, &name, [outer, inner]).map_err(weights)
+        }
+    }
+
+    /// The gains of a norm; a bias is 0.
+    fn norm(&mut self, name: &str) -> Result<Vec<Dyadic>, Fault> {
+        if self.class.biased {
+            zeros(self.tensors, &format!("{name}.bias"), &[self.width])?;
+        }
+        vector(self.tensors, &format!("{name}.weight"), self.width).map_err(weights)
+    }
+
+    fn block(&mut self, number: usize, hidden: usize) -> Result<Block, Fault> {
+        let (class, width) = (self.class, self.width);
+        let name = |part: &str| format!("{}.{number}.{part}", class.layer);
+        let share = width.saturating_mul(3).checked_div(class.heads.len()).unwrap_or(0);
+        let mut rows = Vec::new();
+        for part in class.heads {
+            rows.extend(self.map(&name(part), [width, share])?);
+        }
+        let mut rows = rows.into_iter();
+        let [queries, keys, values] = [(); 3].map(|()| rows.by_ref().take(width).collect());
+        let [output, inner, outer] = class.maps;
+        let times = if matches!(class.factor, Factor::Half) { 2 } else { 1 };
+        let output = self.map(&name(output), [width, width])?;
+        let mut inner = self.map(&name(inner), [width, hidden.saturating_mul(times)])?;
+        let factors = match class.factor {
+            Factor::None => None,
+            Factor::Map(part) => Some(self.map(&name(part), [width, hidden])?),
+            Factor::Half => Some(inner.split_off(hidden.min(inner.len()))),
+        };
+        let outer = self.map(&name(outer), [hidden, width])?;
+        Ok(Block { queries, keys, values, output, inner, factors, outer })
+    }
+}
+
+/// Refuses a map that changes something.
+fn identity(rows: &Matrix, name: &str) -> Result<(), Fault> {
+    for (number, row) in rows.iter().enumerate() {
+        let one = |at: usize| if at == number { Dyadic::ONE } else { Dyadic::ZERO };
+        if let Some((at, found)) = row.iter().enumerate().find(|(at, x)| **x != one(*at)) {
+            return Err(("identity", format!("{name}: {found} in row {number}, column {at}, where {} should be", one(at))));
+        }
+    }
+    Ok(())
+}
+
 impl Raw {
-    fn read(tensors: &mut Tensors<'_>, class: &Class, config: &Config) -> Result<Self, Fault> {
-        let Config { width, hidden, positions, words, outputs, .. } = *config;
-        let places = matrix(tensors, class.positions, [positions, width]).map_err(weights)?;
+    fn read(tensors: &mut Tensors<'_>, class: &'static Class, config: &Config) -> Result<Self, Fault> {
+        let Config { width, heads, positions, words, outputs, .. } = *config;
+        let mut places = Vec::new();
+        if let Some((name, before)) = class.positions {
+            // Those before the first one are not used.
+            let all = matrix(tensors, name, [positions.saturating_add(before), width]).map_err(weights)?;
+            places = all.into_iter().skip(before).collect();
+        }
         let words = matrix(tensors, class.words, [words, width]).map_err(weights)?;
-        class.types.iter().try_for_each(|name| zeros(tensors, name, &[1, width]))?;
-        let classifier = matrix(tensors, "classifier.weight", [outputs, width]).map_err(weights)?;
-        zeros(tensors, "classifier.bias", &[outputs])?;
-        let norm = |tensors: &mut Tensors<'_>, name: &str| {
-            zeros(tensors, &format!("{name}.bias"), &[width])?;
-            vector(tensors, &format!("{name}.weight"), width).map_err(weights)
-        };
-        let map = |tensors: &mut Tensors<'_>, name: &str, [inner, outer]: [usize; 2]| {
-            zeros(tensors, &format!("{name}.bias"), &[outer])?;
-            let name = format!("{name}.weight");
-            if class.transposed {
-                Ok(transposed(&matrix(tensors, &name, [inner, outer]).map_err(weights)?, outer))
-            } else {
-                matrix(tensors, &name, [outer, inner]).map_err(weights)
-            }
-        };
-        let single = norm(tensors, class.norm)?;
+        if let Some((name, shape)) = class.zeros {
+            let side = |extent| match extent {
+                Extent::Whole(side) => side,
+                Extent::Heads => heads,
+                Extent::Width => width,
+            };
+            zeros(tensors, name, &shape.map(side))?;
+        }
+        let (name, for_words) = class.outputs;
+        let rows = if for_words { words.len() } else { outputs };
+        let mut classifier = matrix(tensors, &format!("{name}.weight"), [rows, width]).map_err(weights)?;
+        classifier.truncate(outputs);
+        if !for_words {
+            zeros(tensors, &format!("{name}.bias"), &[outputs])?;
+        }
+        let mut maps = Maps { tensors, class, width };
         let (mut gains, mut blocks) = (Vec::new(), Vec::new());
+        let [first, last] = class.ends;
+        for name in first {
+            gains.push(maps.norm(name)?);
+        }
         for number in 0..config.blocks {
-            let name = |part: &str| format!("{}.{number}.{part}", class.layer);
-            let share = width.saturating_mul(3).checked_div(class.heads.len()).unwrap_or(0);
-            let mut rows = Vec::new();
-            for part in class.heads {
-                rows.extend(map(tensors, &name(part), [width, share])?);
-            }
-            let mut rows = rows.into_iter();
-            let [queries, keys, values] = [(); 3].map(|()| rows.by_ref().take(width).collect());
-            let [output, inner, outer] = class.maps;
-            blocks.push(Block {
-                queries,
-                keys,
-                values,
-                output: map(tensors, &name(output), [width, width])?,
-                inner: map(tensors, &name(inner), [width, hidden])?,
-                outer: map(tensors, &name(outer), [hidden, width])?,
-            });
-            for part in class.norms {
-                gains.push(norm(tensors, &name(part))?);
+            blocks.push(maps.block(number, config.hidden)?);
+            let skipped = usize::from(class.order == Order::Ends && number == 0);
+            for part in class.norms.iter().skip(skipped) {
+                gains.push(maps.norm(&format!("{}.{number}.{part}", class.layer))?);
             }
         }
-        gains.insert(if class.behind { 0 } else { gains.len() }, single);
+        for name in last {
+            gains.push(maps.norm(name)?);
+        }
+        if let Some(name) = class.identity {
+            identity(&maps.map(name, [width, width])?, name)?;
+        }
         Ok(Self { words, positions: places, gains, blocks, classifier })
     }
 
@@ -218,8 +363,9 @@ impl Raw {
         let scale = certificate.power().ok_or_else(|| ("format", "a scale that is no power of two".to_owned()))?;
         let half = config.width / 2;
         let pinned = |row: &[Dyadic]| row.get(half.saturating_sub(1)).cloned().unwrap_or(Dyadic::ZERO);
-        let starts: Vec<&Vec<Dyadic>> =
-            embed.as_ref().map_or_else(|| self.words.iter().collect(), |(_, bias)| vec![bias]);
+        // Rows of words that are no tokens are not used.
+        let tokens = self.words.iter().take(config.tokens);
+        let starts: Vec<&Vec<Dyadic>> = embed.as_ref().map_or_else(|| tokens.clone().collect(), |(_, bias)| vec![bias]);
         let pin = starts.first().map_or(Dyadic::ZERO, |row| pinned(row));
         let pins = Pinned { half, pin };
         pins.all_alike(&starts)?;
@@ -244,12 +390,13 @@ impl Raw {
         let format = if certificate.claim.double { Format::DOUBLE } else { Format::SINGLE };
         let (embed, words) = match embed {
             Some((weight, bias)) => (pins.writers(&weight, &one, Some(&bias), "inputs")?, None),
-            None => (Vec::new(), Some(self.words.iter().map(|row| pins.registers(row)).collect())),
+            None => (Vec::new(), Some(tokens.map(|row| pins.registers(row)).collect())),
         };
         let run = Run { blocks: config.blocks, attention: Some(attention(class, config)), hidden: Some(config.hidden) };
         let claim = Certificate {
             width: half.saturating_sub(1),
-            positions: placed.len(),
+            // Of several numbers of tokens none has a wire for them.
+            positions: if certificate.claim.tokens[0] == certificate.claim.tokens[1] { placed.len() } else { 0 },
             runs: vec![run],
             ..certificate.claim.clone()
         };
@@ -261,7 +408,10 @@ impl Raw {
             scale,
             eps: config.eps.clone(),
             gains: self.gains,
-            behind: class.behind,
+            order: class.order,
+            centred: class.centred,
+            activation: class.activation,
+            gated: !matches!(class.factor, Factor::None),
             words,
             labels: certificate.labels.clone(),
         };
@@ -376,6 +526,19 @@ impl Pinned {
         Ok(rows.iter().take(registers).enumerate().map(row).collect())
     }
 
+    /// Refuses factors that are not 1, read from the pin alone, but of units that read nothing.
+    fn ones(factors: &[Row], units: &[Row]) -> Result<(), Fault> {
+        for (number, (factor, unit)) in factors.iter().zip(units).enumerate() {
+            if let Some((register, _)) = factor.weights.first() {
+                return Err(("gate", format!("the factor of unit {number} reads register {register}, and not the pin alone")));
+            }
+            if factor.bias != Dyadic::ONE && !(unit.is_zero() && factor.bias.is_zero()) {
+                return Err(("gate", format!("the factor of unit {number} is {}, where 1 should be", factor.bias)));
+            }
+        }
+        Ok(())
+    }
+
     /// The layers of a block.
     fn block(&self, block: &Block, class: &Class, config: &Config, scale: &Dyadic) -> Result<[Layer; 2], Fault> {
         let one = Dyadic::ONE;
@@ -407,6 +570,9 @@ impl Pinned {
             });
         }
         let units = self.readers(&block.inner, &inverse(scale), "the units")?;
+        if let Some(factors) = &block.factors {
+            Self::ones(&self.readers(factors, &one, "the factors")?, &units)?;
+        }
         let gains = self.writers(&block.outer, scale, None, "the map behind the units")?;
         Ok([Layer::Attention(heads), Layer::FeedForward { units, gains }])
     }

@@ -11,6 +11,8 @@
 //! | `curve.rs`, `product.rs`, `clearing.rs` | which is a curve, part of a product, or takes a register away |
 //! | `shared.rs` | curves of one argument that share units |
 //! | `select.rs` | or is a value where a condition holds |
+//! | `exchange.rs` | the larger of two numbers at some positions, the smaller at others |
+//! | `comparators.rs` | rounds of these that sort |
 //! | `points.rs` | arguments that are whole: values at points, products of whole numbers, exact sums |
 //! | `cases.rs` | sums of which no more than one term is on |
 //! | `head.rs` | a head without scores is a mean of what it sees |
@@ -29,8 +31,10 @@
 mod attend;
 mod cases;
 mod clearing;
+mod comparators;
 mod curve;
 mod distance;
+mod exchange;
 mod head;
 mod host;
 mod hub;
@@ -99,8 +103,9 @@ struct Register {
     /// True if it is 0 but for what flushing has left. To add such a number `r` is no rounding of its own: the sum is
     /// within `2|r|` of the other term, which is a number of the format.
     empty: bool,
-    /// The very number that it holds at every position, where nothing but positions has been written.
-    stored: Option<Vec<Dyadic>>,
+    /// The very number that it holds at every position, where nothing but positions has been written; and how far norms of
+    /// the stream may have moved it.
+    stored: Option<(Vec<Dyadic>, Dyadic)>,
     /// All values of its form, where they are better known than by its wires.
     values: Option<Range>,
 }
@@ -127,7 +132,8 @@ struct Prover<'c> {
     network: &'c Network,
     format: Format,
     domain: Range,
-    /// The largest number of tokens.
+    /// The least and the largest number of tokens.
+    least: usize,
     tokens: usize,
     /// True if there is no other.
     fixed: bool,
@@ -188,6 +194,7 @@ pub fn prove(
         network,
         format: network.format,
         domain,
+        least,
         tokens: most,
         fixed: least == most,
         unrolled,
@@ -229,7 +236,7 @@ pub fn prove(
         prover.cases()?;
         prover.behind_layer()?;
     }
-    prover.before_layer()?;
+    prover.before_outputs()?;
     if host.is_some_and(|host| !host.labels.is_empty()) {
         if !apart.is_empty() {
             return Err(declined("labels of what is near the target, and not shown to be it"));
@@ -499,7 +506,7 @@ impl Prover<'_> {
             let alone = row.weights.is_empty() && row.bias.is_zero() && !self.network.positions.is_empty();
             let column =
                 || self.network.positions.iter().map(|row| row.get(place).cloned()).collect::<Option<Vec<_>>>();
-            let stored = if alone && !self.is_housed() { column() } else { None };
+            let stored = if alone { column().map(|column| (column, Dyadic::ZERO)) } else { None };
             self.hold(place, Register { form: wanted, lost, sign: None, empty, stored, values: None }, "embedding")?;
         }
         self.wrote(&uneven);

@@ -40,7 +40,7 @@ impl Case {
 }
 
 /// A target in a class.
-fn host(text: &str, tokens: usize, precision: &str, class: &str) -> Files {
+pub(super) fn host(text: &str, tokens: usize, precision: &str, class: &str) -> Files {
     let asked = formwright::build(text).tokens(tokens).construction("circuit").precision(precision);
     let asked = asked.asked(|asked| {
         asked.own.insert("trade".to_owned(), "width".to_owned());
@@ -67,7 +67,7 @@ fn hashed(mut files: Files) -> Files {
 }
 
 /// The same with a text in the place of another one in a file.
-fn with_text(of: &Files, name: &'static str, old: &str, new: &str) -> Files {
+pub(super) fn with_text(of: &Files, name: &'static str, old: &str, new: &str) -> Files {
     let changed = text(of, name).replacen(old, new, 1);
     assert_ne!(changed, text(of, name), "there is no {old}");
     let mut files = of.clone();
@@ -76,7 +76,7 @@ fn with_text(of: &Files, name: &'static str, old: &str, new: &str) -> Files {
 }
 
 /// The same with other tensors.
-fn with_tensors(of: &Files, name: &'static str, change: impl FnOnce(&mut Weights)) -> Files {
+pub(super) fn with_tensors(of: &Files, name: &'static str, change: impl FnOnce(&mut Weights)) -> Files {
     let artifact = Artifact {
         name: String::new(),
         certificate: of["certificate.fwc"].clone(),
@@ -91,7 +91,7 @@ fn with_tensors(of: &Files, name: &'static str, change: impl FnOnce(&mut Weights
 }
 
 /// Changes all numbers of tensors whose names hold a word, by their places in the tensor.
-fn each(weights: &mut Weights, word: &str, change: impl Fn(usize, f64) -> f64) {
+pub(super) fn each(weights: &mut Weights, word: &str, change: impl Fn(usize, f64) -> f64) {
     let named: Vec<_> = weights.tensors().into_iter().filter(|(name, _)| name.contains(word)).collect();
     assert!(!named.is_empty(), "no tensor is called {word}");
     for (at, place) in named.into_iter().flat_map(|(_, places)| places.enumerate()) {
@@ -349,8 +349,6 @@ pub fn cases() -> Vec<Case> {
     let declined = [
         ("class", "a class that is not decided", with_text(&mean, "certificate.fwc", "host bert", "host roberta")),
         ("meanings-none", "no meanings", none(&mean)),
-        ("hidden", "positions that scores hide", host("mean(x, j <= i)", 3, "f32", "bert")),
-        ("opt", "a class that is not decided", host("mean(x, j <= i)", 3, "f32", "opt")),
         ("measured", "a badge", with_text(&mean, "certificate.fwc", "badge certified", "badge measured")),
         ("lp", "another norm", with_text(&mean, "certificate.fwc", "norm sup", "norm lp 2")),
     ];
@@ -368,5 +366,6 @@ pub fn cases() -> Vec<Case> {
         why: told("scope", what),
         files,
     }));
+    cases.extend(super::classes::cases());
     cases
 }

@@ -5,7 +5,7 @@
 //! | `artifacts.rs` | true claims of every family |
 //! | `weights.rs` | the tensors' file, taken apart and put together again |
 //! | `corpus.rs` | small folders with the verdict that they must have |
-//! | `hosts.rs` | small stock Transformers with the verdict that they must have |
+//! | `hosts.rs`, `classes.rs` | small stock Transformers with the verdict that they must have |
 //! | `mutants.rs` | true claims with one change somewhere |
 //! | `needles.rs` | networks and targets that are wrong at one place |
 //! | `circuits.rs` | circuits whose lines are proved: changes of weights and lines, and tents in a gate |
@@ -16,6 +16,7 @@
 pub mod aimed;
 pub mod artifacts;
 pub mod circuits;
+mod classes;
 pub mod corpus;
 pub mod hosts;
 pub mod judge;

@@ -54,18 +54,15 @@ fn lines(
         format!("scale {scale}"),
     ]);
     lines.extend(labels.map(|labels| labels.iter().fold("labels".to_owned(), |line, label| format!("{line} {label}"))));
-    lines.extend(meanings(model, matrices).into_iter().flatten());
+    lines.extend(meanings(model).into_iter().flatten());
     lines.push("end".to_owned());
     Ok(Some(lines))
 }
 
-/// The lines that say what registers mean, with both sub-layers in every block; none where positions are hidden by
-/// scores, for which there is no rule.
-fn meanings(model: &Model, matrices: &Matrices) -> Option<Vec<String>> {
+/// The lines that say what registers mean, with both sub-layers in every block. Of registers that tell positions apart
+/// they say nothing.
+fn meanings(model: &Model) -> Option<Vec<String>> {
     let (lines, network) = (model.built.lines()?, model.float()?);
-    if matrices.sides.flags > 0 {
-        return None;
-    }
     let first = lines.iter().position(|line| line.starts_with("layers "))?;
     let last = lines.iter().position(|line| line.starts_with("outputs "))?;
     let mut layers: Vec<Vec<String>> = Vec::new();

@@ -6,7 +6,9 @@
 //! | `budget.rs` | the bound by term; what it is to be read beside, on one scale |
 //! | `sample.rs` | the network's own outputs and the target's at many points, as many as a second allows |
 //! | `picture.rs` | of two inputs maps of both, of the error and of the bad set; of more, slices |
+//! | `grids.rs` | of a median of two inputs, which copies are spoiled where |
 //! | `circuit.rs` | a circuit, drawn |
+//! | `host.rs` | the host that it was built for, a row a mirrored pair |
 //! | `plot.rs` | scales, ticks, axes |
 //! | `style.css` | colours for light, dark and paper |
 //!
@@ -15,6 +17,8 @@
 
 mod budget;
 mod circuit;
+mod grids;
+mod host;
 mod picture;
 mod plot;
 mod sample;
@@ -64,9 +68,15 @@ pub fn page(model: &Model) -> Result<String> {
                     section #claim { h2 { "What is claimed" } (claim(&model.claims()?)) (budget::compared(model)?) }
                     section #size { h2 { "Size" } (sizes(model)) }
                     section #pictures { h2 { "The function and the network" } (picture::pictures(model)) }
+                    @if let Some(grids) = grids::spoiled(model) {
+                        section #grids { h2 { "Which grids are spoiled where" } (grids) }
+                    }
                     section #budget { h2 { "Where the error comes from" } (budget::terms(model)?) }
                     @if let Some(circuit) = model.circuit() {
                         section #circuit { h2 { "The circuit" } (gates(circuit)) }
+                    }
+                    @if let Some(host) = host::host(model) {
+                        section #host { h2 { "In its host" } (host) }
                     }
                     @if let Some(pattern) = model.connections() {
                         section #connections { h2 { "What each token sees" } (connections(&pattern)) }

@@ -15,5 +15,6 @@ mod rates;
 mod realisation_speed;
 mod sum_code;
 mod sumformer;
+mod supremum;
 mod target;
 mod value_order;

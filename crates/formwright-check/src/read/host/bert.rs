@@ -1,12 +1,19 @@
 //! BERT: norms behind the layers and behind the embedding, every token sees all.
 
-use super::{Class, Setting, Side};
+use super::{Activation, Class, Extent, Factor, Order, Setting, Side};
 
 pub(super) static BERT: Class = Class {
     name: "bert",
     architecture: "BertForTokenClassification",
-    behind: true,
+    order: Order::Behind,
+    centred: true,
+    eps: None,
+    activation: Activation::Gelu,
     causal: false,
+    scaled: true,
+    rotated: false,
+    double: true,
+    biased: true,
     transposed: false,
     settings: &[
         ("hidden_size", Setting::Count(Side::Width)),
@@ -24,11 +31,14 @@ pub(super) static BERT: Class = Class {
         ("classifier_dropout", Setting::Zero),
     ],
     words: "bert.embeddings.word_embeddings.weight",
-    positions: "bert.embeddings.position_embeddings.weight",
-    types: Some("bert.embeddings.token_type_embeddings.weight"),
-    norm: "bert.embeddings.LayerNorm",
+    positions: Some(("bert.embeddings.position_embeddings.weight", 0)),
+    zeros: Some(("bert.embeddings.token_type_embeddings.weight", [Extent::Whole(1), Extent::Width])),
+    ends: [&["bert.embeddings.LayerNorm"], &[]],
     layer: "bert.encoder.layer",
     heads: &["attention.self.query", "attention.self.key", "attention.self.value"],
     maps: ["attention.output.dense", "intermediate.dense", "output.dense"],
+    factor: Factor::None,
     norms: ["attention.output.LayerNorm", "output.LayerNorm"],
+    identity: None,
+    outputs: ("classifier", false),
 };

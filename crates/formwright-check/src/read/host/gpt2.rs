@@ -1,12 +1,19 @@
 //! GPT-2: norms before the layers and at the end, tokens see those up to their own.
 
-use super::{Class, Setting, Side};
+use super::{Activation, Class, Factor, Order, Setting, Side};
 
 pub(super) static GPT2: Class = Class {
     name: "gpt2",
     architecture: "GPT2ForTokenClassification",
-    behind: false,
+    order: Order::Before,
+    centred: true,
+    eps: None,
+    activation: Activation::Gelu,
     causal: true,
+    scaled: true,
+    rotated: false,
+    double: true,
+    biased: true,
     transposed: true,
     settings: &[
         ("n_embd", Setting::Count(Side::Width)),
@@ -28,11 +35,14 @@ pub(super) static GPT2: Class = Class {
         ("classifier_dropout", Setting::Zero),
     ],
     words: "transformer.wte.weight",
-    positions: "transformer.wpe.weight",
-    types: None,
-    norm: "transformer.ln_f",
+    positions: Some(("transformer.wpe.weight", 0)),
+    zeros: None,
+    ends: [&[], &["transformer.ln_f"]],
     layer: "transformer.h",
     heads: &["attn.c_attn"],
     maps: ["attn.c_proj", "mlp.c_fc", "mlp.c_proj"],
+    factor: Factor::None,
     norms: ["ln_1", "ln_2"],
+    identity: None,
+    outputs: ("classifier", false),
 };

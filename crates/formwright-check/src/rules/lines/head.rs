@@ -5,7 +5,7 @@
 //! most `ê(mean)` (Jensen), which is a function of the value of the mean itself. Heads of other kinds weigh all tokens
 //! alike as well (`uniform.rs`): what they read times what their weights add up to is a multiple of what is averaged.
 
-use super::placed::Shares;
+use super::placed::{Apart, Placed};
 use super::profile::{Mean, Profile, up};
 use super::uniform::{Taken, Uniform};
 use super::{Known, Prover, Register, Stop, declined, is_power_of_two, line};
@@ -25,8 +25,6 @@ impl Prover<'_> {
                 // In a host every token has a factor of its own.
                 let spread = self.value_factor()?;
                 Kind::Uniform(Uniform { spread, ..Uniform::mean(self.seen(head)) })
-            } else if self.is_housed() {
-                Kind::Scored
             } else {
                 self.shares(head)?.map_or(Kind::Scored, Kind::Placed)
             });
@@ -324,23 +322,37 @@ impl Prover<'_> {
     fn placed(
         &self,
         wire: usize,
-        (shares, seen): (&Shares, usize),
+        (placed, seen): (&Placed, usize),
         shift: &Ratio,
         (reading, read, flushed, theta): (&super::Reading, &Dyadic, &Dyadic, &Dyadic),
     ) -> Result<Known, Stop> {
         let missing = || line(format!("there is no wire {wire}"));
         let known = self.hints.wires.get(wire).ok_or_else(missing)?;
-        let Some((meant, scale, of)) = self.meant_shares(known)? else {
+        let tokens = placed.shares.last().map_or(0, Vec::len);
+        let Some((_, scale, of)) = self.meant_shares(known, tokens)? else {
             return Err(declined(format!("wire {wire}: weights by position, and no rule for what it means")));
         };
         let (off, rest) = self.apart(&reading.form, &self.lowered(&of.scaled(&scale))?)?;
         let values = (&(&scale.range() * &self.range(of)?) + &Range::point(off.clone())).tidy();
         let error = &(&scale.range().size() * &self.error(of)?) + &(&(&reading.lost + &rest) + read);
         // Of a sum the first token is that number.
-        let sink = matches!(known, Wire::Seen { .. }).then(|| off.abs());
-        let apart = self.apart_by((shares, seen), &meant, &values, &error, sink.as_ref());
-        let apart = apart.ok_or_else(|| line(format!("wire {wire}: weights of different tokens")))?;
+        let sink = matches!(known, Wire::Seen { pooled: Pooled::Sum, .. }).then(|| off.abs());
+        let mut apart = Apart { value: Dyadic::ZERO, weights: Dyadic::ZERO };
+        for shares in &placed.shares {
+            let meant = self.meant_shares(known, shares.len())?.map_or(Vec::new(), |(meant, ..)| meant);
+            let here = self.apart_by((shares, seen), &meant, &values, &error, sink.as_ref());
+            let here = here.ok_or_else(|| line(format!("wire {wire}: weights of different tokens")))?;
+            apart = Apart { value: apart.value.max(here.value), weights: apart.weights.max(here.weights) };
+        }
+        if let Wire::Seen { mask, pooled: Pooled::Mean, .. } = known
+            && let Some(moved) = self.beside_hidden(placed, mask)?
+        {
+            let share = self.share(seen)?;
+            let all = &(&moved * &(&values.hi - &values.lo)) + &(&share * &(&reading.size + read));
+            apart.value = apart.value.min(up(&(&all + &(&(&Dyadic::ONE + &share) * &error))));
+        }
         let range = match known {
+            Wire::Seen { pooled: Pooled::Mean, .. } => (&scale.range() * &self.range(of)?).tidy(),
             // The first token adds nothing.
             Wire::Seen { mask, scale, .. } => {
                 let all = &super::placed::others(mask, self.tokens) * &scale.range();
@@ -351,7 +363,7 @@ impl Prover<'_> {
         let missed = (&Range::point(off) - &shift.range()).size();
         // What is gathered is rounded twice, and by no more than the other terms are; a sum of all is rounded as such.
         let absorbed = &(&apart.weights + &apart.weights) * &(&reading.size + read);
-        let absorbed = if sink.is_some() { Dyadic::ZERO } else { absorbed };
+        let absorbed = if matches!(known, Wire::Gather { .. }) { absorbed } else { Dyadic::ZERO };
         let apart = &apart.value + &absorbed;
         Ok(self.near(range, &(&(&apart + &missed) + flushed), (&reading.size, read, theta), seen))
     }
@@ -495,8 +507,8 @@ impl Prover<'_> {
 pub(super) enum Kind {
     /// Everything that it sees alike.
     Uniform(Uniform),
-    /// By position.
-    Placed(Shares),
+    /// By position, for every number of tokens.
+    Placed(Placed),
     /// By what tokens hold.
     Scored,
 }

@@ -4,7 +4,7 @@
 //! stream     z_p is half the difference of a pair, in units of the pin; middles are half the sums
 //! norm       f (z_p + ε_p), |f - 1| ≤ r for all of a token, |ε_p| ≤ η (Z_p + M); behind a layer f is gone, and z_p has moved
 //! reading    f (Σ w (z + ε) + c (1 + ε) + ξ), ξ each row's own rounding
-//! units      f max(x, 0) up to α: a gate is f times what it is
+//! units      f max(x, 0) up to α: a gate is f times what it is; f² times, if it is multiplied by a 1 of the pin
 //! sums       what is not active is quiet: 3 α |w2| for each unit that writes
 //! heads      values have the factors of their tokens
 //! ```
@@ -18,7 +18,7 @@ use crate::kernel::piecewise::{Active, Piecewise};
 use crate::kernel::sum::Row;
 use crate::prove::{declined, rejected};
 use crate::read::certificate::{Layer, Wire};
-use crate::read::host::Host;
+use crate::read::host::{Activation, Host, Order};
 use crate::read::target::Target;
 use crate::read::weights::Head;
 
@@ -33,6 +33,10 @@ pub(super) struct Housing<'h> {
     spread: Dyadic,
     middle: Dyadic,
     reader: Reader,
+    /// True if readers read the stream itself.
+    bare: bool,
+    /// How far what units are multiplied by may be from `f`, relatively.
+    gate: Dyadic,
     /// `1 + M/C`, and `α`: how far a unit may be from its ReLU.
     pin: Dyadic,
     activation: Dyadic,
@@ -64,17 +68,42 @@ impl<'h> Housing<'h> {
         let zero = || Dyadic::ZERO;
         let reader = Reader { factor: zero(), relative: zero(), constant: zero(), middle: zero() };
         let pin = Dyadic::ONE;
-        Self { host, norms: 0, drift: zero(), spread: zero(), middle: zero(), reader, pin, activation: zero() }
+        let gate = zero();
+        Self {
+            host,
+            norms: 0,
+            drift: zero(),
+            spread: zero(),
+            middle: zero(),
+            reader,
+            bare: false,
+            gate,
+            pin,
+            activation: zero(),
+        }
     }
 
-    /// Reads so from now on.
-    fn read_so(&mut self, reader: Reader) -> Result<(), Stop> {
-        let distance = Ratio::whole(43).over(&Ratio::whole(250)).ok_or_else(|| line("no distance"))?;
+    /// Reads so from now on: the stream itself, or what a norm makes of it. A 1 that is read from the pin is off by so
+    /// much.
+    fn read_so(&mut self, reader: Reader, bare: bool, one: &dyn Fn(&Reader, &Dyadic) -> Dyadic) -> Result<(), Stop> {
         let still = &self.host.scale * &(&Dyadic::ONE - &reader.factor);
-        self.activation = up(&shared(&distance.range().hi, &still)?);
+        self.activation = up(&shared(&self.host.activation.distance().range().hi, &still)?);
         self.pin = up(&(&Dyadic::ONE + &shared(&reader.middle, &self.host.pin)?));
-        self.reader = reader;
+        if self.host.gated {
+            self.gate = one(&reader, &self.pin);
+            self.activation = up(&(&(&self.activation * &one_and(&reader.factor)) * &one_and(&self.gate)));
+        }
+        (self.reader, self.bare) = (reader, bare);
         Ok(())
+    }
+
+    /// How far what is added to the stream may be from what is read, relatively, in units of the pin.
+    fn added(&self) -> Result<Dyadic, Stop> {
+        let Self { reader, drift, .. } = self;
+        if drift.is_zero() {
+            return Ok(reader.factor.clone());
+        }
+        shared(&(&reader.factor + drift), &(&Dyadic::ONE - drift))
     }
 
     /// The largest middle of a pair.
@@ -119,9 +148,26 @@ impl Prover<'_> {
 
     /// The norm behind a layer, or behind the embedding, if there is one.
     pub(super) fn behind_layer(&mut self) -> Result<(), Stop> {
+        match self.housing.as_ref().map(|housing| housing.host.order) {
+            Some(Order::Behind) => self.norm_stream(),
+            Some(Order::Ends) if self.layer == 0 => self.norm_stream(),
+            _ => Ok(()),
+        }
+    }
+
+    /// The norms before the outputs, if there are any.
+    pub(super) fn before_outputs(&mut self) -> Result<(), Stop> {
+        if self.housing.as_ref().is_some_and(|housing| housing.host.order == Order::Ends) {
+            self.norm_stream()?;
+        }
+        self.before_layer()
+    }
+
+    /// A norm of the stream itself.
+    fn norm_stream(&mut self) -> Result<(), Stop> {
         let Some(Housing { host, drift, spread, middle, .. }) = &self.housing else { return Ok(()) };
-        if !host.behind {
-            return Ok(());
+        if !host.centred {
+            return Err(line("a stream that is normed without a mean"));
         }
         let (pin, drift, spread, middle) = (host.pin.clone(), drift.clone(), spread.clone(), middle.clone());
         let norm = self.norm(&drift, &spread, &middle)?;
@@ -136,7 +182,10 @@ impl Prover<'_> {
             if let Some((_, astray)) = &mut register.sign {
                 *astray = up(&shared(&(&*astray + &off), &rest)?);
             }
-            (register.empty, register.stored) = (false, None);
+            register.empty = false;
+            if let Some((_, strayed)) = &mut register.stored {
+                *strayed = up(&(&*strayed + &moved));
+            }
             largest = largest.max(held);
         }
         self.registers = registers;
@@ -145,24 +194,42 @@ impl Prover<'_> {
         let factor = small(factor, "the pin's factor")?;
         let spread = up(&shared(&(&spread + &(&odd + &odd)), &rest)?);
         let middle = up(&shared(&(&norm.mean + &odd), &rest)?);
-        if let Some(housing) = &mut self.housing {
-            (housing.drift, housing.spread, housing.middle) = (factor.clone(), spread, middle);
-            let middle = housing.middles();
-            housing.read_so(Reader { factor, relative: Dyadic::ZERO, constant: Dyadic::ZERO, middle })?;
-        }
-        Ok(())
+        let Some(housing) = &mut self.housing else { return Ok(()) };
+        (housing.drift, housing.spread, housing.middle) = (factor.clone(), spread, middle);
+        let middle = housing.middles();
+        self.read_so(Reader { factor, relative: Dyadic::ZERO, constant: Dyadic::ZERO, middle }, true)
     }
 
     /// The norm before a layer, or before the outputs, if there is one.
     pub(super) fn before_layer(&mut self) -> Result<(), Stop> {
         let Some(Housing { host, drift, spread, middle, .. }) = &self.housing else { return Ok(()) };
-        if host.behind {
-            return Ok(());
+        match host.order {
+            Order::Behind => return Ok(()),
+            // What is behind the embedding is normed already.
+            Order::Ends if self.layer == 1 => return Ok(()),
+            _ => {}
         }
         let (drift, spread, middle) = (drift.clone(), spread.clone(), middle.clone());
         let Norm { relative, constant, middle, factor, .. } = self.norm(&drift, &spread, &middle)?;
-        if let Some(housing) = &mut self.housing {
-            housing.read_so(Reader { factor, relative, constant, middle })?;
+        self.read_so(Reader { factor, relative, constant, middle }, false)
+    }
+
+    /// Reads so from now on.
+    fn read_so(&mut self, reader: Reader, bare: bool) -> Result<(), Stop> {
+        let (gamma, tiny, unit) = (self.gamma(2), self.tiny(2), self.unit());
+        // *Reading* of a constant 1, and one rounding of the product.
+        let one = |reader: &Reader, pin: &Dyadic| {
+            let read = &(&(&gamma * &one_and(&reader.relative)) * pin) + &(&reader.constant + &tiny);
+            up(&(&read + &(&unit * &one_and(&read))))
+        };
+        let Some(housing) = &mut self.housing else { return Ok(()) };
+        housing.read_so(reader, bare, &one)?;
+        if housing.host.order == Order::Ends || housing.host.gated {
+            // Beside the factors there is room for these.
+            small(self.gate_factor(), "what is added to the stream")?;
+            if !bare {
+                small(self.value_factor()?, "what heads add to the stream")?;
+            }
         }
         Ok(())
     }
@@ -189,12 +256,15 @@ impl Prover<'_> {
         let root = Range::point(all).over(&Range::point(width.clone())).and_then(|mean| mean.sqrt());
         let root = root.ok_or_else(|| line("a root of what is not positive"))?;
         let mean = up(&(&(&self.gamma(host.width.saturating_add(8)) * &root.hi) + &flushed));
+        let mean = if host.centred { mean } else { Dyadic::ZERO };
         // D/2 is a power of 4.
         let half = i64::from((host.width / 2).trailing_zeros()) / 2;
         let gain = &host.pin * &Dyadic::power_of_two(half.saturating_neg());
         let tiny = &Dyadic::power_of_two(self.format.least.saturating_add(5)) * &gain.clone().max(shared(&one, &gain)?);
         let tiny = shared(&tiny, &unit)?;
-        let reach = up(&(&(spread + &(middle + middle)) + &(&mean + &tiny)));
+        // Without a mean the middles themselves are what is left of them.
+        let twice_middle = if host.centred { middle + middle } else { middle.clone() };
+        let reach = up(&(&(spread + &twice_middle) + &(&mean + &tiny)));
         let apart = gains.iter().map(|own| (own - &gain).abs()).fold(Dyadic::ZERO, Dyadic::max);
         let apart = shared(&apart, &gain)?;
         let roundings = if gains.iter().all(is_power) { 2 } else { 3 };
@@ -204,12 +274,17 @@ impl Prover<'_> {
         let eps = shared(&(&(&eps * &one_and(&Dyadic::power_of_two(-20))) * &width), &(&still * &still))?;
         let more = up(&shared(&(&beside + &eps), &pins)?);
         let four = Dyadic::power_of_two(2);
-        let variance = &self.gamma(host.width.saturating_add(32)) * &one_and(&more);
+        let roundings = host.width.saturating_add(if host.centred { 32 } else { 4 });
+        let variance = &self.gamma(roundings) * &one_and(&more);
         let variance = small(up(&(&variance + &shared(&(&four * &flushed), &square)?)), "the variance")?;
         let halved = |x: &Dyadic| x * &Dyadic::power_of_two(-1);
         let root = &one_and(&halved(&variance)) + &(&variance * &variance);
         let factor = &(&one_and(&halved(&more)) * &root) * &one_and(&self.gamma(8));
         let factor = small(up(&(&factor - &one)), "a token's factor, by squares of registers beside that of the pin,")?;
+        let lowest = shared(&(&four * &flushed), &square)?;
+        let heard = &(&more * &one_and(&self.gamma(host.width.saturating_add(2)))) + &lowest;
+        let quiet = !host.centred && drift.is_zero() && is_power(&host.pin) && heard < halved(&unit);
+        let factor = if quiet { factor.min(self.gamma(4)) } else { factor };
         let constant = &relative * &one_and(&shared(&reach, &host.pin)?);
         let constant = small(up(&constant), "the pin, by gains and roundings,")?;
         self.note(&twice);
@@ -237,6 +312,25 @@ impl Prover<'_> {
         let own = &(&gamma * &all) + &(&housing.reader.constant * &bias.abs());
         let none = reading.count == 0 && bias.is_zero();
         Some(if none { Dyadic::ZERO } else { up(&(&own + &self.tiny(terms))) })
+    }
+
+    /// All that may be computed of a row at one token, of what it reads there, its size and its middles.
+    pub(super) fn housed_number(&self, row: &Row, (sum, size, middle): (Range, Dyadic, Dyadic)) -> Range {
+        let powers = row.weights.iter().all(|(_, weight)| is_power(&weight.abs()));
+        let count = row.weights.len();
+        let reading = Reading { form: Form::zero(), lost: Dyadic::ZERO, size, middle, count, single: false, powers };
+        let own = self.housed_row(&reading, &row.bias).unwrap_or(Dyadic::ZERO);
+        let factor = self.output_factor();
+        let factor = Range { lo: &Dyadic::ONE - &factor, hi: &Dyadic::ONE + &factor };
+        (&(&sum + &Range::around_zero(&own)) * &factor).tidy()
+    }
+
+    /// The same for a unit, which reads so much, where it is multiplied by what is nearly `f`.
+    pub(super) fn housed_unit(&self, reading: &Reading, bias: &Dyadic) -> Option<Dyadic> {
+        let own = self.housed_row(reading, bias)?;
+        let gate = self.housing.as_ref().map_or(Dyadic::ZERO, |housing| housing.gate.clone());
+        let all = &(&reading.size + &bias.abs()) + &(&reading.lost + &own);
+        Some(up(&(&own + &(&gate * &all))))
     }
 
     /// What reading another token loses, which has a factor of its own.
@@ -277,7 +371,10 @@ impl Prover<'_> {
         let alone = group.reading.count == 1 && group.reading.powers;
         let all = &(if alone { plain.min(near) } else { plain }) + &(&active.biases * &housing.pin);
         let own = &(&gamma * &all) + &(&housing.reader.constant * &active.biases);
-        Some(up(&(&own + &(&active.weights * &self.tiny(terms)))))
+        let own = up(&(&own + &(&active.weights * &self.tiny(terms))));
+        // What is active is as large as what comes out, with all that it is off by.
+        let out = &(&active.heights + &(&active.weights * &group.reading.lost)) + &own;
+        Some(up(&(&own + &(&housing.gate * &out))))
     }
 
     /// The cost of quiet terms, for units whose weights are so large together: `3α Σ|w2|`.
@@ -300,8 +397,9 @@ impl Prover<'_> {
     pub(super) fn activated(&mut self, size: &Dyadic) -> Result<(), Stop> {
         let Some(Housing { host, .. }) = &self.housing else { return Ok(()) };
         let given = &(&host.scale * size) * &one_and(&quarter());
+        let relu = host.activation == Activation::Relu;
         self.note(&(&given + &given));
-        if given <= largest(self.format.digits) {
+        if relu || given <= largest(self.format.digits) {
             return Ok(());
         }
         Err(rejected("finite", format!("{given} is given to an activation")))
@@ -309,10 +407,12 @@ impl Prover<'_> {
 
     /// `r_g`: how far the factor of a gate may be from 1.
     pub(super) fn gate_factor(&self) -> Dyadic {
-        match &self.housing {
-            Some(Housing { host, reader, .. }) if !host.behind => reader.factor.clone(),
-            _ => Dyadic::ZERO,
+        let Some(housing) = &self.housing else { return Dyadic::ZERO };
+        let added = if housing.bare { Dyadic::ZERO } else { housing.added().unwrap_or_else(|_| quarter()) };
+        if !housing.host.gated {
+            return added;
         }
+        up(&(&(&one_and(&added) * &one_and(&housing.reader.factor)) - &Dyadic::ONE))
     }
 
     /// `r`
@@ -322,11 +422,7 @@ impl Prover<'_> {
 
     /// `r_v`: how far the factor of another token may be from one's own, or from 1.
     pub(super) fn value_factor(&self) -> Result<Dyadic, Stop> {
-        let Some(Housing { host, reader, .. }) = &self.housing else { return Ok(Dyadic::ZERO) };
-        if !host.behind {
-            return Ok(reader.factor.clone());
-        }
-        shared(&(&reader.factor + &reader.factor), &(&Dyadic::ONE - &reader.factor))
+        self.housing.as_ref().map_or(Ok(Dyadic::ZERO), Housing::added)
     }
 
     /// A wire that is `f` times what it would be, with what is added to it.
@@ -336,18 +432,26 @@ impl Prover<'_> {
             return Ok(known);
         }
         let rest = adds.minus(&Form::of(wire));
-        let meant = (&known.range + &self.range(&rest)?).size();
-        let by = up(&(&factor * &(&meant + &(&known.most + &self.error(&rest)?))));
+        let (beside, apart) = (self.range(&rest)?, self.error(&rest)?);
+        // What is added where the wire has such values, and is off by so much.
+        let by = |values: &Range, error: &Dyadic| up(&(&factor * &(&(values + &beside).size() + &(error + &apart))));
+        let most = by(&known.range, &known.most);
+        let tooth = up(&(&known.tooth + &most));
         if let Some(off) = self.whole.off.get_mut(&wire) {
-            *off = up(&(&*off + &by));
+            *off = up(&(&*off + &most));
         }
-        let most = up(&(&known.most + &by));
-        let tooth = up(&(&known.tooth + &by));
+        if let Profile::Cells(mut cells) = known.error {
+            for cell in &mut cells {
+                cell.error = up(&(&cell.error + &by(&cell.values, &cell.error)));
+            }
+            return Ok(Known { range: known.range, tooth, ..Known::of_cells(cells) });
+        }
+        let all = up(&(&known.most + &most));
         let error = match known.error {
-            Profile::Constant(_) => Profile::Constant(most.clone()),
-            other => other.raised(&by),
+            Profile::Constant(_) => Profile::Constant(all.clone()),
+            other => other.raised(&most),
         };
-        Ok(Known { range: known.range, error, most, tooth })
+        Ok(Known { range: known.range, error, most: all, tooth })
     }
 
     /// The largest middle of a pair, where something is written.
@@ -368,7 +472,7 @@ impl Prover<'_> {
             single: false,
             powers: true,
         };
-        let off = &beside + &self.housed_row(&reading, &Dyadic::ZERO).unwrap_or(Dyadic::ZERO);
+        let off = &beside + &self.housed_unit(&reading, &Dyadic::ZERO).unwrap_or(Dyadic::ZERO);
         let factor = self.gate_factor();
         let left = &(&(&factor * &held) + &(&one_and(&factor) * &off)) + &self.quiet(&Dyadic::from(2));
         let all = &held + &self.middles();
@@ -445,10 +549,10 @@ impl Prover<'_> {
 
     /// The embedding of ids: rows of words, and of positions.
     pub(super) fn embedding_of_words(&mut self, hint: &Layer) -> Result<bool, Stop> {
-        let Some(Housing { host: Host { words: Some(words), behind, .. }, .. }) = &self.housing else {
+        let Some(Housing { host: Host { words: Some(words), order, .. }, .. }) = &self.housing else {
             return Ok(false);
         };
-        let (behind, words) = (*behind, words.clone());
+        let (before, words) = (*order == Order::Before, words.clone());
         let hints = self.hints;
         let inputs = self.ids(words.len())?;
         let mut most = Dyadic::ZERO;
@@ -501,10 +605,14 @@ impl Prover<'_> {
             };
             most = most.max(rounded.clone());
             let lost = &odd + &rounded;
-            let empty = !behind && size.is_zero() && added.is_zero() && wanted == Form::zero();
+            // Numbers of the format, to which nothing is added.
+            let column = || self.network.positions.iter().map(|row| row.get(place).cloned()).collect::<Option<Vec<_>>>();
+            let alone = size.is_zero() && !self.network.positions.is_empty();
+            let stored = if alone { column().map(|column| (column, Dyadic::ZERO)) } else { None };
+            let empty = before && size.is_zero() && added.is_zero() && wanted == Form::zero();
             self.hold(
                 place,
-                Register { form: wanted, lost, sign: None, empty, stored: None, values: None },
+                Register { form: wanted, lost, sign: None, empty, stored, values: None },
                 "embedding",
             )?;
         }

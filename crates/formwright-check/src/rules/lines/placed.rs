@@ -9,6 +9,7 @@
 //!                                  max_t Σ_k |p_tk - α_tk| · max|U| + (1 + ε) e
 //! gather     α_tk = 1 where k is the index, which is a place
 //!            all other terms are at most Σ|p - α| max|V̂|: each rounds the sum by no more than it is, and the one once or twice
+//! mean       in a host whose class shows more: α_tk = 1/n for the n tokens that the wire's mask shows
 //! sum        U = n · scale · T + c, T = 0 at the first token: α_tk = 1/n for every other k that is seen, the first has the rest
 //! ```
 
@@ -21,6 +22,15 @@ use crate::read::weights::Head;
 
 /// The weights of a head: for every token, those of all tokens; 0 where nothing is seen.
 pub(super) type Shares = Vec<Vec<Range>>;
+
+/// The scores of a token, with those that it sees.
+type Scores = Vec<(usize, Value)>;
+
+/// A head whose scores depend on positions alone: its scores, and for every number of tokens its weights.
+pub(super) struct Placed {
+    scores: Vec<Scores>,
+    pub(super) shares: Vec<Shares>,
+}
 
 /// The meaning of a wire: the weights row by row, the factor with which its form is read, and the form.
 type Meant<'w> = (Vec<Vec<Ratio>>, Ratio, &'w Form);
@@ -59,7 +69,7 @@ impl Prover<'_> {
             let register = self.registers.get(*place).ok_or_else(|| line("a register that does not exist"))?;
             let Some(values) = self.by_position(&register.form) else { return Ok(None) };
             for (t, (stream, value)) in streams.iter_mut().zip(&values).enumerate() {
-                let stored = register.stored.as_ref().and_then(|stored| stored.get(t));
+                let stored = register.stored.as_ref().and_then(|(stored, _)| stored.get(t));
                 let near = || &value.range() + &Range::around_zero(&register.lost);
                 let range = stored.map_or_else(near, |stored| Range::point(stored.clone()));
                 let slot = stream.get_mut(*place).ok_or_else(|| line("a register that does not exist"))?;
@@ -77,45 +87,132 @@ impl Prover<'_> {
         Ok(Some(all))
     }
 
-    /// The weights of a head, if its scores depend on positions alone.
-    pub(super) fn shares(&mut self, head: &Head) -> Result<Option<Shares>, Stop> {
+    /// The same in a host: what is computed of rows that read registers of positions alone, with the factors of tokens.
+    fn housed_rows(&self, rows: &[Row]) -> Result<Option<Vec<Vec<Value>>>, Stop> {
         let tokens = self.network.positions.len();
-        if tokens == 0 || head.q.len() != head.k.len() {
-            return Ok(None);
-        }
-        let (Some(queries), Some(keys)) = (self.placed_rows(&head.q)?, self.placed_rows(&head.k)?) else {
-            return Ok(None);
-        };
-        self.spend(tokens.saturating_mul(tokens).saturating_mul(8))?;
-        let mut all = Vec::new();
-        for (t, query) in queries.iter().enumerate() {
-            let (mut seen, mut scores) = (Vec::new(), Vec::new());
-            for (k, key) in keys.iter().enumerate().filter(|(k, _)| head.mask.sees(t, *k)) {
-                let mut score = Sum::new(self.format);
-                for (place, q) in query.iter().enumerate() {
-                    score.term(q, &key.get(place).ok_or_else(|| line("a key that does not exist"))?.clone());
+        let mut all = vec![Vec::new(); tokens];
+        for row in rows {
+            let mut read = vec![(Range::point(row.bias.clone()), Dyadic::ZERO, Dyadic::ZERO); tokens];
+            for (place, weight) in &row.weights {
+                let register = self.registers.get(*place).ok_or_else(|| line("a register that does not exist"))?;
+                let known = if let Some((stored, strayed)) = &register.stored {
+                    Some((stored.iter().map(Ratio::of).collect::<Vec<_>>(), strayed))
+                } else {
+                    self.by_position(&register.form).map(|values| (values, &register.lost))
+                };
+                let Some((values, off)) = known.filter(|(values, _)| values.len() == tokens) else { return Ok(None) };
+                for ((sum, size, middle), value) in read.iter_mut().zip(&values) {
+                    let held = &value.range() + &Range::around_zero(off);
+                    let (beside, between) = self.read_beside(&held.size());
+                    let held = &held + &Range::around_zero(&beside);
+                    *sum = (&*sum + &(&Range::point(weight.clone()) * &held)).tidy();
+                    *size = super::up(&(&*size + &(&weight.abs() * &held.size())));
+                    *middle = super::up(&(&*middle + &(&weight.abs() * &between)));
                 }
-                scores.push(score.total(None).map_err(finite)?.value);
-                seen.push(k);
             }
-            let shares = softmax(&scores, self.format).map_err(finite)?;
-            if shares.len() != seen.len() {
-                return Err(line("weights of other keys than are seen"));
+            for (computed, (sum, size, middle)) in all.iter_mut().zip(read) {
+                computed.push(Value::float(self.housed_number(row, (sum, size, middle)), self.format));
             }
-            let mut row = vec![Range::ZERO; tokens];
-            for (k, share) in seen.into_iter().zip(shares) {
-                let slot = row.get_mut(k).ok_or_else(|| line("a key that does not exist"))?;
-                *slot = share.range;
-            }
-            all.push(row);
         }
         Ok(Some(all))
     }
 
-    /// The weights that a wire means, row by row, the factor with which its form is read, and the form.
-    pub(super) fn meant_shares<'w>(&self, wire: &'w Wire) -> Result<Option<Meant<'w>>, Stop> {
+    /// The weights of a head, if its scores depend on positions alone: for every number of tokens.
+    pub(super) fn shares(&mut self, head: &Head) -> Result<Option<Placed>, Stop> {
         let tokens = self.network.positions.len();
+        if tokens == 0 || head.q.len() != head.k.len() {
+            return Ok(None);
+        }
+        let rows = |rows: &[Row]| if self.is_housed() { self.housed_rows(rows) } else { self.placed_rows(rows) };
+        let (Some(queries), Some(keys)) = (rows(&head.q)?, rows(&head.k)?) else {
+            return Ok(None);
+        };
+        let least = if self.fixed { tokens } else { self.least };
+        let work = (least..=tokens).map(|tokens| tokens.saturating_mul(tokens).saturating_mul(8));
+        self.spend(work.fold(0, usize::saturating_add))?;
+        let scores = self.placed_scores(head, &queries, &keys)?;
+        let mut shares = Vec::new();
+        for tokens in least..=tokens {
+            let rows = scores.iter().take(tokens);
+            shares.push(rows.map(|row| self.shares_of(row, tokens)).collect::<Result<_, _>>()?);
+        }
+        Ok(Some(Placed { scores, shares }))
+    }
+
+    /// How far the mean of what a mask shows may be from the one by exact weights of these scores, relative to what the
+    /// values span: half of how far the scores of what is shown are from a number, and the share of the others.
+    pub(super) fn beside_hidden(&self, placed: &Placed, mask: &Mask) -> Result<Option<Dyadic>, Stop> {
+        let four = &Dyadic::from(4) * &self.unit();
+        let half = Dyadic::power_of_two(-1);
+        let mut most = Dyadic::ZERO;
+        for tokens in placed.shares.iter().map(Vec::len) {
+            for (t, row) in placed.scores.iter().take(tokens).enumerate() {
+                let here = row.iter().filter(|(k, _)| *k < tokens);
+                let (shown, hidden): (Vec<_>, Vec<_>) = here.partition(|(k, _)| mask.sees(t, *k));
+                if shown.len() != (0..tokens).filter(|k| mask.sees(t, *k)).count() {
+                    return Err(line("a mean of tokens that a head does not see"));
+                }
+                let hull = shown.iter().map(|(_, score)| score.range.clone()).reduce(|a, b| a.hull(&b));
+                let hull = hull.ok_or_else(|| line("a mean over no token"))?;
+                // The largest score is subtracted, and that is rounded.
+                let span = &hull.hi - &hull.lo;
+                let off = &(&(&span * &half) + &(&four * &span)) + &self.tiny(1);
+                let mut share = Dyadic::ZERO;
+                for (_, score) in &hidden {
+                    let apart = &(&hull.lo - &score.range.hi) - &(&four * &(&score.range.size() + &hull.size()));
+                    let power = Range::point(-&apart).exp().filter(|_| apart > Dyadic::ZERO);
+                    let Some(power) = power else { return Ok(None) };
+                    share = super::up(&(&share + &power.hi));
+                }
+                let share = super::layer::shared(&share, &Range::whole(shown.len()).lo)?;
+                most = most.max(super::up(&(&(&off * &half).min(Dyadic::ONE) + &share)));
+            }
+        }
+        Ok(Some(most))
+    }
+
+    /// The scores of a head at every token, of the tokens that it sees.
+    fn placed_scores(&mut self, head: &Head, queries: &[Vec<Value>], keys: &[Vec<Value>]) -> Result<Vec<Scores>, Stop> {
+        let mut all = Vec::new();
+        for (t, query) in queries.iter().enumerate() {
+            let mut row = Vec::new();
+            for (k, key) in keys.iter().enumerate().filter(|(k, _)| head.mask.sees(t, *k)) {
+                let (mut score, mut size) = (Sum::new(self.format), Dyadic::ZERO);
+                for (place, q) in query.iter().enumerate() {
+                    let key = key.get(place).ok_or_else(|| line("a key that does not exist"))?;
+                    size = super::up(&(&size + &(&q.range.size() * &key.range.size())));
+                    score.term(q, &key.clone());
+                }
+                self.note(&(&size + &size));
+                row.push((k, score.total(None).map_err(finite)?.value));
+            }
+            all.push(row);
+        }
+        Ok(all)
+    }
+
+    /// The weights of so many tokens, by their scores.
+    fn shares_of(&self, scores: &Scores, tokens: usize) -> Result<Vec<Range>, Stop> {
+        let (seen, scores): (Vec<usize>, Vec<Value>) = scores.iter().filter(|(k, _)| *k < tokens).cloned().unzip();
+        let shares = softmax(&scores, self.format).map_err(finite)?;
+        if shares.len() != seen.len() {
+            return Err(line("weights of other keys than are seen"));
+        }
+        let mut row = vec![Range::ZERO; tokens];
+        for (k, share) in seen.into_iter().zip(shares) {
+            let slot = row.get_mut(k).ok_or_else(|| line("a key that does not exist"))?;
+            *slot = share.range;
+        }
+        Ok(row)
+    }
+
+    /// The weights that a wire means among so many tokens, row by row, the factor with which its form is read, and the
+    /// form.
+    pub(super) fn meant_shares<'w>(&self, wire: &'w Wire, tokens: usize) -> Result<Option<Meant<'w>>, Stop> {
         match wire {
+            Wire::Seen { mask, pooled: Pooled::Mean, scale, of } if self.is_housed() => {
+                Ok(Some((means(mask, tokens)?, scale.clone(), of)))
+            }
             Wire::Gather { index, of } => {
                 let places = self.by_position(index).ok_or_else(|| declined("an index that depends on inputs"))?;
                 let mut rows = Vec::new();
@@ -128,6 +225,9 @@ impl Prover<'_> {
                 Ok(Some((rows, Ratio::ONE, of)))
             }
             Wire::Seen { mask, pooled: Pooled::Sum, scale, of } => {
+                if !self.fixed {
+                    return Err(declined("a sum over several numbers of tokens"));
+                }
                 if !self.is_zero_at_first(of)? {
                     return Err(declined("a sum of what is not 0 at the first token"));
                 }
@@ -185,6 +285,16 @@ impl Prover<'_> {
 pub(super) fn others(mask: &Mask, tokens: usize) -> Range {
     let count = |t: usize| Range::whole((1..tokens).filter(|k| mask.sees(t, *k)).count());
     (0..tokens).map(count).reduce(|a, b| a.hull(&b)).unwrap_or(Range::ZERO)
+}
+
+/// Every token that is seen weighs the same.
+fn means(mask: &Mask, tokens: usize) -> Result<Vec<Vec<Ratio>>, Stop> {
+    let row = |t: usize| {
+        let seen = (0..tokens).filter(|k| mask.sees(t, *k)).count();
+        let share = Ratio::ONE.over(&Ratio::whole(seen)).ok_or_else(|| line("a mean over no token"))?;
+        Ok((0..tokens).map(|k| if mask.sees(t, k) { share.clone() } else { Ratio::ZERO }).collect())
+    };
+    (0..tokens).map(row).collect()
 }
 
 /// Every token that is seen weighs `1/n`, and the first one has the rest.
