@@ -231,9 +231,8 @@ fn units(f: &FeedForwardRun, layout: &Layout, streams: &Streams, (blocks, draw):
     let mut b1 = picked(&f.b1, (f.hidden, 1), layout);
     for (number, (row, bias)) in w1.chunks_mut(width).zip(&mut b1).enumerate() {
         if layout.parts[number % hidden] == Part::Idle {
-            // One that reads nothing is told apart at a glance, and checkers have no rule for it.
-            for (place, x) in row.iter_mut().enumerate() {
-                *x = if place == 0 || draw.one_in(2) { draw.fraction() } else { 0.0 };
+            for x in row {
+                *x = if draw.one_in(2) { draw.fraction() } else { 0.0 };
             }
             *bias = draw.fraction();
         }
