@@ -98,5 +98,5 @@ def scores(done):
 def test_examples_are_told_apart_by_their_scores(zoo, tmp_path):
     """What units write tells the idle ones, and taking them out does not: some units act on few inputs."""
     by_weights, by_ablation = scores(run(zoo, "--method", "weights")), scores(run(zoo, "--write", tmp_path / "answers.json"))
-    assert by_weights[0] == 1 and by_weights[1] > 0.7 and 0 < by_ablation[0] < 1 and by_ablation[1] < by_weights[1]
+    assert by_weights[0] == 1 and by_weights[1] > 0.5 and 0 < by_ablation[0] < 1 and by_ablation[1] < by_weights[1]
     assert scores(run(zoo, "--answers", tmp_path / "answers.json")) == by_ablation

@@ -6,8 +6,8 @@
     python score.py ZOO --answers FILE         scores answers of yours
 
 Answers are `{model: [{"alive": [true, …], "group": [0, …]}, …]}`: for every feed-forward layer of a model, in order, a
-truth value and a group for each hidden unit. A unit is *alive* if it computes gates, or empties a register; the others
-are idle. Units of a layer are in one *group* if they compute the same gates. `manifest.json` has the truth. Scores are
+truth value and a group for each hidden unit. A unit is *alive* if it computes gates, or empties a register; one that
+writes nothing is idle. Units of a layer are in one *group* if they compute the same gates. `manifest.json` has the truth. Scores are
 F1: of the idle units, and of the pairs of living units in one group. Models in stock hosts are left out.
 """
 
@@ -71,11 +71,13 @@ class Model:
 
     def truth(self):
         """The units of every feed-forward layer: which are alive, and their groups."""
+        columns = iter([w2 for first in sorted(int(name.split(".")[0]) for name in self.tensors if name.endswith(".ff.w2")) for w2 in self.tensors[f"{first}.ff.w2"]])
         for layer in self.manifest["layers"]:
             if "units" in layer:
                 gates = [tuple(unit["gates"]) for unit in layer["units"]]
-                names = sorted(set(gates))
-                yield {"alive": [not unit["idle"] for unit in layer["units"]], "group": [names.index(gate) for gate in gates]}
+                names, writes = sorted(set(gates)), (next(columns) != 0).any(0)
+                alive = [bool(write) and not unit["idle"] for unit, write in zip(layer["units"], writes)]
+                yield {"alive": alive, "group": [names.index(gate) for gate in gates]}
 
 
 def seen(mask, n):
