@@ -51,6 +51,7 @@ fn grammar(name: &str, kind: &str) -> &'static [Word] {
     match (name, kind) {
         ("wire", "curve" | "points") => &[Other, Form, Rest],
         ("wire", "product" | "gather" | "select") => &[Other, Form, Form],
+        ("wire", "exchange") => &[Other, Form, Form, Form],
         ("wire", "mean") => &[Other, Other, Form],
         ("wire", "hub") => &[Other, Other, Other, Form],
         ("wire", "seen") => &[Other, Other, Other, Other, Other, Other, Other, Other, Form],
