@@ -715,6 +715,7 @@ fn help_tells_every_command() {
         &["report", "--help"],
         &["explore", "--help"],
         &["runtime", "--help"],
+        &["zoo", "--help"],
         &["patterns", "--help"],
         &["theorems", "--help"],
     ]
