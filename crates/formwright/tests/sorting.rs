@@ -115,13 +115,16 @@ fn large_and_small_domains_are_sorted() {
     }
 }
 
+/// What a text says, in plain Rust.
+type Plain<'f> = &'f dyn Fn(&[f64]) -> f64;
+
 /// What the language says by a sort and a gather.
 #[test]
 fn medians_and_the_largest_few_come_for_free() {
     let median = |x: &[f64]| sorted(x)[x.len() / 2];
     let trimmed = |x: &[f64]| sorted(x)[1..x.len() - 1].iter().sum::<f64>() / 3.0;
     let third = |x: &[f64]| sorted(x)[x.len() - 3];
-    let texts: [(&str, &dyn Fn(&[f64]) -> f64); 3] = [
+    let texts: [(&str, Plain<'_>); 3] = [
         ("let s = sort(x); s[floor(n / 2)]", &median),
         ("let s = sort(x); mean(s, j >= 1 and j <= 3)", &trimmed),
         ("let s = sort(x); s[n - 3]", &third),
