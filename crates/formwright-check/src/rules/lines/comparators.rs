@@ -279,11 +279,11 @@ mod tests {
     /// All zeros and ones, one after another.
     fn by_force(lines: usize, rounds: &[Vec<End>]) -> bool {
         (0_u64..1 << lines).all(|input| {
-            let mut bits: Vec<bool> = (0..lines).map(|line| input >> line & 1 == 1).collect();
+            let mut bits: Vec<bool> = (0..lines).map(|line| (input >> line) & 1 == 1).collect();
             for ends in rounds {
                 let at = |line: usize| bits.get(line).copied().unwrap_or(false);
                 let kept = |(t, (partner, larger)): (usize, &End)| {
-                    if *larger { at(t) | at(*partner) } else { at(t) & at(*partner) }
+                    if *larger { at(t) || at(*partner) } else { at(t) && at(*partner) }
                 };
                 bits = ends.iter().enumerate().map(kept).collect();
             }

@@ -6,7 +6,6 @@
 //! exchange is said to be the exchange's own error: the next one reads the register as it is.
 
 use super::Analyst;
-use super::curve::Units;
 use crate::construct::circuit::form::Form;
 use crate::construct::circuit::graph::Kind;
 use crate::construct::circuit::hinges::{Anchor, Hinges};
@@ -25,16 +24,18 @@ impl Analyst<'_> {
         let between = self.graph.range(own).hull(self.graph.range(other)).width();
         let apart = apart(self.graph, own, other);
         let reading = self.read(&forms[0], slot);
-        let (knot, hi) = (apart.to_f64(), reading.range.hi().max(2.0 * apart.to_f64()));
-        let nodes = [(-hi, -hi), (0.0, 0.0), (knot, 0.0), (knot + hi, hi)];
+        // Beyond all that is read; multiples of a number of few digits, so that slopes are 1, exactly.
+        let knot = apart.to_f64();
+        let nodes = [(-4.0 * knot, -4.0 * knot), (0.0, 0.0), (knot, 0.0), (5.0 * knot, 4.0 * knot)];
         let hinges = Hinges::through(&nodes, &[Up::ZERO; 3], Anchor::Best, false);
-        let lost = reading.lost(reading.range, self.machine);
-        let units = Units::new(&hinges, &reading, self.company(atom), self.machine);
-        let inside = self.inside(&units, reading.range, lost + of_own + of_other);
+        let here = reading.at(reading.range, self.machine);
+        let lost = here.lost;
+        let units = self.units(&hinges, &reading, self.company(atom));
+        let inside = self.inside(&units, reading.range, (here.size, lost + of_own + of_other));
         let reads = self.machine.gamma(reading.count + 3) * (reading.all() + Up::from(&apart)) + reading.in_host();
         let room = (Interval::from(&apart) - Interval::point_or_entire(between)).lo();
         let beyond = Interval::from(of_own + of_other + lost + reads) - Interval::point_or_entire(room);
-        let mut error = of_own.max(of_other) + lost + inside + Up::from(beyond.relu());
+        let mut error = of_own.max(of_other) + lost + inside + hinges.worst() + Up::from(beyond.relu());
         error += self.gate_factor() * (Up::from(between) + error);
         self.constants.bases[atom] = super::exactly(hinges.base);
         self.sizes[atom] = Up::from(between) + error + of_own;

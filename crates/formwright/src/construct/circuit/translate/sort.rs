@@ -60,7 +60,7 @@ fn by_place(table: &[Rat]) -> Form {
 fn tables(network: &[Round], tokens: usize) -> Vec<Vec<Rat>> {
     let table = |f: &dyn Fn(usize) -> usize| (0..tokens).map(|t| Rat::from(f(t))).collect::<Vec<_>>();
     let digits = if network.len() < tokens { tokens.ilog2() + 1 } else { 1 };
-    let digits = (0..digits).map(|digit| table(&|t| t >> digit & 1));
+    let digits = (0..digits).map(|digit| table(&|t| (t >> digit) & 1));
     let ends = network.iter().flat_map(|round| [table(&|t| round[t].0), table(&|t| usize::from(round[t].1))]);
     digits.chain([table(&|t| t), table(&|t| t * t)]).chain(ends).collect()
 }
@@ -76,8 +76,7 @@ fn rounds(tokens: usize) -> Vec<Round> {
         network.len() * (14 * width + 6) + tokens * width
     };
     // Of many tokens the one with rounds for each is the larger one.
-    let networks = [bitonic(tokens), transposition(tokens)];
-    let [bitonic, transposition] = networks;
+    let (bitonic, transposition) = (bitonic(tokens), transposition(tokens));
     if tokens > 64 || cost(&bitonic) <= cost(&transposition) { bitonic } else { transposition }
 }
 
@@ -175,10 +174,10 @@ mod tests {
 
     /// A network on bits.
     fn run(rounds: &[Round], input: usize, tokens: usize) -> Vec<bool> {
-        let mut line: Vec<bool> = (0..tokens).map(|t| input >> t & 1 == 1).collect();
+        let mut line: Vec<bool> = (0..tokens).map(|t| (input >> t) & 1 == 1).collect();
         for round in rounds {
             let kept = |(t, (partner, larger)): (usize, &(usize, bool))| {
-                if *larger { line[t] | line[*partner] } else { line[t] & line[*partner] }
+                if *larger { line[t] || line[*partner] } else { line[t] && line[*partner] }
             };
             line = round.iter().enumerate().map(kept).collect();
         }
