@@ -124,8 +124,8 @@ network. Certified is the distance from *every* function with these values and t
 the box. *asked* is 1/100 for two inputs, and a quarter of the error of the best constant for three and four. *found* is
 the largest error against the function itself at {POINTS:,} points of which every coordinate is at a wall of a grid, on the
 ramp before it, or a margin beside it. All have positions, and values by interpolation, or by a staircase where that is
-not precise enough. Single precision says how near it comes, where it does not come as near as asked. The last columns are one grid, a sum of codes, which is certified in L² and knows nothing of the
-supremum norm.
+not precise enough. Single precision says how near it comes, where it does not come as near as asked. The last columns
+are one grid, a sum of codes, which is certified in L² and knows nothing of the supremum norm.
 
 """ + "\n".join(lines) + "\n"
     (Path(__file__).parent / "supremum.md").write_text(text)
