@@ -980,7 +980,7 @@ fn scope(certificate: &Certificate) -> Result<(), Stop> {
     }
     if certificate.is_meant() {
         if certificate.meanings.is_none() {
-            return Err(declined("a claim in the supremum norm over a box, without meanings or copies"));
+            return Err(declined("a claim in the supremum norm over a box, without meanings"));
         }
         return at_most(*most, MOST_TOKENS, "tokens");
     }

@@ -17,7 +17,7 @@ use formwright::exact::{Int, Rat};
 use formwright::model::Family;
 use formwright::network::{self, Sequence};
 use formwright::plan::{Taken, take_first};
-use formwright::show::{kilobytes, short_int, shown, shown_rounded};
+use formwright::show::{kilobytes, short_int, shown};
 
 use serde_json::{Value, json};
 
@@ -375,8 +375,8 @@ fn example(model: &Model) -> Result<Vec<Row>> {
             rows.extend(engine.trace(&floats(&x))?.iter().map(|(name, state)| row(name, show(state))));
             rows.push(row("output", show(&output)));
         } else {
-            rows.push(row("output", shown_rounded(&output)));
-            target = shown_rounded(&floats(&expected));
+            rows.push(row("output", network::Precision::shown_rounded(&output)));
+            target = network::Precision::shown_rounded(&floats(&expected));
         }
     } else if model.target.steps(x.len()).saturating_mul(x.len() as u128) > MOST_LOOKED_UP {
         verdict = "not compared: each token looks up a value of many steps".to_owned();

@@ -516,6 +516,7 @@ refusals! {
     build_for_a_host_without_its_tokens: 2 nothing, ["build", "x - mean(x)", "--host", "gpt2"], "";
     build_for_a_host_without_positions: 2 nothing, ["build", "reverse", "--tokens", "4", "--host", "t5"], "";
     build_for_a_host_without_doubles: 1 nothing, ["build", "x - mean(x)", "--host", "modernbert", "--eps", "1/300000"], "";
+    build_of_no_blocks_for_a_host: 2 nothing, ["build", "x", "--host", "bert"], "";
     build_of_a_lattice_for_a_host: 2 nothing, ["build", "x * mean(x)", "--construction", "yun", "--resolution", "4", "--host", "bert"], "";
     build_of_a_table_for_a_host: 2 table("[[0],[0]]", "[[0],[0]]"), ["build", "table.json", "--host", "bert"], "";
     build_below_what_a_host_leaves: 1 nothing, ["build", "x - mean(x)", "--host", "bert", "--precision", "f32", "--eps", "1/400000"], "";
@@ -715,6 +716,7 @@ fn help_tells_every_command() {
         &["report", "--help"],
         &["explore", "--help"],
         &["runtime", "--help"],
+        &["zoo", "--help"],
         &["patterns", "--help"],
         &["theorems", "--help"],
     ]

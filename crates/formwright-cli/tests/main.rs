@@ -10,3 +10,5 @@ mod outside;
 mod pages;
 mod report;
 mod runtime;
+mod shell;
+mod zoo;

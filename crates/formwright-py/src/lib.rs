@@ -27,6 +27,7 @@ use formwright::option::Front;
 use formwright::plan::{Rows, sized_up, take_first};
 use formwright::runtime::Probe;
 use formwright::target::{Source, Table};
+use formwright::zoo::Zoo;
 use formwright_check::{Files, Verdict};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -442,6 +443,23 @@ fn probe_judged(py: Python<'_>, precision: &str, answers: Vec<u8>) -> PyResult<(
     Ok((inside, text, json.to_string()))
 }
 
+/// The files of a zoo of variants for so many seeds, of models whose names contain a text, by name.
+#[pyfunction]
+fn zoo_files(py: Python<'_>, seeds: u64, only: Option<String>) -> PyResult<Vec<(String, Bound<'_, PyBytes>)>> {
+    let files = detached(py, move || Ok(Zoo::new(seeds, only)?.files(&|files| said_of(files), &mut |_, _, _| {})?.0))?;
+    Ok(files.into_iter().map(|(name, bytes)| (name, PyBytes::new(py, &bytes))).collect())
+}
+
+/// The checker's verdict on files, of a network by itself or in a host, in words.
+fn said_of(files: &[(String, Vec<u8>)]) -> Option<String> {
+    let file = |wanted: &str| files.iter().find(|(name, _)| name == wanted).map(|(_, bytes)| bytes.as_slice());
+    if file("config.json").is_some() {
+        return formwright_check::check_named(files).map(|verdict| verdict.to_string());
+    }
+    let (certificate, target, weights) = (file("certificate.fwc")?, file("target.json")?, file("model.safetensors")?);
+    Some(formwright_check::check(&Files { certificate, target, weights }).to_string())
+}
+
 /// Refuses a folder that could not be written, before any work is done for it.
 #[pyfunction]
 fn check_place(py: Python<'_>, dir: PathBuf) -> PyResult<()> {
@@ -509,6 +527,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(check_folder, module)?)?;
     module.add_function(wrap_pyfunction!(check_place, module)?)?;
     module.add_function(wrap_pyfunction!(probe_files, module)?)?;
+    module.add_function(wrap_pyfunction!(zoo_files, module)?)?;
     module.add_function(wrap_pyfunction!(probe_judged, module)?)?;
     module.add_function(wrap_pyfunction!(no_certificate, module)?)
 }

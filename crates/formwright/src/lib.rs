@@ -79,6 +79,7 @@ pub mod show;
 pub mod target;
 pub mod theorems;
 pub mod words;
+pub mod zoo;
 
 pub use front::{Build, build, open};
 

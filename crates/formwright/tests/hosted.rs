@@ -69,6 +69,14 @@ fn by_name_or_by_plan_the_host_is_the_same_and_a_folder_remembers_it() {
     assert!(error.to_string().contains("'brt' is no host"), "{error}");
 }
 
+/// What is met in one class may be missed in another.
+#[test]
+fn an_export_into_another_class_says_what_is_missed_there() {
+    let model = built("z-score", 16, "bert", "1/100").expect("a model");
+    let (bound, claim) = claimed(&model, "modernbert");
+    assert!(bound > 0.01 && claim.contains("MORE than the tolerance 1/100 that is met in bert"), "{claim}");
+}
+
 /// A row a pair: every coordinate of the host is told once, beside its mirror.
 #[test]
 fn a_report_folds_the_mirrored_pairs_of_a_host() {

@@ -424,11 +424,10 @@ impl Certificate {
             Over::DistinctIntegers(otherwise) => writeln!(f, "over distinct-integers {otherwise}")?,
             Over::Space => writeln!(f, "over space")?,
         }
-        match &self.norm {
-            Some(p) => writeln!(f, "norm lp {p}")?,
-            None => {
-                writeln!(f, "norm sup{}", self.lipschitz.iter().map(|l| format!(" lipschitz {l}")).collect::<String>())?
-            }
+        match (&self.norm, &self.lipschitz) {
+            (Some(p), _) => writeln!(f, "norm lp {p}")?,
+            (None, Some(constant)) => writeln!(f, "norm sup lipschitz {constant}")?,
+            (None, None) => writeln!(f, "norm sup")?,
         }
         writeln!(f, "bound {}\nassumptions {}", self.bound, self.assumptions.len())?;
         self.assumptions.iter().try_for_each(|words| writeln!(f, "assume {words}"))?;

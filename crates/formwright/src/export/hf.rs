@@ -174,9 +174,9 @@ impl<'m> Export<'m> {
                 )
             });
         }
-        let here = self.model.host.as_ref().filter(|host| host.class == self.class.name);
-        let (eps, whose) = match here {
-            Some(host) => (Some(&host.eps), String::new()),
+        let (eps, whose) = match &self.model.host {
+            Some(host) if host.class == self.class.name => (Some(&host.eps), String::new()),
+            Some(host) => (Some(&host.eps), format!(" that is met in {}", host.class)),
             None => (self.model.tolerance.eps.as_ref(), " of the network by itself".to_owned()),
         };
         let eps = eps.filter(|eps| Up::from(*eps) < bound)?;

@@ -29,6 +29,7 @@
 //! `stage.NAME`, if requested, are the residual stream after the embedding and after every stage.
 
 mod heads;
+pub(crate) mod plain;
 mod proto;
 pub(super) mod stock;
 

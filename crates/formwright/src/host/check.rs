@@ -33,7 +33,8 @@ fn carried(built: &dyn Built) -> Result<&FloatNetwork> {
     })?;
     proof(built)?;
     if network.runs.iter().all(|run| run.blocks == 0) {
-        return Err(Error::declined("it has no blocks: there is nothing to put into a host"));
+        return Err(Error::declined("it has no blocks: there is nothing to put into a host")
+            .note("try", "the network by itself: leave out ⟨host⟩"));
     }
     for (block, attention) in attentions(network) {
         kind(block, attention)?;

@@ -32,9 +32,10 @@ use crate::eval::indexed;
 use crate::exact::{Int, Rat};
 use crate::meaning::THEN;
 use crate::model::Model;
+use crate::network::Precision;
 use crate::option::Front;
 use crate::pattern::Pattern;
-use crate::show::{brief, plural, short_int, shown, shown_rounded};
+use crate::show::{brief, plural, short_int, shown};
 
 /// The style of its pages.
 pub(crate) const STYLE: &str = include_str!("style.css");
@@ -280,13 +281,14 @@ fn states(model: &Model) -> Result<Vec<State>> {
     if let Some(network) = model.float() {
         let engine = Engine::new(network)?;
         let inexact = !model.has_cells();
-        let show = |state: &[Vec<f64>]| if inexact { shown_rounded(state) } else { network.precision.shown(state) };
+        let show =
+            |state: &[Vec<f64>]| if inexact { Precision::shown_rounded(state) } else { network.precision.shown(state) };
         let trace = engine.trace(&floats(&x))?;
         states.extend(trace.iter().map(|(name, state)| (name.clone(), names.clone(), show(state))));
         let output = engine.run(&[floats(&x)])?.remove(0);
         states.push(("output".to_owned(), of_output.clone(), show(&output)));
         if inexact {
-            target = shown_rounded(&floats(&expected));
+            target = Precision::shown_rounded(&floats(&expected));
         }
     } else {
         let network = model.exact().ok_or_else(|| Error::declined("a circuit has no exact network"))?;

@@ -15,6 +15,5 @@ mod rates;
 mod realisation_speed;
 mod sum_code;
 mod sumformer;
-mod supremum;
 mod target;
 mod value_order;

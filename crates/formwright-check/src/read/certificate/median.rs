@@ -45,8 +45,9 @@ impl fmt::Display for Median {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "median {} {}", self.blocks, self.copies.len())?;
         for Copy { shift, registers } in &self.copies {
-            let registers = registers.iter().map(|register| format!(" {register}")).collect::<String>();
-            writeln!(f, "grid {shift}{registers}")?;
+            write!(f, "grid {shift}")?;
+            registers.iter().try_for_each(|register| write!(f, " {register}"))?;
+            writeln!(f)?;
         }
         Ok(())
     }
