@@ -1,4 +1,4 @@
-"""Sorting by comparators: the rules *Exchange* and *Comparators* of CERTIFICATE.md, section 7."""
+"""Sorting by comparators: the rules *Exchange* and *Rounds of exchanges* of CERTIFICATE.md, section 7."""
 
 import sys
 import unittest

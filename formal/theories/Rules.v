@@ -47,7 +47,7 @@ Definition points := @RulesForms.points & @RulesForms.points_make_products.
 Definition cases := @RulesForms.cases.
 Definition selection := @RulesForms.selection & @RulesForms.selection_by_a_form.
 Definition exchange := @RulesExchange.exchange.
-Definition comparators := @RulesExchange.comparators & @RulesExchange.zero_one_principle &
+Definition rounds_of_exchanges := @RulesExchange.comparators & @RulesExchange.zero_one_principle &
   @RulesExchange.lines_that_have_not_met.
 Definition mean := @RulesMeanings.computed_mean & @RulesMeanings.errors_averaged & @RulesMeanings.concave_errors &
   @RulesMeanings.deviations_mean_square.

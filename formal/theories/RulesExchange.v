@@ -1,5 +1,5 @@
 (* Linked from CERTIFICATE.md#the-rules-in-coq. *)
-(** Comparators: CERTIFICATE.md, section 7, *Exchange* and *Comparators*. *)
+(** Comparators: CERTIFICATE.md, section 7, *Exchange* and *Rounds of exchanges*. *)
 
 From Formwright Require Import RulesExecution RulesLayers.
 
@@ -43,7 +43,7 @@ Proof.
   exists 0, 0, 0, 1. unfold Rmax, Rabs. repeat destruct Rcase_abs; repeat destruct Rle_dec; lra.
 Qed.
 
-(** * Comparators *)
+(** * Rounds of exchanges *)
 
 (** For every line its partner, and whether it keeps the larger number. *)
 Definition round := nat -> nat * bool.

@@ -74,15 +74,6 @@ pub enum Wire {
         /// The form.
         value: Form,
     },
-    /// The larger of two forms where a condition on the position holds, and the smaller elsewhere.
-    Exchange {
-        /// 0 or 1, by position.
-        side: Form,
-        /// The form of the token itself.
-        own: Form,
-        /// The other form.
-        other: Form,
-    },
     /// A number for each whole number that a form may be.
     Points {
         /// The form.
@@ -94,6 +85,15 @@ pub enum Wire {
     },
     /// A form that stands in no register: a sum of which no more than one term is on.
     Cases(Form),
+    /// The larger of two forms where a condition on the position holds, and the smaller elsewhere.
+    Exchange {
+        /// The form of the token itself.
+        own: Form,
+        /// The other form.
+        other: Form,
+        /// 0 or 1, by position.
+        side: Form,
+    },
     /// A square, or a product of two forms, that stands in no register: teeth add up to it.
     Teeth {
         /// The factors.

@@ -1,4 +1,4 @@
-//! Rule *comparators*: exchanges, round by round, that sort.
+//! Rule *rounds of exchanges*: exchanges, round by round, that sort.
 //!
 //! At token `t` a round keeps the larger or the smaller of its own number and of that at its partner `p(t)`, with
 //! `p(p(t)) = t`, and of two partners one keeps the larger, one the smaller: the numbers of all tokens stay what they are,
