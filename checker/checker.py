@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A second checker of `certificate.fwc`, version 2, written from CERTIFICATE.md alone; sections below are that page's.
 
-hosts.py decides folders of stock hosts, section 10.
+medians.py decides claims by the median of copies, section 6; hosts.py decides folders of stock hosts, section 10.
 
 Usage: checker.py DIR [--json]. Exit 0 accepted, 1 rejected, 2 declined, 3 for an unreadable file or wrong usage.
 Standard library only. Everything a verdict rests on is an integer or a Fraction; there is no float.
@@ -192,8 +192,9 @@ def read_certificate(data):
     if min(c.margins) < 0 or sum(c.margins) > 1:
         raise lines.wrong("shares of a cell")
     from meanings import read_meanings
+    from medians import read_median
 
-    c.meanings = read_meanings(lines, c)
+    c.median, c.meanings = read_median(lines, c), read_meanings(lines, c)
     take("end")
     take("")
     if lines.number != len(lines.lines):
@@ -207,7 +208,11 @@ def read_claim(lines, c):
     _, c.badge = take("badge <badge>")
     _, c.over, *other = take("over <over>", "over distinct-integers <rational>")
     c.other = other[0] if other else None  # the value where tokens are equal
-    _, norm, *power = take("norm sup", "norm lp <rational>")
+    _, norm, *power = take("norm sup", "norm sup lipschitz <rational>", "norm lp <rational>")
+    c.lipschitz = power.pop() if power[:1] == ["lipschitz"] else None
+    power = [] if norm == "sup" else power
+    if c.lipschitz is not None and (c.over != "box" or c.lipschitz < 0):
+        raise lines.wrong("a Lipschitz constant over a box, and not below 0")
     c.power = power[0] if power else None  # None: the supremum norm
     if power and power[0] < 1:
         raise lines.wrong("an exponent of at least 1")
@@ -1512,6 +1517,10 @@ def fits(c, target):
         raise Declined(f"`over {c.over}` in this norm")
     if c.power is not None and (c.power.denominator != 1 or c.power > 64):
         raise Declined(f"the exponent {c.power}")
+    if c.lipschitz is not None and not isinstance(target, Table):
+        raise Rejected("claim", "lipschitz", "the target is no table")
+    if c.lipschitz is not None and not getattr(c, "median", None):
+        raise Declined("a claim about all functions with a Lipschitz constant, without copies")
 
 
 def distance(y, f):
@@ -1641,7 +1650,13 @@ def check(certificate: bytes, target: bytes, weights: bytes) -> Verdict:
             raise Declined(f"attention of the kind {others[0]}, of which nothing is known")  # its tensors neither
         tensors, function = read_tensors(weights, c), read_target(target, c)
         fits(c, function)
-        if c.over == "box" and c.power is None:
+        if c.median:
+            from medians import prove_median
+
+            if c.power is not None:
+                raise Declined("the median of copies, in another norm than the supremum")
+            prove_median(c, Network(c, tensors), function)
+        elif c.over == "box" and c.power is None:
             from meanings import prove_meanings
 
             prove_meanings(c, tensors, function)
@@ -1662,7 +1677,8 @@ def claim(c, target):
     lengths = f"{c.least}" if c.least == c.most else f"{c.least} to {c.most}"
     end = f"in every execution ieee-any-order {c.format}"
     if c.over == "box" and c.power is None:
-        return f"every output is within {show(c.bound)} of the target at all sequences of {lengths} tokens over [{low}, {high}]^{c.dims}, {end}"
+        of = "the target" if c.lipschitz is None else f"every function with the Lipschitz constant {show(c.lipschitz)} and the table's values at centres,"
+        return f"every output is within {show(c.bound)} of {of} at all sequences of {lengths} tokens over [{low}, {high}]^{c.dims}, {end}"
     if c.over == "box":
         return f"the l{c.power} error over [{low}, {high}]^({c.dims}×{lengths}) is at most {show(c.bound)}, {end}"
     other = f", of {c.other} where tokens are equal," if c.over == "distinct-integers" else ""

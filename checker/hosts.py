@@ -523,7 +523,7 @@ def read_certificate(certificate, files):
             raise Rejected("hash", name, "not the file that the certificate is about")
     if c.host not in STOCK:
         raise Declined(f"the class `{c.host}`, of which nothing is known")
-    if c.over not in ("box", "integers") or c.power is not None:
+    if c.over not in ("box", "integers") or c.power is not None or c.lipschitz is not None:
         raise Declined(f"`over {c.over}` in this norm")
     s, mask = read_settings(files["config.json"], c), STOCK[c.host].mask
     within(s.vocabulary * s.size + s.blocks * s.size * (4 * s.size + 2 * s.hidden), WEIGHTS, "weights")

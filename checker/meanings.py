@@ -174,7 +174,9 @@ def read_wire(line, k, c):
             return Wire(kind, (form,), number=first, numbers=tuple(numbers))
         case "cases":
             return Wire(kind, (line.form(k),))
-    raise line.wrong("input, curve, product, mean, hub, teeth, position, seen, attend, gather, select, points or cases")
+        case "exchange":
+            return Wire(kind, (line.form(k), line.form(k), line.form(k)))
+    raise line.wrong("input, curve, product, mean, hub, teeth, position, seen, attend, gather, select, points, cases or exchange")
 
 
 def read_meanings(lines, c):
@@ -482,6 +484,9 @@ class Meant:
                 holds = self.at_places(wire.forms[0])
                 lo, hi = self.form_range(wire.forms[1]) if any(holds) else (ZERO, ZERO)
                 return (lo, hi) if all(holds) else (min(lo, ZERO), max(hi, ZERO))
+            case "exchange":
+                (p, q), (r, s) = map(self.form_range, wire.forms[1:])
+                return min(p, r), max(q, s)
             case _:
                 a, b = wire.forms
                 return max(pair[0] for pair in self.product_ranges(a, b)), min(pair[1] for pair in self.product_ranges(a, b))
@@ -809,7 +814,7 @@ class Meant:
 
     def of_single_tokens(self, wire):
         hides = wire.kind in ("seen", "attend") and not hides_nothing(wire.mask, self.most)
-        return wire.kind in ("position", "gather", "select") or hides or wire.kind == "seen" and wire.of == "sum"
+        return wire.kind in ("position", "gather", "select", "exchange") or hides or wire.kind == "seen" and wire.of == "sum"
 
     def of_any_token(self, target):
         atoms, normal = Atoms(), []
@@ -867,6 +872,7 @@ class Change:
             if factor:
                 self.factors[gate.made.wire] = factor
                 found = found.plus(gate.form, factor)
+        self.charged = False  # an exchange is what the register holds, and is off by what it has lost
         self.linear, self.more = {}, ZERO  # of what is not a gate's: slopes; and what it loses by rounding
         self.left = {}  # of a gate's units that clear the register, the number that they leave
         self.counts = {id(group): self.broken(group).active(*group.range)[0] for group in self.groups}
@@ -948,13 +954,13 @@ class Change:
         """The register's form behind the layer, and what it has lost."""
         a = self.meant.arithmetic
         count = self.others()
-        if count <= 1 and not self.groups and not self.more:
+        if count <= 1 and not self.groups and not self.more and not self.charged:
             return self.form, up(self.lost)
         lost = self.lost + self.more + a.gamma(count) * self.size + self.meant.flushed(count, len(self.entries))
         sizes = self.size + sum(self.broken(group).sum(*group.range) for group in self.groups)
         if 2 * sizes >= a.limit:
             raise Rejected("finite", f"register {self.register}", f"a sum whose terms may be {show(sizes)} in size may overflow")
-        return self.form, up(lost)
+        return self.form, ZERO if self.charged else up(lost)
 
 
 class Argument:
@@ -985,7 +991,7 @@ class Made:
 
     def __init__(self, meant, made, unit_group):
         self.meant, self.made = meant, made
-        self.wire = meant.new(made, "curve", "points", "product", "select")
+        self.wire = meant.new(made, "curve", "points", "product", "select", "exchange")
         self.form = meant.expand(made.form)
         self.arguments = []
         for unit, form in made.arguments:
@@ -1000,7 +1006,8 @@ class Made:
     def prove(self, changes):
         if not changes:
             raise wrong_line(f"wire {self.made.wire}", "stands in no register")
-        {"curve": self.curve, "points": self.curve, "product": self.product, "select": self.select}[self.wire.kind](changes)
+        proofs = {"curve": self.curve, "points": self.curve, "product": self.product, "select": self.select, "exchange": self.exchange}
+        proofs[self.wire.kind](changes)
         for change in changes[1:]:
             change.differ(changes[0], self)
 
@@ -1067,6 +1074,40 @@ class Made:
             hats.append((least - away - q, most + away - q))
         meant.profiles[wire] = Profile(pieces)
         meant.hats[wire] = min(low for low, _ in hats), max(high for _, high in hats)
+
+    def exchange(self, changes):
+        """P(û)/φ is R(û - d) where the larger of two numbers is kept, and -R(d - û) elsewhere; û is the other number less the own one, and d."""
+        meant, argument, wire = self.meant, self.arguments[0], self.made.wire
+        side, own, other = map(meant.expand, self.wire.forms)
+        kappa = self.rest.plus(own, ONE)
+        if kappa.terms:
+            raise wrong_line(f"wire {wire}", "is added with more than a number and less its own one")
+        beside = meant.expand(argument.form).plus(other, -ONE).plus(own, ONE)
+        if meant.unit_factor or meant.moving(side).terms or meant.moving(beside).terms:
+            raise Declined(f"wire {wire}: an exchange by more than numbers of the position, or in a host")
+        if not set(meant.at_places(side)) <= {ZERO, ONE}:
+            raise wrong_line(f"wire {wire}", "is an exchange with a side that is neither 0 nor 1")
+        (first, *more) = changes
+        if more or len(first.form.terms) != 1:
+            raise Declined(f"wire {wire}: an exchange in several registers, or with something else")
+        factor = abs(first.factors[wire])
+        broken = first.part(argument, 1 / first.factors[wire], -kappa.offset)
+        others, gamma, worst = first.others(argument.group), meant.arithmetic.gamma, ZERO
+        lo, hi = meant.form_range(other.plus(own, -ONE))
+        e = meant.off(own) + meant.off(other) + argument.lost
+        for larger, d in sorted({(meant.form_at(side, t), meant.form_at(beside, t)) for t in range(max(meant.c.positions, 1))}):
+            a, b = max(lo + d - e, argument.lo), min(hi + d + e, argument.hi)
+            places = [a, b, *(x for x in [d, *broken.knots] if a < x < b)]
+            meant.budget.spend(len(places))
+            apart = max(abs(broken(x) - (max(x - d, ZERO) if larger else min(x - d, ZERO))) for x in places)
+            active, charge = broken.active(a, b)
+            worst = max(worst, apart + charge + gamma(others + active) * (broken.size(a, b) + charge))
+        _, lost = first.settle()
+        first.charged = True
+        away = max(meant.off(own), meant.off(other)) + argument.lost + worst + (lost + first.hum(argument.group)) / factor
+        low, high = meant.ranges[wire]
+        meant.profiles[wire] = Profile([(low, high, up(away))])
+        meant.hats[wire] = low - away, high + away
 
     def selected(self, condition, value):
         """Where the condition is 1, or 0: that, d and q, the range of the argument, meant and computed, and what d and q are off by."""

@@ -154,6 +154,12 @@ class Atoms:
         found = self.atom(("largest", *(key(over(a, size)) for a in others)), self.depends(*others))
         return plus(least, found, size)
 
+    def sorted(self, polynomials, place):
+        """The one at a place in ascending order; of numbers, the number."""
+        if all(map(is_constant, polynomials)) or all(a == polynomials[0] for a in polynomials):
+            return sorted(polynomials, key=lambda a: a.get((), ZERO))[place]
+        return self.atom(("sorted", place, *sorted(map(key, polynomials))), self.depends(*polynomials))
+
     def least_of(self, polynomials):
         return plus({}, self.largest_of([plus({}, a, -ONE) for a in polynomials]), -ONE)
 

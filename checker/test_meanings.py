@@ -243,11 +243,11 @@ class Scope(Case):
         third = of("sub", "token", {"number": "1/3"})
         for e in (call("log", "token"), call("sqrt", third), of("div", "token", "token"), mean(call("log", "token")), of("div", "token", third)):
             self.declined(changed(MEAN, target=nothing(e)), "value everywhere")
-        for e in (call("floor", "token"), of("mod", "token", {"number": "2"}), {"sort": "token"}, {"gather": "token"}):
+        for e in (call("floor", "token"), of("mod", "token", {"number": "2"}), {"gather": "token"}):
             self.declined(changed(MEAN, target=nothing(e)), "positions do not decide")
             self.declined(changed(MEAN, [("tokens 1 3", "tokens 1 4096")], target=nothing(e)), "no rule")
         self.declined(changed(MEAN, target=nothing({"gather": {"number": "5"}})), "value everywhere")
-        for e in ("index", {"aggregate": ["max", "token", None]}, {"gather": {"number": "0"}}):
+        for e in ("index", {"aggregate": ["max", "token", None]}, {"gather": {"number": "0"}}, {"sort": "token"}):
             self.accepted(changed(MEAN, target=nothing(e)))
         self.declined(changed(MEAN, target=ast(CENTRED, lets=[{"name": "a", "value": call("log", "token")}])), "value everywhere")
         self.accepted(changed(MEAN, target=nothing(call("exp", "token"))))

@@ -12,6 +12,7 @@ from normal import Target, constant, is_constant, plus, product, total
 
 ZERO, ONE = Fraction(0), Fraction(1)
 TERMS = 1 << 22  # of all normal forms of a claim
+BITS = 1 << 20  # zeros and ones of lines that have met, all together
 
 
 class Budget:
@@ -31,7 +32,7 @@ class Wires:
 
     def __init__(self, wires, n, atoms, budget):
         self.wires, self.n, self.atoms, self.budget = wires, n, atoms, budget
-        self.known = {}
+        self.known, self.networks = {}, {}
 
     def prepare(self, forms):
         """All that the forms are made of, wire after wire, at every token: nothing then goes deep."""
@@ -92,7 +93,44 @@ class Wires:
                 holds = number_of(self.form(wire.forms[0], t))
                 if holds in (ZERO, ONE):
                     return self.form(wire.forms[1], t) if holds else {}
+            case "exchange":
+                return self.exchanged(k, wire)[t]
         raise Declined(f"wire {k} has no value at token {t} of {self.n}")
+
+    def exchanged(self, k, wire):
+        """Behind a round of comparators: what is sorted, if they are shown to sort; else numbers of which nothing is known."""
+        if k not in self.networks:
+            _, own, other = wire.forms
+            ends = self.ends(k, wire)
+            before = own.terms[0][0] if own.offset == 0 and len(own.terms) == 1 and own.terms[0][1] == 1 else None
+            if before in self.networks:
+                numbers, blocks, _ = self.networks[before]
+            else:
+                numbers, blocks = [self.form(own, t) for t in range(self.n)], [((t,), {(False,), (True,)}) for t in range(self.n)]
+            blocks = blocks and exchanged(blocks, ends)
+            found = None
+            if blocks and len(blocks) == 1 and all(list(bits) == sorted(bits) for bits in blocks[0][1]):
+                found = [self.atoms.sorted(numbers, t) for t in range(self.n)]
+            found = found or [self.atoms.atom(("exchanged", k, t, self.n), ()) for t in range(self.n)]
+            self.networks[k] = numbers, blocks, found
+        return self.networks[k][2]
+
+    def ends(self, k, wire):
+        """For each token its partner, whose own number is its other one, and whether it keeps the larger one."""
+        side, own, other = wire.forms
+        gather = self.wires[other.terms[0][0]] if len(other.terms) == 1 else None
+        if gather is None or gather.kind != "gather":
+            raise Declined(f"wire {k}: an exchange with what is gathered nowhere")
+        ends = []
+        for t in range(self.n):
+            partner, larger = number_of(self.form(gather.forms[0], t)), number_of(self.form(side, t))
+            if partner not in range(self.n) or larger not in (ZERO, ONE) or self.form(own, int(partner)) != self.form(other, t):
+                raise Declined(f"wire {k}: an exchange with what is not a partner's own number")
+            ends.append((int(partner), bool(larger)))
+        for t, (partner, larger) in enumerate(ends):
+            if ends[partner][0] != t or partner != t and ends[partner][1] == larger:
+                raise Declined(f"wire {k}: tokens {t} and {partner} do not keep what the other one does not")
+        return ends
 
     def score(self, wire, t, j):
         pairs = zip(wire.forms[1::2], wire.forms[2::2], strict=True)
@@ -100,6 +138,25 @@ class Wires:
 
     def added(self, wire, tokens):
         return total(self.form(wire.forms[0], j) for j in tokens)
+
+
+def exchanged(blocks, ends):
+    """Lines that have met, with all zeros and ones that they may hold together, behind a round; None if they are too many."""
+    joined = []
+    for lines, held in blocks:
+        for block in [block for block in joined if any(ends[line][0] in block[0] for line in lines)]:
+            joined.remove(block)
+            if len(held) * len(block[1]) * (len(lines) + len(block[0])) > BITS:
+                return None
+            lines, held = lines + block[0], {a + b for a in held for b in block[1]}
+        joined.append((lines, held))
+    found = []
+    for lines, held in joined:
+        order = sorted(range(len(lines)), key=lines.__getitem__)
+        lines, at = tuple(lines[k] for k in order), {lines[k]: k for k in order}
+        moves = [(at[line], at[ends[line][0]], ends[line][1]) for line in lines]
+        found.append((lines, {tuple(a or b if larger else a and b for x, y, larger in moves for a, b in [(bits[x], bits[y])]) for bits in held}))
+    return found
 
 
 def number_of(a):
@@ -182,7 +239,8 @@ class TokenTarget(Target):
             case "sort" if self.n == 1:
                 return self.value(parts, c, (0, None))
             case "sort":
-                return self.number(sorted(self.known(parts, c, (k, None)) for k in range(self.n))[t])
+                found = [self.value(parts, c, (k, None)) for k in range(self.n)]
+                return self.atoms.sorted([a for a, _ in found], t), (min(lo for _, (lo, _) in found), max(hi for _, (_, hi) in found))
             case "aggregate":
                 return self.over_tokens(*parts, c, i)
         return super().value(e, c, whose)

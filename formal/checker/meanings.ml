@@ -59,6 +59,7 @@ let wire t (n : network) before =
   | "input" -> ignore (Lines.below t n.dims "a coordinate")
   | "curve" -> form (); curve t
   | "product" | "gather" | "select" -> form (); form ()
+  | "exchange" -> form (); form (); form ()
   | "mean" -> ignore (Lines.rational t); form ()
   | "hub" -> ignore (Lines.count t); ignore (Lines.rational t); form ()
   | "position" ->

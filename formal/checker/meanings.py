@@ -20,7 +20,7 @@ FOLDER = CORPUS / "accept" / "circuit-mod"
 
 # Every kind of wire; nothing here need be true.
 LINES = """\
-meanings 13
+meanings 14
 wire input 0
 wire position 0 1 -2/3
 wire curve 0 1 0 1 x 1/2 mul abs negate power 1000 exp 3 max
@@ -34,6 +34,7 @@ wire cases 0 2 7 1 8 1
 wire curve 1/2 1 0 1/2 2 x relu mul 4 x 1/2 sub relu mul sub
 wire teeth 0 1 0 1 0 1 0 1 1 1 0 1 0 1 1 10
 wire attend * 0 * * no 0 1 0 1 2 1 0 0 1 1 1/2 0 1 0 2 1 0
+wire exchange 0 1 1 1 0 0 -1 1 0 1
 layers 3
 layer 0 2
 holds 0 0 1 0 1
@@ -50,12 +51,12 @@ output 0 2 2 1 3 1
 
 # What stands in the lines above, and what is put in its place.
 REJECTED = {
-    "more wires than lines": ("meanings 13", "meanings 14"),
-    "more lines than wires": ("meanings 13", "meanings 12"),
-    "more wires than any file has": ("meanings 13", "meanings 2147483647"),
-    "a count of 2^31": ("meanings 13", "meanings 2147483648"),
-    "no count of wires": ("meanings 13", "meanings"),
-    "another word than meanings": ("meanings 13", "meanings-13"),
+    "more wires than lines": ("meanings 14", "meanings 15"),
+    "more lines than wires": ("meanings 14", "meanings 13"),
+    "more wires than any file has": ("meanings 14", "meanings 2147483647"),
+    "a count of 2^31": ("meanings 14", "meanings 2147483648"),
+    "no count of wires": ("meanings 14", "meanings"),
+    "another word than meanings": ("meanings 14", "meanings-14"),
     "two spaces": ("wire input 0", "wire  input 0"),
     "a space at the end": ("wire input 0", "wire input 0 "),
     "an empty line": ("wire input 0\n", "wire input 0\n\n"),
@@ -87,6 +88,7 @@ REJECTED = {
     "a mask without its last word": ("seen * 0 -1 * yes", "seen * 0 -1 *"),
     "one form of two": ("wire gather 0 1 1 1 5 0", "wire gather 0 1 1 1"),
     "three forms": ("wire select 0 1 1 1 0 0", "wire select 0 1 1 1 0 0 0 0"),
+    "two forms of three": ("wire exchange 0 1 1 1 0 0 -1 1 0 1", "wire exchange 0 1 1 1 0 0"),
     "points that begin at a fraction": ("0 1 0 1 -1 0 1/2 1", "0 1 0 1 -1/2 0 1/2 1"),
     "points without numbers": ("0 1 0 1 -1 0 1/2 1", "0 1 0 1 -1"),
     "cases of two forms": ("wire cases 0 2 7 1 8 1", "wire cases 0 2 7 1 8 1 0 0"),

@@ -5,7 +5,7 @@
 
 From Formwright Require RulesSums RulesSoftmax RulesSweep RulesLayers RulesMeanings RulesSymmetry RulesSymmetryNetwork
   RulesForms RulesHeads RulesBox RulesIntegral RulesReadOut.
-From Formwright Require RulesShared RulesDistance RulesHosts RulesHostsReading RulesHostsSums RulesHostsClasses.
+From Formwright Require RulesShared RulesExchange RulesDistance RulesMedian RulesHosts RulesHostsReading RulesHostsSums RulesHostsClasses.
 
 Local Infix "&" := conj (at level 60, right associativity).
 
@@ -25,6 +25,11 @@ Definition pairs := @RulesSoftmax.pairs.
 Definition symmetry := @RulesSymmetry.head_of_a_multiset & @RulesSymmetryNetwork.network_is_symmetric.
 Definition box := @RulesBox.box_of_cells & @RulesBox.cells_fill_the_box & @RulesBox.power_grows &
   @RulesIntegral.there_is_an_integral & @RulesIntegral.volumes_are_positive.
+Definition median := @RulesMedian.walls_are_apart & @RulesMedian.median_of_a_majority & @RulesMedian.median.
+Definition comparators := @RulesMedian.comparators_by_zeros_and_ones & @RulesMedian.comparison_rounded &
+  @RulesMedian.comparison_rounded_up & @RulesMedian.clamps_rest.
+Definition table_with_a_constant := @RulesMedian.table_with_a_constant & @RulesMedian.entries_by_steps &
+  @RulesMedian.a_function_with_the_constant.
 Definition without_a_grid := @RulesBox.without_a_grid.
 Definition sweep := @RulesSweep.average_grows & @RulesSweep.queries_in_order & @RulesSweep.query_above &
   @RulesSweep.sweep_block & @RulesSweep.sweep_stays_below.
@@ -41,6 +46,9 @@ Definition whole_numbers := @RulesForms.whole_numbers & @RulesForms.whole_mean &
 Definition points := @RulesForms.points & @RulesForms.points_make_products.
 Definition cases := @RulesForms.cases.
 Definition selection := @RulesForms.selection & @RulesForms.selection_by_a_form.
+Definition exchange := @RulesExchange.exchange.
+Definition comparators := @RulesExchange.comparators & @RulesExchange.zero_one_principle &
+  @RulesExchange.lines_that_have_not_met.
 Definition mean := @RulesMeanings.computed_mean & @RulesMeanings.errors_averaged & @RulesMeanings.concave_errors &
   @RulesMeanings.deviations_mean_square.
 Definition hub := @RulesHeads.hub & @RulesHeads.one_key & @RulesHeads.one_token.

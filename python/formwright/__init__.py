@@ -10,7 +10,7 @@ exact-on-grid: equal to the target at the centres of the 12 cells with pairwise 
 
 `build` compiles a target, `plan` compares the constructions, `load` reads a folder, `check` runs the checker, `export`
 writes other formats, `contextual` decides whether a token mixer tells contexts apart; `formwright.torch` runs a folder
-in PyTorch, `formwright.distributed` checks one on a Ray cluster. Long work can be interrupted (Ctrl-C): it is
+in PyTorch, `formwright.distributed` checks one on a Ray cluster, `formwright.runtime` judges a runtime's arithmetic. Long work can be interrupted (Ctrl-C): it is
 abandoned, and nothing is written.
 """
 
@@ -43,20 +43,20 @@ if TYPE_CHECKING:
     Number = Union[int, float, str, Decimal, Fraction]
 
 __all__ = [
-    "Contextual", "Coordinate", "Declined", "DomainWarning", "Error", "InputError", "Meaning", "Network", "Options", "Rejected", "Stage",
-    "TableWarning", "Verdict",
+    "Contextual", "Coordinate", "Declined", "DomainWarning", "Error", "Gate", "InputError", "Meaning", "Network", "Options", "Plan",
+    "Rejected", "Stage", "TableWarning", "Verdict",
     "build", "check", "contextual", "export", "load", "plan",
 ]  # fmt: skip
 
-# Modules that need a package more: its name, and what it is called.
-_EXTRAS = {"torch": ("torch", "PyTorch"), "distributed": ("ray", "Ray")}
+# Modules that are imported on first use, with the package that they need, and what it is called.
+_MODULES = {"torch": ("torch", "PyTorch"), "distributed": ("ray", "Ray"), "runtime": ("numpy", "NumPy")}
 
 
 def __getattr__(name: str) -> ModuleType:
-    """Imports `formwright.torch` and `formwright.distributed`, which need a package more, on first use."""
-    if name not in _EXTRAS:
+    """Imports modules on first use; `formwright.torch` and `formwright.distributed` need a package more."""
+    if name not in _MODULES:
         raise AttributeError(f"module 'formwright' has no attribute {name!r}")
-    package, called = _EXTRAS[name]
+    package, called = _MODULES[name]
     try:
         return import_module(f"formwright.{name}")
     except ModuleNotFoundError as error:
@@ -95,6 +95,7 @@ class Options(TypedDict, total=False):
     hidden: int
     temperature: str
     as_printed: Sequence[str]
+    host: str
 
 
 class Stage(NamedTuple):
@@ -111,6 +112,49 @@ class Coordinate(NamedTuple):
 
     name: str
     meaning: str
+
+
+class Gate(NamedTuple):
+    """A gate of a circuit: its formula over inputs and other gates, the block that computes it (its last one), how many
+    hidden units and heads it takes there, its least and largest value, and its share of the certified error."""
+
+    name: str
+    formula: str
+    kind: str
+    block: int
+    units: int
+    heads: int
+    range: tuple[float, float]
+    share: float
+
+
+class Plan(dict[str, Any]):
+    """The constructions for a target, the smallest that serves first: what `formwright plan --json` prints, as a
+    dictionary; printed, it is a table."""
+
+    def rows(self) -> list[tuple[str, ...]]:
+        """A row for each construction that was looked at, below a row of headings."""
+        rows: list[tuple[str, ...]] = [("construction", "precision", "N", "blocks", "parameters", "bytes", "certified", "meets")]
+        for row in self["candidates"]:
+            name = " ".join(
+                [row["construction"], *(["--positional"] if row["positional"] else []), *([f"--trade {row['trade']}"] if row.get("trade") else [])]
+            )
+            size, bound = row.get("size") or {}, (row.get("error") or {}).get("bound")
+            counts = [row.get("resolution"), size.get("blocks"), size.get("parameters"), row.get("bytes")]
+            numbers = ["" if count is None else str(count) for count in counts]
+            rows.append((name, row["precision"], *numbers, "" if bound is None else _upward(bound), "yes" if row["meets_tolerance"] else "no"))
+        return rows
+
+    def __str__(self) -> str:
+        rows = self.rows()
+        widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+        return "\n".join("  ".join(text.ljust(width) for text, width in zip(row, widths)).rstrip() for row in rows)
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        head, *rows = (["".join(f"<td>{escape(text)}</td>" for text in row) for row in self.rows()])
+        return f"<table><thead><tr>{head}</tr></thead><tbody>" + "".join(f"<tr>{row}</tr>" for row in rows) + "</tbody></table>"
 
 
 class Meaning(NamedTuple):
@@ -228,8 +272,8 @@ def build(
 
 def plan(
     target: Target, *, all: bool = False, trace: bool = True, on: str | None = None, **options: Unpack[Options]
-) -> dict[str, Any]:
-    """The sizes and certified errors of the constructions, as `formwright plan --json` prints them.
+) -> Plan:
+    """The sizes and certified errors of the constructions, as `formwright plan --json` prints them; printed, a table.
 
     A construction that cannot be the smallest that serves is left out, with the reason, unless `all` is set.
 
@@ -238,10 +282,13 @@ def plan(
     ('circuit', 'f32')
     >>> rows["left_out"][0]["construction"], rows["left_out"][0]["precision"]
     ('circuit', 'f64')
+    >>> print(rows)
+    construction           precision  N  blocks  parameters  bytes  certified  meets
+    circuit --trade width  f32           1       38          152    8.8405e-2  yes
+    circuit --trade depth  f32           3       130         520    5.7105e-3  yes
     """
     given = _given(target, _checked(options), trace, on)
-    document: dict[str, Any] = json.loads(_native.plan_of(given.name, given.content, given.written(), all))
-    return document
+    return Plan(json.loads(_native.plan_of(given.name, given.content, given.written(), all)))
 
 
 def load(dir: Folder) -> Network:
@@ -319,11 +366,12 @@ def export(
 ) -> None:
     """Writes a float network for other programs, to a path that does not exist yet.
 
-    `onnx` is a file; with `stages` the residual stream is an output as well. `transformerlens` is a folder that
+    `onnx` is a file; with `stages` the residual stream is an output as well, with `host` it is the blocks of a stock class
+    that the network is put into. `transformerlens` is a folder that
     TransformerLens loads, with the ground truth; `rotate` is the seed of another basis, in which the checker proves the
     error anew. `vnnlib` is a folder of at most `cells` instances for verifiers. `hf` is a folder that Hugging Face's
-    `transformers` loads: the network inside of `host`, a stock class (`bert`, `gpt2`, …), and for a target on integers a
-    word for each (`vocabulary`).
+    `transformers` loads: the network inside of `host`, a stock class (`bert`, `gpt2`, …; without it the one that it was
+    built for), and for a target on integers a word for each (`vocabulary`).
 
     >>> import pathlib, tempfile
     >>> folder = pathlib.Path(tempfile.mkdtemp()) / "lens"
@@ -335,7 +383,7 @@ def export(
         "onnx": {"stages": stages},
         "transformerlens": {"rotate": rotate},
         "vnnlib": {"cells": cells},
-        "hf": {"host": host, "vocabulary": vocabulary},
+        "hf": {"vocabulary": vocabulary},
     }
     if format not in formats:
         raise InputError(f"there is no format '{format}'\n  known    {', '.join(formats)}")
@@ -343,13 +391,19 @@ def export(
         for option, value in options.items():
             if other != format and value is not None and value is not False:
                 raise InputError(f"{option} is an option of the format '{other}'\n  try      format='{other}'")
-    if format == "hf" and host is None:
-        raise InputError("the format 'hf' needs the class that the network is put into\n  try      host='bert'")
+    if host is not None and format not in ("hf", "onnx"):
+        raise InputError("host is an option of the formats 'hf' and 'onnx'\n  try      format='hf'")
+    if host is not None and stages:
+        raise InputError("stages is about the network by itself\n  try      leave out host")
     rotate = None if rotate is None else _option("rotate", "int", rotate)
     cells = None if cells is None else _option("cells", "int", cells)
     network = model if isinstance(model, Network) else load(model)
+    if format == "hf" and host is None:
+        host = network.host
+        if host is None:
+            raise InputError("the format 'hf' needs the class that the network is put into\n  try      host='bert'")
     if format == "onnx":
-        network._native.onnx(path, stages)
+        network._native.onnx(path, stages, None if host is None else str(host))
     elif format == "transformerlens":
         network._native.transformerlens(path, rotate)
     elif format == "hf":
@@ -407,6 +461,9 @@ class Network:
             text = f"exact-on-grid: equal to the target at {error['domain']}"
         else:
             text = f"{error['badge']}: {error['norm']} error on {error['domain']} at most {_upward(error['bound'])}"
+        host = self.summary.get("host")
+        if host is not None and host["bound"] is not None:
+            text += f", in {host['class']} {_upward(host['bound'])}"
         return "; ".join([text, *(f"assuming that {words}" for words in error["assumptions"])])
 
     @property
@@ -419,6 +476,16 @@ class Network:
         """The stages, in order."""
         names = ("name", "statement", "layers", "meaning")
         return [Stage(*(stage[name] for name in names)) for stage in self.summary["stages"]]
+
+    @property
+    def gates(self) -> list[Gate]:
+        """Of a circuit, the gates in the order in which they are computed; of other models none.
+
+        >>> [(gate.name, gate.formula, gate.units, gate.heads) for gate in build("x * mean(x)", tokens=2, eps="1/10").gates]
+        [('g1', 'mean(x)', 0, 1), ('g2', '(x) * (g1)', 4, 0)]
+        """
+        known = self.summary.get("circuit") or []
+        return [Gate._make(tuple(gate[name]) if name == "range" else gate[name] for name in Gate._fields) for gate in known]
 
     @property
     def coordinates(self) -> list[Coordinate]:
@@ -513,10 +580,22 @@ class Network:
         """
         return self._native.report()
 
-    def to_transformers(self, host: str, *, vocabulary: Sequence[str] | None = None) -> Any:
+    @property
+    def host(self) -> str | None:
+        """The stock class that it was built for (`build(…, host="bert")`), in which it meets its tolerance; `host` in the
+        summary has the bound there.
+
+        >>> network = build("x - mean(x)", tokens=3, host="bert")
+        >>> network.host, network.summary["host"]["bound"] <= 1 / 100
+        ('bert', True)
+        """
+        told: dict[str, Any] | None = self.summary.get("host")
+        return None if told is None else str(told["class"])
+
+    def to_transformers(self, host: str | None = None, *, vocabulary: Sequence[str] | None = None) -> Any:
         """The network inside of a stock class of Hugging Face's `transformers` (`bert`, `t5`, `modernbert`, `gpt2`,
-        `llama`), loaded by `AutoModelForTokenClassification`, or by `AutoModelForCausalLM` (`opt`).
-        `export(network, path, "hf", host=host)` writes the same to a folder, with its tokenizer, its inputs' map and
+        `llama`), loaded by `AutoModelForTokenClassification`, or by `AutoModelForCausalLM` (`opt`); without `host` the
+        one that it was built for. `export(network, path, "hf", host=host)` writes the same to a folder, with its tokenizer, its inputs' map and
         its claim."""
         try:
             transformers = import_module("transformers")
@@ -535,6 +614,14 @@ class Network:
         """Writes the folder, after running the checker (`check`); a rejected model is not written. A folder that holds
         another model is replaced only with `force`."""
         self._native.write(dir, check, force)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A network is pickled as the files of its folder; one of a function that was sampled with that function."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "model"
+            self._native.write(path, False, False)
+            files = {str(file.relative_to(path)): file.read_bytes() for file in sorted(path.rglob("*")) if file.suffix != ".html"}
+        return _unpickled, (files, self._sampled)
 
     def _batch(self, x: numpy.typing.ArrayLike) -> tuple[Array, int]:
         found = numpy.asarray(x)
@@ -585,6 +672,14 @@ class Network:
             f"<div><b>{escape(head)}</b><p>{escape(self.claim)}</p>"
             f"<table><tr><th>stage</th><th>layers</th><th>what it does</th></tr>{stages}</table><p>{escape(size)}</p></div>"
         )
+
+
+def _unpickled(files: dict[str, bytes], sampled: Sampled | None) -> Network:
+    """The network of these files, which are checked as any folder is that is read."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name, content in files.items():
+            (Path(folder) / name).write_bytes(content)
+        return Network(_native.Native.read(folder), sampled)
 
 
 def _upward(bound: float) -> str:

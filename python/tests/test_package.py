@@ -2,6 +2,7 @@
 
 import doctest
 import json
+import pickle
 import re
 import resource
 import subprocess
@@ -382,7 +383,9 @@ def test_every_format_is_written_once(tmp_path):
         ({"format": "hf", "host": "brt"}, "'brt' is no host"),
         ({"format": "hf", "host": "gpt2"}, "sees all tokens"),
         ({"format": "hf", "host": "bert", "vocabulary": ["a"]}, "there is no vocabulary"),
-        ({"format": "onnx", "host": "bert"}, "host is an option of the format 'hf'"),
+        ({"format": "vnnlib", "host": "bert"}, "host is an option of the formats 'hf' and 'onnx'"),
+        ({"format": "onnx", "host": "bert", "stages": True}, "stages is about the network by itself"),
+        ({"format": "onnx", "host": "brt"}, "'brt' is no host"),
     ],
 )
 def test_exports_that_are_none(options, words, tmp_path):
@@ -395,16 +398,51 @@ def test_exports_that_are_none(options, words, tmp_path):
 def test_a_stock_transformer_is_loaded_or_what_is_missing_is_named():
     network = formwright.build("sort(x) on integers 0..3", tokens=3)
     if find_spec("transformers") is None or find_spec("torch") is None:
-        with pytest.raises(ImportError, match="transformers"):
+        with pytest.raises(ImportError) as missing:
             network.to_transformers("bert")
+        words = "to_transformers needs transformers, which is not installed: pip install transformers torch"
+        assert str(missing.value) == words or find_spec("transformers") is not None
         return
     import torch
 
-    model = network.to_transformers("bert")
+    with pytest.raises(formwright.InputError, match="host='bert'"):
+        network.to_transformers()
+    model = formwright.build("sort(x) on integers 0..3", tokens=3, host="bert").to_transformers()
     ids = torch.cartesian_prod(*[torch.arange(3)] * 3)
     with torch.no_grad():
         logits = model(input_ids=ids).logits
     assert (logits.argmax(-1) == ids.sort(-1).values).all()
+
+
+def test_a_host_is_asked_for_once(tmp_path):
+    network = formwright.build("max(x) on integers 2..6", tokens=3, host="bert", out=tmp_path / "model")
+    assert network.host == "bert" and network.summary["host"]["bound"] <= 0.01
+    assert f", in bert {formwright._upward(network.summary['host']['bound'])}" in network.claim
+    again = formwright.load(tmp_path / "model")
+    assert again.host == "bert" and again.summary["host"] == network.summary["host"]
+    formwright.export(again, tmp_path / "hf", "hf")
+    manifest = json.loads((tmp_path / "hf" / "formwright.json").read_text())
+    assert (manifest["host"], manifest["claim"]["bound"]) == ("bert", network.summary["host"]["bound"])
+    formwright.export(again, tmp_path / "host.onnx", host="bert")
+    assert b"LayerNormalization" in (tmp_path / "host.onnx").read_bytes()
+    formwright.export(again, tmp_path / "t5", "hf", host="t5")
+    assert json.loads((tmp_path / "t5" / "formwright.json").read_text())["host"] == "t5"
+    assert formwright.build("x - mean(x)", tokens=3).host is None
+    rows = formwright.plan("x - mean(x)", tokens=3, host="bert")
+    assert [row["host"] for row in rows["hosts"] if row["why_not"]] == ["gpt2", "opt", "llama"]
+
+
+@pytest.mark.parametrize(
+    "host, words",
+    [
+        ("brt", "'brt' is no host\n  known    bert, gpt2, t5, opt, llama, modernbert\n  try      host='bert'"),
+        ("gpt2", "block 0, head 0 sees all tokens\n  host     in gpt2 every head sees the tokens up to its own\n  try      host='bert'"),
+    ],
+)
+def test_a_host_that_does_not_fit_is_refused_with_one_that_does(host, words):
+    with pytest.raises(formwright.Error) as refused:
+        formwright.build("x - mean(x)", tokens=3, construction="circuit", host=host)
+    assert str(refused.value) == words
 
 
 def test_the_report_is_the_folders(tmp_path):
@@ -566,3 +604,37 @@ else:
     raise AssertionError("there is no such thing")
 """
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("target, options", [("z-score", {"tokens": 4}), ("sort(x) on integers 0..4", {"tokens": 3}), ("x - mean(x)", {"tokens": 2, "resolution": 4})])
+def test_a_pickled_network_is_the_same_network(target, options):
+    network = formwright.build(target, **options)
+    again = pickle.loads(pickle.dumps(network))
+    x = numpy.arange(options["tokens"], dtype=float)[:, None] % 4 / (1 if "integers" in target else 4)
+    numpy.testing.assert_array_equal(again(x), network(x))
+    assert (again.claim, again.size, again.coordinates) == (network.claim, network.size, network.coordinates)
+
+
+def test_a_pickle_of_edited_files_claims_nothing():
+    network = formwright.build("x * mean(x)", tokens=2)
+    restore, (files, sampled) = network.__reduce__()
+    weights = bytearray(files["model.safetensors"])
+    weights[-3] ^= 1
+    edited = restore({**files, "model.safetensors": bytes(weights)}, sampled)
+    assert network.claim.startswith("certified") and edited.claim == "no claim"
+
+
+def test_gates_are_those_of_the_summary_and_other_models_have_none():
+    network = formwright.build("z-score", tokens=4, trade="width")
+    assert [gate.name for gate in network.gates] == [gate["name"] for gate in network.summary["circuit"]]
+    assert sum(gate.heads for gate in network.gates) == 2 and all(low <= high for low, high in (gate.range for gate in network.gates))
+    assert sum(gate.share for gate in network.gates) <= network.error["bound"]
+    assert formwright.build("x - mean(x)", tokens=2, resolution=4).gates == []
+
+
+def test_a_plan_is_a_dictionary_and_a_table():
+    plan = formwright.plan("x * mean(x)", tokens=2, eps="1/10", norm="l2", all=True)
+    assert plan["chosen"]["construction"] == "circuit" and json.loads(json.dumps(plan)) == plan
+    lines = str(plan).splitlines()
+    assert len(lines) == 1 + len(plan["candidates"]) and len({len(row) for row in plan.rows()}) == 1
+    assert plan._repr_html_().count("<tr>") == len(lines)

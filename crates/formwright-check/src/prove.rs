@@ -1,6 +1,7 @@
 //! The obligations: from three files to a verdict.
 
 mod host;
+mod median;
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -273,6 +274,7 @@ impl Subject {
 
     fn prove(&self, effort: &Effort<'_>) -> Result<Proof, Stop> {
         match (&self.certificate.over, &self.certificate.norm) {
+            (Over::Box, _) if self.certificate.median.is_some() => self.by_median(effort),
             (Over::Box, _) if self.certificate.is_meant() => self.supremum(),
             (Over::Box, Some(p)) => {
                 let exponent = Exponent::new(&p.range);
@@ -344,6 +346,14 @@ impl Subject {
         }
         let lines = meanings.layers.iter().map(|layer| layer.holds.len()).fold(0, usize::saturating_add);
         Ok(Proof { summary: format!("{lines} lines of {} wires, line by line", meanings.wires.len()) })
+    }
+
+    /// Proves `finite`, `median` and `point`, from copies on shifted grids.
+    fn by_median(&self, effort: &Effort<'_>) -> Result<Proof, Stop> {
+        match (&self.certificate.median, &self.certificate.norm) {
+            (Some(median), None) => self.median(effort, median),
+            _ => Err(declined("the median of copies, in another norm than the supremum")),
+        }
     }
 
     /// True if an error of `e` everywhere is enough for the norm: `e^p · outputs · side^(dims · tokens) ≤ bound^p`.
@@ -964,6 +974,9 @@ fn scope(certificate: &Certificate) -> Result<(), Stop> {
     }
     if *over == Over::Space {
         return Err(declined("claims over all of space are not decided"));
+    }
+    if certificate.lipschitz.is_some() && certificate.median.is_none() {
+        return Err(declined("a claim about all functions with a Lipschitz constant, without copies"));
     }
     if certificate.is_meant() {
         if certificate.meanings.is_none() {

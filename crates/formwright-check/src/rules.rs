@@ -3,11 +3,13 @@
 //! | folder | what |
 //! |---|---|
 //! | `points.rs`, `points/` | all executions at once, from sets of inputs |
+//! | `median.rs` | the median of networks side by side |
 //! | `power.rs` | powers of errors |
 //! | `sweep.rs` | how far a sweep of shifts can carry tokens |
 //! | `lines.rs`, `lines/` | what registers mean, line by line |
 
 pub mod lines;
+pub mod median;
 pub mod points;
 pub mod power;
 pub mod sweep;

@@ -14,6 +14,7 @@ mod hub;
 mod independence;
 mod kinds;
 mod meanings;
+mod median;
 mod norms;
 mod parts;
 mod readers;

@@ -17,7 +17,7 @@ use formwright::exact::{Int, Rat};
 use formwright::model::Family;
 use formwright::network::{self, Sequence};
 use formwright::plan::{Taken, take_first};
-use formwright::show::{kilobytes, short_int, shown, shown_rounded};
+use formwright::show::{kilobytes, short_int, shown};
 
 use serde_json::{Value, json};
 
@@ -110,6 +110,10 @@ pub struct Wish {
     /// Pack feed-forward layers into blocks of at most R hidden units.
     #[arg(long, value_name = "R", value_parser = whole::<usize>, allow_negative_numbers = true)]
     hidden: Option<usize>,
+    /// Meet the tolerance inside of a stock Transformer, in the supremum norm: bert, t5, modernbert (all tokens see each
+    /// other), gpt2, opt or llama (causal). `formwright export --format hf` then writes it.
+    #[arg(long, value_name = "CLASS")]
+    host: Option<String>,
 }
 
 impl Wish {
@@ -131,6 +135,7 @@ impl Wish {
             domain: Some(name(&self.domain)),
             pack: self.pack,
             hidden: self.hidden,
+            host: self.host.clone(),
             ..Asked::default()
         }
     }
@@ -271,7 +276,8 @@ impl Build {
                 }
             }
             if self.force { contents.replace(&model, dir) } else { contents.write(&model, dir) }?;
-            let _ = write!(text, "\nwritten to {0}; try: formwright inspect {0}", dir.display());
+            let next = if model.host().is_some() { "export --format hf" } else { "inspect" };
+            let _ = write!(text, "\nwritten to {0}; try: formwright {next} {0}", dir.display());
         } else if demonstration {
             text.push_str(NEXT);
         }
@@ -369,8 +375,8 @@ fn example(model: &Model) -> Result<Vec<Row>> {
             rows.extend(engine.trace(&floats(&x))?.iter().map(|(name, state)| row(name, show(state))));
             rows.push(row("output", show(&output)));
         } else {
-            rows.push(row("output", shown_rounded(&output)));
-            target = shown_rounded(&floats(&expected));
+            rows.push(row("output", network::Precision::shown_rounded(&output)));
+            target = network::Precision::shown_rounded(&floats(&expected));
         }
     } else if model.target.steps(x.len()).saturating_mul(x.len() as u128) > MOST_LOOKED_UP {
         verdict = "not compared: each token looks up a value of many steps".to_owned();

@@ -39,8 +39,9 @@ pub struct Export {
     /// VNN-LIB: instances, at most; they are spread evenly over all cells.
     #[arg(long, value_name = "K")]
     cells: Option<NonZeroUsize>,
-    /// Hugging Face: the stock class that the network is put into: bert, t5, modernbert (all tokens see each other),
-    /// gpt2, opt or llama (causal).
+    /// Hugging Face, ONNX: the stock class that the network is put into: bert, t5, modernbert (all tokens see each other),
+    /// gpt2, opt or llama (causal). Hugging Face without it: the one that the model was built for; ONNX without it: the
+    /// network by itself.
     #[arg(long, value_name = "CLASS")]
     host: Option<String>,
     /// Hugging Face: the words of the integers of the domain, the least one first, with commas between; otherwise their
@@ -51,7 +52,8 @@ pub struct Export {
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum FileKind {
-    /// One file, ONNX with operators of version 21; the claim stands in the properties of the model.
+    /// One file, ONNX with operators of version 21; the claim stands in the properties of the model. With --host the
+    /// blocks of a stock Transformer.
     Onnx,
     /// A folder: config, state dict and ground-truth circuit for TransformerLens' `boot_native`; for targets on
     /// integers.
@@ -74,7 +76,10 @@ impl Export {
         artifact::check_new(&path)?;
         let _working = working("computing the bound anew");
         match self.format {
-            FileKind::Onnx => self.onnx(&model, &path),
+            FileKind::Onnx => match &self.host {
+                Some(host) => Self::stock(&model, host, &path),
+                None => self.onnx(&model, &path),
+            },
             FileKind::Transformerlens => self.transformerlens(&model, &path),
             FileKind::Vnnlib => self.vnnlib(&model, &path),
             FileKind::Hf => self.hf(&model, &path),
@@ -87,12 +92,17 @@ impl Export {
             ("--stages", self.stages, FileKind::Onnx, "onnx"),
             ("--rotate", self.rotate.is_some(), FileKind::Transformerlens, "transformerlens"),
             ("--cells", self.cells.is_some(), FileKind::Vnnlib, "vnnlib"),
-            ("--host", self.host.is_some(), FileKind::Hf, "hf"),
             ("--vocabulary", self.vocabulary.is_some(), FileKind::Hf, "hf"),
         ];
         match options.into_iter().find(|(_, given, format, _)| *given && *format != self.format) {
             Some((option, _, _, format)) => Err(Error::input(format!("{option} is an option of --format {format}"))
                 .note("try", format!("--format {format}"))),
+            None if self.host.is_some() && ![FileKind::Hf, FileKind::Onnx].contains(&self.format) => {
+                Err(Error::input("--host is an option of --format hf and onnx").note("try", "--format hf"))
+            }
+            None if self.host.is_some() && self.stages => {
+                Err(Error::input("--stages is about the network by itself").note("try", "leave out --host"))
+            }
             None => Ok(()),
         }
     }
@@ -115,6 +125,21 @@ impl Export {
             let _ = writeln!(text, "        stage.embed, {} {}", stages.join(", "), sides(network.width()));
         }
         let _ = writeln!(text, "\n{}", claim(&properties));
+        let json = json!({
+            "files": [name],
+            "sha256": {name: artifact::sha256(&bytes)},
+            "bytes": bytes.len(),
+            "properties": properties.into_iter().map(|(key, value)| (key, value.into())).collect::<Map<_, _>>(),
+        });
+        Ok(Answer { text, json })
+    }
+
+    /// The blocks of a stock class in one file.
+    fn stock(model: &Model, host: &str, path: &Path) -> Result<Answer> {
+        let (bytes, properties, claim) = hf::onnx(model, host)?;
+        artifact::write_new(path, &bytes)?;
+        let name = path.display().to_string();
+        let text = format!("written to {name}: {} bytes\n\n{claim}\n", bytes.len());
         let json = json!({
             "files": [name],
             "sha256": {name: artifact::sha256(&bytes)},
@@ -154,7 +179,7 @@ impl Export {
     }
 
     fn hf(&self, model: &Model, path: &Path) -> Result<Answer> {
-        let host = self.host.as_deref().ok_or_else(|| {
+        let host = self.host.as_deref().or(model.host()).ok_or_else(|| {
             Error::input("--format hf needs the class that the network is put into").note(
                 "try",
                 "--host bert, t5 or modernbert; where tokens see those before them only, gpt2, opt or llama",

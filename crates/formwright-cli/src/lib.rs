@@ -18,9 +18,12 @@ mod plan;
 mod questions;
 mod report;
 mod run;
+mod runtime;
+mod shell;
 mod show;
 mod targets;
 mod theorems;
+mod zoo;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -76,14 +79,29 @@ enum Command {
     ///
     /// One file that opens from disk and needs nothing else; for models in floats of up to some 100,000 weights.
     Explore(explore::Explore),
+    /// Print a script that completes commands and options in a shell.
+    Completions(shell::Completions),
     /// Train the same architectures, and set training beside construction.
     ///
     /// The lab is a program of its own, formwright-lab; all that follows is handed to it.
     Lab(lab::Lab),
+    /// Write the pages of the manual, one for each command.
+    Man(shell::Man),
     /// Show a pattern of sparse attention and what the sparse theorem asks of it; without one, compare them all.
     Patterns(patterns::Patterns),
+    /// Ask whether a runtime's arithmetic is inside of the execution model that all claims are about.
+    ///
+    /// A probe of some kilobytes is run there, and its answers are judged here: those that are not allowed are shown,
+    /// with their inputs. Without options our own engine is judged. Exit codes: 0 nothing is outside; 1 something is.
+    Runtime(runtime::Runtime),
     /// List the built-in targets.
     Targets,
+    /// Write a zoo: many certified models of which it is known what every head and every unit computes.
+    ///
+    /// Ground truth for methods that look into networks: the circuits of all built-in targets in several sizes, formats
+    /// and kinds of attention, variants of each, stock hosts; an index, manifests, a script that scores answers. Only
+    /// models whose claim the checker accepts are written. Minutes.
+    Zoo(zoo::Command),
     /// List the statements that are built, what checks them, and where the printed proofs were repaired.
     Theorems(theorems::Theorems),
 }
@@ -130,6 +148,7 @@ pub fn main() -> ExitCode {
             code = verdict;
             answer
         }),
+        Command::Completions(command) => command.execute(),
         Command::Contextual(command) => command.execute(),
         Command::Export(command) => command.execute(),
         Command::Report(command) => command.execute(),
@@ -138,7 +157,13 @@ pub fn main() -> ExitCode {
             Ok(code) => return code,
             Err(error) => Err(error),
         },
+        Command::Man(command) => command.execute(),
         Command::Patterns(command) => command.execute(),
+        Command::Runtime(command) => command.execute().map(|(answer, verdict)| {
+            code = verdict;
+            answer
+        }),
+        Command::Zoo(command) => command.execute(),
         Command::Targets => targets::execute(),
         Command::Theorems(command) => command.execute(),
     };

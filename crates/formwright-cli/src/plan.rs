@@ -96,8 +96,9 @@ fn tell(plan: &Sketches) -> String {
     }
     let asked = plan.eps.as_ref().map_or_else(|| "no tolerance,".to_owned(), |eps| format!("tolerance {eps}"));
     let mut text = format!("{asked} in {}\n\n{}\n", plan.norm, lines(&rows));
-    if let Some(baseline) = &plan.baseline {
-        let _ = writeln!(text, "\n{}", baseline.in_words(&plan.norm));
+    text.push_str(&hosts(plan));
+    if let Some(baseline) = plan.baseline_in_words() {
+        let _ = writeln!(text, "\n{baseline}");
     }
     let none_serves = plan.chosen().is_none();
     for candidate in plan.candidates.iter().filter(|candidate| none_serves || candidate.serves()) {
@@ -134,6 +135,20 @@ fn tell(plan: &Sketches) -> String {
         None => text.push_str("\nno construction serves this request\n"),
     }
     text
+}
+
+/// The network by itself, in every class.
+fn hosts(plan: &Sketches) -> String {
+    let Some(candidate) = &plan.by_itself else { return String::new() };
+    let mut rows = table(&["host", "certified", "host term", "why not"]);
+    for (name, found) in &plan.hosts {
+        let row = match found {
+            Ok((bound, term)) => [upward(*bound, 3), upward(*term, 2), String::new()],
+            Err(error) => [String::new(), String::new(), Front::CommandLine.shows(error.headline())],
+        };
+        rows.add_row([[(*name).to_owned()].as_slice(), row.as_slice()].concat());
+    }
+    format!("\n{} without a host, put into each class:\n\n{}\n", candidate.name(), lines(&rows))
 }
 
 /// The rows that were left out, and why: rows with one reason together.

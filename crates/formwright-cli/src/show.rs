@@ -1,11 +1,12 @@
 //! Tables and lines for people.
 
+use std::cell::Cell;
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use comfy_table::{Table, presets};
 use formwright::bound::norm::upward;
@@ -30,6 +31,48 @@ pub fn working(message: &'static str) -> Working {
     bar.enable_steady_tick(Duration::from_millis(100));
     let done = bar.is_hidden().then(|| tell_time(message, FIRST, io::stderr()));
     Working { bar, done }
+}
+
+/// Work of several parts, which are counted: on a terminal a line; elsewhere a line whenever the seconds that have
+/// passed since the first word have doubled.
+pub fn counted(message: &'static str) -> Counted {
+    let bar = ProgressBar::new_spinner().with_message(message);
+    if QUIET.load(Ordering::Relaxed) {
+        bar.set_draw_target(ProgressDrawTarget::hidden());
+    } else {
+        bar.enable_steady_tick(Duration::from_millis(100));
+    }
+    Counted { message, bar, started: Instant::now(), next: Cell::new(FIRST) }
+}
+
+/// See [`counted`].
+pub struct Counted {
+    message: &'static str,
+    bar: ProgressBar,
+    started: Instant,
+    /// The time at which the next line is due.
+    next: Cell<Duration>,
+}
+
+impl Counted {
+    /// Tells the part that is being worked on, and how many are done of how many.
+    pub fn tell(&self, done: usize, all: usize, name: &str) {
+        let line = format!("{}: {done} of {all}, {name}", self.message);
+        let passed = self.started.elapsed();
+        if !self.bar.is_hidden() {
+            self.bar.set_message(line);
+        } else if !QUIET.load(Ordering::Relaxed) && passed >= self.next.get() {
+            self.next.set(2 * passed);
+            // Nothing depends on whether it can be shown.
+            drop(writeln!(io::stderr(), "{line}: {} s", passed.as_secs()));
+        }
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
 }
 
 /// No progress is shown from now on.
@@ -191,6 +234,7 @@ pub fn document(model: &Model, dir: Option<&Path>) -> Result<Value> {
     let mut document = json!({"dir": dir.map(|dir| dir.display().to_string())});
     if let (Some(document), Value::Object(summary)) = (document.as_object_mut(), model.summary()?) {
         document.extend(summary);
+        document.extend(model.host_to_json().map(|host| ("host".to_owned(), host)));
     }
     Ok(document)
 }

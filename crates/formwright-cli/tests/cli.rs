@@ -507,7 +507,19 @@ refusals! {
     export_into_no_host: 3 floats, ["export", "model", "--format", "hf"], "";
     export_into_an_unknown_host: 3 floats, ["export", "model", "--format", "hf", "--host", "brt"], "";
     export_of_a_lattice_into_a_host: 2 floats, ["export", "model", "--format", "hf", "--host", "bert"], "";
-    export_with_a_host_in_another_format: 3 floats, ["export", "model", "--host", "bert"], "";
+    export_with_a_host_in_another_format: 3 floats, ["export", "model", "--format", "vnnlib", "--host", "bert"], "";
+    export_of_the_stages_of_a_host: 3 floats, ["export", "model", "--host", "bert", "--stages"], "";
+    build_for_an_unknown_host: 3 nothing, ["build", "x - mean(x)", "--host", "gtp2"], "";
+    build_for_a_host_that_is_no_word: 3 nothing, ["build", "x - mean(x)", "--host", ""], "";
+    build_for_a_host_in_l2: 3 nothing, ["build", "x - mean(x)", "--host", "bert", "--norm", "l2"], "";
+    build_for_a_host_in_exact_numbers: 3 nothing, ["build", "x - mean(x)", "--host", "bert", "--precision", "exact"], "";
+    build_for_a_host_without_its_tokens: 2 nothing, ["build", "x - mean(x)", "--host", "gpt2"], "";
+    build_for_a_host_without_positions: 2 nothing, ["build", "reverse", "--tokens", "4", "--host", "t5"], "";
+    build_for_a_host_without_doubles: 1 nothing, ["build", "x - mean(x)", "--host", "modernbert", "--eps", "1/300000"], "";
+    build_of_no_blocks_for_a_host: 2 nothing, ["build", "x", "--host", "bert"], "";
+    build_of_a_lattice_for_a_host: 2 nothing, ["build", "x * mean(x)", "--construction", "yun", "--resolution", "4", "--host", "bert"], "";
+    build_of_a_table_for_a_host: 2 table("[[0],[0]]", "[[0],[0]]"), ["build", "table.json", "--host", "bert"], "";
+    build_below_what_a_host_leaves: 1 nothing, ["build", "x - mean(x)", "--host", "bert", "--precision", "f32", "--eps", "1/400000"], "";
     export_to_an_unknown_format: 3 floats, ["export", "model", "--format", "onxx"], "";
     // Circuits.
     circuit_of_a_table: 2 table("[[0],[0]]", "[[0],[0]]"), ["build", "table.json", "--construction", "circuit"], "";
@@ -703,6 +715,8 @@ fn help_tells_every_command() {
         &["export", "--help"],
         &["report", "--help"],
         &["explore", "--help"],
+        &["runtime", "--help"],
+        &["zoo", "--help"],
         &["patterns", "--help"],
         &["theorems", "--help"],
     ]
@@ -931,6 +945,28 @@ fn a_circuit_is_put_into_a_stock_transformer() {
 }
 
 #[test]
+fn a_host_is_asked_for_once() {
+    let scratch = Scratch::new();
+    insta::assert_snapshot!("host_plan", scratch.done(&["plan", "x * mean(x)", "--host", "bert"]));
+    let plan = scratch.json(&["plan", "x * mean(x)", "--host", "bert", "--json"]);
+    let hosts = plan["hosts"].as_array().expect("hosts");
+    assert_eq!(hosts.len(), 6);
+    assert!(hosts.iter().all(|host| host["host_term"].is_f64() != host["why_not"].is_string()), "{hosts:?}");
+    assert_eq!(plan["chosen"]["host"], "bert");
+    let build = ["build", "sort(x) on integers 0..3", "--tokens", "3", "--host", "bert", "-o", "model"];
+    insta::assert_snapshot!("host_build", scratch.done(&build));
+    insta::assert_snapshot!("host_export", scratch.done(&["export", "model", "--format", "hf"]));
+    let asked = scratch.json(&["inspect", "model", "--json"]);
+    assert_eq!((&asked["host"]["class"], &asked["host"]["eps"]), (&"bert".into(), &"1/100".into()));
+    assert!(scratch.done(&["inspect", "model"]).contains("in bert every output"));
+    insta::assert_snapshot!("host_onnx", scratch.done(&["export", "model", "--host", "bert"]));
+    // Another class is asked for by its name.
+    scratch.done(&["build", "max(x)", "--host", "bert", "-o", "largest"]);
+    let other = scratch.done(&["export", "largest", "--format", "hf", "--host", "t5", "-o", "other"]);
+    assert!(other.contains("the host term is"), "{other}");
+}
+
+#[test]
 fn a_circuit_on_integers_is_exported_for_transformerlens() {
     let scratch = Scratch::new();
     scratch.done(&["build", "sort(x) on integers 0..3", "--tokens", "3", "-o", "model"]);
@@ -984,7 +1020,7 @@ fn plans_are_told() {
         scratch.done(&["plan", "--all", "mean-centring", "--tokens", "2", "--eps", "0.1", "--norm", "l2"])
     );
     insta::assert_snapshot!("plan_not_equivariant", scratch.done(&["plan", "sort", "--eps", "0.2", "--norm", "l1"]));
-    let chosen = scratch.done(&["build", "sort", "--eps", "0.2", "--norm", "l1"]);
+    let chosen = scratch.done(&["build", "if x < 1/2 then x else i / 8", "--eps", "0.2", "--norm", "l1"]);
     assert!(chosen.starts_with("chosen: no circuit: "), "{chosen}");
     assert!(chosen.contains("\ninstead: sum-code --positional in f64,"), "{chosen}");
     insta::assert_snapshot!("plan_in_sup", scratch.done(&["plan", "mean-centring"]));
@@ -1666,10 +1702,11 @@ fn questions_are_answered_with_numbers_that_can_be_had_again() {
     insta::assert_snapshot!("questions", scratch.done(&["theorems", "questions"]));
     let document = scratch.json(&["theorems", "questions", "--json"]);
     let questions = document["questions"].as_array().expect("questions");
-    assert_eq!(questions.iter().map(|q| q["number"].as_u64().expect("a number")).collect::<Vec<_>>(), [1, 4, 5, 6]);
+    assert_eq!(questions.iter().map(|q| q["number"].as_u64().expect("a number")).collect::<Vec<_>>(), [1, 2, 4, 5, 6]);
     assert_eq!(questions[0]["numbers"]["equivariant"], true);
-    assert_eq!(questions[1]["numbers"]["right_without"], 0);
-    assert_eq!(questions[2]["numbers"]["rows"][0]["attention_layers"], "13");
+    assert_eq!(questions[1]["numbers"]["rows"][0]["host"], "bert");
+    assert_eq!(questions[2]["numbers"]["right_without"], 0);
+    assert_eq!(questions[3]["numbers"]["rows"][0]["attention_layers"], "13");
     let commands = questions.iter().flat_map(|question| question["commands"].as_array().expect("commands"));
     let (mut done, mut declined) = (String::new(), 0);
     for command in commands.map(|command| command.as_str().expect("a command")) {
@@ -1680,11 +1717,17 @@ fn questions_are_answered_with_numbers_that_can_be_had_again() {
             code => panic!("{command}: {code}"),
         }
     }
-    assert_eq!(questions[3]["numbers"]["error"], "1/2");
+    assert_eq!(questions[4]["numbers"]["error"], "1/2");
     assert_eq!(declined, 2, "sort is not equivariant, and there is no supremum norm for a sum of codes");
-    for shown in
-        ["[3/8, 1/8, 7/8] ↦ [-1/12, -1/3, 5/12]", "zero      1,332,032", "680 blocks", "38 blocks", "18 blocks"]
-    {
+    for shown in [
+        "[3/8, 1/8, 7/8] ↦ [-1/12, -1/3, 5/12]",
+        "zero      1,332,032",
+        "680 blocks",
+        "38 blocks",
+        "18 blocks",
+        "in bert every output",
+        "in gpt2 every output",
+    ] {
         assert!(done.contains(shown), "{shown}: {done}");
     }
 }

@@ -9,3 +9,6 @@ mod meanings;
 mod outside;
 mod pages;
 mod report;
+mod runtime;
+mod shell;
+mod zoo;

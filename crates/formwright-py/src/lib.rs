@@ -25,7 +25,9 @@ use formwright::interval::Interval;
 use formwright::lattice::Grid;
 use formwright::option::Front;
 use formwright::plan::{Rows, sized_up, take_first};
+use formwright::runtime::Probe;
 use formwright::target::{Source, Table};
+use formwright::zoo::Zoo;
 use formwright_check::{Files, Verdict};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -97,6 +99,7 @@ impl Native {
             let model = if request.is_left_to_plan() { take_first(&request)?.model } else { compile(&request)? };
             // The inputs of the summary are computed here, where the work can be interrupted.
             model.summary()?;
+            model.host_to_json();
             Ok(model)
         })
         .map(Self::of)
@@ -111,7 +114,13 @@ impl Native {
     /// The output of `formwright inspect --json`, without the folder.
     fn summary(&self, py: Python<'_>) -> PyResult<String> {
         let model = self.model.clone();
-        detached(py, move || Ok(model.summary()?.to_string()))
+        detached(py, move || {
+            let mut summary = model.summary()?;
+            if let Some(host) = model.host_to_json() {
+                summary["host"] = host;
+            }
+            Ok(summary.to_string())
+        })
     }
 
     /// Names and meanings of the coordinates of the residual stream.
@@ -272,11 +281,14 @@ impl Native {
         detached(py, move || formwright::report::page(&model))
     }
 
-    /// Writes an ONNX file.
-    fn onnx(&self, py: Python<'_>, file: PathBuf, stages: bool) -> PyResult<()> {
+    /// Writes an ONNX file: of the network, or of the stock class that it is put into.
+    fn onnx(&self, py: Python<'_>, file: PathBuf, stages: bool, host: Option<String>) -> PyResult<()> {
         artifact::check_new(&file).map_err(|error| raised(py, &error))?;
         let model = self.model.clone();
-        let bytes = detached(py, move || onnx::to_bytes(model.exported()?, &model.metadata()?, stages))?;
+        let bytes = detached(py, move || match &host {
+            Some(host) => Ok(hf::onnx(&model, host)?.0),
+            None => onnx::to_bytes(model.exported()?, &model.metadata()?, stages),
+        })?;
         artifact::write_new(&file, &bytes).map_err(|error| raised(py, &error))
     }
 
@@ -415,6 +427,39 @@ fn check_folder(py: Python<'_>, dir: PathBuf) -> PyResult<Said> {
     })
 }
 
+/// The files of the probe of runtimes, by name.
+#[pyfunction]
+fn probe_files<'py>(py: Python<'py>, precision: &str) -> PyResult<Vec<(String, Bound<'py, PyBytes>)>> {
+    let files = || Probe::new(precision.parse()?)?.files();
+    let files = files().map_err(|error| raised(py, &error))?;
+    Ok(files.into_iter().map(|(name, bytes)| (name, PyBytes::new(py, &bytes))).collect())
+}
+
+/// The judgement on answers to the probe: whether all are allowed, in words, and as JSON.
+#[pyfunction]
+fn probe_judged(py: Python<'_>, precision: &str, answers: Vec<u8>) -> PyResult<(bool, String, String)> {
+    let judged = || Probe::new(precision.parse()?)?.judge(&doubles(&answers));
+    let (inside, text, json) = judged().map_err(|error: Error| raised(py, &error))?;
+    Ok((inside, text, json.to_string()))
+}
+
+/// The files of a zoo of variants for so many seeds, of models whose names contain a text, by name.
+#[pyfunction]
+fn zoo_files(py: Python<'_>, seeds: u64, only: Option<String>) -> PyResult<Vec<(String, Bound<'_, PyBytes>)>> {
+    let files = detached(py, move || Ok(Zoo::new(seeds, only)?.files(&|files| said_of(files), &mut |_, _, _| {})?.0))?;
+    Ok(files.into_iter().map(|(name, bytes)| (name, PyBytes::new(py, &bytes))).collect())
+}
+
+/// The checker's verdict on files, of a network by itself or in a host, in words.
+fn said_of(files: &[(String, Vec<u8>)]) -> Option<String> {
+    let file = |wanted: &str| files.iter().find(|(name, _)| name == wanted).map(|(_, bytes)| bytes.as_slice());
+    if file("config.json").is_some() {
+        return formwright_check::check_named(files).map(|verdict| verdict.to_string());
+    }
+    let (certificate, target, weights) = (file("certificate.fwc")?, file("target.json")?, file("model.safetensors")?);
+    Some(formwright_check::check(&Files { certificate, target, weights }).to_string())
+}
+
 /// Refuses a folder that could not be written, before any work is done for it.
 #[pyfunction]
 fn check_place(py: Python<'_>, dir: PathBuf) -> PyResult<()> {
@@ -481,6 +526,9 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(enclosed, module)?)?;
     module.add_function(wrap_pyfunction!(check_folder, module)?)?;
     module.add_function(wrap_pyfunction!(check_place, module)?)?;
+    module.add_function(wrap_pyfunction!(probe_files, module)?)?;
+    module.add_function(wrap_pyfunction!(zoo_files, module)?)?;
+    module.add_function(wrap_pyfunction!(probe_judged, module)?)?;
     module.add_function(wrap_pyfunction!(no_certificate, module)?)
 }
 

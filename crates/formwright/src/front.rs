@@ -76,6 +76,12 @@ impl Build {
         self
     }
 
+    /// A stock class of `transformers`, in which the tolerance is met.
+    pub fn host(mut self, class: impl Into<String>) -> Self {
+        self.asked.host = Some(class.into());
+        self
+    }
+
     /// All options in words, to set those that have no method here.
     pub fn asked(mut self, change: impl FnOnce(&mut Asked)) -> Self {
         change(&mut self.asked);

@@ -74,10 +74,12 @@ pub mod questions;
 pub mod random;
 pub mod report;
 pub(crate) mod rounding;
+pub mod runtime;
 pub mod show;
 pub mod target;
 pub mod theorems;
 pub mod words;
+pub mod zoo;
 
 pub use front::{Build, build, open};
 

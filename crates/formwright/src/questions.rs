@@ -1,10 +1,12 @@
 //! Questions that readers of Yun et al. 2020 ask, answered with numbers that are computed on the spot.
 //!
-//! A review of the paper asks them, in this order. The second and the third, about layer normalisation and about
-//! training, are not of the kind that a construction answers: the lab's experiments do (`results/README.md`).
+//! A review of the paper asks them, in this order. The third, about training, is not of the kind that a construction
+//! answers: the lab's experiments do (`results/README.md`).
 //!
 //! - *1.* Why do shared parameters make universal approximation hard? `sharing`: whatever the weights are, permuted
 //!   tokens give permuted outputs.
+//! - *2.* What about layer normalisation? `norms`: networks of gates, those of a theorem of Alberti et al. 2023 among
+//!   them, inside of BERT and GPT-2, with their norms; lattice networks are not.
 //! - *4.* Why may layers of one kind be stacked, and what do skip connections do? `skips`: without them the same
 //!   layers forget the input.
 //! - *5.* Do larger blocks save blocks? `width`: feed-forward blocks yes, at the price of digits; attention no, with
@@ -21,15 +23,18 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
+use crate::compile::compile;
 use crate::construct::yun::context::{GlobalShift, selective_shift};
 use crate::construct::yun::lower::Lowering;
 use crate::construct::yun::{self, Options};
 use crate::error::{Error, Result};
 use crate::eval::{exact, indexed};
 use crate::exact::{Int, Rat};
+use crate::host::{Matrices, named};
 use crate::lattice::Grid;
 use crate::lattice::codes::Code;
 use crate::lower::{Format, Hidden, Temperature};
+use crate::model::Asked;
 use crate::network::{Generator as _, Layer, Network, Precision, Sequence};
 use crate::target::{Source, Target};
 
@@ -61,6 +66,65 @@ impl Example {
         let (grid, target, options) = self.parts()?;
         yun::build(&grid, &target, &options)
     }
+}
+
+/// A network beside what it is behind norms.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Normed {
+    /// Its construction.
+    pub construction: &'static str,
+    /// Its target.
+    pub expression: &'static str,
+    /// Its tokens.
+    pub tokens: usize,
+    /// The stock class.
+    pub host: &'static str,
+    /// The format.
+    pub precision: &'static str,
+    /// The norms that a token goes through.
+    pub norms: usize,
+    /// The bound of the network by itself.
+    pub plain: f64,
+    /// Its bound behind the norms.
+    pub bound: f64,
+    /// The part of that which is the host's.
+    pub term: f64,
+}
+
+/// The networks of the second answer.
+const NORMED: [(&str, &str, usize, &str, &str); 5] = [
+    ("sumformer", "x * mean(x)", 3, "bert", "f32"),
+    ("sumformer", "x * mean(x)", 3, "bert", "f64"),
+    ("circuit", "(x - mean(x)) / sqrt(var(x) + 1/100)", 3, "bert", "f32"),
+    ("circuit", "sort(x) on integers 0..4", 4, "bert", "f32"),
+    ("circuit", "max(x, j <= i)", 4, "gpt2", "f32"),
+];
+
+/// Question 2: networks that are made for a class with layer normalisation, and meet their tolerance there.
+pub(crate) fn norms() -> Result<Vec<Normed>> {
+    let normed = |(construction, expression, tokens, class, precision): (_, _, _, _, &'static str)| {
+        let asked = Asked {
+            construction: Some(str::to_owned(construction)),
+            tokens: Some(tokens),
+            precision: Some(precision.to_owned()),
+            host: Some(str::to_owned(class)),
+            ..Asked::default()
+        };
+        let model = compile(&asked.request(Source::expression(expression, expression)?)?)?;
+        let Matrices { sides, fitted, .. } = Matrices::new(&model, named(class)?, &[])?;
+        Ok(Normed {
+            construction,
+            expression,
+            tokens,
+            host: class,
+            precision,
+            norms: 2 * sides.blocks + 1,
+            plain: fitted.plain,
+            bound: fitted.bound,
+            term: fitted.host_term(),
+        })
+    };
+    NORMED.into_iter().map(normed).collect()
 }
 
 /// The example of the first two answers, which is the one of the demonstration.

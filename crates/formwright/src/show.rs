@@ -52,6 +52,11 @@ impl Precision {
         x.iter().map(|token| token.iter().map(|x| float(*x, self)).collect()).collect()
     }
 
+    /// The same in six digits, of numbers that are not exact anyway, in any format.
+    pub fn shown_rounded(x: &[Vec<f64>]) -> Vec<Vec<String>> {
+        x.iter().map(|token| token.iter().map(|x| rounded(*x)).collect()).collect()
+    }
+
     /// The same as JSON.
     pub fn to_json(self, x: &[Vec<f64>]) -> Value {
         x.iter().map(|token| token.iter().map(|x| json_float(*x, self)).collect::<Value>()).collect()
@@ -81,11 +86,6 @@ pub(crate) fn json_float(x: f64, precision: Precision) -> Value {
 #[expect(clippy::cast_possible_truncation, reason = "values of single precision lose nothing")]
 fn single(x: f64) -> f32 {
     x as f32
-}
-
-/// A sequence's numbers in six digits: of numbers that are not exact anyway.
-pub fn shown_rounded(x: &[Vec<f64>]) -> Vec<Vec<String>> {
-    x.iter().map(|token| token.iter().map(|x| rounded(*x)).collect()).collect()
 }
 
 /// A number in six digits.

@@ -6,7 +6,7 @@ use crate::bound::norm::upward;
 use crate::bound::{Baseline, Budget, Norm, Term};
 use crate::error::{Error, ErrorKind, Result};
 use crate::exact::Int;
-use crate::model::{Certified, Check, Model};
+use crate::model::{Certified, Check, InHost, Model};
 use crate::option::Front;
 use crate::show::{plural, short_int};
 use serde_json::{Value, json};
@@ -100,6 +100,9 @@ impl Model {
             (None, None) => line("exact-on-grid", format!("equal to the target at {domain}")),
             (None, Some(_)) => line("certified", format!("on the grid, at {domain}")),
         }];
+        if let Some(found) = self.in_host() {
+            lines.push(self.claim_in_host(found));
+        }
         let mut assumptions = self.assumptions.clone();
         if let Some(Certified { budget, baseline }) = self.certified()? {
             let bound = format!("{} error on {} at most {}", budget.norm, self.domain_name(), upward(budget.bound, 4));
@@ -127,6 +130,38 @@ impl Model {
             lines.push(line("checked", when));
         }
         Ok(lines)
+    }
+}
+
+impl Model {
+    /// The claim in the class that it was built for. A checker is asked when that is exported.
+    fn claim_in_host(&self, found: Result<&InHost>) -> Line {
+        let host = self.host().unwrap_or_default();
+        match found {
+            Ok(InHost { bound, term }) => {
+                let (bound, term) = (upward(*bound, 4), upward(*term, 2));
+                let domain = self.domain_name();
+                line(
+                    self.badge(),
+                    format!(
+                        "in {host} every output is within {bound} of the target on {domain}, of which {term} is the \
+                         host's, by formwright's own analysis"
+                    ),
+                )
+            }
+            Err(error) => line("no claim", format!("in {host}: {}", error.headline())),
+        }
+    }
+
+    /// The class that it was built for, with the tolerance and the bound there, as it is written.
+    pub fn host_to_json(&self) -> Option<Value> {
+        let (host, found) = (self.host.as_ref()?, self.in_host()?.ok());
+        Some(json!({
+            "class": host.class,
+            "eps": host.eps,
+            "bound": found.map(|found| found.bound),
+            "host_term": found.map(|found| found.term),
+        }))
     }
 }
 

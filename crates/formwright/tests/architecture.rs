@@ -106,8 +106,9 @@ fn starts(item: &str, kind: &str) -> bool {
 
 /// The number may fall. Whoever wants it to grow says here what for.
 /// `network::attention::Detour` is how a kind tells a checker what its heads compute, `export::hf::files` the files of a
-/// stock Transformer, `explore::page` a page to try a model on, as `report::page` is one to read.
-const PUBLIC_ITEMS: usize = 151;
+/// stock Transformer and `export::hf::onnx` its blocks in one, `explore::page` a page to try a model on, as
+/// `report::page` is one to read.
+const PUBLIC_ITEMS: usize = 152;
 
 #[test]
 fn the_front_door_is_no_wider() {

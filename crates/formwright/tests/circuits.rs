@@ -48,12 +48,22 @@ fn holds(subject: &Subject, compiled: &Compiled, found: &Found) {
 
 #[test]
 fn every_program_keeps_what_is_certified() {
+    every_program_at(5_000);
+}
+
+#[test]
+#[ignore = "twenty times as many points: minutes"]
+fn every_program_keeps_what_is_certified_at_many_points() {
+    every_program_at(100_000);
+}
+
+fn every_program_at(points: usize) {
     CATALOGUE.par_iter().for_each(|(subject, in_single)| {
         let (name, in_double) = (&subject.source.name, compiled(subject, Precision::F64));
         let deep =
             subject.compile_deep(&hundredth()).map(|deep| deep.unwrap_or_else(|error| panic!("{name}: {error}")));
         for compiled in [in_single, &in_double].into_iter().chain(&deep) {
-            let found = subject.search(compiled, 20_000);
+            let found = subject.search(compiled, points);
             let (network, bound) = (&compiled.network, compiled.budget.bound);
             let shape = format!("{}, {} blocks", network.precision, network.size().blocks);
             println!("{name}, {shape}: {:.3e} of {bound:.3e} certified, {} points", found.error, found.points);
@@ -70,7 +80,7 @@ fn gates_empty_the_registers_that_they_read() {
         let compiled = subject.compile(&eps, Precision::F32, Trade::Depth).expect(text);
         let (parameters, bound) = (compiled.network.size().parameters, compiled.budget.bound);
         assert!(parameters <= Int::from(most), "{text}: {parameters}");
-        let found = subject.search(&compiled, 20_000);
+        let found = subject.search(&compiled, 4_000);
         assert!(found.error <= bound && compiled.budget.meets(&eps), "{text}: {:e}, certified {bound:e}", found.error);
     }
 }
@@ -115,15 +125,25 @@ fn on_integers_every_answer_is_right() {
 /// The bound is claimed for a range of lengths: the same weights, at the ends of the range and between.
 #[test]
 fn the_bound_holds_at_every_length_that_is_claimed() {
+    at_every_length(1);
+}
+
+#[test]
+#[ignore = "eight times as many points: a minute"]
+fn the_bound_holds_at_every_length_that_is_claimed_at_many_points() {
+    at_every_length(8);
+}
+
+fn at_every_length(more: usize) {
     let mut several = 0;
     for (subject, compiled) in &*CATALOGUE {
         let (name, (least, most)) = (&subject.source.name, compiled.lengths);
         assert!(least <= 8 && 8 <= most && compiled.network.lengths == compiled.lengths, "{name}: {least} to {most}");
         several += usize::from(least < most);
-        for (tokens, points) in [(2, 4_000), (5, 4_000), (64, 2_000), (512, 500), (most.min(2048), 64)] {
+        for (tokens, points) in [(2, 1_000), (5, 1_000), (64, 300), (512, 64), (most.min(2048), 8)] {
             if least <= tokens && tokens <= most && least < most {
                 let subject = subject.with_tokens(tokens);
-                holds(&subject, compiled, &subject.search(compiled, points));
+                holds(&subject, compiled, &subject.search(compiled, more * points));
             }
         }
     }
@@ -154,12 +174,19 @@ fn the_bound_holds_in_any_order_of_summation() {
     });
 }
 
-/// Random programs that are compiled.
-const RANDOM: u64 = 600;
-
 #[test]
 fn random_programs_are_compiled_and_keep_it_or_are_declined_with_a_reason() {
-    let outcomes: Vec<Option<String>> = (0..RANDOM)
+    random_programs(0..200);
+}
+
+#[test]
+#[ignore = "thousands of programs: minutes"]
+fn thousands_of_random_programs_are_compiled_and_keep_it_or_are_declined_with_a_reason() {
+    random_programs(200..3_000);
+}
+
+fn random_programs(seeds: std::ops::Range<u64>) {
+    let outcomes: Vec<Option<String>> = seeds
         .into_par_iter()
         .map(|seed| {
             let program = random_program(seed);
@@ -184,6 +211,7 @@ fn random_programs_are_compiled_and_keep_it_or_are_declined_with_a_reason() {
         *reasons.entry(reason).or_default() += 1;
     }
     let compiled = outcomes.iter().filter(|outcome| outcome.is_none()).count();
-    println!("{compiled} of {RANDOM} compiled; declined: {reasons:#?}");
-    assert!(3 * compiled >= outcomes.len(), "only {compiled} of {RANDOM} are compiled");
+    let all = outcomes.len();
+    println!("{compiled} of {all} compiled; declined: {reasons:#?}");
+    assert!(3 * compiled >= all, "only {compiled} of {all} are compiled");
 }

@@ -3,6 +3,7 @@
 //! they are not.
 
 use super::support::Random;
+use super::support::onnxruntime::{self, Batch};
 use super::support::stock::{NORMS, Norm, Stock, safetensors};
 use formwright::compile::Model;
 use formwright::error::ErrorKind;
@@ -66,22 +67,28 @@ impl Hosted {
             };
             return x.iter().map(row).collect();
         }
+        x.iter().map(|x| self.stock.word(self.id(x))).collect()
+    }
+
+    /// The number of a token in the vocabulary.
+    fn id(&self, x: &[f64]) -> usize {
         let words = self.manifest["vocabulary"].as_array().expect("words");
-        let id = |x: &Vec<f64>| {
-            let word = x.iter().map(f64::to_string).collect::<Vec<_>>().join(",");
-            words.iter().position(|known| *known == word).expect("a word")
-        };
-        x.iter().map(|x| self.stock.word(id(x))).collect()
+        let word = x.iter().map(f64::to_string).collect::<Vec<_>>().join(",");
+        words.iter().position(|known| *known == word).expect("a word")
     }
 
     /// How far the host is from the target, at least: the distance from an enclosure of its value; of classes, whether
     /// the largest logit is another.
     fn error(&self, stock: &Stock, x: &[Vec<f64>], norm: Norm, seed: u64) -> f64 {
+        self.off(x, &stock.run(&self.vectors(x), norm, seed))
+    }
+
+    /// How far logits are from the target.
+    fn off(&self, x: &[Vec<f64>], logits: &[Vec<f64>]) -> f64 {
         let point: Vec<Vec<Interval>> =
             x.iter().map(|token| token.iter().map(|x| Interval::point(*x)).collect()).collect();
         let checked = self.model.target.expression().expect("an expression");
         let wanted = checked.enclose(&point).expect("values");
-        let logits = stock.run(&self.vectors(x), norm, seed);
         if let Some(classes) = self.manifest["classes"].as_array() {
             // Of next tokens, too, there is a score for nothing else.
             assert!(logits.iter().all(|row| row.len() == classes.len()));
@@ -109,6 +116,26 @@ impl Hosted {
                 (0..tokens).map(|_| (0..dims).map(|_| number(steps)).collect()).collect()
             })
             .collect()
+    }
+
+    /// Its ONNX model with points to run it on, as it takes them and as they are meant.
+    #[expect(clippy::cast_precision_loss, reason = "the number of a word")]
+    fn case(&self) -> (String, Vec<u8>, Batch, Batch) {
+        let host = self.manifest["host"].as_str().expect("a host");
+        let (bytes, _, _) = hf::onnx(&self.model, host).unwrap_or_else(|error| panic!("{error}"));
+        let (_, most) = self.model.lengths();
+        let mut points = self.points(24, most);
+        let mut given = points.clone();
+        let words = self.manifest["vocabulary"].as_array().expect("words");
+        if let Some(last) = words.len().checked_sub(1) {
+            let (low, high) = (self.model.grid.low().to_f64(), self.model.grid.high().to_f64());
+            let share = |x: f64| (x - low) / (high - low) * last as f64;
+            let at = |x: f64| (0..last).find(|k| share(x) <= *k as f64 + 0.5).unwrap_or(last);
+            given.iter_mut().flatten().flatten().for_each(|x| *x = at(*x) as f64);
+            let value = |x: f64| words[at(x)].as_str().expect("a word").parse::<f64>().expect("a number");
+            points.iter_mut().flatten().flatten().for_each(|x| *x = value(*x));
+        }
+        (format!("{} in {host}", self.model.title()), bytes, given, points)
     }
 
     /// The largest error in some executions.
@@ -185,6 +212,52 @@ fn every_sequence_of_a_small_vocabulary_gets_the_right_labels() {
             x[next + 1..].fill(low);
         }
         assert!(count >= 27, "{text}: {count}");
+    }
+}
+
+/// The blocks of every class in ONNX, as onnxruntime runs them: within the bound of the target, and no further from our
+/// evaluator than two executions can be.
+#[test]
+fn onnxruntime_keeps_what_is_claimed_of_hosts() {
+    let all: [(&str, usize, &[&str]); 5] = [
+        ("abs(x - mean(x))", 5, &ALL),
+        ("z-score", 6, &ALL),
+        ("max(x) on integers 2..6", 4, &ALL),
+        ("max(x, j <= i) on integers 0..4", 3, &CAUSAL),
+        ("(x - mean(x, j <= i)) * mean(x, j <= i)", 4, &CAUSAL),
+    ];
+    let hidden: [(&str, usize, &[&str]); 3] = [
+        ("mean(x, j >= i - 1 and j <= i)", 4, &["bert", "gpt2", "opt"]),
+        ("sort(x) on integers 0..4", 4, &["bert"]),
+        ("reverse", 4, &["bert"]),
+    ];
+    let every = all
+        .into_iter()
+        .chain(hidden)
+        .flat_map(|(text, tokens, hosts)| hosts.iter().map(move |host| (text, tokens, *host)));
+    let single = every.map(|(text, tokens, host)| Hosted::new(text, tokens, host));
+    // onnxruntime has no erf for doubles, and so no BERT.
+    let double = ["abs(x - mean(x, j <= i))", "mean(x, j <= i) * x"];
+    let double = double.map(|text| Hosted::of(model(text, 4, "f64", "width"), "gpt2"));
+    let hosts: Vec<Hosted> = single.chain(double).collect();
+    let cases: Vec<_> = hosts.iter().map(Hosted::case).collect();
+    let files: Vec<_> =
+        cases.iter().map(|(name, bytes, batch, _)| (name.clone(), bytes.clone(), batch.clone())).collect();
+    for ((hosted, (name, _, _, points)), outputs) in hosts.iter().zip(&cases).zip(onnxruntime::run(&files)) {
+        let bound = hosted.number("bound");
+        assert!(outputs.properties["claim"].starts_with("certified"), "{name}");
+        for (way, found) in &outputs.runs {
+            let mut worst = (0.0_f64, 0.0_f64);
+            for (x, logits) in points.iter().zip(&found["logits"]) {
+                let ours = hosted.stock.run(&hosted.vectors(x), Norm::TwoPasses, 0);
+                let pairs = ours.iter().flatten().zip(logits.iter().flatten());
+                let apart = pairs.map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+                worst = (worst.0.max(hosted.off(x, logits)), worst.1.max(apart));
+            }
+            println!("{name}, {way}: {:e} off, bound {bound:e}; {:e} from ours", worst.0, worst.1);
+            let most = if hosted.manifest["classes"].is_null() { 2.0 * bound } else { 0.5 };
+            assert!(worst.0 <= bound && worst.1 <= most, "{name}, {way}: {worst:?}, bound {bound:e}");
+        }
     }
 }
 

@@ -18,6 +18,19 @@ fn permuted_tokens_give_permuted_outputs() {
 }
 
 #[test]
+fn behind_norms_networks_of_gates_lose_what_is_told_and_no_more() {
+    let rows = questions::norms().expect("an answer");
+    for row in &rows {
+        assert!(row.plain <= row.bound && row.bound <= 0.01 && row.norms >= 3, "{row:?}");
+        assert!(row.bound - row.plain <= row.term && row.term < 0.05 * 0.01, "{row:?}");
+    }
+    let terms = |precision| rows.iter().filter(move |row| row.precision == precision).map(|row| row.term);
+    // Twice the digits lose next to nothing.
+    assert!(terms("f64").all(|term| term < 1e-12) && terms("f32").all(|term| term > 1e-7));
+    assert!(rows.iter().any(|row| row.construction == "sumformer"));
+}
+
+#[test]
 fn without_skips_the_same_layers_forget_the_input() {
     let answer = questions::skips().expect("an answer");
     assert_eq!((answer.sequences, answer.right_with), (24, 24));

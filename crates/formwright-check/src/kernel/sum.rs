@@ -104,7 +104,8 @@ pub struct Part {
 }
 
 impl Part {
-    const EMPTY: Self = Self { count: 0, above: Dyadic::ZERO, below: Dyadic::ZERO, quantum: i64::MAX };
+    /// No terms.
+    pub const EMPTY: Self = Self { count: 0, above: Dyadic::ZERO, below: Dyadic::ZERO, quantum: i64::MAX };
 
     pub fn add(&mut self, lo: &Dyadic, hi: &Dyadic, quantum: i64) {
         self.count = self.count.saturating_add(1);

@@ -61,7 +61,8 @@ impl Hosted {
                 "no tokens, no coordinates, fewer tokens at most than at least, or a bound below 0",
             ));
         }
-        if claim.badge != "certified" || !claim.assumptions.is_empty() || claim.norm.is_some() {
+        let about = claim.norm.is_some() || claim.lipschitz.is_some();
+        if claim.badge != "certified" || !claim.assumptions.is_empty() || about {
             return Err(declined("a claim in a host that is not certified, in the supremum norm, without assumptions"));
         }
         if !matches!(claim.over, Over::Box | Over::Integers) {

@@ -3,6 +3,7 @@
 
 mod host;
 mod meanings;
+mod median;
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -12,6 +13,7 @@ use crate::kernel::number::{Range, Ratio, is_canonical};
 
 pub use host::HostCertificate;
 pub use meanings::{Layer, Made, Meanings, Pooled, Source, Wire};
+pub use median::Median;
 
 /// The inputs that a claim ranges over.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -175,6 +177,8 @@ pub struct Certificate {
     pub over: Over,
     /// `p` of `L^p`; none for the supremum.
     pub norm: Option<Rational>,
+    /// A Lipschitz constant: the claim is about every function that has it, and the table's values at centres.
+    pub lipschitz: Option<Rational>,
     /// The largest distance of the network from the target.
     pub bound: Rational,
     /// The assumptions of the claim.
@@ -197,6 +201,8 @@ pub struct Certificate {
     pub cells: usize,
     /// Hint: the parts cut off a cell below and above.
     pub margins: [Rational; 2],
+    /// Hint: copies on shifted grids, of which the outputs are the median.
+    pub median: Option<Median>,
     /// Hint: what registers mean.
     pub meanings: Option<Meanings>,
 }
@@ -307,6 +313,12 @@ impl<'t> Lines<'t> {
         };
         self.line("norm")?;
         let norm = if self.one_of(&["lp", "sup"])? == "lp" { Some(self.rational()?) } else { None };
+        let lipschitz = if norm.is_none() && !self.words.is_empty() {
+            self.one_of(&["lipschitz"])?;
+            Some(self.rational()?)
+        } else {
+            None
+        };
         self.line("bound")?;
         let bound = self.rational()?;
         let mut assumptions = Vec::new();
@@ -322,12 +334,13 @@ impl<'t> Lines<'t> {
         let double = self.one_of(&["f32", "f64"])? == "f64";
         let none = || Rational { text: "0".to_owned(), exact: Ratio::ZERO, range: Range::ZERO };
         let (width, positions, cells, margins) = (0, 0, 0, [none(), none()]);
-        let (runs, meanings) = (Vec::new(), None);
+        let (runs, median, meanings) = (Vec::new(), None, None);
         Ok(Certificate {
             sha256,
             badge,
             over,
             norm,
+            lipschitz,
             bound,
             assumptions,
             tokens,
@@ -339,6 +352,7 @@ impl<'t> Lines<'t> {
             runs,
             cells,
             margins,
+            median,
             meanings,
         })
     }
@@ -410,9 +424,10 @@ impl Certificate {
             Over::DistinctIntegers(otherwise) => writeln!(f, "over distinct-integers {otherwise}")?,
             Over::Space => writeln!(f, "over space")?,
         }
-        match &self.norm {
-            Some(p) => writeln!(f, "norm lp {p}")?,
-            None => writeln!(f, "norm sup")?,
+        match (&self.norm, &self.lipschitz) {
+            (Some(p), _) => writeln!(f, "norm lp {p}")?,
+            (None, Some(constant)) => writeln!(f, "norm sup lipschitz {constant}")?,
+            (None, None) => writeln!(f, "norm sup")?,
         }
         writeln!(f, "bound {}\nassumptions {}", self.bound, self.assumptions.len())?;
         self.assumptions.iter().try_for_each(|words| writeln!(f, "assume {words}"))?;
@@ -424,12 +439,43 @@ impl Certificate {
     /// True if the claim is decided by what registers mean: over a box in the supremum norm, or in another one without
     /// a grid.
     pub fn is_meant(&self) -> bool {
-        self.over == Over::Box && (self.norm.is_none() || (self.cells == 0 && self.meanings.is_some()))
+        let sup = self.norm.is_none() || (self.cells == 0 && self.meanings.is_some());
+        self.over == Over::Box && sup && self.median.is_none()
+    }
+
+    /// The layers of so many blocks.
+    pub fn layers_of(&self, blocks: usize) -> Option<usize> {
+        let (mut left, mut layers) = (blocks, 0_usize);
+        for run in &self.runs {
+            let each = usize::from(run.attention.is_some()).saturating_add(usize::from(run.hidden.is_some()));
+            let taken = left.min(run.blocks);
+            layers = layers.saturating_add(taken.saturating_mul(each));
+            left = left.saturating_sub(taken);
+        }
+        (left == 0).then_some(layers)
     }
 
     /// Refuses meanings that name what the network does not have.
     pub fn means_what_is_there(&self) -> Result<(), String> {
         self.meanings.iter().try_for_each(|meanings| meanings.fit(self))
+    }
+
+    /// Refuses hints of both kinds, and copies or a Lipschitz constant of a claim that is not over a box.
+    fn is_of_one_kind(&self) -> Result<(), String> {
+        let wide = self.median.iter().flat_map(|median| &median.copies).flat_map(|copy| &copy.registers);
+        if self.over != Over::Box && (self.median.is_some() || self.lipschitz.is_some()) {
+            return Err("the copies of a median, or a Lipschitz constant, and the claim is not over a box".to_owned());
+        }
+        if self.median.is_some() && self.meanings.is_some() {
+            return Err("the copies of a median, and meanings".to_owned());
+        }
+        if self.lipschitz.as_ref().is_some_and(|constant| constant.exact.is_negative()) {
+            return Err("a Lipschitz constant below 0".to_owned());
+        }
+        match wide.max() {
+            Some(register) if *register >= self.width => Err(format!("there is no register {register}")),
+            _ => Ok(()),
+        }
     }
 
     /// True if these are the bytes of a certificate of version 1. Well-formed or not, it claims something other than
@@ -457,11 +503,13 @@ impl Certificate {
         let cells = lines.of("cells")?;
         lines.line("margins")?;
         let margins = [lines.rational()?, lines.rational()?];
+        let median = lines.median(&claim)?;
         let meanings = lines.meanings()?;
         lines.line("end")?;
-        let certificate = Self { width, positions, runs, cells, margins, meanings, ..claim };
+        let certificate = Self { width, positions, runs, cells, margins, median, meanings, ..claim };
         let printed = certificate.to_string();
         if printed == text {
+            certificate.is_of_one_kind()?;
             certificate.means_what_is_there()?;
             return Ok(certificate);
         }
@@ -500,6 +548,7 @@ impl fmt::Display for Certificate {
         }
         let [low, high] = &self.margins;
         writeln!(f, "cells {}\nmargins {low} {high}", self.cells)?;
+        self.median.iter().try_for_each(|median| write!(f, "{median}"))?;
         self.meanings.iter().flat_map(|meanings| &meanings.text).try_for_each(|line| writeln!(f, "{line}"))?;
         writeln!(f, "end")
     }

@@ -46,6 +46,11 @@ impl Domain {
         }
     }
 
+    /// Its ends, if it is an interval.
+    pub fn interval(&self) -> Option<(&Ratio, &Ratio)> {
+        if let Self::Interval(low, high) = self { Some((low, high)) } else { None }
+    }
+
     /// An interval inside of it.
     pub fn inside(&self) -> Range {
         match self {

@@ -11,6 +11,8 @@
 //! | `curve.rs`, `product.rs`, `clearing.rs` | which is a curve, part of a product, or takes a register away |
 //! | `shared.rs` | curves of one argument that share units |
 //! | `select.rs` | or is a value where a condition holds |
+//! | `exchange.rs` | the larger of two numbers at some positions, the smaller at others |
+//! | `comparators.rs` | rounds of these that sort |
 //! | `points.rs` | arguments that are whole: values at points, products of whole numbers, exact sums |
 //! | `cases.rs` | sums of which no more than one term is on |
 //! | `head.rs` | a head without scores is a mean of what it sees |
@@ -29,8 +31,10 @@
 mod attend;
 mod cases;
 mod clearing;
+mod comparators;
 mod curve;
 mod distance;
+mod exchange;
 mod head;
 mod host;
 mod hub;

@@ -6,6 +6,7 @@ mod mixers;
 
 use std::collections::BTreeMap;
 
+use crate::fast::lookup::Lookup;
 use crate::fast::skip::Index;
 use crate::kernel::number::Range;
 use crate::kernel::sum::{Outcome, Overflow, Value, affine};
@@ -16,18 +17,20 @@ use forward::feed_forward;
 pub use mixers::is_uniform;
 use mixers::mix;
 
-/// A network, ready to be executed. Runs of feed-forward layers have an index of where they do nothing.
+/// A network, ready to be executed. Runs of feed-forward layers have an index of where they do nothing, and layers whose
+/// units read one number another of what they add.
 pub struct Program<'n> {
     /// The network.
     pub network: &'n Network,
     indices: BTreeMap<usize, Index<'n>>,
+    lookups: BTreeMap<usize, Lookup>,
     shares: Option<Known>,
 }
 
 impl<'n> Program<'n> {
     /// The program of a network, layer by layer.
     pub fn plain(network: &'n Network) -> Self {
-        Self { network, indices: BTreeMap::new(), shares: None }
+        Self { network, indices: BTreeMap::new(), lookups: BTreeMap::new(), shares: None }
     }
 
     /// The program of a network that passes over layers that rest.
@@ -44,7 +47,9 @@ impl<'n> Program<'n> {
             }
             before = Some(forward);
         }
-        Self { network, indices, shares: None }
+        let layers = network.layers.iter().enumerate();
+        let lookups = layers.filter_map(|(at, layer)| Some((at, Lookup::new(layer)?))).collect();
+        Self { network, indices, lookups, shares: None }
     }
 
     /// The same program, which remembers weights of keys.
@@ -122,7 +127,8 @@ impl<'n> Program<'n> {
                     break;
                 }
             }
-            if let Some(Layer::FeedForward { units, gains }) = self.network.layers.get(at) {
+            let known = self.lookups.get(&at).is_some_and(|lookup| lookup.apply(token, self.network.format));
+            if let (Some(Layer::FeedForward { units, gains }), false) = (self.network.layers.get(at), known) {
                 feed_forward(units, gains, token, self.network.format)
                     .map_err(|Overflow(what)| Overflow(format!("layer {at}: {what}")))?;
             }

@@ -72,6 +72,7 @@ fn numbers(words: &[String]) -> Option<Vec<usize>> {
             with(forms, rest)
         }
         ["wire", "product" | "gather" | "select", ..] => of_forms(words, 2, 2)?.0,
+        ["wire", "exchange", ..] => of_forms(words, 2, 3)?.0,
         ["wire", "mean", ..] => with(of_forms(words, 3, 1)?, 2..3),
         ["wire", "hub", ..] => with(of_forms(words, 4, 1)?, 3..4),
         ["wire", "seen", ..] => with(of_forms(words, 9, 1)?, 8..9),

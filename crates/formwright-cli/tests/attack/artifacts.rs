@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 
 use formwright::artifact::{Contents, read_target, sha256};
 use formwright::compile::{Asked, compile};
+use formwright::exact::Rat;
 use formwright::lattice::Grid;
 use formwright::target::{Source, Table};
 use formwright_check::{Files, Verdict, check};
@@ -164,6 +165,20 @@ fn table(cells: u64, equivariant: bool) -> Source {
 /// A table, of two tokens.
 fn tabled(cells: u64, wanted: Wanted, equivariant: bool) -> Wanted {
     Wanted { source: table(cells, equivariant), ..on_box(cells, "l2", wanted) }
+}
+
+/// By the median of shifted grids.
+pub fn median(text: &str, cells: u64, precision: &str) -> Wanted {
+    on_box(cells, "sup", wanted(text, 2, "median", precision))
+}
+
+/// The same of a table of two cells a side; with a Lipschitz constant, of all functions with its values.
+pub fn median_of_table(constant: Option<&str>) -> Wanted {
+    let half = |x: i64| Rat::new(x, 4);
+    let entries = [[0, 0], [1, 2], [2, 1], [4, 4]].map(|[x, y]| vec![vec![half(x)], vec![half(y)]]);
+    let table = Table::new(Grid::unit(2, 1, 2).expect("a grid"), 1, entries.to_vec()).expect("a table");
+    let wanted = Wanted { source: Source::table("quarters", table), ..median("x", 2, F32) };
+    wanted.with(|asked| asked.lipschitz = constant.map(str::to_owned))
 }
 
 /// Every family: all are accepted, and fast.

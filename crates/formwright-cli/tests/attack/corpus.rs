@@ -6,7 +6,9 @@ use std::path::PathBuf;
 use formwright::exact::Rat;
 use serde_json::{Value, json};
 
-use super::artifacts::{Artifact, F32, F64, Wanted, circuit, families, normal_form, on_box, sums, yun};
+use super::artifacts::{
+    Artifact, F32, F64, Wanted, circuit, families, median, median_of_table, normal_form, on_box, sums, yun,
+};
 use super::judge::Subject;
 use super::weights::{Weights, tensor, with_weights};
 
@@ -57,6 +59,7 @@ pub fn cases() -> Vec<Case> {
     }));
     cases.extend(odd(&of));
     cases.extend(meant());
+    cases.extend(medians());
     cases
 }
 
@@ -75,6 +78,84 @@ fn others() -> [(&'static str, Artifact); 7] {
         ("heads-code-performer", coded("performer:4")),
         ("norm-fraction", Artifact::new("", &on_box(4, "lp:3/2", sums("x", "sum-code", "one-block")))),
     ]
+}
+
+/// The median of shifted grids, and what is wrong of it.
+fn medians() -> Vec<Case> {
+    let own = Artifact::new("", &median("x - mean(x)", 2, F32));
+    let table = Artifact::new("", &median_of_table(Some("3")));
+    let replaced = |of: &Artifact, old: &str, new: &str| {
+        let text = of.text().replacen(old, new, 1);
+        assert_ne!(text, of.text(), "there is no {old}");
+        Artifact { certificate: text.into_bytes(), ..of.clone() }
+    };
+    // The first weights of a tensor that are not 0.
+    let cleared = |name: &str, count: usize| {
+        let mut weights = Weights::of(&own);
+        let busy = weights.tensor(name).into_iter().enumerate().filter(|(_, weight)| *weight != 0.0);
+        for place in busy.map(|(place, _)| place).take(count).collect::<Vec<_>>() {
+            weights = weights.with(name, place, 0.0);
+        }
+        with_weights(&own, weights.bytes())
+    };
+    let added = |name: &str, place: usize, more: f64| {
+        let weights = Weights::of(&own);
+        let number = weights.tensor(name)[place] + more;
+        with_weights(&own, weights.with(name, place, number).bytes())
+    };
+    let other = json!({"binary": ["sub", "token", {"aggregate": ["max", "token", Value::Null]}]});
+    let accepted = [
+        ("median", own.clone()),
+        ("median-f64", Artifact::new("", &median("if x < 1/2 then x else 1 - x", 2, F64))),
+        ("median-positional", Artifact::new("", &median("sort(x)", 2, F32).with(|asked| asked.positional = true))),
+        ("median-table", Artifact::new("", &median_of_table(None))),
+        ("median-table-constant", table.clone()),
+    ];
+    let rejected = [
+        ("median-copy", "point", "a copy that is off everywhere", added("7.ff.b2", 3, 1.0 / 32.0)),
+        ("median-garbage", "median", "a copy that is spoiled everywhere", added("7.ff.b2", 3, 8.0)),
+        ("median-walls", "median", "a grid moved so that two walls meet", replaced(&own, "grid 3/10 ", "grid 1/5 ")),
+        (
+            "median-moved",
+            "point",
+            "two grids that are not where their lines say",
+            replaced(&own, "1/10 3\ngrid 3/10 7\n", "1/10 7\ngrid 3/10 3\n"),
+        ),
+        ("median-margins", "point", "good parts that reach into ramps", own.with_line("margins", "1/20 1/20")),
+        ("median-twice", "median", "a copy that is named twice", replaced(&own, "grid 3/10 7", "grid 3/10 3")),
+        ("median-comparator", "median", "a comparator left out", cleared("14.ff.w1", 2)),
+        ("median-clamp", "median", "half of a clamp removed", cleared("8.ff.w2", 1)),
+        ("median-bound", "point", "a bound below what is shown", own.with_line("bound", "1/5")),
+        (
+            "median-grids",
+            "median",
+            "a grid less",
+            replaced(&replaced(&own, "median 8 5", "median 8 4"), "grid 9/10 19\n", ""),
+        ),
+        ("median-blocks", "median", "copies that end before their values", own.with_line("median", "7 5")),
+        ("median-target", "point", "another target", changed(&own, |file| file["ast"]["body"]["each"] = other.clone())),
+        (
+            "median-constant",
+            "claim",
+            "a constant too small for the table's own values",
+            table.with_line("norm", "sup lipschitz 1"),
+        ),
+        (
+            "median-constant-bound",
+            "point",
+            "a larger constant, and the same bound",
+            table.with_line("norm", "sup lipschitz 4"),
+        ),
+        ("median-constant-expression", "claim", "a constant of no table", own.with_line("norm", "sup lipschitz 3")),
+        ("median-register", "format", "a register that is not there", replaced(&own, "grid 9/10 19", "grid 9/10 20")),
+    ];
+    let declined = [("median-norm", "a median in another norm", own.with_line("norm", "lp 2"))];
+    let told = |verdict: &'static str, obligation: &str, (name, what, artifact): (&str, &str, Artifact)| {
+        case(verdict, name, Some(format!("{obligation}: {what}")), artifact)
+    };
+    let accepted = accepted.into_iter().map(|(name, artifact)| case("accept", name, None, artifact));
+    let rejected = rejected.into_iter().map(|(name, why, what, artifact)| told("reject", why, (name, what, artifact)));
+    accepted.chain(rejected).chain(declined.into_iter().map(|spoilt| told("decline", "scope", spoilt))).collect()
 }
 
 /// How the wire of a hub begins.
@@ -107,6 +188,18 @@ fn meant() -> Vec<Case> {
     let prefix = built("mean(x, j <= i)", F32);
     let gathered = built("x[n - 1 - i]", F32);
     let summed = built("sum(x, j <= i)", F64);
+    let sorted = built("sort(x)", F32);
+    let last_round = "wire exchange 0 1 1 1 0 1 8 1 0 1 9 1";
+    // A network without its last round, in the weights and in the lines.
+    let a_round_less = {
+        let [with, without] =
+            ["layer 1 1\ngate 10 0 2 8 -1 10 1 1 0 0 3 1 9/8 8 -1 9 1\nholds 0 -1/2 1 10 1\n", "layer 0 0\n"];
+        let text = sorted.text().replacen(with, without, 1).replacen("output 0 1 10 1", "output 0 1 8 1", 1);
+        assert!(!text.contains("gate 10"), "there is no last round");
+        let lines = Artifact { certificate: text.into_bytes(), ..sorted.clone() };
+        let quiet = Weights::of(&lines).with("2.ff.w2", 0, 0.0).with("2.ff.w2", 1, 0.0).bytes();
+        with_weights(&lines, quiet)
+    };
     let window = built("mean(x, j >= i - 1 and j <= i + 1)", F32);
     let hub = realised("x - mean(x)", "sparse:hub@1");
     let attended = built("attend(2 * x * x[i] + x, 1 - x, j <= i)", F32);
@@ -143,6 +236,7 @@ fn meant() -> Vec<Case> {
         ("meanings-largest", largest.clone()),
         ("meanings-prefix", prefix.clone()),
         ("meanings-gather", gathered.clone()),
+        ("meanings-sort", sorted.clone()),
         ("meanings-shift", built("if i < 1 then 0 else x[i - 1]", F32)),
         ("meanings-sum", summed.clone()),
         ("meanings-softmax", built("exp(x) / sum(exp(x))", F32)),
@@ -226,6 +320,18 @@ fn meant() -> Vec<Case> {
             "a head with scores that sees more than the lines say",
             line(&attended, "mask * 0 * * no", "mask * * * * no"),
         ),
+        (
+            "meanings-exchange-side",
+            "line",
+            "an exchange with a side of 2",
+            line(&sorted, last_round, &last_round.replacen("0 1 1 1", "0 1 1 2", 1)),
+        ),
+        (
+            "meanings-exchange-adds",
+            "line",
+            "a gate that adds an exchange without its own number",
+            line(&sorted, "gate 10 0 2 8 -1 10 1 1 0 0 3 1 9/8 8 -1 9 1", "gate 10 0 1 10 1 1 0 0 3 1 9/8 8 -1 9 1"),
+        ),
         ("meanings-hub-elsewhere", "line", "a hub at another token", line(&hub, HUB, &HUB.replacen('1', "2", 1))),
         ("meanings-hub-nowhere", "format", "a hub at no token", line(&hub, HUB, &HUB.replacen('1', "3", 1))),
         (
@@ -243,6 +349,12 @@ fn meant() -> Vec<Case> {
     ];
     let declined = [
         ("meanings-distance-line", "a knot that is moved in the line alone", shifted),
+        (
+            "meanings-exchange-turned",
+            "an exchange that is said to keep the other number",
+            line(&sorted, last_round, &last_round.replacen("0 1 1 1", "1 1 1 -1", 1)),
+        ),
+        ("meanings-comparators", "a round of comparators is left out", a_round_less),
         ("meanings-temperature", "a head that is too warm", weight(&largest, "0.attn.q_bias", 16.0)),
         ("norm-without-grid-bound", "a bound below what is shown", without_grid.with_line("bound", "1/1000000")),
         ("norm-without-grid-power", "a power beyond the limit", without_grid.with_line("norm", "lp 129/2")),

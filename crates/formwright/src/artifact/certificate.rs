@@ -26,10 +26,16 @@ pub(super) fn text(
     (target, weights): (&[u8], &[u8]),
 ) -> Option<String> {
     let (over, bound) = (over(&stated.over)?, Rat::from_f64(stated.bound)?);
-    let norm = match &stated.norm {
-        Norm::Sup => "sup".to_owned(),
-        Norm::Lp(p) => format!("lp {p}"),
+    let copies = model.built.copies().filter(|_| stated.norm == Norm::Sup && model.float() == Some(network));
+    // Of a table with a Lipschitz constant it is the claim itself that says which functions are meant.
+    let constant = model.target.table().and(model.tolerance.lipschitz.as_ref()).filter(|_| copies.is_some());
+    let norm = match (&stated.norm, constant) {
+        (Norm::Sup, Some(constant)) => format!("sup lipschitz {constant}"),
+        (Norm::Sup, None) => "sup".to_owned(),
+        (Norm::Lp(p), _) => format!("lp {p}"),
     };
+    let said = model.built.supremum().filter(|_| constant.is_some()).map_or(&[][..], |budget| &budget.assumptions);
+    let assumptions: Vec<&String> = stated.assumptions.iter().filter(|words| !said.contains(words)).collect();
     let (least, most) = model.lengths();
     let positions = network.positions.as_ref().map_or(0, |_| network.tokens);
     let mut lines = vec![
@@ -41,9 +47,9 @@ pub(super) fn text(
         format!("norm {norm}"),
         // What is checked is what is shown: the float's own value.
         format!("bound {bound}"),
-        format!("assumptions {}", stated.assumptions.len()),
+        format!("assumptions {}", assumptions.len()),
     ];
-    lines.extend(stated.assumptions.iter().map(|words| format!("assume {}", ascii(words))));
+    lines.extend(assumptions.iter().map(|words| format!("assume {}", ascii(words))));
     lines.extend([
         format!("tokens {least} {most}"),
         format!("dims {}", network.dims()),
@@ -69,8 +75,9 @@ pub(super) fn text(
             lines.extend(connections.iter().flat_map(|layer| (0..layer.tokens()).map(|token| sees(layer.keys(token)))));
         }
     }
-    let (cells, margins) = cells(model);
+    let (cells, margins, copies) = copies.unwrap_or_else(|| cells(model));
     lines.extend([format!("cells {cells}"), format!("margins {} {}", margins.low, margins.high)]);
+    lines.extend(copies);
     // Meanings are those of the model's own network, and prove a bound at every point of a box (where there is no grid, in
     // every norm), or at all integers.
     let everywhere = match stated.over {
@@ -104,7 +111,7 @@ fn sees(keys: &[usize]) -> String {
 }
 
 /// The cells a side, and what is cut off each; a circuit has none.
-fn cells(model: &Model) -> (u64, Margins) {
-    let margins = model.built.margins();
-    margins.map_or((0, Margins { low: Rat::ZERO, high: Rat::ZERO }), |margins| (model.grid.resolution(), margins))
+fn cells(model: &Model) -> (u64, Margins, Vec<String>) {
+    let cells = model.built.margins().map(|margins| (model.grid.resolution(), margins, Vec::new()));
+    cells.unwrap_or((0, Margins { low: Rat::ZERO, high: Rat::ZERO }, Vec::new()))
 }

@@ -13,9 +13,10 @@ use crate::construct::families;
 use crate::error::{Error, Result};
 use crate::exact::Rat;
 use crate::files::read_file;
+use crate::host;
 use crate::input::parse_json;
 use crate::lattice::Grid;
-use crate::model::{ANEW, Check, Family, Folder, Model, Tolerance};
+use crate::model::{ANEW, Check, Family, Folder, Host, Model, Tolerance};
 use crate::network::{Affine, FloatNetwork};
 use crate::target::{Source, Target};
 
@@ -42,6 +43,9 @@ pub(super) fn to_json(model: &Model) -> Result<Value> {
         "norm": tolerance.norm().map(|norm| norm.to_string()),
         "lipschitz": tolerance.lipschitz,
     });
+    if let Some(host) = model.host_to_json() {
+        file["host"] = host;
+    }
     file["grid"] = json!(model.grid);
     model.built.write(&mut file);
     if let Some(network) = model.float() {
@@ -69,6 +73,15 @@ struct Common {
     grid: Grid,
     precision: String,
     error: WrittenError,
+    /// Of a model that was built for a stock class.
+    host: Option<WrittenHost>,
+}
+
+/// What is said in the host is computed anew.
+#[derive(Deserialize)]
+struct WrittenHost {
+    class: String,
+    eps: Rat,
 }
 
 /// The part of the claim that is not computed anew.
@@ -146,6 +159,10 @@ pub(crate) fn read(dir: &Path) -> Result<Model> {
     let mut model =
         Model::new(source, Arc::clone(&target), grid.clone(), read.assumptions, tolerance.clone(), read.built);
     model.edited = read.edited.map_or_else(OnceLock::new, OnceLock::from);
+    if let Some(WrittenHost { class, eps }) = common.host {
+        host::named(&class).map_err(|error| wrong(error.headline()))?;
+        model = model.hosted(Host { class, eps });
+    }
     model.was_checked(check);
     Ok(model)
 }

@@ -17,7 +17,7 @@ const MOST_CELLS: u64 = 4096;
 
 /// The error of the best constant.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Baseline {
+pub(crate) struct Baseline {
     /// For the piecewise constant function; in the supremum norm, at the points that were looked at.
     pub best_constant: f64,
     /// How far the truth can be from that.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::construct::{families, names};
 use crate::error::{Error, Result, nearest};
+use crate::host;
 use crate::lower::{Format, Hidden, Temperature};
 use crate::model::{Arithmetic, Asked, Construction, Family, Own, Request, Tolerance, chosen, positive};
 use crate::network::{Precision, Realisation};
@@ -65,7 +66,7 @@ impl Asked {
                 Some(Attention::Float(realisation)) => realisation,
                 Some(Attention::Hardmax | Attention::Sparse) | None => Realisation::SOFTMAX,
             },
-            arithmetic: self.arithmetic(self.eps.is_some() || !grid)?,
+            arithmetic: self.arithmetic(self.eps.is_some() || !grid || self.host.is_some())?,
             assume_equivariant: !self.assume.is_empty(),
             everywhere: everywhere.unwrap_or(false),
             tolerance: Tolerance {
@@ -81,6 +82,12 @@ impl Asked {
             Some(family) => vec![family.construction(self, pattern.as_ref(), true)?],
             None => self.constructions(pattern.as_ref())?,
         };
+        if let Some(class) = self.host.as_deref().map(host::named).transpose()? {
+            if request.arithmetic == Arithmetic::Exact {
+                return Err(Error::input("a host computes in floats").note("try", "⟨precision=auto⟩"));
+            }
+            request.constructions = request.constructions.into_iter().map(|one| host::within(one, class)).collect();
+        }
         Ok(request)
     }
 

@@ -7,7 +7,7 @@
 //!
 //! | operation | possible results | file |
 //! |---|---|---|
-//! | a sum of `m` terms | the exact sum `± γ_m Σ|t|`, and less where terms have few digits | `sum.rs` |
+//! | a sum of `m` terms | the exact sum `± γ_m Σ|t|`, and less where terms are few or have few digits | `sum.rs` |
 //! | softmax | `1/Σ_j e^{s_j - s_k}`, with each score moved by `u|s - max|` and `ε`, `± γ_{n+2}` | `attention.rs` |
 //! | averages | by `Σ p_k v_k = c Σ p_k + Σ p_k (v_k - c)`, since weights add up to 1 `± γ_{n+2}` | `attention.rs` |
 //! | a feed-forward layer | certainly positive units are composed, so that slopes cancel; `max(·, 0)` is exact | |

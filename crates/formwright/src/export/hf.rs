@@ -18,6 +18,7 @@ use std::fmt::Write as _;
 use serde_json::{Map, Value, json};
 
 use super::Files;
+use super::onnx::stock::Stock;
 use super::transformerlens::{values, vocabulary, whole};
 use crate::artifact::{sha256, tensors};
 use crate::bound::norm::upward;
@@ -47,6 +48,37 @@ pub fn files(
     let export = Export { verdict, ..export };
     export.described(&mut files)?;
     Ok((files, export.claim()))
+}
+
+/// The properties of an ONNX model, by name.
+type Properties = Vec<(String, String)>;
+
+/// The blocks of the host as an ONNX model (`onnx/stock.rs`), its properties, and the claim in words. Tokens are vectors,
+/// or the numbers of words.
+pub fn onnx(model: &Model, host: &str) -> Result<(Vec<u8>, Properties, String)> {
+    let export = Export::new(model, named(host)?, None)?;
+    let (Export { class, matrices, .. }, claim) = (&export, export.claim());
+    let dims = export.words.is_empty().then(|| model.grid.dims());
+    let stock = Stock { class, matrices, head: &export.head, dims, lengths: model.lengths() };
+    let loaded = export.loaded()?;
+    let weights = loaded.iter().find(|(name, _)| name == "model.safetensors");
+    let mut properties = vec![
+        ("formwright", env!("CARGO_PKG_VERSION").to_owned()),
+        ("target", model.source.text().unwrap_or_else(|| model.target.name.clone())),
+        ("host", class.architecture.to_owned()),
+        ("precision", matrices.precision.to_string()),
+        ("badge", model.badge().to_owned()),
+        ("norm", "sup".to_owned()),
+        ("domain", model.domain_name()),
+        ("bound", upward(matrices.fitted.bound, 4)),
+        ("host_term", upward(matrices.fitted.host_term(), 2)),
+        ("claim", claim.clone()),
+    ];
+    properties.extend(weights.map(|(_, bytes)| ("weights_sha256", sha256(bytes))));
+    properties.extend((dims.is_none()).then(|| ("vocabulary", export.words.join(" "))));
+    properties.extend(export.classes.as_ref().map(|_| ("labels", export.labels.join(" "))));
+    let properties: Properties = properties.into_iter().map(|(key, text)| (key.to_owned(), text)).collect();
+    Ok((stock.to_bytes(&properties)?, properties, claim))
 }
 
 /// A network with the names of its inputs and outputs in a host.
@@ -142,8 +174,13 @@ impl<'m> Export<'m> {
                 )
             });
         }
-        let eps = self.model.tolerance.eps.as_ref().filter(|eps| Up::from(*eps) < bound)?;
-        Some(format!("That is MORE than the tolerance {eps} of the network by itself"))
+        let (eps, whose) = match &self.model.host {
+            Some(host) if host.class == self.class.name => (Some(&host.eps), String::new()),
+            Some(host) => (Some(&host.eps), format!(" that is met in {}", host.class)),
+            None => (self.model.tolerance.eps.as_ref(), " of the network by itself".to_owned()),
+        };
+        let eps = eps.filter(|eps| Up::from(*eps) < bound)?;
+        Some(format!("That is MORE than the tolerance {eps}{whose}"))
     }
 
     /// The files that are loaded.

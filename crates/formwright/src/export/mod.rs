@@ -3,7 +3,7 @@
 pub mod hf;
 mod hosted;
 pub mod onnx;
-mod rotate;
+pub(crate) mod rotate;
 pub mod transformerlens;
 pub mod vnnlib;
 

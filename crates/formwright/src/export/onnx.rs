@@ -29,7 +29,9 @@
 //! `stage.NAME`, if requested, are the residual stream after the embedding and after every stage.
 
 mod heads;
+pub(crate) mod plain;
 mod proto;
+pub(super) mod stock;
 
 use std::collections::BTreeSet;
 
@@ -204,8 +206,8 @@ impl Nodes {
     }
 
     /// The positions, `[tokens]`, and the distance of a key behind a query, `[tokens, tokens]`.
-    fn positions(&mut self) -> [String; 2] {
-        let count = self.add("Shape", &["x"], vec![int("start", 1), int("end", 2)], "tokens.shape".to_owned());
+    fn positions(&mut self, input: &str) -> [String; 2] {
+        let count = self.add("Shape", &[input], vec![int("start", 1), int("end", 2)], "tokens.shape".to_owned());
         let count = self.plain("Squeeze", &[&count], "tokens".to_owned());
         let (zero, one) = (self.integer(0, "zero".to_owned()), self.integer(1, "one".to_owned()));
         let keys = self.plain("Range", &[&zero, &count, &one], "positions".to_owned());
@@ -337,7 +339,7 @@ impl<'n> Writer<'n> {
         }
         let positions = match &self.positions {
             Some(positions) => positions.clone(),
-            None => self.positions.insert(self.nodes.positions()).clone(),
+            None => self.positions.insert(self.nodes.positions("x")).clone(),
         };
         self.nodes.seen(masks, &positions, &format!("{first}.attn.mask"))
     }

@@ -63,7 +63,7 @@ struct Sides {
 
 /// The amounts by which the bound of a rotated network may exceed that of the model; the first that the checker accepts
 /// is taken.
-const MORE: [f64; 4] = [1.0 / 68_719_476_736.0, 1.0 / 16_777_216.0, 1.0 / 1024.0, 0.125];
+pub(crate) const MORE: [f64; 4] = [1.0 / 68_719_476_736.0, 1.0 / 16_777_216.0, 1.0 / 1024.0, 0.125];
 
 /// The files, with a bound on the distance of outputs from the target's if one is proved. For a network in another
 /// basis it is proved anew: `refused` returns the checker's reason against files, if it has one, and the accepted files

@@ -1,5 +1,6 @@
 //! A claim as instances for verifiers of neural networks: `network.onnx`, `vnnlib/*.vnnlib`, `instances.csv` and the
-//! expected results, `expected.csv`.
+//! expected results, `expected.csv`; where all weights of heads are known, `plain.onnx` and `plain.csv` as well: the same
+//! instances of the same network over one vector, with matrices and ReLUs alone.
 //!
 //! An instance is a box of inputs `X` and the *negation* of the claim about the outputs `Y` there; a verifier must find
 //! it unsatisfiable.
@@ -96,6 +97,10 @@ pub fn files(model: &Model, metadata: &[(String, String)], cells: Option<usize>)
     }
     if let Some(wrong) = wrong(&instances) {
         add(&wrong, "sat");
+    }
+    if let Some(plain) = onnx::plain::to_bytes(&network, tokens) {
+        let plain_list = list.replace("network.onnx,", "plain.onnx,");
+        files.extend([("plain.onnx".to_owned(), plain), ("plain.csv".to_owned(), plain_list.into_bytes())]);
     }
     files.push(("instances.csv".to_owned(), list.into_bytes()));
     files.push(("expected.csv".to_owned(), expected.into_bytes()));

@@ -1,29 +1,60 @@
 //! Networks that have no place in a class: the place, and what to take instead.
 
-use super::{CLASSES, Class};
+use super::{CLASSES, Class, Fitted};
+use crate::construct::circuit::built::{Circuit, Proof};
 use crate::error::{Error, Result};
-use crate::model::Model;
+use crate::model::Built;
 use crate::network::{AttentionRun, FloatNetwork, Mask, Precision};
 
-/// Declines a network that has no place in a class.
-pub(super) fn check<'m>(model: &'m Model, class: &Class) -> Result<&'m FloatNetwork> {
-    let network = model.float().ok_or_else(|| {
+/// Declines a network that has no place in a class, and says what to take instead.
+pub(super) fn check<'m>(built: &'m dyn Built, class: &Class) -> Result<&'m FloatNetwork> {
+    let network = carried(built)?;
+    misfit(network, class).map_or(Ok(network), |error| Err(error.note("try", instead(built, network))))
+}
+
+/// The same without advice, which is looked for by asking this of all classes.
+pub(super) fn place<'m>(built: &'m dyn Built, class: &Class) -> Result<&'m FloatNetwork> {
+    let network = carried(built)?;
+    misfit(network, class).map_or(Ok(network), Err)
+}
+
+/// The refusal of networks that are no circuits.
+pub(super) fn no_bound(family: &str) -> Error {
+    Error::declined(format!("{family} networks have no bound in a host"))
+        .note("reason", "their ids are exact sums, and behind a norm no sum is exact")
+        .note("try", "⟨construction=circuit⟩, of a target with a formula")
+}
+
+/// The network, if it is of a kind that hosts carry.
+fn carried(built: &dyn Built) -> Result<&FloatNetwork> {
+    let network = built.float().ok_or_else(|| {
         Error::declined("an exact model has no place in a host, whose numbers are floats")
-            .note("try", "build it with ⟨precision=f32⟩, and export that")
+            .note("try", "⟨construction=circuit⟩, of a target with a formula")
     })?;
-    if model.circuit().is_none() {
-        return Err(Error::declined(format!("{} networks have no bound in a host", model.family()))
-            .note("reason", "their ids are exact sums, and behind a norm no sum is exact")
-            .note("try", "⟨construction=circuit⟩"));
-    }
+    proof(built)?;
     if network.runs.iter().all(|run| run.blocks == 0) {
-        return Err(Error::declined("it has no blocks: there is nothing to put into a host"));
+        return Err(Error::declined("it has no blocks: there is nothing to put into a host")
+            .note("try", "the network by itself: leave out ⟨host⟩"));
     }
     for (block, attention) in attentions(network) {
-        kind(block, attention, class)?;
+        kind(block, attention)?;
     }
-    let misfit = masks(network, class).or_else(|| positions(network, class)).or_else(|| format(network, class));
-    misfit.map_or(Ok(network), |error| Err(error.note("try", instead(network))))
+    Ok(network)
+}
+
+/// What is proved of a network by itself.
+pub(super) fn proof(built: &dyn Built) -> Result<&Proof> {
+    let circuit = built.of::<Circuit>().ok_or_else(|| no_bound(built.family()))?;
+    circuit.proof().filter(|proof| !proof.is_measured()).ok_or_else(|| {
+        Error::declined("nothing is proved of this network by itself, and so nothing in a host")
+            .note("reason", "it was edited, or a part of its bound is measured")
+            .note("try", "export a folder as `formwright build` wrote it")
+    })
+}
+
+/// What a class has not, and the network needs.
+fn misfit(network: &FloatNetwork, class: &Class) -> Option<Error> {
+    masks(network, class).or_else(|| positions(network, class)).or_else(|| format(network, class))
 }
 
 /// The attention of a network, with its first block.
@@ -37,11 +68,11 @@ fn attentions(network: &FloatNetwork) -> impl Iterator<Item = (usize, &Attention
 }
 
 /// Declines attention that is not softmax; no class has another.
-fn kind(block: usize, attention: &AttentionRun, class: &Class) -> Result<()> {
+fn kind(block: usize, attention: &AttentionRun) -> Result<()> {
     let what = match (attention.kind.is_softmax(), attention.connections.is_empty()) {
         (true, true) => return Ok(()),
-        (false, _) => format!("{} attention, and {} softmax", attention.kind.name(), class.name),
-        _ => format!("connections, and {} none", class.name),
+        (false, _) => format!("{} attention, and hosts have softmax", attention.kind.name()),
+        _ => "connections, and hosts have none".to_owned(),
     };
     Err(Error::declined(format!("block {block} has {what}")).note("try", "build it with ⟨attention=softmax⟩"))
 }
@@ -105,13 +136,14 @@ fn format(network: &FloatNetwork, class: &Class) -> Option<Error> {
     Some(declined.note("reason", format!("it computes {what} in single precision, whatever its weights are")))
 }
 
-/// The classes that have a place for it.
-fn instead(network: &FloatNetwork) -> String {
-    let misfit = |class: &Class| masks(network, class).or_else(|| positions(network, class));
-    let fitting: Vec<&Class> = CLASSES.into_iter().filter(|class| misfit(class).is_none()).collect();
-    match fitting.iter().find(|class| format(network, class).is_none()) {
+/// What has a place for it: that is tried, so that nobody is sent on in vain.
+fn instead(built: &dyn Built, network: &FloatNetwork) -> String {
+    let tried = CLASSES.into_iter().find(|class| Fitted::of(built, class).is_ok());
+    match tried {
         Some(class) => format!("⟨host={}⟩", class.name),
-        None if fitting.is_empty() => "⟨format=onnx⟩, which has every mask: no host has all of these heads".to_owned(),
-        None => "build it with ⟨precision=f32⟩".to_owned(),
+        None if CLASSES.iter().all(|class| masks(network, class).is_some() || positions(network, class).is_some()) => {
+            "⟨format=onnx⟩, which has every mask: no host has all of these heads".to_owned()
+        }
+        None => "⟨format=onnx⟩: the hosts that have all of these heads cannot hold its numbers".to_owned(),
     }
 }

@@ -8,14 +8,15 @@
 //! two finds the place, and the analysis decides there. `s` is the smallest power of two at which activations are no more
 //! than 1/64 of the host term.
 
+use super::check::{place, proof};
 use super::norm::{Known, Norms, gain, largest_pin};
-use super::pass::Sides;
+use super::pass::{Sides, sides};
 use super::{Class, activation};
 use crate::construct::circuit::Made;
 use crate::construct::circuit::analysis::{Analysis, Housing};
 use crate::error::{Error, Result};
 use crate::interval::Up;
-use crate::model::Model;
+use crate::model::Built;
 use crate::network::{FloatNetwork, Precision};
 
 /// A network that fits into a host.
@@ -41,6 +42,12 @@ pub(crate) struct Fitted {
 }
 
 impl Fitted {
+    /// What a network is in a class; or why it has no place there, without advice.
+    pub fn of(built: &dyn Built, class: &Class) -> Result<Self> {
+        let network = place(built, class)?;
+        fit(built, network, class, &sides(network, class))
+    }
+
     /// The host's part of the bound.
     pub fn host_term(&self) -> f64 {
         (self.bound - self.plain).max(0.0).next_up()
@@ -102,13 +109,8 @@ impl Search<'_> {
 }
 
 /// Fits a network into a host of some sides.
-pub(super) fn fit(model: &Model, network: &FloatNetwork, class: &Class, sides: &Sides) -> Result<Fitted> {
-    let proof = model.circuit().and_then(|circuit| circuit.proof());
-    let proof = proof.filter(|proof| !proof.is_measured()).ok_or_else(|| {
-        Error::declined("nothing is proved of this network by itself, and so nothing in a host")
-            .note("reason", "it was edited, or a part of its bound is measured")
-            .note("try", "export a folder as `formwright build` wrote it")
-    })?;
+pub(super) fn fit(built: &dyn Built, network: &FloatNetwork, class: &Class, sides: &Sides) -> Result<Fitted> {
+    let proof = proof(built)?;
     let made = &proof.made;
     let plain = made.analyse(None)?;
     // As large as all else together: it is read as well as that, and the pin is not much larger for it.

@@ -5,6 +5,7 @@
 //! | `norm.rs` | a pin and mirrored registers make the norm the identity, up to one common factor: what is lost |
 //! | `activation.rs` | `act(s t)/s` is a ReLU, up to a number over `s` |
 //! | `check.rs` | what has no place in a class, and where it has one |
+//! | `within.rs` | constructions whose tolerance is met in a class |
 //! | `fit.rs` | the pin and `s`, derived; the bound in the host |
 //! | `pass.rs` | from a network to the matrices of a host: mirrored, padded, scaled |
 //! | `tensors.rs` | the matrices under the names of a class |
@@ -27,10 +28,14 @@ mod opt;
 mod pass;
 mod t5;
 mod tensors;
+mod within;
+
+use std::fmt;
 
 use serde_json::Value;
 
 use crate::error::{Error, Result, nearest};
+use crate::model::{InHost, Model};
 use crate::network::Mask;
 
 pub(crate) use activation::Activation;
@@ -38,6 +43,7 @@ pub(crate) use fit::Fitted;
 pub(crate) use norm::{Kind, Norm, Order};
 pub(crate) use pass::Matrices;
 pub(crate) use tensors::Place;
+pub(crate) use within::{plain, within};
 
 /// A tensor of a host: its name, its shape, its entries.
 pub(crate) type Tensor = (String, Vec<usize>, Vec<f64>);
@@ -112,6 +118,12 @@ pub(crate) struct Class {
     pub more: fn(&Matrices) -> Vec<Tensor>,
 }
 
+impl fmt::Debug for Class {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
 impl Class {
     /// The class of `transformers` that loads it.
     pub fn loader(&self) -> &'static str {
@@ -120,7 +132,8 @@ impl Class {
 }
 
 /// The classes.
-static CLASSES: [&Class; 6] = [&bert::BERT, &gpt2::GPT2, &t5::T5, &opt::OPT, &llama::LLAMA, &modernbert::MODERNBERT];
+pub(crate) static CLASSES: [&Class; 6] =
+    [&bert::BERT, &gpt2::GPT2, &t5::T5, &opt::OPT, &llama::LLAMA, &modernbert::MODERNBERT];
 
 /// The class of that name.
 pub(crate) fn named(name: &str) -> Result<&'static Class> {
@@ -132,6 +145,18 @@ pub(crate) fn named(name: &str) -> Result<&'static Class> {
             None => error,
         }
     })
+}
+
+impl Model {
+    /// What it is in the class that it was built for; `None` if it was built for none.
+    pub(crate) fn in_host(&self) -> Option<Result<&InHost>> {
+        let host = self.host.as_ref()?;
+        if let Some(known) = self.in_host.get() {
+            return Some(Ok(known));
+        }
+        let found = named(&host.class).and_then(|class| Fitted::of(&*self.built, class));
+        Some(found.map(|found| self.in_host.get_or_init(|| InHost { bound: found.bound, term: found.host_term() })))
+    }
 }
 
 /// Tensors of a class that has no more than all.

@@ -92,9 +92,10 @@ pub(crate) struct Matrices {
 impl Matrices {
     /// Puts a model into a class, or says why it does not fit; `words` are the tokens of its vocabulary, or none.
     pub fn new(model: &Model, class: &Class, words: &[Vec<i64>]) -> Result<Self> {
-        let network = check(model, class)?;
+        let built = &*model.built;
+        let network = check(built, class)?;
         let sides = sides(network, class);
-        let fitted = fit::fit(model, network, class, &sides)?;
+        let fitted = fit::fit(built, network, class, &sides)?;
         let pass = Pass { network, class, sides, fitted };
         let embed = pass.embed();
         let words = if words.is_empty() { vec![pass.pinned(&vec![0.0; network.width()])] } else { pass.words(words) };
@@ -150,7 +151,7 @@ impl Matrices {
 }
 
 /// The smallest powers that have room.
-fn sides(network: &FloatNetwork, class: &Class) -> Sides {
+pub(super) fn sides(network: &FloatNetwork, class: &Class) -> Sides {
     let attention = || network.runs.iter().filter_map(|run| run.attention.as_ref());
     let size = attention().map(|a| a.head_size.max(a.value_size)).max().unwrap_or(1).max(1);
     let heads = attention().map(|a| a.heads).max().unwrap_or(1);

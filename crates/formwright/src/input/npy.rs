@@ -74,7 +74,45 @@ impl Npy {
     }
 
     /// The sequence with this number; `None` after the last, where nothing may follow.
-    pub(super) fn one(&mut self, reader: &mut impl BufRead, name: &str, number: usize) -> Result<Option<Sequence>> {
+    pub(super) fn one(&self, reader: &mut impl BufRead, name: &str, number: usize) -> Result<Option<Sequence>> {
+        let [_, _, dims] = self.shape;
+        let Some(numbers) = self.numbers(reader, name, number)? else { return Ok(None) };
+        let entry = |(place, value): (usize, f64)| {
+            Rat::from_f64(value).ok_or_else(|| {
+                let (token, coordinate) = (place / dims, place % dims);
+                let at = format!("sequence {number}, token {token}, coordinate {coordinate}");
+                Error::input(format!("{at} is '{value}': not a finite number"))
+            })
+        };
+        let flat = numbers.into_iter().enumerate().map(entry).collect::<Result<Vec<Rat>>>()?;
+        Ok(Some(flat.chunks_exact(dims).map(<[Rat]>::to_vec).collect()))
+    }
+
+    /// All numbers of an array of `count` sequences, finite or not.
+    pub(crate) fn floats(
+        mut reader: impl BufRead,
+        name: &str,
+        count: usize,
+        tokens: (usize, usize),
+        dims: usize,
+    ) -> Result<Vec<f64>> {
+        let array = Self::read(&mut reader, name, tokens, dims)?;
+        let found = array.shape[0];
+        if found != count {
+            return Err(Error::input(format!("{name} has {found} sequences, expected {count}")));
+        }
+        let mut all = Vec::new();
+        for number in 0.. {
+            match array.numbers(&mut reader, name, number)? {
+                Some(numbers) => all.extend(numbers),
+                None => break,
+            }
+        }
+        Ok(all)
+    }
+
+    /// The numbers of a sequence, finite or not; `None` after the last, where nothing may follow.
+    fn numbers(&self, reader: &mut impl BufRead, name: &str, number: usize) -> Result<Option<Vec<f64>>> {
         let [count, tokens, dims] = self.shape;
         if number == count {
             let rest = reader.fill_buf().map_err(|error| Error::input(format!("cannot read {name}: {error}")))?;
@@ -94,19 +132,11 @@ impl Npy {
             }
             _ => Error::input(format!("cannot read {name}: {error}")),
         })?;
-        let entry = |(place, bytes): (usize, &[u8])| {
-            let value = match *bytes {
-                [a, b, c, d] => f64::from(f32::from_le_bytes([a, b, c, d])),
-                _ => f64::from_le_bytes(bytes.try_into().unwrap_or_default()),
-            };
-            Rat::from_f64(value).ok_or_else(|| {
-                let (token, coordinate) = (place / dims, place % dims);
-                let at = format!("sequence {number}, token {token}, coordinate {coordinate}");
-                Error::input(format!("{at} is '{value}': not a finite number"))
-            })
+        let value = |bytes: &[u8]| match *bytes {
+            [a, b, c, d] => f64::from(f32::from_le_bytes([a, b, c, d])),
+            _ => f64::from_le_bytes(bytes.try_into().unwrap_or_default()),
         };
-        let flat = bytes.chunks_exact(width).enumerate().map(entry).collect::<Result<Vec<Rat>>>()?;
-        Ok(Some(flat.chunks_exact(dims).map(<[Rat]>::to_vec).collect()))
+        Ok(Some(bytes.chunks_exact(width).map(value).collect()))
     }
 }
 
@@ -182,7 +212,6 @@ impl Writer {
     }
 
     /// Adds a sequence, of as many tokens as those before.
-    #[expect(clippy::cast_possible_truncation, reason = "numbers of a network in f32 are numbers of f32")]
     pub fn push(&mut self, y: &[Vec<f64>]) -> Result<()> {
         let side = (y.len(), y.first().map_or(0, Vec::len));
         let first = *self.side.get_or_insert(side);
@@ -195,10 +224,8 @@ impl Writer {
             .note("try", "leave out ⟨output⟩, or one file for each length"));
         }
         for entry in y.iter().flatten() {
-            match self.precision {
-                Precision::F32 => self.write(&(*entry as f32).to_le_bytes())?,
-                Precision::F64 => self.write(&entry.to_le_bytes())?,
-            }
+            let bytes = number(self.precision, *entry);
+            self.write(&bytes[..self.precision.bytes()])?;
         }
         self.count += 1;
         Ok(())
@@ -207,13 +234,8 @@ impl Writer {
     /// Writes the header; returns the shape of the array.
     pub fn finish(mut self) -> Result<[usize; 3]> {
         let (tokens, dims) = self.side.unwrap_or_default();
-        let (count, descr) = (self.count, if self.precision == Precision::F32 { "<f4" } else { "<f8" });
-        let fields = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({count}, {tokens}, {dims}), }}");
-        let length = HEADER - MAGIC.len() - 4;
-        let mut header = MAGIC.to_vec();
-        header.extend([1, 0]);
-        header.extend(u16::try_from(length).unwrap_or_default().to_le_bytes());
-        header.extend(format!("{fields:<width$}\n", width = length - 1).bytes());
+        let count = self.count;
+        let header = header(self.precision, [count, tokens, dims]);
         let written = self.file.seek(SeekFrom::Start(0)).map(drop).map_err(|error| unwritable(&self.path, &error));
         written.and_then(|()| self.write(&header))?;
         self.file.flush().map_err(|error| unwritable(&self.path, &error))?;
@@ -230,6 +252,37 @@ impl Drop for Writer {
             drop(std::fs::remove_file(&self.path));
         }
     }
+}
+
+/// The header of an array.
+fn header(precision: Precision, [count, tokens, dims]: [usize; 3]) -> Vec<u8> {
+    let descr = if precision == Precision::F32 { "<f4" } else { "<f8" };
+    let fields = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({count}, {tokens}, {dims}), }}");
+    let length = HEADER - MAGIC.len() - 4;
+    let mut header = MAGIC.to_vec();
+    header.extend([1, 0]);
+    header.extend(u16::try_from(length).unwrap_or_default().to_le_bytes());
+    header.extend(format!("{fields:<width$}\n", width = length - 1).bytes());
+    header
+}
+
+/// A number of the format, in its first bytes.
+#[expect(clippy::cast_possible_truncation, reason = "numbers of a network in f32 are numbers of f32")]
+fn number(precision: Precision, x: f64) -> [u8; 8] {
+    match precision {
+        Precision::F32 => u64::from((x as f32).to_bits()).to_le_bytes(),
+        Precision::F64 => x.to_le_bytes(),
+    }
+}
+
+/// An array of sequences of one length, whose numbers are numbers of the format.
+pub(crate) fn to_bytes(sequences: &[&[Vec<f64>]], precision: Precision) -> Vec<u8> {
+    let (tokens, dims) = sequences.first().map_or((0, 0), |x| (x.len(), x.first().map_or(0, Vec::len)));
+    let mut bytes = header(precision, [sequences.len(), tokens, dims]);
+    for entry in sequences.iter().flat_map(|x| x.iter()).flatten() {
+        bytes.extend_from_slice(&number(precision, *entry)[..precision.bytes()]);
+    }
+    bytes
 }
 
 fn unwritable(path: &Path, error: &io::Error) -> Error {

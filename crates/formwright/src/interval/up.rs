@@ -45,12 +45,12 @@ impl Up {
 
     /// A bound for the larger of two numbers.
     pub fn max(self, other: Self) -> Self {
-        if self < other { other } else { self }
+        if self.0 < other.0 { other } else { self }
     }
 
     /// A bound for the smaller of two numbers; or the better one of two bounds for the same number.
     pub fn min(self, other: Self) -> Self {
-        if other < self { other } else { self }
+        if other.0 < self.0 { other } else { self }
     }
 
     /// `√self`.
@@ -90,10 +90,18 @@ impl From<usize> for Up {
     }
 }
 
+/// The remainder is Knuth's, without a comparison: numbers that are not negative are not above their sum, so that nothing
+/// overflows behind it. The next number has the next bits.
 impl Add for Up {
     type Output = Self;
     fn add(self, other: Self) -> Self {
-        Self(Rounded::sum(self.0, other.0).up())
+        let near = self.0 + other.0;
+        if near.is_infinite() {
+            return Self::INFINITY;
+        }
+        let part = near - self.0;
+        let rest = (self.0 - (near - part)) + (other.0 - part);
+        Self(f64::from_bits(near.to_bits() + u64::from(rest > 0.0)))
     }
 }
 

@@ -58,6 +58,8 @@ pub struct Asked {
     pub positional: bool,
     /// Steps of the proof as printed.
     pub as_printed: Vec<String>,
+    /// A stock class, in which the tolerance is met.
+    pub host: Option<String>,
     /// Those that a construction owns ([`Family::options`](super::Family::options)), by name.
     #[serde(flatten)]
     pub own: BTreeMap<String, String>,

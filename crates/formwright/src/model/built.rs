@@ -181,6 +181,12 @@ pub trait Built: Any + fmt::Debug + Send + Sync {
     /// The domain of its certified error, in words.
     fn domain_name(&self, model: &Model) -> String;
 
+    /// Copies on shifted grids, of which outputs are the median: the cells a side of the box, what is cut off each, and
+    /// the lines of a certificate that say where the copies are.
+    fn copies(&self) -> Option<(u64, Margins, Vec<String>)> {
+        None
+    }
+
     /// The margins that are cut off each cell, for a certificate.
     fn margins(&self) -> Option<Margins> {
         None

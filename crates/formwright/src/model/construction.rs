@@ -85,6 +85,11 @@ pub trait Construction: Any + fmt::Debug + Send + Sync {
         false
     }
 
+    /// The stock class in which it meets its tolerance, if it does so in one.
+    fn host(&self) -> Option<&'static str> {
+        None
+    }
+
     /// Compiles a request that names this construction.
     fn compile(&self, request: &Request) -> Result<Model>;
 

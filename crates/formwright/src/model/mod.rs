@@ -56,7 +56,7 @@ pub struct Certified {
     /// The bound and its terms.
     pub budget: Budget,
     /// The error of the best constant.
-    pub baseline: Option<Baseline>,
+    pub(crate) baseline: Option<Baseline>,
 }
 
 /// A compiled target: the network and everything that was decided on the way.
@@ -84,6 +84,28 @@ pub struct Model {
     measured: OnceLock<Option<Measured>>,
     /// The error in `L^2` of a network whose error is only measured, once it has been measured.
     mean: OnceLock<Option<Measured>>,
+    /// The stock class that it was built for, if it was built for one.
+    pub(crate) host: Option<Host>,
+    /// What it is there, once this has been computed.
+    pub(crate) in_host: OnceLock<InHost>,
+}
+
+/// A stock class that a model was built for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Host {
+    /// Its name.
+    pub class: String,
+    /// The tolerance that is met there. The network by itself was built for a part of it.
+    pub eps: Rat,
+}
+
+/// The error of a model in its host.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct InHost {
+    /// The bound of every output, in the supremum norm.
+    pub bound: f64,
+    /// The host's part of it.
+    pub term: f64,
 }
 
 /// A stage in a few words.
@@ -146,7 +168,19 @@ impl Model {
             certified: OnceLock::new(),
             measured: OnceLock::new(),
             mean: OnceLock::new(),
+            host: None,
+            in_host: OnceLock::new(),
         }
+    }
+
+    /// The same, for a stock class.
+    pub(crate) fn hosted(self, host: Host) -> Self {
+        Self { host: Some(host), ..self }
+    }
+
+    /// The stock class that it was built for, if it was built for one.
+    pub fn host(&self) -> Option<&str> {
+        self.host.as_ref().map(|host| host.class.as_str())
     }
 
     /// The checker's verdict on its certificate.

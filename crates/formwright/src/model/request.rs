@@ -119,6 +119,11 @@ impl Request {
         }
     }
 
+    /// The stock class in which the tolerance is to be met.
+    pub(crate) fn host(&self) -> Option<&'static str> {
+        self.constructions.first().and_then(|construction| construction.host())
+    }
+
     /// The grid that was asked for; its resolution is provisional if neither the request nor the target names one.
     pub fn grid(&self) -> Result<Grid> {
         shape(&self.source, self.tokens, self.dims, self.resolution)
@@ -130,9 +135,9 @@ impl Request {
     }
 
     /// True if the first row of the plan is to be built: no construction was named, and there is a tolerance, or
-    /// nothing that fixes a grid, or the supremum norm is asked for, which only some have.
+    /// nothing that fixes a grid, or the supremum norm is asked for, which only some have, or a host.
     pub fn is_left_to_plan(&self) -> bool {
-        let in_sup = self.tolerance.norm == Some(Norm::Sup);
+        let in_sup = self.tolerance.norm == Some(Norm::Sup) || self.host().is_some();
         self.named().is_none() && (self.tolerance.eps.is_some() || self.is_open() || in_sup)
     }
 

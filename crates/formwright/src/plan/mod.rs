@@ -19,6 +19,7 @@ use crate::bound::{Baseline, Norm};
 use crate::compile::compile;
 use crate::error::{Error, ErrorKind, Result};
 use crate::exact::{Int, Rat};
+use crate::host::{self, CLASSES, Class, Fitted};
 use crate::model::{Arithmetic, Model, Request};
 pub use crate::model::{Candidate, Cells, Sketch};
 pub(crate) use crate::model::{Other, Scope, Way};
@@ -54,7 +55,11 @@ pub struct Plan {
     /// The families that may be taken, with the turn in which each was looked at.
     pub turns: Vec<(usize, &'static str)>,
     /// The error of the best constant.
-    pub baseline: Option<Baseline>,
+    pub(crate) baseline: Option<Baseline>,
+    /// Where a host was asked for: the network that would be built without one.
+    pub by_itself: Option<Candidate>,
+    /// In each class, its bound and the host's part of that, or why it has no place there.
+    pub hosts: Vec<(&'static str, Result<(f64, f64)>)>,
 }
 
 /// The model that was built of a plan, and the remarks on the choice.
@@ -147,6 +152,9 @@ pub fn sized_up(request: &Request, wanted: Rows, told: &mut dyn FnMut(&Candidate
     let mut plan = rows(&request, wanted, told)?;
     let shape = request.grid()?;
     plan.baseline = baseline(&request.source.target(shape.dims())?, &shape, &plan.norm);
+    if request.host().is_some() {
+        plan.look_at_hosts(&request)?;
+    }
     Ok(plan)
 }
 
@@ -220,7 +228,7 @@ fn rows(request: &Request, wanted: Wanted, told: &mut dyn FnMut(&Candidate)) -> 
     }
     let left_out = left_out.into_iter().map(|(_, row)| row).collect();
     let turns = request.constructions.iter().map(|one| (one.turn(), one.name())).collect();
-    Ok(Plan { eps, norm, candidates, left_out, turns, baseline: None })
+    Ok(Plan { eps, norm, candidates, left_out, turns, baseline: None, by_itself: None, hosts: Vec::new() })
 }
 
 /// Looks at a row, or at the one that stands in for it; nothing comes of one that nobody asked for and that is not to be had.
@@ -298,6 +306,11 @@ impl Plan {
         self.candidates.first().filter(|candidate| candidate.serves())
     }
 
+    /// The error of the best constant, in words, if it is known.
+    pub fn baseline_in_words(&self) -> Option<String> {
+        self.baseline.as_ref().map(|baseline| baseline.in_words(&self.norm))
+    }
+
     /// The smallest row that serves in the other float format than the chosen one's, of those that were looked at.
     pub fn other(&self) -> Option<Other> {
         let chosen = self.chosen()?.way.floats()?;
@@ -323,15 +336,41 @@ impl Plan {
         })
     }
 
+    /// Puts the first circuit of the same request without a host into each class.
+    fn look_at_hosts(&mut self, request: &Request) -> Result<()> {
+        let mut bare = host::plain(request);
+        bare.constructions.retain(|construction| !construction.has_cells());
+        let first = rows(&bare, Wanted::First, &mut |_| {})?.candidates.into_iter().find(Candidate::serves);
+        let built = first.as_ref().and_then(|first| first.outcome.as_ref().ok()?.built.clone());
+        let found = |class: &Class| -> Option<(&'static str, Result<(f64, f64)>)> {
+            let fitted = Fitted::of(&**built.as_ref()?, class);
+            Some((class.name, fitted.map(|fitted| (fitted.bound, fitted.host_term()))))
+        };
+        self.hosts = CLASSES.into_iter().filter_map(found).collect();
+        self.by_itself = first;
+        Ok(())
+    }
+
     /// The plan as JSON.
     pub fn to_json(&self) -> Value {
-        json!({
+        let mut plan = json!({
             "eps": self.eps,
             "norm": self.norm.to_string(),
             "candidates": self.candidates.iter().map(|candidate| self.row(candidate)).collect::<Vec<_>>(),
             "left_out": self.left_out.iter().map(left_out).collect::<Vec<_>>(),
             "chosen": self.chosen().map(|candidate| identity(&*candidate.way, candidate.positional())),
-        })
+        });
+        if let Some(candidate) = &self.by_itself {
+            let host = |(name, found): &(&str, Result<(f64, f64)>)| match found {
+                Ok((bound, term)) => json!({"host": name, "bound": bound, "host_term": term, "why_not": null}),
+                Err(error) => {
+                    json!({"host": name, "bound": null, "host_term": null, "why_not": error.written()})
+                }
+            };
+            plan["by_itself"] = self.row(candidate);
+            plan["hosts"] = self.hosts.iter().map(host).collect();
+        }
+        plan
     }
 
     fn row(&self, candidate: &Candidate) -> Value {

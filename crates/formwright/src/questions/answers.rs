@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Example, OneNumber, Sharing, Skips, Width};
+use super::{Example, Normed, OneNumber, Sharing, Skips, Width};
 use crate::bound::norm::upward;
 use crate::error::Result;
 use crate::exact::{Int, Rat, Sequence};
@@ -38,6 +38,7 @@ pub enum Part {
 pub fn answers() -> Result<Vec<Answer>> {
     Ok(vec![
         sharing(&super::sharing()?),
+        norms(&super::norms()?),
         skips(&super::skips()?),
         width(&super::width()?),
         one_number(&super::one_number(&super::stepped_code()?)?),
@@ -97,6 +98,43 @@ fn sharing(answer: &Sharing) -> Answer {
             "formwright build sort ⟨tokens=3⟩ ⟨resolution=4⟩ ⟨positional⟩".to_owned(),
         ],
         numbers: json!(answer),
+    }
+}
+
+fn norms(answer: &[Normed]) -> Answer {
+    let row = |row: &Normed| {
+        vec![
+            row.construction.to_owned(),
+            row.expression.to_owned(),
+            format!("{}, {}", row.host, row.precision),
+            row.norms.to_string(),
+            upward(row.plain, 3),
+            upward(row.bound, 3),
+            upward(row.term, 2),
+        ]
+    };
+    let command = |row: &Normed| {
+        let Normed { construction, expression, tokens, host, precision, .. } = row;
+        format!(
+            "formwright build \"{expression}\" ⟨construction={construction}⟩ ⟨tokens={tokens}⟩ ⟨precision={precision}⟩ ⟨host={host}⟩"
+        )
+    };
+    Answer {
+        number: 2,
+        asked: "The proof leaves out layer normalisation. Is that without loss?",
+        answer: "For networks of gates it is, up to a term that is proved. Every register is held with its mirror, beside a pin: \
+                 the mean is 0, the variance is the pin's, and a norm multiplies all of a token by one number near 1, which a ReLU \
+                 passes on. Below are such networks inside of BERT and GPT-2, with a norm in every sub-layer; the first two \
+                 are Theorem 4.1 of Alberti et al. 2023. Lattice networks, those of Theorems 2 and 3, are not among them: their ids \
+                 are exact sums, and behind a norm no sum is exact. For what they approximate a circuit or a Sumformer is the \
+                 answer, where the target has a formula."
+            .to_owned(),
+        parts: vec![Part::Table(
+            vec!["network", "target", "inside of", "norms", "by itself", "behind norms", "the norms' part"],
+            answer.iter().map(row).collect(),
+        )],
+        commands: answer.iter().map(command).collect(),
+        numbers: json!({"rows": answer}),
     }
 }
 

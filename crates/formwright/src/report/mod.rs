@@ -6,7 +6,9 @@
 //! | `budget.rs` | the bound by term; what it is to be read beside, on one scale |
 //! | `sample.rs` | the network's own outputs and the target's at many points, as many as a second allows |
 //! | `picture.rs` | of two inputs maps of both, of the error and of the bad set; of more, slices |
+//! | `grids.rs` | of a median of two inputs, which copies are spoiled where |
 //! | `circuit.rs` | a circuit, drawn |
+//! | `host.rs` | the host that it was built for, a row a mirrored pair |
 //! | `plot.rs` | scales, ticks, axes |
 //! | `style.css` | colours for light, dark and paper |
 //!
@@ -15,6 +17,8 @@
 
 mod budget;
 mod circuit;
+mod grids;
+mod host;
 mod picture;
 mod plot;
 mod sample;
@@ -28,9 +32,10 @@ use crate::eval::indexed;
 use crate::exact::{Int, Rat};
 use crate::meaning::THEN;
 use crate::model::Model;
+use crate::network::Precision;
 use crate::option::Front;
 use crate::pattern::Pattern;
-use crate::show::{brief, plural, short_int, shown, shown_rounded};
+use crate::show::{brief, plural, short_int, shown};
 
 /// The style of its pages.
 pub(crate) const STYLE: &str = include_str!("style.css");
@@ -63,9 +68,15 @@ pub fn page(model: &Model) -> Result<String> {
                     section #claim { h2 { "What is claimed" } (claim(&model.claims()?)) (budget::compared(model)?) }
                     section #size { h2 { "Size" } (sizes(model)) }
                     section #pictures { h2 { "The function and the network" } (picture::pictures(model)) }
+                    @if let Some(grids) = grids::spoiled(model) {
+                        section #grids { h2 { "Which grids are spoiled where" } (grids) }
+                    }
                     section #budget { h2 { "Where the error comes from" } (budget::terms(model)?) }
                     @if let Some(circuit) = model.circuit() {
                         section #circuit { h2 { "The circuit" } (gates(circuit)) }
+                    }
+                    @if let Some(host) = host::host(model) {
+                        section #host { h2 { "In its host" } (host) }
                     }
                     @if let Some(pattern) = model.connections() {
                         section #connections { h2 { "What each token sees" } (connections(&pattern)) }
@@ -270,13 +281,14 @@ fn states(model: &Model) -> Result<Vec<State>> {
     if let Some(network) = model.float() {
         let engine = Engine::new(network)?;
         let inexact = !model.has_cells();
-        let show = |state: &[Vec<f64>]| if inexact { shown_rounded(state) } else { network.precision.shown(state) };
+        let show =
+            |state: &[Vec<f64>]| if inexact { Precision::shown_rounded(state) } else { network.precision.shown(state) };
         let trace = engine.trace(&floats(&x))?;
         states.extend(trace.iter().map(|(name, state)| (name.clone(), names.clone(), show(state))));
         let output = engine.run(&[floats(&x)])?.remove(0);
         states.push(("output".to_owned(), of_output.clone(), show(&output)));
         if inexact {
-            target = shown_rounded(&floats(&expected));
+            target = Precision::shown_rounded(&floats(&expected));
         }
     } else {
         let network = model.exact().ok_or_else(|| Error::declined("a circuit has no exact network"))?;

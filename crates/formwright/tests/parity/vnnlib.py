@@ -2,7 +2,8 @@
 
     python vnnlib.py FOLDER
 
-FOLDER holds network.onnx, instances.csv, expected.csv and vnnlib/. At the centre of each box, at its corners (64 of them, if there are more) and at 32 random points
+FOLDER holds network.onnx, instances.csv, expected.csv and vnnlib/, and perhaps plain.onnx with plain.csv, which is asked in the same way, and may use matrices,
+sums and ReLUs only. At the centre of each box, at its corners (64 of them, if there are more) and at 32 random points
 the outputs of the network must not satisfy an instance that is expected to be unsat, and satisfy one that is expected to be sat. Numbers are read as fractions: the ends of a
 box must be numbers of the network's format, and outputs are compared exactly.
 """
@@ -15,6 +16,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import numpy
+import onnx
 import onnxruntime
 
 TYPES = {"tensor(float)": numpy.float32, "tensor(double)": numpy.float64}
@@ -72,23 +74,36 @@ def points(box, kind, random):
     return numpy.clip(low + shares * (high - low), low, high)
 
 
-def main(folder):
-    session = onnxruntime.InferenceSession(folder / "network.onnx", providers=["CPUExecutionProvider"])
+def ask(folder, network, instances):
+    session = onnxruntime.InferenceSession(folder / network, providers=["CPUExecutionProvider"])
     (entry,) = session.get_inputs()
-    with (folder / "instances.csv").open() as file:
+    with (folder / instances).open() as file:
         listed = [(network, name) for network, name, seconds in csv.reader(file) if float(seconds) > 0]
     expected = dict(list(csv.reader((folder / "expected.csv").open()))[1:])
-    assert [name for _, name in listed] == list(expected) and {network for network, _ in listed} == {"network.onnx"}
+    assert [name for _, name in listed] == list(expected) and {network for network, _ in listed} == {network}
     random = numpy.random.default_rng(0)
     for name, answer in expected.items():
         box, conditions = read(folder / name)
         x = points(box, TYPES[entry.type], random)
-        (outputs,) = session.run(["y"], {"x": x.reshape(len(x), *entry.shape[1:])})
+        # A plain network is for one sequence at a time.
+        batches = [x.reshape(len(x), *entry.shape[1:])] if network == "network.onnx" else [row.reshape(1, -1) for row in x]
+        outputs = numpy.concatenate([session.run(["y"], {"x": batch})[0] for batch in batches])
         for x, y in zip(x, outputs):
             values = {f"Y_{i}": Fraction(float(y)) for i, y in enumerate(y.ravel())}
             found = "sat" if all(holds(condition, values) for condition in conditions) else "unsat"
             assert found == answer, f"{name}: {found} at {x.tolist()}, expected {answer}; outputs {y.ravel().tolist()}"
-    print(len(expected))
+    return len(expected)
+
+
+def main(folder):
+    counts = [ask(folder, "network.onnx", "instances.csv")]
+    if (folder / "plain.onnx").exists():
+        graph = onnx.load(folder / "plain.onnx").graph
+        assert {node.op_type for node in graph.node} <= {"MatMul", "Add", "Relu"}, "a plain network"
+        sides = [side.dim_value for side in graph.input[0].type.tensor_type.shape.dim]
+        assert sides[0] == 1 and all(sides), f"its shape is {sides}"
+        counts.append(ask(folder, "plain.onnx", "plain.csv"))
+    print(*counts)
 
 
 if __name__ == "__main__":

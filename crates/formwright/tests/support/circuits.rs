@@ -18,8 +18,9 @@ use formwright::network::{Precision, Realisation};
 use formwright::target::{Domain, Source, Target, catalogue};
 use rayon::prelude::*;
 
-/// Built-in targets that no circuit of moderate size approximates in the supremum norm: they compare real numbers.
-pub const DECLINED: [&str; 3] = ["sort", "rank", "distance"];
+/// Built-in targets that no circuit of moderate size approximates in the supremum norm: they compare real numbers, and
+/// jump where these are equal.
+pub const DECLINED: [&str; 2] = ["rank", "distance"];
 
 /// The built-in targets that are meant for circuits.
 pub fn programs() -> impl Iterator<Item = &'static str> {

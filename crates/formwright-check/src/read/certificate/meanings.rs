@@ -74,6 +74,15 @@ pub enum Wire {
         /// The form.
         value: Form,
     },
+    /// The larger of two forms where a condition on the position holds, and the smaller elsewhere.
+    Exchange {
+        /// 0 or 1, by position.
+        side: Form,
+        /// The form of the token itself.
+        own: Form,
+        /// The other form.
+        other: Form,
+    },
     /// A number for each whole number that a form may be.
     Points {
         /// The form.
@@ -278,7 +287,7 @@ impl Lines<'_> {
         self.line("wire")?;
         let kinds = [
             "input", "curve", "product", "mean", "hub", "teeth", "position", "seen", "attend", "gather", "select",
-            "points", "cases",
+            "points", "cases", "exchange",
         ];
         Ok(match self.one_of(&kinds)? {
             "input" => Wire::Input(self.count()?),
@@ -323,6 +332,7 @@ impl Lines<'_> {
                 Wire::Points { of, from, values }
             }
             "cases" => Wire::Cases(self.form(known)?),
+            "exchange" => Wire::Exchange { side: self.form(known)?, own: self.form(known)?, other: self.form(known)? },
             "select" => Wire::Select { condition: self.form(known)?, value: self.form(known)? },
             _ => {
                 let factors = [self.form(known)?, self.form(known)?];

@@ -70,12 +70,6 @@ pub(super) fn indicated(holds: bool) -> Ratio {
     if holds { Ratio::ONE } else { Ratio::ZERO }
 }
 
-/// A whole number.
-fn signed(k: i64) -> Ratio {
-    let size = Ratio::whole(usize::try_from(k.unsigned_abs()).unwrap_or(usize::MAX));
-    if k < 0 { size.negative() } else { size }
-}
-
 /// 1 where a difference compares so with 0, and 0 elsewhere.
 pub(super) fn compared(things: &mut Things, op: &str, apart: &Polynomial) -> Outcome<Polynomial> {
     let holds = |x: &Ratio| {
@@ -235,30 +229,15 @@ impl Unrolled<'_> {
         }
     }
 
-    /// Rule *sorting by counts*: the `t`-th smallest of whole numbers that are not below `lo` nor above `hi` is
-    /// `lo + Σ_{lo≤k<hi} [#{j : x_j ≤ k} ≤ t]`.
+    /// The `t`-th smallest of what all tokens have.
     fn sort(&mut self, of: &Expr, t: usize, c: usize) -> Outcome<Value> {
-        let open = || "there is no rule for a sort of what is not whole".to_owned();
-        let (mut all, mut ends) = (Vec::new(), None::<(i64, i64)>);
+        let (mut all, mut range) = (Vec::new(), None::<Range>);
         for j in 0..self.tokens {
-            let token = self.number(of, At { i: j, j: None, c })?.normal;
-            let (lo, hi) = self.things.integers(&token).ok_or_else(open)?;
-            ends = Some(ends.map_or((lo, hi), |(a, b)| (a.min(lo), b.max(hi))));
-            all.push(token);
+            let Value { normal, range: values } = self.number(of, At { i: j, j: None, c })?;
+            range = Some(range.map_or(values.clone(), |range| range.hull(&values)));
+            all.push(normal);
         }
-        let (lo, hi) = ends.ok_or_else(open)?;
-        let mut sum = Things::constant(signed(lo));
-        for k in lo..hi {
-            let mut below = Vec::new();
-            for token in &all {
-                below.push(self.things.points(token, |x| Some(indicated(*x <= signed(k))))?.ok_or_else(open)?);
-            }
-            let count = Things::sum(&below.iter().collect::<Vec<_>>())?;
-            let passed = |x: &Ratio| Some(indicated(*x <= Ratio::whole(t)));
-            let passed = self.things.points(&count, passed)?.ok_or_else(open)?;
-            sum = Things::plus(&sum, &Ratio::ONE, &passed)?;
-        }
-        Self::value(sum, Some(signed(lo).range().hull(&signed(hi).range())))
+        Self::value(self.things.sorted(&all, t)?, range)
     }
 
     fn aggregate(&mut self, f: &str, of: &Expr, filter: Option<&Expr>, at: At) -> Outcome<Value> {

@@ -109,7 +109,10 @@ impl Prover<'_> {
                         *lost = &*lost + &more;
                     }
                 } else {
-                    let known = self.gate(&groups, &gate)?;
+                    let mut known = self.gate(&groups, &gate)?;
+                    if let Some(Wire::Exchange { .. }) = self.hints.wires.get(made.wire) {
+                        known = Self::charged(known, made.wire, &written, &mut lost)?;
+                    }
                     self.make(made.wire, known)?;
                     first = Some(gate);
                 }
@@ -521,7 +524,8 @@ impl Prover<'_> {
             }
             Some(Wire::Product(a, b)) => self.product(groups, gate, [a, b]),
             Some(Wire::Select { condition, value }) => self.select(groups, gate, condition, value),
-            _ => Err(line(format!("wire {wire} is made by units, and is no curve, no product and no selection"))),
+            Some(Wire::Exchange { side, own, other }) => self.exchange(groups, gate, [side, own, other]),
+            _ => Err(line(format!("wire {wire} is made by units, and is no curve, product, selection or exchange"))),
         }
     }
 

@@ -19,6 +19,9 @@ pub use program::Program;
 /// The most terms of a polynomial.
 const MOST_TERMS: usize = 1 << 12;
 
+/// Whole numbers that are no farther apart are sorted by counts.
+const MOST_COUNTS: u64 = 512;
+
 /// The largest exponent that is multiplied out.
 const MOST_POWER: u32 = 64;
 
@@ -53,6 +56,10 @@ enum Thing {
     Hinge(usize, i64),
     /// A polynomial whose values are whole.
     Whole(Vec<(Monomial, String)>),
+    /// One of some numbers in ascending order, by its place.
+    Sorted(Vec<Vec<(Monomial, String)>>, usize),
+    /// What an exchange, a wire, keeps at a token.
+    Exchanged(usize, usize),
     /// A pair for a hub and for the other tokens: at the one it is something else than at the others.
     Hub(usize),
 }
@@ -416,6 +423,44 @@ impl Things {
         Self::plus(&Self::constant(shift), &scale, &Self::single(number))
     }
 
+    /// What an exchange keeps at a token: nothing is known of it.
+    pub fn exchanged(&mut self, wire: usize, t: usize) -> Polynomial {
+        Self::single(self.number(Thing::Exchanged(wire, t), true, None))
+    }
+
+    /// The `t`-th smallest of some numbers. *Sorting by counts:* of whole numbers that are not below `lo` nor above `hi` it
+    /// is `lo + Σ_{lo≤k<hi} [#{j : x_j ≤ k} ≤ t]`, if these are not too far apart.
+    pub fn sorted(&mut self, all: &[Polynomial], t: usize) -> Outcome<Polynomial> {
+        let first = all.first().ok_or_else(|| "a sort of nothing".to_owned())?;
+        if all.iter().all(|p| p == first) {
+            return Ok(first.clone());
+        }
+        let ends: Option<Vec<(i64, i64)>> = all.iter().map(|p| self.integers(p)).collect();
+        let ends = ends.and_then(|ends| ends.into_iter().reduce(|(a, b), (lo, hi)| (a.min(lo), b.max(hi))));
+        if let Some((lo, hi)) = ends.filter(|(lo, hi)| hi.abs_diff(*lo) <= MOST_COUNTS) {
+            return self.sorted_by_counts(all, t, (lo, hi));
+        }
+        let mut keys: Vec<_> = all.iter().map(Self::key).collect();
+        keys.sort();
+        Ok(Self::single(self.number(Thing::Sorted(keys, t), true, None)))
+    }
+
+    fn sorted_by_counts(&mut self, all: &[Polynomial], t: usize, (lo, hi): (i64, i64)) -> Outcome<Polynomial> {
+        let open = || "a sort of what is not whole".to_owned();
+        let indicated = |holds: bool| Some(if holds { Ratio::ONE } else { Ratio::ZERO });
+        let mut sum = Self::constant(whole::ratio(lo));
+        for k in lo..hi {
+            let mut below = Vec::new();
+            for p in all {
+                below.push(self.points(p, |x| indicated(*x <= whole::ratio(k)))?.ok_or_else(open)?);
+            }
+            let count = Self::sum(&below.iter().collect::<Vec<_>>())?;
+            let passed = self.points(&count, |x| indicated(*x <= Ratio::whole(t)))?.ok_or_else(open)?;
+            sum = Self::plus(&sum, &Ratio::ONE, &passed)?;
+        }
+        Ok(sum)
+    }
+
     /// An operator.
     pub fn binary(&mut self, op: Binary, a: &Polynomial, b: &Polynomial) -> Outcome<Polynomial> {
         match op {
@@ -493,7 +538,7 @@ impl Things {
                 let (above, below) = (self.mean(&weighed)?, self.mean(&power)?);
                 self.binary(Binary::Div, &above, &below)
             }
-            Wire::Attend { .. } | Wire::Position(_) | Wire::Gather { .. } => {
+            Wire::Attend { .. } | Wire::Position(_) | Wire::Gather { .. } | Wire::Exchange { .. } => {
                 Err("positions, for any number of tokens".to_owned())
             }
         }

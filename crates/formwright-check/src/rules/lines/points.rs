@@ -106,6 +106,7 @@ impl Whole {
                 Wire::Product(a, b) | Wire::Select { condition: a, value: b } => {
                     is_whole(a, &wires) && is_whole(b, &wires)
                 }
+                Wire::Exchange { own, other, .. } => is_whole(own, &wires) && is_whole(other, &wires),
                 Wire::Mean { scale, of } => shares(scale, tokens) && is_whole(of, &wires),
                 Wire::Seen { mask, pooled: Pooled::Mean, scale, of } => {
                     inputs && shares(scale, tokens.and_then(|n| shown(mask, n))) && is_whole(of, &wires)

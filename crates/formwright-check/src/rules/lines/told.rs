@@ -87,6 +87,7 @@ fn rule(wire: &Wire) -> &'static str {
         Wire::Points { .. } => "points",
         Wire::Cases(_) => "cases",
         Wire::Select { .. } => "selection",
+        Wire::Exchange { .. } => "exchange",
         Wire::Mean { .. } | Wire::Seen { pooled: Pooled::Mean, .. } => "mean",
         Wire::Hub { .. } => "hub",
         Wire::Seen { pooled: Pooled::Sum, .. } | Wire::Gather { .. } => "scores by position",

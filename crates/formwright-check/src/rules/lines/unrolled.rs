@@ -2,6 +2,7 @@
 //! compared for every number of tokens and every token. A wire at a token is a polynomial over the inputs of all
 //! tokens: a mean over a mask is the sum over what the token sees, a gather the form at the place that is named.
 
+use super::comparators::Networks;
 use super::distance::Apart;
 use super::normal::{Polynomial, Things};
 use super::{Form, Outcome, Stop, declined, line};
@@ -22,7 +23,7 @@ pub type Unrolled = Vec<Vec<Polynomial>>;
 /// True if a wire means something else at other positions.
 pub fn is_placed(wire: &Wire) -> bool {
     match wire {
-        Wire::Position(_) | Wire::Gather { .. } => true,
+        Wire::Position(_) | Wire::Gather { .. } | Wire::Exchange { .. } => true,
         Wire::Seen { mask, pooled, .. } => mask.hides() || *pooled == Pooled::Sum,
         Wire::Attend { mask, .. } => mask.hides(),
         _ => false,
@@ -31,7 +32,10 @@ pub fn is_placed(wire: &Wire) -> bool {
 
 /// True if a wire has no meaning but token by token.
 pub fn is_of_places(wire: &Wire) -> bool {
-    matches!(wire, Wire::Position(_) | Wire::Gather { .. } | Wire::Seen { pooled: Pooled::Sum, .. })
+    matches!(
+        wire,
+        Wire::Position(_) | Wire::Gather { .. } | Wire::Exchange { .. } | Wire::Seen { pooled: Pooled::Sum, .. }
+    )
 }
 
 /// True if a wire is the same function of a token and the multiset of all others at every token.
@@ -92,7 +96,7 @@ pub fn same_by_token(
 
 fn unroll(hints: &Meanings, things: &mut Things, tokens: usize) -> Result<Unrolled, Stop> {
     let mut at: Unrolled = vec![Vec::new(); tokens];
-    let mut terms = 0_usize;
+    let (mut terms, mut networks) = (0_usize, Networks::default());
     for (number, wire) in hints.wires.iter().enumerate() {
         let found = match wire {
             Wire::Input(c) => (0..tokens).map(|t| things.token(t, *c)).collect(),
@@ -125,6 +129,9 @@ fn unroll(hints: &Meanings, things: &mut Things, tokens: usize) -> Result<Unroll
                     found.push(gathered.map_err(|what| declined(format!("wire {number}: {what}")))?);
                 }
                 found
+            }
+            Wire::Exchange { side, own, other } => {
+                networks.exchange((things, hints), &at, number, [side, own, other])?
             }
             Wire::Curve { .. }
             | Wire::Product(..)

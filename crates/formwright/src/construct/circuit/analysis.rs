@@ -6,6 +6,7 @@
 //! |P(t̃) - f(t)| ≤ sup|P'| · e + |P(t) - f(t)|             the slope over the range that t̃ may reach: widened by e
 //! |ãb̃ - ab|     ≤ |a| e_b + |b| e_a + e_a e_b + gate
 //! mean           ê(t) + θ · mean|v|,  ê concave ≥ e        (Jensen); θ by the kind of attention: `network/attention/loss.rs`
+//! exchange       max(e_a, e_b): the larger of two numbers moves by no more than they do
 //! maximum        0 ≤ max - softmax-average ≤ W((n-1)/e)/λ ≤ ln(1 + (n-1)/e)/λ; half of it is added
 //! gather         2 exp(-λ(1 - 2e_t))/(1 - exp(-λ)) of the weight leaks, e_t ≤ ¼
 //! ```
@@ -23,12 +24,14 @@
 //! | `registers.rs` | what registers lose when something is added to them |
 //! | `exact.rs` | where nothing is rounded |
 //! | `curve.rs` | gates of one argument, and selections |
+//! | `exchange.rs` | the larger or the smaller of two numbers |
 //! | `product.rs` | products by two squares, and squares and products by teeth |
 //! | `head.rs` | means, sums, maxima and gathers |
 //! | `housing.rs` | what a stock Transformer's norms and activations add |
 
 mod curve;
 mod exact;
+mod exchange;
 mod head;
 mod housing;
 mod product;
@@ -36,7 +39,7 @@ mod reading;
 mod registers;
 
 use std::cell::{Cell, OnceCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use super::form::Form;
 use super::graph::{Graph, Kind};
@@ -207,6 +210,9 @@ struct Analyst<'a> {
     own: Vec<Up>,
     /// The largest value of an atom, its base apart.
     sizes: Vec<Up>,
+    /// The largest value of forms over atoms that are an exchange, constants and bases apart: less than that of all their
+    /// atoms together.
+    exchanged: HashMap<Form, Up>,
     /// The loss inside of each atom.
     inner: Vec<Up>,
     /// The largest number that turns up.
@@ -251,6 +257,7 @@ pub(crate) fn analyse(
         gates: vec![Vec::new(); atoms],
         own: vec![Up::ZERO; atoms],
         sizes: vec![Up::ZERO; atoms],
+        exchanged: HashMap::new(),
         inner: vec![Up::ZERO; atoms],
         largest: Cell::new(Up::ZERO),
         pieces: BTreeMap::new(),
@@ -341,6 +348,9 @@ impl Analyst<'_> {
 
     /// The largest value of a form over atoms, constants and bases apart.
     fn size(&self, row: &Form) -> Up {
+        if let Some(size) = self.exchanged.get(row) {
+            return *size;
+        }
         row.terms.iter().map(|(atom, c)| Up::from(c) * self.sizes[*atom]).sum()
     }
 
@@ -387,6 +397,7 @@ impl Analyst<'_> {
             Kind::Curve { function, of } => return self.curve(atom, wire, function, of),
             Kind::Product(a, b) => self.product(atom, wire, a, b),
             Kind::Select { condition, value } => self.selection(atom, wire, condition, value),
+            Kind::Exchange { own, other, .. } => self.exchange(atom, wire, own, other),
             _ => {}
         }
         Ok(())

@@ -368,7 +368,9 @@ impl Built for Circuit {
         let literal = if in_sup { "⟨construction=yun⟩ ⟨norm=l2⟩" } else { "⟨construction=yun⟩" };
         let chosen = format!("{} --trade {}", self.family(), self.wish.trade.name());
         let attention = self.wish.attention;
-        if attention.is_softmax() {
+        if model.host().is_some() {
+            (chosen, "without ⟨host⟩ other constructions may be smaller".to_owned())
+        } else if attention.is_softmax() {
             (chosen, format!("{literal} takes the literal theorem"))
         } else {
             (format!("{chosen} --attention {attention}"), "⟨attention=softmax⟩ takes ordinary heads".to_owned())

@@ -42,6 +42,15 @@ pub(crate) enum Kind {
         /// A number.
         value: Form,
     },
+    /// The larger of two numbers at some positions, the smaller at the others: one end of a comparator.
+    Exchange {
+        /// 1 at the positions that keep the larger one, else 0.
+        side: Form,
+        /// The number that is there.
+        own: Form,
+        /// The other one.
+        other: Form,
+    },
     /// A sum of selections of which exactly one is on: it costs nothing, but its range is known better than that of a sum.
     Cases(Form),
     /// A form that stands for something else, off by no more than this.
@@ -142,6 +151,7 @@ impl Kind {
             Self::Curve { function, of } => Self::Curve { function: function.clone(), of: f(of) },
             Self::Product(a, b) => Self::Product(f(a), f(b)),
             Self::Select { condition, value } => Self::Select { condition: f(condition), value: f(value) },
+            Self::Exchange { side, own, other } => Self::Exchange { side: f(side), own: f(own), other: f(other) },
             Self::Cases(form) => Self::Cases(f(form)),
             Self::Alias { form, deviation, meaning, arguments, reach } => Self::Alias {
                 form: f(form),

@@ -157,6 +157,12 @@ pub(crate) fn selection(graph: &Graph, value: &Form) -> (Rat, Rat) {
     (lo, reach)
 }
 
+/// More than two numbers of an exchange can be apart: a number of every format, so that no position rounds it.
+pub(crate) fn apart(graph: &Graph, own: &Form, other: &Form) -> Rat {
+    let apart = graph.range(own).hull(graph.range(other)).width();
+    Rat::from_f64(Precision::F32.round(apart * 1.125)).unwrap_or_default()
+}
+
 /// `α ≈ √(r_y/r_x)`, to a few digits, so that both squares of a product have the same range.
 pub(crate) fn balance(x: Interval, y: Interval) -> Rat {
     let ratio = (y.width() / x.width()).sqrt();
@@ -176,6 +182,7 @@ pub(crate) fn balance(x: Interval, y: Interval) -> Rat {
 /// product      a b = S(u) - S(v) + m_b a + m_a b - m_a m_b,  u, v = (α(a - m_a) ± (b - m_b)/α)/2,  S(t) = t²,  m the middle of the range
 /// of integers  a b = S(a + b) - S(a - b),                    S(t) = t²/4
 /// selection    c a = R(a - floor + reach (c - 1)) + floor c
+/// exchange     a + R(t - M) - R(-t), t = b - a + M s: the larger of a and b where s is 1, the smaller where it is 0
 /// ```
 pub(crate) fn arguments(graph: &Graph, wire: usize) -> (Vec<Form>, Form) {
     let minus = -Rat::ONE;
@@ -200,6 +207,9 @@ pub(crate) fn arguments(graph: &Graph, wire: usize) -> (Vec<Form>, Form) {
             let shift = Form::constant(-(&floor + &reach));
             let argument = value.plus(&reach, condition).plus(&Rat::ONE, &shift);
             (vec![argument], condition.scaled(&floor))
+        }
+        Kind::Exchange { side, own, other } => {
+            (vec![other.plus(&minus, own).plus(&apart(graph, own, other), side)], own.clone())
         }
         _ => (vec![], Form::default()),
     }
@@ -248,7 +258,10 @@ impl Layout {
         layout.place(graph, outputs);
         layout.check_size()?;
         layout.outputs = outputs.iter().map(|form| layout.lower(form)).collect();
-        layout.allocate(clear);
+        // A comparator reads two numbers and a position: whatever takes a position's register would be in all of them.
+        let is_exchange = |atom: &Atom| matches!(graph.wires[atom.wire].kind, Kind::Exchange { .. });
+        let kept = layout.atoms.iter().any(is_exchange);
+        layout.allocate(clear, kept);
         let mut echelons: BTreeMap<usize, Echelon> = BTreeMap::new();
         for (slot, form) in layout.reads() {
             let rows = &layout.before[slot];
@@ -342,7 +355,7 @@ impl Layout {
             }
             Kind::Position(_) => self.atom(0, wire, Source::Position(wire)),
             Kind::Cases(form) | Kind::Alias { form, .. } => self.lower(form),
-            Kind::Curve { .. } | Kind::Product(..) | Kind::Select { .. } => {
+            Kind::Curve { .. } | Kind::Product(..) | Kind::Select { .. } | Kind::Exchange { .. } => {
                 let (arguments, rest) = arguments(graph, wire);
                 let lowered = arguments.iter().map(|form| self.lower(form)).collect();
                 self.gate(wire, lowered).plus(&Rat::ONE, &self.lower(&rest))
@@ -386,9 +399,12 @@ impl Layout {
         reads
     }
 
-    fn allocate(&mut self, clear: bool) {
-        let reads = self.reads();
+    /// Registers, slot by slot; with `kept`, positions stay where they are.
+    fn allocate(&mut self, clear: bool, kept: bool) {
+        let mut reads = self.reads();
         let last = self.last();
+        let positions = self.atoms.iter().enumerate().filter(|(_, atom)| matches!(atom.source, Source::Position(_)));
+        reads.extend(positions.filter(|_| kept).map(|(atom, _)| (last + 1, Form::of(atom))));
         let mut rows: Vec<Form> = Vec::new();
         let mut idle: Vec<bool> = Vec::new();
         for slot in 0..=last {
@@ -540,13 +556,14 @@ fn eliminate(demands: Vec<(Vec<Rat>, Form)>) -> (Vec<Pivot>, Vec<Form>) {
 }
 
 /// Rows brought into echelon form, with how they came about.
-struct Echelon {
+pub(crate) struct Echelon {
     /// The first atom, the row, and the combination of the given rows that it is: few of many, so that wide streams cost little.
     rows: Vec<(usize, Form, Form)>,
 }
 
 impl Echelon {
-    fn new(rows: &[Form]) -> Self {
+    /// Of these rows.
+    pub fn new(rows: &[Form]) -> Self {
         let mut echelon = Self { rows: Vec::new() };
         for (k, row) in rows.iter().enumerate() {
             let (rest, combination) = echelon.reduce(row.clone(), Form::of(k));
@@ -569,7 +586,7 @@ impl Echelon {
     }
 
     /// The combination of rows that a form is.
-    fn solve(&self, form: &Form, count: usize) -> Option<Vec<Rat>> {
+    pub fn solve(&self, form: &Form, count: usize) -> Option<Vec<Rat>> {
         let (rest, combination) = self.reduce(form.clone(), Form::default());
         rest.terms.is_empty().then(|| {
             let mut coordinates = vec![Rat::ZERO; count];
@@ -601,6 +618,7 @@ pub(crate) fn inputs(kind: &Kind) -> Vec<&Form> {
         | Kind::Alias { form: of, .. } => vec![of],
         Kind::Product(a, b) => vec![a, b],
         Kind::Select { condition, value } => vec![condition, value],
+        Kind::Exchange { side, own, other } => vec![side, own, other],
         Kind::Sink { of, query, key, .. } => vec![of, query, key],
         Kind::Attend { of, rows, .. } => std::iter::once(of).chain(both(rows)).collect(),
         Kind::Gather { index, of, keys } => vec![index, of, &keys.0, &keys.1],

@@ -241,6 +241,9 @@ impl Circuit<'_> {
             Kind::Select { condition, value } => {
                 format!("select {} {}", numbers.form(condition)?, numbers.form(value)?)
             }
+            Kind::Exchange { side, own, other } => {
+                format!("exchange {} {} {}", numbers.form(side)?, numbers.form(own)?, numbers.form(other)?)
+            }
             Kind::Position(values) => {
                 values.iter().fold("position".to_owned(), |text, value| format!("{text} {value}"))
             }

@@ -379,6 +379,7 @@ fn gates(
             Kind::Curve { .. } => "curve",
             Kind::Product(..) => "product",
             Kind::Select { .. } => "selection",
+            Kind::Exchange { .. } => "comparator",
             Kind::Mean { scale, .. } if *scale == Rat::ONE => "mean",
             Kind::Mean { .. } | Kind::Sink { .. } => "sum",
             Kind::Largest { .. } => "maximum",

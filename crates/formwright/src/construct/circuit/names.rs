@@ -45,6 +45,10 @@ impl Names {
                 Kind::Cases(form) | Kind::Alias { form, .. } => text(form),
                 Kind::Product(a, b) => format!("({}) * ({})", text(a), text(b)),
                 Kind::Select { condition, value } => format!("({}) * ({})", text(condition), text(value)),
+                Kind::Exchange { side, own, other } => {
+                    let (side, own, other) = (text(side), text(own), text(other));
+                    format!("if {side} == 1 then max({own}, {other}) else min({own}, {other})")
+                }
                 Kind::Mean { of, mask, scale } => {
                     if let Some(place) = one_place(mask) {
                         gathered(of, &place.to_string(), &names)

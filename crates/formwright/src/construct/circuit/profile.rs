@@ -96,6 +96,9 @@ impl Profile {
 
     /// The largest error for values of an interval.
     pub fn over(&self, values: Interval) -> Up {
+        if let [error] = self.errors[..] {
+            return error;
+        }
         let values = values.widened(self.blur);
         let first = self.edges.partition_point(|edge| *edge < values.lo()).saturating_sub(1);
         let last = self.edges.partition_point(|edge| *edge <= values.hi()).min(self.errors.len());
@@ -105,6 +108,9 @@ impl Profile {
 
     /// The profile of `scale · t + shift`.
     pub fn scaled(&self, scale: &Rat, shift: &Rat) -> Self {
+        if *scale == Rat::ONE && shift.is_zero() {
+            return self.clone();
+        }
         let (size, factor, shift) = (Up::from(scale), Interval::from(scale), Interval::from(shift));
         let moved = |edge: &f64| Interval::point_or_entire(*edge) * factor + shift;
         let enclosed: Vec<Interval> = self.edges.iter().map(moved).collect();

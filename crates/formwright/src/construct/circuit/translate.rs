@@ -11,6 +11,7 @@
 //! | `attend.rs` | means weighted by a softmax |
 //! | `separate.rs` | a body as a sum of products |
 //! | `pool.rs` | aggregates of what each token has by itself |
+//! | `sort.rs` | integers by counting, all other numbers by comparators |
 //! | `mask.rs` | filters as intervals of positions |
 
 mod aggregate;
@@ -20,6 +21,7 @@ mod gather;
 mod mask;
 mod pool;
 mod separate;
+mod sort;
 
 use super::form::Form;
 use super::graph::{Graph, Kind};

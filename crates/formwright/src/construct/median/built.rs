@@ -18,7 +18,7 @@ use crate::construct::yun::value_range;
 use crate::error::{Error, Result};
 use crate::exact::Rat;
 use crate::lattice::Grid;
-use crate::model::{Built, Certified, Model, Request, Tolerance, first_that_serves};
+use crate::model::{Built, Certified, Margins, Model, Request, Tolerance, first_that_serves};
 use crate::network::{Coordinate, FloatNetwork, Network, Precision, Size};
 use crate::target::Target;
 
@@ -290,6 +290,19 @@ impl Built for Median {
 
     fn supremum(&self) -> Option<&Budget> {
         Some(&self.budget)
+    }
+
+    fn copies(&self) -> Option<(u64, Margins, Vec<String>)> {
+        let (lowering, network) = self.lowered.as_ref()?;
+        let blocks: u64 = network.runs.iter().map(|run| run.blocks as u64).sum();
+        let (behind, registers) = lowering.outputs();
+        let mut lines = vec![format!("median {} {}", blocks.checked_sub(behind)?, registers.len())];
+        for (copy, registers) in registers.iter().enumerate() {
+            let registers = registers.iter().fold(String::new(), |line, register| format!("{line} {register}"));
+            lines.push(format!("grid {}{registers}", self.shifts.shift(copy)));
+        }
+        let margin = self.shifts.margin();
+        Some((self.shifts.whole.resolution(), Margins { low: margin.clone(), high: margin }, lines))
     }
 
     fn budget(&self, model: &Model, norm: &Norm) -> Result<Option<Budget>> {

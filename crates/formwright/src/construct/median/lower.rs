@@ -10,13 +10,15 @@
 //! but for the rounding of its values. Elsewhere its output is bounded, `height`, since a curve is between its values. All
 //! numbers being finite, what copies do not read of each other adds exact zeros.
 //!
-//! *Clamp*, twice. `z - R(z - high) + R(low - z)` is within `c(t)` of the clamped `z`, for `|z| + max(|low|, |high|) ≤ t`,
+//! *Clamp*, twice: `z - R(z - high) + R(low - z)`. The range holds every number that a copy gives where it is not spoiled:
+//! there both units rest, and nothing is lost. A spoiled output `z`, for `|z| + max(|low|, |high|) ≤ t`, is at most
+//! `max(|low|, |high|) + c(t)` in size behind it,
 //!
 //! ```text
 //! c(t) = γ_1 t + γ_1 (t + γ_1 t + η) + 2η             η: what flushing takes from the numbers of a layer
 //! ```
 //!
-//! where `t` stands for the sizes of both differences. After the first a spoiled output is at most `max(|low|, |high|) + c`.
+//! where `t` stands for the sizes of both differences.
 //!
 //! *Comparators.* Of numbers up to `C` in size the difference is within `d = 2C γ_1 + η`, and either result within
 //! `τ = d + γ_1 (C + d) + η`. The smaller and the larger of two numbers move by no more than the numbers do, so that the
@@ -70,19 +72,28 @@ impl MedianLowering {
             SumCodeLowering::of(parts, quantiser, precision)
         };
         let copies = parts(shifts, target, options, true, &codes)?.into_iter().map(copy).collect::<Result<Vec<_>>>()?;
-        let (low, high) = target.range_near(shifts.whole.tokens())?;
-        let range = (-outward(&-low, precision), outward(&high, precision));
         let largest =
             |of: fn(&SumCodeLowering) -> f64| copies.iter().map(|copy| Up::from(of(copy))).fold(Up::ZERO, Up::max);
         let (values, height) = (largest(|copy| copy.losses.rounding), largest(|copy| copy.losses.height));
+        let (low, high) = target.range_near(shifts.whole.tokens())?;
+        let stored = Rat::from_f64(values.get()).unwrap_or_default();
+        let range = (-outward(&(&stored - low), precision), outward(&(high + &stored), precision));
         let rounds = compare::rounds(copies.len()).len();
-        let comparators = comparators(&range, (values, height), rounds, precision);
+        let comparators = comparators(&range, height, rounds, precision);
         Ok(Self { precision, copies, range, losses: Losses { values, comparators } })
     }
 
     /// The parts of the copies.
     fn parts(&self) -> Vec<Parts> {
         self.copies.iter().map(|copy| copy.parts.clone()).collect()
+    }
+
+    /// The blocks behind the copies, and the registers that hold the outputs of each copy before them.
+    pub fn outputs(&self) -> (u64, Vec<Vec<usize>>) {
+        let (parts, clamps) = (self.parts(), 2);
+        let wires = super::wires(&parts);
+        let of = |copy: usize| wires.iter().map(|wire| wire[copy]).collect();
+        ((clamps + compare::rounds(parts.len()).len()) as u64, (0..parts.len()).map(of).collect())
     }
 
     /// The exact network that it was made from.
@@ -145,24 +156,21 @@ fn outward(x: &Rat, precision: Precision) -> Rat {
 }
 
 /// The loss of clamp and comparators; infinite if outputs are not bounded.
-fn comparators((low, high): &(Rat, Rat), (values, height): (Up, Up), rounds: usize, precision: Precision) -> Up {
+fn comparators((low, high): &(Rat, Rat), height: Up, rounds: usize, precision: Precision) -> Up {
     let (unit, flushed) = (precision.gamma(1), precision.flushed(FLUSHED));
     let ends = Up::from(low).max(Up::from(high));
     let clamped = |t: Up| unit * t + unit * (t + unit * t + flushed) + flushed + flushed;
     let once = |size: Up| clamped(size + ends);
-    // Copies that are not spoiled: in the range, but for how their values are stored.
-    let first = once(ends + values);
-    let lost = first + once(ends + first);
-    // The others.
-    let spoiled = ends + once(height.max(ends + values));
+    let spoiled = ends + once(height.max(ends));
     let mut size = ends + once(spoiled);
-    let mut off = Up::ZERO;
+    // What flushing takes from copies that are not spoiled, and at the read-out.
+    let mut off = 3.0 * flushed;
     for _ in 0..rounds {
         let difference = 2.0 * size * unit + flushed;
         let round = difference + unit * (size + difference) + flushed;
         (off, size) = (off + round, size + round);
     }
-    lost + off
+    off
 }
 
 fn too_fine(shifts: &Shifts, precision: Precision) -> Error {

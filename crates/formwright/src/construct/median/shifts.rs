@@ -50,9 +50,14 @@ impl Shifts {
         self.whole.resolution() + 1
     }
 
+    /// The part of a cell by which a grid begins before the box.
+    pub fn shift(&self, copy: usize) -> Rat {
+        self.margin() * Rat::from(2 * copy + 1)
+    }
+
     /// The beginning of a grid, in every coordinate.
     fn begin(&self, copy: usize) -> Rat {
-        self.whole.low() - self.side() * self.margin() * Rat::from(2 * copy + 1)
+        self.whole.low() - self.side() * self.shift(copy)
     }
 
     /// The grid of a copy.

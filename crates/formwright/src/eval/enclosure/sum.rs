@@ -9,6 +9,8 @@
 //! absorbed   some terms are exact so, and the others, together and with their own roundings, are less than a quarter
 //!            of the distance of numbers at 2^q (at |t|, if there is one exact term t): whatever partial sum they join
 //!            rounds back, so the sum is that of the exact terms; or at most as large as the others, if it is 0
+//! once       there is nothing but one product of two known numbers, or two known numbers of the format: one rounding,
+//!            to nearest, which gives one number, if that is normal and nothing that is rounded is below η
 //! else       the exact sum ± (γ_{m-1+r} Σ|t| + 3mη), of which nothing is left for a normal number alone:
 //!            m - 1 additions, one more rounding of a product, and 2m - 1 results that may be flushed
 //! entire     a term is not bounded, or Σ|t| with its roundings is beyond the largest number: some order may overflow.
@@ -93,10 +95,34 @@ impl Terms {
     }
 }
 
+/// The terms that are known, as long as their sum may be rounded once at most.
+#[derive(Clone, Copy, Debug)]
+enum Few {
+    None,
+    /// A number of the format, or (`true`) a product that was rounded to one.
+    One(f64, bool),
+    /// Two numbers of the format.
+    Two(f64, f64),
+    Many,
+}
+
+impl Few {
+    /// One term more, which is a number of the format, or a product that was rounded to it.
+    fn with(self, x: f64, rounded: bool) -> Self {
+        match self {
+            Self::None => Self::One(x, rounded),
+            Self::One(first, false) if !rounded => Self::Two(first, x),
+            _ => Self::Many,
+        }
+    }
+}
+
 /// A sum that is being added up.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sum {
     format: Rounding,
+    /// All of its terms, if they are few.
+    few: Few,
     /// The terms that are points, and the power of two that they are multiples of.
     known: Terms,
     quantum: i32,
@@ -110,11 +136,37 @@ pub(super) struct Sum {
 
 impl Sum {
     pub fn new(format: Rounding) -> Self {
-        Self { format, known: Terms::NONE, quantum: i32::MAX, rest: Terms::NONE, rounded: false, unknown: false }
+        Self {
+            format,
+            few: Few::None,
+            known: Terms::NONE,
+            quantum: i32::MAX,
+            rest: Terms::NONE,
+            rounded: false,
+            unknown: false,
+        }
     }
 
     /// Adds a computed number.
     pub fn term(&mut self, x: Interval) {
+        if x != Interval::ZERO {
+            self.few = if x.lo() < x.hi() { Few::Many } else { self.few.with(x.lo(), false) };
+        }
+        self.add(x);
+    }
+
+    /// Adds a product of two numbers, which is `exact` if one of them is a power of two.
+    fn product_of(&mut self, (a, b): (Interval, Interval), exact: bool) {
+        let x = a * b;
+        if x != Interval::ZERO {
+            let known = a.width() == 0.0 && b.width() == 0.0;
+            let rounded = || self.few.with(self.format.precision.fused(a.lo(), b.lo(), 0.0), !exact);
+            self.few = if known { rounded() } else { Few::Many };
+        }
+        self.add(x);
+    }
+
+    fn add(&mut self, x: Interval) {
         self.unknown |= !x.is_bounded();
         if x.lo() < x.hi() {
             self.rest.add(x);
@@ -134,8 +186,9 @@ impl Sum {
     pub fn weighted(&mut self, w: f64, z: Interval) {
         self.unknown |= !z.is_bounded();
         if w != 0.0 {
-            self.rounded |= !is_power_of_two(w);
-            self.term(Interval::point(w) * z);
+            let exact = is_power_of_two(w);
+            self.rounded |= !exact;
+            self.product_of((Interval::point(w), z), exact);
         }
     }
 
@@ -143,7 +196,7 @@ impl Sum {
     pub fn product(&mut self, x: Interval, y: Interval) {
         self.rounded = true;
         self.unknown |= !(x.is_bounded() && y.is_bounded());
-        self.term(x * y);
+        self.product_of((x, y), false);
     }
 
     /// An enclosure of the sum.
@@ -166,6 +219,10 @@ impl Sum {
         if exact && rest.count == 0 || alone {
             return (sum, Interval::ZERO);
         }
+        if let Some(once) = self.once(sum) {
+            let once = Interval::point(once);
+            return (once, once - sum);
+        }
         if exact && known.count > 0 {
             let others = ball((rest.size() + self.rounding(rest.size())).hi());
             let smallest = if known.count == 1 { known.sum.mag() } else { grain };
@@ -174,6 +231,17 @@ impl Sum {
             }
         }
         (sum + lost, lost)
+    }
+
+    /// The only result, if one rounding gives it, of terms whose exact sum this is.
+    fn once(&self, sum: Interval) -> Option<f64> {
+        let (tiny, precision) = (self.format.tiny, self.format.precision);
+        let once = match self.few {
+            Few::One(x, _) => x,
+            Few::Two(x, y) if x.abs() >= tiny && y.abs() >= tiny => precision.fused(x, 1.0, y),
+            _ => return None,
+        };
+        (sum.mig() >= tiny && once.abs() >= tiny && once.abs() <= precision.largest()).then_some(once)
     }
 
     /// The possible effect of rounding on a sum with `Σ|t| ≤ size`.
@@ -260,6 +328,36 @@ mod tests {
     }
 
     #[test]
+    fn one_rounding_gives_one_number() {
+        for precision in [Precision::F32, Precision::F64] {
+            let (unit, tiny) = (precision.unit(), precision.least_normal());
+            let new = || Sum::new(Rounding::of(precision));
+            let product = |w: f64, x: f64| {
+                let mut sum = new();
+                sum.weighted(w, Interval::point(x));
+                sum.weighted(0.0, Interval::point(7.0));
+                sum.parts()
+            };
+            let plain = |x: f64, y: f64| new().plus(x).plus(y).parts();
+            // (1 + 2u)² = 1 + 4u + 4u², of which the last is rounded away.
+            let (square, lost) = product(1.0 + 2.0 * unit, 1.0 + 2.0 * unit);
+            assert_eq!(square, Interval::point(1.0 + 4.0 * unit), "{precision}");
+            assert!(lost.contains(-4.0 * unit * unit) && lost.mag() <= 4.0 * unit, "{precision}: {lost}");
+            // Half way the even number is taken; a little farther, the next.
+            assert_eq!(plain(1.0, unit).0, Interval::ONE);
+            assert_eq!(plain(1.0, 1.5 * unit).0, Interval::point(1.0 + 2.0 * unit));
+            assert_eq!(plain(1.0 + 2.0 * unit, unit).0, Interval::point(1.0 + 4.0 * unit));
+            // What may be flushed, and what is rounded twice, or fused or not, is not one number.
+            assert!(product(1.5 * tiny, 0.5).0.contains(0.0), "{precision}");
+            assert!(plain(1.25 * tiny, -tiny).0.contains(0.0), "{precision}");
+            let mut fused = new().plus(1.0);
+            fused.weighted(1.0 + 2.0 * unit, Interval::point(1.0 + 2.0 * unit));
+            assert!(fused.total().width() > 0.0, "{precision}");
+            assert!(new().plus(1.0).plus(0.75 * unit).plus(0.75 * unit).total().width() > 0.0, "{precision}");
+        }
+    }
+
+    #[test]
     fn few_digits_are_not_rounded_and_small_terms_are_absorbed() {
         let total = |terms: &[f64], rest: Interval| {
             let mut sum = terms.iter().fold(Sum::new(Rounding::of(Precision::F32)), |sum, x| sum.plus(*x));
@@ -269,7 +367,7 @@ mod tests {
         let small = |exponent: i32| ball(2_f64.powi(exponent));
         // 2^24 - 1 and 1 are exact, and so is their difference; from 2^24 on a sum may be rounded.
         assert_eq!(total(&[16_777_214.0, 1.0, -3.0], Interval::ZERO), Interval::point(16_777_212.0));
-        assert!(total(&[16_777_215.0, 1.0], Interval::ZERO).width() > 0.0);
+        assert!(total(&[16_777_213.0, 1.0, 2.0], Interval::ZERO).width() > 0.0);
         // Numbers below 4 are 2^-22 apart, those below 1, as 3 - 2 is, 2^-24; an interval that spans 0 counts twice.
         assert_eq!(total(&[4.0], small(-25)), Interval::point(4.0));
         assert!(total(&[4.0], small(-23)).width() > 0.0);

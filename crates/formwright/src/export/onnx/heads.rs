@@ -32,7 +32,7 @@ impl Nodes {
     }
 
     /// `[batch, tokens, heads · size]` to heads, in another order of sides.
-    fn split(&mut self, rows: &str, (heads, size): (usize, usize), order: &[i64]) -> String {
+    pub(super) fn split(&mut self, rows: &str, (heads, size): (usize, usize), order: &[i64]) -> String {
         let heads = self.reshape(rows, &[0, 0, heads, size], format!("{rows}.heads"));
         self.transpose(&heads, order, format!("{heads}.first"))
     }
@@ -96,7 +96,7 @@ impl Nodes {
     }
 
     /// `softmax(seen ? q kᵀ : −∞) v`
-    fn weighted(&mut self, queries: &str, keys: &str, values: &str, seen: Option<&str>, at: &str) -> String {
+    pub(super) fn weighted(&mut self, queries: &str, keys: &str, values: &str, seen: Option<&str>, at: &str) -> String {
         let scores = self.plain("MatMul", &[queries, keys], format!("{at}.scores"));
         let scores = match seen {
             Some(seen) => self.plain("Where", &[seen, &scores, "hidden"], format!("{at}.scores.seen")),

@@ -74,15 +74,19 @@ pub(crate) struct NodeProto {
 pub(crate) struct AttributeProto {
     #[prost(string, tag = "1")]
     pub name: String,
+    #[prost(float, optional, tag = "2")]
+    pub f: Option<f32>,
     #[prost(int64, optional, tag = "3")]
     pub i: Option<i64>,
+    #[prost(bytes = "vec", optional, tag = "4")]
+    pub s: Option<Vec<u8>>,
     #[prost(message, optional, tag = "5")]
     pub t: Option<TensorProto>,
     #[prost(message, optional, tag = "6")]
     pub g: Option<GraphProto>,
     #[prost(int64, repeated, packed = "false", tag = "8")]
     pub ints: Vec<i64>,
-    /// The field above that is used: 2 for `i`, 4 for `t`, 5 for `g`, 7 for `ints`.
+    /// The field above that is used: 1 for `f`, 2 for `i`, 3 for `s`, 4 for `t`, 5 for `g`, 7 for `ints`.
     #[prost(int32, tag = "20")]
     pub kind: i32,
 }

@@ -4,7 +4,7 @@
 
 use super::exact::is_difference;
 use super::reading::Reading;
-use super::{Analyst, Machine, Piece, exactly};
+use super::{Analyst, Piece, exactly};
 use crate::construct::circuit::deepen::is_tooth;
 use crate::construct::circuit::form::Form;
 use crate::construct::circuit::hinges::{Active, Anchor, Hinges};
@@ -16,56 +16,73 @@ use crate::interval::{Interval, Up};
 use crate::target::expr::Expr;
 use crate::target::univariate::enclose;
 
-/// The units of a gate, with what they read and what is added up with them.
+/// The units of a gate, with what is the same of them wherever the argument is.
 pub(super) struct Units<'a> {
     hinges: &'a Hinges,
-    reading: &'a Reading,
-    company: usize,
-    /// The largest knot.
-    knots: Up,
-    /// True if all biases are numbers of the format.
+    /// The relative loss of adding up what they read, and of adding them up.
+    reads: Up,
+    adds: (usize, Up),
+    /// The constant that is read.
+    offset: Up,
+    /// How far what they read may be from what is added up, at any knot.
+    reach: Up,
+    /// True if they read one register, and true if all their biases are numbers of the format.
+    single: bool,
     stored: bool,
-}
-
-impl<'a> Units<'a> {
-    pub fn new(hinges: &'a Hinges, reading: &'a Reading, company: usize, machine: Machine) -> Self {
-        let knots = hinges.units.iter().map(|unit| Up::from(unit.knot)).fold(Up::ZERO, Up::max);
-        let constant = reading.constant.to_f64();
-        let difference = |knot: f64| is_difference(constant, knot, machine.precision);
-        let stored = Rat::from_f64(constant).is_some_and(|near| near == reading.constant)
-            && hinges.units.iter().all(|unit| difference(unit.knot));
-        Self { hinges, reading, company, knots, stored }
-    }
+    /// In a host, the loss of adding up, and of a knot.
+    in_host: Up,
+    pinned: Up,
+    /// The error of their activations, and of flushing.
+    fixed: Up,
 }
 
 impl Analyst<'_> {
-    /// The loss of a gate's units for arguments that are off by an error: in reading, then in adding up.
-    pub(super) fn inside(&self, units: &Units<'_>, arguments: Interval, error: Up) -> Up {
-        let Units { hinges, reading, company, knots, stored } = units;
-        let (unit, reads) = (self.machine.unit(), self.machine.gamma(reading.count + 3));
-        let pinned = reading.in_host() + reading.pinned * *knots;
-        let reached = arguments.widened(error + reads * (reading.all() + *knots) + pinned);
-        let ends = [reached.lo(), reached.hi()].map(|end| hinges.active(end));
+    /// The units of a gate that are added up with so many others.
+    pub(super) fn units<'h>(&self, hinges: &'h Hinges, reading: &Reading, company: usize) -> Units<'h> {
+        let constant = reading.constant.to_f64();
+        let difference = |knot: f64| is_difference(constant, knot, self.machine.precision);
+        let stored = Rat::from_f64(constant).is_some_and(|near| near == reading.constant)
+            && hinges.units.iter().all(|unit| difference(unit.knot));
+        let knots = hinges.units.iter().map(|unit| Up::from(unit.knot)).fold(Up::ZERO, Up::max);
+        let (reads, in_host) = (self.machine.gamma(reading.count + 3), reading.in_host());
+        Units {
+            hinges,
+            reads,
+            adds: (company + 4, self.unit_factor()),
+            offset: reading.offset(),
+            reach: reads * (reading.all() + knots) + (in_host + reading.pinned * knots),
+            single: reading.single,
+            stored,
+            in_host,
+            pinned: reading.pinned,
+            fixed: self.activations(hinges) + self.machine.tiny(),
+        }
+    }
+
+    /// The loss of a gate's units for arguments that are off by an error, read from registers of a size: in reading,
+    /// then in adding up.
+    pub(super) fn inside(&self, units: &Units<'_>, arguments: Interval, (size, error): (Up, Up)) -> Up {
+        let reached = arguments.widened(error + units.reach);
+        let ends = [reached.lo(), reached.hi()].map(|end| units.hinges.active(end));
         let most = |f: fn(&Active) -> Up| f(&ends[0]).max(f(&ends[1]));
-        let (slopes, heights) = (most(|active| active.slopes), most(|active| active.heights));
-        let size = reading.size(arguments) + error;
-        let knots = most(|active| active.knots);
+        let (slopes, heights, knots) = (most(|a| a.slopes), most(|a| a.heights), most(|a| a.knots));
+        let size = size + error;
         let read = if self.machine.housing.is_some() {
             // Two halves, exact if it is a single register; two halves of a bias, each rounded, and once before if it is
             // not a number of the format.
-            let reads = if reading.single { self.machine.gamma(if *stored { 4 } else { 5 }) } else { reads };
-            reads * (slopes * (size + reading.offset()) + knots) + slopes * reading.in_host() + reading.pinned * knots
-        } else if reading.single {
+            let reads = if units.single { self.machine.gamma(if units.stored { 4 } else { 5 }) } else { units.reads };
+            reads * (slopes * (size + units.offset) + knots) + slopes * units.in_host + units.pinned * knots
+        } else if units.single {
             // One rounding of the sum, which is the height, and one of the bias, unless it is a number of the format.
-            let biases = slopes * reading.offset() + knots;
-            2.0 * (unit * if *stored { heights } else { heights + biases })
+            let biases = slopes * units.offset + knots;
+            2.0 * (self.machine.unit() * if units.stored { heights } else { heights + biases })
         } else {
-            reads * (slopes * (size + reading.offset()) + knots)
+            units.reads * (slopes * (size + units.offset) + knots)
         };
         let count = ends[0].count.max(ends[1].count);
-        let add = (self.machine.gamma(count + company + 4) + self.unit_factor()) * heights;
+        let add = (self.machine.gamma(count + units.adds.0) + units.adds.1) * heights;
         self.note_size(heights + slopes * size);
-        read + add + self.activations(hinges) + self.machine.tiny()
+        read + add + units.fixed
     }
 
     /// The error that activations other than ReLUs add to a gate.
@@ -84,14 +101,14 @@ impl Analyst<'_> {
         };
         let reading = self.read(of, slot);
         let exact = hinges.integers && self.is_exact_gate(&reading, of, slot, &hinges);
-        let units = Units::new(&hinges, &reading, self.company(atom), self.machine);
+        let units = self.units(&hinges, &reading, self.company(atom));
         let taken: Up = of.terms.iter().map(|(wire, c)| Up::from(c) * self.teeth[*wire]).sum();
         let (mut inner, mut tooth) = (Up::ZERO, Up::ZERO);
         let mut piece = |(argument, values): (Interval, Interval), deviation: Up| {
-            let lost = reading.lost(argument, self.machine);
-            let error = reading.value.over(argument) + lost;
+            let here = reading.at(argument, self.machine);
+            let (lost, error) = (here.lost, here.error());
             let steepest = hinges.steepest(argument.widened(error));
-            let inside = if exact { Up::ZERO } else { self.inside(&units, argument, error) };
+            let inside = if exact { Up::ZERO } else { self.inside(&units, argument, (here.size, error)) };
             let own = steepest * error + weight * deviation + inside;
             let factor = self.gate_factor() * (Up::from(values - Interval::point_or_entire(hinges.base)) + own);
             inner = inner.max(inside);
@@ -128,6 +145,7 @@ impl Analyst<'_> {
         let (lo, hi) = (reading.range.lo(), reading.range.hi());
         let (of_condition, of_value) = (self.form_error(condition).sup(), self.form_error(value));
         let (floor, reach) = selection(self.graph, value);
+        let here = reading.at(reading.range.relu(), self.machine);
         let lost = reading.lost(reading.range, self.machine);
         let nodes = [(lo.min(-1.0), 0.0), (0.0, 0.0), (hi.max(1.0), hi.max(1.0))];
         let hinges = Hinges::through(&nodes, &[Up::ZERO; 2], Anchor::First, false);
@@ -135,8 +153,8 @@ impl Analyst<'_> {
         let inside = if exact {
             Up::ZERO
         } else {
-            let units = Units::new(&hinges, &reading, self.company(atom), self.machine);
-            self.inside(&units, reading.range.relu(), lost + of_condition + of_value.sup())
+            let units = self.units(&hinges, &reading, self.company(atom));
+            self.inside(&units, reading.range.relu(), (here.size, lost + of_condition + of_value.sup()))
         };
         let fixed = of_condition * (Up::from(&reach) + Up::from(&floor)) + lost + inside;
         let factor = self.gate_factor();

@@ -3,7 +3,6 @@
 //! **Lemma** (deviations and variance): if `v = mean(d²)` and `mean(d) = 0`, then `d_i² ≤ (n-1) v`, since `d_i = -Σ_{j≠i} d_j`. So where a factor is a
 //! function of the variance, the other one, a deviation, is not large while the first is.
 
-use super::curve::Units;
 use super::{Analyst, Piece, exactly};
 use crate::construct::circuit::form::Form;
 use crate::construct::circuit::graph::{Kind, Wire, is_table_product};
@@ -52,7 +51,8 @@ impl Analyst<'_> {
         let mut squares = Squares { gates: Vec::new(), deviation: Up::ZERO, inner: Up::ZERO, moved: Up::ZERO };
         for (form, sign) in forms.iter().zip([1.0, -1.0]) {
             let reading = self.read(form, slot);
-            let (range, error) = (reading.range, reading.error(reading.range, self.machine));
+            let (range, here) = (reading.range, reading.at(reading.range, self.machine));
+            let error = here.error();
             let hinges = match &self.choice.hinges[wire] {
                 Some(_) => quarter_squares(range),
                 // As far as the factors, as they are read, may go.
@@ -60,7 +60,7 @@ impl Analyst<'_> {
             };
             squares.moved += hinges.steepest(range.widened(error)) * error;
             squares.deviation = squares.deviation.max(hinges.worst());
-            squares.inner += self.inside(&Units::new(&hinges, &reading, company, self.machine), range, error);
+            squares.inner += self.inside(&self.units(&hinges, &reading, company), range, (here.size, error));
             squares.gates.push((hinges, sign));
         }
         squares

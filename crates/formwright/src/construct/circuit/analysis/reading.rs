@@ -38,6 +38,24 @@ pub(super) struct Reading {
     pub single: bool,
 }
 
+/// Bounds of a number that is read, where it is one of some values.
+#[derive(Clone, Copy)]
+pub(super) struct Here {
+    /// The error of the atoms.
+    pub atoms: Up,
+    /// `Σ |c_p| |z_p|`.
+    pub size: Up,
+    /// The loss of the registers.
+    pub lost: Up,
+}
+
+impl Here {
+    /// The error before it is read: of the atoms, and of the registers.
+    pub fn error(self) -> Up {
+        self.atoms + self.lost
+    }
+}
+
 impl Reading {
     /// `|c|`.
     pub fn offset(&self) -> Up {
@@ -49,31 +67,29 @@ impl Reading {
         self.size + self.offset()
     }
 
-    /// `Σ |c_p| |z_p|` where the number is one of these.
-    pub fn size(&self, values: Interval) -> Up {
-        if self.alone.is_some() { Up::from(values - self.centre) + self.value.over(values) } else { self.size }
+    /// Bounds that hold where the number is one of these.
+    pub fn at(&self, values: Interval, machine: Machine) -> Here {
+        let atoms = self.value.over(values);
+        let Some((times, fixed)) = self.alone else { return Here { atoms, size: self.size, lost: self.lost } };
+        let size = Up::from(values - self.centre) + atoms;
+        Here { atoms, size, lost: times * machine.unit() * size + fixed }
     }
 
     /// The loss of the registers.
     pub fn lost(&self, values: Interval, machine: Machine) -> Up {
-        self.alone.map_or(self.lost, |(times, fixed)| times * machine.unit() * self.size(values) + fixed)
-    }
-
-    /// The error before it is read: of the atoms, and of the registers.
-    pub fn error(&self, values: Interval, machine: Machine) -> Up {
-        self.value.over(values) + self.lost(values, machine)
+        self.at(values, machine).lost
     }
 
     /// The most that the registers have lost and the sum loses.
     pub fn rounding(&self, machine: Machine) -> Up {
-        self.summed(self.range, machine)
+        self.summed(self.range, self.at(self.range, machine), machine)
     }
 
-    fn summed(&self, values: Interval, machine: Machine) -> Up {
-        let lost = self.lost(values, machine) + machine.gamma(self.count + 2) * self.size(values) + self.in_host();
+    fn summed(&self, values: Interval, here: Here, machine: Machine) -> Up {
+        let lost = here.lost + machine.gamma(self.count + 2) * here.size + self.in_host();
         // What is read may be the constant too, or not.
         let read = Up::from(values - self.centre).max(if self.pinned == 0.0 { Up::ZERO } else { values.into() });
-        lost + self.factor * (read + self.value.over(values) + lost)
+        lost + self.factor * (read + here.atoms + lost)
     }
 
     /// The same for who reads no constant, such as the values of heads.
@@ -88,12 +104,17 @@ impl Reading {
 
     /// The error of the linear part, as the sum is computed.
     pub fn total(&self, machine: Machine) -> Profile {
-        let value = if self.alone.is_some() {
-            Profile::new(self.range, |cell| self.value.over(cell))
-        } else {
-            self.value.clone()
+        let summed = |cell| {
+            let here = self.at(cell, machine);
+            (here.atoms, self.summed(cell, here, machine))
         };
-        value.plus(|cell| self.summed(cell, machine))
+        if self.alone.is_none() {
+            return self.value.plus(|cell| summed(cell).1);
+        }
+        Profile::new(self.range, |cell| {
+            let (atoms, lost) = summed(cell);
+            atoms + lost
+        })
     }
 }
 

@@ -10,7 +10,7 @@
 use super::exact::is_centre;
 use super::{Analyst, Emptier, Emptying, exactly};
 use crate::construct::circuit::form::Form;
-use crate::construct::circuit::graph::is_table_product;
+use crate::construct::circuit::graph::{Kind, is_table_product};
 use crate::construct::circuit::hinges::Hinges;
 use crate::construct::circuit::layout::{Clear, Source, arguments};
 use crate::exact::Rat;
@@ -46,6 +46,12 @@ impl Analyst<'_> {
             lost[*register] += more + besides + relative * self.size(addition);
             times[*register] = self.more_often(often.unwrap_or(times[*register]), relative);
             fixed[*register] += besides;
+        }
+        for register in self.layout.writes[slot].keys() {
+            if let Some(atom) = self.exchanged_alone(slot, *register) {
+                self.charge(atom, std::mem::take(&mut lost[*register]));
+                (times[*register], fixed[*register]) = (Up::ZERO, Up::ZERO);
+            }
         }
         for (times, lost) in times.iter_mut().zip(&lost) {
             if !times.is_finite() && *lost == 0.0 {
@@ -222,6 +228,9 @@ impl Analyst<'_> {
     /// The units of a gate, before its hinges are known.
     pub(super) fn expected_units(&self, atom: usize) -> usize {
         let wire = self.layout.atoms[atom].wire;
+        if let Kind::Exchange { .. } = self.graph.wires[wire].kind {
+            return 2;
+        }
         if is_table_product(self.graph, wire) {
             let widths = arguments(self.graph, wire).0.iter().map(|form| self.graph.range(form).width()).sum::<f64>();
             #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a few thousand")]

@@ -1,15 +1,14 @@
 //! Aggregates of what each token has by itself: a head each, or a table where positions alone decide. Sums with as many terms as a position sees have a
 //! sink, and a sort is a sum of comparisons of counts.
 
-use super::{Scope, Translator};
+use super::Translator;
 use crate::construct::circuit::form::Form;
 use crate::construct::circuit::graph::Kind;
-use crate::construct::circuit::layout::check_gates;
 use crate::error::Result;
 use crate::exact::Rat;
 use crate::interval::{Interval, Up};
 use crate::network::Mask;
-use crate::target::expr::{Aggregate, CompareOp, Expr, Function, Node, Span};
+use crate::target::expr::{Aggregate, Expr, Function, Node, Span};
 use crate::target::univariate::{call, expr, variable};
 
 impl Translator<'_> {
@@ -130,27 +129,5 @@ impl Translator<'_> {
         let floors = self.graph.position(table(&|t| &floor * &Rat::from(others(t))), Up::ZERO, span);
         let shifts = self.graph.position(table(&|t| shift * &Rat::from(counts[t])), Up::ZERO, span);
         Ok(sum.plus(&Rat::ONE, &first).plus(&Rat::ONE, &floors).scaled(scale).plus(&Rat::ONE, &shifts))
-    }
-
-    /// `sort(x)` on integers: `lo + Σ_k 1[#{x ≤ k} ≤ i]`.
-    pub(super) fn sort(&mut self, e: &Expr, of: &Expr, scope: &Scope) -> Result<Form> {
-        let of = self.number(of, scope)?;
-        let Some((lo, hi)) = self.graph.integers(&of) else {
-            return Err(self
-                .decline("sorting real numbers is not a circuit of moderate size", e, "this sort")
-                .note("try", "`on integers 0..8`; or ⟨norm=l2⟩ (lattice constructions)"));
-        };
-        // Two comparisons and a sum for each step, besides what there is.
-        let steps = usize::try_from(hi.saturating_sub(lo)).unwrap_or(usize::MAX);
-        check_gates(steps.saturating_mul(3).saturating_add(self.graph.wires.len()))?;
-        let index = self.position(&expr(Node::Index), &Scope { running: false, ..scope.clone() })?;
-        let mut sorted = Form::constant(Rat::from(lo));
-        for k in lo..hi {
-            let below = self.compare(CompareOp::LessEqual, &of.plus(&-Rat::ONE, &Form::constant(Rat::from(k))), e)?;
-            let count = self.pool(e, Aggregate::Sum, &below, Mask::ALL)?;
-            let passed = self.compare(CompareOp::LessEqual, &count.plus(&-Rat::ONE, &index), e)?;
-            sorted = sorted.plus(&Rat::ONE, &passed);
-        }
-        Ok(sorted)
     }
 }
