@@ -43,7 +43,7 @@ class Housed(Meant):
         self.pin = ZERO  # r₀
         self.eta = self.zeta = self.middle = self.r = ZERO  # of readers
         # Registers of positions alone, and how far norms of the stream have moved them.
-        self.stored = dict.fromkeys(host.placed, ZERO)
+        self.stored = {p: [ZERO] * c.most for p in host.placed}
         self.bare = False  # readers read the stream itself, without a norm
         self.gate = ZERO  # κ: how far what multiplies units is from f
         self.empty = set(host.empty) if host.order == "before" else set()
@@ -112,7 +112,7 @@ class Housed(Meant):
         value, away, size = bias, ZERO, abs(bias) * (1 + self.middle / self.host.pin)
         for p, w in row:
             form, lost = self.registers[p]
-            held, lost = (self.tensors["pos"][t][p], self.stored[p]) if p in self.stored else (self.form_at(form, t), lost)
+            held, lost = (self.tensors["pos"][t][p], self.stored[p][t]) if p in self.stored else (self.form_at(form, t), lost)
             haze = self.eta * (abs(held) + lost + self.middle)
             value, away = value + w * held, away + abs(w) * (lost + haze)
             size += abs(w) * (abs(held) + lost + haze + self.middle)
@@ -185,7 +185,9 @@ class Housed(Meant):
         left, most = 1 - norm.zeta, max([self.host.pin, *map(self.largest, range(self.c.width))])
         moved = [(norm.eta * (z + norm.middle) + norm.zeta * z) / left for z in map(self.largest, range(self.c.width))]
         self.registers = [(form, up(lost + more)) for (form, lost), more in zip(self.registers, moved, strict=True)]
-        self.stored = {p: up(before + moved[p]) for p, before in self.stored.items()}
+        for p, strayed in self.stored.items():  # at every position by what it is there
+            there = [abs(row[p]) + off for row, off in zip(self.tensors["pos"], strayed, strict=True)]
+            self.stored[p] = [up(off + (norm.eta * (z + norm.middle) + norm.zeta * z) / left) for z, off in zip(there, strayed, strict=True)]
         away = norm.eta * (most + norm.middle)
         self.spread, self.shift = up((self.spread + 2 * away) / left), up((norm.delta + away) / left)
         self.pin = up((1 + norm.r) * (1 + norm.zeta) - 1)

@@ -120,10 +120,18 @@ fn every_weight_counts() {
 #[test]
 fn every_part_of_a_setting_counts() {
     for (name, field, others) in [
-        ("llama-product", "rope_parameters", [json!({}), json!({"rope_type": "default", "rope_theta": 1e4}), json!(null)]),
+        (
+            "llama-product",
+            "rope_parameters",
+            [json!({}), json!({"rope_type": "default", "rope_theta": 1e4}), json!(null)],
+        ),
         ("llama-product", "head_dim", [json!(8), json!(1), json!("4")]),
         ("llama-product", "num_key_value_heads", [json!(1), json!(4), json!(null)]),
-        ("modernbert-product", "layer_types", [json!([]), json!(["full_attention", "full_attention"]), json!("full_attention")]),
+        (
+            "modernbert-product",
+            "layer_types",
+            [json!([]), json!(["full_attention", "full_attention"]), json!("full_attention")],
+        ),
         ("t5-product", "d_kv", [json!(2), json!(4), json!(8)]),
         ("opt-product", "word_embed_proj_dim", [json!(4), json!(16), json!(null)]),
         ("opt-product", "dtype", [json!("float64"), json!("float16"), json!("bfloat16")]),
@@ -141,7 +149,9 @@ fn every_part_of_a_setting_counts() {
     let host = host("modernbert-product");
     let config: Value = serde_json::from_slice(&host["config.json"]).expect("settings");
     for kind in ["full_attention", "sliding_attention"] {
-        for (part, other) in [("factor", json!(1)), ("factor", json!(1e299)), ("rope_theta", json!(1)), ("rope_type", json!("yarn"))] {
+        for (part, other) in
+            [("factor", json!(1)), ("factor", json!(1e299)), ("rope_theta", json!(1)), ("rope_type", json!("yarn"))]
+        {
             let mut changed = config.clone();
             changed["rope_parameters"][kind][part] = other;
             let mut host = host.clone();

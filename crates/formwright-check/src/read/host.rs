@@ -300,7 +300,10 @@ fn identity(rows: &Matrix, name: &str) -> Result<(), Fault> {
     for (number, row) in rows.iter().enumerate() {
         let one = |at: usize| if at == number { Dyadic::ONE } else { Dyadic::ZERO };
         if let Some((at, found)) = row.iter().enumerate().find(|(at, x)| **x != one(*at)) {
-            return Err(("identity", format!("{name}: {found} in row {number}, column {at}, where {} should be", one(at))));
+            return Err((
+                "identity",
+                format!("{name}: {found} in row {number}, column {at}, where {} should be", one(at)),
+            ));
         }
     }
     Ok(())
@@ -530,7 +533,10 @@ impl Pinned {
     fn ones(factors: &[Row], units: &[Row]) -> Result<(), Fault> {
         for (number, (factor, unit)) in factors.iter().zip(units).enumerate() {
             if let Some((register, _)) = factor.weights.first() {
-                return Err(("gate", format!("the factor of unit {number} reads register {register}, and not the pin alone")));
+                return Err((
+                    "gate",
+                    format!("the factor of unit {number} reads register {register}, and not the pin alone"),
+                ));
             }
             if factor.bias != Dyadic::ONE && !(unit.is_zero() && factor.bias.is_zero()) {
                 return Err(("gate", format!("the factor of unit {number} is {}, where 1 should be", factor.bias)));

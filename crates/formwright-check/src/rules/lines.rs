@@ -104,8 +104,8 @@ struct Register {
     /// within `2|r|` of the other term, which is a number of the format.
     empty: bool,
     /// The very number that it holds at every position, where nothing but positions has been written; and how far norms of
-    /// the stream may have moved it.
-    stored: Option<(Vec<Dyadic>, Dyadic)>,
+    /// the stream may have moved it there.
+    stored: Option<Vec<(Dyadic, Dyadic)>>,
     /// All values of its form, where they are better known than by its wires.
     values: Option<Range>,
 }
@@ -504,13 +504,16 @@ impl Prover<'_> {
             let empty = terms == 0 && wanted == Form::zero();
             // Numbers of the format, to which nothing is added.
             let alone = row.weights.is_empty() && row.bias.is_zero() && !self.network.positions.is_empty();
-            let column =
-                || self.network.positions.iter().map(|row| row.get(place).cloned()).collect::<Option<Vec<_>>>();
-            let stored = if alone { column().map(|column| (column, Dyadic::ZERO)) } else { None };
+            let stored = if alone { self.column(place) } else { None };
             self.hold(place, Register { form: wanted, lost, sign: None, empty, stored, values: None }, "embedding")?;
         }
         self.wrote(&uneven);
         Ok(())
+    }
+
+    /// What positions are in a register.
+    fn column(&self, place: usize) -> Option<Vec<(Dyadic, Dyadic)>> {
+        self.network.positions.iter().map(|row| Some((row.get(place)?.clone(), Dyadic::ZERO))).collect()
     }
 
     /// True if inputs are whole numbers that the format has.

@@ -122,12 +122,27 @@ impl Class {
         let halved = if matches!(self.name, "llama" | "modernbert") { "gate" } else { "norm" };
         let silent = |at: usize, x: f64| if at % 8 >= 4 { 0.0 } else { x };
         let mut cases = vec![
-            (pin, halved, "the pin halved, and nothing else", with_tensors(&product, INPUTS, |w| each(w, "bias", half_pins))),
-            (mirror, "mirror", "outputs read one half", with_tensors(&product, MODEL, |w| each(w, self.outputs, silent))),
+            (
+                pin,
+                halved,
+                "the pin halved, and nothing else",
+                with_tensors(&product, INPUTS, |w| each(w, "bias", half_pins)),
+            ),
+            (
+                mirror,
+                "mirror",
+                "outputs read one half",
+                with_tensors(&product, MODEL, |w| each(w, self.outputs, silent)),
+            ),
             (gain, "bound", "a gain times 1 + 2^-6", {
                 with_tensors(&product, MODEL, |w| each(w, self.gains, first(1.0 + 1.0 / 64.0)))
             }),
-            (activation, "config", "another activation", with_text(&product, CONFIG, self.activation[0], self.activation[1])),
+            (
+                activation,
+                "config",
+                "another activation",
+                with_text(&product, CONFIG, self.activation[0], self.activation[1]),
+            ),
             (setting, "config", "another setting", with_text(&product, CONFIG, self.setting[0], self.setting[1])),
             (bound, "bound", "a bound of 10^-9", {
                 with_text(&product, "certificate.fwc", line(&product, "bound "), "bound 1/1000000000")
@@ -148,9 +163,8 @@ fn others() -> Vec<Rejected> {
     let labels = host("max(x, j <= i) on integers 0..3", 2, "f32", "opt");
     let one = |at: usize, x: f64| if at == 0 { 1.0 } else { x };
     let at_pin = |by: f64| move |at: usize, x: f64| if at % 4 == 3 { x * by } else { x };
-    let tensor = |of: &Files, word: &str, change: &dyn Fn(usize, f64) -> f64| {
-        with_tensors(of, MODEL, |w| each(w, word, change))
-    };
+    let tensor =
+        |of: &Files, word: &str, change: &dyn Fn(usize, f64) -> f64| with_tensors(of, MODEL, |w| each(w, word, change));
     let more = "      \"rope_type\": \"linear\"";
     vec![
         ("t5-bias", "mirror", "a relative position", tensor(&t5, "relative_attention_bias", &one)),
@@ -180,7 +194,12 @@ fn others() -> Vec<Rejected> {
             with_text(&llama, CONFIG, "\"rope_type\": \"linear\"", "\"rope_type\": \"dynamic\"")
         }),
         ("llama-rope-more", "config", "a field of rotations that is not known", {
-            with_text(&llama, CONFIG, "\"rope_type\": \"linear\"", "\"rope_type\": \"linear\",\n    \"attention_factor\": 2")
+            with_text(
+                &llama,
+                CONFIG,
+                "\"rope_type\": \"linear\"",
+                "\"rope_type\": \"linear\",\n    \"attention_factor\": 2",
+            )
         }),
         ("llama-factor", "gate", "units times 1 + 2^-6", tensor(&llama, "up_proj", &at_pin(1.0 + 1.0 / 64.0))),
         ("llama-factor-none", "gate", "units times 0", tensor(&llama, "up_proj", &at_pin(0.0))),

@@ -131,8 +131,10 @@ impl Config {
         }
         let (sides, kinds, eps) = (reader.sides, reader.blocks, reader.eps);
         let [width, blocks, heads, hidden, positions, head_size] = sides.map(Option::unwrap_or_default);
-        let (positions, head_size) =
-            (sides[4].map_or(claim.tokens[1], |_| positions), sides[5].map_or(width.checked_div(heads).unwrap_or(0), |_| head_size));
+        let (positions, head_size) = (
+            sides[4].map_or(claim.tokens[1], |_| positions),
+            sides[5].map_or(width.checked_div(heads).unwrap_or(0), |_| head_size),
+        );
         if [blocks, heads, hidden, head_size].contains(&0) || head_size.saturating_mul(heads) != width {
             return wrong(format!("{blocks} blocks, {hidden} units, {heads} heads of a width of {width}"));
         }

@@ -183,8 +183,11 @@ impl Prover<'_> {
                 *astray = up(&shared(&(&*astray + &off), &rest)?);
             }
             register.empty = false;
-            if let Some((_, strayed)) = &mut register.stored {
-                *strayed = up(&(&*strayed + &moved));
+            // At every position by what it is there.
+            for (number, strayed) in register.stored.iter_mut().flatten() {
+                let there = &number.abs() + &*strayed;
+                let off = &(&norm.relative * &(&there + &norm.middle)) + &(&norm.constant * &there);
+                *strayed = up(&(&*strayed + &shared(&off, &rest)?));
             }
             largest = largest.max(held);
         }
@@ -606,15 +609,10 @@ impl Prover<'_> {
             most = most.max(rounded.clone());
             let lost = &odd + &rounded;
             // Numbers of the format, to which nothing is added.
-            let column = || self.network.positions.iter().map(|row| row.get(place).cloned()).collect::<Option<Vec<_>>>();
             let alone = size.is_zero() && !self.network.positions.is_empty();
-            let stored = if alone { column().map(|column| (column, Dyadic::ZERO)) } else { None };
+            let stored = if alone { self.column(place) } else { None };
             let empty = before && size.is_zero() && added.is_zero() && wanted == Form::zero();
-            self.hold(
-                place,
-                Register { form: wanted, lost, sign: None, empty, stored, values: None },
-                "embedding",
-            )?;
+            self.hold(place, Register { form: wanted, lost, sign: None, empty, stored, values: None }, "embedding")?;
         }
         self.wrote(&most);
         Ok(true)

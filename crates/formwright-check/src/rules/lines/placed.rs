@@ -69,9 +69,9 @@ impl Prover<'_> {
             let register = self.registers.get(*place).ok_or_else(|| line("a register that does not exist"))?;
             let Some(values) = self.by_position(&register.form) else { return Ok(None) };
             for (t, (stream, value)) in streams.iter_mut().zip(&values).enumerate() {
-                let stored = register.stored.as_ref().and_then(|(stored, _)| stored.get(t));
+                let stored = register.stored.as_ref().and_then(|stored| stored.get(t));
                 let near = || &value.range() + &Range::around_zero(&register.lost);
-                let range = stored.map_or_else(near, |stored| Range::point(stored.clone()));
+                let range = stored.map_or_else(near, |(stored, _)| Range::point(stored.clone()));
                 let slot = stream.get_mut(*place).ok_or_else(|| line("a register that does not exist"))?;
                 *slot = Value::float(range, self.format);
             }
@@ -95,16 +95,17 @@ impl Prover<'_> {
             let mut read = vec![(Range::point(row.bias.clone()), Dyadic::ZERO, Dyadic::ZERO); tokens];
             for (place, weight) in &row.weights {
                 let register = self.registers.get(*place).ok_or_else(|| line("a register that does not exist"))?;
-                let known = if let Some((stored, strayed)) = &register.stored {
-                    Some((stored.iter().map(Ratio::of).collect::<Vec<_>>(), strayed))
+                let near = |value: &Ratio, off: &Dyadic| &value.range() + &Range::around_zero(off);
+                let known: Option<Vec<Range>> = if let Some(stored) = &register.stored {
+                    Some(stored.iter().map(|(number, strayed)| near(&Ratio::of(number), strayed)).collect())
                 } else {
-                    self.by_position(&register.form).map(|values| (values, &register.lost))
+                    let values = self.by_position(&register.form);
+                    values.map(|values| values.iter().map(|value| near(value, &register.lost)).collect())
                 };
-                let Some((values, off)) = known.filter(|(values, _)| values.len() == tokens) else { return Ok(None) };
-                for ((sum, size, middle), value) in read.iter_mut().zip(&values) {
-                    let held = &value.range() + &Range::around_zero(off);
+                let Some(values) = known.filter(|values| values.len() == tokens) else { return Ok(None) };
+                for ((sum, size, middle), held) in read.iter_mut().zip(&values) {
                     let (beside, between) = self.read_beside(&held.size());
-                    let held = &held + &Range::around_zero(&beside);
+                    let held = held + &Range::around_zero(&beside);
                     *sum = (&*sum + &(&Range::point(weight.clone()) * &held)).tidy();
                     *size = super::up(&(&*size + &(&weight.abs() * &held.size())));
                     *middle = super::up(&(&*middle + &(&weight.abs() * &between)));
