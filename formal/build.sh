@@ -11,7 +11,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
 if ! command -v coqc > /dev/null || [ ! -d "$(coqc -where)/user-contrib/Flocq" ] \
-    || ! ocamlfind query zarith > /dev/null 2>&1 || ! command -v ocamlopt > /dev/null; then
+    || [ ! -f "$(ocamlfind query zarith 2> /dev/null)/z.cmi" ] || ! command -v ocamlopt > /dev/null; then
     if [ "$(id -u)" = 0 ] && command -v apt-get > /dev/null; then
         apt-get update -qq
         DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \

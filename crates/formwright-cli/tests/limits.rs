@@ -115,10 +115,17 @@ fn degrees() {
 
 #[test]
 fn gates() {
-    let output = bounded(&["build", "sort(x) on integers 0..1000", "--construction", "circuit"]);
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{:?} {said}", output.status);
-    assert!(said.starts_with("error: the circuit would have 2998 inputs and gates"), "{said}");
+    let circuit = |text: &str, more: &[&str]| bounded(&[&["build", text, "--construction", "circuit"], more].concat());
+    let many = circuit("let y = 2 * x; sort(x) + sort(y) on integers 0..256", &[]);
+    let long = circuit("sort(x)", &["--tokens", "16384"]);
+    for (output, headline) in [
+        (many, "the circuit would have 2297 inputs and gates"),
+        (long, "sorting 16384 tokens would take 1720320 ends of comparators"),
+    ] {
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{:?} {said}", output.status);
+        assert!(said.starts_with(&format!("error: {headline}\n")), "{said}");
+    }
 }
 
 /// Without distinct columns there are no ids: the real cause comes first, and no drift of theirs is asked for.

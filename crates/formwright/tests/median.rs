@@ -313,8 +313,9 @@ fn asked(source: Source, options: &Asked) -> Result<Model> {
 #[test]
 fn the_plan_takes_it_where_there_is_no_circuit_and_folders_are_read_back() {
     let folder = tempfile::tempdir().expect("a folder");
+    let placed = "(if x < 1/2 then x else 1 - x) + i / 2";
     for (text, positional, precision) in
-        [("if x < 1/2 then x else 1 - x", false, "f32"), ("sort(x)", true, "f64"), ("sort(x)", true, "exact")]
+        [("if x < 1/2 then x else 1 - x", false, "f32"), (placed, true, "f64"), (placed, true, "exact")]
     {
         let options = Asked {
             tokens: Some(2),

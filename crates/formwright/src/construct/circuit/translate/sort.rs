@@ -17,7 +17,7 @@ use super::{Scope, Translator};
 use crate::construct::circuit::form::Form;
 use crate::construct::circuit::graph::Kind;
 use crate::construct::circuit::layout::{Echelon, check_gates};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::exact::Rat;
 use crate::interval::Up;
 use crate::network::Mask;
@@ -26,6 +26,9 @@ use crate::target::univariate::expr;
 
 /// Integers that are no farther apart are sorted by counts.
 const MOST_COUNTS: u64 = 512;
+
+/// Places times rounds that are laid out.
+const MOST_ENDS: usize = 1 << 18;
 
 /// The partner of every place, itself if it has none, and whether it keeps the larger number.
 type Round = Vec<(usize, bool)>;
@@ -75,9 +78,10 @@ fn rounds(tokens: usize) -> Vec<Round> {
         let width = basis.tables.len() + 1;
         network.len() * (14 * width + 6) + tokens * width
     };
-    // Of many tokens the one with rounds for each is the larger one.
-    let (bitonic, transposition) = (bitonic(tokens), transposition(tokens));
-    if tokens > 64 || cost(&bitonic) <= cost(&transposition) { bitonic } else { transposition }
+    let bitonic = bitonic(tokens);
+    // Of many tokens the one with a round for each is the larger one, and would not fit into memory.
+    let transposition = (tokens <= 64).then(|| transposition(tokens));
+    transposition.filter(|transposition| cost(transposition) < cost(&bitonic)).unwrap_or(bitonic)
 }
 
 impl Translator<'_> {
@@ -107,6 +111,14 @@ impl Translator<'_> {
         let tokens = self.graph.tokens;
         if tokens == 1 || of.as_constant().is_some() {
             return Ok(of.clone());
+        }
+        let halvings = tokens.next_power_of_two().ilog2() as usize;
+        let ends = (halvings * (halvings + 1) / 2).saturating_mul(tokens);
+        if ends > MOST_ENDS {
+            return Err(Error::declined(format!("sorting {tokens} tokens would take {ends} ends of comparators"))
+                .place(&self.graph.text, span, "this sort")
+                .note("limit", format!("{MOST_ENDS} ends, rounds times tokens, are laid out"))
+                .note("try", "fewer ⟨tokens⟩"));
         }
         self.fixed = true;
         let rounds = rounds(tokens);
