@@ -111,14 +111,14 @@ REJECTED = {
     "a head for hidden units": ("gate 3 0 1 3 1 2 5 0 1 0 1 0 1/2 0", "head 3 0 1 3 1 0 0"),
     "a head that is not there": ("head 4 0 1 4 1 0 0", "head 4 0 1 4 1 1 0"),
     "a value that is not there": ("head 4 0 1 4 1 0 0", "head 4 0 1 4 1 0 1"),
-    "a made wire that is not there": ("head 4 0 1 4 1 0 0", "head 13 0 1 4 1 0 0"),
+    "a made wire that is not there": ("head 4 0 1 4 1 0 0", "head 14 0 1 4 1 0 0"),
     "a unit that is not there": ("gate 3 0 1 3 1 2 5", "gate 3 0 1 3 1 2 6"),
     "an argument without its form": ("gate 3 0 1 3 1 2 5 0 1 0 1 0 1/2 0", "gate 3 0 1 3 1 2 5 0 1 0 1 0"),
     "another number of outputs": ("outputs 1", "outputs 2"),
     "no outputs": ("outputs 1\noutput 0 2 2 1 3 1\n", ""),
     "an output that is missing": ("output 0 2 2 1 3 1\n", ""),
     "an output twice": ("output 0 2 2 1 3 1\n", "output 0 2 2 1 3 1\noutput 0 2 2 1 3 1\n"),
-    "a wire that is not there in an output": ("output 0 2 2 1 3 1", "output 0 2 2 1 13 1"),
+    "a wire that is not there in an output": ("output 0 2 2 1 3 1", "output 0 2 2 1 14 1"),
 }
 
 # Where the page leaves room, or another checker reads less: nothing is said.
