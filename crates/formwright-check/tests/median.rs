@@ -65,3 +65,14 @@ fn margins_may_be_smaller_only_if_copies_are_right_there() {
     let two = verdict("accept/median", |text| text.replacen("margins 1/10 1/10", "margins 1/10 1/11", 1), false);
     assert_eq!(two.name(), "declined", "{two}");
 }
+
+#[test]
+fn a_table_changes_by_no_more_than_its_constant_exactly() {
+    // From 0 to 1 across a corner, half a box apart.
+    let (nines, fives) = ("9".repeat(40), format!("5{}", "0".repeat(39)));
+    for (constant, name) in [("2", "accepted"), (&format!("{nines}/{fives}"), "rejected"), ("199/100", "rejected")] {
+        let line = |text: String| text.replacen("lipschitz 3", &format!("lipschitz {constant}"), 1);
+        let found = verdict("accept/median-table-constant", line, false);
+        assert_eq!(found.name(), name, "{constant}: {found}");
+    }
+}

@@ -589,6 +589,9 @@ fn the_parts_must_fit() {
     let step = |resolution| Artifact::new(table(resolution), 1, "2", &[(1.0, 0.0)], &[1.0]).over_box(2, "0 0");
     accepted(&step(2));
     rejected(&step(3), "target");
+    // Of no cells there is nothing that could differ.
+    let nothing = table(0).replace(r#"[[["0"]],[["1"]]]"#, "[]");
+    rejected(&Artifact::new(nothing, 1, "0", &[(1.0, 0.0)], &[1.0]).over_box(2, "0 0"), "target");
     rejected(&step(2).with("tokens", "2 2"), "claim");
     declined(&step(2).over_box(4, "0 0"));
 }

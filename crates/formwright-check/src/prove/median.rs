@@ -202,17 +202,24 @@ impl Subject {
     fn is_settled(&self, piece: &Piece, copies: &Copies) -> Result<bool, Stop> {
         let (copy, at) = piece.of;
         let Some(case) = copies.cases.get(copy).and_then(|cases| cases.get(at)) else { return Ok(true) };
+        let inside = self.target.domain.inside();
+        let within = piece.inputs.iter().flatten().all(|x| inside.lo <= x.lo && x.hi <= inside.hi);
         let wanted = if self.target.resolution().is_some() {
             self.of_table(&copies.inputs(copy, case), case.token)?
         } else {
             match self.target.output(&piece.inputs, case.token) {
                 Ok(output) => output.iter().map(Number::range).collect(),
                 Err(Fault::Unclear(_)) => return Ok(false),
+                // Ends are rounded outwards: what is beyond the box is nobody's fault.
+                Err(_) if !within => return Ok(false),
                 Err(fault) => {
                     return Err(valueless(fault, &format!("on {}, token {}", shown(&piece.inputs), case.token)));
                 }
             }
         };
+        if wanted.len() != case.output.len() || copies.off.len() != case.output.len() {
+            return Err(rejected("target", format!("{} outputs of {}", wanted.len(), case.output.len())));
+        }
         let bound = &self.certificate.bound.range.lo;
         let mut settled = true;
         for (c, ((got, wanted), off)) in case.output.iter().zip(&wanted).zip(&copies.off).enumerate() {
@@ -220,7 +227,7 @@ impl Subject {
                 continue;
             }
             // Of a table nothing is enclosed more narrowly.
-            if &apart(got, wanted).lo + off > *bound || self.target.resolution().is_some() {
+            if (within && &apart(got, wanted).lo + off > *bound) || self.target.resolution().is_some() {
                 let (inputs, token) = (shown(&piece.inputs), case.token);
                 return Err(rejected(
                     "point",
@@ -250,7 +257,7 @@ impl Subject {
         let mut digits: Vec<usize> = ends.iter().map(|(from, _)| *from).collect();
         for _ in 0..met {
             let tokens: Vec<&[usize]> = digits.chunks(dims).collect();
-            let entry = self.target.entry(&tokens, token).unwrap_or_default();
+            let entry = self.target.entry(&tokens, token).ok_or_else(no_entry)?;
             let entry = match &self.certificate.lipschitz {
                 Some(constant) => {
                     let far = farthest(&flat, &digits, &cells).times(&constant.exact).range().hi;
@@ -286,7 +293,7 @@ impl Subject {
         let sides = u32::try_from(tokens.saturating_mul(dims)).unwrap_or(u32::MAX);
         let (cells, ways) = (resolution.saturating_pow(sides), 3_usize.saturating_pow(sides));
         at_most(cells.saturating_mul(ways), MOST_PIECES, "pairs of neighbours of a table")?;
-        let most = constant.exact.over(&Ratio::whole(resolution)).map_or(Dyadic::ZERO, |most| most.range().hi);
+        let most = constant.exact.over(&Ratio::whole(resolution)).ok_or_else(no_entry)?;
         let lattice = Lattice { side: resolution, dims: tokens.saturating_mul(dims), symbols: cells };
         let steps = Lattice { side: 3, dims: tokens.saturating_mul(dims), symbols: ways };
         for cell in 0..cells {
@@ -298,9 +305,11 @@ impl Subject {
                     to.map(|(digit, step)| digit.saturating_add(step).checked_sub(1)).collect();
                 let Some(to) = to.filter(|to| to.iter().all(|digit| *digit < resolution)) else { continue };
                 for token in 0..tokens {
-                    let entry = |digits: &[usize]| self.target.entry(&digits.chunks(dims).collect::<Vec<_>>(), token);
-                    let (a, b) = (entry(&digits).unwrap_or_default(), entry(&to).unwrap_or_default());
-                    if let Some((a, b)) = a.iter().zip(&b).find(|(a, b)| (*a - *b).absolute().lo > most) {
+                    let entry = |digits: &[usize]| {
+                        self.target.exact_entry(&digits.chunks(dims).collect::<Vec<_>>(), token).ok_or_else(no_entry)
+                    };
+                    let (a, b) = (entry(&digits)?, entry(&to)?);
+                    if let Some((a, b)) = a.iter().zip(b).find(|(a, b)| a.minus(b).absolute() > most) {
                         return Err(rejected(
                             "claim",
                             format!(
@@ -313,6 +322,11 @@ impl Subject {
         }
         Ok(())
     }
+}
+
+/// A cell of which a table says nothing.
+fn no_entry() -> Stop {
+    rejected("target", "a cell of the table that is not there")
 }
 
 impl Copies {

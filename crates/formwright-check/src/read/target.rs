@@ -70,7 +70,7 @@ impl Domain {
 
 #[derive(Clone, Debug)]
 enum Definition {
-    Table { resolution: usize, values: Vec<Range> },
+    Table { resolution: usize, values: Vec<Range>, exact: Vec<Ratio> },
     Expression { lets: Vec<Expr>, whole: Vec<bool>, each: bool, body: Vec<Expr> },
 }
 
@@ -548,22 +548,27 @@ impl Target {
             |name: &str| file.get(name).and_then(Json::count).ok_or_else(|| format!("the field {name:?} is no count"));
         let (tokens, dims, output_dims, resolution) =
             (count("tokens")?, count("dims")?, count("output_dims")?, count("resolution")?);
+        // A table without cells is no function.
+        if [tokens, dims, output_dims, resolution].contains(&0) {
+            return Err("a table without tokens, coordinates, outputs or cells".to_owned());
+        }
         let sides = u32::try_from(tokens.saturating_mul(dims)).unwrap_or(u32::MAX);
         let entries = file.get("values").and_then(Json::list).ok_or("the field \"values\" is no list")?;
         if resolution.checked_pow(sides) != Some(entries.len()) {
             return Err(format!("{} entries for {resolution}^{sides} cells", entries.len()));
         }
-        let mut values = Vec::new();
+        let mut exact = Vec::new();
         for entry in entries {
             let rows = entry.list().filter(|rows| rows.len() == tokens).ok_or("an entry has not one list a token")?;
             for row in rows {
                 let row =
                     row.list().filter(|row| row.len() == output_dims).ok_or("an entry lacks a coordinate, or more")?;
-                row.iter().try_for_each(|value| number(value).map(|value| values.push(value.range())))?;
+                row.iter().try_for_each(|value| ratio(value).map(|value| exact.push(value)))?;
             }
         }
         let domain = Domain::Interval(Ratio::ZERO, Ratio::ONE);
-        let definition = Definition::Table { resolution, values };
+        let values = exact.iter().map(Ratio::range).collect();
+        let definition = Definition::Table { resolution, values, exact };
         Ok(Self { domain, tokens: Some(tokens), dims, output_dims, definition })
     }
 
@@ -612,11 +617,23 @@ impl Target {
 
     /// An output of a table at a cell.
     pub fn entry(&self, cell: &[&[usize]], token: usize) -> Option<Vec<Range>> {
-        let Definition::Table { resolution, values } = &self.definition else { return None };
-        let digit = |rank: usize, k: &usize| rank.checked_mul(*resolution)?.checked_add(*k);
+        let Definition::Table { values, .. } = &self.definition else { return None };
+        values.get(self.place(cell, token)?).map(<[Range]>::to_vec)
+    }
+
+    /// The same, exactly.
+    pub fn exact_entry(&self, cell: &[&[usize]], token: usize) -> Option<&[Ratio]> {
+        let Definition::Table { exact, .. } = &self.definition else { return None };
+        exact.get(self.place(cell, token)?)
+    }
+
+    /// Where an output of a table stands among its values.
+    fn place(&self, cell: &[&[usize]], token: usize) -> Option<std::ops::Range<usize>> {
+        let resolution = self.resolution()?;
+        let digit = |rank: usize, k: &usize| rank.checked_mul(resolution)?.checked_add(*k);
         let rank = cell.iter().copied().flatten().try_fold(0, digit)?;
         let from = rank.checked_mul(cell.len())?.checked_add(token)?.checked_mul(self.output_dims)?;
-        values.get(from..from.checked_add(self.output_dims)?).map(<[Range]>::to_vec)
+        Some(from..from.checked_add(self.output_dims)?)
     }
 
     /// The number of operations for all outputs of a sequence together, and for each output.
