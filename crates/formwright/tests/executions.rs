@@ -72,8 +72,9 @@ fn every_order_of_every_program_lies_in_its_enclosure() {
             let batch = starts(&subject.target, &subject.grid(), 40);
             let (output, stated) = (check_orders(name, &compiled.network, &batch), twice_stated(&compiled));
             println!("{name} {precision}: outputs in {output:.1e}, twice the stated rounding {stated:.1e}");
-            // Intervals forget that a number is in its own comparison, so that rounds of comparators widen them.
-            assert!(output <= stated || name == "sort", "{name} {precision}: {output:e} wide, {stated:e} stated");
+            // Intervals forget that a number is in its own comparison: rounds of comparators widen them by half.
+            let stated = if name == "sort" { 1.5 * stated } else { stated };
+            assert!(output <= stated, "{name} {precision}: {output:e} wide, {stated:e} stated");
         }
     }
 }
